@@ -1,0 +1,95 @@
+"""K-means beside scikit-learn and its Intel extension; inertia recomputed from the centres found."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from benchmarks.harness import Case, as_good, data, drop_in, fit, fit_seeds, no_worse, predict, same_predictions
+
+K = 50
+BLOBS = partial(data.blobs, d=16, K=K, spread=4.0)
+UNIFORM = partial(data.uniform, d=16)
+
+
+def started(maker):
+    """The table with K of its rows as centres to start from."""
+
+    def make(n):
+        table = maker(n)
+        return replace(table, given={"init": table.X[np.random.default_rng(1).choice(n, K, replace=False)].copy()})
+
+    return make
+
+
+def inertia(table, models):
+    """Sum of squared distances to the nearest centre, over one fitted model or several, differences taken in full."""
+    total = 0.0
+    for model in models if isinstance(models, list) else [models]:
+        centres = np.asarray(model.cluster_centers_, dtype=np.float64)
+        for start in range(0, len(table.X), 4096):
+            X = table.X[start : start + 4096]
+            total += min_squares(X, centres).sum()
+    return total
+
+
+def min_squares(X, centres):
+    least = np.full(len(X), np.inf)
+    for centre in centres:
+        difference = X - centre
+        np.minimum(least, np.einsum("ij,ij->i", difference, difference), out=least)
+    return least
+
+
+KMEANS = partial(drop_in, "cluster.KMeans", n_clusters=K, n_init=1)
+# Runs that stop a step apart, at the same tolerance, differ in the last of about six digits.
+SAME_INERTIA = as_good(inertia, rtol=1e-4)
+
+CASES = (
+    Case("KMeans blobs fit", started(BLOBS), 200_000, KMEANS(fit), SAME_INERTIA, 2, "50 clusters, given start"),
+    Case(
+        "KMeans uniform fit",
+        started(UNIFORM),
+        200_000,
+        KMEANS(fit, max_iter=40),
+        SAME_INERTIA,
+        1.15,
+        "50 clusters, given start, 40 steps",
+    ),
+    Case(
+        "KMeans blobs fit with seeding",
+        BLOBS,
+        200_000,
+        KMEANS(fit_seeds(0, 1, 2)),
+        no_worse(inertia, 0.02),
+        1.5,
+        "50 clusters, three seeds",
+    ),
+    Case(
+        "KMeans uniform fit with seeding",
+        UNIFORM,
+        200_000,
+        KMEANS(fit_seeds(0, 1, 2), max_iter=40),
+        no_worse(inertia, 0.01),
+        1.15,
+        "50 clusters, three seeds, 40 steps",
+    ),
+    Case(
+        "KMeans predict",
+        started(BLOBS),
+        200_000,
+        KMEANS(predict, max_iter=5),
+        same_predictions(0.999),
+        1,
+        "50 clusters",
+    ),
+    Case(
+        "MiniBatchKMeans fit",
+        BLOBS,
+        200_000,
+        drop_in("cluster.MiniBatchKMeans", fit_seeds(0, 1, 2), n_clusters=K, n_init=1),
+        no_worse(inertia, 0.05),
+        1,
+        "50 clusters, three seeds",
+    ),
+)

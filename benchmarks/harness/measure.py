@@ -1,0 +1,137 @@
+"""All that is measured of one case, of one method's cold start, and of imports: a plain dictionary each."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from fivefold.core.registry import Method
+
+from benchmarks.harness.agree import Disagreement
+from benchmarks.harness.case import OURS, Absent, Call, Case, Data
+from benchmarks.harness.probe import fresh
+from benchmarks.harness.race import exponent, race
+
+QUICK = 40  # a quick run has this many times fewer rows
+COLD, WARM_CACHE = 2.5, 0.5  # seconds a first fit may take longer than a later one: without and with kept code
+IMPORTS = {  # the statement, and the seconds it may take
+    "import fivefold": 0.1,
+    "from fivefold.cluster import KMeans": None,
+    "from sklearn.cluster import KMeans": None,
+}
+
+Row = dict[str, Any]
+
+
+def guarded(measure: Callable[..., Row], *arguments: Any, **options: Any) -> Row:
+    """A row that says why it failed, in place of an error."""
+    try:
+        row = measure(*arguments, **options)
+    except Disagreement as error:
+        row = {"failed": f"no agreement: {error}"}
+    except Exception as error:  # one broken method must not hide the figures of the others
+        row = {"failed": _without_paths(f"{type(error).__name__}: {error}")}
+    return {**row, "date": datetime.now(UTC).strftime("%Y-%m-%d")}
+
+
+def speed(case: Case, *, quick: bool = False, repeats: int = 5) -> Row:
+    """Agreement first, then times, growth and memory."""
+    rows = max(2000, case.rows // QUICK) if quick else case.rows
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # stopping after a set number of steps is meant
+        data = case.data(rows)
+        calls, left_out, agreed = _agreeing(case, data)
+        timings = race(calls, repeats=repeats)
+        rival = min((name for name in calls if name != OURS), key=lambda name: timings[name].median)
+        ratio = timings[rival].median / timings[OURS].median
+        row = {
+            "size": f"{data.X.shape[0]:,} x {data.X.shape[1]:,}" + (f", {case.note}" if case.note else ""),
+            "seconds": {name: timing.median for name, timing in timings.items()},
+            "repeats": {name: timing.repeats for name, timing in timings.items()},
+            "rival": rival,
+            "ratio": ratio,
+            "bar": case.bar,
+            "met": None if quick else ratio >= case.bar,
+            "agreed": agreed,
+            "left out": left_out,
+            "foreign load": max(timing.foreign for timing in timings.values()),
+            "noisy": any(timing.noisy for timing in timings.values()),
+        }
+        del calls
+        known = {name: {rows: timings[name].median} for name in (OURS, rival)}
+        return {**row, "exponent": _growth(case, known, repeats), "memory": _memory(case, (OURS, rival), rows)}
+
+
+def cold_start(method: Method) -> Row:
+    """A first fit in a fresh process, with no compiled code on disk and then with it, less a warm fit."""
+    chapter = f"fivefold.{method.chapter}"
+    with TemporaryDirectory() as folder:
+        place = {"FIVEFOLD_CACHE_DIR": folder}
+        nothing, kept = (fresh("cold", chapter, method.name, environment=place) for _ in range(2))
+    over = {name: run["fit"] - run["warm fit"] for name, run in (("cold", nothing), ("warm cache", kept))}
+    return {
+        **over,
+        "warm": kept["warm fit"],
+        "cold use": nothing["use"] - nothing["warm use"],
+        "warm cache use": kept["use"] - kept["warm use"],
+        "met": over["cold"] <= COLD and over["warm cache"] <= WARM_CACHE,
+    }
+
+
+def importing(statement: str) -> Row:
+    """The median of three fresh processes."""
+    runs = sorted((fresh("imports", statement) for _ in range(3)), key=lambda run: run["seconds"])
+    bar = IMPORTS[statement]
+    row = {**runs[1], "bar": bar}
+    return row if bar is None else {**row, "met": row["seconds"] <= bar and not row["loaded"]}
+
+
+def _agreeing(case: Case, data: Data) -> tuple[dict[str, Call], dict[str, str], str]:
+    """The calls of all that agree with the reference, why others do not take part, and what was compared."""
+    calls, results, left_out = dict[str, Call](), dict[str, Any](), dict[str, str]()
+    for name, prepare in case.contestants.items():
+        try:
+            calls[name] = prepare(data)
+        except Absent:
+            continue
+        results[name] = calls[name]()
+    reference, *others = (name for name in results if name != OURS)
+    agreed = case.agree(data, results[OURS], results[reference])
+    for name in others:
+        try:
+            case.agree(data, results[OURS], results[name])
+        except Disagreement as error:  # it does other work than the reference and ours: its time says nothing
+            left_out[name] = str(error)
+            del calls[name]
+    return calls, left_out, agreed
+
+
+def _growth(case: Case, known: Mapping[str, Mapping[int, float]], repeats: int) -> dict[str, float]:
+    """Exponent of time against n from the full size, its half and its quarter."""
+    seconds = {name: dict(times) for name, times in known.items()}
+    (full,) = next(iter(known.values()))
+    for rows in (full // 4, full // 2):
+        data = case.data(rows)
+        calls = {name: case.contestants[name](data) for name in known}
+        for call in calls.values():
+            call()
+        for name, timing in race(calls, repeats=min(repeats, 3)).items():
+            seconds[name][rows] = timing.median
+    return {name: exponent(times) for name, times in seconds.items()}
+
+
+def _memory(case: Case, names: tuple[str, ...], rows: int) -> dict[str, Any]:
+    """Megabytes each call needs beyond the data, and those of the data."""
+    probes = {name: fresh("memory", case.name, name, rows) for name in names}
+    return {
+        "MB": {name: probe["growth"] / 1e6 for name, probe in probes.items()},
+        "data MB": next(iter(probes.values()))["data"] / 1e6,
+    }
+
+
+def _without_paths(text: str) -> str:
+    return re.sub(r"\s*\(?(?<![\w.])/[\w./-]+\)?", "", text)

@@ -1,0 +1,109 @@
+"""What must be measured in a fresh process: `python -m benchmarks.harness.probe WHAT ARGUMENT ...`, answers in JSON.
+
+    memory CASE CONTESTANT ROWS     growth of the resident size while the call runs
+    cold CHAPTER NAME               first and later fits of a method
+    imports STATEMENT               time of an import, and what it loaded
+
+`fresh` is the caller's side.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+TOY = 2000  # rows of the first call, which loads code and is not measured
+HEAVY = ("numba", "sklearn", "matplotlib")
+
+
+def fresh(*arguments: object, environment: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The answer of a new Python process."""
+    command = [sys.executable, "-m", __spec__.name, *map(str, arguments)]
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **(environment or {})}, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "the process died")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def memory(name: str, contestant: str, rows: str) -> dict[str, float]:
+    """Bytes the process grew by at most during the call, and bytes of the data."""
+    from benchmarks.harness.case import find
+
+    case = find(name)
+    prepare = case.contestants[contestant]
+    prepare(case.data(min(TOY, int(rows))))()
+    data = case.data(int(rows))
+    return {"growth": peak_growth(prepare(data)), "data": data.nbytes}
+
+
+def peak_growth(call: Any) -> int:
+    """Bytes by which the largest resident size during `call` exceeds that before it."""
+    gc.collect()
+    try:
+        ctypes.CDLL(None).malloc_trim(0)  # freed memory kept by the allocator would hide what the call needs
+    except AttributeError:
+        pass
+    Path("/proc/self/clear_refs").write_text("5")  # the high-water mark starts again
+    before = _status("VmRSS")
+    result = call()
+    after = _status("VmHWM")
+    del result
+    return max(0, after - before)
+
+
+def cold(chapter: str, name: str) -> dict[str, float]:
+    """Seconds of the first fit and the first use in this process, and of later ones."""
+    model = getattr(import_module(chapter), name)()
+    X, y = toy(model)
+    fits = [_timed(lambda: model.fit(X, y)) for _ in range(3)]
+    use = getattr(model, next(use for use in ("predict", "transform", "score_samples") if hasattr(model, use)))
+    uses = [_timed(lambda: use(X)) for _ in range(3)]
+    return {"fit": fits[0], "warm fit": min(fits[1:]), "use": uses[0], "warm use": min(uses[1:])}
+
+
+def toy(model: Any) -> tuple[Any, Any]:
+    """Small counts, which every method takes, and the target it wants."""
+    import numpy as np
+    from sklearn.base import is_regressor
+
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=TOY)
+    X = rng.poisson(1.0 + y[:, None] % np.arange(1, 7)).astype(np.float64)
+    return X, (X @ np.arange(6.0) if is_regressor(model) else y)
+
+
+def imports(statement: str) -> dict[str, Any]:
+    """Seconds of an import statement, and the heavy packages it loaded."""
+    seconds = _timed(lambda: exec(statement, {}))
+    return {"seconds": seconds, "loaded": [name for name in HEAVY if name in sys.modules]}
+
+
+def _timed(call: Any) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def _status(key: str) -> int:
+    """A size from /proc/self/status, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{key}:"))
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    _, what, *rest = sys.argv
+    print(json.dumps({"memory": memory, "cold": cold, "imports": imports}[what](*rest)))

@@ -1,0 +1,75 @@
+"""The majority class: what can be said of a label without looking at the table.
+
+    P(y = k | x) = n_k / n      for every x
+
+Of all rules that ignore x this one errs least; a method that does not beat it has learned nothing from x.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fivefold.core.data import Takes
+from fivefold.core.estimator import learned
+from fivefold.core.registry import Card
+from fivefold.core.supervised import Classifier
+from fivefold.distributions.family import Array
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Share of each class in the training rows."""
+
+    priors: Array  # (K,)
+
+
+class MajorityClassifier(Classifier):
+    """The commonest class of the training rows, for every new row.
+
+    Attributes
+    ----------
+    classes_
+        the labels, sorted.
+    class_prior_
+        the weighted share of each.
+
+    Examples
+    --------
+    >>> from fivefold.baselines import MajorityClassifier
+    >>> model = MajorityClassifier().fit([[1.0], [2.0], [3.0]], ["no", "no", "yes"])
+    >>> model.predict([[9.0]])
+    array(['no'], dtype='<U3')
+    """
+
+    takes = Takes(missing=True, categories=True, sparse=True)
+    card = Card(
+        applications=("classification", "baseline"),
+        use="The error every classifier has to beat. Never a model in its own right.",
+        steps=(
+            "Add up the weight of each class.",
+            "Answer every row with the heaviest; its shares are the probabilities.",
+        ),
+        source="Folklore; Holte (1993) calls it 0R",
+        see_also=("MemorisingClassifier", "MeanRegressor"),
+        portfolio=True,
+    )
+
+    class_prior_ = learned("priors")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        self.model_ = Shares(np.bincount(y, w, len(self.classes_)) / w.sum())
+
+    def predict_proba(self, X: Any) -> Any:
+        """The class shares, once a row."""
+        return self._scores(self._admit(X)).copy()
+
+    def _scores(self, X: Any) -> Any:
+        return np.broadcast_to(self.model_.priors.astype(X.dtype), (X.shape[0], len(self.classes_)))

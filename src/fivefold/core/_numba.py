@@ -1,0 +1,56 @@
+"""What needs Numba itself: imported at the first compiled call, never before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from numba import njit
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.extending import overload
+
+from fivefold.core.compile import cache_folder, stamp
+
+
+class _Locator(_CacheLocator):
+    """Our folder; the name of an entry holds the stamp, so that versions of the package live side by side."""
+
+    def __init__(self, function: FunctionType, file: str):
+        self._stamp = stamp(file)
+        self._line = function.__code__.co_firstlineno
+
+    def get_cache_path(self) -> str:
+        return str(cache_folder())
+
+    def get_source_stamp(self) -> str:
+        return self._stamp
+
+    def get_disambiguator(self) -> str:
+        return f"{self._line}-{self._stamp}"
+
+    @classmethod
+    def from_function(cls, function: FunctionType, file: str) -> _Locator:
+        return cls(function, file)
+
+
+class _Implementation(CompileResultCacheImpl):
+    _locator_classes = [_Locator]  # noqa: RUF012
+
+
+class _Cache(FunctionCache):
+    _impl_class = _Implementation
+
+
+def compiled(function: FunctionType, options: dict[str, Any]) -> Any:
+    """The dispatcher of a loop, with its cache on disk where there is a place for one."""
+    options = {**options, "fastmath": set(options["fastmath"])} if "fastmath" in options else options
+    dispatcher = njit(nogil=True, **options)(function)
+    if hasattr(dispatcher, "_cache") and cache_folder() is not None:
+        dispatcher._cache = _Cache(function)
+    return dispatcher
+
+
+def overloaded(chosen: Callable[..., Any], lowered: Callable[..., Any]) -> Callable[..., Any]:
+    overload(chosen)(lowered)
+    return chosen

@@ -1,0 +1,170 @@
+"""Compiled loops: `jit` for loops, `generic` for functions chosen by the type of an argument.
+
+Numba is imported, and machine code made or read from disk, at the first call: importing a module of
+loops costs nothing. The code is kept in one folder of ours; Numba's settings, and the caches of
+other libraries, are left as they are. Numba does not notice an edited callee in another file, so
+what is kept is keyed by a hash of the file and of every file of the package it imports.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import cache, cached_property
+from inspect import signature
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+PACKAGE = Path(__file__).resolve().parents[1]
+FAST = frozenset({"nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})
+
+KERNELS: list[Kernel] = []  # every compiled loop of the modules imported so far
+
+
+class Kernel:
+    """A loop that is compiled on its first call, without the interpreter lock, and kept on disk."""
+
+    def __init__(self, function: FunctionType, options: dict[str, Any]):
+        self.function, self.options = function, options
+        self.__name__, self.__doc__, self.__module__ = function.__name__, function.__doc__, function.__module__
+        self.__wrapped__ = function
+        KERNELS.append(self)
+
+    def __call__(self, *args: Any) -> Any:
+        return self.compiled(*args)
+
+    @cached_property
+    def compiled(self) -> Any:
+        from fivefold.core._numba import compiled
+
+        return compiled(_resolved(self.function), self.options)
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+
+def jit(function: Any = None, **options: Any) -> Any:
+    """Compile a loop on its first call: `@jit` or `@jit(fastmath=FAST)`."""
+    if function is None:
+        return lambda function: Kernel(function, options)
+    return Kernel(function, options)
+
+
+def generic(stub: Callable[..., Any]) -> Any:
+    """Let `stub` pick its rule by the type of its first argument, in Python and in compiled loops.
+
+    Rules are plain functions registered by `stub.rule(Type)`; the types are NamedTuples of numbers
+    and arrays. A loop that calls `stub` is compiled once for each Type and cached like any other.
+    """
+    return _Generic(stub)
+
+
+class _Generic:
+    def __init__(self, stub: Callable[..., Any]):
+        self.stub, self.rules = stub, dict[type, FunctionType]()
+        self.names = list(signature(stub).parameters)
+        self.__name__, self.__doc__ = stub.__name__, stub.__doc__
+
+    def __call__(self, *args: Any) -> Any:
+        return self.rules[type(args[0])](*args)
+
+    def rule(self, kind: type) -> Callable[[FunctionType], FunctionType]:
+        def register(function: FunctionType) -> FunctionType:
+            if list(signature(function).parameters) != self.names:
+                raise TypeError(f"{self.__name__}: a rule takes {', '.join(self.names)}, by these names")
+            return self.rules.setdefault(kind, function)
+
+        return register
+
+    @cached_property
+    def compiled(self) -> Any:
+        """A Python function that Numba replaces by the rule for the type it meets."""
+        from fivefold.core._numba import overloaded
+
+        def chosen(*args: Any) -> Any:
+            return self(*args)
+
+        def lowered(*args: Any) -> Any:
+            rule = self.rules.get(getattr(args[0], "instance_class", None))  # type: ignore[arg-type]
+            return None if rule is None else _resolved(rule)
+
+        for function in (chosen, lowered):
+            function.__signature__ = signature(self.stub)  # type: ignore[attr-defined]
+        chosen.__name__ = self.__name__
+        return overloaded(chosen, lowered)
+
+
+def _resolved(function: FunctionType) -> FunctionType:
+    """The function with the compiled form of every loop and generic it names."""
+    names = function.__code__.co_names
+    ours = {n: function.__globals__[n] for n in names if isinstance(function.__globals__.get(n), Kernel | _Generic)}
+    scope = {**function.__globals__, **{name: thing.compiled for name, thing in ours.items()}}
+    copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
+    copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
+    return copy
+
+
+@cache
+def cache_folder() -> Path | None:
+    """The first writable place for compiled code, or None: then it lives in memory only."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    tmp = Path(tempfile.gettempdir()) / f"fivefold-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+    chosen = os.environ.get("FIVEFOLD_CACHE_DIR")
+    for root in [Path(chosen)] if chosen else [Path(home) / "fivefold", tmp]:
+        folder = root / f"py{sys.version_info[0]}{sys.version_info[1]}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if _is_ours(folder):
+                tempfile.TemporaryFile(dir=folder).close()
+                return folder
+        except OSError:
+            continue
+    return None
+
+
+def _is_ours(folder: Path) -> bool:
+    """Compiled code is executed when read back: never take it from a folder another user owns."""
+    return not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid()
+
+
+@cache
+def stamp(file: str) -> str:
+    """Digest of a source file and of every file of the package it imports, directly or not.
+
+    A loop that imports `generic` functions may be lowered to a rule of any module, so then all
+    modules that hold rules count.
+    """
+    files = _closure({Path(file).resolve()})
+    if any(b"@generic" in path.read_bytes() for path in files):
+        files = _closure(files | {p for p in PACKAGE.rglob("*.py") if b".rule(" in p.read_bytes()})
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:20]
+
+
+def _closure(files: set[Path]) -> set[Path]:
+    found, ahead = set(files), list(files)
+    while ahead:
+        for path in _imports(ahead.pop()) - found:
+            found.add(path)
+            ahead.append(path)
+    return found
+
+
+@cache
+def _imports(file: Path) -> set[Path]:
+    """Files of the package that a file imports."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    ours = (name.split(".")[1:] for name in names if name.split(".")[0] == PACKAGE.name)
+    return {path for parts in ours if (path := PACKAGE.joinpath(*parts).with_suffix(".py")).is_file()}

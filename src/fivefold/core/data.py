@@ -1,0 +1,340 @@
+"""Admission: the one place where a user's X, y and weights become clean arrays.
+
+An admitted X is C-contiguous float64 or float32 (float32 stays float32), CSR where the method takes
+sparse matrices, or a tensor on its device where it takes tensors. Frames of any library that narwhals
+reads keep their column names; a column of categories becomes codes 0, 1, ... of the categories seen in
+fit, for methods that take them. Every refusal names the column, the value and the cure.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
+
+from fivefold.core.arrays import is_tensor, to_numpy
+from fivefold.core.parallel import map_parts
+
+SHOWN = 8  # of a list of categories or columns, at most this many are named in a message
+
+
+@dataclass(frozen=True)
+class Takes:
+    """What a method accepts."""
+
+    missing: bool = False
+    categories: bool = False
+    sparse: bool = False
+    tensors: bool = False  # tensors stay on their device; otherwise they become NumPy arrays
+    positive: bool = False  # counts and the like: no negative numbers
+    outputs: bool = False  # y may have several columns
+    one_class: bool = True  # a y with one class can be learned from
+    finite_later: bool = False  # the method itself calls `refuse_unfinite` when its sums are not finite
+
+
+@dataclass(frozen=True)
+class Categories:
+    """The categories of each categorical column, in the order of their codes."""
+
+    values: dict[int, tuple[Any, ...]]  # column index -> categories
+
+
+def admit(estimator: Any, X: Any, *, fitting: bool) -> Any:
+    """X as a clean matrix; remembers names, width and categories when fitting, checks them after."""
+    if X is None:
+        raise ValueError(f"{_name(estimator)} needs a table X; got None")
+    if is_tensor(X):
+        X = _tensor(estimator, X)
+        if estimator.takes.tensors:
+            validate_data(estimator, X, reset=fitting, skip_check_array=True)
+            if not estimator.takes.finite_later:
+                refuse_unfinite(estimator, X, fitting=fitting)
+            return X
+    frame = nw.dependencies.is_into_dataframe(X)
+    if frame:
+        _same_table(estimator, X, fitting)
+        X = _numbers(estimator, _columns_of_frame(X), len(X), fitting)
+    elif estimator.takes.categories and _holds_text(X):
+        _same_table(estimator, X, fitting)
+        X = _numbers(estimator, _columns_of_array(X), len(X), fitting)
+    table = _matrix(estimator, X)
+    if not frame:
+        _same_table(estimator, table, fitting)
+    if not estimator.takes.finite_later:
+        refuse_unfinite(estimator, table, fitting=fitting)
+    if estimator.takes.positive:
+        _refuse_negative(estimator, table)
+    return table
+
+
+def admit_pair(estimator: Any, X: Any, y: Any, *, numeric: bool = False, fitting: bool = True) -> tuple[Any, Any]:
+    """X and its target."""
+    if y is None:
+        raise ValueError(
+            f"{_name(estimator)} requires y to be passed, but the target y is None: pass one label or value a row"
+        )
+    X = admit(estimator, X, fitting=fitting)
+    y = to_numpy(y)
+    _refuse_missing_target(estimator, y)
+    y = _check_y(y, multi_output=estimator.takes.outputs, y_numeric=numeric, estimator=estimator)
+    check_consistent_length(X, y)
+    return X, y
+
+
+def admit_weights(estimator: Any, sample_weight: Any, X: Any) -> Any:
+    """One non-negative weight a row, ones by default; a weight of two means the row is there twice."""
+    if sample_weight is None:
+        return np.ones(X.shape[0])
+    given = np.asarray(to_numpy(sample_weight), dtype=np.float64)
+    for problem, bad in (("NaN", np.isnan(given)), ("infinite", np.isinf(given)), ("negative", given < 0)):
+        if bad.any():
+            raise ValueError(
+                f"{_name(estimator)}: sample_weight is {problem} in {int(bad.sum())} of {given.size} rows, first in row "
+                f"{int(bad.ravel().argmax())}. Give every row a weight of zero or more; zero leaves a row out"
+            )
+    if not given.any():
+        raise ValueError(f"{_name(estimator)}: sample_weight is zero for every row: nothing is left to learn from")
+    return _check_sample_weight(given, np.empty((X.shape[0], 0)), dtype=np.float64)
+
+
+def keep_positive(w: Any, *arrays: Any) -> tuple[Any, ...]:
+    """Drop the rows of weight zero: they are not there."""
+    if w.all():
+        return (*arrays, w)
+    kept = np.flatnonzero(w)
+    return (*(a[kept] for a in arrays), w[kept])
+
+
+def as_rows(X: Any, layout: Literal["rows", "columns"] = "rows") -> Any:
+    """A table with points in rows, from one with points in rows or, as texts often print it, in columns.
+
+    >>> as_rows([[1, 2, 3], [4, 5, 6]], layout="columns").shape
+    (3, 2)
+    """
+    X = np.ascontiguousarray(np.asarray(X).T if layout == "columns" else X)
+    if len(X) < X.shape[1]:
+        other = "rows" if layout == "columns" else "columns"
+        warnings.warn(
+            f"the table has {len(X)} points of {X.shape[1]} coordinates; if it is transposed, pass layout={other!r}",
+            stacklevel=2,
+        )
+    return X
+
+
+def refuse_unfinite(estimator: Any, X: Any, *, fitting: bool = False) -> None:
+    """Infinity never passes; NaN only for methods that take missing values, and in fit not as a whole column."""
+    values = X.data if issparse(X) else X
+    if is_tensor(X):
+        clean = bool(X.isfinite().all())
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            clean = bool(np.isfinite(sum(map_parts(lambda lo, hi: values[lo:hi].sum(), len(values)))))
+    if clean or (not is_tensor(X) and np.isfinite(values).all()):  # a sum of finite numbers may overflow
+        return
+    dense = X.toarray() if issparse(X) else to_numpy(X)
+    nan = np.isnan(dense)
+    _refuse(estimator, np.isinf(dense), "infinity", "Replace or clip those values")
+    if not estimator.takes.missing:
+        _refuse(estimator, nan, "NaN", "Impute or drop those rows")
+    elif fitting:
+        _refuse(estimator, nan & nan.all(axis=0), "NaN", "No value was observed: drop that column")
+
+
+def _refuse(estimator: Any, bad: Any, kind: str, cure: str) -> None:
+    if bad.any():
+        j = int(bad.any(axis=0).argmax())
+        raise ValueError(
+            f"{_name(estimator)}: {_column(estimator, j)} contains {kind} in {int(bad[:, j].sum())} of {len(bad)} "
+            f"rows, first in row {int(bad[:, j].argmax())}. {cure}"
+        )
+
+
+def _tensor(estimator: Any, X: Any) -> Any:
+    """The tensor with real floats, or its copy on the host for a method that has no path for tensors."""
+    if not estimator.takes.tensors:
+        if X.device.type != "cpu":
+            warnings.warn(
+                f"{_name(estimator)} runs on the CPU: the tensor on {X.device} was copied to the host", stacklevel=3
+            )
+        return to_numpy(X)
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(f"{_name(estimator)}: X must be a table (rows, columns) with rows; got shape {tuple(X.shape)}")
+    return X if X.is_floating_point() and X.element_size() >= 4 else X.double()
+
+
+def _same_table(estimator: Any, X: Any, fitting: bool) -> None:
+    """Width and column names: remembered in fit, compared after."""
+    try:
+        validate_data(estimator, X, reset=fitting, skip_check_array=True)
+    except ValueError as error:
+        if fitting:
+            raise
+        names = getattr(estimator, "feature_names_in_", None)
+        cure = (
+            f"Give the {len(names)} columns of fit in their order: {_listed(names)}"
+            if names is not None
+            else f"Give the same {estimator.n_features_in_} columns as in fit, in the same order"
+        )
+        raise ValueError(f"{error}\n{cure}") from None
+
+
+def _matrix(estimator: Any, X: Any) -> Any:
+    try:
+        return check_array(
+            X,
+            dtype=[np.float64, np.float32],
+            order="C",
+            accept_sparse="csr" if estimator.takes.sparse else False,
+            ensure_all_finite=False,
+            estimator=estimator,
+            input_name="X",
+        )
+    except ValueError as error:
+        raise _explained(estimator, X, error) from error
+
+
+def _columns_of_frame(X: Any) -> list[Any]:
+    return list(nw.from_native(X, eager_only=True).iter_columns())
+
+
+def _columns_of_array(X: Any) -> list[Any]:
+    """Columns of an array of objects, named by their number; no frame library is needed."""
+    return list(np.asarray(X, dtype=object).T)
+
+
+def _holds_text(X: Any) -> bool:
+    return isinstance(X, np.ndarray) and (
+        X.dtype.kind == "U" or (X.dtype.kind == "O" and X.ndim == 2 and any(isinstance(v, str) for v in X.flat))
+    )
+
+
+def _numbers(estimator: Any, columns: list[Any], n: int, fitting: bool) -> Any:
+    """Columns as a matrix of numbers: nulls are NaN, categories are codes."""
+    known = {} if fitting else getattr(estimator, "categories_in_", Categories({})).values
+    seen: dict[int, tuple[Any, ...]] = {}
+    numbers = []
+    for j, column in enumerate(columns):
+        values, categories = _typed(estimator, column, j)
+        if categories is None and j not in known:
+            numbers.append(values)
+            continue
+        if not estimator.takes.categories:
+            example = next((v for v in values if not _is_missing(v)), None)
+            raise ValueError(
+                f"{_name(estimator)}: {_column(estimator, j)} holds text (for example {example!r}); this method takes "
+                "numbers. Encode it, for example with sklearn.preprocessing.OneHotEncoder, or drop it "
+                "(could not convert string to float)"
+            )
+        seen[j] = known[j] if j in known else categories if fitting and categories is not None else ()
+        numbers.append(_codes(estimator, values, seen[j], j))
+    if fitting:
+        vars(estimator).pop("categories_in_", None)
+        if seen:
+            estimator.categories_in_ = Categories(seen)
+    return np.column_stack(numbers) if numbers else np.empty((n, 0))
+
+
+def _typed(estimator: Any, column: Any, j: int) -> tuple[Any, tuple[Any, ...] | None]:
+    """Numbers and None, or values and their categories."""
+    if isinstance(column, np.ndarray):
+        return _guessed(list(column))
+    kind = column.dtype
+    if kind.is_numeric() or kind == nw.Boolean:
+        return column.cast(nw.Float32 if kind == nw.Float32 else nw.Float64).to_numpy(), None
+    if kind in (nw.Categorical, nw.Enum, nw.String, nw.Object):
+        values = [None if null else v for v, null in zip(column.to_list(), column.is_null(), strict=True)]
+        if kind in (nw.String, nw.Object):
+            return _guessed(values)
+        return values, tuple(column.cat.get_categories().to_list())
+    raise ValueError(
+        f"{_name(estimator)}: {_column(estimator, j)} has type {kind}; turn it into numbers first, for example "
+        "days since a fixed date"
+    )
+
+
+def _guessed(values: list[Any]) -> tuple[Any, tuple[Any, ...] | None]:
+    """A column of objects: numbers if no text is among them."""
+    present = [v for v in values if not _is_missing(v)]
+    if any(isinstance(v, str) for v in present) or not present:
+        return values, tuple(sorted(set(present), key=lambda v: (type(v).__name__, v)))
+    return np.array([np.nan if _is_missing(v) else float(v) for v in values]), None
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def _codes(estimator: Any, values: Any, categories: tuple[Any, ...], j: int) -> Any:
+    codes = {value: float(code) for code, value in enumerate(categories)}
+    try:
+        return np.array([np.nan if _is_missing(v) else codes[v] for v in values], dtype=np.float64)
+    except KeyError as unseen:
+        raise ValueError(
+            f"{_name(estimator)}: {_column(estimator, j)} holds {unseen.args[0]!r}, which fit did not see. "
+            f"Known: {_listed(categories)}. Map it to one of these, to a missing value, or fit again with it"
+        ) from None
+
+
+def _refuse_negative(estimator: Any, X: Any) -> None:
+    values = X.data if issparse(X) else X
+    if not len(values) or not (values < 0).any():
+        return
+    where = np.argwhere(X.toarray() < 0 if issparse(X) else X < 0)
+    i, j = where[where[:, 1].argmin()]
+    raise ValueError(
+        f"Negative values in data passed to {_name(estimator)}: {_column(estimator, j)} holds {X[i, j]:g} in row {i}. "
+        "This method takes counts and other non-negative numbers"
+    )
+
+
+def _refuse_missing_target(estimator: Any, y: Any) -> None:
+    y = np.asarray(y)
+    bad = (
+        np.isnan(y) if y.dtype.kind == "f"
+        else np.array([_is_missing(v) for v in y.flat]).reshape(y.shape) if y.dtype.kind == "O"
+        else np.zeros(0, dtype=bool)
+    )  # fmt: skip
+    if bad.any():
+        row = int(np.argwhere(bad)[0][0])
+        raise ValueError(
+            f"{_name(estimator)}: Input y contains NaN or None in {int(bad.sum())} of {len(y)} rows, first in row {row}. "
+            "Drop the rows without a target"
+        )
+
+
+def _explained(estimator: Any, X: Any, error: ValueError) -> ValueError:
+    """The library's message, with the column and the cure."""
+    text = str(error)
+    if "0 sample(s)" in text or "0 feature(s)" in text:
+        return ValueError(f"{_name(estimator)}: the table is empty. {text}")
+    if "could not convert" not in text:
+        return error
+    for j, column in enumerate(np.asarray(X, dtype=object).T):
+        for i, value in enumerate(column):
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                return ValueError(
+                    f"{_name(estimator)}: {_column(estimator, j)} holds {value!r} in row {i}; this method takes "
+                    f"numbers. Encode or drop that column ({error})"
+                )
+    return error
+
+
+def _column(estimator: Any, j: int) -> str:
+    names = getattr(estimator, "feature_names_in_", None)
+    return f"column {str(names[j])!r}" if names is not None else f"column {j}"
+
+
+def _listed(things: Any) -> str:
+    return ", ".join(repr(v) for v in list(things)[:SHOWN]) + (", ..." if len(things) > SHOWN else "")
+
+
+def _name(estimator: Any) -> str:
+    return type(estimator).__name__

@@ -1,0 +1,193 @@
+"""Estimators: typed fields are the parameters, `_fit` gets admitted data, `model_` is what was learned.
+
+    class KMeans(Clusterer):
+        n_clusters: Count = 8
+        _: KW_ONLY                      # where scikit-learn's signature has its star
+        tol: NonNegative = 1e-4
+
+        def _fit(self, X, w): ...
+
+`fit` checks the parameters, admits X, drops rows of weight zero and calls `_fit(X, w)`; w is a
+vector of positive float64, always. A method whose `_fit` has no `w` takes no sample_weight. A method
+that can go on learning defines `_update(X, w)`, which finds `model_` from before, if any; it gets
+`partial_fit`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from inspect import signature
+from operator import attrgetter
+from typing import Any, ClassVar, Self, dataclass_transform
+
+from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
+
+from fivefold.core import params
+from fivefold.core._sklearn import (
+    BaseEstimator,
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    DensityMixin,
+    OutlierMixin,
+    TransformerMixin,
+)
+from fivefold.core.data import Takes, admit, admit_weights, keep_positive
+from fivefold.core.registry import Card
+
+
+class learned:
+    """A familiar name for a part of `model_`: `means_ = learned("components.mean")`."""
+
+    def __init__(self, path: str):
+        self._get = attrgetter(path)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        if estimator is None:
+            return self
+        if "model_" not in vars(estimator):
+            raise AttributeError(f"{type(estimator).__name__} has no {self._name!r} before fit")
+        return self._get(estimator.model_)
+
+
+@dataclass_transform(field_specifiers=(field,))
+class Estimator(CallbackSupportMixin, BaseEstimator):
+    """Base of all. Fields become the constructor, in order, positional up to `_: KW_ONLY`."""
+
+    takes: ClassVar[Takes] = Takes()
+    card: ClassVar[Card]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        dataclass(eq=False, repr=False)(cls)
+        cls.__init__.__annotations__ = {}  # help() shows names and defaults; the docs table shows the rest
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "model_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.takes.missing
+        tags.input_tags.sparse = self.takes.sparse
+        tags.input_tags.categorical = self.takes.categories
+        tags.input_tags.positive_only = self.takes.positive
+        return tags
+
+    def _admit(self, X: Any) -> Any:
+        """First line of every public method that takes new data."""
+        check_is_fitted(self)
+        return admit(self, X, fitting=False)
+
+    def _forget(self) -> None:
+        """Before a new fit: what was learned is gone, so that an error leaves no stale model."""
+        vars(self).pop("model_", None)
+
+
+class Unsupervised(Estimator):
+    """Learns from X alone."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        if "_fit" in vars(cls) and "w" not in signature(cls._fit).parameters:
+            cls.fit = with_callbacks(_fit_unweighted)  # type: ignore[method-assign]
+        if "_update" in vars(cls):
+            weighted = "w" in signature(cls._update).parameters
+            cls.partial_fit = _partial_fit if weighted else _partial_fit_unweighted  # type: ignore[attr-defined]
+        super().__init_subclass__(**options)
+
+    def _fit(self, X: Any, w: Any) -> None:
+        raise TypeError(f"{type(self).__name__} does not say how to fit")
+
+    def _update(self, X: Any, w: Any) -> None:
+        raise TypeError(f"{type(self).__name__} cannot be fitted in parts")
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        params.check(self)
+        self._forget()
+        X = admit(self, X, fitting=True)
+        X, w = keep_positive(admit_weights(self, sample_weight, X), X)
+        self._fit(X, w)
+        return self
+
+
+def _fit_unweighted(self: Any, X: Any, y: Any = None) -> Any:
+    params.check(self)
+    self._forget()
+    self._fit(admit(self, X, fitting=True))
+    return self
+
+
+def _partial_fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    """Go on learning from a further batch of rows."""
+    params.check(self)
+    X = admit(self, X, fitting=not self.__sklearn_is_fitted__())
+    X, w = keep_positive(admit_weights(self, sample_weight, X), X)
+    self._update(X, w)
+    return self
+
+
+def _partial_fit_unweighted(self: Any, X: Any, y: Any = None) -> Any:
+    """Go on learning from a further batch of rows."""
+    params.check(self)
+    self._update(admit(self, X, fitting=not self.__sklearn_is_fitted__()))
+    return self
+
+
+class Clusterer(ClusterMixin, Unsupervised):
+    """Finds groups; `_assign(X)` places rows."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        params.check(self)
+        self._forget()
+        X = admit(self, X, fitting=True)
+        kept, w = keep_positive(admit_weights(self, sample_weight, X), X)
+        self._fit(kept, w)
+        self.labels_ = self._assign(X)
+        return self
+
+    def _assign(self, X: Any) -> Any:
+        raise TypeError(f"{type(self).__name__} does not place rows")
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit, and give the label of each row."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def predict(self, X: Any) -> Any:
+        """The label of each row."""
+        return self._assign(self._admit(X))
+
+
+class Density(DensityMixin, Unsupervised):
+    """Gives new rows a log-density."""
+
+
+class Detector(OutlierMixin, Unsupervised):
+    """Marks rows that do not belong: -1 outlier, +1 inlier."""
+
+    offset_: float
+
+    def score_samples(self, X: Any) -> Any:
+        raise TypeError(f"{type(self).__name__} does not score rows")
+
+    def decision_function(self, X: Any) -> Any:
+        """Positive inside, negative outside."""
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: Any) -> Any:
+        """+1 for rows that belong, -1 for the others."""
+        inside = self.decision_function(X) >= 0
+        return 2 * inside.astype(int) - 1
+
+
+class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Unsupervised):
+    """Maps rows to rows."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

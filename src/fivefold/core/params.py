@@ -1,0 +1,94 @@
+"""Parameters: one declaration says what is allowed, checks it, and documents it.
+
+alpha: NonNegative = 1.0
+solver: Literal["svd", "cholesky"] = "svd"
+"""
+
+import math
+import types
+from dataclasses import dataclass, fields
+from functools import cache
+from numbers import Integral, Real
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers between two ends."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    open_low: bool = False
+    open_high: bool = False
+
+    def __contains__(self, value: Any) -> bool:
+        above = value > self.low if self.open_low else value >= self.low
+        below = value < self.high if self.open_high else value <= self.high
+        return bool(above and below)
+
+    def __str__(self) -> str:
+        return f"{'(' if self.open_low else '['}{self.low:g}, {self.high:g}{')' if self.open_high else ']'}"
+
+
+Count = Annotated[int, Range(1)]
+Index = Annotated[int, Range(0)]
+Positive = Annotated[float, Range(0, open_low=True, open_high=True)]
+NonNegative = Annotated[float, Range(0, open_high=True)]
+Fraction = Annotated[float, Range(0, 1)]
+Share = Annotated[float, Range(0, 1, open_low=True, open_high=True)]
+Seed = int | np.random.RandomState | None
+
+
+@cache
+def declared(cls: type) -> dict[str, Any]:
+    """The parameters of an estimator class and their types, in order."""
+    hints = get_type_hints(cls, include_extras=True)
+    return {f.name: hints[f.name] for f in fields(cls)}
+
+
+def check(estimator: Any) -> None:
+    """Raise ValueError for the first parameter whose value its declaration does not allow."""
+    for name, hint in declared(estimator.__class__).items():
+        value = getattr(estimator, name)
+        if not allows(hint, value):
+            raise ValueError(
+                f"{type(estimator).__name__}: the {name!r} parameter must be {describe(hint)}; got {value!r}"
+            )
+
+
+def allows(hint: Any, value: Any) -> bool:
+    """Does `value` satisfy the declaration?"""
+    origin = get_origin(hint)
+    if hint is Any:
+        return True
+    if origin is Annotated:
+        base, *rules = get_args(hint)
+        return allows(base, value) and all(value in rule for rule in rules)
+    if origin in (Union, types.UnionType):
+        return any(allows(option, value) for option in get_args(hint))
+    if origin is Literal:
+        return any(value is option or (isinstance(value, str) and value == option) for option in get_args(hint))
+    if hint is bool:
+        return isinstance(value, bool | np.bool_)
+    if hint is int:
+        return isinstance(value, Integral) and not isinstance(value, bool)
+    if hint is float:
+        return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
+    return isinstance(value, origin or hint)
+
+
+def describe(hint: Any) -> str:
+    """The declaration in words."""
+    origin = get_origin(hint)
+    if origin is Annotated:
+        base, *rules = get_args(hint)
+        return f"{describe(base)} in {' and '.join(map(str, rules))}"
+    if origin in (Union, types.UnionType):
+        return " or ".join(describe(option) for option in get_args(hint))
+    if origin is Literal:
+        return "one of " + ", ".join(map(repr, get_args(hint)))
+    if hint is type(None):
+        return "None"
+    return {int: "an int", float: "a float", bool: "a bool"}.get(hint, getattr(hint, "__name__", str(hint)))

@@ -1,0 +1,89 @@
+"""Progress of long fits: the one adapter to scikit-learn's callback protocol, and a line on the terminal.
+
+A fit that runs longer than `PATIENCE` seconds in a terminal draws a line with its step, its value and
+the time left. Set FIVEFOLD_PROGRESS=0 to keep it quiet, or give the estimator callbacks of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+PATIENCE = 2.0  # seconds before a line is drawn
+PAUSE = 0.2  # seconds between two drawings
+
+
+class Interrupted(UserWarning):
+    """A fit was interrupted; what it had found by then was kept."""
+
+
+@contextmanager
+def steps(estimator: Any, name: str, count: int, X: Any = None) -> Iterator[Callable[[Any, float], bool]]:
+    """Yield `monitor(model, value) -> stop`, which reports one step of an iterative fit.
+
+    A callback that asks for it gets a fitted copy of the estimator: its `model_` is the model of
+    that step, which costs nothing because models are immutable.
+    """
+    root = estimator._init_callback_context(max_subtasks=count)
+    root.call_on_fit_task_begin(estimator=estimator, X=X)
+    line = _Line(type(estimator).__name__, name, count)
+
+    def monitor(model: Any, value: float) -> bool:
+        line.step(value)
+        if not root._callbacks:
+            return False
+        task = root.subcontext(task_name=name)
+        task.call_on_fit_task_begin(estimator=estimator, X=X)
+        return bool(
+            task.call_on_fit_task_end(estimator=estimator, X=X, reconstruction_attributes=lambda: {"model_": model})
+        )
+
+    try:
+        yield monitor
+    finally:
+        line.clear()
+        root.call_on_fit_task_end(estimator=estimator, X=X)
+
+
+def kept_best(estimator: Any, done: int, name: str) -> None:
+    """Say that Ctrl-C ended the fit and that the best so far is kept."""
+    warnings.warn(
+        f"{type(estimator).__name__}: interrupted after {done} {name}{'s' if done != 1 else ''}; the best model so far "
+        "was kept and can be used. Fit again to finish",
+        Interrupted,
+        stacklevel=3,
+    )
+
+
+class _Line:
+    """One line on the terminal, redrawn in place."""
+
+    def __init__(self, title: str, name: str, count: int):
+        self.title, self.name, self.count, self.done = title, name, count, 0
+        self.wanted = os.environ.get("FIVEFOLD_PROGRESS", "1") != "0" and sys.stderr is not None and sys.stderr.isatty()
+        self.start = time.monotonic()
+        self.due, self.width = self.start + PATIENCE, 0
+
+    def step(self, value: float) -> None:
+        self.done += 1
+        now = time.monotonic()
+        if not self.wanted or now < self.due:
+            return
+        self.due = now + PAUSE
+        spent = now - self.start
+        left = spent / self.done * (self.count - self.done)
+        text = f"{self.title}: {self.name} {self.done} of at most {self.count}, value {value:.6g}, "
+        text += f"{spent:.0f} s so far, at most {left:.0f} s left (Ctrl-C keeps the best so far)"
+        sys.stderr.write("\r" + text.ljust(self.width))
+        sys.stderr.flush()
+        self.width = len(text)
+
+    def clear(self) -> None:
+        if self.width:
+            sys.stderr.write("\r" + " " * self.width + "\r")
+            sys.stderr.flush()

@@ -1,0 +1,161 @@
+"""The catalogue of methods: every public estimator of every chapter, found by walking the package.
+
+A method declares what only its author knows in one `card`; the rest is read from the class.
+
+    class KMeans(Transformer, Clusterer):
+        card = Card(
+            applications=("clustering", "quantization"),
+            use="Compact groups of similar size ... ",
+            steps=("Draw K seeds ...", "Give each row to its nearest centre.", ...),
+            see_also=("GaussianMixture",),
+            source="Lloyd (1982); Hamerly (2010)",
+        )
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, Literal
+
+import fivefold
+
+Application = Literal[
+    "classification",
+    "regression",
+    "clustering",
+    "quantization",
+    "density estimation",
+    "dimension reduction",
+    "denoising",
+    "visualization",
+    "data mining",
+    "outlier detection",
+    "baseline",
+]
+
+# Packages that hold no methods: the floor, the engines, judgement and faces.
+NOT_CHAPTERS = frozenset(
+    "core distributions kernels optim spatial inference partition evaluation theory study cli datasets plot".split()
+)
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a reader wants to know before using a method, and what the laws and the study need to know."""
+
+    applications: tuple[Application, ...]
+    use: str  # when to use it, and when not
+    steps: tuple[str, ...]  # the algorithm, a sentence a step
+    source: str  # literature
+    see_also: tuple[str, ...] = ()  # names of other methods in the registry
+    variants: tuple[Mapping[str, Any], ...] = ()  # settings besides the defaults that every law checks as well
+    search: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # values the study tries
+    portfolio: bool = False  # in the study by default
+    order_dependent: bool = False  # updates follow the order of rows: weights mean repetition in distribution only
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One field of a method."""
+
+    name: str
+    default: Any
+    allowed: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method and all the registry knows of it."""
+
+    name: str
+    chapter: str
+    cls: type
+    card: Card
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the documentation."""
+        return inspect.getdoc(self.cls).partition("\n\n")[0].replace("\n", " ")  # type: ignore[union-attr]
+
+    @property
+    def formula(self) -> str:
+        """The documentation of the module: formula, algorithm, source."""
+        return inspect.getdoc(inspect.getmodule(self.cls)) or ""
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        from fivefold.core.params import declared, describe
+
+        meanings, hints = _documented(self.cls), declared(self.cls)
+        return tuple(
+            Parameter(
+                f.name,
+                None if f.default is MISSING else f.default,
+                describe(hints[f.name]),
+                meanings.get(f.name, ""),
+            )
+            for f in fields(self.cls)
+        )
+
+    @property
+    def abilities(self) -> tuple[str, ...]:
+        """What it takes and gives, in words."""
+        takes = self.cls.takes  # type: ignore[attr-defined]
+        fit = inspect.signature(self.cls.fit).parameters  # type: ignore[attr-defined]
+        found = {
+            "missing values": takes.missing,
+            "categories": takes.categories,
+            "sparse matrices": takes.sparse,
+            "tensors": takes.tensors,
+            "sample weights": "sample_weight" in fit,
+            "probabilities": hasattr(self.cls, "predict_proba"),
+            "new rows": hasattr(self.cls, "predict") or hasattr(self.cls, "transform"),
+            "partial_fit": hasattr(self.cls, "partial_fit"),
+            "samples": hasattr(self.cls, "sample"),
+        }
+        return tuple(name for name, has in found.items() if has)
+
+
+@cache
+def methods() -> tuple[Method, ...]:
+    """Every method, by chapter and name."""
+    from fivefold.core.estimator import Estimator
+
+    found = []
+    for chapter in chapters():
+        for name, thing in vars(import_module(f"{fivefold.__name__}.{chapter}")).items():
+            if inspect.isclass(thing) and issubclass(thing, Estimator) and not name.startswith("_"):
+                found.append(Method(name, chapter, thing, thing.card))
+    return tuple(sorted(found, key=lambda method: (method.chapter, method.name)))
+
+
+@cache
+def chapters() -> tuple[str, ...]:
+    """The packages that hold methods."""
+    packages = (m.name for m in iter_modules(fivefold.__path__) if m.ispkg)
+    return tuple(sorted(set(packages) - NOT_CHAPTERS))
+
+
+def find(name: str) -> Method:
+    """The method of that name; letter case does not matter."""
+    known = {method.name.lower(): method for method in methods()}
+    if name.lower() in known:
+        return known[name.lower()]
+    near = [known[key].name for key in get_close_matches(name.lower(), known, n=3, cutoff=0.5)]
+    hint = f"did you mean {' or '.join(near)}?" if near else "see `fivefold methods` for the list"
+    raise KeyError(f"no method is called {name!r}; {hint}")
+
+
+def _documented(cls: type) -> dict[str, str]:
+    """Meaning of each parameter, from the Parameters section of the documentation."""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?:\n\n\w[^\n]*\n-+\n|\Z)", inspect.getdoc(cls) or "", re.S | re.M)
+    entries = re.findall(r"^(\w[\w, ]*)\n((?:[ \t]+[^\n]*\n?|\n(?=[ \t]))+)", section[1] + "\n" if section else "", re.M)
+    return {name.strip(): " ".join(text.split()) for names, text in entries for name in names.split(",")}

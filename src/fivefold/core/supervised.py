@@ -1,0 +1,123 @@
+"""Supervised estimators: labels are encoded once, class and sample weights fold into one vector.
+
+`_fit(X, y, w)` gets y as codes 0..K-1 of `classes_` (int64) or as floats, w as positive float64. A
+method that can go on learning defines `_update(X, y, w)` and gets `partial_fit`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.callback import with_callbacks
+from sklearn.utils import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from fivefold.core import params
+from fivefold.core._sklearn import ClassifierMixin, RegressorMixin
+from fivefold.core.data import admit_pair, admit_weights, keep_positive
+from fivefold.core.estimator import Estimator
+from fivefold.core.parallel import map_parts
+
+
+class Classifier(ClassifierMixin, Estimator):
+    """`_fit(X, y, w)` gets y as codes 0..K-1 of `classes_`; `_scores(X)` gives (n, K), the largest wins."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        if "_update" in vars(cls):
+            cls.partial_fit = _partial_fit  # type: ignore[attr-defined]
+        super().__init_subclass__(**options)
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        raise TypeError(f"{type(self).__name__} does not say how to fit")
+
+    def _scores(self, X: Any) -> Any:
+        raise TypeError(f"{type(self).__name__} does not score classes")
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        params.check(self)
+        self._forget()
+        X, y = admit_pair(self, X, y)
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        X, y, w = keep_positive(admit_weights(self, sample_weight, X), X, y)
+        self.classes_, codes = encode(y)
+        if len(self.classes_) < 2 and not self.takes.one_class:
+            raise ValueError(f"{type(self).__name__} needs two classes or more; y holds one class: {y[0]!r}")
+        self._fit(X, codes, self._fold(y, codes, w))
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The likeliest class of each row."""
+        X = self._admit(X)
+        scores = self._scores(X)
+        best = map_parts(lambda lo, hi: scores[lo:hi].argmax(axis=1), len(scores))
+        return self.classes_[np.concatenate(best)]
+
+    def _fold(self, y: Any, codes: Any, w: Any) -> Any:
+        """Class weights folded into the weights of the rows."""
+        rule = getattr(self, "class_weight", None)
+        if rule is None:
+            return w
+        return w * compute_class_weight(rule, classes=self.classes_, y=y, sample_weight=w)[codes]
+
+
+def _partial_fit(self: Any, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+    """Go on learning from a further batch; `classes` lists all classes at the first call."""
+    params.check(self)
+    name, first = type(self).__name__, not self.__sklearn_is_fitted__()
+    if first and classes is None:
+        raise ValueError(f"{name}: classes must be passed on the first call to partial_fit")
+    if classes is not None:
+        given = np.unique(classes)
+        if not first and not np.array_equal(self.classes_, given):
+            raise ValueError(
+                f"{name}: `classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
+            )
+    X, y = admit_pair(self, X, y, fitting=first)
+    y = column_or_1d(y, warn=True)
+    if first:
+        self.classes_ = given
+    codes = np.searchsorted(self.classes_, y).clip(0, len(self.classes_) - 1)
+    if (unknown := self.classes_[codes] != y).any():
+        raise ValueError(
+            f"{name}: the target label {y[unknown.argmax()]!r} in y does not exist in the initial classes "
+            f"{self.classes_!r}; list every class in `classes` at the first call"
+        )
+    X, y, codes, w = keep_positive(admit_weights(self, sample_weight, X), X, y, codes)
+    self._update(X, codes, self._fold(y, codes, w))
+    return self
+
+
+class Regressor(RegressorMixin, Estimator):
+    """`_fit(X, y, w)` gets y as floats of X's type: a vector, or (n, outputs) where `takes.outputs`."""
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        raise TypeError(f"{type(self).__name__} does not say how to fit")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.takes.outputs
+        return tags
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        params.check(self)
+        self._forget()
+        X, y = admit_pair(self, X, y, numeric=True)
+        if not self.takes.outputs:
+            y = column_or_1d(y, warn=True)
+        X, y, w = keep_positive(admit_weights(self, sample_weight, X), X, y)
+        self._fit(X, y.astype(X.dtype, copy=False), w)
+        return self
+
+
+def encode(y: Any) -> tuple[Any, Any]:
+    """The distinct labels, sorted, and for each row the index of its label (int64)."""
+    if y.dtype.kind in "iu" and (low := int(y.min())) > -(2**31) and int(y.max()) - low < max(1024, len(y)):
+        present = np.bincount(y - low) > 0
+        return np.flatnonzero(present).astype(y.dtype) + y.dtype.type(low), (np.cumsum(present) - 1)[y - low]
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes.astype(np.int64, copy=False)

@@ -1,0 +1,361 @@
+"""Compiled loops for Gaussian families.
+
+A block holds its points in columns, Z (d, m), so that the innermost loop runs over points and
+vectorises. It is worked through in tiles of LANES points, copied and centred into D, which stays in
+the first-level cache; rows of D, of the factors P and of the second moments come in fours (the width is
+padded by zeros), so that each number loaded is used four times.
+
+Scalars are read before the innermost loop: LLVM cannot hoist what a store might alias. That loop is
+written range(m), from zero: over range(lo, hi) the index might be negative to Numba, which then wraps
+it, and nothing vectorises. Loops that may meet NaN are compiled without the promise that there is none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fivefold.core.compile import FAST, jit
+
+LANES = 128
+WITH_NAN = FAST - {"nnan", "ninf"}
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def log_densities(Z: Any, mean: Any, P: Any, c: Any, D: Any, acc: Any, q: Any, L: Any) -> None:
+    """L[k] = c[k] - |P[k] (z - mean[k])|^2 / 2; P[k] is lower triangular; D, acc and q are scratch."""
+    K, d = mean.shape
+    m = Z.shape[1]
+    for t in range((m + LANES - 1) // LANES):
+        lo = t * LANES
+        width = min(LANES, m - lo)
+        for k in range(K):
+            for j in range(d):
+                mu = mean[k, j]
+                for i in range(width):
+                    D[j, i] = Z[j, lo + i] - mu
+            for i in range(LANES):
+                q[i] = 0.0
+            for a in range(d):
+                for i in range(LANES):
+                    acc[i] = 0.0
+                for j in range(0, a + 1, 4):
+                    p0, p1, p2, p3 = P[k, a, j], P[k, a, j + 1], P[k, a, j + 2], P[k, a, j + 3]
+                    for i in range(LANES):
+                        acc[i] += p0 * D[j, i] + p1 * D[j + 1, i] + p2 * D[j + 2, i] + p3 * D[j + 3, i]
+                for i in range(LANES):
+                    q[i] += acc[i] * acc[i]
+            shift = c[k]
+            for i in range(width):
+                L[k, lo + i] = shift - 0.5 * q[i]
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def add_moments(Z: Any, R: Any, centre: Any, D: Any, acc: Any, r: Any, weight: Any, first: Any, second: Any) -> None:
+    """Add sum r, sum r (z - centre) and the lower half of sum r (z - centre)(z - centre)' for each k."""
+    K, d = centre.shape
+    m = Z.shape[1]
+    for t in range((m + LANES - 1) // LANES):
+        lo = t * LANES
+        width = min(LANES, m - lo)
+        for i in range(LANES):
+            r[i] = 0.0
+        for k in range(K):
+            s = 0.0
+            for i in range(width):
+                r[i] = R[k, lo + i]
+                s += r[i]
+            if s == 0.0:
+                continue
+            weight[k] += s
+            for a in range(d):
+                mu = centre[k, a]
+                for i in range(width):
+                    D[a, i] = Z[a, lo + i] - mu
+            for a in range(d):
+                s = 0.0
+                for i in range(LANES):
+                    v = r[i] * D[a, i]
+                    acc[i] = v
+                    s += v
+                first[k, a] += s
+                for j in range(0, a + 1, 4):
+                    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+                    for i in range(LANES):
+                        v = acc[i]
+                        s0 += v * D[j, i]
+                        s1 += v * D[j + 1, i]
+                        s2 += v * D[j + 2, i]
+                        s3 += v * D[j + 3, i]
+                    second[k, a, j] += s0
+                    second[k, a, j + 1] += s1
+                    second[k, a, j + 2] += s2
+                    second[k, a, j + 3] += s3
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def log_axes(Z: Any, mean: Any, half: Any, c: Any, L: Any) -> None:
+    """L[k] = c[k] - sum_j half[k, j] (z_j - mean[k, j])^2."""
+    K, d = mean.shape
+    m = Z.shape[1]
+    for k in range(K):
+        shift = c[k]
+        for i in range(m):
+            L[k, i] = shift
+        for j in range(d):
+            mu, h = mean[k, j], half[k, j]
+            for i in range(m):
+                z = Z[j, i] - mu
+                L[k, i] -= h * z * z
+
+
+@jit(fastmath=WITH_NAN, error_model="numpy")
+def log_axes_observed(Z: Any, mean: Any, half: Any, level: Any, c: Any, L: Any) -> None:
+    """The same less the terms of missing entries; level[k, j] is the log density of column j at its mean."""
+    K, d = mean.shape
+    m = Z.shape[1]
+    for k in range(K):
+        for i in range(m):
+            L[k, i] = c[k]
+        for j in range(d):
+            mu, h, top = mean[k, j], half[k, j], level[k, j]
+            for i in range(m):
+                z = Z[j, i] - mu
+                L[k, i] += top - h * z * z if z == z else 0.0
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def add_axes(Z: Any, R: Any, centre: Any, weight: Any, first: Any, second: Any) -> None:
+    """Add sum r, sum r (z - centre) and sum r (z - centre)^2, column by column, for each k."""
+    K, d = centre.shape
+    m = Z.shape[1]
+    for k in range(K):
+        s = 0.0
+        for i in range(m):
+            s += R[k, i]
+        if s == 0.0:
+            continue
+        weight[k] += s
+        for j in range(d):
+            mu = centre[k, j]
+            s1, s2 = 0.0, 0.0
+            for i in range(m):
+                z = Z[j, i] - mu
+                v = R[k, i] * z
+                s1 += v
+                s2 += v * z
+            first[k, j] += s1
+            second[k, j] += s2
+
+
+@jit(fastmath=WITH_NAN, error_model="numpy")
+def add_axes_observed(Z: Any, R: Any, centre: Any, weight: Any, count: Any, first: Any, second: Any) -> None:
+    """The same over the entries that are there; count[k, j] is their weight."""
+    K, d = centre.shape
+    m = Z.shape[1]
+    for k in range(K):
+        s = 0.0
+        for i in range(m):
+            s += R[k, i]
+        weight[k] += s
+        for j in range(d):
+            mu = centre[k, j]
+            s0, s1, s2 = 0.0, 0.0, 0.0
+            for i in range(m):
+                z = Z[j, i] - mu
+                there = z == z
+                r = R[k, i] if there else 0.0
+                z = z if there else 0.0
+                s0 += r
+                s1 += r * z
+                s2 += r * z * z
+            count[k, j] += s0
+            first[k, j] += s1
+            second[k, j] += s2
+
+
+@jit(fastmath=WITH_NAN, error_model="numpy")
+def log_axes_rows(X: Any, lo: int, hi: int, mean: Any, half: Any, c: Any, out: Any) -> float:
+    """out[i, k] = c[k] - sum_j half[k, j] (x_ij - mean[k, j])^2 for rows lo..hi.
+
+    Returns the sum of all sums: it is finite only if the rows are.
+    """
+    K, d = mean.shape
+    total = 0.0
+    for i in range(lo, hi):
+        for k in range(K):
+            s = 0.0
+            for j in range(d):
+                z = X[i, j] - mean[k, j]
+                s += z * z * half[k, j]
+            out[i, k] = c[k] - s
+            total += s
+    return total
+
+
+@jit(fastmath=WITH_NAN, error_model="numpy")
+def add_groups(
+    X: Any, codes: Any, w: Any, lo: int, hi: int, centre: Any, weight: Any, first: Any, second: Any
+) -> None:
+    """Add sum w, sum w (x - centre), sum w (x - centre)^2 of rows lo..hi to the row of their code.
+
+    The centre of a group is its first row.
+    """
+    d = X.shape[1]
+    for i in range(lo, hi):
+        k = codes[i]
+        v = w[i]
+        if weight[k] == 0.0:
+            for j in range(d):
+                centre[k, j] = X[i, j]
+        weight[k] += v
+        for j in range(d):
+            z = X[i, j] - centre[k, j]
+            t = v * z
+            first[k, j] += t
+            second[k, j] += t * z
+
+
+@jit(fastmath=WITH_NAN, error_model="numpy")
+def add_groups_observed(
+    X: Any, codes: Any, w: Any, lo: int, hi: int, centre: Any, weight: Any, count: Any, first: Any, second: Any
+) -> None:
+    """The same over the entries that are there; count[k, j] is their weight, the centre the first of them."""
+    d = X.shape[1]
+    for i in range(lo, hi):
+        k = codes[i]
+        v = w[i]
+        weight[k] += v
+        for j in range(d):
+            x = X[i, j]
+            if x == x:
+                if count[k, j] == 0.0:
+                    centre[k, j] = x
+                count[k, j] += v
+                z = x - centre[k, j]
+                first[k, j] += v * z
+                second[k, j] += v * z * z
+
+
+@jit(error_model="numpy")
+def sweep(A: Any, seen: Any) -> float:
+    """Sweep the covariance A over the columns seen; returns the log determinant of their block.
+
+    Afterwards A holds -(S_oo)^-1, the regression S_mo (S_oo)^-1 of the missing on the observed columns,
+    and what it leaves unexplained, S_mm - S_mo (S_oo)^-1 S_om (Beaton 1964; Dempster 1969).
+    """
+    d = A.shape[0]
+    log_det = 0.0
+    for p in range(d):
+        if not seen[p]:
+            continue
+        pivot = A[p, p]
+        log_det += np.log(pivot)
+        for a in range(d):
+            if a != p:
+                f = A[a, p] / pivot
+                for b in range(d):
+                    if b != p:
+                        A[a, b] -= f * A[p, b]
+        for a in range(d):
+            if a != p:
+                A[a, p] /= pivot
+                A[p, a] /= pivot
+        A[p, p] = -1.0 / pivot
+    return log_det
+
+
+@jit(error_model="numpy")
+def log_observed(Z: Any, seen: Any, order: Any, mean: Any, sigma: Any, c: Any, A: Any, L: Any) -> None:
+    """L[k] = c[k] + log density of the entries seen (m, d); points of a pattern stand together in `order`.
+
+    sigma holds K covariances or one for all; A (d, d) is scratch.
+    """
+    K, d = mean.shape
+    m = len(order)
+    level = 0.0
+    for k in range(K):
+        for t in range(m):
+            i = order[t]
+            fresh = t == 0 and k < len(sigma)
+            if t > 0:
+                for j in range(d):
+                    fresh = fresh or seen[i, j] != seen[order[t - 1], j]
+            elif len(sigma) == 1:
+                fresh = True
+            if fresh:
+                for a in range(d):
+                    for b in range(d):
+                        A[a, b] = sigma[k if len(sigma) > 1 else 0, a, b]
+                level = -0.5 * sweep(A, seen[i])
+                for j in range(d):
+                    if seen[i, j]:
+                        level -= 0.9189385332046727  # log(2 pi) / 2
+            s = 0.0
+            for a in range(d):
+                if seen[i, a]:
+                    v = 0.0
+                    for b in range(d):
+                        if seen[i, b]:
+                            v += A[a, b] * (Z[b, i] - mean[k, b])
+                    s += v * (Z[a, i] - mean[k, a])
+            L[k, i] = c[k] + level + 0.5 * s
+
+
+@jit(error_model="numpy")
+def add_observed(
+    Z: Any, R: Any, seen: Any, order: Any, mean: Any, sigma: Any, A: Any, D: Any, weight: Any, first: Any, second: Any
+) -> None:
+    """Add the expected sums about `mean`: a missing entry has its mean and spread given those seen."""
+    K, d = mean.shape
+    m = len(order)
+    for k in range(K):
+        spread = 0.0  # weight of the points of the present pattern
+        for t in range(m):
+            i = order[t]
+            fresh = t == 0
+            if t > 0:
+                for j in range(d):
+                    fresh = fresh or seen[i, j] != seen[order[t - 1], j]
+            if fresh:
+                if t > 0:
+                    add_spread(A, seen[order[t - 1]], spread, second[k])
+                spread = 0.0
+                for a in range(d):
+                    for b in range(d):
+                        A[a, b] = sigma[k if len(sigma) > 1 else 0, a, b]
+                sweep(A, seen[i])
+            r = R[k, i]
+            if r == 0.0:
+                continue
+            spread += r
+            for a in range(d):
+                if seen[i, a]:
+                    D[a] = Z[a, i] - mean[k, a]
+            for a in range(d):
+                if not seen[i, a]:
+                    v = 0.0
+                    for b in range(d):
+                        if seen[i, b]:
+                            v += A[a, b] * D[b]
+                    D[a] = v
+            weight[k] += r
+            for a in range(d):
+                v = r * D[a]
+                first[k, a] += v
+                for b in range(a + 1):
+                    second[k, a, b] += v * D[b]
+        if m > 0:
+            add_spread(A, seen[order[m - 1]], spread, second[k])
+
+
+@jit(error_model="numpy")
+def add_spread(A: Any, seen: Any, r: float, second: Any) -> None:
+    """Add r times the conditional covariance of the missing columns."""
+    d = A.shape[0]
+    for a in range(d):
+        if not seen[a]:
+            for b in range(a + 1):
+                if not seen[b]:
+                    second[a, b] += r * A[a, b]

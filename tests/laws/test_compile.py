@@ -1,0 +1,110 @@
+"""Compiled loops: lazy, kept on disk, never stale."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from fivefold.core import compile as floor
+
+LOOPS = """
+from typing import NamedTuple
+import numpy as np
+from fivefold.core.compile import generic, jit
+from callee import twice
+
+class Square(NamedTuple):
+    scale: float
+
+@generic
+def shape(kind, z):
+    "A function chosen by the type of its first argument."
+
+@shape.rule(Square)
+def _(kind, z):
+    return kind.scale * z * z
+
+@jit
+def total(kind, x):
+    s = 0.0
+    for i in range(len(x)):
+        s += shape(kind, twice(x[i]))
+    return s
+"""
+CALLEE = """
+from fivefold.core.compile import jit
+
+@jit
+def twice(z):
+    return {factor} * z
+"""
+RUN = """
+import sys
+import numpy as np
+from loops import Square, total
+assert "numba" not in sys.modules
+print(total(Square(3.0), np.arange(4.0)))
+stats = getattr(total.compiled, "stats", None)
+print(sum(stats.cache_hits.values()) if stats else 0, sum(stats.cache_misses.values()) if stats else 0)
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    (tmp_path / "loops.py").write_text(LOOPS)
+    (tmp_path / "callee.py").write_text(CALLEE.format(factor="2.0"))
+
+    def run(**environment):
+        env = {**os.environ, "FIVEFOLD_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path), **environment}
+        done = subprocess.run([sys.executable, "-c", RUN], capture_output=True, text=True, env=env, check=True)
+        value, counts = done.stdout.split("\n")[:2]
+        return float(value), tuple(map(int, counts.split()))
+
+    return run
+
+
+def test_a_second_process_reads_what_the_first_compiled(run):
+    assert run() == (168.0, (0, 1))
+    assert run() == (168.0, (1, 0))
+
+
+def test_loops_run_as_plain_python_when_compilation_is_off(run):
+    assert run(NUMBA_DISABLE_JIT="1")[0] == 168.0
+
+
+def test_without_a_place_to_write_loops_are_compiled_in_memory(run, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    assert run(FIVEFOLD_CACHE_DIR=str(tmp_path / "file"))[0] == 168.0
+    assert not (tmp_path / "cache").exists()
+
+
+def test_the_stamp_of_a_file_changes_with_the_files_it_imports(tmp_path, monkeypatch):
+    package = tmp_path / "fivefold"
+    (package / "core").mkdir(parents=True)
+    (package / "core" / "a.py").write_text("from fivefold.core.b import f\n")
+    (package / "core" / "b.py").write_text("from fivefold.core import c\n")
+    (package / "core" / "c.py").write_text("x = 1\n")
+    (package / "core" / "other.py").write_text("y = 1\n")
+    monkeypatch.setattr(floor, "PACKAGE", package)
+
+    def stamps():
+        floor.stamp.cache_clear()
+        floor._imports.cache_clear()
+        return floor.stamp(str(package / "core" / "a.py"))
+
+    before = stamps()
+    (package / "core" / "other.py").write_text("y = 2\n")
+    assert stamps() == before
+    (package / "core" / "c.py").write_text("x = 2\n")
+    assert stamps() != before
+    floor.stamp.cache_clear()
+    floor._imports.cache_clear()
+
+
+def test_a_rule_with_other_argument_names_is_refused():
+    @floor.generic
+    def stub(kind, z):
+        """Chosen by kind."""
+
+    with pytest.raises(TypeError, match="a rule takes kind, z, by these names"):
+        stub.rule(tuple)(lambda penalty, z: z)

@@ -1,0 +1,390 @@
+"""What every method must satisfy, over the registry: new methods are found, not listed."""
+
+import inspect
+import pickle
+import warnings
+from importlib import import_module
+from importlib.util import find_spec
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from fivefold.core import parallel, params, store
+from fivefold.core.progress import Interrupted
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
+from tables import CASES, METHODS, build, fitted, named, outputs, table
+
+WEIGHTED = [case for case in CASES if "sample_weight" in inspect.signature(case[0].cls.fit).parameters]
+SAME_ORDER = [case for case in WEIGHTED if not case[0].card.order_dependent]
+TRANSFORMERS = [case for case in CASES if hasattr(case[0].cls, "transform")]
+FRAMES = {
+    "pandas": pd.DataFrame,
+    "polars": lambda X, columns: pl.DataFrame(X, schema=list(columns)),
+    "pyarrow": lambda X, columns: pa.table({name: X[:, j] for j, name in enumerate(columns)}),
+}
+cases = pytest.mark.parametrize("case", CASES, ids=named)
+
+
+def assert_same(a, b, rtol=1e-7, atol=1e-9):
+    assert a.keys() == b.keys()
+    for name in a:
+        if a[name].dtype.kind in "fc":
+            np.testing.assert_allclose(a[name], b[name], rtol=rtol, atol=atol, err_msg=name)
+        else:
+            np.testing.assert_array_equal(a[name], b[name], err_msg=name)
+
+
+@cases
+def test_scikit_learns_checks_all_pass_and_none_is_skipped(case):
+    expected = {}
+    if case[0].card.order_dependent:
+        why = "updates follow the order of rows; the law holds in distribution, see test_weights_mean_repetition_in_distribution"
+        expected = {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in ("dense", "sparse")}
+    estimator = case[0].cls(**case[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the checks provoke warnings on purpose
+        results = check_estimator(estimator, expected_failed_checks=expected, on_fail=None, on_skip=None)
+    wrong = [(r["check_name"], r["status"], str(r["exception"])) for r in results if r["status"] not in ("passed", "xfail")]
+    assert wrong == []
+    assert len(results) > 30
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("case", SAME_ORDER, ids=named)
+def test_a_weight_means_repetition_in_any_order(case, seed):
+    """Rounding apart: sums are taken in another order."""
+    X, y = table(case, seed=seed)
+    rng = np.random.RandomState(seed)
+    w = rng.randint(0, 4, size=len(X))
+    order = rng.permutation(len(X))
+    repeated = fitted(case, X.repeat(w, axis=0), y.repeat(w))
+    weighted = fitted(case, X[order], y[order], sample_weight=w[order])
+    assert_same(outputs(weighted, X), outputs(repeated, X), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("case", [c for c in WEIGHTED if c[0].card.order_dependent], ids=named)
+def test_weights_mean_repetition_in_distribution(case):
+    """Over 30 seeds the scores of weighted and of repeated fits have the same mean, within 4 standard errors."""
+    X, y = table(case, n=90)
+    w = np.random.RandomState(0).randint(0, 4, size=len(X))
+    repeated, weighted = [], []
+    for seed in range(30):
+        repeated.append(build(case, random_state=seed).fit(X.repeat(w, 0), y.repeat(w)).score(X, y))
+        weighted.append(build(case, random_state=seed + 1000).fit(X, y, sample_weight=w).score(X, y))
+    gap = np.mean(repeated) - np.mean(weighted)
+    error = np.sqrt((np.var(repeated, ddof=1) + np.var(weighted, ddof=1)) / 30)
+    assert abs(gap) <= 4 * error + 1e-9 * abs(np.mean(repeated))
+
+
+@pytest.mark.parametrize("case", WEIGHTED, ids=named)
+def test_rows_of_weight_zero_are_not_there(case):
+    X, y = table(case)
+    w = np.ones(len(X))
+    w[10:20] = 0
+    kept = w > 0
+    junk = X.copy()
+    junk[10:20] = X[0]
+    assert_same(outputs(fitted(case, junk, y, sample_weight=w), X), outputs(fitted(case, X[kept], y[kept]), X))
+
+
+@cases
+def test_the_number_of_threads_never_changes_a_byte(case, monkeypatch):
+    X, y = table(case, n=3 * parallel.PART + 17)
+    said = []
+    for count in (1, 2, 3):
+        monkeypatch.setattr(parallel, "threads", lambda count=count: count)
+        said.append(outputs(build(case, max_iter=5, n_init=1).fit(X, y), X[:500]))
+    for other in said[1:]:
+        for name, value in said[0].items():
+            assert value.tobytes() == other[name].tobytes(), name
+
+
+@cases
+def test_a_seed_decides_the_bytes(case):
+    X, y = table(case)
+    first, second = outputs(fitted(case, X, y), X), outputs(fitted(case, X, y), X)
+    assert all(first[name].tobytes() == second[name].tobytes() for name in first)
+
+
+@pytest.mark.parametrize("library", FRAMES)
+@cases
+def test_a_frame_says_the_same_as_the_array(case, library):
+    X, y = table(case)
+    names = [f"column {j}" for j in range(X.shape[1])]
+    frame = FRAMES[library](X, columns=names)
+    model = fitted(case, frame, y)
+    assert list(model.feature_names_in_) == names
+    assert_same(outputs(model, frame), outputs(fitted(case, X, y), X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("case", TRANSFORMERS, ids=named)
+def test_a_transformer_gives_the_frame_it_is_asked_for(case, library):
+    X, y = table(case)
+    frame = FRAMES[library](X, columns=list("abcd"))
+    model = build(case).set_output(transform=library)
+    out = model.fit(frame, y).transform(frame)
+    assert list(out.columns) == list(model.get_feature_names_out())
+    np.testing.assert_array_equal(out.to_numpy(), np.asarray(fitted(case, X, y).transform(X)))
+
+
+@cases
+def test_float32_stays_float32_and_is_close_to_float64(case):
+    X, y = table(case)
+    narrow = outputs(fitted(case, X.astype(np.float32), y), X.astype(np.float32))
+    wide = outputs(fitted(case, X.astype(np.float32).astype(np.float64), y), X.astype(np.float32).astype(np.float64))
+    for name in ("transform", "predict_proba"):
+        if name in narrow:
+            assert narrow[name].dtype == np.float32, name
+    # 24 bits of mantissa, a few hundred operations on numbers near one
+    assert_same({k: v.astype(wide[k].dtype) for k, v in narrow.items()}, wide, rtol=2e-3, atol=2e-3)
+
+
+@cases
+def test_a_model_survives_pickle_clone_and_a_file(case, tmp_path):
+    X, y = table(case)
+    model = fitted(case, X, y)
+    store.save(model, tmp_path / "model.skops")
+    for copy in (pickle.loads(pickle.dumps(model)), store.load(tmp_path / "model.skops")):
+        assert_same(outputs(copy, X), outputs(model, X), rtol=0, atol=0)
+    assert str(clone(model).get_params()) == str(model.get_params())
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if hasattr(c[0].cls, "partial_fit")], ids=named)
+def test_partial_fit_goes_on_from_where_it_was(case):
+    """A second batch of the same rows leaves a usable model of the same shape, and classes stay."""
+    X, y = table(case)
+    extra = {"classes": np.unique(y)} if "classes" in inspect.signature(case[0].cls.partial_fit).parameters else {}
+    model = build(case).partial_fit(X[:40], y[:40], **extra).partial_fit(X[40:], y[40:])
+    said = outputs(model, X)
+    whole = outputs(fitted(case, X, y), X)
+    assert {k: v.shape for k, v in said.items()} == {k: v.shape for k, v in whole.items()}
+
+
+class PressCtrlC:
+    """A callback that interrupts the fit at its third step."""
+
+    def __init__(self):
+        self.steps = 0
+
+    def setup(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context, **data):
+        pass
+
+    def on_fit_task_end(self, estimator, context, **data):
+        if context.parent is not None:
+            self.steps += 1
+            if self.steps == 3:
+                raise KeyboardInterrupt
+
+    def teardown(self, estimator, context):
+        pass
+
+
+@cases
+def test_ctrl_c_in_an_iterative_fit_keeps_the_best_so_far_and_says_so(case):
+    X, y = table(case, n=300)
+    callback = PressCtrlC()
+    model = build(case, n_init=5, max_iter=50, tol=0.0).set_callbacks(callback)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    assert all(np.isfinite(v).all() for v in outputs(model, X).values() if v.dtype.kind == "f")
+    words = [str(w.message) for w in said if issubclass(w.category, Interrupted)]
+    if callback.steps >= 3:
+        assert len(words) == 1 and "the best model so far was kept" in words[0]
+    else:
+        assert words == []
+
+
+@cases
+def test_missing_values_are_handled_or_refused_with_column_and_cure(case):
+    X, y = table(case)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame.loc[3:5, "c"] = np.nan
+    if case[0].cls.takes.missing:
+        for name, said in outputs(fitted(case, frame, y), frame).items():
+            assert said.dtype.kind != "f" or np.isfinite(said).all() or name == "transform", name
+        frame["b"] = np.nan
+        with pytest.raises(ValueError, match=r"column 'b' contains NaN in 60 of 60 rows.*[Dd]rop that column"):
+            fitted(case, frame, y)
+    else:
+        with pytest.raises(ValueError, match=r"column 'c' contains NaN in 3 of 60 rows, first in row 3\. Impute"):
+            fitted(case, frame, y)
+
+
+@cases
+def test_categories_are_handled_or_refused_with_column_and_cure(case):
+    X, y = table(case)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["b"] = np.where(X[:, 1] > np.median(X[:, 1]), "high", "low")
+    if case[0].cls.takes.categories:
+        model = fitted(case, frame, y)
+        outputs(model, frame)
+        frame.loc[7, "b"] = "unheard of"
+        with pytest.raises(ValueError, match=r"column 'b' holds 'unheard of', which fit did not see\. Known: 'high', 'low'"):
+            outputs(model, frame)
+    else:
+        with pytest.raises(ValueError, match=r"column 'b' holds text \(for example '\w+'\).*Encode it.*or drop it"):
+            fitted(case, frame, y)
+
+
+REFUSALS = {
+    "an empty table": (lambda X, y: (X[:0], y[:0]), "0 sample"),
+    "a table without columns": (lambda X, y: (X[:, :0], y), "0 feature"),
+    "infinity": (lambda X, y: (_put(X, np.inf), y), r"column 2 contains infinity in 1 of 60 rows, first in row 5\. Replace"),
+    "no table": (lambda X, y: (None, y), "needs a table X; got None"),
+    "a vector": (lambda X, y: (X[:, 0], y), "Expected 2D array"),
+}
+
+
+def _put(X, value):
+    X = X.copy()
+    X[5, 2] = value
+    return X
+
+
+@pytest.mark.parametrize("problem", REFUSALS)
+@cases
+def test_bad_tables_are_refused_in_plain_words(case, problem):
+    spoil, message = REFUSALS[problem]
+    with pytest.raises(ValueError, match=message):
+        build(case).fit(*spoil(*table(case)))
+
+
+@cases
+def test_text_in_an_array_of_numbers_is_refused_with_its_place(case):
+    X, y = table(case)
+    X = X.astype(object)
+    X[4, 1] = "seven"
+    if case[0].cls.takes.categories:
+        fitted(case, X, y)
+    else:
+        with pytest.raises(ValueError, match="column 1 holds 'seven' in row 4"):
+            fitted(case, X, y)
+
+
+@cases
+def test_another_number_of_columns_or_another_order_is_refused_after_fit(case):
+    X, y = table(case)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model, plain = fitted(case, frame, y), fitted(case, X, y)
+    use = next(getattr(model, name) for name in ("predict", "transform", "score_samples") if hasattr(model, name))
+    bare = getattr(plain, use.__name__)
+    with pytest.raises(ValueError, match="X has 3 features, but .* is expecting 4"):
+        bare(X[:, :3])
+    with pytest.raises(ValueError, match="same order as they were in fit[^a]*Give the 4 columns of fit in their order"):
+        use(frame[list("bacd")])
+    with pytest.raises(ValueError, match="unseen at fit time:\n- z"):
+        use(frame.rename(columns={"a": "z"}))
+
+
+@pytest.mark.parametrize(("value", "word"), [(-1.0, "negative"), (np.nan, "NaN"), (np.inf, "infinite")])
+@pytest.mark.parametrize("case", WEIGHTED, ids=named)
+def test_weights_that_cannot_be_are_refused_with_their_row(case, value, word):
+    X, y = table(case)
+    w = np.ones(len(X))
+    w[9] = value
+    with pytest.raises(ValueError, match=f"sample_weight is {word} in 1 of 60 rows, first in row 9.*zero leaves a row out"):
+        fitted(case, X, y, sample_weight=w)
+    with pytest.raises(ValueError, match="zero for every row"):
+        fitted(case, X, y, sample_weight=np.zeros(len(X)))
+
+
+@cases
+def test_a_constant_column_is_no_obstacle(case):
+    """Nothing is learned from it; what the other columns say stays finite."""
+    X, y = table(case)
+    X[:, 1] = 3.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a method may say that columns are collinear
+        said = outputs(fitted(case, X, y), X)
+    assert all(np.isfinite(v).all() for v in said.values() if v.dtype.kind == "f")
+
+
+@cases
+def test_one_row_is_learned_from_or_refused_in_words(case):
+    X, y = table(case)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = build(case).fit(X[:1], y[:1])
+    except ValueError as error:
+        assert any(word in str(error) for word in ("1 sample", "n_samples=1", "one class", "1 class", "1 row", "n_samples = 1"))
+    else:
+        assert all(np.isfinite(v).all() for v in outputs(model, X[:1]).values() if v.dtype.kind == "f")
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if {"n_clusters", "n_components"} & {p.name for p in c[0].parameters}], ids=named
+)
+def test_more_parts_than_the_data_allow_are_refused_with_both_numbers(case):
+    X, y = table(case)
+    name = next(p.name for p in case[0].parameters if p.name in ("n_clusters", "n_components"))
+    asked = case[0].cls(**{**case[1], name: 500})
+    with pytest.raises(ValueError, match=r"500") as refused:
+        asked.fit(X, y)
+    assert any(str(limit) in str(refused.value) for limit in (len(X), X.shape[1], 2))
+
+
+@cases
+def test_a_wrong_parameter_is_refused_with_its_name_and_what_is_allowed(case):
+    X, y = table(case)
+    for parameter in case[0].parameters:
+        hint = params.declared(case[0].cls)[parameter.name]
+        if not params.allows(hint, wrong := object()):
+            with pytest.raises(ValueError, match=f"the '{parameter.name}' parameter must be "):
+                case[0].cls(**{parameter.name: wrong}).fit(X, y)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
+def test_the_card_and_the_documentation_are_complete(method):
+    known = {other.name for other in METHODS}
+    card, doc = method.card, inspect.getdoc(method.cls)
+    assert card.applications and card.use and card.steps and card.source
+    assert set(card.see_also) <= known and method.name not in card.see_also
+    assert [p.name for p in method.parameters if not p.meaning] == []
+    assert method.summary.endswith(".") and method.formula
+    assert ">>> " in doc
+    public = [n for n, f in vars(method.cls).items() if inspect.isfunction(f) and not n.startswith("_")]
+    assert [n for n in public if not inspect.getdoc(getattr(method.cls, n))] == []
+    for name, values in card.search.items():
+        hint = params.declared(method.cls)[name]
+        assert all(params.allows(hint, value) for value in values)
+
+
+def peer_of(method):
+    """scikit-learn's class of the same chapter and name, if there is one."""
+    known = find_spec(f"sklearn.{method.chapter}") is not None
+    return getattr(import_module(f"sklearn.{method.chapter}"), method.name, None) if known else None
+
+
+SHARED = [m for m in METHODS if peer_of(m) is not None]
+SHARED_CASES = [(m, {}) for m in SHARED]
+
+
+@pytest.mark.parametrize("method", SHARED, ids=lambda m: m.name)
+def test_the_constructor_of_a_drop_in_is_scikit_learns_and_what_we_add_comes_after(method):
+    theirs = inspect.signature(peer_of(method)).parameters
+    ours = inspect.signature(method.cls).parameters
+    assert list(ours)[: len(theirs)] == list(theirs)
+    for name, parameter in theirs.items():
+        assert ours[name].kind == parameter.kind, name
+        assert ours[name].default == parameter.default or str(ours[name].default) == str(parameter.default), name
+    assert all(ours[name].kind is inspect.Parameter.KEYWORD_ONLY for name in list(ours)[len(theirs) :])
+
+
+@pytest.mark.parametrize("case", SHARED_CASES, ids=named)
+def test_a_drop_in_has_the_attributes_and_methods_of_scikit_learns(case):
+    X, y = table(case)
+    peer = peer_of(case[0])().fit(X, y)
+    ours = case[0].cls().fit(X, y)
+    for name in [n for n in vars(peer) if n.endswith("_") and not n.startswith("_")]:
+        assert np.shape(getattr(ours, name)) == np.shape(getattr(peer, name)), name
+    callables = {n for n in dir(peer) if not n.startswith("_") and callable(getattr(peer, n, None))}
+    assert callables - set(dir(ours)) == set()

@@ -1,0 +1,206 @@
+"""The floor: parameters, admission, files, progress."""
+
+import io
+import sys
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from fivefold.core import progress, store
+from fivefold.core.data import Takes, as_rows
+from fivefold.core.estimator import Transformer, learned
+from fivefold.core.params import Count, Fraction, NonNegative, Positive, Seed, Share, allows, describe
+from fivefold.core.registry import find, methods
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+
+@dataclass(frozen=True)
+class Kept:
+    table: np.ndarray
+
+
+class Keeper(Transformer):
+    """Keeps what admission hands it."""
+
+    scale: Positive = 1.0
+    _: KW_ONLY
+    mode: Literal["a", "b"] = "a"
+
+    takes = Takes(missing=True, categories=True)
+    table_ = learned("table")
+
+    def _fit(self, X):
+        self.model_ = Kept(X)
+
+    def transform(self, X):
+        return self._admit(X)
+
+
+class Plain(Keeper):
+    """Takes complete numbers only."""
+
+    takes = Takes()
+
+
+def test_fields_are_the_constructor_by_position_up_to_the_star():
+    assert Keeper(2.0).scale == 2.0
+    assert Keeper(mode="b").get_params() == {"scale": 1.0, "mode": "b"}
+    with pytest.raises(TypeError):
+        Keeper(2.0, "b")
+
+
+@pytest.mark.parametrize(
+    ("hint", "good", "bad"),
+    [
+        (Count, [1, np.int64(3)], [0, -1, 1.5, True, "1", None]),
+        (Positive, [1e-9, 1, np.float32(2)], [0, -1, np.nan, np.inf, "a", True]),
+        (NonNegative, [0, 3.5], [-1e-9, np.inf, None]),
+        (Fraction, [0, 0.5, 1], [-0.1, 1.1]),
+        (Share, [0.5], [0, 1]),
+        (Seed, [None, 3, np.random.RandomState(0)], ["a", 1.5]),
+        (Literal["a", None], ["a", None], ["b", 0]),
+        (Count | Literal["auto"], [3, "auto"], ["none", 0]),
+        (bool, [True, np.True_], [0, 1, None]),
+    ],
+)
+def test_a_declaration_allows_what_it_says(hint, good, bad):
+    assert all(allows(hint, value) for value in good)
+    assert not any(allows(hint, value) for value in bad)
+    assert describe(hint)
+
+
+ROWS = {"number": [1.0, 2.0, None], "flag": [True, None, False], "word": ["x", None, "y"], "whole": [1, 2, 3]}
+EXPECTED = [[1, 1, 0, 1], [2, np.nan, np.nan, 2], [np.nan, 0, 1, 3]]
+MAKERS = {
+    "pandas": pd.DataFrame,
+    "pandas nullable": lambda rows: pd.DataFrame(rows).convert_dtypes(),
+    "pandas category": lambda rows: pd.DataFrame(rows).astype({"word": "category"}),
+    "polars": pl.DataFrame,
+    "polars category": lambda rows: pl.DataFrame(rows).with_columns(pl.col("word").cast(pl.Enum(["x", "y"]))),
+    "pyarrow": pa.table,
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_frames_are_read_alike_whatever_their_library(maker):
+    keeper = Keeper().fit(MAKERS[maker](ROWS))
+    np.testing.assert_array_equal(keeper.table_, EXPECTED)
+    assert keeper.categories_in_.values == {2: ("x", "y")}
+    assert list(keeper.feature_names_in_) == list(ROWS)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_an_unseen_category_is_refused_with_column_value_and_the_known_ones(maker):
+    keeper = Keeper().fit(MAKERS[maker](ROWS))
+    if maker == "polars category":
+        other = pl.DataFrame({**ROWS, "word": ["x", "z", None]})
+    else:
+        other = MAKERS[maker]({**ROWS, "word": ["x", "z", None]})
+    with pytest.raises(ValueError, match="Keeper: column 'word' holds 'z', which fit did not see. Known: 'x', 'y'"):
+        keeper.transform(other)
+
+
+def test_text_in_an_array_becomes_codes_for_a_method_that_takes_categories():
+    keeper = Keeper().fit(np.array([["b", 1.5], ["a", 2.5], [None, None]], dtype=object))
+    np.testing.assert_array_equal(keeper.table_, [[1, 1.5], [0, 2.5], [np.nan, np.nan]])
+
+
+def test_a_refit_without_categories_forgets_them():
+    keeper = Keeper().fit(pd.DataFrame(ROWS)).fit(pd.DataFrame({"a": [1.0, 2.0]}))
+    assert "categories_in_" not in vars(keeper)
+
+
+def test_dates_are_refused_with_a_cure():
+    frame = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2020-01-02"])})
+    with pytest.raises(ValueError, match="column 'day' has type Datetime.*turn it into numbers"):
+        Plain().fit(frame)
+
+
+def test_sparse_matrices_are_refused_by_methods_that_do_not_take_them():
+    with pytest.raises(TypeError, match="dense data is required"):
+        Plain().fit(sparse.csr_array(np.eye(3)))
+
+
+def test_a_column_of_numbers_kept_as_objects_is_read_as_numbers():
+    frame = pd.DataFrame({"a": pd.Series([1, None, 2.5], dtype=object)})
+    np.testing.assert_array_equal(Keeper().fit(frame).table_, [[1], [np.nan], [2.5]])
+
+
+def test_huge_finite_numbers_are_not_taken_for_infinity():
+    X = np.full((3, 2), 1e308)
+    np.testing.assert_array_equal(Plain().fit(X).table_, X)
+
+
+def test_an_error_in_fit_leaves_no_stale_model():
+    keeper = Plain().fit([[1.0]])
+    with pytest.raises(ValueError, match="NaN"):
+        keeper.fit([[np.nan]])
+    assert not keeper.__sklearn_is_fitted__()
+
+
+def test_a_tensor_is_admitted_as_an_array():
+    torch = pytest.importorskip("torch")
+    X = torch.arange(6, dtype=torch.float32).reshape(3, 2)
+    table = Plain().fit(X).table_
+    assert isinstance(table, np.ndarray) and table.dtype == np.float32
+    np.testing.assert_array_equal(table, X.numpy())
+
+
+@given(st.integers(1, 5), st.integers(1, 5))
+def test_points_in_columns_and_points_in_rows_are_the_same_table(n, d):
+    """Row A-04."""
+    X = np.arange(n * d, dtype=float).reshape(n, d)
+    if n >= d:
+        np.testing.assert_array_equal(as_rows(X.T, layout="columns"), as_rows(X))
+    else:
+        with pytest.warns(UserWarning, match="if it is transposed, pass layout"):
+            as_rows(X)
+
+
+def test_a_file_with_a_foreign_type_is_not_read(tmp_path):
+    import skops.io
+    from sklearn.linear_model import LinearRegression
+    from sklearn.pipeline import FunctionTransformer
+
+    skops.io.dump(FunctionTransformer(sys.exit), tmp_path / "bad.skops")
+    with pytest.raises(ValueError, match="types that are not trusted: sys.exit; it was not read"):
+        store.load(tmp_path / "bad.skops")
+    skops.io.dump(LinearRegression(), tmp_path / "fine.skops")
+    assert isinstance(store.load(tmp_path / "fine.skops"), LinearRegression)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_long_fit_draws_a_line_in_a_terminal_and_clears_it(monkeypatch):
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "PAUSE", 0.0)
+    with progress.steps(Plain(), "step", 3) as monitor:
+        assert not monitor(None, 1.5)
+        assert "Plain: step 1 of at most 3, value 1.5" in screen.getvalue()
+    assert screen.getvalue().endswith(" \r")
+
+
+def test_a_short_fit_and_a_fit_outside_a_terminal_draw_nothing(monkeypatch):
+    for screen, patience in ((Terminal(), 60.0), (io.StringIO(), 0.0)):
+        monkeypatch.setattr(sys, "stderr", screen)
+        monkeypatch.setattr(progress, "PATIENCE", patience)
+        with progress.steps(Plain(), "step", 3) as monitor:
+            monitor(None, 1.0)
+        assert screen.getvalue() == ""
+
+
+def test_the_registry_finds_methods_by_name_and_helps_with_a_slip():
+    assert find("kmeans") is next(m for m in methods() if m.name == "KMeans")
+    with pytest.raises(KeyError, match="no method is called 'KMeens'; did you mean KMeans"):
+        find("KMeens")
