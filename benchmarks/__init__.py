@@ -1,1 +1,1 @@
-"""Time, memory and growth beside rivals, in one run: `python -m benchmarks [NAME ...]`. See README.md in this folder."""
+"""Time, memory and growth beside rivals, in one run: `python -m benchmarks [NAME ...]`; README.md says more."""

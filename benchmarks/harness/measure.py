@@ -9,12 +9,11 @@ from datetime import UTC, datetime
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from fivefold.core.registry import Method
-
 from benchmarks.harness.agree import Disagreement
 from benchmarks.harness.case import OURS, Absent, Call, Case, Data
-from benchmarks.harness.probe import fresh
+from benchmarks.harness.probe import fresh, imported
 from benchmarks.harness.race import exponent, race
+from fivefold.core.registry import Method
 
 QUICK = 40  # a quick run has this many times fewer rows
 COLD, WARM_CACHE = 2.5, 0.5  # seconds a first fit may take longer than a later one: without and with kept code
@@ -34,7 +33,7 @@ def guarded(measure: Callable[..., Row], *arguments: Any, **options: Any) -> Row
     except Disagreement as error:
         row = {"failed": f"no agreement: {error}"}
     except Exception as error:  # one broken method must not hide the figures of the others
-        row = {"failed": _without_paths(f"{type(error).__name__}: {error}")}
+        row = {"failed": _tidy(f"{type(error).__name__}: {error}")}
     return {**row, "date": datetime.now(UTC).strftime("%Y-%m-%d")}
 
 
@@ -84,7 +83,7 @@ def cold_start(method: Method) -> Row:
 
 def importing(statement: str) -> Row:
     """The median of three fresh processes."""
-    runs = sorted((fresh("imports", statement) for _ in range(3)), key=lambda run: run["seconds"])
+    runs = sorted((imported(statement) for _ in range(3)), key=lambda run: run["seconds"])
     bar = IMPORTS[statement]
     row = {**runs[1], "bar": bar}
     return row if bar is None else {**row, "met": row["seconds"] <= bar and not row["loaded"]}
@@ -117,8 +116,6 @@ def _growth(case: Case, known: Mapping[str, Mapping[int, float]], repeats: int) 
     for rows in (full // 4, full // 2):
         data = case.data(rows)
         calls = {name: case.contestants[name](data) for name in known}
-        for call in calls.values():
-            call()
         for name, timing in race(calls, repeats=min(repeats, 3)).items():
             seconds[name][rows] = timing.median
     return {name: exponent(times) for name, times in seconds.items()}
@@ -133,5 +130,6 @@ def _memory(case: Case, names: tuple[str, ...], rows: int) -> dict[str, Any]:
     }
 
 
-def _without_paths(text: str) -> str:
-    return re.sub(r"\s*\(?(?<![\w.])/[\w./-]+\)?", "", text)
+def _tidy(message: str) -> str:
+    """One line without paths of this machine."""
+    return re.sub(r"\s*\(?(?<![\w.])/[\w./-]+\)?", "", message.partition("\n")[0])[:200]

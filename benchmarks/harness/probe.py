@@ -2,9 +2,8 @@
 
     memory CASE CONTESTANT ROWS     growth of the resident size while the call runs
     cold CHAPTER NAME               first and later fits of a method
-    imports STATEMENT               time of an import, and what it loaded
 
-`fresh` is the caller's side.
+`fresh` is the caller's side; `imported` times an import in a process that has loaded nothing else.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import sys
 import time
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -25,17 +25,22 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 TOY = 2000  # rows of the first call, which loads code and is not measured
 HEAVY = ("numba", "sklearn", "matplotlib")
+IMPORT = """
+import json, sys, time
+start = time.perf_counter()
+exec(sys.argv[1])
+print(json.dumps({"seconds": time.perf_counter() - start, "loaded": [p for p in sys.argv[2:] if p in sys.modules]}))
+"""
 
 
 def fresh(*arguments: object, environment: Mapping[str, str] | None = None) -> dict[str, Any]:
     """The answer of a new Python process."""
-    command = [sys.executable, "-m", __spec__.name, *map(str, arguments)]
-    done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, **(environment or {})}, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "the process died")
-    return json.loads(done.stdout.splitlines()[-1])
+    return _answer(["-m", __spec__.name, *map(str, arguments)], environment or {})
+
+
+def imported(statement: str) -> dict[str, Any]:
+    """Seconds of an import statement, and the heavy packages it loaded."""
+    return _answer(["-c", IMPORT, statement, *HEAVY], {})
 
 
 def memory(name: str, contestant: str, rows: str) -> dict[str, float]:
@@ -52,10 +57,8 @@ def memory(name: str, contestant: str, rows: str) -> dict[str, float]:
 def peak_growth(call: Any) -> int:
     """Bytes by which the largest resident size during `call` exceeds that before it."""
     gc.collect()
-    try:
-        ctypes.CDLL(None).malloc_trim(0)  # freed memory kept by the allocator would hide what the call needs
-    except AttributeError:
-        pass
+    with suppress(AttributeError):  # freed memory that the allocator keeps would hide what the call needs
+        ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")  # the high-water mark starts again
     before = _status("VmRSS")
     result = call()
@@ -85,10 +88,24 @@ def toy(model: Any) -> tuple[Any, Any]:
     return X, (X @ np.arange(6.0) if is_regressor(model) else y)
 
 
-def imports(statement: str) -> dict[str, Any]:
-    """Seconds of an import statement, and the heavy packages it loaded."""
-    seconds = _timed(lambda: exec(statement, {}))
-    return {"seconds": seconds, "loaded": [name for name in HEAVY if name in sys.modules]}
+def _answer(arguments: list[str], environment: Mapping[str, str]) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"in a fresh process: {last_words(done.stderr) or 'it died'}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def last_words(trace: str) -> str:
+    """The error at the end of a traceback, without its further lines."""
+    errors = [line for line in trace.splitlines() if line and not line[0].isspace()]
+    return next((line for line in reversed(errors) if ":" in line), "")
 
 
 def _timed(call: Any) -> float:
@@ -106,4 +123,4 @@ def _status(key: str) -> int:
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     _, what, *rest = sys.argv
-    print(json.dumps({"memory": memory, "cold": cold, "imports": imports}[what](*rest)))
+    print(json.dumps({"memory": memory, "cold": cold}[what](*rest)))

@@ -21,6 +21,7 @@ from benchmarks.harness.case import Call
 SPAN = 0.2  # seconds
 LIMIT = 0.30  # cores
 RETRIES = 4  # for each contestant
+REST = 0.5  # seconds after a repetition that was thrown away
 PAUSE = 0.02  # seconds in which the threads of the one before go to sleep
 
 
@@ -73,6 +74,7 @@ class _Times:
         foreign = max(0.0, (_busy() - busy) - (_own() - own)) / (seconds * self.inner)
         if foreign > LIMIT and self.thrown < RETRIES:
             self.thrown += 1
+            time.sleep(REST)
             return
         self.seconds.append(seconds)
         self.foreign.append(foreign)

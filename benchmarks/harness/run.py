@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-from fivefold.core.registry import methods
-
 from benchmarks.harness import report
 from benchmarks.harness.case import cases, chosen
 from benchmarks.harness.measure import IMPORTS, Row, cold_start, guarded, importing, speed
 from benchmarks.harness.probe import ROOT
+from fivefold.core.registry import methods
 
 Job = tuple[str, str, Callable[[], Row]]  # section, name, measurement
 

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from functools import cache, cached_property
-from inspect import signature
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -93,8 +93,9 @@ class _Generic:
             rule = self.rules.get(getattr(args[0], "instance_class", None))  # type: ignore[arg-type]
             return None if rule is None else _resolved(rule)
 
+        bare = Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in self.names])
         for function in (chosen, lowered):
-            function.__signature__ = signature(self.stub)  # type: ignore[attr-defined]
+            function.__signature__ = bare  # type: ignore[attr-defined]
         chosen.__name__ = self.__name__
         return overloaded(chosen, lowered)
 

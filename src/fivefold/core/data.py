@@ -245,13 +245,14 @@ def _typed(estimator: Any, column: Any, j: int) -> tuple[Any, tuple[Any, ...] | 
     if isinstance(column, np.ndarray):
         return _guessed(list(column))
     kind = column.dtype
-    if kind.is_numeric() or kind == nw.Boolean:
+    truth = kind == nw.Boolean
+    if kind.is_numeric() or (truth and not estimator.takes.categories):
         return column.cast(nw.Float32 if kind == nw.Float32 else nw.Float64).to_numpy(), None
-    if kind in (nw.Categorical, nw.Enum, nw.String, nw.Object):
+    if truth or kind in (nw.Categorical, nw.Enum, nw.String, nw.Object):
         values = [None if null else v for v, null in zip(column.to_list(), column.is_null(), strict=True)]
         if kind in (nw.String, nw.Object):
             return _guessed(values)
-        return values, tuple(column.cat.get_categories().to_list())
+        return values, (False, True) if truth else tuple(column.cat.get_categories().to_list())
     raise ValueError(
         f"{_name(estimator)}: {_column(estimator, j)} has type {kind}; turn it into numbers first, for example "
         "days since a fixed date"

@@ -106,6 +106,7 @@ class Unsupervised(Estimator):
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from the rows of X; a weight of two means a row is there twice."""
         params.check(self)
         self._forget()
         X = admit(self, X, fitting=True)
@@ -115,6 +116,7 @@ class Unsupervised(Estimator):
 
 
 def _fit_unweighted(self: Any, X: Any, y: Any = None) -> Any:
+    """Learn from the rows of X."""
     params.check(self)
     self._forget()
     self._fit(admit(self, X, fitting=True))
@@ -142,6 +144,7 @@ class Clusterer(ClusterMixin, Unsupervised):
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the groups; a weight of two means a row is there twice."""
         params.check(self)
         self._forget()
         X = admit(self, X, fitting=True)

@@ -1,13 +1,14 @@
 """Linear algebra that NumPy and SciPy do not have as a plain function.
 
 Second moments of a table in one pass over blocks of rows, merged as Chan, Golub & LeVeque (1979) do;
-symmetric eigenpairs with a sign that no routine decides; the singular value decomposition from the
-smaller Gram matrix and from a random sketch (Halko, Martinsson & Tropp, 2011); power iteration with
-deflation; definiteness with a proof. Functions take NumPy arrays or tensors where they say "array".
+symmetric eigenpairs with a sign that no routine decides; singular values and axes from the smaller Gram
+matrix, or from a random sketch (Halko, Martinsson & Tropp, 2011); power iteration with deflation;
+definiteness with its proof. "Array" means a NumPy array or a tensor.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any, Literal, NamedTuple
@@ -16,55 +17,58 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse import issparse
+from scipy.sparse.linalg import LinearOperator
 
-from fivefold.core.arrays import like, namespace
-from fivefold.core.parallel import BLOCK, PART, map_parts, scratch
+from fivefold.core.arrays import is_tensor, like, namespace
+from fivefold.core.parallel import BLOCK, PART, map_parts
 
 Array = NDArray[np.floating[Any]]
 
-ROUNDING = float(np.finfo(np.float64).eps)
-PILOT = 256  # the mean of so many rows is near enough to centre a part with
-NARROW = 16  # a part has at least so many rows a column, so that its (d, d) sums stay small beside it
+PILOT = 256  # the mean of so many rows is near enough to the mean of a part to sum about it
+NEAR_ZERO = 16.0  # sums about zero are as good, to a digit, where no squared mean exceeds so many variances
+SLIM = 16  # a part has at least so many rows a column: its (d, d) sums stay small beside its rows
+CACHED = 2**17  # numbers in a block of rows that stays in the cache
+FLOOR = 1e-13  # below this share of the norm of a matrix a residual is rounding
 
 
 class Moments(NamedTuple):
-    """Total weight, mean (d,) and scatter (d, d): the weighted sum of (x - mean)(x - mean)^T."""
+    """Total weight, mean (d,) and scatter (d, d), the weighted sum of (x - mean)(x - mean)^T."""
 
     weight: float
     mean: Any
     scatter: Any
 
 
-def weighted_moments(X: Any, w: Any = None) -> Moments:
+def weighted_moments(X: Any, w: Any = None, *, products: Any = np.float64) -> Moments:
     """Moments of the rows of an array or a sparse matrix, each counted w times (once by default).
 
-    One pass; NumPy arrays are summed in float64, about the mean of a few rows, so that nothing is lost
-    when the data lie far from zero.
+    One pass. NumPy arrays are summed in float64 about the mean of a few rows, so that data far from zero
+    lose nothing; with products=float32 the products within a block are float32, and twice as fast.
     """
     if issparse(X):
         return _sparse_moments(X, w)
-    if not isinstance(X, np.ndarray):
+    if is_tensor(X):
         return _tensor_moments(X, w)
-    root = None if w is None else np.sqrt(w, dtype=np.float64)
-    return reduce(_merged, map_parts(partial(_part_moments, X, root), len(X), rows=max(PART, NARROW * X.shape[1])))
+    root = None if w is None else np.sqrt(w, dtype=products)
+    part = partial(_part_moments, X, root, np.dtype(products))
+    return reduce(_merged, map_parts(part, len(X), rows=max(PART, SLIM * X.shape[1])))
 
 
-def _part_moments(X: Any, root: Any, lo: int, hi: int) -> Moments:
+def _part_moments(X: Any, root: Any, kind: np.dtype[Any], lo: int, hi: int) -> Moments:
     d = X.shape[1]
-    pilot = X[lo : min(lo + PILOT, hi)].mean(axis=0, dtype=np.float64)
-    weight, total, S, G = 0.0, np.zeros(d), np.zeros((d, d)), np.empty((d, d))
-    for a in range(lo, hi, BLOCK):
-        b = min(a + BLOCK, hi)
-        Z = scratch("moments", b - a, d)
-        np.subtract(X[a:b], pilot, out=Z)
-        v = np.ones(b - a) if root is None else root[a:b]
+    pilot = X[lo : min(lo + PILOT, hi)].astype(np.float64)
+    centre = pilot.mean(axis=0).astype(kind)
+    at_zero = root is None and X.dtype == kind and bool((centre**2 <= NEAR_ZERO * pilot.var(axis=0)).all())
+    weight, total, S, G = 0.0, np.zeros(d), np.zeros((d, d)), np.empty((d, d), dtype=kind)
+    for a, b, Z in _blocks(X, lo, hi) if at_zero else centred_blocks(X, centre, lo, hi):
+        v = np.ones(b - a, dtype=kind) if root is None else root[a:b]
         if root is not None:
             Z *= v[:, None]
         S += np.matmul(Z.T, Z, out=G)
         total += v @ Z
         weight += float(v @ v)
     S -= np.outer(total, total / weight)
-    return Moments(weight, pilot + total / weight, S)
+    return Moments(weight, total / weight + (0.0 if at_zero else centre), S)
 
 
 def _merged(one: Moments, other: Moments) -> Moments:
@@ -83,25 +87,261 @@ def _sparse_moments(X: Any, w: Any) -> Moments:
 
 
 def _tensor_moments(X: Any, w: Any) -> Moments:
-    xp = namespace(X)
-    v = xp.ones_like(X[:, 0]) if w is None else like(w, X)
-    weight = float(xp.sum(v))
+    v = namespace(X).ones_like(X[:, 0]) if w is None else like(w, X)
+    weight = float(v.sum())
     mean = (v @ X) / weight
     Z = X - mean
-    return Moments(weight, mean, (Z * v[:, None]).T @ Z)
+    return Moments(weight, mean, (Z if w is None else Z * v[:, None]).T @ Z)
+
+
+def centred_blocks(X: Any, centre: Any, lo: int, hi: int) -> Iterator[tuple[int, int, Any]]:
+    """Rows lo..hi of a NumPy array less `centre`, as (a, b, Z) block by block; Z is overwritten by the next block."""
+    held = np.empty((0, X.shape[1]))
+    for a, b, rows in _blocks(X, lo, hi):
+        if not len(held):
+            held = np.empty(rows.shape, dtype=np.result_type(rows, centre))
+        yield a, b, np.subtract(rows, centre, out=held[: b - a])
+
+
+def _blocks(X: Any, lo: int, hi: int) -> Iterator[tuple[int, int, Any]]:
+    rows = max(128, min(BLOCK, CACHED // X.shape[1]))
+    for a in range(lo, hi, rows):
+        b = min(a + rows, hi)
+        yield a, b, X[a:b]
 
 
 def double_centred(A: Array) -> Array:
-    """H A H with H = I - 11^T / n: rows and columns then sum to zero."""
+    """H A H with H = I - 11^T / n, the centring matrix: rows and columns then sum to zero."""
     return A - A.mean(axis=0) - A.mean(axis=1, keepdims=True) + A.mean()
 
 
-def signed(rows: Any, other: Any = None) -> Any:
-    """Rows of an array turned so that the largest entry of each is positive; `other` turned alike, if given."""
+def centred_operator(X: Any, mean: Any, scale: Any) -> LinearOperator:
+    """(X - mean) / scale for a sparse X: products with it, never the matrix."""
+
+    def times(V: Any) -> Any:
+        U = (V.T / scale).T
+        return X @ U - mean @ U
+
+    def transposed_times(U: Any) -> Any:
+        return ((X.T @ U - np.multiply.outer(mean, U.sum(axis=0))).T / scale).T
+
+    return LinearOperator(
+        X.shape, dtype=X.dtype, matvec=times, matmat=times, rmatvec=transposed_times, rmatmat=transposed_times
+    )
+
+
+class Eigen(NamedTuple):
+    """Eigenvalues (d,) and orthonormal eigenvectors in columns (d, d)."""
+
+    values: Any
+    vectors: Any
+
+
+def eigen(A: Any, order: Literal["descending", "ascending"] = "descending") -> Eigen:
+    """Eigenpairs of a symmetric array, sorted; the largest entry of each vector is positive.
+
+    >>> eigen(np.array([[10.0, 7.0], [7.0, 10.0]])).values
+    array([17.,  3.])
+    """
+    xp = namespace(A)
+    values, vectors = xp.linalg.eigh((A + A.T) / 2)
+    if order == "descending":
+        values, vectors = xp.flip(values, axis=0), xp.flip(vectors, axis=1)
+    return Eigen(values, signed(vectors.T).T)
+
+
+def signed(rows: Any) -> Any:
+    """Rows of an array, each turned so that its entry of largest size is positive."""
     xp = namespace(rows)
-    if not rows.shape[0]:
-        return rows if other is None else (rows, other)
-    largest = xp.argmax(xp.abs(rows), axis=1)
-    sign = xp.sign(rows[xp.arange(rows.shape[0], **_on(rows)), largest])[:, None]
-    sign = xp.where(sign == 0, xp.ones_like(sign), sign)
-    return rows * sign if other is None else (rows * sign, other * sign)
+    if 0 in rows.shape:
+        return rows
+    largest = xp.argmax(xp.abs(rows), axis=1)[:, None]
+    return xp.where(xp.take_along_axis(rows, largest, axis=1) < 0, -rows, rows)
+
+
+class Singular(NamedTuple):
+    """Singular values, largest first, and right singular vectors in rows (k, d)."""
+
+    values: Any
+    axes: Any
+
+
+def gram_svd(A: Any, k: int) -> Singular:
+    """All singular values of an array or a sparse matrix and k axes, from the smaller of A^T A and A A^T.
+
+    If A A^T u = s^2 u then A^T u = s v; orthogonalising the A^T u in order gives the v, and unit vectors
+    orthogonal to them where s is zero. Values below 1e-8 of the largest drown in rounding.
+    """
+    n, d = A.shape
+    G = A.T @ A if d <= n else A @ A.T
+    values, vectors = eigen(G.toarray() if issparse(G) else G)
+    xp = namespace(values)
+    s = xp.sqrt(xp.where(values > 0, values, xp.zeros_like(values)))
+    if d <= n:
+        return Singular(s, vectors.T[:k])
+    return Singular(s, signed(_qr(A.T @ vectors[:, :k]).T))
+
+
+def sketch_svd(
+    A: Any, k: int, rng: np.random.RandomState, *, oversamples: int = 10, steps: int = 4, normalise: str = "auto"
+) -> Singular:
+    """The k largest singular values and axes of an array, a sparse matrix or an operator, from a random sketch.
+
+    A block of k + oversamples random vectors goes `steps` times through A and A^T, made well conditioned
+    after each product by `normalise`: "LU", "QR", "none", or "auto" (none for two steps or fewer).
+    """
+    M = A if A.shape[0] >= A.shape[1] else A.T
+    Q = like(rng.normal(size=(M.shape[1], k + oversamples)), A)  # like: also of an operator, which has a dtype
+    condition = NORMALISERS[normalise] if normalise != "auto" else _as_it_is if steps <= 2 else _lu
+    for _ in range(steps):
+        Q = condition(M.T @ condition(M @ Q))
+    Q = _qr(M @ Q)
+    U, s, Vt = thin_svd((M.T @ Q).T)
+    return Singular(s[:k], signed(Vt[:k] if M is A else (Q @ U).T[:k]))
+
+
+def thin_svd(A: Any) -> tuple[Any, Any, Any]:
+    """U, singular values and V^T of an array, without the vectors that belong to no value; A may be used up."""
+    if is_tensor(A):
+        return namespace(A).linalg.svd(A, full_matrices=False)
+    return linalg.svd(A, full_matrices=False, overwrite_a=True, check_finite=False)
+
+
+def _qr(Q: Any) -> Any:
+    if is_tensor(Q):
+        return namespace(Q).linalg.qr(Q)[0]
+    return linalg.qr(Q, mode="economic", check_finite=False)[0]
+
+
+def _lu(Q: Any) -> Any:
+    """A triangular factor spans the same space as Q and costs half of orthogonal vectors; tensors have none."""
+    return _qr(Q) if is_tensor(Q) else linalg.lu(Q, permute_l=True, check_finite=False)[0]
+
+
+def _as_it_is(Q: Any) -> Any:
+    return Q
+
+
+NORMALISERS = {"LU": _lu, "QR": _qr, "none": _as_it_is}
+
+
+def rayleigh(A: Array, x: Array) -> float:
+    """x^T A x / x^T x: an eigenvalue at an eigenvector, between the extreme eigenvalues elsewhere."""
+    return float(x @ (A @ x) / (x @ x))
+
+
+def deflate(A: Array, value: float, vector: Array) -> Array:
+    """A - value v v^T for an eigenpair with unit v: v gets the eigenvalue zero, the other pairs stay."""
+    return A - value * np.outer(vector, vector)
+
+
+@dataclass(frozen=True)
+class Eigenpair:
+    """What power iteration found, after how many products, and why it stopped."""
+
+    value: float
+    vector: Array  # (d,), unit length
+    steps: int
+    reason: Literal["converged", "max_iter"]
+
+
+def power_iteration(
+    A: Array,
+    rng: np.random.RandomState,
+    *,
+    found: Any = (),
+    shift: float = 0.0,
+    tol: float = FLOOR,
+    max_iter: int = 10_000,
+) -> Eigenpair:
+    """The largest eigenvalue of a symmetric A among vectors orthogonal to the rows of `found`.
+
+    x <- (A + shift I) x, projected and scaled to unit length, from a random start, until |A x - r x| is
+    below tol |A|, r being the Rayleigh quotient. The error falls by (l_2 + shift) / (l_1 + shift) a step.
+    A shift of at least the size of the lowest eigenvalue makes "largest" algebraic; A without negative
+    eigenvalues needs none.
+    """
+    F = np.asarray(found, dtype=np.float64).reshape(-1, len(A))
+    enough = max(tol, FLOOR) * float(np.linalg.norm(A))
+    x = _unit(_outside(F, rng.standard_normal(len(A))))
+    for step in range(1, max_iter + 1):
+        y = _outside(F, A @ x)
+        value = float(x @ y)
+        if np.linalg.norm(y - value * x) <= enough:
+            return Eigenpair(value, signed(x[None])[0], step, "converged")
+        x = _unit(_outside(F, y + shift * x))
+    return Eigenpair(value, signed(x[None])[0], max_iter, "max_iter")
+
+
+def leading_pairs(A: Array, k: int, rng: np.random.RandomState, **options: Any) -> list[Eigenpair]:
+    """The k largest eigenpairs of a symmetric A, one after the other by power iteration."""
+    pairs: list[Eigenpair] = []
+    for _ in range(k):
+        pairs.append(power_iteration(A, rng, found=[pair.vector for pair in pairs], **options))
+    return pairs
+
+
+def eigen_by_ascent(A: Array, rng: np.random.RandomState, **options: Any) -> Eigen:
+    """Every eigenpair of a symmetric A from Rayleigh quotients alone.
+
+    Maximise and deflate until the maximum is zero: the positive eigenvalues. The same with -A: the
+    negative ones. Any orthonormal basis of what is left belongs to the eigenvalue zero.
+    """
+    size = float(np.linalg.norm(A))
+    values, vectors = [], np.empty((0, len(A)))
+    for sign in (1.0, -1.0):
+        rest = sign * A
+        while len(vectors) < len(A):
+            pair = power_iteration(rest, rng, found=vectors, shift=size, **options)
+            if pair.value <= 10 * FLOOR * size:
+                break
+            rest = deflate(rest, pair.value, pair.vector)
+            values.append(sign * pair.value)
+            vectors = np.vstack([vectors, pair.vector])
+    null = linalg.null_space(vectors).T if len(vectors) else np.eye(len(A))
+    order = np.argsort(values + [0.0] * len(null))[::-1]
+    return Eigen(np.append(values, np.zeros(len(null)))[order], np.vstack([vectors, null])[order].T)
+
+
+def _outside(F: Array, x: Array) -> Array:
+    """The part of x orthogonal to the orthonormal rows of F; twice, so that rounding leaves nothing."""
+    x = x - (F @ x) @ F
+    return x - (F @ x) @ F
+
+
+def _unit(x: Array) -> Array:
+    length = float(np.linalg.norm(x))
+    return x / length if length > 0 else x
+
+
+Kind = Literal[
+    "positive definite", "positive semi-definite", "negative definite", "negative semi-definite", "indefinite"
+]
+
+
+@dataclass(frozen=True)
+class Definiteness:
+    """Is x^T M x of one sign? `factor` proves that it is never negative, `witness` that it can be."""
+
+    kind: Kind
+    values: Array  # eigenvalues, largest first
+    factor: Array | None  # B with M = B^T B
+    witness: Array | None  # x with x^T M x < 0
+
+    @property
+    def is_psd(self) -> bool:
+        return self.witness is None
+
+
+def definiteness(M: Array, tol: float = 1e-12) -> Definiteness:
+    """Classify a symmetric matrix by its eigenvalues; those below tol times the largest size count as zero."""
+    values, vectors = eigen(M)
+    floor = tol * float(np.abs(values).max())
+    high, low = float(values[0]), float(values[-1])
+    if low >= -floor:
+        B = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T
+        return Definiteness("positive definite" if low > floor else "positive semi-definite", values, B, None)
+    if high > floor:
+        return Definiteness("indefinite", values, None, vectors[:, -1])
+    kind: Kind = "negative definite" if high < -floor else "negative semi-definite"
+    return Definiteness(kind, values, None, vectors[:, -1])

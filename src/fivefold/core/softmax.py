@@ -21,6 +21,24 @@ def softmax(L: Any, w: Any, out: Any) -> float:
     return float(_softmax(L, L.view(np.int64), w, scratch("top", m), scratch("acc", m), out, out.view(np.int64)))
 
 
+def largest(L: Any) -> Any:
+    """Index of the largest number of each row of L (n, K), the first of equals; NumPy's argmax holds the lock."""
+    best = np.empty(len(L), dtype=np.int64)
+    _largest(np.ascontiguousarray(L), best)
+    return best
+
+
+@jit(error_model="numpy")
+def _largest(L, best):
+    n, K = L.shape
+    for i in range(n):
+        top, at = L[i, 0], 0
+        for k in range(1, K):
+            if L[i, k] > top:
+                top, at = L[i, k], k
+        best[i] = at
+
+
 @jit(fastmath=IN_ORDER, error_model="numpy")
 def _softmax(L, bits, w, top, acc, R, R_bits):
     K, m = L.shape

@@ -11,7 +11,15 @@ from importlib import import_module
 from os import PathLike
 from typing import Any
 
-TRUSTED = frozenset({"numpy.dtype", "numpy.random._pickle.__randomstate_ctor", "numpy.random.mtrand.RandomState"})
+TRUSTED = frozenset(  # data and nothing else
+    {
+        "numpy.dtype",
+        "numpy.random._pickle.__randomstate_ctor",
+        "numpy.random.mtrand.RandomState",
+        "scipy.sparse._csr.csr_array",
+        "scipy.sparse._csr.csr_matrix",
+    }
+)
 
 
 def save(model: Any, file: str | PathLike[str]) -> None:

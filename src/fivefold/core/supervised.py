@@ -37,13 +37,14 @@ class Classifier(ClassifierMixin, Estimator):
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows and their targets; a weight of two means a row is there twice."""
         params.check(self)
         self._forget()
         X, y = admit_pair(self, X, y)
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
         X, y, w = keep_positive(admit_weights(self, sample_weight, X), X, y)
         self.classes_, codes = encode(y)
+        check_classification_targets(self.classes_)  # the labels say it as well as all rows, and are few
         if len(self.classes_) < 2 and not self.takes.one_class:
             raise ValueError(f"{type(self).__name__} needs two classes or more; y holds one class: {y[0]!r}")
         self._fit(X, codes, self._fold(y, codes, w))
@@ -104,6 +105,7 @@ class Regressor(RegressorMixin, Estimator):
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows and their targets; a weight of two means a row is there twice."""
         params.check(self)
         self._forget()
         X, y = admit_pair(self, X, y, numeric=True)

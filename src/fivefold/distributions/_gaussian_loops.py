@@ -19,6 +19,7 @@ import numpy as np
 from fivefold.core.compile import FAST, jit
 
 LANES = 128
+LOG_2PI = float(np.log(2 * np.pi))
 WITH_NAN = FAST - {"nnan", "ninf"}
 
 
@@ -177,27 +178,34 @@ def add_axes_observed(Z: Any, R: Any, centre: Any, weight: Any, count: Any, firs
 
 @jit(fastmath=WITH_NAN, error_model="numpy")
 def log_axes_rows(X: Any, lo: int, hi: int, mean: Any, half: Any, c: Any, out: Any) -> float:
-    """out[i, k] = c[k] - sum_j half[k, j] (x_ij - mean[k, j])^2 for rows lo..hi.
+    """out[i, k] = c[k] - sum_j half[k, j] (x_ij - mean[k, j])^2 for rows lo..hi, four at a time.
 
-    Returns the sum of all sums: it is finite only if the rows are.
+    Returns the sum of all sums, which is finite only if the rows are. The last four may repeat a row.
     """
     K, d = mean.shape
     total = 0.0
-    for i in range(lo, hi):
+    for i0 in range(lo, hi, 4):
+        i1, i2, i3 = min(i0 + 1, hi - 1), min(i0 + 2, hi - 1), min(i0 + 3, hi - 1)
         for k in range(K):
-            s = 0.0
+            s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
             for j in range(d):
-                z = X[i, j] - mean[k, j]
-                s += z * z * half[k, j]
-            out[i, k] = c[k] - s
-            total += s
+                mu, h = mean[k, j], half[k, j]
+                z0, z1, z2, z3 = X[i0, j] - mu, X[i1, j] - mu, X[i2, j] - mu, X[i3, j] - mu
+                s0 += z0 * z0 * h
+                s1 += z1 * z1 * h
+                s2 += z2 * z2 * h
+                s3 += z3 * z3 * h
+            top = c[k]
+            out[i0, k] = top - s0
+            out[i1, k] = top - s1
+            out[i2, k] = top - s2
+            out[i3, k] = top - s3
+            total += s0 + s1 + s2 + s3
     return total
 
 
 @jit(fastmath=WITH_NAN, error_model="numpy")
-def add_groups(
-    X: Any, codes: Any, w: Any, lo: int, hi: int, centre: Any, weight: Any, first: Any, second: Any
-) -> None:
+def add_groups(X: Any, codes: Any, w: Any, lo: int, hi: int, centre: Any, weight: Any, first: Any, second: Any) -> None:
     """Add sum w, sum w (x - centre), sum w (x - centre)^2 of rows lo..hi to the row of their code.
 
     The centre of a group is its first row.
@@ -239,123 +247,95 @@ def add_groups_observed(
 
 
 @jit(error_model="numpy")
-def sweep(A: Any, seen: Any) -> float:
-    """Sweep the covariance A over the columns seen; returns the log determinant of their block.
+def sweep(sigma: Any, k: int, seen: Any, t: int, A: Any) -> float:
+    """A = the covariance sigma[k] swept over the columns seen[t]; returns the log determinant of their block.
 
-    Afterwards A holds -(S_oo)^-1, the regression S_mo (S_oo)^-1 of the missing on the observed columns,
-    and what it leaves unexplained, S_mm - S_mo (S_oo)^-1 S_om (Beaton 1964; Dempster 1969).
+    A holds -(S_oo)^-1, the regression S_mo (S_oo)^-1 of the missing on the observed columns, and what it
+    leaves unexplained, S_mm - S_mo (S_oo)^-1 S_om (Beaton 1964; Dempster 1969).
     """
-    d = A.shape[0]
+    d = seen.shape[1]
+    for a in range(d):
+        for b in range(d):
+            A[a, b] = sigma[k, a, b]
     log_det = 0.0
     for p in range(d):
-        if not seen[p]:
-            continue
-        pivot = A[p, p]
-        log_det += np.log(pivot)
-        for a in range(d):
-            if a != p:
-                f = A[a, p] / pivot
-                for b in range(d):
-                    if b != p:
+        if seen[t, p]:
+            pivot = A[p, p]
+            log_det += np.log(pivot)
+            A[p, p] = -1.0
+            for a in range(d):
+                if a != p:
+                    f = A[a, p] / pivot
+                    A[a, p] = 0.0
+                    for b in range(d):
                         A[a, b] -= f * A[p, b]
-        for a in range(d):
-            if a != p:
-                A[a, p] /= pivot
-                A[p, a] /= pivot
-        A[p, p] = -1.0 / pivot
+            for b in range(d):
+                A[p, b] /= pivot
     return log_det
 
 
 @jit(error_model="numpy")
-def log_observed(Z: Any, seen: Any, order: Any, mean: Any, sigma: Any, c: Any, A: Any, L: Any) -> None:
-    """L[k] = c[k] + log density of the entries seen (m, d); points of a pattern stand together in `order`.
+def log_observed(
+    Z: Any, order: Any, seen: Any, fresh: Any, mean: Any, sigma: Any, c: Any, A: Any, D: Any, L: Any
+) -> None:
+    """L[k] = c[k] + log density of the entries that are there.
 
-    sigma holds K covariances or one for all; A (d, d) is scratch.
+    Point order[t] has the entries seen[t] (d,); fresh[t] says that they are not those of t - 1. sigma
+    holds K covariances, or one for all; A (d, d) and D (d,) are scratch.
     """
     K, d = mean.shape
-    m = len(order)
     level = 0.0
     for k in range(K):
-        for t in range(m):
+        for t in range(len(order)):
             i = order[t]
-            fresh = t == 0 and k < len(sigma)
-            if t > 0:
+            if fresh[t]:
+                level = c[k] - 0.5 * sweep(sigma, min(k, len(sigma) - 1), seen, t, A)
                 for j in range(d):
-                    fresh = fresh or seen[i, j] != seen[order[t - 1], j]
-            elif len(sigma) == 1:
-                fresh = True
-            if fresh:
-                for a in range(d):
-                    for b in range(d):
-                        A[a, b] = sigma[k if len(sigma) > 1 else 0, a, b]
-                level = -0.5 * sweep(A, seen[i])
-                for j in range(d):
-                    if seen[i, j]:
-                        level -= 0.9189385332046727  # log(2 pi) / 2
+                    level -= 0.5 * LOG_2PI * seen[t, j]
             s = 0.0
             for a in range(d):
-                if seen[i, a]:
-                    v = 0.0
-                    for b in range(d):
-                        if seen[i, b]:
-                            v += A[a, b] * (Z[b, i] - mean[k, b])
-                    s += v * (Z[a, i] - mean[k, a])
-            L[k, i] = c[k] + level + 0.5 * s
+                D[a] = Z[a, i] - mean[k, a] if seen[t, a] else 0.0
+                v = 0.5 * A[a, a] * D[a]
+                for b in range(a):
+                    v += A[a, b] * D[b]
+                s += v * D[a]
+            L[k, i] = level + s
 
 
 @jit(error_model="numpy")
 def add_observed(
-    Z: Any, R: Any, seen: Any, order: Any, mean: Any, sigma: Any, A: Any, D: Any, weight: Any, first: Any, second: Any
+    Z: Any,
+    R: Any,
+    order: Any,
+    seen: Any,
+    fresh: Any,
+    mean: Any,
+    sigma: Any,
+    A: Any,
+    D: Any,
+    weight: Any,
+    first: Any,
+    second: Any,
 ) -> None:
     """Add the expected sums about `mean`: a missing entry has its mean and spread given those seen."""
     K, d = mean.shape
-    m = len(order)
     for k in range(K):
-        spread = 0.0  # weight of the points of the present pattern
-        for t in range(m):
+        for t in range(len(order)):
             i = order[t]
-            fresh = t == 0
-            if t > 0:
-                for j in range(d):
-                    fresh = fresh or seen[i, j] != seen[order[t - 1], j]
-            if fresh:
-                if t > 0:
-                    add_spread(A, seen[order[t - 1]], spread, second[k])
-                spread = 0.0
-                for a in range(d):
-                    for b in range(d):
-                        A[a, b] = sigma[k if len(sigma) > 1 else 0, a, b]
-                sweep(A, seen[i])
+            if fresh[t]:
+                sweep(sigma, min(k, len(sigma) - 1), seen, t, A)
             r = R[k, i]
-            if r == 0.0:
-                continue
-            spread += r
-            for a in range(d):
-                if seen[i, a]:
-                    D[a] = Z[a, i] - mean[k, a]
-            for a in range(d):
-                if not seen[i, a]:
-                    v = 0.0
-                    for b in range(d):
-                        if seen[i, b]:
-                            v += A[a, b] * D[b]
-                    D[a] = v
             weight[k] += r
             for a in range(d):
-                v = r * D[a]
-                first[k, a] += v
+                D[a] = Z[a, i] - mean[k, a] if seen[t, a] else 0.0
+            for a in range(d):
+                if not seen[t, a]:
+                    for b in range(d):
+                        D[a] += A[a, b] * D[b] * seen[t, b]
+            for a in range(d):
+                first[k, a] += r * D[a]
                 for b in range(a + 1):
-                    second[k, a, b] += v * D[b]
-        if m > 0:
-            add_spread(A, seen[order[m - 1]], spread, second[k])
-
-
-@jit(error_model="numpy")
-def add_spread(A: Any, seen: Any, r: float, second: Any) -> None:
-    """Add r times the conditional covariance of the missing columns."""
-    d = A.shape[0]
-    for a in range(d):
-        if not seen[a]:
-            for b in range(a + 1):
-                if not seen[b]:
-                    second[a, b] += r * A[a, b]
+                    v = D[a] * D[b]
+                    if not (seen[t, a] or seen[t, b]):
+                        v += A[a, b]
+                    second[k, a, b] += r * v

@@ -10,18 +10,17 @@ indicator with one entry a row, so a sum by group costs one pass over the table.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.special import gammaln
 
-from fivefold.core.arrays import is_tensor, namespace, to_numpy
+from fivefold.core.arrays import is_tensor, like, namespace, to_numpy
 from fivefold.core.parallel import map_parts
-from fivefold.distributions.family import Array, Groups, Stats
+from fivefold.distributions.family import Array, Groups, Stats, host, total
 
 
 @dataclass(frozen=True)
@@ -35,10 +34,10 @@ class Totals(Stats):
 def totals(X: Any, R: Any) -> Totals:
     """The sums of the rows of X under the weights R, a matrix (n, K) or groups."""
     if is_tensor(X):
-        return _sums(X, _like(X, R.dense() if isinstance(R, Groups) else R))
+        return _sums(X, like(R.dense() if isinstance(R, Groups) else R, X))
     if issparse(X):
         return _sums(X, indicator(R))
-    return reduce(add, map_parts(lambda lo, hi: _sums(X[lo:hi], indicator(R[lo:hi])), len(X)))
+    return total(map_parts(lambda lo, hi: _sums(X[lo:hi], indicator(R[lo:hi])), len(X)))
 
 
 def indicator(R: Any) -> Any:
@@ -51,20 +50,25 @@ def indicator(R: Any) -> Any:
 def affine(X: Any, theta: Array, constant: Array) -> Any:
     """sum_j (x_ij theta_kj + c_kj) over the known columns: (n, K), on the device of X."""
     if is_tensor(X):
-        return _affine(X, _like(X, theta), _like(X, constant))
+        return _affine(X, like(theta, X), like(constant, X))
     if issparse(X):
         return _affine(X, theta, constant)
     return np.concatenate(map_parts(lambda lo, hi: _affine(X[lo:hi], theta, constant), len(X)))
 
 
-def log_factorials(X: Any) -> Any:
-    """sum_j log x_ij! over the known columns (n,)."""
+def row_sums(X: Any, function: Callable[[Any, Any], Any]) -> Any:
+    """sum_j f(x_ij, j) over the known columns (n,), for an f that is zero at zero."""
     if is_tensor(X):
-        return (_filled(X)[0] + 1).lgamma().sum(dim=1)
+        return function(X, slice(None)).nan_to_num().sum(dim=1)
     if issparse(X):
-        logs = csr_array((gammaln(np.nan_to_num(X.data) + 1), X.indices, X.indptr), shape=X.shape)
-        return logs.sum(axis=1)
-    return gammaln(np.nan_to_num(X) + 1).sum(axis=1)
+        values = np.nan_to_num(function(X.data, X.indices))
+        return csr_array((values, X.indices, X.indptr), shape=X.shape).sum(axis=1)
+    return np.nansum(function(X, slice(None)), axis=1)
+
+
+def log_factorial(x: Any) -> Any:
+    """log x! of each number."""
+    return (x + 1).lgamma() if is_tensor(x) else gammaln(x + 1)
 
 
 def check_range(X: Any, low: float, high: Any, name: str, cure: str) -> None:
@@ -85,27 +89,24 @@ def check_range(X: Any, low: float, high: Any, name: str, cure: str) -> None:
         raise ValueError(f"{name}: column {j} holds {dense[i, j]:g} in row {i}; allowed are values {span}. {cure}")
 
 
-def share(total: Array, of: Array) -> Array:
-    """total / of; a member that saw nothing of a column takes the share of all members together."""
+def share(part: Array, of: Array) -> Array:
+    """part / of; a member that saw nothing of a column takes the share of all members together."""
     if (of > 0).all():
-        return total / of
-    whole, known = total.sum(axis=0), of.sum(axis=0)
+        return part / of
+    known = of.sum(axis=0)
     if (known <= 0).any():
-        j = int((known <= 0).argmax())
-        raise ValueError(f"no value of column {j} was seen: give a prior, or drop that column")
-    return np.where(of > 0, total / np.where(of > 0, of, 1), whole / known)
+        raise ValueError(f"no value of column {int((known <= 0).argmax())} was seen: give a prior, or drop that column")
+    return np.where(of > 0, part / np.where(of > 0, of, 1), part.sum(axis=0) / known)
 
 
 def _sums(X: Any, R: Any) -> Totals:
     """Totals of a table that is taken whole."""
-    xp = namespace(R) if is_tensor(X) else np
-    weight = xp.sum(R, axis=0)
     filled, gaps = _filled(X)
-    known = xp.ones((1, X.shape[1]), dtype=weight.dtype) * weight[:, None] if not is_tensor(X) else (
-        xp.ones_like(X[:1]) * weight[:, None]
-    )
-    observed = known if gaps is None else known - _dense(R.T @ gaps)
-    return Totals(to_numpy(weight), to_numpy(observed), to_numpy(_dense(R.T @ filled)))
+    weight = _numbers(R.sum(axis=0))
+    observed = np.repeat(weight[:, None], X.shape[1], axis=1)
+    if gaps is not None:
+        observed -= _numbers(R.T @ gaps)
+    return Totals(weight, observed, _numbers(R.T @ filled))
 
 
 def _affine(X: Any, theta: Any, constant: Any) -> Any:
@@ -121,7 +122,7 @@ def _filled(X: Any) -> tuple[Any, Any]:
         if not missing.any():
             return X, None
         parts = (np.where(missing, 0, X.data), missing.astype(np.float64))
-        return tuple(csr_array((data, X.indices, X.indptr), shape=X.shape) for data in parts)  # type: ignore[return-value]
+        return tuple(csr_array((data, X.indices, X.indptr), shape=X.shape) for data in parts)
     xp = namespace(X)
     missing = xp.isnan(X)
     if not bool(xp.any(missing)):
@@ -129,10 +130,6 @@ def _filled(X: Any) -> tuple[Any, Any]:
     return xp.where(missing, xp.zeros_like(X), X), xp.astype(missing, X.dtype)
 
 
-def _dense(A: Any) -> Any:
-    return A.toarray() if issparse(A) else A
-
-
-def _like(X: Any, a: Any) -> Any:
-    """`a` as a tensor of the type and on the device of X."""
-    return a if is_tensor(a) else namespace(X).asarray(a, dtype=X.dtype, device=X.device)
+def _numbers(A: Any) -> Array:
+    """A sum, small and dense, in float64 on the host."""
+    return host(A.toarray() if issparse(A) else A)

@@ -10,6 +10,9 @@ family is a value: its fields say what is fitted (the structure of a covariance,
 A conjugate prior is pseudo-statistics. Missing entries are NaN: marginalised by Gaussians, left out by
 families whose columns are independent.
 
+X may be a NumPy array or a tensor; `stats` and `log_prob` stay on its device and in its precision, `fit`
+brings the small sums home: members hold NumPy arrays of float64.
+
 Latent-variable models work block by block: points in the columns of Z (d, m), `members.log_columns` in,
 `family.accumulator(members).add(Z, R)` out. The defaults go through `log_prob` and `stats`; a family
 with compiled loops has its own.
@@ -18,14 +21,19 @@ with compiled loops has its own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
+from functools import reduce
 from importlib import import_module
+from inspect import isabstract
+from operator import add
 from pkgutil import iter_modules
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fivefold.core.arrays import like, namespace, to_numpy
 
 Array = NDArray[np.floating[Any]]
 
@@ -47,9 +55,9 @@ class Groups:
 
     def dense(self) -> Array:
         """The same weights as a matrix (n, K)."""
-        R = np.zeros(self.shape)
-        R[np.arange(len(self.codes)), self.codes] = self.weights
-        return R
+        xp = namespace(self.weights)
+        members = like(np.arange(self.count), self.codes)
+        return xp.where(self.codes[:, None] == members, self.weights[:, None], 0.0)
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,18 @@ class Stats:
         return type(self)(*(getattr(self, f.name) * scale for f in fields(self)))
 
     __rmul__ = __mul__
+
+    def at_home(self) -> Self:
+        """The same as NumPy arrays of float64."""
+        return type(self)(*(host(getattr(self, f.name)) for f in fields(self)))
+
+
+S = TypeVar("S", bound=Stats)
+
+
+def total(parts: Iterable[S]) -> S:
+    """The sum in the order given: the same bytes for any number of threads."""
+    return reduce(add, parts)
 
 
 @dataclass(frozen=True)
@@ -104,6 +124,39 @@ class Members(ABC):
         out[:] = self.log_prob(np.ascontiguousarray(Z.T)).T
         out += shift[:, None]
         return out
+
+
+class ExponentialForm(ABC):
+    """Members of an exponential family, log p(x | k) = log h(x) + eta_k . u(x) - A(eta_k).
+
+    The gradient of A at eta_k is the mean of u under member k.
+    """
+
+    @property
+    @abstractmethod
+    def natural(self) -> Array:
+        """eta (K, p)."""
+
+    @property
+    @abstractmethod
+    def mean_sufficient(self) -> Array:
+        """E[u(x) | k] (K, p)."""
+
+    @abstractmethod
+    def sufficient(self, X: Any) -> Array:
+        """u(x) of each row (n, p)."""
+
+    @abstractmethod
+    def log_normaliser(self, eta: Array) -> Array:
+        """A(eta) (K,)."""
+
+    @abstractmethod
+    def from_natural(self, eta: Array) -> Any:
+        """Members of the same kind with the natural parameters eta (K, p)."""
+
+    def log_base(self, X: Any) -> Array:
+        """log h(x) of each row (n,)."""
+        return np.zeros(len(X))
 
 
 class Accumulator(ABC):
@@ -154,15 +207,20 @@ class Collected(Accumulator):
         return self._sum
 
 
+def host(a: Any) -> Array:
+    """The array or tensor as a NumPy array of float64."""
+    return np.asarray(to_numpy(a), dtype=np.float64)
+
+
 def families() -> tuple[type[Family], ...]:
     """Every family of the package that can be fitted."""
-    package = import_module(__package__)  # type: ignore[arg-type]
+    package = import_module(__package__)
     for module in iter_modules(package.__path__):
         import_module(f"{__package__}.{module.name}")
 
-    def below(cls: type) -> Iterator[type]:
+    def below(cls: Any) -> Iterator[Any]:
         for sub in cls.__subclasses__():
             yield sub
             yield from below(sub)
 
-    return tuple(sorted((f for f in below(Family) if not f.__abstractmethods__), key=lambda f: f.__name__))
+    return tuple(sorted((f for f in below(Family) if not isabstract(f)), key=lambda f: f.__name__))

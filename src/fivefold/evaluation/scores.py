@@ -1,9 +1,9 @@
 """Scores of a fitted model on rows it has not seen.
 
-    log loss   - mean log p(y_i | x_i)                  p clipped from below at CLIP, so that one sure error stays finite
-    accuracy   share of rows with the right class
-    RMSE       sqrt(mean (y_i - f(x_i))^2)
-    R2         1 - sum (y_i - f(x_i))^2 / sum (y_i - mean y)^2
+log loss   - mean log p(y_i | x_i)                  p clipped from below at CLIP, so that one sure error stays finite
+accuracy   share of rows with the right class
+RMSE       sqrt(mean (y_i - f(x_i))^2)
+R2         1 - sum (y_i - f(x_i))^2 / sum (y_i - mean y)^2
 """
 
 from __future__ import annotations

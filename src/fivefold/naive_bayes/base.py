@@ -8,34 +8,157 @@ rows by class. They add, so batches of rows give what the whole gives, and a wei
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.arrays import logsumexp
 from fivefold.core.data import refuse_unfinite
 from fivefold.core.estimator import learned
 from fivefold.core.parallel import map_parts
+from fivefold.core.softmax import largest
 from fivefold.core.supervised import Classifier
-from fivefold.distributions.family import Array, Family, Groups, Members, Stats
+from fivefold.distributions.family import Array, Family, Groups
+from fivefold.naive_bayes.smoothing import Smoothing, smoothed, warn_of_zeros, widened
 
 
 @dataclass(frozen=True)
 class ClassConditional:
-    """Class shares, one member of a family for each class, and the statistics behind them."""
+    """Class shares, a member of a family for each class, and what they came from."""
 
-    stats: Stats
+    family: Any
+    smoothing: Smoothing
+    stats: Any
     prior: Array  # (K,)
-    members: Members
+    members: Any
 
     @cached_property
     def log_prior(self) -> Array:
         with np.errstate(divide="ignore"):  # a class without rows has share zero
             return np.log(self.prior)
 
-    def joint(self, X: Any) -> Array:
-        """log p(x, y = k) of every row, (n, K)."""
-        return self.members.log_prob(X) + self.log_prior
+
+class Generative(Classifier):
+    """Decides by Bayes' rule: `_joint(X)` gives log p(x, y = k), and `model_.log_prior` the log shares."""
+
+    class_prior_ = learned("prior")
+    class_log_prior_ = learned("log_prior")
+
+    def _joint(self, X: Any) -> Any:
+        """log p(x, y = k) of every row (n, K)."""
+        raise TypeError(f"{type(self).__name__} has no distribution")
+
+    def _ready(self, X: Any) -> Any:
+        """The table as the distributions take it."""
+        return X
+
+    def _scores(self, X: Any, lo: int = 0, hi: int | None = None) -> Any:
+        """The joint of rows lo..hi; one that no class can have produced tells nothing: it gets the class shares."""
+        joint = self._joint(self._ready(X[lo:hi]))
+        if not joint.min() > -np.inf:
+            if self.takes.finite_later:
+                refuse_unfinite(self, X)
+            joint[np.isneginf(joint).all(axis=1)] = self.class_log_prior_
+        return joint
+
+    def predict(self, X: Any) -> Any:
+        """The likeliest class of each row."""
+        X = self._admit(X)
+        return self.classes_[self._each(X, largest)]
+
+    def predict_joint_log_proba(self, X: Any) -> Any:
+        """log p(x, y) of each row and class; for counts, less a term that depends on the row alone."""
+        X = self._admit(X)
+        joint = self._joint(self._ready(X))
+        if self.takes.finite_later and not joint.min() > -np.inf:
+            refuse_unfinite(self, X)
+        return joint.astype(X.dtype, copy=False)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of the class probabilities of each row."""
+        X = self._admit(X)
+        return self._each(X, lambda joint: _normalised(joint.astype(X.dtype, copy=False)))
+
+    def predict_proba(self, X: Any) -> Any:
+        """The class probabilities of each row."""
+        X = self._admit(X)
+        return self._each(X, lambda joint: np.exp(_normalised(joint.astype(X.dtype, copy=False))))
+
+    def _each(self, X: Any, rule: Callable[[Any], Any]) -> Any:
+        """The rule applied to the scores of all rows, in blocks."""
+        if issparse(X):
+            return rule(self._scores(X))
+        return np.concatenate(map_parts(lambda lo, hi: rule(self._scores(X, lo, hi)), len(X)))
+
+
+class NaiveBayes(Generative):
+    """Learns class shares, and a member of the family `_family(X)` for each class."""
+
+    class_count_ = learned("stats.weight")
+
+    def _family(self, X: Any) -> Family:
+        """The family for the rows of X and for those seen before."""
+        raise TypeError(f"{type(self).__name__} names no family")
+
+    def _smoothing(self, shape: tuple[int, int]) -> Smoothing:
+        """What is added to the statistics of (classes, columns)."""
+        raise TypeError(f"{type(self).__name__} does not say how to smooth")
+
+    def _shares(self, weight: Array) -> Array:
+        """The class shares, from the weight of the rows of each class (K,)."""
+        raise TypeError(f"{type(self).__name__} does not say where class shares come from")
+
+    def _members(self, family: Family, stats: Any, smoothing: Smoothing) -> Any:
+        return smoothed(family, stats, smoothing)
+
+    def _joint(self, X: Any) -> Any:
+        return self.model_.members.log_prob(X) + self.model_.log_prior
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        self._update(X, y, w)
+
+    def _update(self, X: Any, y: Any, w: Any) -> None:
+        table, K, before = self._ready(X), len(self.classes_), vars(self).get("model_")
+        family = self._family(table)
+        stats = family.stats(table, Groups(y, w, K))
+        if self.takes.finite_later and not (np.isfinite(stats.mean).all() and stats.count.any(axis=0).all()):
+            refuse_unfinite(self, X, fitting=before is None)
+        if before is not None:
+            stats = widened(before.stats, before.family, family) + stats
+        smoothing = self._smoothing((K, X.shape[1]))
+        members = self._members(family, stats, smoothing)
+        warn_of_zeros(self, members)
+        self.model_ = ClassConditional(family, smoothing, stats, self._shares(stats.weight), members)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
+        """Rows drawn from the model, and their classes."""
+        check_is_fitted(self)
+        rng = check_random_state(random_state)
+        codes = rng.choice(len(self.classes_), size=n_samples, p=self.model_.prior)
+        return self.model_.members.sample(codes, rng), self.classes_[codes]
+
+
+def shares(estimator: Any, given: Any, weight: Array, learn: bool = True) -> Array:
+    """Class shares: those given, those of the rows, or equal ones."""
+    K = len(weight)
+    if given is None:
+        return weight / weight.sum() if learn else np.full(K, 1 / K)
+    prior = np.asarray(given, dtype=np.float64)
+    if prior.shape != (K,) or not (prior >= 0).all() or not np.isclose(prior.sum(), 1):
+        raise ValueError(
+            f"{type(estimator).__name__}: class shares must be {K} non-negative numbers with sum 1, one for each class "
+            f"of {list(estimator.classes_)}; got {given!r}"
+        )
+    return prior
+
+
+def _normalised(joint: Any) -> Any:
+    """Less the logarithm of the sum over classes."""
+    joint -= logsumexp(joint, axis=1)[:, None]
+    return joint

@@ -1,7 +1,7 @@
 """A CSV file as a frame: UTF-8, a header, types guessed column by column.
 
 A column is Int64 or Float64 when every value that is not missing is such a number, else String. The separator is the
-one of `,` `;` tab that the header holds most.
+one of `,` `;` tab that the header holds most; with `;` a number may have a decimal comma.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def read_csv(path: Path) -> tuple[pl.DataFrame, list[str]]:
         pl.when(pl.all().is_in(MISSING)).then(None).otherwise(pl.all()).name.keep()
     )
     notes: list[str] = []
-    columns = [_typed(series, notes) for series in raw]
+    columns = [_typed(series, separator == ";", notes) for series in raw]
     if not header[0] and columns[0].dtype == pl.Int64 and columns[0].n_unique() == len(raw) > 0:
         notes.append("the first column has no name and counts rows: left out")
         columns = columns[1:]
@@ -49,12 +49,12 @@ def _text(path: Path) -> str:
         raise BadInput(f"{path} is not UTF-8: line {line} holds byte {content[error.start]:#04x}; convert it") from None
     if not text.strip():
         raise BadInput(f"{path} is empty")
-    return text
+    return text.lstrip("\r\n")
 
 
 def _header(path: Path, text: str) -> tuple[list[str], str]:
     """The names of the columns, all different, and the separator."""
-    first = next(line for line in text.splitlines() if line.strip())
+    first = text.splitlines()[0]
     separator = max(",;\t", key=first.count)
     names = [name.strip() for name in next(csv.reader([first], delimiter=separator))]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -63,8 +63,8 @@ def _header(path: Path, text: str) -> tuple[list[str], str]:
     return names, separator
 
 
-def _typed(series: pl.Series, notes: list[str]) -> pl.Series:
-    numbers = series.cast(pl.Float64, strict=False)
+def _typed(series: pl.Series, decimal_comma: bool, notes: list[str]) -> pl.Series:
+    numbers = (series.str.replace(",", ".", literal=True) if decimal_comma else series).cast(pl.Float64, strict=False)
     given, read = len(series) - series.null_count(), len(series) - numbers.null_count()
     if given == read:
         integers = series.cast(pl.Int64, strict=False)

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
 
 from fivefold.datasets.embedded import EMBEDDED, TARGET, embedded
-from fivefold.study.csvfile import BadInput, read_csv
+from fivefold.study.csvfile import BadInput as BadInput
+from fivefold.study.csvfile import read_csv
 
 Task = Literal["classification", "regression", "multivariate regression"]
 
@@ -52,7 +53,7 @@ class Data:
         return [column.name for column in self.columns if column.kind == kind]
 
 
-def load(source: str | Path, target: str | None = None, task: Task | None = None) -> Data:
+def load(source: str | Path, target: str | None = None, task: str | None = None) -> Data:
     """The embedded set of that name, or the CSV file."""
     path = Path(source)
     if str(source) in EMBEDDED and not path.is_file():
@@ -65,9 +66,7 @@ def load(source: str | Path, target: str | None = None, task: Task | None = None
     return from_frame(path.name, frame, target, task, notes)
 
 
-def from_frame(
-    name: str, frame: pl.DataFrame, target: str, task: Task | None = None, notes: Sequence[str] = ()
-) -> Data:
+def from_frame(name: str, frame: pl.DataFrame, target: str, task: str | None = None, notes: Sequence[str] = ()) -> Data:
     """A frame of Int64, Float64 and String columns as data for a study."""
     if target not in frame.columns:
         near = get_close_matches(target, frame.columns, n=3, cutoff=0.5)
@@ -85,11 +84,10 @@ def from_frame(
     found = task_of(y, task)
     _check_target(name, target, y, found)
     X, columns = _predictors(name, labelled.drop(target), notes)
-    labels = y.astype(float) if found == "regression" else y.astype(str) if y.dtype == object else y
-    return Data(name, X, labels, target, found, columns, tuple(notes))
+    return Data(name, X, _labels(y, found), target, found, columns, tuple(notes))
 
 
-def task_of(y: Any, task: Task | None = None) -> Task:
+def task_of(y: Any, task: str | None = None) -> Task:
     """The task a target defines; `task` overrides what its values suggest.
 
     Text and truth values are classes. Floats are quantities, also when they happen to be whole: 1.0, 2.0, 3.0 may be
@@ -107,9 +105,9 @@ def task_of(y: Any, task: Task | None = None) -> Task:
     if y.ndim > 2 or y.dtype.kind not in "OUSTbiuf":
         raise BadInput(f"a target holds text, truth values or numbers; got shape {y.shape} of type {y.dtype}")
     if task == "regression" and y.dtype.kind not in "biuf":
-        raise BadInput(f"regression needs a target of numbers; got text, for example {y.flat[0]!r}")
+        raise BadInput(f"regression needs a target of numbers; got text, for example {str(y.flat[0])!r}")
     if task is not None:
-        return task
+        return _chosen(task)
     if y.ndim == 2:
         return "multivariate regression"
     if y.dtype.kind == "f":
@@ -119,22 +117,38 @@ def task_of(y: Any, task: Task | None = None) -> Task:
     return "classification"
 
 
+def _chosen(task: str) -> Task:
+    for known in get_args(Task):
+        if task == known:
+            return known  # type: ignore[no-any-return]
+    raise BadInput(f"the task is one of {', '.join(get_args(Task))}; got {task!r}")
+
+
 def _check_target(name: str, target: str, y: Any, task: Task) -> None:
     """Refuse targets from which nothing can be learned or judged."""
     values, counts = np.unique(y.astype(str) if y.dtype == object else y, return_counts=True)
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise BadInput(f"{name}: the target {target!r} holds infinity; replace it or drop those rows")
     if len(values) == 1 and task == "classification":
-        raise BadInput(f"{name}: the target {target!r} has one class only: {values[0]!r}; two or more are needed")
+        raise BadInput(f"{name}: the target {target!r} has one class only: {str(values[0])!r}; two or more are needed")
     if len(values) == 1:
         raise BadInput(f"{name}: the target {target!r} is constant: {values[0]}; there is nothing to predict")
+    if len(y) < LEAST_ROWS:
+        raise BadInput(f"{name}: {len(y)} rows have a target; a study needs {LEAST_ROWS} or more")
     if task == "classification" and (len(values) > len(y) // 2 or counts.max() < ROWS_A_CLASS <= len(y)):
         raise BadInput(
             f"{name}: the target {target!r} has {len(values)} classes in {len(y)} rows; a class needs several rows. "
             "Was another column meant?"
         )
-    if len(y) < LEAST_ROWS:
-        raise BadInput(f"{name}: {len(y)} rows have a target; a study needs {LEAST_ROWS} or more")
+
+
+def _labels(y: np.ndarray, task: Task) -> np.ndarray:
+    """Floats for regression; integers or text for classes."""
+    if task == "regression":
+        return y.astype(float)
+    if y.dtype.kind == "f":
+        return np.array([f"{value:g}" for value in y])
+    return y if y.dtype.kind in "iu" else y.astype(str)
 
 
 def _predictors(name: str, frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, tuple[Column, ...]]:

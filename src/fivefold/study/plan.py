@@ -37,7 +37,7 @@ class Learner:
     @property
     def baseline(self) -> bool:
         """Is it there to be beaten?"""
-        return "baseline" in self.method.card.applications
+        return is_baseline(self.method)
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,17 @@ def make_plan(data: Data, names: Iterable[str] = (), *, score: str | None = None
     if data.task not in KINDS:
         raise BadInput(f"a study does classification or regression, not {data.task}")
     scores = _scores(data, score)
-    chosen = [_named(name, data) for name in names] or [m for m in methods() if m.card.portfolio and _fits(m, data)]
-    baselines = [m for m in methods() if "baseline" in m.card.applications and _fits(m, data)]
+    fitting = [method for method in methods() if _fits(method, data)]
+    baselines = [method for method in fitting if is_baseline(method)]
+    portfolio = [method for method in fitting if method.card.portfolio and not is_baseline(method)]
+    chosen = [_named(name, data) for name in names] or portfolio
     learners = {method.name: Learner(method, _settings(method)) for method in [*chosen, *baselines]}
     return Plan(data, tuple(learners.values()), _splits(data, seed), scores, seed, tuple(_doubts(data)))
+
+
+def is_baseline(method: Method) -> bool:
+    """Is the method there to be beaten?"""
+    return "baseline" in method.card.applications
 
 
 def inner_splits(y: np.ndarray, seed: int, *, stratified: bool) -> list[tuple[np.ndarray, np.ndarray]]:

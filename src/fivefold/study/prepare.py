@@ -1,8 +1,8 @@
 """Columns made ready for a method, inside the folds: what is learned here is learned from training rows only.
 
-    numbers       as they are where the method takes missing values, else the median and a flag;
-                  scaled to mean 0 and variance 1 unless the method wants counts or works column by column
-    categories    as they are where the method takes them, else one column a category
+numbers       as they are where the method takes missing values, else the median and a flag;
+              scaled to mean 0 and variance 1 unless the method wants counts or works column by column
+categories    as they are where the method takes them, else one column a category
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 from typing import Any, Self
 
 import polars as pl
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
+from fivefold.core._sklearn import BaseEstimator, TransformerMixin
 from fivefold.core.data import Takes
 
 
-class Known(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class Known(TransformerMixin, BaseEstimator):
     """Categories that training did not see become missing, or the commonest one where nothing may be missing."""
 
     def __init__(self, missing: bool = False):
@@ -27,7 +27,6 @@ class Known(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X: pl.DataFrame, y: Any = None) -> Self:
         """Remember the categories of every column."""
-        self.n_features_in_ = X.width
         self.categories_ = {column.name: column.drop_nulls().unique().sort() for column in X}
         self.commonest_ = {column.name: column.drop_nulls().mode().sort().first() for column in X}
         return self
@@ -42,6 +41,10 @@ class Known(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             for name, values in self.categories_.items()
         ]
         return X.select(known)
+
+    def get_feature_names_out(self, input_features: Any = None) -> list[str]:
+        """The columns keep their names."""
+        return list(self.categories_)
 
 
 def prepare(takes: Takes, numbers: list[str], categories: list[str]) -> ColumnTransformer:
@@ -58,7 +61,11 @@ def prepare(takes: Takes, numbers: list[str], categories: list[str]) -> ColumnTr
     )
     ready = ColumnTransformer(
         [
-            ("numbers", make_pipeline(*steps) if steps else FunctionTransformer(feature_names_out="one-to-one"), numbers),
+            (
+                "numbers",
+                make_pipeline(*steps) if steps else FunctionTransformer(feature_names_out="one-to-one"),
+                numbers,
+            ),
             ("categories", encode, categories),
         ],
         verbose_feature_names_out=False,

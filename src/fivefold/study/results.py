@@ -101,7 +101,8 @@ def as_json(results: Results) -> dict[str, Any]:
             "interval": "corrected resampled t (Nadeau & Bengio 2003)",
             "seed": plan.seed,
         },
-        "learners": [_learner(plan, j.outcome, j) for j in results.judged] + [_learner(plan, o) for o in results.failed],
+        "learners": [_learner(plan, j.outcome, j) for j in results.judged]
+        + [_learner(plan, o) for o in results.failed],
         "warnings": [*data.notes, *plan.warnings],
         "versions": versions(),
     }

@@ -100,10 +100,10 @@ def choose(data: Data, learner: Learner, train: np.ndarray, score: Score, state:
     if len(learner.settings) == 1:
         return learner.settings[0]
     splits = inner_splits(data.y[train], state, stratified=data.task == "classification")
-    losses, failure = [], None
+    losses, failure = list[float](), None
     for parameters in learner.settings:
         try:
-            losses.append(np.mean([_loss(data, learner, parameters, train, s, score, state) for s in splits]))
+            losses.append(float(np.mean([_loss(data, learner, parameters, train, s, score, state) for s in splits])))
         except Exception as error:  # a setting that cannot be fitted is not chosen
             losses.append(np.inf)
             failure = error

@@ -1,0 +1,24 @@
+"""The command `fivefold`. Exit codes: 0 done, 1 something failed inside, 2 wrong use or bad input."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+
+NEEDED = ("typer", "rich", "polars")
+
+
+def main() -> None:
+    """Run the command line; without the packages of the `study` extra only `doctor` works."""
+    absent = [name for name in NEEDED if find_spec(name) is None]
+    if not absent:
+        from fivefold.cli.app import app
+
+        app(prog_name="fivefold")
+    elif sys.argv[1:] == ["doctor"]:
+        from fivefold.cli.doctor import examine, in_words
+
+        print(in_words(examine()))
+    else:
+        print(f'fivefold: {", ".join(absent)} not installed; run: pip install "fivefold[study]"', file=sys.stderr)
+        raise SystemExit(2)

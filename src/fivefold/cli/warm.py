@@ -1,0 +1,122 @@
+"""`fivefold warm`: compile every loop ahead of time.
+
+Every registered method, with its defaults and with each variant of its card, is fitted on the tiny tables it takes and
+asked for whatever it can give, in a few worker processes; what they compile stays on disk for every later process.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from joblib import Parallel, delayed, parallel_config
+from rich.console import Console
+
+from fivefold.cli import cache
+from fivefold.cli.progress import progress
+from fivefold.core.compile import KERNELS
+from fivefold.core.registry import find, methods
+from fivefold.datasets.tiny import Table, tiny
+
+# What a fitted model may be asked, with the rows it was fitted on.
+QUESTIONS = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
+PLAIN = ("float64", "float32")  # tables that no setting may refuse
+
+
+@dataclass(frozen=True)
+class Warmed:
+    """What fitting one method compiled: forms of loops, a form being a loop for one set of types."""
+
+    name: str
+    compiled: int
+    seconds: float
+    failures: tuple[str, ...]
+
+
+def perform(jobs: int, *, as_json: bool) -> bool:
+    """Compile, prune, report; did every method go through?"""
+    start = time.perf_counter()
+    cache.import_all()
+    done = _all(jobs)
+    removed, state = cache.prune(), cache.state()
+    if as_json:
+        print(json.dumps(_plain(done, state, removed), indent=1))
+    else:
+        _show(Console(highlight=False, markup=False, soft_wrap=True), done, state, removed, time.perf_counter() - start)
+    return not any(warmed.failures for warmed in done)
+
+
+def warm_method(name: str) -> Warmed:
+    """Fit a method, plain and in its variants, on all its tiny tables."""
+    method, start, before = find(name), time.perf_counter(), _compiled()
+    failures = []
+    for setting in ({}, *method.card.variants):
+        for table in tiny(method):
+            try:
+                _exercise(method.cls(**setting), table)
+            except Exception as error:  # a failure of one setting is reported, and the rest is compiled all the same
+                if table.kind in PLAIN or not isinstance(error, TypeError | ValueError):  # a setting may refuse a kind
+                    failures.append(f"{name}({_written(setting)}) on {table.kind}: {type(error).__name__}: {error}")
+    return Warmed(name, _compiled() - before, time.perf_counter() - start, tuple(failures))
+
+
+def _all(jobs: int) -> list[Warmed]:
+    names = [method.name for method in methods()]
+    half = (len(names) + 1) // 2  # neighbours share loops: start the workers far apart, so that each is compiled once
+    order = [name for i in range(half) for name in names[i::half]]
+    done = []
+    with progress(len(order)) as tick, parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
+        for warmed in Parallel(return_as="generator_unordered")(delayed(warm_method)(name) for name in order):
+            tick(warmed.name)
+            done.append(warmed)
+    return done
+
+
+def _exercise(estimator: Any, table: Table) -> None:
+    """Fit, go on fitting, and ask everything the estimator can answer."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        estimator.fit(table.X, table.y)
+        for question in QUESTIONS:
+            if answer := getattr(estimator, question, None):
+                answer(table.X)
+        if update := getattr(estimator, "partial_fit", None):
+            update(table.X, table.y)
+
+
+def _show(console: Console, done: list[Warmed], state: cache.State, removed: int, took: float) -> None:
+    for warmed in sorted(done, key=lambda warmed: -warmed.seconds):
+        if warmed.compiled:
+            console.print(f"  {warmed.name:<32}{warmed.compiled:>4} forms{warmed.seconds:>8.1f} s")
+        for failure in warmed.failures:
+            console.print(f"x {failure}", style="red")
+    forms, ready = sum(warmed.compiled for warmed in done), len(state.kernels) - len(state.absent)
+    console.print(f"{forms} forms compiled in {took:.0f} s; {ready} of {len(state.kernels)} loops: {state.folder}")
+    if state.absent:
+        console.print(f"compiled at first use, by no method here: {', '.join(state.absent)}")
+    if removed:
+        console.print(f"{removed} files of other versions removed, unused for {cache.DAYS} days")
+
+
+def _compiled() -> int:
+    """Forms of loops that this process has compiled, rather than found on disk."""
+    made = (vars(kernel).get("compiled") for kernel in KERNELS)
+    return sum(sum(dispatcher.stats.cache_misses.values()) for dispatcher in made if dispatcher is not None)
+
+
+def _written(setting: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in setting.items())
+
+
+def _plain(done: list[Warmed], state: cache.State, removed: int) -> dict[str, Any]:
+    return {
+        "methods": [vars(warmed) for warmed in done],
+        "folder": str(state.folder),
+        "loops": len(state.kernels),
+        "absent": list(state.absent),
+        "removed": removed,
+    }

@@ -1,0 +1,167 @@
+"""Ways to the leading singular values and axes of a table.
+
+A solver takes the table, or its scatter matrix, the number k of axes wanted and the effort allowed; it gives
+k singular values or more, largest first, and k axes in rows. All agree up to their accuracy:
+
+full              LAPACK's singular value decomposition: exact, small values too
+covariance_eigh   eigenvectors of the (d, d) scatter matrix: quickest for long tables
+gram              eigenvectors of the smaller of the (d, d) and (n, n) Gram matrices: quickest for wide tables
+arpack            Lanczos iteration: a few axes of a large, perhaps sparse matrix
+randomized        random sketch with power steps: a few axes, approximate, quickest for large matrices
+power             power iteration with deflation on the scatter matrix
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.sparse.linalg import svds
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from fivefold.core.arrays import is_tensor, like, namespace, to_numpy
+from fivefold.core.linalg import (
+    Singular,
+    centred_operator,
+    eigen,
+    gram_svd,
+    leading_pairs,
+    signed,
+    sketch_svd,
+    thin_svd,
+    weighted_moments,
+)
+
+NARROW = 1000  # columns up to which the scatter matrix is the quickest way for a long table
+SMALL = 500  # rows up to which the Gram matrix is the quickest way for a wide table, and LAPACK for any
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How far an iterative solver goes."""
+
+    rng: np.random.RandomState
+    tol: float = 0.0
+    steps: int | None = None  # power steps; None leaves it to the solver
+    oversamples: int = 10
+    normalise: str = "auto"
+
+
+def full(A: Any, k: int, effort: Effort) -> Singular:
+    _, s, Vt = thin_svd(A)
+    return Singular(s, signed(Vt[:k]))
+
+
+def gram(A: Any, k: int, effort: Effort) -> Singular:
+    return gram_svd(A, k)
+
+
+def arpack(A: Any, k: int, effort: Effort) -> Singular:
+    _, s, Vt = svds(A, k=k, tol=effort.tol, v0=effort.rng.uniform(-1, 1, size=min(A.shape)))
+    return Singular(s[::-1].copy(), signed(Vt[::-1]))
+
+
+def randomized(A: Any, k: int, effort: Effort) -> Singular:
+    steps = effort.steps if effort.steps is not None else 7 if k < 0.1 * min(A.shape) else 4
+    return sketch_svd(A, k, effort.rng, oversamples=effort.oversamples, steps=steps, normalise=effort.normalise)
+
+
+def covariance_eigh(S: Any, k: int, effort: Effort) -> Singular:
+    values, vectors = eigen(S)
+    xp = namespace(values)
+    return Singular(xp.sqrt(xp.where(values > 0, values, xp.zeros_like(values))), vectors.T[:k])
+
+
+def power(S: Any, k: int, effort: Effort) -> Singular:
+    options = {} if effort.steps is None else {"max_iter": max(effort.steps, 1)}
+    pairs = leading_pairs(to_numpy(S).astype(np.float64), k, effort.rng, tol=effort.tol, **options)
+    late = [i for i, pair in enumerate(pairs) if pair.reason == "max_iter"]
+    if late:
+        warnings.warn(
+            f"power iteration stopped after {pairs[late[0]].steps} steps before component {late[0]} settled: its "
+            "variance is close to the next one's. Raise iterated_power or tol, or use another svd_solver",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    values, vectors = [max(pair.value, 0.0) for pair in pairs], [pair.vector for pair in pairs]
+    return Singular(like(np.sqrt(values), S), like(np.reshape(vectors, (k, len(S))), S))
+
+
+@dataclass(frozen=True)
+class Decomposed:
+    """Singular values and axes of a centred table, and what it was centred and scaled by."""
+
+    values: Any  # (k,) or all
+    axes: Any  # (k, d)
+    mean: Any  # (d,)
+    scale: Any  # (d,) or None
+    total: float  # sum of squares
+
+
+def decompose(X: Any, k: int, solver: str, effort: Effort, standardise: bool = False) -> Decomposed:
+    """The k leading axes of the rows of X about their mean, over their standard deviations if asked."""
+    if solver in OF_SCATTER:
+        table, mean, scale, total = _scatter(X, standardise)
+        values, axes = OF_SCATTER[solver](table, k, effort)
+    else:
+        table, mean, scale, total = _centred(X, standardise)
+        values, axes = OF_ROWS[solver](table, k, effort)
+    return Decomposed(values[: min(X.shape)], axes, mean, scale, total)
+
+
+def suited(X: Any, k: int | None) -> str:
+    """The solver for this table and k components; k is None when all principal values are needed."""
+    n, d = X.shape
+    if issparse(X):
+        return "covariance_eigh" if k is None else "arpack"
+    if d <= NARROW and n >= 10 * d:
+        return "covariance_eigh"
+    if is_tensor(X) or (n <= SMALL and d >= 10 * n):
+        return "gram"
+    return "randomized" if max(n, d) > SMALL and k is not None and 1 <= k < 0.8 * min(n, d) else "full"
+
+
+def _scatter(X: Any, standardise: bool) -> tuple[Any, Any, Any, float]:
+    """Scatter matrix of the columns, their mean and scale, and the total sum of squares."""
+    weight, mean, S = weighted_moments(X, products=X.dtype)
+    xp = namespace(S)
+    scale = _scale(xp.linalg.diagonal(S), weight) if standardise else None
+    S = S if scale is None else S / scale[:, None] / scale
+    return S, mean, scale, float(xp.linalg.trace(S))
+
+
+def _centred(X: Any, standardise: bool) -> tuple[Any, Any, Any, float]:
+    """Centred rows, or an operator that stands for them; mean and scale of the columns, total sum of squares."""
+    n = X.shape[0]
+    if issparse(X):
+        mean, variance = mean_variance_axis(X, axis=0)
+        scale = _scale(n * variance, n) if standardise else np.ones_like(variance)
+        return (
+            centred_operator(X, mean, scale),
+            mean,
+            scale if standardise else None,
+            n * float((variance / scale**2).sum()),
+        )
+    xp = namespace(X)
+    mean = xp.mean(X, axis=0)
+    Z = X - mean
+    left = xp.mean(Z, axis=0)  # rounding of the mean, large for data far from zero
+    Z -= left
+    scale = _scale(xp.sum(Z * Z, axis=0), n) if standardise else None
+    if scale is not None:
+        Z /= scale
+    return Z, mean + left, scale, float(xp.linalg.vector_norm(Z)) ** 2
+
+
+def _scale(squares: Any, n: float) -> Any:
+    """Standard deviations of columns from their sums of squares; one for a constant column."""
+    xp = namespace(squares)
+    return xp.where(squares > 0, squares / (n - 1), xp.ones_like(squares)) ** 0.5
+
+
+OF_ROWS = {"full": full, "gram": gram, "arpack": arpack, "randomized": randomized}
+OF_SCATTER = {"covariance_eigh": covariance_eigh, "power": power}

@@ -1,0 +1,2 @@
+from fivefold.discriminant_analysis.linear import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
+from fivefold.discriminant_analysis.quadratic import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis

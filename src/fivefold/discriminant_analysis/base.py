@@ -1,0 +1,88 @@
+"""Bayes' rule over one Gaussian a class.
+
+    g_k(x) = log p(x | y = k) + log P(y = k)        P(y = k | x) = exp g_k(x) / sum_l exp g_l(x)
+
+What the classes share, such as a common determinant, may be left out of g.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from fivefold.core.arrays import logsumexp
+from fivefold.core.data import Takes
+from fivefold.core.estimator import learned
+from fivefold.core.parallel import map_parts
+from fivefold.core.supervised import Classifier
+from fivefold.distributions.family import Array
+
+
+class shown(learned):
+    """A part of `model_` in the type of the training rows; settings may leave it out."""
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        part = super().__get__(estimator, owner)
+        if estimator is None:
+            return part
+        if part is None:
+            raise AttributeError(f"{type(estimator).__name__} has no {self._name!r} unless store_covariance=True")
+        return part.astype(estimator.model_.dtype, copy=False)
+
+
+class GaussianDiscriminant(Classifier):
+    """Classifier by discriminants: `_scores(X)` gives a fresh array of g_k for every row and class."""
+
+    takes = Takes(one_class=False)
+
+    means_ = shown("means")
+    priors_ = shown("priors")
+
+    def decision_function(self, X: Any) -> Any:
+        """The discriminants (n, K); for two classes the log odds (n,) of the second."""
+        scores = self._scores(self._admit(X))
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Log probability of each class."""
+        scores = self._scores(self._admit(X))
+
+        def normalise(lo: int, hi: int) -> None:
+            scores[lo:hi] -= logsumexp(scores[lo:hi], axis=1)[:, None]
+
+        map_parts(normalise, len(scores))
+        return scores
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of each class."""
+        logs = self.predict_log_proba(X)
+        map_parts(lambda lo, hi: np.exp(logs[lo:hi], out=logs[lo:hi]), len(logs))
+        return logs
+
+    def _shares(self, y: Any, w: Any, given: Any) -> Any:
+        """The priors given, or else the shares of the classes."""
+        K, name = len(self.classes_), type(self).__name__
+        if given is None:
+            return np.bincount(y, w, K) / w.sum()
+        priors = np.asarray(given, dtype=np.float64)
+        if priors.shape != (K,) or not (priors >= 0).all() or not priors.any():
+            raise ValueError(f"{name}: priors must be non-negative, one for each of the {K} classes; got {given!r}")
+        if abs(priors.sum() - 1) <= 1e-5:
+            return priors
+        warnings.warn(f"{name}: the priors do not sum to 1; they are divided by their sum", stacklevel=2)
+        return priors / priors.sum()
+
+    def _index(self, label: Any) -> int:
+        """The code of a class label."""
+        found = np.flatnonzero(self.classes_ == label)
+        if not len(found):
+            raise ValueError(f"{type(self).__name__}: {label!r} is not one of the classes {self.classes_!r}")
+        return int(found[0])
+
+
+def log(priors: Array) -> Array:
+    """Minus infinity where the prior is zero."""
+    with np.errstate(divide="ignore"):
+        return np.log(priors)

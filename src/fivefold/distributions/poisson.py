@@ -1,0 +1,105 @@
+"""Poisson columns, independent: counts of rare events.
+
+    p(x) = lambda^x e^-lambda / x!,   mean = variance = lambda
+
+The limit of Binomial(n, lambda / n) as n grows. In exponential form eta = log lambda, u(x) = x, A = e^eta. A
+Gamma(a, b) prior adds a - 1 events and an exposure of b. Entries that are missing are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from fivefold.distributions.counts import Totals, affine, check_range, log_factorial, row_sums, share, totals
+from fivefold.distributions.family import Array, ExponentialForm, Family, Members
+
+
+@dataclass(frozen=True)
+class Rates(ExponentialForm, Members):
+    """K members, each with a rate a column."""
+
+    rate: Array  # (K, d)
+
+    def log_prob(self, X: Any) -> Any:
+        """Log probability (n, K) of the known entries; -inf for events of rate zero."""
+        _check(X)
+        return self.linear(X) + self.log_base(X)[:, None]
+
+    def linear(self, X: Any) -> Any:
+        """The same less log h(x), which no member differs in."""
+        never = self.rate == 0
+        out = affine(X, np.log(np.where(never, 1.0, self.rate)), -self.rate)
+        if never.any():
+            out[affine(X, never * 1.0, never * 0.0) > 0] = -np.inf
+        return out
+
+    def sample(self, which: NDArray[np.int64], rng: np.random.RandomState) -> Array:
+        return rng.poisson(self.rate[which]) * 1.0
+
+    def expected(self, stats: Totals) -> Array:
+        return (xlogy(stats.total, self.rate) - stats.observed * self.rate).sum(axis=1)
+
+    @property
+    def n_parameters(self) -> int:
+        return int(self.rate.size)
+
+    @property
+    def mean(self) -> Array:
+        return self.rate
+
+    @property
+    def variance(self) -> Array:
+        return self.rate
+
+    @property
+    def natural(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(self.rate)
+
+    @property
+    def mean_sufficient(self) -> Array:
+        return self.rate
+
+    def sufficient(self, X: Any) -> Array:
+        return np.asarray(X)
+
+    def log_normaliser(self, eta: Array) -> Array:
+        return np.exp(eta).sum(axis=1)
+
+    def from_natural(self, eta: Array) -> Rates:
+        return Rates(np.exp(eta))
+
+    def log_base(self, X: Any) -> Array:
+        return -row_sums(X, lambda x, _: log_factorial(x))
+
+
+@dataclass(frozen=True)
+class Poisson(Family):
+    """Columns of counts without a fixed upper limit."""
+
+    def stats(self, X: Any, R: Any) -> Totals:
+        _check(X)
+        return totals(X, R)
+
+    def fit(self, stats: Totals, prior: Totals | None = None) -> Rates:
+        stats = stats if prior is None else stats + prior
+        return Rates(share(stats.total, stats.observed))
+
+    def prior(self, events: Any, exposure: Any) -> Totals:
+        """A Gamma(1 + events, rate exposure) prior: so many more events in so many more rows, of each column."""
+        events, exposure = np.atleast_2d(events).astype(float), np.atleast_2d(exposure).astype(float)
+        return Totals(np.zeros(1), exposure, events)
+
+    @classmethod
+    def examples(cls, rng: np.random.RandomState) -> Iterator[tuple[Family, Array]]:
+        yield cls(), rng.poisson([0.5, 3.0, 40.0], size=(200, 3)) * 1.0
+
+
+def _check(X: Any) -> None:
+    check_range(X, 0, np.inf, "Poisson", "Counts cannot be negative: check that column")

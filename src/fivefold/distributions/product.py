@@ -1,0 +1,133 @@
+"""Families side by side: independent groups of columns, each with a family of its own.
+
+    log p_k(x) = sum_g log p_k^g(x_g)
+
+So a table of numbers, counts and categories has one likelihood; statistics, members and samples are those of the
+parts, in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fivefold.distributions.bernoulli import Bernoulli
+from fivefold.distributions.categorical import Categorical
+from fivefold.distributions.family import Accumulator, Array, Family, Members, Stats, host
+from fivefold.distributions.poisson import Poisson
+
+
+@dataclass(frozen=True)
+class Part:
+    """A family, and the columns it describes."""
+
+    family: Family
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ProductStats(Stats):
+    """The statistics of the parts."""
+
+    parts: tuple[Any, ...]
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            self.weight + other.weight, tuple(a + b for a, b in zip(self.parts, other.parts, strict=True))
+        )
+
+    def __sub__(self, other: Self) -> Self:
+        return type(self)(
+            self.weight - other.weight, tuple(a - b for a, b in zip(self.parts, other.parts, strict=True))
+        )
+
+    def __mul__(self, scale: float) -> Self:
+        return type(self)(self.weight * scale, tuple(part * scale for part in self.parts))
+
+    __rmul__ = __mul__
+
+    def at_home(self) -> Self:
+        return type(self)(host(self.weight), tuple(part.at_home() for part in self.parts))
+
+
+@dataclass(frozen=True)
+class ProductMembers(Members):
+    """The members of the parts."""
+
+    parts: tuple[Any, ...]
+    columns: tuple[tuple[int, ...], ...]
+
+    def log_prob(self, X: Any) -> Any:
+        return sum(part.log_prob(X[:, list(columns)]) for part, columns in self._pairs())
+
+    def log_columns(self, Z: Array, shift: Array, out: Array) -> Array:
+        out[:] = shift[:, None]
+        one, zero = np.empty_like(out), np.zeros_like(shift)
+        for part, columns in self._pairs():
+            out += part.log_columns(Z[list(columns)], zero, one)
+        return out
+
+    def sample(self, which: NDArray[np.int64], rng: np.random.RandomState) -> Array:
+        X = np.empty((len(which), sum(map(len, self.columns))))
+        for part, columns in self._pairs():
+            X[:, list(columns)] = part.sample(which, rng)
+        return X
+
+    def expected(self, stats: ProductStats) -> Array:
+        pairs = zip(self.parts, stats.parts, strict=True)
+        return np.sum([part.expected(s) for part, s in pairs if s is not None], axis=0)
+
+    @property
+    def n_parameters(self) -> int:
+        return sum(part.n_parameters for part in self.parts)
+
+    def _pairs(self) -> Iterator[tuple[Any, tuple[int, ...]]]:
+        return zip(self.parts, self.columns, strict=True)
+
+
+class PartSums(Accumulator):
+    """One accumulator a part, with the rows of Z it takes."""
+
+    def __init__(self, parts: Iterable[tuple[Accumulator, Any]]):
+        self._parts = list(parts)
+
+    def add(self, Z: Array, R: Array) -> None:
+        for part, columns in self._parts:
+            part.add(Z[columns], R)
+
+    def stats(self) -> ProductStats:
+        parts = tuple(part.stats() for part, _ in self._parts)
+        return ProductStats(parts[0].weight, parts)
+
+
+@dataclass(frozen=True)
+class Product(Family):
+    """Independent parts: `Product((Part(Gaussian(), (0, 1)), Part(Categorical((3,)), (2,))))`."""
+
+    parts: tuple[Part, ...]
+
+    def stats(self, X: Any, R: Any) -> ProductStats:
+        parts = tuple(part.family.stats(X[:, list(part.columns)], R) for part in self.parts)
+        return ProductStats(parts[0].weight, parts)
+
+    def fit(self, stats: ProductStats, prior: ProductStats | None = None) -> ProductMembers:
+        priors = (None,) * len(self.parts) if prior is None else prior.parts
+        members = (part.family.fit(s, p) for part, s, p in zip(self.parts, stats.parts, priors, strict=True))
+        return ProductMembers(tuple(members), tuple(part.columns for part in self.parts))
+
+    def prior(self, *parts: Any) -> ProductStats:
+        """The priors of the parts, in their order; None for a part without one."""
+        return ProductStats(np.zeros(1), parts)
+
+    def accumulator(self, members: ProductMembers) -> Accumulator:
+        pairs = zip(self.parts, members.parts, strict=True)
+        return PartSums((part.family.accumulator(m), list(part.columns)) for part, m in pairs)
+
+    @classmethod
+    def examples(cls, rng: np.random.RandomState) -> Iterator[tuple[Family, Array]]:
+        X = np.column_stack([rng.poisson(3, 200), rng.randint(0, 3, 200), rng.binomial(1, 0.3, 200)]) * 1.0
+        yield cls((Part(Poisson(), (0,)), Part(Categorical((3,)), (1,)), Part(Bernoulli(), (2,)))), X

@@ -1,0 +1,124 @@
+"""Uniform density on a box: every column independent and even between two ends.
+
+    p(x) = prod_j 1 / (high_j - low_j)   inside,   0 outside
+
+Likelihood is greatest on the smallest box that holds the rows. Entries that are missing are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fivefold.core.arrays import namespace, to_numpy
+from fivefold.distributions.family import Array, Family, Groups, Members, Stats
+
+NOTHING = 1e-200  # a responsibility this small is that of a row outside the box
+
+
+@dataclass(frozen=True)
+class Ranges(Stats):
+    """Weight, and smallest and largest known value, of K groups."""
+
+    observed: Array  # (K, d)
+    low: Array  # (K, d), +inf where nothing is known
+    high: Array  # (K, d), -inf where nothing is known
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            self.weight + other.weight,
+            self.observed + other.observed,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+        )
+
+    def __sub__(self, other: Self) -> Self:
+        raise TypeError("the range of what is left does not follow from two ranges")
+
+    def __mul__(self, scale: float) -> Self:
+        return type(self)(self.weight * scale, self.observed * scale, self.low, self.high)
+
+    __rmul__ = __mul__
+
+
+@dataclass(frozen=True)
+class Boxes(Members):
+    """K boxes."""
+
+    low: Array  # (K, d)
+    high: Array  # (K, d)
+
+    def log_prob(self, X: Any) -> Any:
+        xp = namespace(X)
+        out = []
+        for low, high in zip(self.low, self.high, strict=True):
+            low, high = xp.asarray(low, dtype=X.dtype), xp.asarray(high, dtype=X.dtype)
+            known = ~xp.isnan(X)
+            outside = xp.any((low > X) | (high < X), axis=1)  # not so where X is NaN
+            log_sides = xp.sum(xp.where(known, xp.log(high - low), xp.zeros_like(X)), axis=1)
+            out.append(xp.where(outside, xp.full_like(log_sides, -xp.inf), -log_sides))
+        return xp.stack(out, axis=1)
+
+    def sample(self, which: NDArray[np.int64], rng: np.random.RandomState) -> Array:
+        return rng.uniform(self.low[which], self.high[which])
+
+    def expected(self, stats: Ranges) -> Array:
+        outside = ((stats.low < self.low) | (stats.high > self.high)).any(axis=1)
+        return np.where(outside, -np.inf, -(stats.observed * np.log(self.high - self.low)).sum(axis=1))
+
+    @property
+    def n_parameters(self) -> int:
+        return int(self.low.size + self.high.size)
+
+    @property
+    def mean(self) -> Array:
+        return (self.low + self.high) / 2
+
+    @property
+    def variance(self) -> Array:
+        return (self.high - self.low) ** 2 / 12
+
+
+@dataclass(frozen=True)
+class UniformBox(Family):
+    """Rows spread evenly over a box with sides along the columns."""
+
+    def stats(self, X: Any, R: Any) -> Ranges:
+        X = np.asarray(to_numpy(X), dtype=np.float64)
+        R = np.asarray(R.dense() if isinstance(R, Groups) else to_numpy(R))
+        known = ~np.isnan(X)
+        low, high = np.where(known, X, np.inf), np.where(known, X, -np.inf)
+        rows = [R[:, k] > NOTHING for k in range(R.shape[1])]
+        return Ranges(
+            R.sum(axis=0),
+            R.T @ known,
+            np.array([low[r].min(axis=0, initial=np.inf) for r in rows]),
+            np.array([high[r].max(axis=0, initial=-np.inf) for r in rows]),
+        )
+
+    def fit(self, stats: Ranges, prior: Ranges | None = None) -> Boxes:
+        stats = stats if prior is None else stats + prior
+        low, high = stats.low, stats.high
+        unseen = low > high
+        low = np.where(unseen, low.min(axis=0), low)
+        high = np.where(unseen, high.max(axis=0), high)
+        if not (low < high).all():
+            k, j = np.argwhere(~(low < high))[0]
+            raise ValueError(
+                f"UniformBox: member {k} has no width in column {j}, where all its rows hold {low[k, j]:g}; "
+                "its density would be infinite. Give a prior range, ask for fewer members, or drop that column"
+            )
+        return Boxes(low, high)
+
+    def prior(self, low: Any, high: Any) -> Ranges:
+        """A box that every member contains."""
+        low, high = np.atleast_2d(low).astype(float), np.atleast_2d(high).astype(float)
+        return Ranges(np.zeros(1), np.zeros((1, 1)), low, high)
+
+    @classmethod
+    def examples(cls, rng: np.random.RandomState) -> Iterator[tuple[Family, Array]]:
+        yield cls(), rng.uniform([-1.0, 0.0, 5.0], [1.0, 0.5, 9.0], size=(200, 3))

@@ -1,0 +1,211 @@
+"""What the mixtures share: the climb by EM, and what a fitted mixture says about rows.
+
+A mixture gives `_blank(X, w)`, the model to be fitted, and `_starts(blank, X, w, rng)`, an endless supply of fitted
+ones to start from.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from fivefold.core import params
+from fivefold.core.data import admit, admit_weights, keep_positive
+from fivefold.core.estimator import Density, learned
+from fivefold.core.progress import kept_best, steps
+from fivefold.inference.em import Fit, best_of
+from fivefold.mixture.model import FAINT, Assignment, FiniteMixture, Hard, Soft, Within
+from fivefold.mixture.starts import guided, start
+
+ASSIGNMENTS: dict[str, Assignment] = {"soft": Soft(), "hard": Hard()}
+
+
+class narrowed(learned):
+    """A part of the model, in the precision of the table it was fitted to."""
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        value = super().__get__(estimator, owner)
+        return value if estimator is None else value.astype(estimator.model_.dtype, copy=False)
+
+
+class BaseMixture(Density):
+    """Base of the mixtures; fields are those of the methods."""
+
+    if TYPE_CHECKING:  # not fields of this class
+        model_: FiniteMixture
+        statistics_: Any
+        n_components: int
+        tol: float
+        max_iter: int
+        n_init: int
+        init_params: str
+        assignment: str
+        random_state: Any
+        warm_start: bool
+        verbose: int | bool
+        verbose_interval: int
+
+    weights_ = narrowed("weights")
+
+    def _blank(self, X: Any, w: Any) -> FiniteMixture:
+        raise TypeError(f"{type(self).__name__} does not say what is fitted")
+
+    def _starts(self, blank: FiniteMixture, X: Any, w: Any, rng: Any) -> Iterator[FiniteMixture]:
+        raise TypeError(f"{type(self).__name__} does not say where to start")
+
+    def _rows(self, blank: FiniteMixture, points: Any, w: Any, rng: Any) -> Any:
+        """Rows given to components, as their points (n, p), complete numbers, suggest."""
+        R = start(self.init_params, points, w, self.n_components, rng)
+        return guided(R, points, w, blank.rule.allowed) if isinstance(blank.rule, Within) else R
+
+    def _fit(self, X: Any, w: Any) -> None:
+        self._climb(X, w, ASSIGNMENTS[self.assignment])
+
+    def _update(self, X: Any, w: Any) -> None:
+        if not self.__sklearn_is_fitted__():
+            return self._fit(X, w)
+        stats, _ = self.model_.expect(X, w)
+        self.statistics_ = stats if self.statistics_ is None else self.statistics_ + stats
+        self.model_ = self.model_.maximise(self.statistics_)
+        return None
+
+    @with_callbacks
+    def fit_labelled(self, X: Any, labels: Any, sample_weight: Any = None) -> Self:
+        """Fit when the components of some rows are known.
+
+        `labels` holds the component of each row, -1 where it is not known; or a mask (n, K) of the components that
+        each row may come from.
+        """
+        params.check(self)
+        self._forget()
+        X = admit(self, X, fitting=True)
+        allowed = self._allowed(np.asarray(labels), len(X))
+        X, allowed, w = keep_positive(admit_weights(self, sample_weight, X), X, allowed)
+        self._climb(X, w, Within(allowed, ASSIGNMENTS[self.assignment]))
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit, and give the likeliest component of each row."""
+        return self.fit(X, sample_weight=sample_weight).predict(X)
+
+    def predict(self, X: Any) -> Any:
+        """The likeliest component of each row."""
+        return self.predict_proba(X).argmax(axis=1)
+
+    def predict_proba(self, X: Any) -> Any:
+        """The probability that each row came from each component (n, K)."""
+        return self._posterior(X)[0]
+
+    def score_samples(self, X: Any) -> Any:
+        """The log density of each row."""
+        return self._posterior(X)[1]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The mean log density of the rows."""
+        return float(np.average(self.score_samples(X), weights=sample_weight))
+
+    def aic(self, X: Any) -> float:
+        """Akaike's information criterion, -2 log-likelihood + 2 parameters: the lower the better."""
+        return -2 * float(self.score_samples(X).sum(dtype=np.float64)) + 2 * self.model_.n_parameters
+
+    def bic(self, X: Any) -> float:
+        """The Bayesian information criterion, -2 log-likelihood + parameters * log n: the lower the better."""
+        said = self.score_samples(X)
+        return -2 * float(said.sum(dtype=np.float64)) + self.model_.n_parameters * float(np.log(len(said)))
+
+    def sample(self, n_samples: int = 1) -> tuple[Any, Any]:
+        """Draw rows, ordered by component, and their components."""
+        check_is_fitted(self)
+        if n_samples < 1:
+            raise ValueError(f"{type(self).__name__}: n_samples must be 1 or more; got {n_samples}")
+        return self.model_.sample(n_samples, check_random_state(self.random_state))
+
+    def _posterior(self, X: Any) -> tuple[Any, Any]:
+        X = self._admit(X)
+        return self.model_.posterior(X)
+
+    def _forget(self) -> None:
+        if not self.warm_start:
+            super()._forget()
+
+    def _climb(self, X: Any, w: Any, rule: Any) -> None:
+        """Run EM from every start and keep the best end."""
+        if self.n_components > len(X):
+            raise ValueError(
+                f"{type(self).__name__}: n_components={self.n_components} but X has only {len(X)} rows "
+                f"(n_samples={len(X)}); ask for fewer components"
+            )
+        rng = check_random_state(self.random_state)
+        blank = replace(self._blank(X, w), rule=rule, dtype=str(X.dtype))
+        runs = 1 if self._goes_on() else self.n_init
+        starts = iter([replace(self.model_, rule=rule)]) if self._goes_on() else self._starts(blank, X, w, rng)
+        with steps(self, "step", runs * max(self.max_iter, 1), X) as monitor:
+            talk = self._talk(monitor, float(w.sum()))
+            fit = best_of(islice(starts, runs), X, w, tol=self.tol, max_iter=self.max_iter, monitor=talk)
+        self._keep(fit, float(w.sum()))
+
+    def _goes_on(self) -> bool:
+        return self.warm_start and self.__sklearn_is_fitted__()
+
+    def _talk(self, monitor: Any, weight: float) -> Any:
+        """The monitor, and a line on the screen now and then if `verbose`."""
+        done = 0
+
+        def talk(model: FiniteMixture, value: float) -> bool:
+            nonlocal done
+            done += 1
+            if self.verbose and done % self.verbose_interval == 0:
+                print(f"{type(self).__name__}: step {done}, {value / weight:.6g} per row")
+            return bool(monitor(model, value))
+
+        return talk
+
+    def _keep(self, fit: Fit[FiniteMixture], weight: float) -> None:
+        name = type(self).__name__
+        if fit.reason == "collapsed":
+            raise ValueError(f"{name}: {fit.diagnosis}")
+        self.model_ = replace(fit.model, rule=ASSIGNMENTS[self.assignment])
+        self.statistics_ = fit.statistics
+        self.n_iter_, self.converged_ = len(fit.history), fit.reason == "converged"
+        self.lower_bounds_ = [value / weight for value in fit.history]
+        self.lower_bound_ = self.lower_bounds_[-1] if self.lower_bounds_ else -np.inf
+        if fit.reason == "interrupted":
+            kept_best(self, self.n_iter_, "step")
+        elif fit.reason == "max_iter" and self.max_iter > 0:
+            warnings.warn(
+                f"{name}: {self.n_iter_} steps were not enough: the last still gained more than tol={self.tol:g} per "
+                "row. Raise max_iter or tol, or try other starts (init_params, n_init)",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        for problem in self._problems():
+            warnings.warn(f"{name}: {problem}", ConvergenceWarning, stacklevel=2)
+
+    def _problems(self) -> list[str]:
+        """What is wrong with the model, in plain words."""
+        lost = np.flatnonzero(self.model_.weights < FAINT)
+        listed = ", ".join(str(k) for k in lost)
+        return [f"no row is left for component {listed}: ask for fewer components"] if len(lost) else []
+
+    def _allowed(self, labels: Any, n: int) -> Any:
+        """Labels, or a mask, as a mask (n, K)."""
+        K, name = self.n_components, type(self).__name__
+        if labels.ndim == 1:
+            if labels.dtype.kind not in "iu" or labels.min(initial=0) < -1 or labels.max(initial=0) >= K:
+                raise ValueError(f"{name}: labels must be the components 0 .. {K - 1}, and -1 where not known")
+            labels = (labels[:, None] == np.arange(K)) | (labels[:, None] == -1)
+        labels = labels.astype(bool)
+        if labels.shape != (n, K):
+            raise ValueError(f"{name}: labels must be ({n},) components or a mask ({n}, {K}); got shape {labels.shape}")
+        if not labels.any(axis=1).all():
+            raise ValueError(f"{name}: labels allow no component for row {int(labels.any(axis=1).argmin())}")
+        return labels

@@ -1,0 +1,156 @@
+"""Weighted points: a table, dense or sparse, with the weight of each row, and what engines ask of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from fivefold.core.parallel import BLOCK, map_parts, scratch
+from fivefold.spatial.rows import COMPARE, FAR, LANES, SAME, Dense, Sparse
+
+Array = NDArray[Any]
+
+DIRECTION = 20_07  # seed of the direction along which rows are put in order
+ALIKE = 1e-9  # keys that differ by less than this share may belong to equal rows
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """K centres, made ready for comparison with rows."""
+
+    C: Array  # (K, d)
+    norms: Array  # (K,) |c|^2
+    code: Array  # as COMPARE takes it
+    half: Array  # |c|^2 / 2, padded like `code`
+    rounding: float  # of a value of COMPARE, as a share of |c| |x| + |c|^2 / 2
+
+    def compare(self, rows: Dense | Sparse, ids: Array, m: int) -> Array:
+        """The two nearest centres of rows ids[:m]: see COMPARE."""
+        kind = self.code.dtype
+        count, length = (1, len(self.half)) if isinstance(rows, Sparse) else (6, LANES)
+        found = np.empty((-(-m // LANES), 4, LANES), kind)
+        Z, S = np.zeros((self.code.shape[1], LANES), kind), tuple(np.empty(length, kind) for _ in range(count))
+        COMPARE[type(rows)](rows, ids, m, self.code, self.half, Z, S, found)
+        return found
+
+
+@dataclass(frozen=True)
+class Points:
+    """Rows relative to an origin (their mean; zero if they are sparse), the weight of each, and their spread."""
+
+    table: Any  # as given: (n, d), an array or a matrix in compressed rows
+    rows: Dense | Sparse
+    w: Array  # (n,)
+    origin: Array  # (d,)
+    scatter: float  # sum of w |x - mean|^2
+
+    @classmethod
+    def of(cls, X: Any, w: Array | None = None) -> Points:
+        """The rows of X, each counted w times (once by default)."""
+        w = np.ones(X.shape[0]) if w is None else np.ascontiguousarray(w, dtype=np.float64)
+        if issparse(X):
+            return cls._sparse(X, w)
+        X = np.ascontiguousarray(X)
+        pilot = X[:BLOCK].mean(axis=0, dtype=np.float64)
+        firsts, seconds = zip(*map_parts(lambda lo, hi: _sums(X, w, pilot, lo, hi), len(X)), strict=True)
+        shift = np.sum(firsts, axis=0) / w.sum()
+        mean = pilot + shift
+        return cls(X, Dense(X, mean), w, mean, max(float(sum(seconds) - w.sum() * (shift @ shift)), 0.0))
+
+    @classmethod
+    def _sparse(cls, X: Any, w: Array) -> Points:
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        whole = np.int32 if max(X.shape[1], X.nnz) < 2**31 else np.int64
+        rows = Sparse(X.data, X.indices.astype(whole, copy=False), X.indptr.astype(whole, copy=False))
+        mean = np.asarray(X.T @ w).ravel() / w.sum()
+        second = float((X.multiply(X).T @ w).sum())
+        return cls(X, rows, w, np.zeros(X.shape[1]), max(second - float(w.sum() * (mean @ mean)), 0.0))
+
+    @property
+    def n(self) -> int:
+        return int(self.table.shape[0])
+
+    @property
+    def width(self) -> int:
+        return int(self.table.shape[1])
+
+    @property
+    def variance(self) -> float:
+        """Mean over the columns of their variance."""
+        return self.scatter / float(self.w.sum()) / self.width
+
+    @cached_property
+    def keys(self) -> Array:
+        """A number for each row that depends on its values only: its place along a fixed random direction (n,)."""
+        direction = np.random.RandomState(DIRECTION).standard_normal(self.width)
+        if isinstance(self.rows, Sparse):
+            return np.asarray(self.table @ direction).ravel()
+        X, out = self.table, np.empty(self.n)
+
+        def part(lo: int, hi: int) -> None:
+            for a in range(lo, hi, BLOCK):
+                b = min(a + BLOCK, hi)
+                out[a:b] = np.subtract(X[a:b], self.origin, out=scratch("keys", b - a, self.width)) @ direction
+
+        map_parts(part, self.n)
+        return out
+
+    @cached_property
+    def order(self) -> Array:
+        """The rows in the order of their keys: equal rows stand together."""
+        return np.argsort(self.keys)
+
+    def equal(self, row: int, among: Array | None = None) -> Array:
+        """The rows with the values of this one."""
+        if among is None:
+            gap = np.abs(self.keys - self.keys[row])
+            among = np.flatnonzero(gap <= ALIKE * (gap.max() + abs(self.keys[row])))
+        some, x = self.table[among], self.table[[row]]
+        if isinstance(self.rows, Dense):
+            return among[(some == x).all(axis=1)]
+        squares, x = np.asarray(some.multiply(some).sum(axis=1)).ravel(), x.toarray()[0]
+        size = squares + x @ x
+        return among[size - 2 * np.asarray(some @ x).ravel() <= SAME * size]
+
+    def take(self, ids: Any) -> Array:
+        """Some rows, dense, relative to the origin (m, d)."""
+        chosen = self.table[ids]
+        return np.ascontiguousarray((chosen.toarray() if issparse(chosen) else chosen) - self.origin)
+
+    def shifted(self, C: Any) -> Array:
+        """Given positions relative to the origin, in double precision."""
+        return np.ascontiguousarray(np.asarray(C, dtype=np.float64) - self.origin)
+
+    def narrow(self, C: Array) -> bool:
+        """Can single precision hold the squares of these rows and centres?"""
+        farthest = max(self.scatter / float(self.w.min()), float((C * C).sum(axis=1).max()))
+        return isinstance(self.rows, Dense) and 1 / FAR < farthest < FAR
+
+    def codebook(self, C: Array, kind: type) -> Codebook:
+        """Centres (K, d), relative to the origin, made ready for comparison in the precision `kind`."""
+        norms = np.einsum("kj,kj->k", C, C)
+        K, d = C.shape
+        if isinstance(self.rows, Sparse):
+            return Codebook(C, norms, np.ascontiguousarray(C.T), 0.5 * norms, (d + 8) * 2.0**-53)
+        code, half = np.zeros((K + K % 2, -(-d // 4) * 4), kind), np.full(K + K % 2, FAR, kind)
+        code[:K, :d], half[:K] = C, 0.5 * norms
+        # sums of four are added one after the other; 8 for the products, the shift and the rounding of both factors
+        return Codebook(C, norms, code, half, (d / 4 + 8) * float(np.finfo(kind).eps) / 2)
+
+
+def _sums(X: Array, w: Array, origin: Array, lo: int, hi: int) -> tuple[Array, float]:
+    """Sums of w (x - origin) and of w |x - origin|^2 over rows lo..hi."""
+    first, second = np.zeros(X.shape[1]), 0.0
+    for a in range(lo, hi, BLOCK):
+        b = min(a + BLOCK, hi)
+        Z = np.subtract(X[a:b], origin, out=scratch("sums", b - a, X.shape[1]))
+        first += w[a:b] @ Z
+        second += float(w[a:b] @ np.einsum("ij,ij->i", Z, Z))
+    return first, second

@@ -1,0 +1,192 @@
+"""Rows of a table, dense or sparse, as compiled loops see them.
+
+A loop over rows is written once, in terms of `square` and `add`, whose rule is chosen by the type of the
+rows. Dense rows are taken relative to an origin near the data, so that an offset costs no digits.
+
+What takes the time, the comparison of many rows with many centres, has a loop of its own for each type:
+`COMPARE` and `SQUARES`. Dense rows go through them LANES at a time, a row a column, so that the innermost
+loop vectorises; four coordinates and two centres are taken together, so that a number loaded is used twice.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fivefold.core.compile import FAST, generic, jit
+
+LANES = 64
+FAR = 1e30  # beyond every square that single precision is used for
+SAME = 1e-14  # below this share of the squared norms two sparse rows are the same to rounding
+
+
+class Dense(NamedTuple):
+    """Rows of an array; they stand for X - origin."""
+
+    X: Any  # (n, d)
+    origin: Any  # (d,)
+
+
+class Sparse(NamedTuple):
+    """Rows of a matrix in compressed rows."""
+
+    data: Any
+    indices: Any
+    indptr: Any
+
+
+@generic
+def square(rows: Any, i: Any, C: Any, norms: Any, k: Any) -> Any:
+    """|x_i - c_k|^2; norms are |c|^2."""
+
+
+@square.rule(Dense)
+def _(rows, i, C, norms, k):
+    s = 0.0
+    for j in range(C.shape[1]):
+        z = (rows.X[i, j] - rows.origin[j]) - C[k, j]
+        s += z * z
+    return s
+
+
+@square.rule(Sparse)
+def _(rows, i, C, norms, k):
+    s, size = norms[k], norms[k]
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        c = C[k, rows.indices[p]]
+        z = rows.data[p] - c
+        s += z * z - c * c
+        size += rows.data[p] * rows.data[p]
+    return s if s > SAME * size else 0.0
+
+
+@generic
+def add(rows: Any, i: Any, v: Any, S: Any, k: Any) -> Any:
+    """S[k] += v x_i."""
+
+
+@add.rule(Dense)
+def _(rows, i, v, S, k):
+    for j in range(S.shape[1]):
+        S[k, j] += v * (rows.X[i, j] - rows.origin[j])
+
+
+@add.rule(Sparse)
+def _(rows, i, v, S, k):
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        S[k, rows.indices[p]] += v * rows.data[p]
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def _compare_dense(rows, ids, m, code, half, Z, S, found):
+    """code (K, d) and half (K,), padded to an even K and to a d in fours, in the precision to work in."""
+    X, origin = rows.X, rows.origin
+    K, width = code.shape
+    d = X.shape[1]
+    v, u, first, second, which, norm = S  # apart: rows of one array might overlap for all the compiler knows
+    for b in range((m + LANES - 1) // LANES):
+        for i in range(min(LANES, m - b * LANES)):
+            r = ids[b * LANES + i]
+            for j in range(d):
+                Z[j, i] = X[r, j] - origin[j]
+        for i in range(LANES):
+            first[i], second[i], which[i], norm[i] = FAR, FAR, 0, 0
+        for j in range(d):
+            for i in range(LANES):
+                norm[i] += Z[j, i] * Z[j, i]
+        for k in range(0, K, 2):
+            hv, hu = half[k], half[k + 1]
+            for i in range(LANES):
+                v[i], u[i] = hv, hu
+            for j in range(0, width, 4):
+                v0, v1, v2, v3 = code[k, j], code[k, j + 1], code[k, j + 2], code[k, j + 3]
+                u0, u1, u2, u3 = code[k + 1, j], code[k + 1, j + 1], code[k + 1, j + 2], code[k + 1, j + 3]
+                for i in range(LANES):
+                    z0, z1, z2, z3 = Z[j, i], Z[j + 1, i], Z[j + 2, i], Z[j + 3, i]
+                    v[i] -= v0 * z0 + v1 * z1 + v2 * z2 + v3 * z3
+                    u[i] -= u0 * z0 + u1 * z1 + u2 * z2 + u3 * z3
+            kv, ku = np.float32(k), np.float32(k + 1)
+            for i in range(LANES):
+                low, high = min(v[i], u[i]), max(v[i], u[i])
+                nearer = low < first[i]
+                second[i] = min(first[i], high) if nearer else min(second[i], low)
+                which[i] = (kv if v[i] <= u[i] else ku) if nearer else which[i]
+                first[i] = min(first[i], low)
+        for i in range(LANES):
+            found[b, 0, i], found[b, 1, i], found[b, 2, i], found[b, 3, i] = first[i], second[i], which[i], norm[i]
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def _compare_sparse(rows, ids, m, code, half, Z, S, found):
+    """code (d, K) and half (K,); S holds one array (K,)."""
+    K = len(half)
+    v = S[0]
+    for t in range(m):
+        r = ids[t]
+        norm = 0.0
+        for k in range(K):
+            v[k] = half[k]
+        for p in range(rows.indptr[r], rows.indptr[r + 1]):
+            x, j = np.float64(rows.data[p]), rows.indices[p]
+            norm += x * x
+            for k in range(K):
+                v[k] -= x * code[j, k]
+        first, second, which = FAR, FAR, 0
+        for k in range(K):
+            if v[k] < first:
+                first, second, which = v[k], first, k
+            elif v[k] < second:
+                second = v[k]
+        b, i = t // LANES, t % LANES
+        found[b, 0, i], found[b, 1, i], found[b, 2, i], found[b, 3, i] = first, second, which, norm
+
+
+# For rows ids[:m]: the smallest and second smallest |c|^2 / 2 - c.x, the k of the first, and |x|^2, LANES by LANES
+# in found (m / LANES, 4, LANES); Z and S are scratch.
+COMPARE = {Dense: _compare_dense, Sparse: _compare_sparse}
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def _closer_dense(rows, lo, hi, w, nearest, C, norms, Z, acc, out, potential):
+    X, origin = rows.X, rows.origin
+    T, d = C.shape
+    for b in range(lo, hi):
+        for i in range(min(LANES, X.shape[0] - b * LANES)):
+            for j in range(d):
+                Z[j, i] = X[b * LANES + i, j] - origin[j]
+        for t in range(T):
+            for i in range(LANES):
+                acc[i] = 0.0
+            for j in range(0, d - 3, 4):
+                c0, c1, c2, c3 = C[t, j], C[t, j + 1], C[t, j + 2], C[t, j + 3]
+                for i in range(LANES):
+                    z0, z1, z2, z3 = Z[j, i] - c0, Z[j + 1, i] - c1, Z[j + 2, i] - c2, Z[j + 3, i] - c3
+                    acc[i] += z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3
+            for j in range(d - d % 4, d):
+                c0 = C[t, j]
+                for i in range(LANES):
+                    z0 = Z[j, i] - c0
+                    acc[i] += z0 * z0
+            s = 0.0
+            for i in range(LANES):
+                v = min(acc[i], nearest[b, i])
+                out[t, b, i] = v
+                s += w[b, i] * v
+            potential[t] += s
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def _closer_sparse(rows, lo, hi, w, nearest, C, norms, Z, acc, out, potential):
+    n = len(rows.indptr) - 1
+    for t in range(C.shape[0]):
+        for b in range(lo, hi):
+            for i in range(min(LANES, n - b * LANES)):
+                v = min(square(rows, b * LANES + i, C, norms, t), nearest[b, i])
+                out[t, b, i] = v
+                potential[t] += w[b, i] * v
+
+
+# For rows in blocks lo..hi of LANES: the squared distance to the nearest seed if each of C (T, d) were one more,
+# out (T, blocks, LANES) from nearest (blocks, LANES); its sum weighted by w is added to potential (T,).
+CLOSER = {Dense: _closer_dense, Sparse: _closer_sparse}

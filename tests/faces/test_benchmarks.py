@@ -1,0 +1,227 @@
+"""The benchmark harness on toy cases; the figures themselves come from `make bench`."""
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.__main__ import THREADS, main
+from benchmarks.harness import (
+    OURS,
+    Absent,
+    Case,
+    Data,
+    Disagreement,
+    as_good,
+    cases,
+    data,
+    measure,
+    no_worse,
+    race,
+    report,
+    same,
+    same_output,
+)
+from benchmarks.harness import agree as agreements
+from benchmarks.harness.case import chosen
+from benchmarks.harness.probe import ROOT, last_words, peak_growth
+
+
+def sleeper(seconds, answer=1.0):
+    """A contestant that takes `seconds` and finds `answer`."""
+
+    def prepare(table):
+        return lambda: time.sleep(seconds) or np.array([answer])
+
+    return prepare
+
+
+def missing(table):
+    raise Absent("not installed")
+
+
+TOY = Case(
+    "toy",
+    lambda n: Data(np.zeros((n, 2))),
+    4000,
+    {"slow": sleeper(0.03), "slower": sleeper(0.05), "absent": missing, OURS: sleeper(0.01)},
+    same_output(),
+    2.0,
+)
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """No fresh processes, which know only the real cases, and no wait for a quiet machine."""
+    monkeypatch.setattr(measure, "_memory", lambda case, names, rows: {"MB": dict.fromkeys(names, 1.0), "data MB": 2.0})
+    monkeypatch.setattr(race, "SPAN", 0.0)
+    monkeypatch.setattr(race, "RETRIES", 0)
+
+
+def test_the_fastest_rival_that_agrees_sets_the_ratio(alone):
+    row = measure.speed(TOY, repeats=3)
+    assert row["rival"] == "slow" and set(row["seconds"]) == {"slow", "slower", OURS}
+    # A sleep lasts at least its time; on a busy machine it may last longer, ours most of all in proportion.
+    assert 1.0 < row["ratio"] < 5.0
+    assert row["met"] == (row["ratio"] >= TOY.bar)
+
+
+def test_a_wrong_answer_fails_the_row_and_has_no_figures(alone):
+    wrong = replace(TOY, contestants={**TOY.contestants, OURS: sleeper(0.0, answer=1.1)})
+    row = measure.guarded(measure.speed, wrong, repeats=3)
+    assert row["failed"].startswith("no agreement") and "seconds" not in row
+    assert "FAILED" in report.line("speed", "toy", row)
+
+
+def test_a_second_rival_that_does_other_work_is_left_out(alone):
+    odd = replace(TOY, contestants={"slow": sleeper(0.02), "odd": sleeper(0.0, answer=7.0), OURS: sleeper(0.01)})
+    row = measure.speed(odd, repeats=3)
+    assert row["rival"] == "slow" and "odd" in row["left out"]
+
+
+def test_an_error_of_ours_is_told_without_paths_of_the_machine(alone):
+    def broken(table):
+        raise ImportError("cannot import name 'X' from 'fivefold.x' (/home/someone/fivefold/x.py)\nmore")
+
+    row = measure.guarded(measure.speed, replace(TOY, contestants={**TOY.contestants, OURS: broken}))
+    assert row["failed"] == "ImportError: cannot import name 'X' from 'fivefold.x'"
+
+
+def test_a_noisy_repetition_is_thrown_away_and_done_again(monkeypatch):
+    load = iter([0.0, 100.0] + [100.0] * 100)  # the first repetition alone sees foreign work
+    monkeypatch.setattr(race, "_busy", lambda: next(load))
+    monkeypatch.setattr(race, "SPAN", 0.0)
+    times = race._Times(1)
+    times.add(lambda: None)
+    assert times.seconds == [] and times.thrown == 1
+    times.add(lambda: None)
+    assert len(times.seconds) == 1 and not times.summary().noisy
+
+
+def test_load_that_stays_is_flagged(monkeypatch):
+    clock = iter(range(0, 10_000, 50))
+    monkeypatch.setattr(race, "_busy", lambda: float(next(clock)))
+    timing = race.race({"a": lambda: time.sleep(0.2)}, repeats=3)["a"]
+    assert timing.repeats == 3 and timing.noisy
+
+
+def test_the_exponent_of_a_power_law_is_its_power():
+    assert race.exponent({n: 3e-6 * n**1.5 for n in (100, 200, 400)}) == pytest.approx(1.5)
+
+
+def test_peak_memory_counts_what_was_freed_before_the_end():
+    megabytes = 64
+    growth = peak_growth(lambda: float(np.ones(megabytes * 131072).sum()))  # freed inside the call
+    # The rest of the process may move by a few pages.
+    assert growth / 2**20 == pytest.approx(megabytes, rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("check", "ours", "agrees"),
+    [
+        (as_good(lambda table, value: value, rtol=1e-3), 1.0005, True),
+        (as_good(lambda table, value: value, rtol=1e-3), 0.9, False),
+        (no_worse(lambda table, value: value, slack=0.1), 0.5, True),
+        (no_worse(lambda table, value: value, slack=0.1), 1.2, False),
+        (no_worse(lambda table, value: value, slack=0.1), float("nan"), False),
+        (same("real"), complex(1.0, 3.0), True),
+        (same("real", "imag"), complex(1.0, 3.0), False),
+        (agreements.both(same("real"), same("imag")), complex(1.0, 3.0), False),
+    ],
+)
+def test_agreement_is_asked_within_the_tolerance_and_not_beyond(check, ours, agrees):
+    if agrees:
+        assert check(Data(None), ours, 1.0)
+    else:
+        with pytest.raises(Disagreement):
+            check(Data(None), ours, 1.0)
+
+
+def test_predictions_are_compared_row_by_row():
+    a, b = np.arange(10), np.arange(10)
+    b[0] = 5
+    assert agreements.same_predictions(0.9)(Data(None), a, b)
+    with pytest.raises(Disagreement, match="90"):
+        agreements.same_predictions(0.95)(Data(None), a, b)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        lambda: data.classes(200, 20, 4, redundant=4),
+        lambda: data.blobs(200, 3, 4, 1.0),
+        lambda: data.uniform(200, 3),
+        lambda: data.linear(200, 3),
+        lambda: data.spectrum(200, 30),
+        lambda: data.binary(200, 3, 4),
+        lambda: data.levels(200, 3, 2, 4),
+        lambda: data.text(200, 300, 3),
+    ],
+)
+def test_tables_are_the_same_in_every_run(table):
+    first, second = table(), table()
+    assert (first.X != second.X).sum() == 0 and len(first.X.shape) == 2 and first.X.shape[0] == 200
+    assert first.nbytes > 0
+
+
+def test_every_case_has_a_name_of_its_own_a_rival_and_us():
+    assert len({case.name for case in cases()}) == len(cases()) > 20
+    for case in cases():
+        assert OURS in case.contestants and case.rivals and case.bar > 0, case.name
+
+
+def test_words_choose_rows_whatever_their_letter_case():
+    assert chosen(["PCA fit", "KMeans fit"], ["pca"]) == ["PCA fit"]
+    assert chosen(["PCA fit", "KMeans fit"], []) == ["PCA fit", "KMeans fit"]
+
+
+def test_a_row_replaces_its_elder_and_keeps_the_others(alone, tmp_path):
+    row = measure.guarded(measure.speed, TOY, repeats=3)
+    results = report.merged({"machine": report.machine(2)}, "speed", "toy", row)
+    results = report.merged(results, "speed", "other", {"failed": "no agreement", "date": "2026-01-01"})
+    results = report.merged(results, "speed", "toy", {**row, "ratio": 1.5, "met": False})
+    report.write(results, tmp_path)
+    kept = report.load(tmp_path / "benchmarks" / "results.json")
+    assert list(kept["speed"]) == ["toy", "other"] and kept["speed"]["toy"]["ratio"] == 1.5
+    text = (tmp_path / "docs" / "benchmarks.md").read_text()
+    assert "0 of 1 bars are met. Not met: toy." in text and "**other failed:** no agreement" in text
+    assert "| toy" in text and "1.5x" in text
+
+
+def test_the_last_line_of_a_traceback_is_found():
+    assert (
+        last_words("Traceback (most recent call last):\n  File x\nValueError: bad [1\n   2]\n") == "ValueError: bad [1"
+    )
+
+
+def test_the_page_is_the_one_made_from_the_results():
+    results, document = ROOT / "benchmarks" / "results.json", ROOT / "docs" / "benchmarks.md"
+    if not results.exists():
+        pytest.skip("make bench has not run yet")
+    text = results.read_text()
+    assert document.read_text() == report.page(json.loads(text))
+    assert str(Path.home()) not in text and str(ROOT) not in text
+
+
+@pytest.fixture
+def environment(monkeypatch):
+    """The command sets the number of threads for its own process: put it back afterwards."""
+    for name in THREADS:
+        monkeypatch.setenv(name, "")
+
+
+@pytest.mark.usefixtures("environment")
+def test_the_command_names_its_rows_and_refuses_an_unknown_one(capsys):
+    assert main(["--list", "import fivefold"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["import fivefold"]
+    with pytest.raises(SystemExit, match="--list"):
+        main(["no such row", "--quick"])
+
+
+@pytest.mark.usefixtures("environment")
+def test_a_quick_run_of_imports_ends_well_and_writes_where_told(tmp_path):
+    assert main(["import fivefold", "--quick", "--out", str(tmp_path)]) == 0
+    assert "import fivefold" in json.loads((tmp_path / "benchmarks" / "results.json").read_text())["imports"]
