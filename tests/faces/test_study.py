@@ -1,23 +1,29 @@
 """`fivefold study`, end to end."""
 
 import json
+import re
+from io import StringIO
 
 import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from fivefold.cli.app import app
 from fivefold.naive_bayes import GaussianNB
+from fivefold.study import table
 from fivefold.study.data import load
 from fivefold.study.plan import FOLDS, MOST_SETTINGS, REPEATS, make_plan
 from fivefold.study.prepare import prepare
+from fivefold.study.results import judge, write
+from fivefold.study.run import Fold, Outcome, run
 
 
 @pytest.fixture
 def study(tmp_path):
     """Run a study in this process; gives the screen and results.json, if there is one."""
 
-    def run(*arguments, width=80):
+    def perform(*arguments, width=80):
         out = tmp_path / "out"
         command = ["study", *map(str, arguments), "--out", str(out)]
         shown = CliRunner().invoke(
@@ -26,7 +32,7 @@ def study(tmp_path):
         file = out / "results.json"
         return shown, json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
 
-    return run
+    return perform
 
 
 @pytest.fixture
@@ -102,9 +108,9 @@ def test_same_seed_same_bytes_for_any_number_of_jobs(study, tmp_path):
     assert files[0] == files[1]
 
 
-def test_another_seed_draws_other_folds(study):
-    scores = [study("iris", "--methods", "GaussianNB", "--seed", seed)[1]["learners"][0]["folds"] for seed in (0, 1)]
-    assert scores[0] != scores[1]
+def test_another_seed_draws_other_folds():
+    first, second = (make_plan(load("iris"), seed=seed).splits[0].test.tolist() for seed in (0, 1))
+    assert first != second
 
 
 def test_a_learner_that_fails_is_listed_with_its_reason_and_the_study_goes_on(study, monkeypatch):
@@ -140,10 +146,87 @@ def test_json_is_the_file_and_nothing_else(study):
     assert json.loads(shown.stdout) == found
 
 
+@pytest.fixture(scope="module")
+def wine():
+    plan = make_plan(load("wine"))
+    return judge(plan, run(plan))
+
+
 @pytest.mark.parametrize("width", [80, 120])
-def test_the_screen_keeps_its_width(study, width):
-    shown, _ = study(width=width)
-    assert max(map(len, shown.stdout.splitlines()[:-1])) <= width  # the last line holds a path
+def test_the_screen_keeps_its_width_and_shows_every_learner_whole(wine, width):
+    console = Console(width=width, file=StringIO())
+    console.print(table.heading(wine.plan))
+    table.show(console, wine)
+    shown = console.file.getvalue()
+    assert max(map(len, shown.splitlines())) <= width
+    assert "…" not in shown  # nothing was cut off
+    for judged in wine.judged:
+        mean = judged.estimates["log_loss"].mean
+        assert re.search(rf"{judged.name}( \(baseline\))? +{mean:.3f} ", shown)
+
+
+def test_a_baseline_is_significantly_worse_where_there_is_something_to_learn(wine):
+    assert not wine.judged[0].outcome.learner.baseline
+    assert all(judged.worse for judged in wine.judged if judged.outcome.learner.baseline)
+
+
+def imagined(**losses):
+    """A study of iris in which these learners had these log losses, with the same noise on every split."""
+    plan = make_plan(load("iris"), ["GaussianNB", "LinearDiscriminantAnalysis"])
+    noise = np.random.default_rng(0).normal(0, 0.02, (len(plan.learners), len(plan.splits)))
+    return judge(
+        plan,
+        tuple(
+            Outcome(
+                learner,
+                tuple(
+                    Fold(
+                        s.repeat, s.fold, 120, 30, {"log_loss": losses.get(learner.name, 1.1) + e, "accuracy": 0.5}, {}
+                    )
+                    for s, e in zip(plan.splits, row, strict=True)
+                ),
+                None,
+                (),
+            )
+            for learner, row in zip(plan.learners, noise, strict=True)
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("losses", "said"),
+    [
+        (
+            {"GaussianNB": 0.2, "LinearDiscriminantAnalysis": 0.5},
+            "Best: GaussianNB. It is significantly better than every other.",
+        ),
+        (
+            {"GaussianNB": 0.3, "LinearDiscriminantAnalysis": 0.3},
+            "At the 5 % level it cannot be told from",
+        ),
+        (
+            {"GaussianNB": 2.0, "LinearDiscriminantAnalysis": 2.0, "MajorityClassifier": 0.9},
+            "Best: MajorityClassifier. It is significantly better than every other. It is a baseline",
+        ),
+        (
+            {"GaussianNB": 0.9, "LinearDiscriminantAnalysis": 2.0, "MajorityClassifier": 0.91},
+            "It does not beat the baseline MajorityClassifier: doubt that anything was learned.",
+        ),
+    ],
+)
+def test_the_verdict_says_what_the_table_shows(losses, said):
+    """Noise of 0.02 a split: a gap of 0.01 is within the interval, one of 0.2 far outside."""
+    assert said in str(table.verdict(imagined(**losses)))
+
+
+def test_results_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    results = imagined(GaussianNB=0.2)
+    before = write(results, tmp_path).read_bytes()
+    monkeypatch.setattr("os.replace", lambda *paths: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        write(results, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
+    assert (tmp_path / "results.json").read_bytes() == before
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,11 @@ import pytest
 from numpy.testing import assert_allclose
 from oracles.pca import distortion, principal, scatter
 from sklearn.datasets import load_iris
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
+from examples.plot_topics import TITLES
 from fivefold.core.linalg import (
     definiteness,
     deflate,
@@ -272,6 +274,19 @@ def test_the_uncentred_correlation_matrix_has_the_same_axes(rng):
     assert np.linalg.norm(X.T @ alpha) == pytest.approx(np.sqrt(60 * values[0]))
     Z = X - X.mean(axis=0)
     assert_allclose(TruncatedSVD(3, algorithm="gram").fit(Z).components_, PCA(3).fit(X).components_, atol=1e-9)
+
+
+def test_nine_titles_have_the_published_singular_values_and_neighbours():
+    """B-130, Deerwester et al. (1990): the values of the nine titles, and all of c1..c5 within 0.9 of the query."""
+    counts = CountVectorizer(stop_words=["of", "the", "and", "in", "to", "for"], min_df=2)
+    X = counts.fit_transform(TITLES.values()).astype(float)
+    all_ = TruncatedSVD(9, algorithm="gram").fit(X)
+    assert_allclose(all_.singular_values_, [3.34, 2.54, 2.35, 1.64, 1.50, 1.31, 0.85, 0.56, 0.36], atol=0.005)
+    cosines = (
+        TruncatedSVD(2, algorithm="gram").fit(X).similarity(counts.transform(["human computer interaction"]), X)[0]
+    )
+    assert cosines[:5].min() > 0.9
+    assert np.abs(cosines[5:]).max() < 0.2
 
 
 def test_a_complete_basis_keeps_lengths(rng):

@@ -78,8 +78,9 @@ def test_rows_of_float32_are_found_among_rows_of_float64():
     assert_array_equal(model.predict(single), MemorisingClassifier().fit(single, y).predict(single))
 
 
-def test_an_image_of_many_rows_is_not_a_loop(rng):
+def test_many_rows_are_stored_and_recalled_without_a_loop(rng):
     """200,000 rows are stored and recalled in seconds, and memory grows with rows, not with rows times classes."""
-    X, y = rng.integers(0, 9, size=(200_000, 6)).astype(float), np.arange(200_000) % 5000
+    X, y = rng.integers(0, 99, size=(200_000, 3)).astype(float), np.arange(200_000) % 20
     model = MemorisingClassifier().fit(X, y)
-    assert model.model_.answers.nnz <= len(X) + 5000
+    assert model.score(X, y) > 0.5
+    assert model.model_.answers.nnz <= len(X) + 20

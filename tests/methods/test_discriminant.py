@@ -76,12 +76,14 @@ def test_a_constant_column_is_no_trouble(iris):
 def test_a_flat_class_is_widened_and_announced(iris):
     X, y = iris
     flat = np.column_stack([X, X[:, 0] + X[:, 1]])
-    with pytest.warns(UserWarning, match="class 0 is not full rank.*Raise reg_param"):
+    with pytest.warns(UserWarning, match=r"class \d is not full rank.*Raise reg_param"):
         model = QuadraticDiscriminantAnalysis().fit(flat, y)
     assert 1e-5 < model.scalings_.min() < 1e-4  # tol times the mean variance
     assert model.score(flat, y) > 0.95
-    with pytest.warns(UserWarning, match="shrinkage"):
-        QuadraticDiscriminantAnalysis(solver="eigen").fit(flat, y)
+    for unit in (1.0, 1e8):
+        with pytest.warns(UserWarning, match="shrinkage"):
+            model = QuadraticDiscriminantAnalysis(solver="eigen", tol=0).fit(flat * unit, y)
+        assert model.score(flat * unit, y) > 0.95
 
 
 def test_small_units_are_not_taken_for_flat_classes(iris):
@@ -91,11 +93,12 @@ def test_small_units_are_not_taken_for_flat_classes(iris):
     assert_allclose(model.fit(X / 1e3, y).predict_proba(X / 1e3), model.fit(X, y).predict_proba(X), atol=1e-9)
 
 
+@pytest.mark.parametrize("cls", [LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis])
 @pytest.mark.parametrize("solver", ["svd", "eigen"])
-def test_classes_without_any_variation_are_refused(solver):
+def test_classes_without_any_variation_are_refused(cls, solver):
     X, y = [[0.0, 1.0], [0.0, 1.0], [2.0, 3.0], [2.0, 3.0]], [0, 0, 1, 1]
     with pytest.raises(ValueError, match="no column varies within the classes"):
-        LinearDiscriminantAnalysis(solver=solver).fit(X, y)
+        cls(solver=solver).fit(X, y)
 
 
 @pytest.mark.parametrize("cls", [LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis])

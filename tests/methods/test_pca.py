@@ -94,6 +94,16 @@ class TestSolvers:
         assert pca.noise_variance_ == pytest.approx((s[3:] ** 2).sum() / 2 / 79, rel=1e-7)
         assert (pca.components_[np.arange(3), np.abs(pca.components_).argmax(axis=1)] > 0).all()
 
+    @pytest.mark.parametrize("solver", DENSE_SOLVERS)
+    def test_keep_their_digits_far_from_zero(self, X, solver):
+        """Eighths at an offset of 1e8 are exact, so that both tables hold the same numbers about their means."""
+        near = np.round(8 * X) / 8
+        settings = {"n_components": 2, "svd_solver": solver, "random_state": 0}
+        ours, expected = PCA(**settings).fit(near + 1e8), PCA(**settings).fit(near)
+        assert_allclose(ours.explained_variance_, expected.explained_variance_, rtol=1e-10)
+        assert_allclose(ours.components_, expected.components_, atol=1e-9)
+        assert_allclose(ours.transform(near + 1e8), expected.transform(near), atol=1e-7)
+
     @pytest.mark.parametrize("solver", ["covariance_eigh", "arpack", "randomized", "power"])
     @pytest.mark.parametrize("standardise", [False, True])
     def test_take_sparse_tables_as_if_filled(self, rng, solver, standardise):
@@ -161,6 +171,11 @@ class TestDimension:
     def test_of_a_single_column_is_one(self):
         X = [[1.0], [2.0], [4.0]]
         assert [PCA(rule).fit(X).n_components_ for rule in ("mle", "knee", "chord", Explained(1.0))] == [1, 1, 1, 1]
+
+    def test_a_share_may_be_any_kind_of_real_number(self, X):
+        kept = PCA(0.9).fit(X).n_components_
+        assert PCA(np.float32(0.9)).fit(X).n_components_ == PCA(np.float64(0.9)).fit(X).n_components_ == kept < 5
+        assert PCA(np.int64(2)).fit(X).n_components_ == 2
 
     def test_scree_of_a_few_components_knows_the_rest(self, X):
         few, all_ = PCA(2, svd_solver="arpack", random_state=0).fit(X).scree(), PCA().fit(X).scree()
@@ -270,6 +285,11 @@ class TestEdges:
         assert_allclose(pca.get_covariance(), np.cov(X.T))
         assert_allclose(pca.get_precision() @ pca.get_covariance(), np.eye(5), atol=1e-10)
         assert_allclose(pca.score_samples(X), PCA().fit(X).score_samples(X))
+
+    def test_a_column_that_others_determine_leaves_the_density_finite(self, X):
+        dependent = np.column_stack([X, X[:, 0] - X[:, 1]])
+        for solver in ("full", "covariance_eigh"):
+            assert np.isfinite(PCA(svd_solver=solver).fit(dependent).score_samples(dependent)).all()
 
     def test_frames_keep_their_names(self, X):
         pd = pytest.importorskip("pandas")

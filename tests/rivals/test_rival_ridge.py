@@ -42,7 +42,7 @@ def test_coefficients_are_the_same(solver, fit_intercept, outputs, n):
     assert model.coef_.shape == rival.coef_.shape
     assert_allclose(model.coef_, rival.coef_, **TIGHT)
     assert_allclose(model.intercept_, rival.intercept_, **TIGHT)
-    assert np.shape(model.intercept_) == np.shape(rival.intercept_) or not fit_intercept
+    assert np.shape(model.intercept_) == np.shape(rival.intercept_)
     assert_allclose(model.predict(X), rival.predict(X), **TIGHT)
 
 
@@ -87,9 +87,10 @@ def test_far_from_zero_no_digit_is_lost():
     X, y = surface()
     far = X + 1e8
     model = Ridge().fit(far, y)
-    # the table is rounded to 1.5e-8 there, and nothing else happens to it
-    assert_allclose(model.coef_, Ridge().fit(far - 1e8, y).coef_, rtol=1e-8)
-    assert_allclose(model.predict(far), Ridge().fit(far - 1e8, y).predict(far - 1e8), rtol=1e-8)
+    near = Ridge().fit(far - 1e8, y)
+    assert_allclose(model.coef_, near.coef_, rtol=1e-8)
+    # the mean of a column is known to 1.5e-8 there, and no more than that is lost
+    assert_allclose(model.predict(far), near.predict(far - 1e8), atol=1e-7)
 
 
 @pytest.mark.parametrize("n", [40, 4])

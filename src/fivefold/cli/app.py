@@ -37,7 +37,7 @@ def study(
     methods: Annotated[str | None, typer.Option(help="Methods, separated by commas; the portfolio by default.")] = None,
     task: Annotated[str | None, typer.Option(help="classification or regression, when the values mislead.")] = None,
     score: Annotated[str | None, typer.Option(help="log_loss or accuracy; rmse or r2. It ranks and tunes.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same results.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same results.")] = 0,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Worker processes; by default one a core, one for a small table.")
     ] = None,

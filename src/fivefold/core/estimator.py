@@ -104,6 +104,9 @@ class Unsupervised(Estimator):
     def _update(self, X: Any, w: Any) -> None:
         raise TypeError(f"{type(self).__name__} cannot be fitted in parts")
 
+    def _label(self, X: Any) -> None:
+        """What is noted about the rows that were learned from, those of weight zero included."""
+
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the rows of X; a weight of two means a row is there twice."""
@@ -127,8 +130,9 @@ def _partial_fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None) ->
     """Go on learning from a further batch of rows."""
     params.check(self)
     X = admit(self, X, fitting=not self.__sklearn_is_fitted__())
-    X, w = keep_positive(admit_weights(self, sample_weight, X), X)
-    self._update(X, w)
+    kept, w = keep_positive(admit_weights(self, sample_weight, X), X)
+    self._update(kept, w)
+    self._label(X)
     return self
 
 
@@ -150,11 +154,14 @@ class Clusterer(ClusterMixin, Unsupervised):
         X = admit(self, X, fitting=True)
         kept, w = keep_positive(admit_weights(self, sample_weight, X), X)
         self._fit(kept, w)
-        self.labels_ = self._assign(X)
+        self._label(X)
         return self
 
     def _assign(self, X: Any) -> Any:
         raise TypeError(f"{type(self).__name__} does not place rows")
+
+    def _label(self, X: Any) -> None:
+        self.labels_ = self._assign(X)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and give the label of each row."""

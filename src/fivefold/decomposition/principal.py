@@ -46,7 +46,7 @@ class Principal:
         k = len(found.axes) if rule is None else rule(scree)
         scale = None if found.scale is None else like(found.scale, X)
         variance = like(values[:k] / (n - 1), X)
-        stretch = _clipped(variance**0.5, float(namespace(variance).finfo(variance.dtype).eps)) if whiten else None
+        stretch = _clipped(variance**0.5, _epsilon(variance)) if whiten else None
         noise = float(scree.distortion[k] / (most - k) / (n - 1)) if k < most else 0.0
         projection = Projection(like(found.axes[:k], X), like(found.mean, X), scale, stretch)
         return cls(projection, like(found.values[:k], X), variance, like(scree.shares[:k], X), noise, scree)
@@ -90,7 +90,11 @@ class Principal:
         return np.concatenate(map_parts(lambda lo, hi: part(X[lo:hi]), len(X)))
 
     def _spread(self) -> Any:
-        return _clipped(self.variance, self.noise)
+        """Variances of the density along the axes: never less than the noise, nor than rounding."""
+        if not self.n_components:
+            return self.variance
+        rounding = _epsilon(self.variance) * self.projection.axes.shape[1] * float(self.variance[0])
+        return _clipped(self.variance, max(self.noise, rounding))
 
     def _identity(self) -> Any:
         return like(np.eye(self.projection.axes.shape[1]), self.projection.axes)
@@ -101,12 +105,15 @@ class Principal:
 
     def _refuse_flat(self) -> None:
         k, d = self.projection.axes.shape
-        spread = self._spread()
-        if (k < d and self.noise <= 0) or (k > 0 and float(spread[-1]) <= 0):
+        if (k < d and self.noise <= 0) or (k > 0 and float(self.variance[0]) <= 0):
             raise ValueError(
                 f"PCA: the {k} components hold all the variance of the {d} columns, so that the density is zero almost "
                 "everywhere. Keep fewer components, so that the rest is noise, or drop constant columns"
             )
+
+
+def _epsilon(a: Any) -> float:
+    return float(namespace(a).finfo(a.dtype).eps)
 
 
 def _clipped(a: Any, low: float) -> Any:

@@ -47,13 +47,15 @@ class GaussianDiscriminant(Classifier):
 
     def predict_log_proba(self, X: Any) -> Any:
         """Log probability of each class."""
-        scores = self._scores(self._admit(X))
+        X = self._admit(X)
+        scores = self._scores(X)
 
-        def normalise(lo: int, hi: int) -> None:
-            scores[lo:hi] -= logsumexp(scores[lo:hi], axis=1)[:, None]
+        def part(lo: int, hi: int) -> Any:
+            # less the largest before the cast, so that float32 keeps the digits that matter
+            logs = (scores[lo:hi] - scores[lo:hi].max(axis=1, keepdims=True)).astype(X.dtype, copy=False)
+            return logs - logsumexp(logs, axis=1)[:, None]
 
-        map_parts(normalise, len(scores))
-        return scores
+        return np.concatenate(map_parts(part, len(X)))
 
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class."""

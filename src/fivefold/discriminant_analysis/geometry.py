@@ -19,7 +19,7 @@ import numpy as np
 
 from fivefold.distributions.family import Array
 
-FLAT = 1e-9  # beside the largest curvature of the two classes, a curvature of zero
+FLAT = 1e-9  # beside the numbers it is a difference of, this is zero
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,11 @@ class Quadric:
         origin = means.mean(axis=0)
         m = means - origin  # about the middle: far from zero c would be a difference of large numbers
         A = (precisions[1] - precisions[0]) / 2
-        (b0, b1) = np.einsum("kij,kj->ki", precisions, m)
+        b0, b1 = np.einsum("kij,kj->ki", precisions, m)
         b = b0 - b1
         c = levels[0] - levels[1] - (m[0] @ b0 - m[1] @ b1) / 2
-        size = np.abs(levels).sum() + np.abs(m[0] @ b0) + np.abs(m[1] @ b1)
-        kind = _kind(
-            A, b, float(c), float(np.abs(precisions).max()), float(np.linalg.norm(b0) + np.linalg.norm(b1)), size
-        )
+        sizes = np.abs(precisions).max(), np.abs([b0, b1]).max(), np.abs([*levels, m[0] @ b0, m[1] @ b1]).max()
+        kind = _kind(A, b, float(c), *map(float, sizes))
         return cls(A, b - 2 * A @ origin, float(c - b @ origin + origin @ A @ origin), kind)
 
 
@@ -88,7 +86,7 @@ def _kind(A: Array, b: Array, c: float, *sizes: float) -> str:
     return "pair of hyperplanes" if len(l) == 2 else _named("hypercone", len(l) < len(b))
 
 
-def _bounded(l: Array, level: float, cylinder: bool, round_: bool) -> str:
+def _bounded(l: Array, level: float, cylinder: bool, even: bool) -> str:
     """Type of sum l z^2 = -level for l of one sign."""
     if level * l[0] > 0:
         return "nowhere"
@@ -96,7 +94,7 @@ def _bounded(l: Array, level: float, cylinder: bool, round_: bool) -> str:
         return "pair of hyperplanes" if level else "hyperplane"
     if not level:
         return "flat"
-    return _named("hypersphere" if round_ else "hyperellipsoid", cylinder)
+    return _named("hypersphere" if even else "hyperellipsoid", cylinder)
 
 
 def _named(kind: str, cylinder: Any) -> str:

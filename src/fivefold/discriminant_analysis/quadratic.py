@@ -25,22 +25,36 @@ from fivefold.discriminant_analysis.shrinkage import Shrinkage
 from fivefold.distributions.gaussian import Array, Full, Gaussian, Groups, Moments, Normals
 
 LOG_2PI = float(np.log(2 * np.pi))
+TINY = 1e-12  # beside the mean variance, a variance that a Cholesky factor still sees
 
 
 @dataclass(frozen=True)
 class Discriminants:
-    """Class priors, a Gaussian for each class, and the principal axes of its covariance."""
+    """Class priors and a Gaussian for each class."""
 
     priors: Array  # (K,)
     members: Normals
-    scalings: Array  # (K, d) variances along the axes, largest first
-    rotations: Array  # (K, d, d) axes in columns
-    covariances: Array | None  # (K, d, d)
+    store_covariance: bool
     dtype: Any  # of the training rows
 
     @property
     def means(self) -> Array:
         return self.members.mean
+
+    @property
+    def covariances(self) -> Array | None:
+        """(K, d, d), if they are to be shown."""
+        return self.members.covariance.matrix if self.store_covariance else None
+
+    @property
+    def scalings(self) -> Array:
+        """Variances (K, d) along the principal axes, largest first."""
+        return np.linalg.eigvalsh(self.members.covariance.matrix)[:, ::-1]
+
+    @property
+    def rotations(self) -> Array:
+        """Principal axes (K, d, d) in columns."""
+        return np.linalg.eigh(self.members.covariance.matrix)[1][:, :, ::-1]
 
     @property
     def levels(self) -> Array:
@@ -124,15 +138,8 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
         stats = Gaussian(Full()).stats(X, R)
         rule = Shrinkage(self.shrinkage, self.covariance_estimator)
         sigma = COVARIANCES[self.solver](X, R, stats, rule, self.reg_param)
-        values, V = np.linalg.eigh(sigma)
-        floor = self.tol * min(1.0, values.mean())
-        if (values < floor).any():
-            self._warn(values[:, 0] < floor, floor)
-            values = np.maximum(values, floor)
-            sigma = V * values[:, None, :] @ V.transpose(0, 2, 1)
-        members = Normals(stats.mean, Full().of(sigma, d))
-        priors, kept = self._shares(y, w, self.priors), sigma if self.store_covariance else None
-        self.model_ = Discriminants(priors, members, values[:, ::-1], V[:, :, ::-1], kept, X.dtype)
+        members = Normals(stats.mean, Full().of(self._widened(sigma), d))
+        self.model_ = Discriminants(self._shares(y, w, self.priors), members, self.store_covariance, X.dtype)
 
     def quadric(self, i: Any, j: Any) -> Quadric:
         """The boundary between two classes, by label: x' A x + b' x + c = 0, positive on the side of i."""
@@ -143,13 +150,28 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
         model = self.model_
         return model.members.log_prob(X, log(model.priors) + 0.5 * X.shape[1] * LOG_2PI)
 
-    def _warn(self, flat: Array, floor: float) -> None:
+    def _widened(self, sigma: Array) -> Any:
+        """The covariances, with no variance below the floor in any direction."""
+        K, d, _ = sigma.shape
+        spread = float(np.einsum("kii->", sigma)) / (K * d)
+        if not spread > 0:
+            raise ValueError(
+                "QuadraticDiscriminantAnalysis: no column varies within the classes; each class needs distinct rows"
+            )
+        floor = max(self.tol * min(1.0, spread), TINY * spread)
+        try:
+            np.linalg.cholesky(sigma - floor * np.eye(d))  # there is one if every variance is above the floor
+            return sigma
+        except np.linalg.LinAlgError:
+            values, V = np.linalg.eigh(sigma)
+        flattest = self.classes_.tolist()[values[:, 0].argmin()]
         warnings.warn(
-            f"QuadraticDiscriminantAnalysis: the covariance of class {self.classes_[flat].tolist()[0]!r} is not full rank "
-            "(no more rows than columns, or columns that determine one another); directions in which it is flat get "
-            f"the variance {floor:.3g}. {CURES[self.solver]}, or drop columns",
+            f"QuadraticDiscriminantAnalysis: the covariance of class {flattest!r} is not full rank (no more rows than "
+            f"columns, or columns that determine one another); directions in which it is flat get the variance "
+            f"{floor:.3g}. {CURES[self.solver]}, or drop columns",
             stacklevel=2,
         )
+        return V * np.maximum(values, floor)[:, None, :] @ V.transpose(0, 2, 1)
 
 
 def _towards_identity(X: Array, R: Groups, stats: Moments, rule: Shrinkage, reg_param: float) -> Any:

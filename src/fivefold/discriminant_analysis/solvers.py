@@ -44,15 +44,14 @@ class Metric:
 def by_svd(X: Array, R: Groups, priors: Array, rule: Shrinkage, tol: float, keep: bool) -> Metric:
     """Whitened by the spread within classes."""
     rule.refuse("svd", "take solver='lsqr' or 'eigen'")
-    n, d = R.weights.sum(), X.shape[1]
+    d = X.shape[1]
     compact = keep or R.count * d <= len(X)
     stats = Gaussian(Full() if compact else Diagonal()).stats(X, R)
     centre = priors @ stats.mean
     M = stats.mean - centre
     W = _within(X, R, stats, tol)  # (d, r)
-    strength = np.sqrt(n * priors / max(R.count - 1, 1))[:, None] * M @ W
-    _, s, Vt = svd(strength, full_matrices=False)
-    axes = signed((W @ Vt[s > tol * s[0]].T).T).T
+    _, s, Vt = svd(np.sqrt(priors)[:, None] * M @ W, full_matrices=False)
+    axes = _turned(Vt[s > tol * s[0]] @ W.T)
     covariance = np.tensordot(priors / stats.weight, stats.scatter, 1) if keep else None
     return Metric(stats.mean, centre, M @ axes @ axes.T, np.zeros(d), axes, s**2, np.zeros(d), covariance)
 
@@ -63,11 +62,11 @@ def by_least_squares(X: Array, R: Groups, priors: Array, rule: Shrinkage, tol: f
     centre = priors @ stats.mean
     M = stats.mean - centre
     sigma = np.tensordot(priors, rule(X, R, stats), 1)
-    *slope, common = lstsq(sigma, np.vstack([M, centre]).T)[0].T
+    *slope, common = np.ascontiguousarray(lstsq(sigma, np.vstack([M, centre]).T)[0].T)
     root = np.sqrt(priors)[:, None]
     spread, U = eigh(root * M @ (root * slope).T)
     kept = spread > np.finfo(np.float64).eps * R.count * spread[-1]
-    axes = signed((U[:, kept] / np.sqrt(spread[kept])).T @ (root * slope))[::-1].T
+    axes = _turned(((U[:, kept] / np.sqrt(spread[kept])).T @ (root * slope))[::-1])
     return Metric(stats.mean, centre, np.array(slope), common, axes, spread[kept][::-1], centre, sigma)
 
 
@@ -81,7 +80,7 @@ def by_eigenvectors(X: Array, R: Groups, priors: Array, rule: Shrinkage, tol: fl
     scale, values, V = _correlation(sigma)
     W = _whitening(scale, np.sqrt(values), V, np.sqrt(len(V) * np.finfo(np.float64).eps))
     spread, U = eigh(W.T @ (total - sigma) @ W)
-    V = signed((W @ U[:, ::-1]).T).T
+    V = _turned(U[:, ::-1].T @ W.T)
     return Metric(stats.mean, centre, M @ V @ V.T, V @ (V.T @ centre), V, spread[::-1], centre, sigma)
 
 
@@ -126,6 +125,11 @@ def _whitening(scale: Array, s: Array, V: Array, tol: float) -> Array:
             "the number of classes, and some class needs distinct rows"
         )
     return V[:, kept] / scale[:, None] / s[kept]
+
+
+def _turned(axes: Array) -> Array:
+    """Axes in rows as columns, each with its largest entry positive."""
+    return np.ascontiguousarray(signed(axes).T)
 
 
 def _or_one(scale: Array) -> Array:

@@ -10,10 +10,6 @@ written range(m), from zero: over range(lo, hi) the index might be negative to N
 it, and nothing vectorises. Loops that may meet NaN are compiled without the promise that there is none.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
 from fivefold.core.compile import FAST, jit
@@ -24,7 +20,7 @@ WITH_NAN = FAST - {"nnan", "ninf"}
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def log_densities(Z: Any, mean: Any, P: Any, c: Any, D: Any, acc: Any, q: Any, L: Any) -> None:
+def log_densities(Z, mean, P, c, D, acc, q, L):
     """L[k] = c[k] - |P[k] (z - mean[k])|^2 / 2; P[k] is lower triangular; D, acc and q are scratch."""
     K, d = mean.shape
     m = Z.shape[1]
@@ -53,7 +49,7 @@ def log_densities(Z: Any, mean: Any, P: Any, c: Any, D: Any, acc: Any, q: Any, L
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def add_moments(Z: Any, R: Any, centre: Any, D: Any, acc: Any, r: Any, weight: Any, first: Any, second: Any) -> None:
+def add_moments(Z, R, centre, D, acc, r, weight, first, second):
     """Add sum r, sum r (z - centre) and the lower half of sum r (z - centre)(z - centre)' for each k."""
     K, d = centre.shape
     m = Z.shape[1]
@@ -96,7 +92,7 @@ def add_moments(Z: Any, R: Any, centre: Any, D: Any, acc: Any, r: Any, weight: A
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def log_axes(Z: Any, mean: Any, half: Any, c: Any, L: Any) -> None:
+def log_axes(Z, mean, half, c, L):
     """L[k] = c[k] - sum_j half[k, j] (z_j - mean[k, j])^2."""
     K, d = mean.shape
     m = Z.shape[1]
@@ -112,7 +108,7 @@ def log_axes(Z: Any, mean: Any, half: Any, c: Any, L: Any) -> None:
 
 
 @jit(fastmath=WITH_NAN, error_model="numpy")
-def log_axes_observed(Z: Any, mean: Any, half: Any, level: Any, c: Any, L: Any) -> None:
+def log_axes_observed(Z, mean, half, level, c, L):
     """The same less the terms of missing entries; level[k, j] is the log density of column j at its mean."""
     K, d = mean.shape
     m = Z.shape[1]
@@ -127,7 +123,7 @@ def log_axes_observed(Z: Any, mean: Any, half: Any, level: Any, c: Any, L: Any) 
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def add_axes(Z: Any, R: Any, centre: Any, weight: Any, first: Any, second: Any) -> None:
+def add_axes(Z, R, centre, weight, first, second):
     """Add sum r, sum r (z - centre) and sum r (z - centre)^2, column by column, for each k."""
     K, d = centre.shape
     m = Z.shape[1]
@@ -151,7 +147,7 @@ def add_axes(Z: Any, R: Any, centre: Any, weight: Any, first: Any, second: Any) 
 
 
 @jit(fastmath=WITH_NAN, error_model="numpy")
-def add_axes_observed(Z: Any, R: Any, centre: Any, weight: Any, count: Any, first: Any, second: Any) -> None:
+def add_axes_observed(Z, R, centre, weight, count, first, second):
     """The same over the entries that are there; count[k, j] is their weight."""
     K, d = centre.shape
     m = Z.shape[1]
@@ -177,7 +173,7 @@ def add_axes_observed(Z: Any, R: Any, centre: Any, weight: Any, count: Any, firs
 
 
 @jit(fastmath=WITH_NAN, error_model="numpy")
-def log_axes_rows(X: Any, lo: int, hi: int, mean: Any, half: Any, c: Any, out: Any) -> float:
+def log_axes_rows(X, lo, hi, mean, half, c, out):
     """out[i, k] = c[k] - sum_j half[k, j] (x_ij - mean[k, j])^2 for rows lo..hi, four at a time.
 
     Returns the sum of all sums, which is finite only if the rows are. The last four may repeat a row.
@@ -205,7 +201,7 @@ def log_axes_rows(X: Any, lo: int, hi: int, mean: Any, half: Any, c: Any, out: A
 
 
 @jit(fastmath=WITH_NAN, error_model="numpy")
-def add_groups(X: Any, codes: Any, w: Any, lo: int, hi: int, centre: Any, weight: Any, first: Any, second: Any) -> None:
+def add_groups(X, codes, w, lo, hi, centre, weight, first, second):
     """Add sum w, sum w (x - centre), sum w (x - centre)^2 of rows lo..hi to the row of their code.
 
     The centre of a group is its first row.
@@ -226,9 +222,7 @@ def add_groups(X: Any, codes: Any, w: Any, lo: int, hi: int, centre: Any, weight
 
 
 @jit(fastmath=WITH_NAN, error_model="numpy")
-def add_groups_observed(
-    X: Any, codes: Any, w: Any, lo: int, hi: int, centre: Any, weight: Any, count: Any, first: Any, second: Any
-) -> None:
+def add_groups_observed(X, codes, w, lo, hi, centre, weight, count, first, second):
     """The same over the entries that are there; count[k, j] is their weight, the centre the first of them."""
     d = X.shape[1]
     for i in range(lo, hi):
@@ -247,7 +241,7 @@ def add_groups_observed(
 
 
 @jit(error_model="numpy")
-def sweep(sigma: Any, k: int, seen: Any, t: int, A: Any) -> float:
+def sweep(sigma, k, seen, t, A):
     """A = the covariance sigma[k] swept over the columns seen[t]; returns the log determinant of their block.
 
     A holds -(S_oo)^-1, the regression S_mo (S_oo)^-1 of the missing on the observed columns, and what it
@@ -275,9 +269,7 @@ def sweep(sigma: Any, k: int, seen: Any, t: int, A: Any) -> float:
 
 
 @jit(error_model="numpy")
-def log_observed(
-    Z: Any, order: Any, seen: Any, fresh: Any, mean: Any, sigma: Any, c: Any, A: Any, D: Any, L: Any
-) -> None:
+def log_observed(Z, order, seen, fresh, mean, sigma, c, A, D, L):
     """L[k] = c[k] + log density of the entries that are there.
 
     Point order[t] has the entries seen[t] (d,); fresh[t] says that they are not those of t - 1. sigma
@@ -303,20 +295,7 @@ def log_observed(
 
 
 @jit(error_model="numpy")
-def add_observed(
-    Z: Any,
-    R: Any,
-    order: Any,
-    seen: Any,
-    fresh: Any,
-    mean: Any,
-    sigma: Any,
-    A: Any,
-    D: Any,
-    weight: Any,
-    first: Any,
-    second: Any,
-) -> None:
+def add_observed(Z, R, order, seen, fresh, mean, sigma, A, D, weight, first, second):
     """Add the expected sums about `mean`: a missing entry has its mean and spread given those seen."""
     K, d = mean.shape
     for k in range(K):

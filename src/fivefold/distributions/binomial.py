@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,14 +38,20 @@ class Successes(ExponentialForm, Members):
     def linear(self, X: Any) -> Any:
         """The same less log h(x), which no member differs in."""
         p, n = self.probability, np.asarray(self.trials)
-        sure = (p == 0) | (p == 1)
-        inside = np.where(sure, 0.5, p)
-        fail = np.where(sure, 0.0, np.log1p(-inside))
-        out = affine(X, np.where(sure, 0.0, np.log(inside)) - fail, fail * n)
-        if sure.any():
+        theta, fail = self._terms
+        out = affine(X, theta, fail * n)
+        if p.min() == 0 or p.max() == 1:
             # successes where p = 0 and failures where p = 1
             out[affine(X, (p == 0) - 1.0 * (p == 1), (p == 1) * n) > 0] = -np.inf
         return out
+
+    @cached_property
+    def _terms(self) -> tuple[Array, Array]:
+        """log p / (1 - p) and log(1 - p), or zeros where p rules something out."""
+        sure = (self.probability == 0) | (self.probability == 1)
+        inside = np.where(sure, 0.5, self.probability)
+        fail = np.where(sure, 0.0, np.log1p(-inside))
+        return np.where(sure, 0.0, np.log(inside)) - fail, fail
 
     def _log_choices(self, x: Any, columns: Any) -> Any:
         """log C(n, x)."""

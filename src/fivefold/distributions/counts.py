@@ -4,14 +4,15 @@
     observed_kj = sum_i r_ik                             over the same rows
     log p_k(x)  = h(x) + sum_j (x_j theta_kj + c_kj)     over the known columns
 
-Tables are arrays, sparse matrices (nothing is made dense) or tensors (plain array-API code). Groups become a sparse
-indicator with one entry a row, so a sum by group costs one pass over the table.
+Tables are arrays, sparse matrices (nothing is made dense) or tensors (plain array-API code). A sum by group
+costs one pass over the table; where entries are missing, groups become a sparse indicator with one entry a row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from scipy.special import gammaln
 
 from fivefold.core.arrays import is_tensor, like, namespace, to_numpy
 from fivefold.core.parallel import map_parts
+from fivefold.distributions._count_loops import add_entries, add_rows, dot_entries
 from fivefold.distributions.family import Array, Groups, Stats, host, total
 
 
@@ -35,6 +37,8 @@ def totals(X: Any, R: Any) -> Totals:
     """The sums of the rows of X under the weights R, a matrix (n, K) or groups."""
     if is_tensor(X):
         return _sums(X, like(R.dense() if isinstance(R, Groups) else R, X))
+    if isinstance(R, Groups) and (sums := _group_sums(X, R)) is not None:
+        return sums
     if issparse(X):
         return _sums(X, indicator(R))
     return total(map_parts(lambda lo, hi: _sums(X[lo:hi], indicator(R[lo:hi])), len(X)))
@@ -52,7 +56,7 @@ def affine(X: Any, theta: Array, constant: Array) -> Any:
     if is_tensor(X):
         return _affine(X, like(theta, X), like(constant, X))
     if issparse(X):
-        return _affine(X, theta, constant)
+        return _affine_of_entries(X, theta, constant)
     return np.concatenate(map_parts(lambda lo, hi: _affine(X[lo:hi], theta, constant), len(X)))
 
 
@@ -76,8 +80,8 @@ def check_range(X: Any, low: float, high: Any, name: str, cure: str) -> None:
     values = to_numpy(X.data if issparse(X) else X)
     if values.size == 0:
         return
-    top = np.min(high)
-    if np.nanmin(values, initial=low) >= low and np.nanmax(values, initial=low) <= top:
+    ends = map_parts(lambda lo, hi: (values[lo:hi].min(initial=low), values[lo:hi].max(initial=low)), len(values))
+    if all(least >= low and most <= np.min(high) for least, most in ends):
         return
     dense = X.toarray() if issparse(X) else values
     bad = (dense < low) | (dense > high)
@@ -99,6 +103,26 @@ def share(part: Array, of: Array) -> Array:
     return np.where(of > 0, part / np.where(of > 0, of, 1), part.sum(axis=0) / known)
 
 
+def _group_sums(X: Any, R: Groups) -> Totals | None:
+    """Totals of groups in one pass; None where entries are missing."""
+    codes, w, K, d = R.codes, np.asarray(R.weights, dtype=np.float64), R.count, X.shape[1]
+    if issparse(X):
+        sums = np.zeros((K, d))
+        add_entries(X.data, X.indices, X.indptr, codes, w, sums)
+    else:
+        sums = sum(map_parts(lambda lo, hi: _row_sums(X, codes, w, lo, hi, K), len(X)))
+    if np.isnan(sums).any():
+        return None
+    weight: Array = np.bincount(codes, w, minlength=K).astype(np.float64)
+    return Totals(weight, np.repeat(weight[:, None], d, axis=1), sums)
+
+
+def _row_sums(X: Any, codes: Any, w: Array, lo: int, hi: int, K: int) -> Array:
+    sums = np.zeros((K, X.shape[1]))
+    add_rows(np.ascontiguousarray(X[lo:hi]), codes[lo:hi], w[lo:hi], sums)
+    return sums
+
+
 def _sums(X: Any, R: Any) -> Totals:
     """Totals of a table that is taken whole."""
     filled, gaps = _filled(X)
@@ -110,9 +134,20 @@ def _sums(X: Any, R: Any) -> Totals:
 
 
 def _affine(X: Any, theta: Any, constant: Any) -> Any:
+    out = X @ theta.T + constant.sum(axis=1)
+    if not isnan(out.sum()):  # a missing entry leaves its mark
+        return out
     filled, gaps = _filled(X)
     out = filled @ theta.T + constant.sum(axis=1)
     return out if gaps is None else out - gaps @ constant.T
+
+
+def _affine_of_entries(X: Any, theta: Array, constant: Array) -> Array:
+    columns, out = np.ascontiguousarray(theta.T), np.empty((X.shape[0], len(theta)))
+    start = constant.sum(axis=1)
+    parts = (X.data, X.indices, X.indptr)
+    map_parts(lambda lo, hi: dot_entries(*parts, lo, columns, start, out[lo:hi]), X.shape[0])
+    return _affine(X, theta, constant) if isnan(out.sum()) else out
 
 
 def _filled(X: Any) -> tuple[Any, Any]:

@@ -196,7 +196,7 @@ class Family(ABC):
 class Collected(Accumulator):
     """Statistics block by block through `family.stats`."""
 
-    def __init__(self, family: Family):
+    def __init__(self, family: Family) -> None:
         self._family, self._sum = family, None
 
     def add(self, Z: Array, R: Array) -> None:

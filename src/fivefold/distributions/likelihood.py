@@ -58,6 +58,11 @@ def maximise(
     `gradient(X, theta)` gives the derivatives of each row's log density (n, p); it is checked against differences
     before it is used, and differences serve where there is none. With `log_prior` the estimate is the mode of the
     posterior.
+
+    >>> waits = np.array([0.5, 1.0, 3.0])  # exponential, of mean 1.5
+    >>> found = maximise(lambda x, theta: np.log(theta[0]) - theta[0] * x, waits, 1.0, bounds=[(1e-9, np.inf)])
+    >>> found.theta.round(4), found.reason
+    (array([0.6667]), 'converged')
     """
     start = np.atleast_1d(np.asarray(start, dtype=np.float64))
     w = np.ones(len(X)) if w is None else np.asarray(w, dtype=np.float64)

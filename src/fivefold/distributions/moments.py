@@ -27,8 +27,8 @@ from fivefold.distributions._gaussian_loops import (
     add_moments,
     add_observed,
 )
-from fivefold.distributions.covariance import complete, patterns, tile
 from fivefold.distributions.family import Accumulator, Array, Groups, Stats, total
+from fivefold.distributions.spread import complete, patterns, tile
 
 MISSING = (
     "column {} holds missing values, and the moments of full covariances need whole rows; EM fills them in by "
@@ -100,7 +100,7 @@ class Moments(Stats):
 class PairSums(Accumulator):
     """Sums about fixed centres for full covariances; missing entries are expected under N(centre, sigma)."""
 
-    def __init__(self, centre: Array, sigma: Array | None = None):
+    def __init__(self, centre: Array, sigma: Array | None = None) -> None:
         K, d = centre.shape
         self._centre, self._sigma = centre, sigma
         self._weight, self._first = np.zeros(K), np.zeros((K, d))
@@ -137,7 +137,7 @@ class PairSums(Accumulator):
 class ColumnSums(Accumulator):
     """Sums about fixed centres for independent columns; missing entries are left out."""
 
-    def __init__(self, centre: Array):
+    def __init__(self, centre: Array) -> None:
         K, d = centre.shape
         self._centre = centre
         self._whole, self._broken = np.zeros(K), np.zeros(K)  # weight in blocks without and with missing entries

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,10 +35,11 @@ class Outcomes(ExponentialForm, Members):
 
     def linear(self, X: Any) -> Any:
         """The same less log h(x), which no member differs in."""
-        never, zero = self.probability == 0, np.zeros_like(self.probability)
-        out = affine(X, np.log(np.where(never, 1.0, self.probability)), zero)
-        if never.any():
-            out[affine(X, never * 1.0, zero) > 0] = -np.inf
+        never, none = np.isneginf(self.natural), np.zeros_like(self.natural)
+        if not never.any():
+            return affine(X, self.natural, none)
+        out = affine(X, np.where(never, 0.0, self.natural), none)
+        out[affine(X, never * 1.0, none) > 0] = -np.inf
         return out
 
     def sample(self, which: NDArray[np.int64], rng: np.random.RandomState) -> Array:
@@ -65,7 +67,7 @@ class Outcomes(ExponentialForm, Members):
         p = self.probability
         return self.length[:, None, None] * (np.eye(p.shape[1]) * p[:, None, :] - p[:, :, None] * p[:, None, :])
 
-    @property
+    @cached_property
     def natural(self) -> Array:
         with np.errstate(divide="ignore"):
             return np.log(self.probability)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,10 @@ class Rates(ExponentialForm, Members):
     def linear(self, X: Any) -> Any:
         """The same less log h(x), which no member differs in."""
         never = self.rate == 0
-        out = affine(X, np.log(np.where(never, 1.0, self.rate)), -self.rate)
-        if never.any():
-            out[affine(X, never * 1.0, never * 0.0) > 0] = -np.inf
+        if not never.any():
+            return affine(X, self.natural, -self.rate)
+        out = affine(X, np.where(never, 0.0, self.natural), -self.rate)
+        out[affine(X, never * 1.0, never * 0.0) > 0] = -np.inf
         return out
 
     def sample(self, which: NDArray[np.int64], rng: np.random.RandomState) -> Array:
@@ -57,7 +59,7 @@ class Rates(ExponentialForm, Members):
     def variance(self) -> Array:
         return self.rate
 
-    @property
+    @cached_property
     def natural(self) -> Array:
         with np.errstate(divide="ignore"):
             return np.log(self.rate)

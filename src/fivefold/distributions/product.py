@@ -92,7 +92,7 @@ class ProductMembers(Members):
 class PartSums(Accumulator):
     """One accumulator a part, with the rows of Z it takes."""
 
-    def __init__(self, parts: Iterable[tuple[Accumulator, Any]]):
+    def __init__(self, parts: Iterable[tuple[Accumulator, Any]]) -> None:
         self._parts = list(parts)
 
     def add(self, Z: Array, R: Array) -> None:

@@ -24,7 +24,8 @@ from fivefold.core.estimator import Density, learned
 from fivefold.core.progress import kept_best, steps
 from fivefold.inference.em import Fit, best_of
 from fivefold.mixture.model import FAINT, Assignment, FiniteMixture, Hard, Soft, Within
-from fivefold.mixture.starts import guided, start
+from fivefold.mixture.starts import STARTS, guided
+from fivefold.spatial.points import Points
 
 ASSIGNMENTS: dict[str, Assignment] = {"soft": Soft(), "hard": Hard()}
 
@@ -62,10 +63,10 @@ class BaseMixture(Density):
     def _starts(self, blank: FiniteMixture, X: Any, w: Any, rng: Any) -> Iterator[FiniteMixture]:
         raise TypeError(f"{type(self).__name__} does not say where to start")
 
-    def _rows(self, blank: FiniteMixture, points: Any, w: Any, rng: Any) -> Any:
-        """Rows given to components, as their points (n, p), complete numbers, suggest."""
-        R = start(self.init_params, points, w, self.n_components, rng)
-        return guided(R, points, w, blank.rule.allowed) if isinstance(blank.rule, Within) else R
+    def _rows(self, blank: FiniteMixture, points: Points, rng: Any) -> Any:
+        """Rows given to components, as their points, complete numbers, suggest."""
+        R = STARTS[self.init_params](points, self.n_components, rng)
+        return guided(R, points, blank.rule.allowed) if isinstance(blank.rule, Within) else R
 
     def _fit(self, X: Any, w: Any) -> None:
         self._climb(X, w, ASSIGNMENTS[self.assignment])
@@ -78,7 +79,7 @@ class BaseMixture(Density):
         self.model_ = self.model_.maximise(self.statistics_)
         return None
 
-    @with_callbacks
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit_labelled(self, X: Any, labels: Any, sample_weight: Any = None) -> Self:
         """Fit when the components of some rows are known.
 
@@ -154,7 +155,7 @@ class BaseMixture(Density):
         self._keep(fit, float(w.sum()))
 
     def _goes_on(self) -> bool:
-        return self.warm_start and self.__sklearn_is_fitted__()
+        return self.warm_start and self.__sklearn_is_fitted__() and len(self.model_.weights) == self.n_components
 
     def _talk(self, monitor: Any, weight: float) -> Any:
         """The monitor, and a line on the screen now and then if `verbose`."""
@@ -187,7 +188,7 @@ class BaseMixture(Density):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        for problem in self._problems():
+        for problem in self._problems() if fit.history else ():
             warnings.warn(f"{name}: {problem}", ConvergenceWarning, stacklevel=2)
 
     def _problems(self) -> list[str]:

@@ -26,6 +26,7 @@ from fivefold.distributions.product import Part, Product
 from fivefold.mixture.base import BaseMixture
 from fivefold.mixture.model import FiniteMixture
 from fivefold.mixture.starts import filled, softened
+from fivefold.spatial.points import Points
 
 SPREAD = 0.1  # share of each row spread at random over the components at the start
 
@@ -159,10 +160,10 @@ class Mixture(BaseMixture):
     def _starts(self, blank: FiniteMixture, X: Any, w: Any, rng: Any) -> Iterator[FiniteMixture]:
         levels = _levels(blank.family)
         whole = filled(X, w)
-        points = _points(whole, w, levels)
+        points = Points.of(_embedded(whole, w, levels), w)
         whole = np.where([j in levels for j in range(X.shape[1])], X, whole)  # a mean is no level
         while True:
-            R = softened(self._rows(blank, points, w, rng), points, w, rng, SPREAD)
+            R = softened(self._rows(blank, points, rng), points, rng, SPREAD)
             yield blank.maximise(blank.family.stats(whole, R))
 
 
@@ -175,7 +176,7 @@ def _levels(family: Family) -> dict[int, int]:
     return {}
 
 
-def _points(X: Any, w: Any, levels: dict[int, int]) -> Any:
+def _embedded(X: Any, w: Any, levels: dict[int, int]) -> Any:
     """Standardised columns, and an indicator of each level of each category: rows that differ in one are 1 apart."""
     numbers = [j for j in range(X.shape[1]) if j not in levels]
     Z = X[:, numbers] - np.average(X[:, numbers], axis=0, weights=w)

@@ -17,38 +17,34 @@ from typing import Any
 import numpy as np
 
 from fivefold.distributions.family import Array, Groups
-from fivefold.spatial.lloyd import lloyd
-from fivefold.spatial.seeding import canonical_order, draw, plus_plus, squared_distances
+from fivefold.spatial.lloyd import alternate
+from fivefold.spatial.points import Points
+from fivefold.spatial.seeding import distinct, spread_out, squared_distances
 
 ROUGH = 1e-4  # k-means stops when the centres move less than this share of the mean variance
-RUNS = 300  # and after so many steps
+STEPS = 300  # and after so many steps
 
 
-def kmeans(X: Array, w: Array, K: int, rng: Any, order: Any) -> Groups:
-    mean = (w @ X) / w.sum()
-    spread = float(((w @ (X - mean) ** 2) / w.sum()).mean())
-    return _nearest(X, w, lloyd(X, w, X[plus_plus(X, w, K, rng, order)], ROUGH * spread, RUNS).centres)
+def kmeans(points: Points, K: int, rng: Any) -> Groups:
+    seeds = points.some(spread_out(points, K, rng))
+    return Groups(alternate(points, seeds, ROUGH * points.variance, STEPS).labels.astype(np.int64), points.w, K)
 
 
-def seeds(X: Array, w: Array, K: int, rng: Any, order: Any) -> Groups:
-    return _nearest(X, w, X[plus_plus(X, w, K, rng, order)])
+def seeds(points: Points, K: int, rng: Any) -> Groups:
+    return _nearest(points, points.some(spread_out(points, K, rng)))
 
 
-def rows(X: Array, w: Array, K: int, rng: Any, order: Any) -> Groups:
-    rank, mass, chosen = ranks(X, order), w.copy(), []
-    for uniform in rng.uniform(size=(K, 1)):
-        chosen.append(int(draw(order, mass if mass.any() else w, uniform)[0]))
-        mass[rank == rank[chosen[-1]]] = 0.0
-    return _nearest(X, w, X[chosen])
+def rows(points: Points, K: int, rng: Any) -> Groups:
+    return _nearest(points, points.some(distinct(points, K, rng)))
 
 
-def scattered(X: Array, w: Array, K: int, rng: Any, order: Any) -> Any:
-    rank = ranks(X, order)
+def scattered(points: Points, K: int, rng: Any) -> Any:
+    rank = _ranks(points)
     R = rng.uniform(size=(int(rank.max()) + 1, K))[rank]  # (n, K)
-    return R * (w / R.sum(axis=1))[:, None]
+    return R * (points.w / R.sum(axis=1))[:, None]
 
 
-STARTS: dict[str, Callable[[Array, Array, int, Any, Any], Any]] = {
+STARTS: dict[str, Callable[[Points, int, Any], Any]] = {
     "kmeans": kmeans,
     "k-means++": seeds,
     "random_from_data": rows,
@@ -56,24 +52,19 @@ STARTS: dict[str, Callable[[Array, Array, int, Any, Any], Any]] = {
 }
 
 
-def start(name: str, X: Array, w: Array, K: int, rng: Any) -> Any:
-    """Weights of the rows in K components: groups, or a matrix (n, K)."""
-    return STARTS[name](X, w, K, rng, canonical_order(X))
-
-
-def softened(R: Any, X: Array, w: Array, rng: Any, share: float) -> Any:
+def softened(R: Any, points: Points, rng: Any, share: float) -> Any:
     """A `share` of every row spread at random: no two components start alike, and none with a probability of zero."""
     R = R.dense() if isinstance(R, Groups) else R
-    return (1 - share) * R + share * scattered(X, w, R.shape[1], rng, canonical_order(X))
+    return (1 - share) * R + share * scattered(points, R.shape[1], rng)
 
 
-def guided(R: Any, X: Array, w: Array, allowed: Any) -> Groups:
+def guided(R: Any, points: Points, allowed: Any) -> Groups:
     """A start that agrees with what is known: centres of labelled rows, others from R, each row to the nearest allowed.
 
     Of the centres of R those nearest to a labelled one give way to it.
     """
-    R = R.dense() if isinstance(R, Groups) else R
-    told = np.where(allowed.all(axis=1)[:, None], 0.0, allowed * (w / allowed.sum(axis=1))[:, None])
+    X, R = points.table, R.dense() if isinstance(R, Groups) else R
+    told = allowed * np.where(allowed.sum(axis=1) == 1, points.w, 0.0)[:, None]
     known = told.sum(axis=0) > 0
     free = (R.T @ X) / np.maximum(R.sum(axis=0), np.finfo(float).tiny)[:, None]
     centres = (told.T @ X) / np.where(known, told.sum(axis=0), 1)[:, None]
@@ -82,7 +73,7 @@ def guided(R: Any, X: Array, w: Array, allowed: Any) -> Groups:
         spare.pop(int(((free[spare] - centres[k]) ** 2).sum(axis=1).argmin()))
     centres[~known] = free[spare]
     distances = np.where(allowed, squared_distances(X, centres), np.inf)
-    return Groups(distances.argmin(axis=1), w, len(centres))
+    return Groups(distances.argmin(axis=1), points.w, len(centres))
 
 
 def filled(X: Array, w: Array) -> Array:
@@ -94,14 +85,14 @@ def filled(X: Array, w: Array) -> Array:
     return np.where(missing, (w @ seen) / (w @ ~missing), X).astype(np.float64)
 
 
-def ranks(X: Array, order: Any) -> Any:
-    """The place of each row's value among the distinct rows, along the order (n,)."""
-    Z = X[order]
+def _ranks(points: Points) -> Any:
+    """The place of each row's value among the distinct rows, along their order (n,)."""
+    Z = points.table[points.order]
     fresh = np.concatenate([[False], (Z[1:] != Z[:-1]).any(axis=1)])
-    rank = np.empty(len(X), dtype=np.int64)
-    rank[order] = np.cumsum(fresh)
+    rank = np.empty(points.n, dtype=np.int64)
+    rank[points.order] = np.cumsum(fresh)
     return rank
 
 
-def _nearest(X: Array, w: Array, centres: Array) -> Groups:
-    return Groups(squared_distances(X, centres).argmin(axis=1), w, len(centres))
+def _nearest(points: Points, centres: Array) -> Groups:
+    return Groups(squared_distances(points.table, centres).argmin(axis=1), points.w, len(centres))

@@ -59,8 +59,8 @@ class Generative(Classifier):
         return X
 
     def _scores(self, X: Any, lo: int = 0, hi: int | None = None) -> Any:
-        """The joint of rows lo..hi; one that no class can have produced tells nothing: it gets the class shares."""
-        joint = self._joint(self._ready(X[lo:hi]))
+        """The joint of rows lo..hi, or of all; a row that no class can have produced tells nothing: it gets the class shares."""
+        joint = self._joint(self._ready(X if hi is None else X[lo:hi]))
         if not joint.min() > -np.inf:
             if self.takes.finite_later:
                 refuse_unfinite(self, X)

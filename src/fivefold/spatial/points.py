@@ -16,6 +16,7 @@ from fivefold.spatial.rows import COMPARE, FAR, LANES, SAME, Dense, Sparse
 Array = NDArray[Any]
 
 DIRECTION = 20_07  # seed of the direction along which rows are put in order
+ROUNDING = 1e-13  # of keys of equal rows
 ALIKE = 1e-9  # keys that differ by less than this share may belong to equal rows
 
 
@@ -107,6 +108,12 @@ class Points:
         """The rows in the order of their keys: equal rows stand together."""
         return np.argsort(self.keys)
 
+    @cached_property
+    def different(self) -> int:
+        """How many rows differ: repetitions are not counted."""
+        sizes = self.keys[self.order]
+        return 1 + int((np.diff(sizes) > ROUNDING * np.abs(sizes[[0, -1]]).max()).sum())
+
     def equal(self, row: int, among: Array | None = None) -> Array:
         """The rows with the values of this one."""
         if among is None:
@@ -119,10 +126,14 @@ class Points:
         size = squares + x @ x
         return among[size - 2 * np.asarray(some @ x).ravel() <= SAME * size]
 
+    def some(self, ids: Any) -> Array:
+        """Some rows as they were given, dense (m, d)."""
+        chosen = self.table[ids]
+        return chosen.toarray() if issparse(chosen) else chosen
+
     def take(self, ids: Any) -> Array:
         """Some rows, dense, relative to the origin (m, d)."""
-        chosen = self.table[ids]
-        return np.ascontiguousarray((chosen.toarray() if issparse(chosen) else chosen) - self.origin)
+        return np.ascontiguousarray(self.some(ids) - self.origin)
 
     def shifted(self, C: Any) -> Array:
         """Given positions relative to the origin, in double precision."""

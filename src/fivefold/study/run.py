@@ -86,7 +86,9 @@ def attempt(
 def evaluate(data: Data, learner: Learner, split: Split, scores: tuple[Score, ...], seed: int) -> Fold:
     """Choose a setting on the training rows, fit it on all of them, judge it on the test rows."""
     state = int(np.random.SeedSequence([seed, split.repeat, split.fold]).generate_state(1)[0] % 2**31)
-    parameters = choose(data, learner, split.train, scores[0], state)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of settings that are tried; those of the chosen one are heard below
+        parameters = choose(data, learner, split.train, scores[0], state)
     model = build(data, learner, parameters, state).fit(data.X[split.train], data.y[split.train])
     X, y = data.X[split.test], data.y[split.test]
     judged = {score.name: score.of(model, X, y) for score in scores}

@@ -85,6 +85,9 @@ def show(console: Console, results: Results) -> None:
     console.print()
     console.print(table(results, console.width))
     console.print(Text(LEGEND, style="dim"))
+    for judged in results.judged:
+        for warning in judged.outcome.warnings[:1]:
+            console.print(_note(f"{judged.name}: {warning.removeprefix(f'{judged.name}: ')}"))
     console.print()
     console.print(verdict(results))
 
@@ -95,25 +98,22 @@ def _row(results: Results, judged: Judged, rank: int, *, wide: bool) -> list[Ren
     digits = _digits(results, first)
     style = "dim" if baseline else "bold green" if rank == 0 else ""
     mark = "★" if rank == 0 else "" if judged.worse else "≈"
-    p = (
-        "best"
-        if rank == 0
-        else "< 0.001"
-        if judged.versus_best.p_value < 0.001
-        else f"{judged.versus_best.p_value:.3f}"
-    )
     cells = [
         mark,
         judged.name + (" (baseline)" if baseline else ""),
         f"{estimate.mean:.{digits}f}",
         f"{estimate.low:.{digits}f} – {estimate.high:.{digits}f}",
         *(f"{judged.estimates[score.name].mean:.{_digits(results, score)}f}" for score in others),
-        p,
+        "best" if rank == 0 else _p(judged.versus_best.p_value),
     ]
     if wide:
         chosen = Counter(tuple(sorted(fold.parameters.items())) for fold in judged.outcome.folds).most_common(1)[0][0]
         cells.append(", ".join(f"{name}={value}" for name, value in chosen))
     return [Text(cell, style=style) for cell in cells]
+
+
+def _p(value: float) -> str:
+    return f"{value:.3f}" if value >= 0.001 else "< 0.001"
 
 
 def _digits(results: Results, score: Score) -> int:

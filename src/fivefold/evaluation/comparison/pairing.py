@@ -1,0 +1,49 @@
+"""Numbers that belong together: the scores of two learners on the same splits, data sets or rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+Scores = Sequence[float] | Mapping[Any, float] | Any
+ROUNDING = 8 * np.finfo(float).eps
+
+
+def paired(a: Scores, b: Scores) -> tuple[Any, Any]:
+    """Both as arrays in the same order, checked; mappings from fold (or data set) to score are matched by their keys."""
+    if isinstance(a, Mapping) != isinstance(b, Mapping):
+        raise ValueError("give the scores of both learners as sequences, or both as mappings from fold to score")
+    if isinstance(a, Mapping):
+        if a.keys() != b.keys():
+            lone = sorted(map(str, a.keys() ^ b.keys()))
+            raise ValueError(f"a paired test needs both learners on the same folds; only one has {', '.join(lone[:5])}")
+        a, b = list(a.values()), [b[key] for key in a]
+    A, B = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    if A.shape != B.shape:
+        raise ValueError(f"a paired test needs both learners on the same folds; got {A.shape} and {B.shape} scores")
+    for name, values in (("A", A), ("B", B)):
+        if not np.isfinite(values).all():
+            raise ValueError(f"every score must be finite; {np.sum(~np.isfinite(values))} of {name} are not")
+    return A, B
+
+
+def differences(a: Scores, b: Scores, *, least: int = 1) -> Any:
+    """A - B, one a fold; those within rounding of the scores are zero."""
+    A, B = paired(a, b)
+    if A.ndim != 1 or len(A) < least:
+        raise ValueError(f"the test needs {least} or more scores in one row for each learner; got shape {A.shape}")
+    d = A - B  # (J,)
+    return np.where(np.abs(d) <= ROUNDING * np.maximum(np.abs(A), np.abs(B)), 0.0, d)
+
+
+def same_splits(splits_a: Sequence[tuple[Any, Any]], splits_b: Sequence[tuple[Any, Any]]) -> bool:
+    """Do both learners have the same training and test rows in every split? Rows are indices in any order."""
+    if len(splits_a) != len(splits_b):
+        return False
+    return all(
+        np.array_equal(np.sort(rows_a), np.sort(rows_b))
+        for split_a, split_b in zip(splits_a, splits_b, strict=True)
+        for rows_a, rows_b in zip(split_a, split_b, strict=True)
+    )

@@ -1,0 +1,187 @@
+"""What a test between two learners found: how large the difference is, how sure it is, what was assumed.
+
+H0 says that A and B score alike. The tails are the probabilities, if H0 holds, of a statistic as small or as large as
+the one seen; from them
+
+    two-sided   p = min(1, 2 min(left, right))
+    greater     p = right                           A was expected to score higher before anyone looked
+    less        p = left
+
+H0 is rejected when p <= alpha, the largest probability of rejecting a true H0 that is accepted (an error of type I);
+the statistic then lies in the critical region, at or outside the critical values, and zero outside the interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from fivefold.evaluation.comparison.liberal import caution
+
+Alternative = Literal["two-sided", "greater", "less"]
+Over = Literal["data sets", "folds", "repeats", "halves", "rows"]
+
+INFINITE = (-np.inf, np.inf)
+UNKNOWN = (np.nan, np.nan)
+
+# What each kind of paired number takes for granted.
+OVER: Mapping[Over, tuple[str, ...]] = {
+    "data sets": ("the data sets are independent of one another",),
+    "folds": (
+        "both learners were scored on the same folds of one cross-validation",
+        "the folds are taken as independent, though any two share training rows",
+    ),
+    "repeats": (
+        "both learners were scored on the same repeated splits",
+        "the splits are taken as independent, though they share training rows and test rows",
+    ),
+    "halves": ("both learners were scored on the same five random halvings, each half once for training, once for test",),
+    "rows": (
+        "the rows of one test set are independent and took no part in training",
+        "two fitted models are compared: how they would differ on other training rows is not counted",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A test of the hypothesis that A and B score alike; differences are A - B.
+
+    Attributes
+    ----------
+    test
+        Its name.
+    statistic
+        What the decision rests on; changing places, A and B turn its sign, except for squares.
+    dof
+        Degrees of freedom of its distribution if A and B are alike; empty where it has none.
+    tails
+        Probability, if they are alike, of a statistic as small and of one as large.
+    critical
+        The hypothesis is rejected at or below the first, at or above the second.
+    p_value
+        Probability, if they are alike, of a statistic at least as extreme.
+    estimate
+        The difference found.
+    interval
+        The differences the test would not reject.
+    alpha
+        Level of the test; 1 - alpha is that of the interval.
+    alternative
+        The direction expected beforehand, if any.
+    assumptions
+        What must hold for the p-value to mean what it says.
+    caution
+        Why it rejects too often, with the share measured; empty where it does not.
+    """
+
+    test: str
+    statistic: float
+    dof: tuple[float, ...]
+    tails: tuple[float, float]
+    critical: tuple[float, float]
+    p_value: float
+    estimate: float
+    interval: tuple[float, float]
+    alpha: float
+    alternative: Alternative
+    assumptions: tuple[str, ...]
+    caution: str = ""
+
+    @property
+    def rejected(self) -> bool:
+        """Is the hypothesis that A and B are alike rejected?"""
+        return self.p_value <= self.alpha
+
+    @property
+    def liberal(self) -> bool:
+        """Does the test reject equal learners more often than its level says?"""
+        return bool(self.caution)
+
+    @property
+    def verdict(self) -> str:
+        """The decision in words."""
+        if not self.rejected:
+            return f"no difference shown at {self.alpha:.3g}"
+        return f"{'A' if self.tails[1] < self.tails[0] else 'B'} scores higher, at {self.alpha:.3g}"
+
+    def __str__(self) -> str:
+        dof = f", {' and '.join(f'{v:.4g}' for v in self.dof)} degrees of freedom" if self.dof else ""
+        low, high = self.interval
+        lines = (
+            f"{self.test}: {self.verdict}",
+            f"A - B = {self.estimate:.4g}, interval [{low:.4g}, {high:.4g}]",
+            f"statistic {self.statistic:.4g}{dof}, {self.alternative} p = {self.p_value:.4g}",
+            *(f"assumes: {text}" for text in self.assumptions),
+            *((f"caution: {self.caution}",) if self.caution else ()),
+        )
+        return "\n".join(lines)
+
+
+def p_from_tails(left: float, right: float, alternative: Alternative) -> float:
+    """The p-value that the tails give."""
+    return {"two-sided": min(1.0, 2 * min(left, right)), "greater": right, "less": left}[alternative]
+
+
+def level_of_tail(alpha: float, alternative: Alternative) -> float:
+    """The part of alpha that one tail has: half of it if both may reject."""
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha lies between 0 and 1, such as 0.05; got {alpha}")
+    return alpha / 2 if alternative == "two-sided" else alpha
+
+
+def one_sided(pair: tuple[float, float], alternative: Alternative) -> tuple[float, float]:
+    """Of two critical values, those that may reject."""
+    return (-np.inf if alternative == "greater" else pair[0], np.inf if alternative == "less" else pair[1])
+
+
+def bounded(interval: tuple[float, float], alternative: Alternative) -> tuple[float, float]:
+    """Of an interval, the end that the alternative is about; the other is infinite."""
+    return (-np.inf if alternative == "less" else interval[0], np.inf if alternative == "greater" else interval[1])
+
+
+def compared(
+    test: str,
+    statistic: float,
+    tails: tuple[float, float],
+    critical: tuple[float, float],
+    estimate: float,
+    interval: tuple[float, float],
+    *,
+    alpha: float,
+    alternative: Alternative,
+    over: Over,
+    assumptions: tuple[str, ...] = (),
+    dof: tuple[float, ...] = (),
+) -> Comparison:
+    """A comparison of paired numbers of one kind, with the assumptions and the caution that go with the kind."""
+    return Comparison(
+        test,
+        float(statistic),
+        dof,
+        (float(tails[0]), float(tails[1])),
+        one_sided(critical, alternative),
+        float(p_from_tails(*tails, alternative)),
+        float(estimate),
+        bounded((float(interval[0]), float(interval[1])), alternative),
+        alpha,
+        alternative,
+        (*OVER[over], *assumptions),
+        caution(test, over),
+    )
+
+
+def ordered_interval(points: Any, below: Any, level: float) -> tuple[int, tuple[float, float]]:
+    """Rank k of the limits among the points, and the limits: the k-th smallest and the k-th largest.
+
+    `below[j]` is the probability that at most j of the points lie below the true difference. The interval holds every
+    difference that neither tail would reject at `level`; k = 0 means that so few numbers reject nothing.
+    """
+    k = int(np.searchsorted(below, level * (1 + 1e-12), side="right"))  # a probability equal to the level rejects
+    if k == 0:
+        return 0, INFINITE
+    ordered = np.sort(points)
+    return k, (float(ordered[k - 1]), float(ordered[-k]))

@@ -1,0 +1,132 @@
+"""t-tests between learners, from the differences d_1 .. d_J of their scores.
+
+    one sample           t = (m - m_0) / sqrt(s^2 / J)                        J - 1 degrees of freedom
+    paired               t = m / sqrt(s^2 / J)                                the same on d = a - b
+    unpaired (Welch)     t = (m_a - m_b) / sqrt(s_a^2 / J_a + s_b^2 / J_b)    Welch-Satterthwaite
+    corrected resampled  t = m / sqrt((1/J + n_test/n_train) s^2)             J - 1
+
+m and s^2 are mean and unbiased variance. Splits of the same rows share training rows, so the d_j are correlated;
+n_test/n_train makes up for it, exactly if every pair has the correlation n_test / (n_test + n_train).
+
+Student (1908); Welch (1947); Nadeau & Bengio (2003), Inference for the generalization error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from fivefold.evaluation.comparison.pairing import Scores, differences, same_splits
+from fivefold.evaluation.comparison.result import Alternative, Comparison, Over, compared, level_of_tail
+
+NORMAL = "the differences are normally distributed"
+
+
+def one_sample_t(
+    values: Sequence[float],
+    mean: float = 0.0,
+    *,
+    alternative: Alternative = "two-sided",
+    alpha: float = 0.05,
+    over: Over = "folds",
+) -> Comparison:
+    """Is the mean of the values the one given? The estimate is their mean above it.
+
+    Examples
+    --------
+    >>> print(one_sample_t([0.81, 0.79, 0.84, 0.80, 0.82], 0.75, over="data sets"))
+    one-sample t: A scores higher, at 0.05
+    A - B = 0.062, interval [0.03812, 0.08588]
+    statistic 7.207, 4 degrees of freedom, two-sided p = 0.001968
+    assumes: the data sets are independent of one another
+    assumes: the values are normally distributed
+    """
+    d = differences(values, np.full(np.shape(values), mean), least=2)
+    error = np.sqrt(d.var(ddof=1) / len(d))
+    assumptions = ("the values are normally distributed",)
+    return _student(
+        "one-sample t", d.mean(), error, len(d) - 1, alternative, alpha, over=over, assumptions=assumptions
+    )
+
+
+def paired_t(
+    a: Scores, b: Scores, *, alternative: Alternative = "two-sided", alpha: float = 0.05, over: Over = "folds"
+) -> Comparison:
+    """Two learners on the same folds, every difference taken as independent of the others.
+
+    Over repeated splits it is liberal: see `corrected_resampled_t`.
+
+    Examples
+    --------
+    >>> found = paired_t([0.82, 0.81, 0.83, 0.80, 0.84], [0.80] * 5)
+    >>> round(found.statistic, 3), round(found.p_value, 3)
+    (2.828, 0.047)
+    """
+    d = differences(a, b, least=2)
+    error = np.sqrt(d.var(ddof=1) / len(d))
+    return _student("paired t", d.mean(), error, len(d) - 1, alternative, alpha, over=over, assumptions=(NORMAL,))
+
+
+def corrected_resampled_t(
+    a: Scores,
+    b: Scores,
+    n_train: float,
+    n_test: float,
+    *,
+    alternative: Alternative = "two-sided",
+    alpha: float = 0.05,
+) -> Comparison:
+    """Two learners on the same splits of the same rows, n_train for training and n_test for test in each.
+
+    Examples
+    --------
+    >>> found = corrected_resampled_t([0.82, 0.81, 0.83, 0.80, 0.84], [0.80] * 5, n_train=80, n_test=20)
+    >>> round(found.statistic, 3), round(found.p_value, 3), found.verdict
+    (1.886, 0.132, 'no difference shown at 0.05')
+    """
+    if not (n_train > 0 and n_test > 0):
+        raise ValueError(f"a split needs training rows and test rows; got n_train={n_train}, n_test={n_test}")
+    d = differences(a, b, least=2)
+    error = np.sqrt((1 / len(d) + n_test / n_train) * d.var(ddof=1))
+    found = _student("corrected resampled t", d.mean(), error, len(d) - 1, alternative, alpha, over="repeats")
+    return found
+
+
+def unpaired_t(
+    a: Sequence[float], b: Sequence[float], *, alternative: Alternative = "two-sided", alpha: float = 0.05
+) -> Comparison:
+    """Two learners on different samples, whose variances may differ (Welch).
+
+    Examples
+    --------
+    >>> round(unpaired_t([0.82, 0.81, 0.83], [0.79, 0.80, 0.80, 0.78]).p_value, 3)
+    0.009
+    """
+    A, B = (np.asarray(values, dtype=float) for values in (a, b))
+    for values in (A, B):
+        if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all():
+            raise ValueError(f"an unpaired test needs two or more finite scores a learner; got {values.tolist()}")
+    parts = np.array([A.var(ddof=1) / len(A), B.var(ddof=1) / len(B)])
+    dof = parts.sum() ** 2 / (parts**2 / [len(A) - 1, len(B) - 1]).sum() if parts.any() else len(A) + len(B) - 2.0
+    assumptions = ("the samples of A are not those of B", "the scores of each learner are normally distributed")
+    return _student(
+        "unpaired t", A.mean() - B.mean(), np.sqrt(parts.sum()), dof, alternative, alpha, assumptions=assumptions
+    )
+
+
+def t_over_folds(
+    a: Sequence[float],
+    b: Sequence[float],
+    splits_a: Sequence[tuple[Any, Any]],
+    splits_b: Sequence[tuple[Any, Any]],
+    *,
+    alternative: Alternative = "two-sided",
+    alpha: float = 0.05,
+) -> Comparison:
+    """The paired test where both learners had the same (train, test) rows in every fold, else the unpaired one."""
+    if same_splits(splits_a, splits_b):
+        return paired_t(a, b, alternative=alternative, alpha=alpha)
+    return unpaired_t(a, b, alternative=alternative, alpha=alpha)

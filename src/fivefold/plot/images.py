@@ -1,0 +1,48 @@
+"""Rows of a table as images: faces, digits, and the components that make them up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fivefold.plot.style import DIVERGING, INK, SEQUENTIAL
+
+
+def images(
+    rows: Any,
+    shape: tuple[int, int],
+    *,
+    titles: Any = None,
+    columns: int = 8,
+    signed: bool = False,
+    top: float | None = None,
+    panels: Any = None,
+) -> Any:
+    """Each row as an image, all on one scale: white at zero, full ink at `top`, the largest value by default.
+
+    `signed` gives positive and negative values two hues.
+    """
+    rows = np.asarray(rows)
+    if rows.shape[1] != shape[0] * shape[1]:
+        raise ValueError(f"rows of {rows.shape[1]} numbers are no images of shape {shape}")
+    panels = _panels(len(rows), columns) if panels is None else list(panels)
+    top = (float(np.abs(rows).max()) or 1.0) if top is None else top
+    scale = {"vmin": -top if signed else 0, "vmax": top, "cmap": DIVERGING if signed else SEQUENTIAL}
+    for i, (ax, image) in enumerate(zip(panels, rows, strict=True)):
+        ax.imshow(image.reshape(shape), interpolation="nearest", **scale)
+        ax.set_axis_off()
+        if titles is not None:
+            ax.set_title(str(titles[i]), fontsize=8, color=INK, pad=3)
+    return panels
+
+
+def _panels(count: int, columns: int) -> Any:
+    import matplotlib.pyplot as plt
+
+    columns = min(columns, count)
+    lines = -(-count // columns)
+    _, made = plt.subplots(lines, columns, figsize=(0.9 * columns, 1.08 * lines), layout="constrained", squeeze=False)
+    for ax in made.ravel()[count:]:
+        ax.set_axis_off()
+    return list(made.ravel()[:count])

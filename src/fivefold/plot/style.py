@@ -1,0 +1,68 @@
+"""One look for every figure: plain axes, few inks, colours and marks that a colour-blind reader tells apart.
+
+The colours are those of Okabe & Ito (2008). matplotlib is imported when a figure is drawn, not before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444", "#F0E442")
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "<")
+INK = "#222222"  # lines and letters that matter
+SOFT = "#8C8C8C"  # those that help
+FAINT = "#E8E8E8"  # those that stay behind
+DIVERGING = "RdBu_r"  # values of either sign, zero is white
+SEQUENTIAL = "Greys"  # values from zero up
+
+
+def colour(i: int) -> str:
+    """The colour of class or component i."""
+    return COLOURS[i % len(COLOURS)]
+
+
+def mark(i: int) -> str:
+    """The mark of class or component i."""
+    return MARKS[i % len(MARKS)]
+
+
+def axes(ax: Any = None, *, title: str = "", x: str = "", y: str = "", square: bool = False, **new: Any) -> Any:
+    """The given axes, or those of a new figure, in the look of the house."""
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=(4.6, 4.2) if square else (5.4, 3.6), layout="constrained", subplot_kw=new)
+    for write, text, size in ((ax.set_title, title, 10), (ax.set_xlabel, x, 9), (ax.set_ylabel, y, 9)):
+        if text:
+            write(text, loc="left" if size == 10 else "center", fontsize=size, color=INK)
+    ax.tick_params(labelsize=8, colors=SOFT, labelcolor=INK, length=3)
+    for side, spine in ax.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(SOFT)
+    ax.set_axisbelow(True)
+    if square:
+        ax.set_aspect("equal", adjustable="datalim")
+    return ax
+
+
+def row(count: int, given: Any = None, *, width: float = 3.4, height: float = 3.4) -> Any:
+    """So many axes side by side: the given ones, or those of a new figure."""
+    if given is not None:
+        if len(given) != count:
+            raise ValueError(f"this figure has {count} panels; {len(given)} axes were given")
+        return list(given)
+    import matplotlib.pyplot as plt
+
+    _, made = plt.subplots(1, count, figsize=(width * count, height), layout="constrained", squeeze=False)
+    return list(made[0])
+
+
+def key(ax: Any, **options: Any) -> None:
+    """A legend without a frame."""
+    ax.legend(**{"frameon": False, "fontsize": 8, "labelcolor": INK, "handletextpad": 0.4, **options})
+
+
+def arrow(ax: Any, tail: Any, tip: Any, ink: str, width: float = 2.0) -> None:
+    """A straight arrow in data coordinates."""
+    look = {"arrowstyle": "-|>", "color": ink, "lw": width, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 6 + 3 * width}
+    ax.annotate("", tip, tail, arrowprops=look)

@@ -1,0 +1,112 @@
+"""Mini-batch k-means: centres that learn from a stream of small batches.
+
+    c_k = c_k + sum_{r_i = k} w_i (x_i - c_k) / N_k        N_k: weight of all points that c_k has won so far
+
+so each centre is the running mean of what it has won. Centres that win next to nothing are moved, now and then, to
+points of the batch. Sculley (2010).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fivefold.spatial.lloyd import Groups, Reason
+from fivefold.spatial.points import Array, Points
+from fivefold.spatial.seeding import Urn, distinct
+
+LOOK = 10  # idle centres are looked for each time so many points a centre have been seen
+
+
+@dataclass(frozen=True)
+class Online:
+    """K centres and what each has won."""
+
+    centres: Array  # (K, d)
+    counts: Array  # (K,) weight won
+    since: float = 0.0  # weight seen since idle centres were looked for
+
+    @classmethod
+    def start(cls, centres: Any) -> Online:
+        return cls(np.asarray(centres, dtype=np.float64), np.zeros(len(centres)))
+
+    def learn(self, points: Points, idle: float, rng: np.random.RandomState) -> tuple[Online, float]:
+        """The centres after one batch, and the sum of squares about those before it.
+
+        Centres that won less than the share `idle` of the most successful one are moved.
+        """
+        K = len(self.centres)
+        C, groups = points.shifted(self.centres), Groups(points, K)
+        groups.assign(C)
+        inertia = float(points.w @ groups.squares(C))
+        counts = self.counts + groups.weight
+        C = C + (groups.sums - groups.weight[:, None] * C) / np.where(counts > 0, counts, 1.0)[:, None]
+        since = self.since + float(points.w.sum())
+        if (self.counts == 0).any() or since >= LOOK * K:
+            C, counts, since = *_moved(C, counts, points, idle, rng), 0.0
+        return Online(C + points.origin, counts, since), inertia
+
+
+def _moved(C: Array, counts: Array, points: Points, idle: float, rng: np.random.RandomState) -> tuple[Array, Array]:
+    """Idle centres moved to points of the batch, at most half as many as there are different ones."""
+    order = np.argsort(counts, kind="stable")
+    lazy = order[counts[order] < idle * counts.max()][: points.different // 2]
+    if not len(lazy):
+        return C, counts
+    C, counts = C.copy(), counts.copy()
+    C[lazy] = points.take(distinct(points, len(lazy), rng))
+    counts[lazy] = np.delete(counts, lazy).min()  # not too small, or they would be moved again at once
+    return C, counts
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """Where a stream of batches led."""
+
+    state: Online
+    steps: int
+    value: float  # smoothed sum of squares of a unit of weight
+    reason: Reason
+
+
+def stream(
+    points: Points,
+    state: Online,
+    batch: int,
+    steps: int,
+    idle: float,
+    rng: np.random.RandomState,
+    *,
+    tol: float = 0.0,
+    patience: int | None = 10,
+    monitor: Callable[[Online, float], bool] | None = None,
+) -> Streamed:
+    """Learn from batches drawn by weight, until the squared moves of the centres sum to no more than `tol` (if positive)
+    or `patience` batches in a row bring no smaller smoothed sum of squares.
+    """
+    urn, share = Urn(points), min(1.0, 2 * batch / (points.different + 1))
+    smooth = least = np.inf
+    waited, step, reason = 0, 0, "max_iter"
+    try:
+        while step < steps:
+            new, inertia = state.learn(Points.of(points.table[urn.draw(batch, rng)]), idle, rng)
+            shift, state, step = float(((new.centres - state.centres) ** 2).sum()), new, step + 1
+            if monitor is not None and monitor(state, inertia / batch):
+                reason = "stopped"
+                break
+            if step == 1:  # that was the start's
+                continue
+            smooth = inertia / batch if np.isinf(smooth) else (1 - share) * smooth + share * inertia / batch
+            waited = 0 if smooth < least else waited + 1
+            least = min(least, smooth)
+            if 0 < shift <= tol or (patience is not None and waited >= patience):
+                reason = "converged"
+                break
+    except KeyboardInterrupt:
+        if not step:
+            raise
+        reason = "interrupted"
+    return Streamed(state, step, float(smooth), reason)  # type: ignore[arg-type]
