@@ -84,6 +84,6 @@ def imported_libraries(path):
 def test_importing_a_chapter_does_not_import_numba_or_matplotlib():
     """The first `from fivefold.x import Y` costs scikit-learn's own import and little more."""
     code = "import sys\n" + "\n".join(f"import fivefold.{c}" for c in chapters())
-    code += "\nprint([m for m in ('numba', 'matplotlib', 'torch', 'dask', 'pandas', 'skops') if m in sys.modules])"
+    code += "\nprint([m for m in ('numba', 'matplotlib', 'torch', 'dask', 'polars', 'skops') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -91,7 +91,7 @@ MAKERS = {
 def test_frames_are_read_alike_whatever_their_library(maker):
     keeper = Keeper().fit(MAKERS[maker](ROWS))
     np.testing.assert_array_equal(keeper.table_, EXPECTED)
-    assert keeper.categories_in_.values == {2: ("x", "y")}
+    assert keeper.categories_in_.values == {1: (False, True), 2: ("x", "y")}
     assert list(keeper.feature_names_in_) == list(ROWS)
 
 

@@ -111,7 +111,9 @@ def starts(estimator: Any, X: Any, many: int) -> tuple[int, Start]:
     if _runs(asked, 1) > 1:
         name = type(estimator).__name__
         warnings.warn(
-            f"{name}: init gives the centres, so one run is made instead of n_init={asked}", RuntimeWarning, stacklevel=5
+            f"{name}: init gives the centres, so one run is made instead of n_init={asked}",
+            RuntimeWarning,
+            stacklevel=5,
         )
     return 1, lambda points, rng: given
 
@@ -125,7 +127,9 @@ def _shaped(estimator: Any, C: Any, X: Any) -> Any:
     name, wanted = type(estimator).__name__, (estimator.n_clusters, X.shape[1])
     C = check_array(C, dtype=X.dtype, order="C", estimator=name, input_name="init")
     if C.shape != wanted:
-        raise ValueError(f"{name}: init gives centres of shape {C.shape}; n_clusters and the columns of X need {wanted}")
+        raise ValueError(
+            f"{name}: init gives centres of shape {C.shape}; n_clusters and the columns of X need {wanted}"
+        )
     return C
 
 

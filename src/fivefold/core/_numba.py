@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from numba import njit
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba import __version__, njit
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.extending import overload
 
 from fivefold.core.compile import cache_folder, stamp
@@ -16,7 +17,7 @@ from fivefold.core.compile import cache_folder, stamp
 class _Locator(_CacheLocator):
     """Our folder; the name of an entry holds the stamp, so that versions of the package live side by side."""
 
-    def __init__(self, function: FunctionType, file: str):
+    def __init__(self, function: FunctionType, file: str) -> None:
         self._stamp = stamp(file)
         self._line = function.__code__.co_firstlineno
 
@@ -38,8 +39,30 @@ class _Implementation(CompileResultCacheImpl):
     _locator_classes = [_Locator]  # noqa: RUF012
 
 
+class _Files(IndexDataCacheFile):
+    """A file for each set of types and no index, so that processes compiling at the same time cannot mix theirs up."""
+
+    def save(self, key: Any, data: Any) -> None:
+        self._save_data(self._name(key), (key, data))
+
+    def load(self, key: Any) -> Any:
+        try:
+            found, data = self._load_data(self._name(key))
+        except OSError:
+            return None
+        return data if found == key else None
+
+    def _name(self, key: Any) -> str:
+        digest = hashlib.sha256(repr((__version__, key)).encode()).hexdigest()[:16]
+        return f"{self._index_name.removesuffix('.nbi')}.{digest}.nbc"
+
+
 class _Cache(FunctionCache):
     _impl_class = _Implementation
+
+    def __init__(self, function: FunctionType) -> None:
+        super().__init__(function)
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
 
 
 def compiled(function: FunctionType, options: dict[str, Any]) -> Any:

@@ -29,7 +29,7 @@ KERNELS: list[Kernel] = []  # every compiled loop of the modules imported so far
 class Kernel:
     """A loop that is compiled on its first call, without the interpreter lock, and kept on disk."""
 
-    def __init__(self, function: FunctionType, options: dict[str, Any]):
+    def __init__(self, function: FunctionType, options: dict[str, Any]) -> None:
         self.function, self.options = function, options
         self.__name__, self.__doc__, self.__module__ = function.__name__, function.__doc__, function.__module__
         self.__wrapped__ = function
@@ -65,7 +65,7 @@ def generic(stub: Callable[..., Any]) -> Any:
 
 
 class _Generic:
-    def __init__(self, stub: Callable[..., Any]):
+    def __init__(self, stub: Callable[..., Any]) -> None:
         self.stub, self.rules = stub, dict[type, FunctionType]()
         self.names = list(signature(stub).parameters)
         self.__name__, self.__doc__ = stub.__name__, stub.__doc__

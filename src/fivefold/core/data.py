@@ -70,7 +70,7 @@ def admit(estimator: Any, X: Any, *, fitting: bool) -> Any:
         refuse_unfinite(estimator, table, fitting=fitting)
     if estimator.takes.positive:
         _refuse_negative(estimator, table)
-    return table
+    return _unlocked(table)
 
 
 def admit_pair(estimator: Any, X: Any, y: Any, *, numeric: bool = False, fitting: bool = True) -> tuple[Any, Any]:
@@ -199,6 +199,21 @@ def _matrix(estimator: Any, X: Any) -> Any:
         raise _explained(estimator, X, error) from error
 
 
+class _Held:
+    """An array interface and the array that owns its memory."""
+
+    def __init__(self, interface: dict[str, Any], owner: Any) -> None:
+        self.__array_interface__, self.owner = interface, owner
+
+
+def _unlocked(X: Any) -> Any:
+    """The same memory without the read-only flag: to Numba the flag is a type, and every loop would compile again."""
+    if issparse(X) or X.flags.writeable:
+        return X
+    interface = X.__array_interface__
+    return np.asarray(_Held({**interface, "data": (interface["data"][0], False)}, X))
+
+
 def _columns_of_frame(X: Any) -> list[Any]:
     return list(nw.from_native(X, eager_only=True).iter_columns())
 
@@ -241,9 +256,9 @@ def _numbers(estimator: Any, columns: list[Any], n: int, fitting: bool) -> Any:
 
 
 def _typed(estimator: Any, column: Any, j: int) -> tuple[Any, tuple[Any, ...] | None]:
-    """Numbers and None, or values and their categories."""
+    """Numbers and None, or values and their categories; a truth value is a category to methods that take them."""
     if isinstance(column, np.ndarray):
-        return _guessed(list(column))
+        return _guessed(estimator, list(column))
     kind = column.dtype
     truth = kind == nw.Boolean
     if kind.is_numeric() or (truth and not estimator.takes.categories):
@@ -251,7 +266,7 @@ def _typed(estimator: Any, column: Any, j: int) -> tuple[Any, tuple[Any, ...] | 
     if truth or kind in (nw.Categorical, nw.Enum, nw.String, nw.Object):
         values = [None if null else v for v, null in zip(column.to_list(), column.is_null(), strict=True)]
         if kind in (nw.String, nw.Object):
-            return _guessed(values)
+            return _guessed(estimator, values)
         return values, (False, True) if truth else tuple(column.cat.get_categories().to_list())
     raise ValueError(
         f"{_name(estimator)}: {_column(estimator, j)} has type {kind}; turn it into numbers first, for example "
@@ -259,11 +274,13 @@ def _typed(estimator: Any, column: Any, j: int) -> tuple[Any, tuple[Any, ...] | 
     )
 
 
-def _guessed(values: list[Any]) -> tuple[Any, tuple[Any, ...] | None]:
+def _guessed(estimator: Any, values: list[Any]) -> tuple[Any, tuple[Any, ...] | None]:
     """A column of objects: numbers if no text is among them."""
     present = [v for v in values if not _is_missing(v)]
     if any(isinstance(v, str) for v in present) or not present:
         return values, tuple(sorted(set(present), key=lambda v: (type(v).__name__, v)))
+    if estimator.takes.categories and all(isinstance(v, bool | np.bool_) for v in present):
+        return values, (False, True)
     return np.array([np.nan if _is_missing(v) else float(v) for v in values]), None
 
 

@@ -40,7 +40,7 @@ from fivefold.core.registry import Card
 class learned:
     """A familiar name for a part of `model_`: `means_ = learned("components.mean")`."""
 
-    def __init__(self, path: str):
+    def __init__(self, path: str) -> None:
         self._get = attrgetter(path)
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -177,16 +177,14 @@ class Density(DensityMixin, Unsupervised):
 
 
 class Detector(OutlierMixin, Unsupervised):
-    """Marks rows that do not belong: -1 outlier, +1 inlier."""
-
-    offset_: float
+    """Marks rows that do not belong: -1 outlier, +1 inlier. `offset_` is learned: the lowest score inside."""
 
     def score_samples(self, X: Any) -> Any:
         raise TypeError(f"{type(self).__name__} does not score rows")
 
     def decision_function(self, X: Any) -> Any:
         """Positive inside, negative outside."""
-        return self.score_samples(X) - self.offset_
+        return self.score_samples(X) - self.offset_  # type: ignore[attr-defined]
 
     def predict(self, X: Any) -> Any:
         """+1 for rows that belong, -1 for the others."""

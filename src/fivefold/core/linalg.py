@@ -24,7 +24,7 @@ from fivefold.core.parallel import BLOCK, PART, map_parts
 
 Array = NDArray[np.floating[Any]]
 
-PILOT = 256  # the mean of so many rows is near enough to the mean of a part to sum about it
+PILOT = 64  # the mean of so many rows is near enough to the mean of a part to sum about it
 NEAR_ZERO = 16.0  # sums about zero are as good, to a digit, where no squared mean exceeds so many variances
 SLIM = 16  # a part has at least so many rows a column: its (d, d) sums stay small beside its rows
 CACHED = 2**17  # numbers in a block of rows that stays in the cache
@@ -64,9 +64,9 @@ def _part_moments(X: Any, root: Any, kind: np.dtype[Any], lo: int, hi: int) -> M
         v = np.ones(b - a, dtype=kind) if root is None else root[a:b]
         if root is not None:
             Z *= v[:, None]
-        S += np.matmul(Z.T, Z, out=G)
-        total += v @ Z
+        total += v @ Z  # before the product: it brings the block into the cache
         weight += float(v @ v)
+        S += np.matmul(Z.T, Z, out=G)
     S -= np.outer(total, total / weight)
     return Moments(weight, total / weight + (0.0 if at_zero else centre), S)
 

@@ -63,7 +63,7 @@ def kept_best(estimator: Any, done: int, name: str) -> None:
 class _Line:
     """One line on the terminal, redrawn in place."""
 
-    def __init__(self, title: str, name: str, count: int):
+    def __init__(self, title: str, name: str, count: int) -> None:
         self.title, self.name, self.count, self.done = title, name, count, 0
         self.wanted = os.environ.get("FIVEFOLD_PROGRESS", "1") != "0" and sys.stderr is not None and sys.stderr.isatty()
         self.start = time.monotonic()

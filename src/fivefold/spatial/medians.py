@@ -15,7 +15,7 @@ from fivefold.core.compile import FAST, jit
 from fivefold.core.parallel import map_parts
 from fivefold.spatial.lloyd import HUGE, Groups
 from fivefold.spatial.points import Array
-from fivefold.spatial.rows import add, square
+from fivefold.spatial.rows import carry, square
 
 ROUNDING = 1e-12  # of the force on a point
 STEPS = 30  # most steps before points are assigned again
@@ -42,7 +42,7 @@ def _pull(rows, w, labels, C, norms, on, lo, hi, weight, sums, held, least, who)
             v = w[i] / np.sqrt(s)
             cost += v * s
             weight[k] += v
-            add(rows, i, v, sums, k)
+            carry(rows, i, v, sums, k, len(held))
     return cost
 
 
@@ -70,10 +70,10 @@ def _step(groups: Groups, C: Array) -> tuple[Array, Array, float]:
     norms, on = np.einsum("kj,kj->k", C, C), ON * points.variance * points.width
 
     def part(lo: int, hi: int) -> tuple[Array, ...]:
-        weight, sums, held = np.zeros(K), np.zeros(C.shape), np.zeros(K)
+        weight, sums, held = np.zeros(K), np.zeros((K + 1, points.width)), np.zeros(K)
         least, who = np.full(K, HUGE), np.zeros(K, np.int64)
         cost = _pull(points.rows, points.w, groups.labels, C, norms, on, lo, hi, weight, sums, held, least, who)
-        return np.array(cost), weight, sums, held, least, who
+        return np.array(cost), weight, sums[:K], held, least, who
 
     found = zip(*map_parts(part, points.n, rows=groups.rows), strict=True)
     costs, weights, sums, helds, least, who = map(np.array, found)  # first axis: parts

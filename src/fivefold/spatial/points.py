@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_matrix, issparse
 
 from fivefold.core.parallel import BLOCK, map_parts, scratch
-from fivefold.spatial.rows import COMPARE, FAR, LANES, SAME, Dense, Sparse
+from fivefold.spatial.rows import COMPARE, FAR, LANES, SAME, Dense, Sparse, fours
 
 Array = NDArray[Any]
 
@@ -30,13 +30,12 @@ class Codebook:
     half: Array  # |c|^2 / 2, padded like `code`
     rounding: float  # of a value of COMPARE, as a share of |c| |x| + |c|^2 / 2
 
-    def compare(self, rows: Dense | Sparse, ids: Array, m: int) -> Array:
+    def compare(self, rows: Dense | Sparse, ids: Array, m: int) -> tuple[Array, ...]:
         """The two nearest centres of rows ids[:m]: see COMPARE."""
-        kind = self.code.dtype
-        count, length = (1, len(self.half)) if isinstance(rows, Sparse) else (6, LANES)
-        found = np.empty((-(-m // LANES), 4, LANES), kind)
-        Z, S = np.zeros((self.code.shape[1], LANES), kind), tuple(np.empty(length, kind) for _ in range(count))
-        COMPARE[type(rows)](rows, ids, m, self.code, self.half, Z, S, found)
+        kind, shape = self.code.dtype, (-(-m // LANES), LANES)
+        found = tuple(np.empty(shape, kind) for _ in range(4))
+        Z, v, u = np.zeros((self.code.shape[1], LANES), kind), *np.empty((2, max(LANES, len(self.half))), kind)
+        COMPARE[type(rows)](rows, ids, m, self.code, self.half, Z, v, u, found)
         return found
 
 
@@ -135,6 +134,13 @@ class Points:
         """Some rows, dense, relative to the origin (m, d)."""
         return np.ascontiguousarray(self.some(ids) - self.origin)
 
+    def sums(self, labels: Array, K: int) -> Array:
+        """The weighted sum of the rows of each label, relative to the origin (K, d)."""
+        members = csr_matrix((self.w, (labels, np.arange(self.n))), shape=(K, self.n))
+        if isinstance(self.rows, Sparse):
+            return (members @ self.table).toarray()
+        return members @ (self.table - self.origin)
+
     def shifted(self, C: Any) -> Array:
         """Given positions relative to the origin, in double precision."""
         return np.ascontiguousarray(np.asarray(C, dtype=np.float64) - self.origin)
@@ -150,7 +156,7 @@ class Points:
         K, d = C.shape
         if isinstance(self.rows, Sparse):
             return Codebook(C, norms, np.ascontiguousarray(C.T), 0.5 * norms, (d + 8) * 2.0**-53)
-        code, half = np.zeros((K + K % 2, -(-d // 4) * 4), kind), np.full(K + K % 2, FAR, kind)
+        code, half = np.zeros((K + K % 2, fours(d)), kind), np.full(K + K % 2, FAR, kind)
         code[:K, :d], half[:K] = C, 0.5 * norms
         # sums of four are added one after the other; 8 for the products, the shift and the rounding of both factors
         return Codebook(C, norms, code, half, (d / 4 + 8) * float(np.finfo(kind).eps) / 2)

@@ -1,10 +1,10 @@
 """Rows of a table, dense or sparse, as compiled loops see them.
 
-A loop over rows is written once, in terms of `square` and `add`, whose rule is chosen by the type of the
+A loop over rows is written once, in terms of `square` and `carry`, whose rule is chosen by the type of the
 rows. Dense rows are taken relative to an origin near the data, so that an offset costs no digits.
 
 What takes the time, the comparison of many rows with many centres, has a loop of its own for each type:
-`COMPARE` and `SQUARES`. Dense rows go through them LANES at a time, a row a column, so that the innermost
+`COMPARE` and `CLOSER`. Dense rows go through them LANES at a time, a row a column, so that the innermost
 loop vectorises; four coordinates and two centres are taken together, so that a number loaded is used twice.
 """
 
@@ -62,39 +62,42 @@ def _(rows, i, C, norms, k):
 
 
 @generic
-def add(rows: Any, i: Any, v: Any, S: Any, k: Any) -> Any:
-    """S[k] += v x_i."""
+def carry(rows: Any, i: Any, v: Any, S: Any, k: Any, old: Any) -> Any:
+    """S[k] += v x_i and S[old] -= v x_i."""
 
 
-@add.rule(Dense)
-def _(rows, i, v, S, k):
-    for j in range(S.shape[1]):
-        S[k, j] += v * (rows.X[i, j] - rows.origin[j])
+@carry.rule(Dense)
+def _(rows, i, v, S, k, old):
+    for j in range(rows.X.shape[1]):
+        z = v * (rows.X[i, j] - rows.origin[j])
+        S[k, j] += z
+        S[old, j] -= z
 
 
-@add.rule(Sparse)
-def _(rows, i, v, S, k):
+@carry.rule(Sparse)
+def _(rows, i, v, S, k, old):
     for p in range(rows.indptr[i], rows.indptr[i + 1]):
-        S[k, rows.indices[p]] += v * rows.data[p]
+        z = v * rows.data[p]
+        S[k, rows.indices[p]] += z
+        S[old, rows.indices[p]] -= z
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def _compare_dense(rows, ids, m, code, half, Z, S, found):
-    """code (K, d) and half (K,), padded to an even K and to a d in fours, in the precision to work in."""
+def _compare_dense(rows, ids, m, code, half, Z, v, u, found):
+    """code (K, d) and half (K,), padded to an even K and to a d in fours, in the precision to work in; Z (d, LANES)."""
     X, origin = rows.X, rows.origin
     K, width = code.shape
-    d = X.shape[1]
-    v, u, first, second, which, norm = S  # apart: rows of one array might overlap for all the compiler knows
     for b in range((m + LANES - 1) // LANES):
-        for i in range(min(LANES, m - b * LANES)):
-            r = ids[b * LANES + i]
-            for j in range(d):
-                Z[j, i] = X[r, j] - origin[j]
+        first, second, which, norm = found[0][b], found[1][b], found[2][b], found[3][b]
         for i in range(LANES):
-            first[i], second[i], which[i], norm[i] = FAR, FAR, 0, 0
-        for j in range(d):
-            for i in range(LANES):
-                norm[i] += Z[j, i] * Z[j, i]
+            first[i], second[i], which[i] = FAR, FAR, 0
+        for i in range(min(LANES, m - b * LANES)):
+            r, s = ids[b * LANES + i], 0.0
+            for j in range(X.shape[1]):
+                z = X[r, j] - origin[j]
+                Z[j, i] = z
+                s += z * z
+            norm[i] = s
         for k in range(0, K, 2):
             hv, hu = half[k], half[k + 1]
             for i in range(LANES):
@@ -109,22 +112,17 @@ def _compare_dense(rows, ids, m, code, half, Z, S, found):
             kv, ku = np.float32(k), np.float32(k + 1)
             for i in range(LANES):
                 low, high = min(v[i], u[i]), max(v[i], u[i])
-                nearer = low < first[i]
-                second[i] = min(first[i], high) if nearer else min(second[i], low)
-                which[i] = (kv if v[i] <= u[i] else ku) if nearer else which[i]
+                which[i] = which[i] if first[i] <= low else (kv if v[i] <= u[i] else ku)
+                second[i] = min(second[i], high, max(first[i], low))
                 first[i] = min(first[i], low)
-        for i in range(LANES):
-            found[b, 0, i], found[b, 1, i], found[b, 2, i], found[b, 3, i] = first[i], second[i], which[i], norm[i]
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def _compare_sparse(rows, ids, m, code, half, Z, S, found):
-    """code (d, K) and half (K,); S holds one array (K,)."""
+def _compare_sparse(rows, ids, m, code, half, Z, v, u, found):
+    """code (d, K) and half (K,); v (K,)."""
     K = len(half)
-    v = S[0]
     for t in range(m):
-        r = ids[t]
-        norm = 0.0
+        r, norm = ids[t], 0.0
         for k in range(K):
             v[k] = half[k]
         for p in range(rows.indptr[r], rows.indptr[r + 1]):
@@ -139,35 +137,32 @@ def _compare_sparse(rows, ids, m, code, half, Z, S, found):
             elif v[k] < second:
                 second = v[k]
         b, i = t // LANES, t % LANES
-        found[b, 0, i], found[b, 1, i], found[b, 2, i], found[b, 3, i] = first, second, which, norm
+        found[0][b, i], found[1][b, i], found[2][b, i], found[3][b, i] = first, second, which, norm
 
 
-# For rows ids[:m]: the smallest and second smallest |c|^2 / 2 - c.x, the k of the first, and |x|^2, LANES by LANES
-# in found (m / LANES, 4, LANES); Z and S are scratch.
+# For rows ids[:m]: the smallest and the second smallest |c|^2 / 2 - c.x, the k of the first, and |x|^2, each an array
+# (m / LANES, LANES) of `found`; they are arrays apart, as rows of one might overlap for all the compiler knows. Z, v
+# and u are scratch.
 COMPARE = {Dense: _compare_dense, Sparse: _compare_sparse}
 
 
 @jit(fastmath=FAST, error_model="numpy")
 def _closer_dense(rows, lo, hi, w, nearest, C, norms, Z, acc, out, potential):
+    """C (T, d) and Z (d, LANES) are padded to a d in fours."""
     X, origin = rows.X, rows.origin
-    T, d = C.shape
+    T, width = C.shape
     for b in range(lo, hi):
         for i in range(min(LANES, X.shape[0] - b * LANES)):
-            for j in range(d):
+            for j in range(X.shape[1]):
                 Z[j, i] = X[b * LANES + i, j] - origin[j]
         for t in range(T):
             for i in range(LANES):
                 acc[i] = 0.0
-            for j in range(0, d - 3, 4):
+            for j in range(0, width, 4):
                 c0, c1, c2, c3 = C[t, j], C[t, j + 1], C[t, j + 2], C[t, j + 3]
                 for i in range(LANES):
                     z0, z1, z2, z3 = Z[j, i] - c0, Z[j + 1, i] - c1, Z[j + 2, i] - c2, Z[j + 3, i] - c3
                     acc[i] += z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3
-            for j in range(d - d % 4, d):
-                c0 = C[t, j]
-                for i in range(LANES):
-                    z0 = Z[j, i] - c0
-                    acc[i] += z0 * z0
             s = 0.0
             for i in range(LANES):
                 v = min(acc[i], nearest[b, i])
@@ -188,5 +183,11 @@ def _closer_sparse(rows, lo, hi, w, nearest, C, norms, Z, acc, out, potential):
 
 
 # For rows in blocks lo..hi of LANES: the squared distance to the nearest seed if each of C (T, d) were one more,
-# out (T, blocks, LANES) from nearest (blocks, LANES); its sum weighted by w is added to potential (T,).
+# out (T, blocks, LANES) from nearest (blocks, LANES); its sum weighted by w is added to potential (T,). Z and acc are
+# scratch.
 CLOSER = {Dense: _closer_dense, Sparse: _closer_sparse}
+
+
+def fours(d: int) -> int:
+    """The next multiple of four."""
+    return -(-d // 4) * 4

@@ -19,8 +19,8 @@ WHY: Mapping[str, str] = {
 }
 
 
-def caution(test: str, over: str) -> str:
+def caution(test: str, kind: str) -> str:
     """Why a test rejects too often over numbers of that kind; empty if it is not known to."""
-    if (test, over) not in LIBERAL:
+    if (test, kind) not in LIBERAL:
         return ""
-    return f"rejected equal learners in {LIBERAL[test, over]:.1%} of simulations at a level of 5%: {WHY[over]}"
+    return f"rejected equal learners in {LIBERAL[test, kind]:.1%} of simulations at a level of 5%: {WHY[kind]}"

@@ -22,13 +22,14 @@ import numpy as np
 from fivefold.evaluation.comparison.liberal import caution
 
 Alternative = Literal["two-sided", "greater", "less"]
-Over = Literal["data sets", "folds", "repeats", "halves", "rows"]
+Over = Literal["data sets", "folds", "repeats", "rows"]
+Kind = Literal[Over, "resampled", "halves", "samples"]
 
 INFINITE = (-np.inf, np.inf)
 UNKNOWN = (np.nan, np.nan)
 
-# What each kind of paired number takes for granted.
-OVER: Mapping[Over, tuple[str, ...]] = {
+# What the numbers are taken to be, by where they come from.
+KINDS: Mapping[Kind, tuple[str, ...]] = {
     "data sets": ("the data sets are independent of one another",),
     "folds": (
         "both learners were scored on the same folds of one cross-validation",
@@ -38,7 +39,15 @@ OVER: Mapping[Over, tuple[str, ...]] = {
         "both learners were scored on the same repeated splits",
         "the splits are taken as independent, though they share training rows and test rows",
     ),
-    "halves": ("both learners were scored on the same five random halvings, each half once for training, once for test",),
+    "resampled": (
+        "both learners were scored on the same splits",
+        "the differences on any two splits have the correlation n_test / (n_test + n_train)",
+    ),
+    "halves": (
+        "both learners were scored on the same five random halvings, each half once for training and once for test",
+        "the two halves of a halving, and the five halvings, are taken as independent",
+    ),
+    "samples": ("the samples that A was scored on are independent of those of B, and of one another",),
     "rows": (
         "the rows of one test set are independent and took no part in training",
         "two fitted models are compared: how they would differ on other training rows is not counted",
@@ -105,8 +114,8 @@ class Comparison:
     def verdict(self) -> str:
         """The decision in words."""
         if not self.rejected:
-            return f"no difference shown at {self.alpha:.3g}"
-        return f"{'A' if self.tails[1] < self.tails[0] else 'B'} scores higher, at {self.alpha:.3g}"
+            return f"no difference shown at a level of {self.alpha:.3g}"
+        return f"{'A' if self.tails[1] < self.tails[0] else 'B'} is higher, at a level of {self.alpha:.3g}"
 
     def __str__(self) -> str:
         dof = f", {' and '.join(f'{v:.4g}' for v in self.dof)} degrees of freedom" if self.dof else ""
@@ -153,7 +162,7 @@ def compared(
     *,
     alpha: float,
     alternative: Alternative,
-    over: Over,
+    kind: Kind,
     assumptions: tuple[str, ...] = (),
     dof: tuple[float, ...] = (),
 ) -> Comparison:
@@ -169,19 +178,22 @@ def compared(
         bounded((float(interval[0]), float(interval[1])), alternative),
         alpha,
         alternative,
-        (*OVER[over], *assumptions),
-        caution(test, over),
+        (*KINDS[kind], *assumptions),
+        caution(test, kind),
     )
 
 
-def ordered_interval(points: Any, below: Any, level: float) -> tuple[int, tuple[float, float]]:
-    """Rank k of the limits among the points, and the limits: the k-th smallest and the k-th largest.
+def rejecting(below: Any, level: float) -> int:
+    """How many of the smallest outcomes reject: `below` is a distribution function, an outcome at the level rejects."""
+    return int(np.searchsorted(below, level * (1 + 1e-12), side="right"))
 
-    `below[j]` is the probability that at most j of the points lie below the true difference. The interval holds every
-    difference that neither tail would reject at `level`; k = 0 means that so few numbers reject nothing.
+
+def ordered_interval(points: Any, below: Any, level: float) -> tuple[float, float]:
+    """From the k-th smallest to the k-th largest point: the differences that neither tail would reject at the level.
+
+    `below[j]` is the probability that at most j points lie below the true difference. So few points that none rejects
+    leave every difference possible.
     """
-    k = int(np.searchsorted(below, level * (1 + 1e-12), side="right"))  # a probability equal to the level rejects
-    if k == 0:
-        return 0, INFINITE
+    k = rejecting(below, level)
     ordered = np.sort(points)
-    return k, (float(ordered[k - 1]), float(ordered[-k]))
+    return (float(ordered[k - 1]), float(ordered[-k])) if k else INFINITE

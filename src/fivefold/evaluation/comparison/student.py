@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from fivefold.evaluation.comparison.pairing import Scores, differences, same_splits
-from fivefold.evaluation.comparison.result import Alternative, Comparison, Over, compared, level_of_tail
+from fivefold.evaluation.comparison.result import Alternative, Comparison, Kind, Over, compared, level_of_tail
 
 NORMAL = "the differences are normally distributed"
 
@@ -33,23 +33,19 @@ def one_sample_t(
     alpha: float = 0.05,
     over: Over = "folds",
 ) -> Comparison:
-    """Is the mean of the values the one given? The estimate is their mean above it.
+    """Is the mean of the values (A) the one given (B)?
 
     Examples
     --------
     >>> print(one_sample_t([0.81, 0.79, 0.84, 0.80, 0.82], 0.75, over="data sets"))
-    one-sample t: A scores higher, at 0.05
+    one-sample t: A is higher, at a level of 0.05
     A - B = 0.062, interval [0.03812, 0.08588]
     statistic 7.207, 4 degrees of freedom, two-sided p = 0.001968
     assumes: the data sets are independent of one another
-    assumes: the values are normally distributed
+    assumes: the differences are normally distributed
     """
     d = differences(values, np.full(np.shape(values), mean), least=2)
-    error = np.sqrt(d.var(ddof=1) / len(d))
-    assumptions = ("the values are normally distributed",)
-    return _student(
-        "one-sample t", d.mean(), error, len(d) - 1, alternative, alpha, over=over, assumptions=assumptions
-    )
+    return student_comparison("one-sample t", d.mean(), standard_error(d), len(d) - 1, alternative, alpha, over)
 
 
 def paired_t(
@@ -66,18 +62,11 @@ def paired_t(
     (2.828, 0.047)
     """
     d = differences(a, b, least=2)
-    error = np.sqrt(d.var(ddof=1) / len(d))
-    return _student("paired t", d.mean(), error, len(d) - 1, alternative, alpha, over=over, assumptions=(NORMAL,))
+    return student_comparison("paired t", d.mean(), standard_error(d), len(d) - 1, alternative, alpha, over)
 
 
 def corrected_resampled_t(
-    a: Scores,
-    b: Scores,
-    n_train: float,
-    n_test: float,
-    *,
-    alternative: Alternative = "two-sided",
-    alpha: float = 0.05,
+    a: Scores, b: Scores, n_train: float, n_test: float, *, alternative: Alternative = "two-sided", alpha: float = 0.05
 ) -> Comparison:
     """Two learners on the same splits of the same rows, n_train for training and n_test for test in each.
 
@@ -85,14 +74,11 @@ def corrected_resampled_t(
     --------
     >>> found = corrected_resampled_t([0.82, 0.81, 0.83, 0.80, 0.84], [0.80] * 5, n_train=80, n_test=20)
     >>> round(found.statistic, 3), round(found.p_value, 3), found.verdict
-    (1.886, 0.132, 'no difference shown at 0.05')
+    (1.886, 0.132, 'no difference shown at a level of 0.05')
     """
-    if not (n_train > 0 and n_test > 0):
-        raise ValueError(f"a split needs training rows and test rows; got n_train={n_train}, n_test={n_test}")
     d = differences(a, b, least=2)
-    error = np.sqrt((1 / len(d) + n_test / n_train) * d.var(ddof=1))
-    found = _student("corrected resampled t", d.mean(), error, len(d) - 1, alternative, alpha, over="repeats")
-    return found
+    error = standard_error(d, shared=overlap(n_train, n_test))
+    return student_comparison("corrected resampled t", d.mean(), error, len(d) - 1, alternative, alpha, "resampled")
 
 
 def unpaired_t(
@@ -103,18 +89,15 @@ def unpaired_t(
     Examples
     --------
     >>> round(unpaired_t([0.82, 0.81, 0.83], [0.79, 0.80, 0.80, 0.78]).p_value, 3)
-    0.009
+    0.014
     """
-    A, B = (np.asarray(values, dtype=float) for values in (a, b))
-    for values in (A, B):
+    A, B = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    for name, values in (("A", A), ("B", B)):
         if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all():
-            raise ValueError(f"an unpaired test needs two or more finite scores a learner; got {values.tolist()}")
-    parts = np.array([A.var(ddof=1) / len(A), B.var(ddof=1) / len(B)])
-    dof = parts.sum() ** 2 / (parts**2 / [len(A) - 1, len(B) - 1]).sum() if parts.any() else len(A) + len(B) - 2.0
-    assumptions = ("the samples of A are not those of B", "the scores of each learner are normally distributed")
-    return _student(
-        "unpaired t", A.mean() - B.mean(), np.sqrt(parts.sum()), dof, alternative, alpha, assumptions=assumptions
-    )
+            raise ValueError(f"an unpaired test needs two or more finite scores; those of {name} are {values}")
+    parts = np.array([standard_error(A), standard_error(B)]) ** 2
+    dof = parts.sum() ** 2 / (parts**2 / [len(A) - 1, len(B) - 1]).sum() if parts.any() else len(A) + len(B) - 2
+    return student_comparison("unpaired t", A.mean() - B.mean(), np.sqrt(parts.sum()), dof, alternative, alpha, "samples")
 
 
 def t_over_folds(
@@ -127,6 +110,43 @@ def t_over_folds(
     alpha: float = 0.05,
 ) -> Comparison:
     """The paired test where both learners had the same (train, test) rows in every fold, else the unpaired one."""
-    if same_splits(splits_a, splits_b):
-        return paired_t(a, b, alternative=alternative, alpha=alpha)
-    return unpaired_t(a, b, alternative=alternative, alpha=alpha)
+    test = paired_t if same_splits(splits_a, splits_b) else unpaired_t
+    return test(a, b, alternative=alternative, alpha=alpha)
+
+
+def overlap(n_train: float, n_test: float) -> float:
+    """n_test / n_train, what the splits' common rows add to the variance of a mean over them."""
+    if not (n_train > 0 and n_test > 0):
+        raise ValueError(f"a split needs training rows and test rows; got n_train={n_train}, n_test={n_test}")
+    return n_test / n_train
+
+
+def student_comparison(
+    test: str, difference: float, error: float, dof: float, alternative: Alternative, alpha: float, kind: Kind
+) -> Comparison:
+    """The test of difference / error against Student's t; without any spread nothing is left to doubt."""
+    if error == 0.0:
+        t = float(np.sign(difference)) * np.inf if difference else 0.0
+        tails = (float(difference >= 0), float(difference <= 0))
+    else:
+        t = difference / error
+        tails = (stdtr(dof, t), stdtr(dof, -t))
+    reach = float(stdtrit(dof, 1 - level_of_tail(alpha, alternative)))
+    return compared(
+        test,
+        t,
+        tails,
+        (-reach, reach),
+        difference,
+        (difference - reach * error, difference + reach * error),
+        alpha=alpha,
+        alternative=alternative,
+        kind=kind,
+        assumptions=(NORMAL,),
+        dof=(float(dof),),
+    )
+
+
+def standard_error(values: Any, shared: float = 0.0) -> float:
+    """Of a mean of J values: sqrt((1/J + shared) s^2)."""
+    return float(np.sqrt((1 / len(values) + shared) * np.var(values, ddof=1)))

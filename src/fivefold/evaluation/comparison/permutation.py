@@ -1,0 +1,72 @@
+"""Permutation test: if A and B are alike, every difference has either sign with probability 1/2.
+
+    T = mean d        T_s = mean s_i d_i        p = share of the signs s, those seen among them, with T_s >= T
+
+All 2^n signs where that is not more than `draws`, else so many drawn ones. T_s >= T - mu holds for the differences
+d - mu just if the mean of the d_i whose sign s turns is at most mu; the interval therefore lies between order
+statistics of the means over subsets.
+
+Fisher (1935); Hartigan (1969), for the interval.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fivefold.evaluation.comparison.pairing import ROUNDING, Scores, differences
+from fivefold.evaluation.comparison.result import (
+    INFINITE,
+    Alternative,
+    Comparison,
+    Over,
+    compared,
+    level_of_tail,
+    ordered_interval,
+    rejecting,
+)
+
+
+def permutation_test(
+    a: Scores,
+    b: Scores,
+    *,
+    draws: int = 10_000,
+    rng: np.random.Generator | None = None,
+    alternative: Alternative = "two-sided",
+    alpha: float = 0.05,
+    over: Over = "data sets",
+) -> Comparison:
+    """The mean difference against the means with signs turned.
+
+    Examples
+    --------
+    >>> found = permutation_test([0.82, 0.81, 0.83, 0.80, 0.84], [0.80] * 5)
+    >>> found.p_value, found.interval
+    (0.125, (-inf, inf))
+    """
+    d = differences(a, b)
+    n, level = len(d), level_of_tail(alpha, alternative)
+    if exact := 2.0**n <= draws:
+        turned = (np.arange(1, 2**n)[:, None] >> np.arange(n)) & 1  # all but the signs seen
+    else:
+        turned = (np.random.default_rng(0) if rng is None else rng).integers(0, 2, size=(draws - 1, n))
+    sums, sizes = turned @ d, turned.sum(axis=1)
+    seen, means = d.mean(), d.mean() - 2 * sums / n
+    slack = ROUNDING * np.abs(d).sum()
+    tails = tuple((1 + np.sum(sign * means <= sign * seen + slack)) / (1 + len(means)) for sign in (1, -1))
+    share = np.arange(1, len(means) + 2) / (1 + len(means))
+    k = rejecting(share, level)
+    ordered = np.sort(np.append(means, seen))
+    subsets = sums[sizes > 0] / sizes[sizes > 0]
+    return compared(
+        "permutation" if exact else f"permutation ({draws} draws)",
+        seen,
+        tails,
+        (ordered[k - 1], ordered[-k]) if k else INFINITE,
+        seen,
+        ordered_interval(subsets, share[: len(subsets)], level),
+        alpha=alpha,
+        alternative=alternative,
+        kind=over,
+        assumptions=("the differences are distributed symmetrically",),
+    )
