@@ -1,8 +1,9 @@
 """Small tables that suit a method: what the laws over the registry are tried on."""
 
 import numpy as np
-from fivefold.core.registry import methods
 from sklearn.base import is_classifier, is_regressor
+
+from fivefold.core.registry import methods
 
 METHODS = methods()
 CASES = [(method, settings) for method in METHODS for settings in ({}, *method.card.variants)]

@@ -63,9 +63,10 @@ class Case:
 
 @cache
 def cases() -> tuple[Case, ...]:
-    """Every case of every chapter's file."""
-    chapters = [m.name for m in iter_modules(benchmarks.__path__) if not m.ispkg and not m.name.startswith("_")]
-    found = [case for name in sorted(chapters) for case in import_module(f"{benchmarks.__name__}.{name}").CASES]
+    """Every case of every chapter's file; a file without CASES is a script of its own."""
+    names = sorted(m.name for m in iter_modules(benchmarks.__path__) if not m.ispkg and not m.name.startswith("_"))
+    files = [import_module(f"{benchmarks.__name__}.{name}") for name in names]
+    found = [case for file in files for case in vars(file).get("CASES", ())]
     if repeated := {case.name for case in found if sum(case.name == other.name for other in found) > 1}:
         raise ValueError(f"two benchmarks have the same name: {', '.join(sorted(repeated))}")
     return tuple(found)

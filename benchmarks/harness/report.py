@@ -12,6 +12,7 @@ from typing import Any
 
 from benchmarks.harness.case import OURS
 from benchmarks.harness.measure import COLD, WARM_CACHE, Row
+from benchmarks.harness.race import LIMIT
 
 PACKAGES = ("fivefold", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "numba")
 SECTIONS = ("speed", "cold start", "imports")
@@ -21,12 +22,14 @@ INTRO = """# Benchmarks
 This page is written by `make bench`; do not edit it. `python -m benchmarks NAME` measures the rows whose name
 holds NAME and keeps the others.
 
-Rivals and fivefold run in turn in one process, through the public methods, warm, with {threads} threads each on
-{cores} cores ({memory} GiB): {versions}. A time is the median of the repetitions. Before a time counts, both must have
-done the same work: the objective, recomputed from the learned parameters, or the learned attributes or predictions
-are compared, and a row without agreement has no figures. *Ratio* is the time of the fastest rival over ours;
-*bar* is the ratio to reach. A repetition during which other processes took more than a third of a core is done
-again; where that did not help, the row is marked ~.
+Measured {date} with {threads} threads on {cores} cores ({memory} GiB):
+{versions}.
+
+Rivals and fivefold run in turn in one process, through the public methods, warm, with equal threads. A time is the
+median of the repetitions. Before a time counts, both must have done the same work: the objective, recomputed from the
+learned parameters, or the learned attributes or predictions are compared, and a row without agreement has no figures.
+*Ratio* is the time of the fastest rival over ours; *bar* is the ratio to reach. A repetition during which other
+processes took more than {limit} of a core is done again; where that did not help, the row is marked ~.
 """
 
 MEMORY = """## Memory and growth
@@ -83,7 +86,14 @@ def page(results: Mapping[str, Any]) -> str:
     """The page of documentation."""
     about = results["machine"]
     versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
-    intro = INTRO.format(threads=about["threads"], cores=about["cores"], memory=about["memory GiB"], versions=versions)
+    intro = INTRO.format(
+        date=" to ".join(_dates(results)),
+        threads=about["threads"],
+        cores=about["cores"],
+        memory=about["memory GiB"],
+        versions=versions,
+        limit=f"{LIMIT:.0%}",
+    )
     sections = [_summary, _speed_table, _memory_table, _cold_table, _import_table]
     return "\n".join([intro, *(text for section in sections if (text := section(results)))])
 
@@ -115,7 +125,12 @@ def _speed_table(results: Mapping[str, Any]) -> str:
         for name, row in _measured(results, "speed")
     ]
     head = ("benchmark", "data", "fivefold", "fastest rival", "ratio", "bar", "met", "agreement")
-    return _table("## Speed\n", head, body)
+    left_out = [
+        f"{other} is left out of {name}, where it does other work: {why}.\n"
+        for name, row in _measured(results, "speed")
+        for other, why in row["left out"].items()
+    ]
+    return "\n".join([_table("## Speed\n", head, body), *left_out])
 
 
 def _memory_table(results: Mapping[str, Any]) -> str:
@@ -193,6 +208,12 @@ def _cold_line(row: Row) -> str:
 def _import_line(row: Row) -> str:
     verdict = {None: "", True: "met", False: "NOT MET"}[row.get("met")]
     return f"{_time(row['seconds'])} {verdict}  loads {', '.join(row['loaded']) or 'nothing heavy'}"
+
+
+def _dates(results: Mapping[str, Any]) -> list[str]:
+    """The first and the last day of the rows, one of them if they are the same."""
+    days = sorted(row["date"] for section in SECTIONS for row in results.get(section, {}).values())
+    return sorted({days[0], days[-1]}) if days else []
 
 
 def _measured(results: Mapping[str, Any], section: str) -> Iterable[tuple[str, Row]]:

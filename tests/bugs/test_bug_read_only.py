@@ -1,4 +1,5 @@
 import numpy as np
+
 from fivefold.naive_bayes import GaussianNB
 
 

@@ -5,7 +5,7 @@ import pytest
 from oracles.em import gaussian_step, lloyd, log_joint
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
-from scipy.stats import norm
+from scipy.stats import multivariate_normal, norm
 from sklearn.exceptions import ConvergenceWarning
 
 from fivefold.distributions.gaussian import Full, Gaussian, Normals
@@ -33,14 +33,24 @@ def run(data, weights, means, deviations, steps):
 
 
 @pytest.fixture(scope="module")
-def recipe():
-    """The data of C.0: 10000 draws of 1/2 N(5, 10^2) + 1/2 N(30, 5^2), drawn one by one from the printed seed."""
-    np.random.seed(11111997)
-    which = np.random.choice(2, size=10000, p=(0.5, 0.5))
+def tables():
+    """The data of C.0-2, on the line, and C.0-3, in the plane with labels, drawn one by one from the printed seed."""
+    rng = np.random.RandomState(11111997)
+    which = rng.choice(2, size=10000, p=(0.5, 0.5))
     location, scale = np.array([5.0, 30.0])[which], np.array([10.0, 5.0])[which]
-    x = np.array([norm.rvs(m, s) for m, s in zip(location, scale, strict=True)])
+    x = np.array([norm.rvs(m, s, random_state=rng) for m, s in zip(location, scale, strict=True)])
     assert x.mean() == pytest.approx(17.280899, abs=5e-7) and x.std() == pytest.approx(14.854019, abs=5e-7)
-    return x
+    which = rng.choice(3, size=1000, p=(0.25, 0.25, 0.5))
+    means = [(-4, 2), (5, 6), (4, -4)]
+    covariances = [[[1, 0.7], [0.7, 2]], [[2, 0.5], [0.5, 1]], [[2, 1], [1, 2]]]
+    X = np.array([multivariate_normal.rvs(means[k], covariances[k], random_state=rng) for k in which])
+    np.testing.assert_allclose(X.mean(axis=0), [2.290527, 0.213686], atol=5e-7)
+    return x, X, which
+
+
+@pytest.fixture
+def recipe(tables):
+    return tables[0]
 
 
 def test_four_points_settle_in_one_step():
@@ -176,6 +186,20 @@ def test_a_step_of_soft_em_is_the_textbooks():
         np.testing.assert_allclose(model.weights, start[0], rtol=1e-10)
         np.testing.assert_allclose(model.components.mean, start[1], rtol=1e-10)
         np.testing.assert_allclose(model.components.covariance.matrix, start[2], rtol=1e-9)
+
+
+def test_em_recovers_the_documented_mixture_in_the_plane(tables):
+    """C-94, C.1-10: 244, 272 and 484 rows, purity 1; parameters within four standard errors."""
+    _, X, which = tables
+    model = GaussianMixture(3, random_state=0, tol=1e-6).fit(X)
+    labels = model.predict(X)
+    assert sorted(np.bincount(labels)) == [244, 272, 484]
+    order = [np.bincount(labels[which == k]).argmax() for k in range(3)]
+    np.testing.assert_array_equal(np.array(order)[which], labels)
+    truth = np.array([(-4, 2), (5, 6), (4, -4)])
+    spread = np.array([[1, 2], [2, 1], [2, 2]])
+    errors = 4 * np.sqrt(spread / np.bincount(which)[:, None])
+    assert (np.abs(model.means_[order] - truth) < errors).all()
 
 
 def test_labels_are_those_of_the_bayes_classifier_with_the_estimated_components():

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+
 from fivefold.core import compile as floor
 
 LOOPS = """

@@ -11,11 +11,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from fivefold.core import parallel, params, store
-from fivefold.core.progress import Interrupted
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 from tables import CASES, METHODS, build, fitted, named, outputs, table
+
+from fivefold.core import parallel, params, store
+from fivefold.core.progress import Interrupted
 
 WEIGHTED = [case for case in CASES if "sample_weight" in inspect.signature(case[0].cls.fit).parameters]
 SAME_ORDER = [case for case in WEIGHTED if not case[0].card.order_dependent]
@@ -41,13 +42,15 @@ def assert_same(a, b, rtol=1e-7, atol=1e-9):
 def test_scikit_learns_checks_all_pass_and_none_is_skipped(case):
     expected = {}
     if case[0].card.order_dependent:
-        why = "updates follow the order of rows; the law holds in distribution, see test_weights_mean_repetition_in_distribution"
+        why = "updates follow the order of rows; see test_weights_mean_repetition_in_distribution"
         expected = {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in ("dense", "sparse")}
     estimator = case[0].cls(**case[1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks provoke warnings on purpose
         results = check_estimator(estimator, expected_failed_checks=expected, on_fail=None, on_skip=None)
-    wrong = [(r["check_name"], r["status"], str(r["exception"])) for r in results if r["status"] not in ("passed", "xfail")]
+    wrong = [
+        (r["check_name"], r["status"], str(r["exception"])) for r in results if r["status"] not in ("passed", "xfail")
+    ]
     assert wrong == []
     assert len(results) > 30
 
@@ -228,7 +231,9 @@ def test_categories_are_handled_or_refused_with_column_and_cure(case):
         model = fitted(case, frame, y)
         outputs(model, frame)
         frame.loc[7, "b"] = "unheard of"
-        with pytest.raises(ValueError, match=r"column 'b' holds 'unheard of', which fit did not see\. Known: 'high', 'low'"):
+        with pytest.raises(
+            ValueError, match=r"column 'b' holds 'unheard of', which fit did not see\. Known: 'high', 'low'"
+        ):
             outputs(model, frame)
     else:
         with pytest.raises(ValueError, match=r"column 'b' holds text \(for example '\w+'\).*Encode it.*or drop it"):
@@ -238,7 +243,10 @@ def test_categories_are_handled_or_refused_with_column_and_cure(case):
 REFUSALS = {
     "an empty table": (lambda X, y: (X[:0], y[:0]), "0 sample"),
     "a table without columns": (lambda X, y: (X[:, :0], y), "0 feature"),
-    "infinity": (lambda X, y: (_put(X, np.inf), y), r"column 2 contains infinity in 1 of 60 rows, first in row 5\. Replace"),
+    "infinity": (
+        lambda X, y: (_put(X, np.inf), y),
+        r"column 2 contains infinity in 1 of 60 rows, first in row 5\. Replace",
+    ),
     "no table": (lambda X, y: (None, y), "needs a table X; got None"),
     "a vector": (lambda X, y: (X[:, 0], y), "Expected 2D array"),
 }
@@ -291,7 +299,9 @@ def test_weights_that_cannot_be_are_refused_with_their_row(case, value, word):
     X, y = table(case)
     w = np.ones(len(X))
     w[9] = value
-    with pytest.raises(ValueError, match=f"sample_weight is {word} in 1 of 60 rows, first in row 9.*zero leaves a row out"):
+    with pytest.raises(
+        ValueError, match=f"sample_weight is {word} in 1 of 60 rows, first in row 9.*zero leaves a row out"
+    ):
         fitted(case, X, y, sample_weight=w)
     with pytest.raises(ValueError, match="zero for every row"):
         fitted(case, X, y, sample_weight=np.zeros(len(X)))
@@ -319,7 +329,9 @@ def test_one_row_is_learned_from_or_refused_in_words(case):
             warnings.simplefilter("ignore")
             model = build(case).fit(X[:1], y[:1])
     except ValueError as error:
-        assert any(word in str(error) for word in ("1 sample", "n_samples=1", "one class", "1 class", "1 row", "n_samples = 1"))
+        assert any(
+            word in str(error) for word in ("1 sample", "n_samples=1", "one class", "1 class", "1 row", "n_samples = 1")
+        )
     else:
         assert all(np.isfinite(v).all() for v in outputs(model, X[:1]).values() if v.dtype.kind == "f")
 

@@ -10,14 +10,15 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
 from fivefold.core import progress, store
 from fivefold.core.data import Takes, as_rows
 from fivefold.core.estimator import Transformer, learned
 from fivefold.core.params import Count, Fraction, NonNegative, Positive, Seed, Share, allows, describe
 from fivefold.core.registry import find, methods
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import sparse
 
 
 @dataclass(frozen=True)

@@ -197,16 +197,17 @@ def test_a_component_that_collapses_is_diagnosed_in_plain_words():
         GaussianMixture(3, random_state=0, reg_covar=0).fit(lonely())
 
 
-def test_a_floor_or_a_prior_keeps_a_component_from_collapsing():
-    """A-85: the smallest variance stays at the floor and the log-likelihood finite."""
+@pytest.mark.parametrize("assignment", ["soft", "hard"])
+def test_a_floor_or_a_prior_keeps_a_component_from_collapsing(assignment):
+    """A-85, B-159: the smallest variance stays at the floor and the log-likelihood finite."""
     X = lonely()
     with pytest.warns(
         ConvergenceWarning, match=r"component \d \(weight 0.118\) has collapsed to reg_covar.*one row repeated"
     ):
-        model = GaussianMixture(3, random_state=0, reg_covar=1e-3).fit(X)
+        model = GaussianMixture(3, random_state=0, reg_covar=1e-3, assignment=assignment).fit(X)
     assert np.linalg.eigvalsh(model.covariances_).min() >= 1e-3 * (1 - 1e-9)
     assert np.isfinite(model.score(X))
-    calm = GaussianMixture(3, random_state=0, reg_covar=0, covariance_strength=2.0).fit(X)
+    calm = GaussianMixture(3, random_state=0, reg_covar=0, covariance_strength=2.0, assignment=assignment).fit(X)
     assert np.linalg.eigvalsh(calm.covariances_).min() > 1e-3
 
 

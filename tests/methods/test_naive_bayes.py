@@ -323,6 +323,10 @@ def test_samples_come_from_the_model(method):
         method().sample()
 
 
+def test_complement_naive_bayes_tells_classes_apart_and_draws_no_rows():
+    assert not hasattr(ComplementNB, "sample")
+
+
 def test_complement_weights_that_would_be_infinite_are_refused():
     with pytest.raises(ValueError, match=r"never occurs outside one of the classes.*set alpha > 0"):
         ComplementNB(alpha=0).fit([[1, 1], [0, 1]], ["a", "b"])

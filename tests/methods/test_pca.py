@@ -45,7 +45,7 @@ class TestMoments:
         weight, mean, S = scatter(X, w)
         ours = weighted_moments(X, w)
         assert ours.weight == pytest.approx(weight, rel=1e-15)
-        assert_allclose(ours.mean, mean, rtol=1e-15)
+        assert_allclose(ours.mean, mean, rtol=1e-15, atol=1e-15)
         assert_allclose(ours.scatter, S, rtol=1e-12, atol=1e-10)
 
     def test_weights_mean_repetition(self, rng):
@@ -221,6 +221,19 @@ class TestRefusals:
     def test_one_row(self):
         with pytest.raises(ValueError, match=r"one row has no variance .* give two rows or more"):
             PCA().fit([[1.0, 2.0]])
+
+    @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+    @pytest.mark.parametrize("solver", ["auto", *DENSE_SOLVERS])
+    def test_nan_and_infinity_with_their_column(self, X, solver, bad):
+        holed = X.copy()
+        holed[7, 3] = bad
+        pca = PCA(2, svd_solver=solver, random_state=0)
+        word = "NaN" if np.isnan(bad) else "infinity"
+        with pytest.raises(ValueError, match=f"column 3 contains {word} in 1 of 80 rows, first in row 7"):
+            pca.fit(holed)
+        for method in (pca.fit(X).transform, pca.score_samples):
+            with pytest.raises(ValueError, match=f"column 3 contains {word} in 1 of 80 rows, first in row 7"):
+                method(holed)
 
     @pytest.mark.parametrize("rule", [0.5, "mle", "knee", Distortion(1.0)])
     def test_a_choice_from_values_the_solver_does_not_find(self, X, rule):

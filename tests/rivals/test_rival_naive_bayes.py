@@ -138,5 +138,7 @@ def test_single_precision_gives_single_precision():
         mine, theirs = both(name, {})
         P = mine.fit(X, y).predict_proba(X)
         assert P.dtype == np.float32
+        if name == "GaussianNB":
+            assert mine.theta_.dtype == mine.var_.dtype == theirs.fit(X, y).theta_.dtype == np.float32
         # 24 bits of mantissa, log-probabilities of order 100
         np.testing.assert_allclose(P, theirs.fit(X, y).predict_proba(X), atol=1e-4)

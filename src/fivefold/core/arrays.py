@@ -36,14 +36,14 @@ def to_numpy(a: Any) -> Any:
 
 
 def like(values: Any, a: Any) -> Any:
-    """Numbers as an array of the kind, the float type and the device of `a`.
+    """A contiguous copy of numbers, of the kind, the float type and on the device of `a`.
 
     >>> like([1, 2], np.zeros(3, dtype=np.float32))
     array([1., 2.], dtype=float32)
     """
     if is_tensor(a):
-        return namespace(a).asarray(values, dtype=a.dtype, device=a.device)
-    return np.asarray(values, dtype=a.dtype)
+        return namespace(a).asarray(values, dtype=a.dtype, device=a.device, copy=True).contiguous()
+    return np.array(values, dtype=a.dtype, order="C")
 
 
 def logsumexp(a: Any, axis: int) -> Any:

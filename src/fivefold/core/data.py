@@ -95,8 +95,8 @@ def admit_weights(estimator: Any, sample_weight: Any, X: Any) -> Any:
     for problem, bad in (("NaN", np.isnan(given)), ("infinite", np.isinf(given)), ("negative", given < 0)):
         if bad.any():
             raise ValueError(
-                f"{_name(estimator)}: sample_weight is {problem} in {int(bad.sum())} of {given.size} rows, first in row "
-                f"{int(bad.ravel().argmax())}. Give every row a weight of zero or more; zero leaves a row out"
+                f"{_name(estimator)}: sample_weight is {problem} in {int(bad.sum())} of {given.size} rows, first in "
+                f"row {int(bad.ravel().argmax())}. Give every row a weight of zero or more; zero leaves a row out"
             )
     if not given.any():
         raise ValueError(f"{_name(estimator)}: sample_weight is zero for every row: nothing is left to learn from")
@@ -137,6 +137,8 @@ def refuse_unfinite(estimator: Any, X: Any, *, fitting: bool = False) -> None:
             clean = bool(np.isfinite(sum(map_parts(lambda lo, hi: values[lo:hi].sum(), len(values)))))
     if clean or (not is_tensor(X) and np.isfinite(values).all()):  # a sum of finite numbers may overflow
         return
+    if issparse(X) and estimator.takes.missing and not np.isinf(X.data).any():
+        return  # what a sparse matrix leaves out is zero, so no column is all missing
     dense = X.toarray() if issparse(X) else to_numpy(X)
     nan = np.isnan(dense)
     _refuse(estimator, np.isinf(dense), "infinity", "Replace or clip those values")
@@ -246,7 +248,7 @@ def _numbers(estimator: Any, columns: list[Any], n: int, fitting: bool) -> Any:
                 "numbers. Encode it, for example with sklearn.preprocessing.OneHotEncoder, or drop it "
                 "(could not convert string to float)"
             )
-        seen[j] = known[j] if j in known else categories if fitting and categories is not None else ()
+        seen[j] = known.get(j, categories or () if fitting else ())
         numbers.append(_codes(estimator, values, seen[j], j))
     if fitting:
         vars(estimator).pop("categories_in_", None)
@@ -321,8 +323,8 @@ def _refuse_missing_target(estimator: Any, y: Any) -> None:
     if bad.any():
         row = int(np.argwhere(bad)[0][0])
         raise ValueError(
-            f"{_name(estimator)}: Input y contains NaN or None in {int(bad.sum())} of {len(y)} rows, first in row {row}. "
-            "Drop the rows without a target"
+            f"{_name(estimator)}: Input y contains NaN or None in {int(bad.sum())} of {len(y)} rows, first in row "
+            f"{row}. Drop the rows without a target"
         )
 
 

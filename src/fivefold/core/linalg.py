@@ -20,14 +20,14 @@ from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
 from fivefold.core.arrays import is_tensor, like, namespace
-from fivefold.core.parallel import BLOCK, PART, map_parts
+from fivefold.core.parallel import PART, map_parts
 
 Array = NDArray[np.floating[Any]]
 
 PILOT = 64  # the mean of so many rows is near enough to the mean of a part to sum about it
 NEAR_ZERO = 16.0  # sums about zero are as good, to a digit, where no squared mean exceeds so many variances
 SLIM = 16  # a part has at least so many rows a column: its (d, d) sums stay small beside its rows
-CACHED = 2**17  # numbers in a block of rows that stays in the cache
+PANEL = 1024  # rows of a block of a wide table; four times as many of a narrow one stay in the cache
 FLOOR = 1e-13  # below this share of the norm of a matrix a residual is rounding
 
 
@@ -54,13 +54,14 @@ def weighted_moments(X: Any, w: Any = None, *, products: Any = np.float64) -> Mo
     return reduce(_merged, map_parts(part, len(X), rows=max(PART, SLIM * X.shape[1])))
 
 
+@np.errstate(invalid="ignore")  # of infinite rows the sums are NaN, and no warning is needed
 def _part_moments(X: Any, root: Any, kind: np.dtype[Any], lo: int, hi: int) -> Moments:
     d = X.shape[1]
     pilot = X[lo : min(lo + PILOT, hi)].astype(np.float64)
     centre = pilot.mean(axis=0).astype(kind)
     at_zero = root is None and X.dtype == kind and bool((centre**2 <= NEAR_ZERO * pilot.var(axis=0)).all())
     weight, total, S, G = 0.0, np.zeros(d), np.zeros((d, d)), np.empty((d, d), dtype=kind)
-    for a, b, Z in _blocks(X, lo, hi) if at_zero else centred_blocks(X, centre, lo, hi):
+    for a, b, Z in row_blocks(X, lo, hi) if at_zero else centred_blocks(X, centre, lo, hi):
         v = np.ones(b - a, dtype=kind) if root is None else root[a:b]
         if root is not None:
             Z *= v[:, None]
@@ -97,14 +98,15 @@ def _tensor_moments(X: Any, w: Any) -> Moments:
 def centred_blocks(X: Any, centre: Any, lo: int, hi: int) -> Iterator[tuple[int, int, Any]]:
     """Rows lo..hi of a NumPy array less `centre`, as (a, b, Z) block by block; Z is overwritten by the next block."""
     held = np.empty((0, X.shape[1]))
-    for a, b, rows in _blocks(X, lo, hi):
+    for a, b, rows in row_blocks(X, lo, hi):
         if not len(held):
             held = np.empty(rows.shape, dtype=np.result_type(rows, centre))
         yield a, b, np.subtract(rows, centre, out=held[: b - a])
 
 
-def _blocks(X: Any, lo: int, hi: int) -> Iterator[tuple[int, int, Any]]:
-    rows = max(128, min(BLOCK, CACHED // X.shape[1]))
+def row_blocks(X: Any, lo: int, hi: int) -> Iterator[tuple[int, int, Any]]:
+    """Rows lo..hi of a NumPy array as (a, b, X[a:b]) block by block."""
+    rows = 4 * PANEL if X.shape[1] <= 128 else PANEL
     for a in range(lo, hi, rows):
         b = min(a + rows, hi)
         yield a, b, X[a:b]

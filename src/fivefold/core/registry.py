@@ -41,9 +41,11 @@ Application = Literal[
 ]
 
 # Packages that hold no methods: the floor, the engines, judgement and faces.
-NOT_CHAPTERS = frozenset(
-    "core distributions kernels optim spatial inference partition evaluation theory study cli datasets plot".split()
-)
+FLOOR = ("core",)
+ENGINES = ("distributions", "kernels", "optim", "spatial", "inference", "partition")
+JUDGEMENT = ("evaluation", "theory")
+FACES = ("study", "cli", "datasets", "plot")
+NOT_CHAPTERS = frozenset({*FLOOR, *ENGINES, *JUDGEMENT, *FACES})
 
 
 @dataclass(frozen=True)
@@ -157,5 +159,6 @@ def find(name: str) -> Method:
 def _documented(cls: type) -> dict[str, str]:
     """Meaning of each parameter, from the Parameters section of the documentation."""
     section = re.search(r"^Parameters\n-+\n(.*?)(?:\n\n\w[^\n]*\n-+\n|\Z)", inspect.getdoc(cls) or "", re.S | re.M)
-    entries = re.findall(r"^(\w[\w, ]*)\n((?:[ \t]+[^\n]*\n?|\n(?=[ \t]))+)", section[1] + "\n" if section else "", re.M)
+    text = section[1] + "\n" if section else ""
+    entries = re.findall(r"^(\w[\w, ]*)\n((?:[ \t]+[^\n]*\n?|\n(?=[ \t]))+)", text, re.M)
     return {name.strip(): " ".join(text.split()) for names, text in entries for name in names.split(",")}

@@ -24,6 +24,7 @@ from fivefold.decomposition.projection import Projection
 from fivefold.decomposition.solvers import Decomposed
 
 ROWS = 256  # of a sparse matrix made dense at a time
+NEAR = 32.0  # deviations from zero within which coordinates lose no more than a digit and a half
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,9 @@ class Principal:
         variance = like(values[:k] / (n - 1), X)
         stretch = _clipped(variance**0.5, _epsilon(variance)) if whiten else None
         noise = float(scree.distortion[k] / (most - k) / (n - 1)) if k < most else 0.0
-        projection = Projection(like(found.axes[:k], X), like(found.mean, X), scale, stretch)
+        offset = np.abs(to_numpy(found.mean / (1.0 if scale is None else scale))) @ np.abs(to_numpy(found.axes[:k])).T
+        near = bool((offset <= NEAR * np.sqrt(values[:1] / (n - 1))).all())
+        projection = Projection(like(found.axes[:k], X), like(found.mean, X), scale, stretch, near)
         return cls(projection, like(found.values[:k], X), variance, like(scree.shares[:k], X), noise, scree)
 
     @property
@@ -75,6 +78,7 @@ class Principal:
         size = d * log(2 * pi) + float(xp.sum(xp.log(spread))) + (d - k) * (log(self.noise) if d > k else 0.0)
         units = 0.0 if p.scale is None else float(xp.sum(xp.log(p.scale)))
 
+        @np.errstate(invalid="ignore")
         def part(rows: Any) -> Any:
             Z = rows - p.mean if p.scale is None else (rows - p.mean) / p.scale
             T = Z @ V.T  # (m, k)

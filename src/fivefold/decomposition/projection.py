@@ -2,8 +2,8 @@
 
     z = V ((x - mean) / scale) / stretch          x' = mean + scale * V^T (stretch * z)
 
-V (k, d) has orthonormal rows; mean, scale and stretch may be left out. The mean is taken from the rows
-before the product, so that data far from zero keep their digits.
+V (k, d) has orthonormal rows; mean, scale and stretch may be left out. The mean of data far from zero is
+taken from the rows before the product, so that they keep their digits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from fivefold.core.arrays import device, is_tensor
-from fivefold.core.linalg import centred_blocks
+from fivefold.core.linalg import centred_blocks, row_blocks
 from fivefold.core.parallel import map_parts
 
 
@@ -28,6 +28,7 @@ class Projection:
     mean: Any = None  # (d,)
     scale: Any = None  # (d,)
     stretch: Any = None  # (k,)
+    near: bool = False  # the mean is so near to zero that it may be taken from the coordinates
 
     def project(self, X: Any) -> Any:
         """Coordinates (n, k) of the rows of X."""
@@ -37,15 +38,17 @@ class Projection:
         W = W if self.stretch is None else W / self.stretch
         if self.mean is None:
             return X @ W
-        if issparse(X):
-            return X @ W - self.mean @ W
-        if is_tensor(X):
-            return (X - self.mean) @ W
+        shift = self.mean @ W
+        if is_tensor(X) or issparse(X):
+            return X @ W - shift if self.near or issparse(X) else (X - self.mean) @ W
         out = np.empty((len(X), W.shape[1]), dtype=np.result_type(X, W))
 
+        @np.errstate(invalid="ignore")  # infinity gives NaN, which whoever admitted X looks for
         def part(lo: int, hi: int) -> None:
-            for a, b, Z in centred_blocks(X, self.mean, lo, hi):
-                np.matmul(Z, W, out=out[a:b], casting="same_kind")
+            for a, b, Z in row_blocks(X, lo, hi) if self.near else centred_blocks(X, self.mean, lo, hi):
+                np.matmul(Z, W, out=out[a:b])
+                if self.near:
+                    out[a:b] -= shift
 
         map_parts(part, len(X))
         return out

@@ -14,6 +14,7 @@ power             power iteration with deflation on the scatter matrix
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,14 +103,19 @@ class Decomposed:
     total: float  # sum of squares
 
 
-def decompose(X: Any, k: int, solver: str, effort: Effort, standardise: bool = False) -> Decomposed:
-    """The k leading axes of the rows of X about their mean, over their standard deviations if asked."""
-    if solver in OF_SCATTER:
-        table, mean, scale, total = _scatter(X, standardise)
-        values, axes = OF_SCATTER[solver](table, k, effort)
-    else:
-        table, mean, scale, total = _centred(X, standardise)
-        values, axes = OF_ROWS[solver](table, k, effort)
+def decompose(
+    X: Any, k: int, solver: str, effort: Effort, standardise: bool = False, refuse: Callable[[], None] = lambda: None
+) -> Decomposed:
+    """The k leading axes of the rows of X about their mean, over their standard deviations if asked.
+
+    `refuse` is called when the sums of the rows are not finite: X was not read for NaN before.
+    """
+    summed = _scatter if solver in OF_SCATTER else _centred
+    with np.errstate(invalid="ignore"):
+        table, mean, scale, total = summed(X, standardise)
+    if not np.isfinite(total):
+        refuse()
+    values, axes = {**OF_SCATTER, **OF_ROWS}[solver](table, k, effort)
     return Decomposed(values[: min(X.shape)], axes, mean, scale, total)
 
 

@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core.arrays import like
 from fivefold.core.data import Takes
 from fivefold.core.estimator import Transformer, learned
 from fivefold.core.params import Count, Index, NonNegative, Seed
@@ -123,7 +124,7 @@ class TruncatedSVD(Transformer):
         rng = check_random_state(self.random_state)
         effort = Effort(rng, self.tol, self.n_iter, self.n_oversamples, self.power_iteration_normalizer)
         s, axes = OF_ROWS[algorithm](X, self.n_components, effort)
-        projection = Projection(axes)
+        projection = Projection(like(axes, X))
         variance = projection.project(X).var(axis=0)
         total = mean_variance_axis(X, axis=0)[1].sum() if issparse(X) else X.var(axis=0).sum()
         share = variance / total if total > 0 else np.zeros_like(variance)

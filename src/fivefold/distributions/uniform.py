@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fivefold.core.arrays import namespace, to_numpy
+from fivefold.core.arrays import like, namespace, to_numpy
 from fivefold.distributions.family import Array, Family, Groups, Members, Stats
 
 NOTHING = 1e-200  # a responsibility this small is that of a row outside the box
@@ -56,7 +56,7 @@ class Boxes(Members):
         xp = namespace(X)
         out = []
         for low, high in zip(self.low, self.high, strict=True):
-            low, high = xp.asarray(low, dtype=X.dtype), xp.asarray(high, dtype=X.dtype)
+            low, high = like(low, X), like(high, X)
             known = ~xp.isnan(X)
             outside = xp.any((low > X) | (high < X), axis=1)  # not so where X is NaN
             log_sides = xp.sum(xp.where(known, xp.log(high - low), xp.zeros_like(X)), axis=1)

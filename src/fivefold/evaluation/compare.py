@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
+
+from fivefold.evaluation.comparison.student import standard_error, student_comparison
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,7 @@ def corrected_t(values: Sequence[float], ratio: float, *, level: float = 0.95) -
     v = np.asarray(values, dtype=float)  # (J,)
     if v.ndim != 1 or len(v) < 2:
         raise ValueError(f"a mean over splits needs two values or more; got an array of shape {v.shape}")
-    mean = float(v.mean())
-    error = float(np.sqrt((1 / len(v) + ratio) * v.var(ddof=1)))
-    if error == 0.0:  # the same on every split
-        return Estimate(mean, mean, mean, float(mean == 0.0))
-    half = float(student.ppf((1 + level) / 2, len(v) - 1)) * error
-    return Estimate(mean, mean - half, mean + half, float(2 * student.sf(abs(mean) / error, len(v) - 1)))
+    found = student_comparison(
+        "corrected resampled t", v.mean(), standard_error(v, ratio), len(v) - 1, "two-sided", 1 - level, "resampled"
+    )
+    return Estimate(found.estimate, *found.interval, found.p_value)

@@ -22,6 +22,7 @@ from fivefold.core import params
 from fivefold.core.data import admit, admit_weights, keep_positive
 from fivefold.core.estimator import Density, learned
 from fivefold.core.progress import kept_best, steps
+from fivefold.distributions.family import Groups
 from fivefold.inference.em import Fit, best_of
 from fivefold.mixture.model import FAINT, Assignment, FiniteMixture, Hard, Soft, Within
 from fivefold.mixture.starts import STARTS, guided
@@ -65,6 +66,8 @@ class BaseMixture(Density):
 
     def _rows(self, blank: FiniteMixture, points: Points, rng: Any) -> Any:
         """Rows given to components, as their points, complete numbers, suggest."""
+        if self.n_components == 1:
+            return Groups(np.zeros(points.n, dtype=np.int64), points.w, 1)
         R = STARTS[self.init_params](points, self.n_components, rng)
         return guided(R, points, blank.rule.allowed) if isinstance(blank.rule, Within) else R
 

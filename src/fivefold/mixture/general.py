@@ -139,6 +139,8 @@ class Mixture(BaseMixture):
 
     def _blank(self, X: Any, w: Any) -> FiniteMixture:
         if isinstance(self.family, str):
+            if self.prior is not None:
+                raise ValueError("Mixture: a prior is that of a family; give the family too, or smoothing instead")
             family, prior = self._automatic(X.shape[1])
             return FiniteMixture(family, prior=prior, share=self.weight_prior)
         family = self.family if isinstance(self.family, Family) else Alternatives(tuple(self.family))
@@ -151,7 +153,7 @@ class Mixture(BaseMixture):
         numbers = tuple(j for j in range(d) if j not in known)
         gaussians = Gaussian(Diagonal(), self.reg_covar)
         if not known:
-            return gaussians, self.prior
+            return gaussians, None
         if not numbers:
             return levels, levels.prior(self.smoothing)
         both = Product((Part(gaussians, numbers), Part(levels, tuple(known))))

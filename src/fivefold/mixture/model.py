@@ -105,7 +105,7 @@ class FiniteMixture:
         def part(lo: int, hi: int) -> tuple[Any, float]:
             sums, value = self.family.accumulator(self.components), 0.0
             for Z, v in columns(X, w, lo, hi):
-                R = scratch("R", len(self.weights), len(v))
+                R = scratch("shares", len(self.weights), len(v))
                 value += self.rule.give(self._joint(Z), v, slice(lo, lo + len(v)), R)
                 sums.add(Z, R)
                 lo += len(v)
@@ -147,7 +147,7 @@ class FiniteMixture:
 
         def part(lo: int, hi: int) -> None:
             for Z, v in columns(X, np.ones(len(X)), lo, hi):
-                L, r = self._joint(Z), scratch("R", len(self.weights), len(v))
+                L, r = self._joint(Z), scratch("shares", len(self.weights), len(v))
                 top = L.max(axis=0)
                 softmax(L, v, r)
                 rows = slice(lo, lo + len(v))
@@ -171,7 +171,7 @@ class FiniteMixture:
         """log pi_k p_k(z) (K, m) for the points in the columns of Z, finite."""
         with np.errstate(divide="ignore"):
             shift = np.maximum(np.log(self.weights), LEAST)
-        L: Array = self.components.log_columns(Z, shift, scratch("L", len(self.weights), Z.shape[1]))
+        L: Array = self.components.log_columns(Z, shift, scratch("joint", len(self.weights), Z.shape[1]))
         np.maximum(L, LEAST, out=L)
         return L
 

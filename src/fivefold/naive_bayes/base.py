@@ -37,6 +37,7 @@ class ClassConditional:
     stats: Any
     prior: Array  # (K,)
     members: Any
+    dtype: str  # of the table
 
     @cached_property
     def log_prior(self) -> Array:
@@ -134,9 +135,13 @@ class NaiveBayes(Generative):
         smoothing = self._smoothing((K, X.shape[1]))
         members = self._members(family, stats, smoothing)
         warn_of_zeros(self, members)
-        self.model_ = ClassConditional(family, smoothing, stats, self._shares(stats.weight), members)
+        self.model_ = ClassConditional(family, smoothing, stats, self._shares(stats.weight), members, X.dtype.name)
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
+
+class Sampler:
+    """For models that say how rows come about, not only how to tell classes apart."""
+
+    def sample(self: Any, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
         """Rows drawn from the model, and their classes."""
         check_is_fitted(self)
         rng = check_random_state(random_state)

@@ -9,6 +9,7 @@ missing entry leaves its factor out. McCallum & Nigam (1998).
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,12 @@ from fivefold.core.params import NonNegative
 from fivefold.core.registry import Card
 from fivefold.distributions.bernoulli import Bernoulli
 from fivefold.distributions.family import Array, Family
-from fivefold.naive_bayes.base import shares
+from fivefold.naive_bayes.base import Sampler, shares
 from fivefold.naive_bayes.log_linear import LogLinearNB
 from fivefold.naive_bayes.smoothing import Alpha, Smoothing, additive
 
 
-class BernoulliNB(LogLinearNB):
+class BernoulliNB(Sampler, LogLinearNB):
     """Bernoulli naive Bayes: what is there and what is not, such as the words of a short text.
 
     Parameters
@@ -99,5 +100,7 @@ class BernoulliNB(LogLinearNB):
         if self.binarize is None:
             return X
         values = X.data if issparse(X) else X
-        ones = np.where(np.isnan(values), values, values > self.binarize)
+        ones = (values > self.binarize).astype(values.dtype)
+        if isnan(values.sum()):
+            ones[np.isnan(values)] = np.nan
         return csr_array((ones, X.indices, X.indptr), shape=X.shape) if issparse(X) else ones

@@ -20,13 +20,13 @@ from fivefold.core.params import Count, NonNegative
 from fivefold.core.registry import Card
 from fivefold.distributions.categorical import Categorical
 from fivefold.distributions.family import Array, Family
-from fivefold.naive_bayes.base import NaiveBayes, shares
+from fivefold.naive_bayes.base import NaiveBayes, Sampler, shares
 from fivefold.naive_bayes.smoothing import Smoothing, additive
 
 MOST = 1_000_000  # a larger code is a number that was not meant as one
 
 
-class CategoricalNB(NaiveBayes):
+class CategoricalNB(Sampler, NaiveBayes):
     """Categorical naive Bayes: columns of categories, as text or as codes 0, 1, ...
 
     Parameters

@@ -25,7 +25,7 @@ from fivefold.distributions.gaussian import Diagonal, Gaussian
 from fivefold.distributions.multinomial import Multinomial
 from fivefold.distributions.poisson import Poisson
 from fivefold.distributions.product import Part, Product
-from fivefold.naive_bayes.base import NaiveBayes, shares
+from fivefold.naive_bayes.base import NaiveBayes, Sampler, shares
 from fivefold.naive_bayes.categorical import known_categories, levels
 from fivefold.naive_bayes.smoothing import Smoothing
 
@@ -40,7 +40,7 @@ FAMILIES: dict[str, Callable[..., Family]] = {
 TRUTH = (False, True)
 
 
-class MixedNB(NaiveBayes):
+class MixedNB(Sampler, NaiveBayes):
     """Naive Bayes for tables of mixed columns: numbers, counts, truth values and categories.
 
     Parameters

@@ -18,12 +18,12 @@ from fivefold.core.data import Takes
 from fivefold.core.registry import Card
 from fivefold.distributions.family import Array, Family
 from fivefold.distributions.multinomial import Multinomial
-from fivefold.naive_bayes.base import shares
+from fivefold.naive_bayes.base import Sampler, shares
 from fivefold.naive_bayes.log_linear import LogLinearNB
 from fivefold.naive_bayes.smoothing import Alpha, Smoothing, additive
 
 
-class MultinomialNB(LogLinearNB):
+class MultinomialNB(Sampler, LogLinearNB):
     """Multinomial naive Bayes: counts of words and of other things of one kind.
 
     Parameters

@@ -17,12 +17,12 @@ from fivefold.core.estimator import learned
 from fivefold.core.registry import Card
 from fivefold.distributions.family import Array, Family
 from fivefold.distributions.poisson import Poisson
-from fivefold.naive_bayes.base import shares
+from fivefold.naive_bayes.base import Sampler, shares
 from fivefold.naive_bayes.log_linear import LogLinearNB
 from fivefold.naive_bayes.smoothing import Alpha, Smoothing, additive
 
 
-class PoissonNB(LogLinearNB):
+class PoissonNB(Sampler, LogLinearNB):
     """Poisson naive Bayes: counts of events, each column with its own rate.
 
     Parameters

@@ -21,7 +21,7 @@ PAIRS = 65536  # and pairs taken again together
 
 
 def squared_distances(X: Any, C: Any = None) -> Array:
-    """|x - c|^2 (n, K), never negative; of the rows of X among themselves, with a diagonal of zeros, if C is not given."""
+    """|x - c|^2 (n, K), never negative; between the rows of X, with a diagonal of zeros, if C is not given."""
     alone = C is None
     C = X if alone else C
     sparse = issparse(X)
@@ -34,7 +34,7 @@ def squared_distances(X: Any, C: Any = None) -> Array:
     def part(lo: int, hi: int) -> None:
         for a in range(lo, hi, ROWS):
             b = min(a + ROWS, hi)
-            Z = X[a:b] if sparse else X[a:b] - centre
+            Z = X[a:b].astype(np.float64) if sparse else X[a:b] - centre
             squares = _norms(Z)[:, None]
             block = squares - 2 * (Z @ D.T) + norms
             i, k = np.nonzero(block < NEAR * (squares + norms))

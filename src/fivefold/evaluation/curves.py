@@ -1,0 +1,126 @@
+"""Loss on training and on unseen rows as a knob turns, or as training rows grow in number.
+
+    validation curve    e(theta) for values of one parameter: training loss falls with complexity, test loss turns up
+    learning curve      e(n) for sizes of the training set: the gap between the two closes as n grows
+
+The splits are drawn once; scikit-learn's `validation_curve` and `learning_curve` do the fitting, with any loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn import model_selection
+
+from fivefold.evaluation.losses import Loss, scorer, usual
+from fivefold.evaluation.validation import INDEPENDENT, SMALLER, splits_of
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Mean losses of every split at every value.
+
+    Attributes
+    ----------
+    name
+        what varies.
+    values
+        its values, (V,).
+    train, test
+        loss on training and on test rows, (V, J).
+    """
+
+    name: str
+    values: Any
+    train: Any
+    test: Any
+    assumptions: tuple[str, ...] = (INDEPENDENT, SMALLER)
+
+    @property
+    def mean(self) -> Any:
+        """Loss on unseen rows at every value, averaged over splits, (V,)."""
+        return self.test.mean(axis=1)
+
+    @property
+    def error(self) -> Any:
+        """Standard error of that mean, the splits taken as independent, (V,)."""
+        J = self.test.shape[1]
+        return self.test.std(axis=1, ddof=1) / np.sqrt(J) if J > 1 else np.full(len(self.test), np.inf)
+
+    @property
+    def gap(self) -> Any:
+        """Loss on unseen rows less that on training rows, (V,)."""
+        return self.mean - self.train.mean(axis=1)
+
+    @property
+    def best(self) -> int:
+        """The index of the least loss on unseen rows, the first of equals."""
+        return int(np.argmin(self.mean))
+
+    def __str__(self) -> str:
+        i = self.best
+        return (
+            f"{self.name} = {self.values[i]}: least loss on unseen rows, {self.mean[i]:.4g} +- {self.error[i]:.2g}; "
+            f"{self.train[i].mean():.4g} on training rows"
+        )
+
+
+def validation_curve(
+    model: Any,
+    X: Any,
+    y: Any,
+    name: str,
+    values: Sequence[Any],
+    *,
+    cv: Any = 5,
+    loss: Loss | None = None,
+    groups: Any = None,
+    n_jobs: int | None = None,
+) -> Curve:
+    """Losses as the parameter of that name takes the values, given from the simplest model to the most complex.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from fivefold.linear_model import Ridge
+    >>> print(validation_curve(Ridge(), *load_diabetes(return_X_y=True), "alpha", [10.0, 1.0, 0.1]))
+    alpha = 0.1: least loss on unseen rows, 30... +- ...; 28... on training rows
+    """
+    splits = splits_of(model, X, y, cv=cv, groups=groups)
+    judged = {"scoring": scorer(loss or usual(model)), "cv": splits, "n_jobs": n_jobs, "error_score": "raise"}
+    train, test = model_selection.validation_curve(model, X, y, param_name=name, param_range=values, **judged)
+    return Curve(name, tuple(values), -train, -test)
+
+
+def learning_curve(
+    model: Any,
+    X: Any,
+    y: Any,
+    sizes: Any = (0.1, 0.2, 0.4, 0.7, 1.0),
+    *,
+    cv: Any = 5,
+    loss: Loss | None = None,
+    groups: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Curve:
+    """Losses as training rows grow: `sizes` are numbers of rows, or shares of what a split leaves for training.
+
+    The rows of a smaller size are part of those of a larger one, drawn at random.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from fivefold.linear_model import Ridge
+    >>> found = learning_curve(Ridge(alpha=0.1), *load_diabetes(return_X_y=True), random_state=0)
+    >>> found.values, bool(found.gap[-1] < found.gap[0])
+    ((35, 70, 141, 247, 353), True)
+    """
+    splits = splits_of(model, X, y, cv=cv, groups=groups)
+    judged = {"scoring": scorer(loss or usual(model)), "cv": splits, "n_jobs": n_jobs, "error_score": "raise"}
+    order = {"shuffle": True, "random_state": random_state}
+    used, train, test = model_selection.learning_curve(model, X, y, train_sizes=sizes, **judged, **order)
+    return Curve("training rows", tuple(used.tolist()), -train, -test)

@@ -1,0 +1,203 @@
+"""Choosing among candidates by their losses on unseen rows, and telling why the others lost.
+
+Candidates are given from the simplest to the most complex. Every one meets the same splits, and the whole table is
+kept. Two rules choose:
+
+    least                 argmin_m e_m, the simplest of equals
+    within_one_error      the simplest m with e_m <= e_best + s_best, s_best the standard error of e_best
+
+The loss of the chosen one is optimistic, for it was chosen by it. `nested` repeats the choice inside the training rows
+of every outer split: tuning is part of training. scikit-learn's GridSearchCV inside its cross_validate does the same
+for grids of parameters.
+
+Breiman, Friedman, Olshen & Stone (1984) for the rule of one standard error; Varma & Simon (2006) for nesting.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing as rows_of
+
+from fivefold.evaluation.losses import Loss, usual
+from fivefold.evaluation.validation import INDEPENDENT, ROUNDING, SMALLER, Split, Validation, cross_validate, splits_of
+
+Verdict = Literal["underfit", "right", "overfit"]
+Rule = Callable[[Sequence[Validation]], int]
+
+ORDERED = "the candidates are ordered from the simplest to the most complex"
+OPTIMISTIC = "the loss of the chosen candidate is optimistic: it was chosen by that loss"
+
+
+def least(table: Sequence[Validation]) -> int:
+    """The candidate with the least mean loss, the first of equals."""
+    return _first_below(table, min(found.mean for found in table))
+
+
+def within_one_error(table: Sequence[Validation]) -> int:
+    """The first candidate whose mean loss is within one standard error of the least: Occam's razor."""
+    best = table[least(table)]
+    return _first_below(table, best.mean + best.error)
+
+
+def _first_below(table: Sequence[Validation], limit: float) -> int:
+    return next(i for i, found in enumerate(table) if found.mean <= limit + ROUNDING * abs(limit))
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The losses of all candidates, the one chosen, and that one fitted on all rows.
+
+    Attributes
+    ----------
+    candidates
+        what was given, unfitted.
+    table
+        their losses on the same splits.
+    chosen
+        the index of the one that the rule chose.
+    model
+        the chosen one, fitted on all rows; None where no refit was asked for.
+    """
+
+    candidates: tuple[Any, ...]
+    table: tuple[Validation, ...]
+    chosen: int
+    model: Any
+    assumptions: tuple[str, ...] = (INDEPENDENT, SMALLER, ORDERED, OPTIMISTIC)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Does each candidate fit too little, too much or well, beside the one with the least loss?"""
+        best = self.table[least(self.table)]
+        return tuple(diagnose(found, best) for found in self.table)
+
+    def __str__(self) -> str:
+        lines = (
+            f"{'*' if i == self.chosen else ' '} {candidate}: {found}; {verdict}"
+            for i, (candidate, found, verdict) in enumerate(
+                zip(self.candidates, self.table, self.verdicts, strict=True)
+            )
+        )
+        return "\n".join(lines)
+
+
+def select(
+    candidates: Sequence[Any],
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 5,
+    loss: Loss | None = None,
+    rule: Rule = least,
+    groups: Any = None,
+    refit: bool = True,
+    n_jobs: int | None = None,
+) -> Selection:
+    """Judge all candidates on the same splits and choose one; ShuffleSplit(1) makes it a choice by one hold-out.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from fivefold.linear_model import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> found = select([Ridge(alpha=a) for a in (100.0, 1.0, 0.01)], X, y)
+    >>> found.model, found.verdicts
+    (Ridge(alpha=0.01), ('underfit', 'underfit', 'right'))
+    """
+    if not candidates:
+        raise ValueError("there is no candidate to choose from")
+    loss = loss or usual(candidates[0])
+    splits = splits_of(candidates[0], X, y, cv=cv, groups=groups)
+    table = tuple(cross_validate(m, X, y, cv=splits, loss=loss, n_jobs=n_jobs) for m in candidates)
+    chosen = rule(table)
+    return Selection(tuple(candidates), table, chosen, clone(candidates[chosen]).fit(X, y) if refit else None)
+
+
+@dataclass(frozen=True)
+class Nested:
+    """What a choice is worth: its losses on outer splits it knew nothing of, and what it chose there."""
+
+    outer: Validation
+    inner: tuple[Selection, ...]
+
+    @property
+    def chosen(self) -> dict[int, int]:
+        """How often each candidate was chosen."""
+        return dict(Counter(selection.chosen for selection in self.inner).most_common())
+
+    def __str__(self) -> str:
+        often = ", ".join(f"{self.inner[0].candidates[i]} {count} times" for i, count in self.chosen.items())
+        return f"{self.outer}; chosen: {often}"
+
+
+def nested(
+    candidates: Sequence[Any],
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 5,
+    inner: Any = 5,
+    loss: Loss | None = None,
+    rule: Rule = least,
+    groups: Any = None,
+    n_jobs: int | None = None,
+) -> Nested:
+    """Choose anew on the training rows of every outer split, and judge the chosen one on its test rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from fivefold.linear_model import Ridge
+    >>> print(nested([Ridge(alpha=a) for a in (10.0, 0.1)], *load_diabetes(return_X_y=True)))
+    loss 30... on unseen rows over 5 splits; 28... on training rows, which is optimistic; chosen: Ridge(alpha=0.1) 5 times
+    """
+    loss = loss or usual(candidates[0])
+    splits = splits_of(candidates[0], X, y, cv=cv, groups=groups)
+    options = {"cv": inner, "loss": loss, "rule": rule, "n_jobs": n_jobs}
+    judged = [_choose_and_judge(candidates, X, y, groups, split, options) for split in splits]
+    train, losses, inside = zip(*judged, strict=True)
+    outer = Validation(np.array(train), np.array([part.mean() for part in losses]), losses, splits)
+    return Nested(outer, inside)
+
+
+def _choose_and_judge(
+    candidates: Sequence[Any], X: Any, y: Any, groups: Any, split: Split, options: dict[str, Any]
+) -> tuple[float, Any, Selection]:
+    """Mean loss of the chosen candidate on training rows, its loss on each test row, and the choice."""
+    (Z, t), (Z_test, t_test) = ((rows_of(X, rows), rows_of(y, rows)) for rows in split)
+    found = select(candidates, Z, t, groups=None if groups is None else rows_of(groups, split[0]), **options)
+    loss = options["loss"]
+    on_test = np.asarray(loss(Z_test, t_test, found.model.predict(Z_test)), dtype=float)
+    return float(np.mean(loss(Z, t, found.model.predict(Z)))), on_test, replace(found, model=None)
+
+
+def diagnose(found: Validation, reference: Validation | float) -> Verdict:
+    """Does a learner fit its training rows too little, too much, or well?
+
+    It is "right" if its loss on unseen rows is within one standard error of the reference: another learner on the same
+    splits, or a loss known to be within reach. Otherwise it is "overfit" if training rows cost it no more than the
+    reference, and "underfit" if they cost it more as well.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fivefold.baselines import MajorityClassifier, MemorisingClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> [diagnose(cross_validate(m, X, y), 0.05) for m in (MajorityClassifier(), MemorisingClassifier())]
+    ['underfit', 'overfit']
+    """
+    if isinstance(reference, Validation):
+        folds, rows, level = reference.test, reference.losses[0], reference.training
+    else:
+        folds = rows = level = reference
+    gap = found.test - folds  # (J,)
+    beyond = gap if len(gap) > 1 else found.losses[0] - rows
+    if gap.mean() <= beyond.std(ddof=1) / np.sqrt(len(beyond)) + ROUNDING * abs(level):
+        return "right"
+    return "overfit" if found.training <= level * (1 + ROUNDING) else "underfit"

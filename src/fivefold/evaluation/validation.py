@@ -1,0 +1,185 @@
+"""Judging on rows that took no part in training.
+
+For every split j, train on T_j and judge on D_j:
+
+    e_j = 1/|D_j| sum_{i in D_j} loss(x_i, y_i, f_{T_j}(x_i))        e = 1/J sum_j e_j
+
+the average of the rates of the folds, not the rate of all rows together. Splits are scikit-learn's: KFold,
+RepeatedKFold, StratifiedKFold, LeaveOneOut, LeavePOut, ShuffleSplit, GroupKFold, StratifiedGroupKFold, TimeSeriesSplit;
+`bootstrap.OutOfBag` adds the bootstrap. Every candidate of a comparison meets the same splits.
+
+Stone (1974), Cross-validatory choice; Geisser (1975), The predictive sample reuse method.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import check_cv, train_test_split
+from sklearn.utils import _safe_indexing as rows_of
+from sklearn.utils import check_random_state
+
+from fivefold.evaluation.losses import Loss, usual
+
+MOST_FITS = 10_000
+ROUNDING = 8 * np.finfo(float).eps
+
+INDEPENDENT = "the rows are independent draws from the source of the rows to come"
+SMALLER = "a model fitted on the training rows of a split errs like one fitted on all rows"
+
+Split = tuple[Any, Any]
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Losses of one learner on every split.
+
+    Attributes
+    ----------
+    train, test
+        mean loss on the training and on the test rows of each split, (J,).
+    losses
+        loss of every test row, an array a split.
+    splits
+        indices of training and test rows of each split.
+    """
+
+    train: Any
+    test: Any
+    losses: tuple[Any, ...]
+    splits: tuple[Split, ...]
+    assumptions: tuple[str, ...] = (INDEPENDENT, SMALLER)
+
+    @property
+    def mean(self) -> float:
+        """The average over splits of the loss on test rows."""
+        return float(self.test.mean())
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean, the splits taken as independent; of the rows where there is one split only."""
+        values = self.test if len(self.test) > 1 else self.losses[0]
+        return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.inf
+
+    @property
+    def pooled(self) -> float:
+        """The average over all test rows; differs from the mean where folds differ in size."""
+        return float(np.concatenate(self.losses).mean())
+
+    @property
+    def training(self) -> float:
+        """The average over splits of the loss on training rows: too small, for the model was made for them."""
+        return float(self.train.mean())
+
+    @property
+    def ratio(self) -> float:
+        """Test rows over training rows, as `corrected_t` takes it."""
+        return float(np.mean([len(test) / len(train) for train, test in self.splits]))
+
+    def __str__(self) -> str:
+        return (
+            f"loss {self.mean:.4g} +- {self.error:.2g} on unseen rows over {len(self.test)} splits; "
+            f"{self.training:.4g} on training rows, which is optimistic"
+        )
+
+
+def cross_validate(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 5,
+    loss: Loss | None = None,
+    groups: Any = None,
+    n_jobs: int | None = None,
+    most_fits: int = MOST_FITS,
+) -> Validation:
+    """Fit a copy of the model on every split; its losses on training and on test rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import RepeatedStratifiedKFold
+    >>> from fivefold.naive_bayes import GaussianNB
+    >>> X, y = load_iris(return_X_y=True)
+    >>> print(cross_validate(GaussianNB(), X, y, cv=RepeatedStratifiedKFold(n_splits=5, n_repeats=2, random_state=0)))
+    loss 0.0... +- 0.0... on unseen rows over 10 splits; 0.0... on training rows, which is optimistic
+    """
+    splits = splits_of(model, X, y, cv=cv, groups=groups, most_fits=most_fits)
+    judged = Parallel(n_jobs=n_jobs)(delayed(_judge)(model, X, y, split, loss or usual(model)) for split in splits)
+    train, losses = zip(*judged, strict=True)
+    return Validation(np.array(train), np.array([part.mean() for part in losses]), losses, splits)
+
+
+def splits_of(
+    model: Any, X: Any, y: Any, *, cv: Any = 5, groups: Any = None, most_fits: int = MOST_FITS
+) -> tuple[Split, ...]:
+    """The splits of `cv`, drawn once; a number means so many folds, stratified for classifiers."""
+    cv = check_cv(cv, y, classifier=is_classifier(model))
+    count = cv.get_n_splits(X, y, groups)
+    if count > most_fits:
+        raise ValueError(
+            f"{cv} means {count} fits, more than {most_fits}. Draw some of the splits with ShuffleSplit, "
+            f"or allow all of them with most_fits={count}"
+        )
+    return tuple(cv.split(X, y, groups))
+
+
+def _judge(model: Any, X: Any, y: Any, split: Split, loss: Loss) -> tuple[float, Any]:
+    """Mean loss on the training rows of a split, and the loss of each test row."""
+    train, test = ((rows_of(X, rows), rows_of(y, rows)) for rows in split)
+    fitted = clone(model).fit(*train)
+    on_train, on_test = (np.asarray(loss(Z, t, fitted.predict(Z)), dtype=float) for Z, t in (train, test))
+    return float(on_train.mean()), on_test
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Indices of three sets of rows with three roles: fit, choose, estimate."""
+
+    train: Any
+    validation: Any
+    test: Any
+
+
+def three_way(
+    n: int, *, validation: float = 0.2, test: float = 0.2, stratify: Any = None, random_state: Any = None
+) -> Parts:
+    """Rows to fit on, rows to choose a model by, and rows to estimate the error of the chosen one.
+
+    Examples
+    --------
+    >>> parts = three_way(10, random_state=0)
+    >>> len(parts.train), len(parts.validation), len(parts.test)
+    (6, 2, 2)
+    """
+    rng = check_random_state(random_state)
+    stratify = None if stratify is None else np.asarray(stratify)
+    rest, last = train_test_split(np.arange(n), test_size=test, stratify=stratify, random_state=rng)
+    share = validation / (1 - test)
+    labels = None if stratify is None else stratify[rest]
+    first, middle = train_test_split(rest, test_size=share, stratify=labels, random_state=rng)
+    return Parts(first, middle, last)
+
+
+def smoother_residuals(S: Any, y: Any) -> Any:
+    """Residuals of leave-one-out for a linear smoother f = S y, without refitting: (y_i - f_i) / (1 - S_ii).
+
+    Exact for least squares, ridge and kernel ridge, which fit the other rows alike when row i takes the value that
+    they predict for it.
+
+    Examples
+    --------
+    >>> smoother_residuals(np.full((3, 3), 1 / 3), np.array([0.0, 3.0, 6.0]))  # the mean: 0 - (3 + 6) / 2, ...
+    array([-4.5,  0. ,  4.5])
+    """
+    S, y = np.asarray(S), np.asarray(y)
+    left = 1 - np.diag(S)  # (n,)
+    if (left <= ROUNDING).any():
+        i = int(np.argmin(left))
+        raise ValueError(f"the smoother takes row {i} from its own target alone (S_ii = {S[i, i]:.6g}); penalise it")
+    return (y - S @ y) / left

@@ -1,0 +1,43 @@
+"""A certificate: an upper limit of the error on new data that holds with probability 1 - delta."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is known of the error a model makes on new data.
+
+    Attributes
+    ----------
+    risk
+        The error seen.
+    bound
+        The true error is below this with probability 1 - delta.
+    parts
+        What each way of reckoning gives; `bound` is the one that is never above another.
+    n
+        Rows it rests on.
+    delta
+        Probability that the certificate is wrong.
+    assumptions
+        What must hold.
+    """
+
+    risk: float
+    bound: float
+    parts: Mapping[str, float]
+    n: int
+    delta: float
+    assumptions: tuple[str, ...]
+
+    def __str__(self) -> str:
+        width = max(map(len, self.parts))
+        lines = (
+            f"error below {self.bound:.4g} with probability {1 - self.delta:.4g}; {self.risk:.4g} on {self.n} rows",
+            *(f"  {name:{width}}  {value:.4g}" for name, value in self.parts.items()),
+            *(f"assumes: {text}" for text in self.assumptions),
+        )
+        return "\n".join(lines)

@@ -1,0 +1,344 @@
+"""What distances, draws, seeds and Lloyd's algorithm must satisfy, against loops that are too simple to be wrong."""
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import kmeans as oracle
+from scipy.sparse import csr_matrix
+
+from fivefold.core import parallel
+from fivefold.spatial import lloyd as engine
+from fivefold.spatial.distances import squared_distances
+from fivefold.spatial.lloyd import alternate, distortion, lloyd, nearest
+from fivefold.spatial.medians import medians
+from fivefold.spatial.points import Points
+from fivefold.spatial.rows import Dense, Sparse, carry, square
+from fivefold.spatial.seeding import Urn, canonical_order, distinct, draw, plus_plus, spread_out
+
+UPDATES = {"means": engine.means, "medians": medians}
+FORMS = {
+    "float64": lambda X: X,
+    "float32": lambda X: X.astype(np.float32),
+    "sparse": csr_matrix,
+    "sparse float32": lambda X: csr_matrix(X.astype(np.float32)),
+}
+seeds = st.integers(0, 2**31 - 1)
+
+
+def table(seed, n=200, d=5, spread=3.0):
+    rng = np.random.default_rng(seed)
+    centres = spread * rng.normal(size=(6, d))
+    return centres[rng.integers(6, size=n)] + rng.normal(size=(n, d)), rng
+
+
+# Distances
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_squared_distances_are_those_of_the_loops_and_never_negative(form):
+    """A-47. float32 in, float32 out, but in between float64: only the last of 24 bits may differ."""
+    X = table(0, n=40)[0].astype(np.float32).astype(np.float64)
+    C = X[:7].copy()
+    given = FORMS[form](X)
+    found = squared_distances(given, C.astype(given.dtype))
+    rtol = 1e-10 if given.dtype == np.float64 else 1e-7
+    assert found.dtype == given.dtype
+    np.testing.assert_allclose(found, oracle.squares(X, C), rtol=rtol, atol=rtol)
+    assert (found >= 0).all()
+
+
+def test_rows_among_themselves_are_at_distance_zero_from_themselves_and_from_their_copies():
+    X = np.repeat(table(1, n=30)[0] + 1e4, 2, axis=0)
+    D = squared_distances(X)
+    np.testing.assert_array_equal(np.diag(D), 0)
+    np.testing.assert_array_equal(D[np.arange(0, 60, 2), np.arange(1, 60, 2)], 0)
+
+
+def test_an_offset_of_1e8_costs_distances_no_digits():
+    """Numbers at 1e8 are 1.5e-8 apart; shifted back they are exact, so both tables hold the same numbers."""
+    X = table(2, n=60)[0] + 1e8
+    np.testing.assert_allclose(squared_distances(X, X[:5]), squared_distances(X - 1e8, X[:5] - 1e8), rtol=1e-9)
+
+
+def test_one_product_is_faster_than_loops_over_pairs():
+    """A-47: the text invites the benchmark; at n = 500 the loops take a thousand times as long."""
+    X = table(3, n=500, d=3)[0]
+    squared_distances(X)
+    start = time.perf_counter()
+    found = squared_distances(X)
+    ours = time.perf_counter() - start
+    start = time.perf_counter()
+    slow = oracle.squares(X, X)
+    assert ours < time.perf_counter() - start
+    np.testing.assert_allclose(found, slow, rtol=1e-10, atol=1e-12)
+
+
+def test_the_rules_for_dense_and_sparse_rows_say_the_same_in_plain_python():
+    """Rules are plain functions: what Numba compiles can be run without it."""
+    X, C = table(4, n=5)[0], table(5, n=3)[0]
+    sparse, norms = csr_matrix(X), (C * C).sum(axis=1)
+    forms = Dense(X, np.zeros(5)), Sparse(sparse.data, sparse.indices, sparse.indptr)
+    for rows in forms:
+        found = [[square(rows, i, C, norms, k) for k in range(3)] for i in range(5)]
+        np.testing.assert_allclose(found, oracle.squares(X, C), rtol=1e-12)
+        S = np.zeros((2, 5))
+        carry(rows, 3, 2.0, S, 0, 1)
+        np.testing.assert_allclose(S, [2 * X[3], -2 * X[3]])
+
+
+# Assignment
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("K", [1, 2, 5, 32])
+def test_every_row_goes_to_its_nearest_centre(form, K):
+    X, rng = table(K, n=300)
+    X = X.astype(np.float32).astype(np.float64)
+    C = X[rng.choice(300, K, replace=False)]
+    labels, squares = distortion(FORMS[form](X), C)
+    np.testing.assert_array_equal(labels, oracle.assign(X, C))
+    np.testing.assert_allclose(squares, oracle.squares(X, C).min(axis=1), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-25, 1.0, 1e12, 1e25])
+def test_what_single_precision_cannot_decide_is_decided_in_full(scale):
+    """Pairs of centres 1e-6 apart in clusters 1e3 apart: differences far below the last bit of single precision."""
+    rng = np.random.default_rng(0)
+    C = np.repeat(1e3 * rng.normal(size=(4, 3)), 2, axis=0) + 1e-6 * rng.normal(size=(8, 3))
+    X = C[rng.integers(8, size=400)] + 1e-6 * rng.normal(size=(400, 3))
+    np.testing.assert_array_equal(nearest(X * scale, C * scale), oracle.assign(X, C))
+
+
+def test_equally_near_centres_share_nothing_the_lowest_wins():
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [0.1, 0.3], [0.5, 0.5]])
+    C = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    np.testing.assert_array_equal(nearest(X, C), [0, 0, 1, 0])
+    shift = np.array([1 / 3, 1e5 / 7])  # ties to rounding only
+    np.testing.assert_array_equal(nearest(X + shift, C + shift), [0, 0, 1, 0])
+
+
+def test_a_table_of_many_parts_is_assigned_like_a_small_one():
+    X, rng = table(7, n=3 * parallel.PART + 11)
+    C = X[:9].copy()
+    some = rng.choice(len(X), 200)
+    np.testing.assert_array_equal(nearest(X, C)[some], oracle.assign(X[some], C))
+
+
+# Lloyd
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_lloyd_goes_the_way_of_the_loops(form):
+    """Labels, centres, inertia and number of steps; float32 data are exact in float64."""
+    X, rng = table(11)
+    X = X.astype(np.float32).astype(np.float64)
+    w = rng.integers(1, 4, size=200).astype(float)
+    start = X[[0, 3, 8, 20, 33]]
+    labels, C, history = oracle.lloyd(X, w, start)
+    found = lloyd(FORMS[form](X), w, start, 0.0, 300)
+    np.testing.assert_array_equal(found.labels, labels)
+    np.testing.assert_allclose(found.centres, C, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.history, history, rtol=1e-9)
+    assert found.n_iter == len(history) + 1 and found.reason == "converged"
+    np.testing.assert_allclose([found.inertia, found.cost], [oracle.inertia(X, w, C), oracle.cost(X, w, C)], rtol=1e-9)
+
+
+@pytest.mark.parametrize("update", UPDATES)
+@settings(max_examples=60, deadline=None)
+@given(seed=seeds, n=st.integers(1, 40), d=st.integers(1, 4), share=st.floats(0, 1), lattice=st.booleans())
+def test_no_step_increases_the_objective(update, seed, n, d, share, lattice):
+    """A-68, A-70, B-157, C-102, E-211: from any rows, weights, ties, duplicates and empty clusters."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, size=(n, d)).astype(float) if lattice else rng.normal(size=(n, d))
+    w = rng.uniform(0.1, 3.0, size=n)
+    K = 1 + int(share * (n - 1))
+    points = Points.of(X, w)
+    found = alternate(points, rng.normal(size=(K, d)) * 3, 0.0, 30, UPDATES[update])
+    value = {"means": oracle.inertia, "medians": oracle.cost}[update](X, w, found.centres)
+    path = np.array([*found.history, value])
+    # rounding of a sum of n terms as large as the total scatter
+    assert (np.diff(path) <= 1e-12 * (points.scatter + w.sum())).all()
+    assert np.isfinite(found.centres).all() and found.labels.max() < K
+    np.testing.assert_allclose([found.inertia, found.cost], [oracle.inertia(X, w, found.centres),
+                               oracle.cost(X, w, found.centres)], rtol=1e-7, atol=1e-7)  # fmt: skip
+
+
+@pytest.mark.parametrize("update", UPDATES)
+@settings(max_examples=40, deadline=None)
+@given(seed=seeds)
+def test_a_weight_is_a_repetition_and_the_order_of_rows_is_nothing(update, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(25, 3))
+    w = rng.integers(1, 4, size=25)
+    order = rng.permutation(25)
+    start = X[rng.choice(25, 6, replace=False)]
+    start[5] = 100.0  # empty at first
+    weighted = alternate(Points.of(X[order], w[order]), start, 0.0, 50, UPDATES[update])
+    repeated = alternate(Points.of(X.repeat(w, axis=0)), start, 0.0, 50, UPDATES[update])
+    # medians are found to 1e-6 of the spread
+    atol = 1e-9 if update == "means" else 1e-5
+    np.testing.assert_allclose(weighted.centres, repeated.centres, atol=atol)
+    np.testing.assert_array_equal(weighted.labels.repeat(w[order]), repeated.labels[np.argsort(np.argsort(order.repeat(w[order]), kind="stable"))])  # fmt: skip
+
+
+def test_an_empty_cluster_takes_the_farthest_row_with_all_its_repetitions():
+    X = np.array([[0.0], [1.0], [2.0], [50.0], [9.0], [9.0], [10.0]])
+    found = lloyd(X, np.ones(7), [[1.0], [10.0], [500.0]], 0.0, 1)
+    np.testing.assert_allclose(found.centres.ravel(), [1.0, 28 / 3, 50.0])
+    twice = lloyd(np.r_[X, [[50.0]]], np.ones(8), [[1.0], [10.0], [500.0]], 0.0, 1)
+    np.testing.assert_allclose(twice.centres, found.centres)
+
+
+def test_a_row_is_not_spared_where_its_cluster_would_run_empty():
+    """The farthest row is alone with its centre; the next farthest goes."""
+    X = np.array([[0.0], [0.1], [3.0], [60.0]])
+    found = lloyd(X, np.ones(4), [[0.0], [80.0], [500.0]], 0.0, 1)
+    np.testing.assert_allclose(found.centres.ravel(), [0.05, 60.0, 3.0])
+
+
+def test_light_clusters_keep_their_digits_when_heavy_rows_leave():
+    """Sums are kept by differences; a row of weight 1e12 leaves a cluster of weight one behind."""
+    X = np.array([[0.0], [1.0], [6.0], [20.0], [20.5]])
+    w = np.array([1.0, 1.0, 1e12, 1.0, 1e12])
+    found = lloyd(X, w, [[0.0], [14.0]], 0.0, 50)
+    labels, C, _ = oracle.lloyd(X, w, np.array([[0.0], [14.0]]))
+    np.testing.assert_array_equal(found.labels, labels)
+    np.testing.assert_allclose(found.centres, C, rtol=1e-12)
+
+
+def test_an_offset_of_1e8_costs_lloyd_no_digits():
+    X = table(5)[0]
+    far = lloyd(X + 1e8, np.ones(200), X[:6] + 1e8, 0.0, 100)
+    back = (X + 1e8) - 1e8
+    near = lloyd(back, np.ones(200), back[:6], 0.0, 100)
+    np.testing.assert_array_equal(far.labels, near.labels)
+    np.testing.assert_allclose(far.centres - 1e8, near.centres, atol=3e-8)  # two units in the last place of 1e8
+    np.testing.assert_allclose(far.inertia, near.inertia, rtol=1e-9)
+
+
+@pytest.mark.parametrize("update", UPDATES)
+def test_the_number_of_threads_changes_no_byte_of_seeds_and_centres(update, monkeypatch):
+    X, _ = table(9, n=3 * parallel.PART + 17)
+    said = []
+    for count in (1, 2, 3):
+        monkeypatch.setattr(parallel, "threads", lambda count=count: count)
+        points = Points.of(X)
+        chosen = spread_out(points, 7, np.random.RandomState(0))
+        found = alternate(points, X[chosen], 0.0, 8, UPDATES[update])
+        said.append((chosen.tobytes(), found.centres.tobytes(), found.labels.tobytes(), found.inertia, found.cost))
+    assert said[0] == said[1] == said[2]
+
+
+def test_ctrl_c_keeps_the_last_whole_step():
+    X = table(10)[0]
+
+    def press(centres, value):
+        raise KeyboardInterrupt
+
+    found = alternate(Points.of(X), X[:8], 0.0, 100, monitor=press)
+    assert found.reason == "interrupted" and len(found.history) == 1
+    assert found.inertia <= found.history[0]
+    np.testing.assert_array_equal(found.labels, oracle.assign(X, found.centres))
+
+
+# Medians
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_median_of_a_group_is_where_the_sum_of_distances_is_smallest(seed):
+    rng = np.random.default_rng(seed)
+    X, w = rng.standard_t(1.5, size=(15, 2)), rng.uniform(0.5, 2.0, size=15)
+    if seed % 2:
+        w[4] = 50.0  # a row so heavy that it is the median
+    found = alternate(Points.of(X, w), X[:1], 0.0, 100, medians)
+    best = oracle.geometric_median(X, w)
+    np.testing.assert_allclose(found.cost, oracle.cost(X, w, [best]), rtol=1e-9)
+    np.testing.assert_allclose(found.centres[0], best, atol=1e-4)  # the sum is flat at its minimum: sqrt(1e-9)
+    if seed % 2:
+        np.testing.assert_array_equal(found.centres[0], X[4])
+
+
+# Draws and seeds
+
+
+def test_draws_follow_the_weights():
+    """20 000 draws: each share within 4 standard errors."""
+    X, rng = table(12, n=12)
+    w = rng.uniform(0, 3, size=12)
+    p = w / w.sum()
+    for rows in (
+        draw(canonical_order(X), w, rng.uniform(size=20_000)),
+        Urn(Points.of(X, w)).draw(20_000, np.random.RandomState(0)),
+    ):
+        share = np.bincount(rows, minlength=12) / 20_000
+        assert (np.abs(share - p) <= 4 * np.sqrt(p * (1 - p) / 20_000)).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=seeds, n=st.integers(1, 600))
+def test_a_draw_is_a_quantile_of_the_mass_along_the_order(seed, n):
+    rng = np.random.default_rng(seed)
+    mass, order, u = rng.uniform(size=n) * (rng.uniform(size=n) < 0.7) + 1e-9, rng.permutation(n), rng.uniform(size=20)
+    steps = np.cumsum(mass[order])
+    np.testing.assert_array_equal(draw(order, mass, u), order[np.searchsorted(steps, u * steps[-1], side="right")])
+
+
+@pytest.mark.parametrize("choose", [spread_out, distinct])
+@pytest.mark.parametrize("form", FORMS)
+def test_seeds_depend_on_values_and_weights_only(choose, form):
+    X, rng = table(13, n=60)
+    w = rng.integers(1, 4, size=60)
+    order = rng.permutation(60)
+    for seed in range(10):
+        weighted = choose(Points.of(FORMS[form](X[order]), w[order].astype(float)), 6, np.random.RandomState(seed))
+        repeated = choose(Points.of(FORMS[form](X.repeat(w, axis=0))), 6, np.random.RandomState(seed))
+        np.testing.assert_array_equal(X[order][weighted], X.repeat(w, axis=0)[repeated])
+
+
+def test_greedy_seeds_have_the_probabilities_of_the_enumeration():
+    """4 000 seedings of five weighted rows: chi-square of the sequences below its 99.99% point, about df + 4 sqrt(2 df)."""
+    X = np.array([[0.0], [1.0], [1.5], [4.0], [9.0]])
+    w = np.array([1.0, 2.0, 1.0, 3.0, 0.5])
+    chances = oracle.greedy_plus_plus(X, w, 3, trials=2 + int(np.log(3)))
+    points, rng, seen = Points.of(X, w), np.random.RandomState(0), {}
+    for _ in range(4000):
+        key = tuple(spread_out(points, 3, rng))
+        seen[key] = seen.get(key, 0) + 1
+    assert set(seen) <= {key for key, chance in chances.items() if chance > 0}
+    expected = {key: 4000 * chance for key, chance in chances.items() if 4000 * chance >= 5}
+    chi = sum((seen.get(key, 0) - count) ** 2 / count for key, count in expected.items())
+    assert chi <= len(expected) + 4 * np.sqrt(2 * len(expected))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_seeds_are_different_rows_while_there_are_any(form):
+    X = np.repeat(np.array([[0.0, 1.0], [2.0, 0.0], [0.0, 3.0]]), [5, 1, 3], axis=0)
+    for choose in (spread_out, distinct):
+        for seed in range(10):
+            rows = choose(Points.of(FORMS[form](X)), 3, np.random.RandomState(seed))
+            assert len(np.unique(X[rows], axis=0)) == 3
+            more = choose(Points.of(FORMS[form](X)), 5, np.random.RandomState(seed))
+            assert len(more) == 5 and len(np.unique(X[more], axis=0)) == 3
+
+
+def test_repetitions_are_not_counted_as_different_rows():
+    X = table(14, n=50)[0]
+    assert Points.of(X.repeat(3, axis=0)).different == 50
+    assert Points.of(np.ones((4, 2))).different == 1
+    assert Points.of(csr_matrix(np.eye(5).repeat(2, axis=0))).different == 5
+
+
+def test_sparse_entries_that_stand_twice_are_added():
+    doubled = csr_matrix((np.ones(4), np.array([0, 0, 1, 1]), np.array([0, 2, 4])), shape=(2, 2))
+    np.testing.assert_allclose(distortion(doubled, np.array([[2.0, 0.0], [0.0, 2.0]]))[1], 0)
+    assert doubled.nnz == 4  # what was given is left as it is
+
+
+def test_plus_plus_takes_a_table_and_weights():
+    X, _ = table(15)
+    w = np.ones(200)
+    one = plus_plus(X, w, 5, np.random.RandomState(3))
+    np.testing.assert_array_equal(one, plus_plus(X, w, 5, np.random.RandomState(3), canonical_order(X)))
