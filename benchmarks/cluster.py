@@ -44,6 +44,8 @@ def min_squares(X, centres):
 KMEANS = partial(drop_in, "cluster.KMeans", n_clusters=K, n_init=1)
 # Runs that stop a step apart, at the same tolerance, differ in the last of about six digits.
 SAME_INERTIA = as_good(inertia, rtol=1e-4)
+# From drawn seeds one inertia varies by 1.6 %, so the difference of two means over three seeds by 1.3 %: thrice that.
+AS_LUCKY = no_worse(inertia, 0.04)
 
 CASES = (
     Case("KMeans blobs fit", started(BLOBS), 200_000, KMEANS(fit), SAME_INERTIA, 2, "50 clusters, given start"),
@@ -61,7 +63,7 @@ CASES = (
         BLOBS,
         200_000,
         KMEANS(fit_seeds(0, 1, 2)),
-        no_worse(inertia, 0.02),
+        AS_LUCKY,
         1.5,
         "50 clusters, three seeds",
     ),
@@ -70,7 +72,7 @@ CASES = (
         UNIFORM,
         200_000,
         KMEANS(fit_seeds(0, 1, 2), max_iter=40),
-        no_worse(inertia, 0.01),
+        AS_LUCKY,
         1.15,
         "50 clusters, three seeds, 40 steps",
     ),
@@ -88,7 +90,7 @@ CASES = (
         BLOBS,
         200_000,
         drop_in("cluster.MiniBatchKMeans", fit_seeds(0, 1, 2), n_clusters=K, n_init=1),
-        no_worse(inertia, 0.05),
+        AS_LUCKY,
         1,
         "50 clusters, three seeds",
     ),

@@ -14,7 +14,7 @@ from fivefold.naive_bayes import GaussianNB
 from fivefold.study import table
 from fivefold.study.data import load
 from fivefold.study.plan import FOLDS, MOST_SETTINGS, REPEATS, make_plan
-from fivefold.study.prepare import prepare
+from fivefold.study.prepare import prepare, wants
 from fivefold.study.results import judge, write
 from fivefold.study.run import Fold, Outcome, run
 
@@ -64,7 +64,7 @@ def test_the_file_says_everything(study):
     _, found = study("iris", "--methods", "GaussianNB", "--seed", 3)
     assert set(found) == {"schema", "data", "plan", "learners", "warnings", "versions"}
     assert found["plan"]["seed"] == 3
-    assert found["plan"]["scores"] == ["log_loss", "accuracy"]
+    assert found["plan"]["scores"] == ["log_loss", "accuracy", "balanced_accuracy", "f1", "auc"]
     assert found["data"]["target"]["classes"] == {"setosa": 50, "versicolor": 50, "virginica": 50}
     assert {"fivefold", "python", "numpy", "scikit-learn"} <= set(found["versions"])
     for learner in found["learners"]:
@@ -83,7 +83,7 @@ def test_the_file_says_everything(study):
 def test_regression_is_scored_by_root_mean_squared_error(study):
     shown, found = study("diabetes", "--methods", "Ridge")
     assert shown.exit_code == 0, shown.output
-    assert found["plan"]["scores"] == ["rmse", "r2"]
+    assert found["plan"]["scores"] == ["rmse", "r2", "mae", "correlation"]
     by_name = {learner["name"]: learner["summary"] for learner in found["learners"]}
     assert by_name["Ridge"]["r2"]["mean"] > 0.4 > 0.1 > by_name["MeanRegressor"]["r2"]["mean"]
     assert next(entry for entry in found["learners"] if entry["name"] == "MeanRegressor")["loss_above_best"][
@@ -127,7 +127,7 @@ def test_a_learner_that_fails_is_listed_with_its_reason_and_the_study_goes_on(st
 
 
 def test_when_every_learner_fails_the_exit_code_says_so(study, monkeypatch):
-    monkeypatch.setattr("fivefold.study.run.build", None)
+    monkeypatch.setattr("fivefold.study.fold.build", None)
     shown, found = study("iris", "--methods", "GaussianNB")
     assert shown.exit_code == 1
     assert "Every learner failed" in shown.output
@@ -181,7 +181,12 @@ def imagined(**losses):
                 learner,
                 tuple(
                     Fold(
-                        s.repeat, s.fold, 120, 30, {"log_loss": losses.get(learner.name, 1.1) + e, "accuracy": 0.5}, {}
+                        s.repeat,
+                        s.fold,
+                        120,
+                        30,
+                        {score.name: 0.5 for score in plan.scores} | {"log_loss": losses.get(learner.name, 1.1) + e},
+                        {},
                     )
                     for s, e in zip(plan.splits, row, strict=True)
                 ),
@@ -237,7 +242,7 @@ def test_results_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
         (["iris", "--methods", "KMeans"], "KMeans does not do classification"),
         (["diabetes", "--methods", "GaussianNB"], "GaussianNB does not do regression"),
         (["iris", "--target", "specis"], "no column is called 'specis'"),
-        (["iris", "--score", "rmse"], "classification is scored by log_loss or accuracy"),
+        (["iris", "--score", "rmse"], "classification is scored by log_loss, accuracy, balanced_accuracy, f1 or auc"),
         (["iris", "--task", "regression"], "regression needs a target of numbers"),
         (["iris", "--task", "ranking"], "ranking"),
         (["iris", "--seed", "-1"], "--seed"),
@@ -288,8 +293,8 @@ def test_what_prepares_the_columns_learns_from_training_rows_only(people):
     data = load(people, "ziel")
     where = int((data.X["stadt"] == "Ürgüp").arg_max())
     train = np.delete(np.arange(len(data.y)), where)
-    ready = prepare(GaussianNB.takes, data.of_kind("number"), data.of_kind("category")).fit(data.X[train])
-    names = ready.named_transformers_["categories"].categories_[0].tolist()
-    assert "Ürgüp" not in names
-    with pytest.warns(UserWarning, match="unknown categories"):
-        assert (ready.transform(data.X[[where]])[0, -len(names) :] == 0).all()
+    ready = prepare(wants(GaussianNB()), data).fit(data.X[train], data.y[train])
+    names = ready.get_feature_names_out().tolist()
+    assert "stadt[Ürgüp]" not in names
+    row = dict(zip(names, ready.transform(data.X[[where]])[0], strict=True))
+    assert [name for name, value in row.items() if name.startswith("stadt") and value == 1] == ["stadt[(missing)]"]

@@ -194,6 +194,20 @@ def test_the_tolerance_is_a_gain_per_unit_of_weight():
     assert len(em(Counter(), None, 10 * ONE, tol=0.02).history) == 4
 
 
+@dataclass(frozen=True)
+class Tumbler(Counter):
+    """Falls at its first step, as from a start that is too good to be allowed."""
+
+    def expect(self, X, w):
+        return self.step, 9.0 if self.step == 0 else 1 - 0.5**self.step
+
+
+def test_a_start_that_is_not_allowed_does_not_end_the_climb():
+    fit = em(Tumbler(), None, ONE, tol=1e-3)
+    assert (fit.reason, fit.history[0]) == ("converged", 9.0)
+    assert fit.model.step > 8
+
+
 def test_ctrl_c_keeps_the_last_whole_step():
     fit = em(Counter(fails=3), None, ONE, tol=0.0)
     assert (fit.reason, fit.model.step, len(fit.history)) == ("interrupted", 3, 3)

@@ -115,6 +115,7 @@ def test_text_in_an_array_becomes_codes_for_a_method_that_takes_categories():
 def test_a_refit_without_categories_forgets_them():
     keeper = Keeper().fit(pd.DataFrame(ROWS)).fit(pd.DataFrame({"a": [1.0, 2.0]}))
     assert "categories_in_" not in vars(keeper)
+    assert "categories_in_" not in vars(keeper.fit(pd.DataFrame(ROWS)).fit(np.ones((3, 2))))
 
 
 def test_dates_are_refused_with_a_cure():

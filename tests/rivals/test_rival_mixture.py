@@ -64,6 +64,17 @@ def test_the_same_start_leads_to_the_same_model(kind):
 
 
 @every_type
+def test_a_start_below_the_floor_is_left_as_scikit_learn_leaves_it(kind):
+    """Precisions of 1e4 where reg_covar allows 0.5 at least: the likelihood falls first; a floor blurs the end."""
+    X = table()
+    settings = {**start(kind, X), "reg_covar": 0.5, "precisions_init": 1e4 * PRECISIONS[kind]}
+    theirs, ours = (cls(**settings).fit(X) for cls in (Peer, GaussianMixture))
+    assert ours.n_iter_ > 3
+    assert ours.lower_bound_ == pytest.approx(theirs.lower_bound_, abs=1e-4)
+    np.testing.assert_allclose(ours.means_, theirs.means_, atol=0.02)
+
+
+@every_type
 def test_learned_arrays_have_the_shape_and_the_type_of_scikit_learns(kind):
     for dtype in (np.float32, np.float64):
         X = table(300).astype(dtype)

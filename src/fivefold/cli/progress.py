@@ -1,27 +1,63 @@
-"""The progress bar of a long command: on the error stream, gone when done, and nothing where that is no terminal."""
+"""The progress of a long command, on the error stream: a bar that is gone when done, lines where there is no terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+PAUSE = 10.0  # seconds between two lines, at least
+
+
+class Tick(Protocol):
+    """Called when one more is done."""
+
+    def __call__(self, name: str, left: float | None = None) -> None:
+        """`name` is what was done, `left` the seconds until all is, where they are known better than by counting."""
 
 
 @contextmanager
-def progress(total: int) -> Iterator[Callable[[str], None]]:
-    """Yield `tick(name)`, which moves the bar by one and shows the name of what was done."""
-    console = Console(stderr=True)
+def progress(total: int, done: int = 0, *, lines: bool = False) -> Iterator[Tick]:
+    """Yield the `Tick` of a bar over `total` things; `lines` says whether to write lines where there is no terminal."""
+    console, start, first = Console(stderr=True), time.monotonic(), done
     bar = Progress(
         BarColumn(bar_width=30),
         MofNCompleteColumn(),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}", style="cyan"),
         TextColumn("{task.description}", style="dim"),
         console=console,
         transient=True,
         disable=not console.is_terminal,
     )
+    line, due = bar.add_task("", total=total, completed=done, left=""), start
+
+    def tick(name: str, left: float | None = None) -> None:
+        nonlocal done, due
+        done, now = done + 1, time.monotonic()
+        if left is None:
+            left = (now - start) / (done - first) * (total - done)
+        bar.update(line, advance=1, description=name, left=f"{duration(left)} left" if done < total else "")
+        if lines and bar.disable and (now >= due or done == total):
+            due = now + PAUSE
+            console.print(f"{done} of {total}: {name}, about {duration(left)} left", highlight=False, soft_wrap=True)
+
     with bar:
-        line = bar.add_task("", total=total)
-        yield lambda name: bar.update(line, advance=1, description=name)
+        yield tick
+
+
+def duration(seconds: float) -> str:
+    """A time in words short enough for a column.
+
+    Examples
+    --------
+    >>> duration(8.4), duration(83), duration(7300)
+    ('8 s', '1 min 23 s', '2 h 2 min')
+    """
+    s = round(seconds)
+    if s < 60:
+        return f"{s} s"
+    return f"{s // 60} min {s % 60} s" if s < 3600 else f"{s // 3600} h {s % 3600 // 60} min"

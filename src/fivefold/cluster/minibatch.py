@@ -172,7 +172,7 @@ class MiniBatchKMeans(Prototypes):
                 warnings.warn(
                     f"MiniBatchKMeans: init_size={self.init_size} is smaller than n_clusters={K}; taking {3 * K}",
                     RuntimeWarning,
-                    stacklevel=5,
+                    stacklevel=6,  # the line that called fit
                 )
             size = 3 * K
         runs, start = starts(self, points.table, many=3)

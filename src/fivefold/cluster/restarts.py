@@ -57,7 +57,7 @@ def starts(estimator: Any, X: Any, many: int) -> tuple[int, Start]:
         warnings.warn(
             f"{name}: init gives the centres, so one run is made instead of n_init={asked}",
             RuntimeWarning,
-            stacklevel=5,
+            stacklevel=7,  # the line that called fit
         )
     return 1, lambda points, rng: given
 
@@ -131,7 +131,7 @@ def warn_if_fewer(estimator: Any, found: int) -> None:
             f"{type(estimator).__name__}: only {found} of n_clusters={estimator.n_clusters} clusters hold rows, as X "
             "has too few distinct rows. Ask for fewer clusters",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=7,
         )
 
 

@@ -49,6 +49,8 @@ def admit(estimator: Any, X: Any, *, fitting: bool) -> Any:
     """X as a clean matrix; remembers names, width and categories when fitting, checks them after."""
     if X is None:
         raise ValueError(f"{_name(estimator)} needs a table X; got None")
+    if fitting:
+        vars(estimator).pop("categories_in_", None)
     if is_tensor(X):
         X = _tensor(estimator, X)
         if estimator.takes.tensors:
@@ -250,10 +252,8 @@ def _numbers(estimator: Any, columns: list[Any], n: int, fitting: bool) -> Any:
             )
         seen[j] = known.get(j, categories or () if fitting else ())
         numbers.append(_codes(estimator, values, seen[j], j))
-    if fitting:
-        vars(estimator).pop("categories_in_", None)
-        if seen:
-            estimator.categories_in_ = Categories(seen)
+    if fitting and seen:
+        estimator.categories_in_ = Categories(seen)
     return np.column_stack(numbers) if numbers else np.empty((n, 0))
 
 

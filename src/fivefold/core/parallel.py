@@ -50,6 +50,11 @@ def map_parts(work: Callable[[int, int], Any], n: int, *, rows: int = PART) -> l
         return list(_pool(count).map(_mark, [work] * len(cut), cut))
 
 
+def one_blas_thread() -> Any:
+    """Within it linear algebra runs on one thread: for a small matrix BLAS's helpers spin longer than they work."""
+    return _blas().limit(limits=1, user_api="blas")
+
+
 def columns(X: Any, w: Any, lo: int, hi: int) -> Iterator[tuple[Any, Any]]:
     """Blocks of rows lo..hi with points in columns, float64: Z (d, m) and their weights (m,).
 

@@ -60,6 +60,7 @@ class Card:
     variants: tuple[Mapping[str, Any], ...] = ()  # settings besides the defaults that every law checks as well
     search: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # values the study tries
     portfolio: bool = False  # in the study by default
+    growth: float = 1.0  # fit and predict take time as rows ** growth
     order_dependent: bool = False  # updates follow the order of rows: weights mean repetition in distribution only
 
 

@@ -1,7 +1,7 @@
 """Model files: skops, with our own types trusted and nothing else.
 
-skops has no registry to join: `load` needs the list of trusted types. A type of ours is a dataclass
-or NamedTuple defined in the package; every estimator, model and family is one.
+skops has no registry to join: `load` needs the list of trusted types. A type of ours is a dataclass, a
+NamedTuple or an estimator defined in the package; every method, model and family is one.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from dataclasses import is_dataclass
 from importlib import import_module
 from os import PathLike
 from typing import Any
+
+from fivefold.core._sklearn import BaseEstimator
 
 TRUSTED = frozenset(  # data and nothing else
     {
@@ -53,4 +55,4 @@ def _is_ours(name: str) -> bool:
         return False
     found = getattr(import_module(module), cls, None)
     ours = isinstance(found, type) and found.__module__ == module
-    return ours and (is_dataclass(found) or issubclass(found, tuple))  # type: ignore[arg-type]
+    return ours and (is_dataclass(found) or issubclass(found, tuple | BaseEstimator))  # type: ignore[arg-type]

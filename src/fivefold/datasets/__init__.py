@@ -1,4 +1,10 @@
 from fivefold.datasets.embedded import EMBEDDED as EMBEDDED
 from fivefold.datasets.embedded import embedded as embedded
+from fivefold.datasets.generators import course as course
+from fivefold.datasets.generators import disc as disc
+from fivefold.datasets.generators import mixture_1d as mixture_1d
+from fivefold.datasets.generators import mixture_2d as mixture_2d
+from fivefold.datasets.generators import noisy_curve as noisy_curve
+from fivefold.datasets.generators import separable as separable
 from fivefold.datasets.tiny import Table as Table
 from fivefold.datasets.tiny import tiny as tiny

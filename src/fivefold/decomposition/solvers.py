@@ -72,7 +72,7 @@ def randomized(A: Any, k: int, effort: Effort) -> Singular:
 
 
 def covariance_eigh(S: Any, k: int, effort: Effort) -> Singular:
-    values, vectors = eigen(S)
+    values, vectors = eigen(S, count=k)
     xp = namespace(values)
     return Singular(xp.sqrt(xp.where(values > 0, values, xp.zeros_like(values))), vectors.T[:k])
 

@@ -70,8 +70,9 @@ class Sampling:
         return bool(np.all(np.abs(self.bias) <= 3 * self.bias_error))
 
     def __str__(self) -> str:
-        three = (f"bias {self.bias:.4g} +- {self.bias_error:.2g}", f"variance {self.variance:.4g}")
-        return f"{', '.join(three)}, mean squared error {self.mean_squared_error:.4g} over {self.repeats} data sets"
+        named = ("bias", self.bias), ("its error", self.bias_error), ("variance", self.variance)
+        parts = (f"{name} {np.array2string(np.asarray(value), precision=4)}" for name, value in named)
+        return f"{', '.join(parts)} over {self.repeats} data sets"
 
 
 def sampling(
@@ -89,7 +90,7 @@ def sampling(
     --------
     >>> five = lambda rng: rng.normal(size=5)
     >>> found = sampling(np.var, five, 1.0, repeats=20_000, rng=np.random.default_rng(0))
-    >>> round(found.mean, 1), found.unbiased  # the maximum likelihood variance of 5 rows: 1 - 1/5
+    >>> round(float(found.mean), 1), found.unbiased  # the maximum likelihood variance of 5 rows: 1 - 1/5
     (0.8, False)
     """
     values = np.array([statistic(draw(rng)) for _ in range(repeats)], dtype=float)  # (R, ...)
@@ -210,8 +211,8 @@ def decompose(
     >>> models = {k: KNeighborsRegressor(k) for k in (1, 5, 20)}
     >>> grid, wave = np.linspace(0, 6, 50)[:, None], lambda X: np.sin(X[:, 0])
     >>> found = decompose(models, draw, grid, wave, noise=0.25, rng=np.random.default_rng(0))
-    >>> found.values[found.best], (np.diff(found.bias2) > 0).all(), (np.diff(found.variance) < 0).all()
-    (5, True, True)
+    >>> found.values[found.best], (np.diff(found.bias2) > 0).tolist(), (np.diff(found.variance) < 0).tolist()
+    (5, [True, True], [True, True])
     """
     models = models if isinstance(models, Mapping) else dict(enumerate(models))
     f = np.asarray(truth(X), dtype=float)  # (n,)

@@ -120,7 +120,7 @@ class Bootstrap:
         )
 
 
-def bootstrap(
+def bootstrap_error(
     model: Any,
     X: Any,
     y: Any,
@@ -136,7 +136,7 @@ def bootstrap(
     --------
     >>> from sklearn.datasets import load_iris
     >>> from fivefold.baselines import MemorisingClassifier
-    >>> found = bootstrap(MemorisingClassifier(), *load_iris(return_X_y=True), samples=50, random_state=0)
+    >>> found = bootstrap_error(MemorisingClassifier(), *load_iris(return_X_y=True), samples=50, random_state=0)
     >>> found.apparent, found.e632 < 0.5 < found.e632_plus
     (0.0, True)
     """

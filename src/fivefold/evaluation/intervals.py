@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.stats import bootstrap
 
+ROUNDING = 1e-13  # draws no further apart than this share of their size are all the same
 CELLS = 2**22  # numbers drawn at a time, so that memory does not grow with the rows
 
 ASSUMPTIONS = (
@@ -101,7 +102,12 @@ def bootstrap_score(
 
     def statistic(rows: Any) -> float:
         i = rows.astype(int)
-        return float(score(y[i], P[i]) - (0.0 if Q is None else score(y[i], Q[i])))
+        value = float(score(y[i], P[i]) - (0.0 if Q is None else score(y[i], Q[i])))
+        if not np.isfinite(value):
+            raise ValueError(
+                f"on a draw of the {len(y)} rows the score is {value}: some class may have too few of them"
+            )
+        return value
 
     return _bootstrap((np.arange(len(y)),), statistic, method, level, draws, rng, vectorized=False)
 
@@ -116,20 +122,14 @@ def _bootstrap(
     *,
     vectorized: bool,
 ) -> Interval:
-    n, estimate, name = len(sample[0]), float(statistic(sample[0])), f"bootstrap, {method}"
+    n, estimate = len(sample[0]), float(statistic(sample[0]))
     if n < 2:
         raise ValueError(f"a bootstrap needs two rows or more; got {n}")
-    if vectorized and np.ptp(sample[0]) == 0:  # every drawn mean is the same, and BCa is undefined
-        return Interval(estimate, estimate, estimate, level, name, ASSUMPTIONS)
-    found = bootstrap(
-        sample,
-        statistic,
-        n_resamples=draws,
-        batch=max(1, CELLS // n) if vectorized else 1,
-        vectorized=vectorized,
-        confidence_level=level,
-        method=method,
-        rng=np.random.default_rng(0) if rng is None else rng,
-    )
+    how = {"vectorized": vectorized, "batch": max(1, CELLS // n) if vectorized else 1, "confidence_level": level}
+    rng = np.random.default_rng(0) if rng is None else rng
+    found = bootstrap(sample, statistic, n_resamples=draws, method="percentile", rng=rng, **how)
+    drawn = found.bootstrap_distribution
+    if method == "BCa" and np.ptp(drawn) > ROUNDING * np.abs(drawn).max():  # else BCa divides by nothing
+        found = bootstrap(sample, statistic, n_resamples=0, method="BCa", bootstrap_result=found, rng=rng, **how)
     low, high = found.confidence_interval
-    return Interval(estimate, float(low), float(high), level, name, ASSUMPTIONS)
+    return Interval(estimate, float(low), float(high), level, f"bootstrap, {method}", ASSUMPTIONS)

@@ -1,21 +1,55 @@
 """Scores of a fitted model on rows it has not seen.
 
-log loss   - mean log p(y_i | x_i)                  p clipped from below at CLIP, so that one sure error stays finite
-accuracy   share of rows with the right class
-RMSE       sqrt(mean (y_i - f(x_i))^2)
-R2         1 - sum (y_i - f(x_i))^2 / sum (y_i - mean y)^2
+log loss           - mean log p(y_i | x_i)             p clipped from below at CLIP, so that one sure error stays finite
+accuracy           share of rows with the right class
+balanced accuracy  mean over the classes of the share found
+F1                 mean over the classes of 2 PR / (P + R), P precision and R recall
+AUC                mean over the classes k of P(p_k of a row of k > p_k of another row)
+RMSE               sqrt(mean (y_i - f(x_i))^2)
+MAE                mean |y_i - f(x_i)|
+R2                 1 - sum (y_i - f(x_i))^2 / sum (y_i - mean y)^2
+correlation        of y and f(x); zero where one of them is constant
+
+Those of classes are written out, and tested to equal scikit-learn's: a study takes ten of them a fold, and scikit-learn
+checks its input for longer than a quick learner takes to fit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.metrics import r2_score, root_mean_squared_error
+from scipy.stats import rankdata
+from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
 CLIP = 1e-15
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a fitted model says of some rows; every question is put to it once."""
+
+    model: Any
+    X: Any
+
+    @cached_property
+    def labels(self) -> Any:
+        """Classes or numbers, (n,)."""
+        return self.model.predict(self.X)
+
+    @cached_property
+    def proba(self) -> Any:
+        """Probabilities of the classes that training saw, (n, K)."""
+        return self.model.predict_proba(self.X)
+
+    def of_classes(self, classes: Any) -> Any:
+        """Probabilities of these classes, (n, len(classes)); zero for one that training never saw."""
+        known = np.asarray(self.model.classes_)
+        k = np.searchsorted(known, classes).clip(0, len(known) - 1)
+        return np.where(known[k] == classes, self.proba[:, k], 0.0)
 
 
 @dataclass(frozen=True)
@@ -28,35 +62,72 @@ class Score:
     larger_is_better: bool
     low: float  # the least it can be
     high: float  # the most it can be
-    of: Callable[[Any, Any, Any], float]
+    judge: Callable[[Answers, Any], float]
+
+    def of(self, model: Any, X: Any, y: Any) -> float:
+        """The score of a fitted model on rows."""
+        return self.judge(Answers(model, X), y)
 
     def loss(self, value: float) -> float:
         """The score turned so that less is better."""
         return -value if self.larger_is_better else value
 
 
-def log_loss(model: Any, X: Any, y: Any) -> float:
+def log_loss(answers: Answers, y: Any) -> float:
     """Mean of -log p(y | x); a class that training never saw has probability zero, before clipping."""
-    P = model.predict_proba(X)  # (n, K)
-    classes = np.asarray(model.classes_)
-    k = np.searchsorted(classes, y).clip(0, len(classes) - 1)
-    p = np.where(classes[k] == y, P[np.arange(len(y)), k], 0.0)
+    classes, k = np.unique(y, return_inverse=True)
+    p = answers.of_classes(classes)[np.arange(len(y)), k]
     return float(-np.log(np.clip(p, CLIP, 1.0)).mean())
 
 
-def accuracy(model: Any, X: Any, y: Any) -> float:
+def accuracy(answers: Answers, y: Any) -> float:
     """Share of rows with the right class."""
-    return float(np.mean(model.predict(X) == y))
+    return float(np.mean(answers.labels == y))
 
 
-def rmse(model: Any, X: Any, y: Any) -> float:
+def balanced_accuracy(answers: Answers, y: Any) -> float:
+    """Mean over the classes among the rows of the share of each that is found."""
+    _, k = np.unique(y, return_inverse=True)
+    return float(np.mean(np.bincount(k, answers.labels == y) / np.bincount(k)))
+
+
+def f1(answers: Answers, y: Any) -> float:
+    """Mean over the classes of the harmonic mean of precision and recall: 2 hits / (rows of it + rows given to it)."""
+    _, k = np.unique(np.concatenate([y, answers.labels]), return_inverse=True)
+    return float(np.mean(2 * np.bincount(k[: len(y)], answers.labels == y, k.max() + 1) / np.bincount(k)))
+
+
+def auc(answers: Answers, y: Any) -> float:
+    """Mean over the classes of the area under one against the rest; one half where all rows are of one class."""
+    classes, counts = np.unique(y, return_counts=True)
+    if len(classes) == 1:
+        return 0.5
+    ranks = rankdata(answers.of_classes(classes), axis=0)  # (n, K)
+    sums = np.array([ranks[y == label, k].sum() for k, label in enumerate(classes)])
+    return float(np.mean((sums - counts * (counts + 1) / 2) / (counts * (len(y) - counts))))
+
+
+def rmse(answers: Answers, y: Any) -> float:
     """Root mean squared error."""
-    return float(root_mean_squared_error(y, model.predict(X)))
+    return float(root_mean_squared_error(y, answers.labels))
 
 
-def r2(model: Any, X: Any, y: Any) -> float:
+def mae(answers: Answers, y: Any) -> float:
+    """Mean absolute error."""
+    return float(mean_absolute_error(y, answers.labels))
+
+
+def r2(answers: Answers, y: Any) -> float:
     """Share of the variance explained."""
-    return float(r2_score(y, model.predict(X)))
+    return float(r2_score(y, answers.labels))
+
+
+def correlation(answers: Answers, y: Any) -> float:
+    """Pearson's correlation of target and prediction; zero where one of them is constant."""
+    a, b = y - np.mean(y), answers.labels - np.mean(answers.labels)
+    scale = float(np.linalg.norm(a) * np.linalg.norm(b))
+    constant = np.ptp(y) == 0 or np.ptp(answers.labels) == 0
+    return 0.0 if constant else float(np.clip(a @ b / scale, -1.0, 1.0))
 
 
 # The first score of a task is the one a study uses unless told otherwise.
@@ -65,7 +136,12 @@ SCORES = {
     for score in (
         Score("log_loss", "log loss", "classification", False, 0.0, np.inf, log_loss),
         Score("accuracy", "accuracy", "classification", True, 0.0, 1.0, accuracy),
+        Score("balanced_accuracy", "balanced accuracy", "classification", True, 0.0, 1.0, balanced_accuracy),
+        Score("f1", "F1", "classification", True, 0.0, 1.0, f1),
+        Score("auc", "AUC", "classification", True, 0.0, 1.0, auc),
         Score("rmse", "RMSE", "regression", False, 0.0, np.inf, rmse),
         Score("r2", "R2", "regression", True, -np.inf, 1.0, r2),
+        Score("mae", "MAE", "regression", False, 0.0, np.inf, mae),
+        Score("correlation", "correlation", "regression", True, -1.0, 1.0, correlation),
     )
 }

@@ -12,8 +12,10 @@ import numpy as np
 from fivefold.evaluation.comparison.friedman import Friedman
 from fivefold.plot.style import COLOURS, INK, SOFT
 
-STEP = 0.62  # height of a line of letters
-BAR = 0.22  # between two bars
+RULER = 3.6  # length, in inches
+LETTER = 0.07  # width, in inches
+LINE = 0.62  # height of a line of letters; the ruler is at 0, its numbers end at 0.6
+BAR = 0.22  # from one bar to the next
 
 
 def critical_difference(found: Friedman, *, ax: Any = None) -> Any:
@@ -21,41 +23,41 @@ def critical_difference(found: Friedman, *, ax: Any = None) -> Any:
     order = np.argsort(found.mean_ranks, kind="stable")
     ranks = np.array(found.mean_ranks)[order]
     names = [found.learners[i] for i in order]
-    k = len(names)
-    left = (k + 1) // 2  # so many have their names on the left
-    ax = _axes(ax, k, left, len(found.groups))
-    _ruler(ax, k, found.critical_difference, found.alpha)
+    k, groups = len(names), found.groups
+    half = (k + 1) // 2  # so many have their names on the left
+    first = -0.45 - BAR * len(groups)  # where the names begin
+    ax = _axes(ax, bottom=first - LINE * (half - 0.5), k=k, letters=max(map(len, names)))
+    gap = 0.03 * (k - 1)
+    _ruler(ax, k, found.critical_difference, found.alpha, gap)
 
-    start = -0.45 - BAR * len(found.groups)
     for i, (rank, name) in enumerate(zip(ranks, names, strict=True)):
-        on_left = i < left
-        y = start - STEP * (i if on_left else k - 1 - i)
-        x = 0.75 if on_left else k + 0.25
+        left = i < half
+        x, y = (1 - 3 * gap, first - LINE * i) if left else (k + 3 * gap, first - LINE * (k - 1 - i))
         ax.plot([rank, rank, x], [0, y, y], color=INK, lw=0.9, solid_joinstyle="miter", gid="learner")
-        side = {"ha": "right", "x": x - 0.05} if on_left else {"ha": "left", "x": x + 0.05}
-        ax.text(
-            s=f"{name}  {rank:.2f}" if on_left else f"{rank:.2f}  {name}", y=y, va="center", size=9, color=INK, **side
-        )
+        text, side = (f"{name}  {rank:.2f}", "right") if left else (f"{rank:.2f}  {name}", "left")
+        ax.text(x - gap / 2 if left else x + gap / 2, y, text, ha=side, va="center", size=9, color=INK)
     where = dict(zip(names, ranks, strict=True))
-    for i, group in enumerate(found.groups):
-        ends = [where[group[0]] - 0.04, where[group[-1]] + 0.04]
+    for i, group in enumerate(groups):
+        ends = [where[group[0]] - gap / 4, where[group[-1]] + gap / 4]
         ax.plot(ends, [-0.3 - BAR * i] * 2, color=COLOURS[0], lw=4, solid_capstyle="butt", gid="group", zorder=3)
     return ax
 
 
-def _axes(ax: Any, k: int, left: int, groups: int) -> Any:
-    height = 1.3 + 0.45 + BAR * groups + STEP * left
+def _axes(ax: Any, bottom: float, k: int, letters: int) -> Any:
+    """Axes without a frame, with room for names of so many letters on both sides."""
+    top, margin = 1.25, LETTER * (letters + 7)  # the rank is printed beside the name
     if ax is None:
         import matplotlib.pyplot as plt
 
-        _, ax = plt.subplots(figsize=(6.4, 0.4 + 0.42 * height), layout="constrained")
+        _, ax = plt.subplots(figsize=(RULER + 2 * margin, 0.2 + 0.4 * (top - bottom)), layout="constrained")
+    side = (k - 1) * (margin / RULER + 0.1)
     ax.set_axis_off()
-    ax.set_xlim(-0.15 * k, 1.15 * k + 1)
-    ax.set_ylim(-(height - 1.3), 1.3)
+    ax.set_xlim(1 - side, k + side)
+    ax.set_ylim(bottom, top)
     return ax
 
 
-def _ruler(ax: Any, k: int, width: float, alpha: float) -> None:
+def _ruler(ax: Any, k: int, width: float, alpha: float, gap: float) -> None:
     """The line of ranks, and the critical difference above it."""
     ax.plot([1, k], [0, 0], color=INK, lw=1, gid="ruler")
     for rank in range(1, k + 1):
@@ -63,4 +65,4 @@ def _ruler(ax: Any, k: int, width: float, alpha: float) -> None:
         ax.text(rank, 0.2, str(rank), ha="center", va="bottom", size=8, color=INK)
     ax.plot([1, 1 + width], [0.95, 0.95], color=SOFT, lw=1.4, marker="|", markersize=6, gid="critical difference")
     text = f"critical difference {width:.2f} at a level of {alpha:g}"
-    ax.text(1 + width + 0.1, 0.95, text, ha="left", va="center", size=8, color=SOFT)
+    ax.text(1 + width + 2 * gap, 0.95, text, ha="left", va="center", size=8, color=SOFT)

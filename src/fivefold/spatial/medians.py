@@ -19,7 +19,7 @@ from fivefold.spatial.rows import carry, square
 
 ROUNDING = 1e-12  # of the force on a point
 STEPS = 30  # most steps before points are assigned again
-SETTLED = 1e-6  # a centre that moves less than this share of the points' spread is at its median
+SETTLED = 1e-6  # a centre that moves less than this share of the harmonic mean of its distances is at its median
 ON = 1e-24  # a point is where its centre is, when its squared distance is below this share of the variance
 
 
@@ -46,14 +46,13 @@ def _pull(rows, w, labels, C, norms, on, lo, hi, weight, sums, held, least, who)
     return cost
 
 
-def medians(groups: Groups, C: Array) -> tuple[Array, float]:
-    """The geometric median of each group, and the sum of distances before the last step towards it."""
+def medians(groups: Groups, C: Array) -> tuple[Array, float, bool]:
+    """The geometric median of each group, the sum of distances before the last step, and whether that was short."""
     filled = groups.members > 0
-    near = SETTLED**2 * groups.points.variance * groups.points.width
     for _ in range(STEPS):
-        step, nearest, cost = _step(groups, C)
+        step, nearest, cost, settled = _step(groups, C)
         C = C + step
-        if np.einsum("kj,kj->k", step, step).max() <= near:
+        if settled:
             break
     # steps towards a median that is a point grow ever smaller: try the nearest points themselves
     on = C.copy()
@@ -61,11 +60,14 @@ def medians(groups: Groups, C: Array) -> tuple[Array, float]:
     is_median = ~_step(groups, on)[0].any(axis=1)
     C[is_median] = on[is_median]
     C[~filled] = C[groups.weight.argmax()]
-    return C, cost
+    return C, cost, settled
 
 
-def _step(groups: Groups, C: Array) -> tuple[Array, Array, float]:
-    """A step from C (K, d), the point of each group nearest to its centre, and the sum of distances to C."""
+def _step(groups: Groups, C: Array) -> tuple[Array, Array, float, bool]:
+    """A step from C (K, d), the point of each group nearest to its centre, the sum of distances to C, and: is it short?
+
+    Short beside the harmonic mean of the distances, which far points do not make large.
+    """
     points, K = groups.points, len(C)
     norms, on = np.einsum("kj,kj->k", C, C), ON * points.variance * points.width
 
@@ -83,4 +85,5 @@ def _step(groups: Groups, C: Array) -> tuple[Array, Array, float]:
     free = force > held * (1 + ROUNDING)
     share = np.where(free, 1.0 - held / np.where(free, force, 1.0), 0.0)
     step = pull * (share / np.where(weight > 0, weight, 1.0))[:, None]
-    return step, who[least.argmin(axis=0), np.arange(K)], float(costs.sum())
+    short = np.sqrt(np.einsum("kj,kj->k", step, step)) * weight <= SETTLED * groups.weight
+    return step, who[least.argmin(axis=0), np.arange(K)], float(costs.sum()), bool(short.all())

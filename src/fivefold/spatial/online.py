@@ -53,7 +53,9 @@ class Online:
 def _moved(C: Array, counts: Array, points: Points, idle: float, rng: np.random.RandomState) -> tuple[Array, Array]:
     """Idle centres moved to points of the batch, at most half as many as there are different ones."""
     order = np.argsort(counts, kind="stable")[:-1]
-    lazy = order[counts[order] < idle * counts.max()][: points.different // 2]
+    lazy = order[counts[order] < idle * counts.max()]
+    if len(lazy):
+        lazy = lazy[: points.different // 2]
     if not len(lazy):
         return C, counts
     C, counts = C.copy(), counts.copy()

@@ -70,7 +70,7 @@ class Points:
         whole = np.int32 if max(X.shape[1], X.nnz) < 2**31 else np.int64
         rows = Sparse(X.data, X.indices.astype(whole, copy=False), X.indptr.astype(whole, copy=False))
         mean = np.asarray(X.T @ w).ravel() / w.sum()
-        second = float((X.multiply(X).T @ w).sum())
+        second = float(np.repeat(w, np.diff(X.indptr)) @ np.square(X.data, dtype=np.float64))
         return cls(X, rows, w, np.zeros(X.shape[1]), max(second - float(w.sum() * (mean @ mean)), 0.0))
 
     @property

@@ -31,9 +31,10 @@ class Column:
     """A column to learn from."""
 
     name: str
-    kind: Literal["number", "category"]
+    kind: Literal["number", "category", "ordinal", "boolean", "date", "text", "identifier"]
     distinct: int
     missing: int
+    levels: tuple[str, ...] = ()  # of an ordinal column, from low to high
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,11 @@ class Data:
     task: Task
     columns: tuple[Column, ...]
     notes: tuple[str, ...] = ()
+    groups: np.ndarray | None = None  # (n,) rows of one group stay together
+    time: np.ndarray | None = None  # (n,) what the rows are ordered by
+    rows: np.ndarray | None = None  # (n,) where they stood in the source, from 1
+    warnings: tuple[str, ...] = ()
+    digest: str = ""  # of the admitted content
 
     def of_kind(self, kind: str) -> list[str]:
         """Names of the columns of a kind."""

@@ -2,72 +2,144 @@
 
 numbers       as they are where the method takes missing values, else the median and a flag;
               scaled to mean 0 and variance 1 unless the method wants counts or works column by column
-categories    as they are where the method takes them, else one column a category
+ordinal       0, 1, ... in the given order, then as numbers
+boolean       0 and 1, then as numbers
+categories    as they are where the method takes them; else one column a level, the rare and the unseen pooled;
+              above 20 levels encoded by the target, cross-fitted
+dates         days since the first one, and year, month, day, weekday, hour as far as they change; then as numbers
+text          TF-IDF, reduced to 50 components; then as numbers
+identifiers   left out
 """
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, Literal
 
-import polars as pl
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
 
-from fivefold.core._sklearn import BaseEstimator, TransformerMixin
 from fivefold.core.data import Takes
+from fivefold.core.estimator import Estimator
+from fivefold.study.data import Data
+from fivefold.study.encoders import (
+    COMPONENTS,
+    MOST_LEVELS,
+    PARTS,
+    RARE,
+    AsNumbers,
+    Calendar,
+    Codes,
+    Columns,
+    FromZero,
+    Levels,
+    Observed,
+    Words,
+)
+
+NAMED = 6  # of the columns of a kind, so many are named in a line
+USABLE = ("number", "ordinal", "boolean", "category", "date", "text")
 
 
-class Known(TransformerMixin, BaseEstimator):
-    """Categories that training did not see become missing, or the commonest one where nothing may be missing."""
+@dataclass(frozen=True)
+class Wants:
+    """How a method wants its columns."""
 
-    def __init__(self, missing: bool = False):
-        self.missing = missing
+    missing: bool  # may numbers be missing?
+    categories: Literal["text", "codes", "columns"]
+    positive: bool  # no negative numbers
 
-    def fit(self, X: pl.DataFrame, y: Any = None) -> Self:
-        """Remember the categories of every column."""
-        self.categories_ = {column.name: column.drop_nulls().unique().sort() for column in X}
-        self.commonest_ = {column.name: column.drop_nulls().mode().sort().first() for column in X}
-        return self
-
-    def transform(self, X: pl.DataFrame) -> pl.DataFrame:
-        """The columns with known categories only."""
-        known = [
-            pl.when(pl.col(name).is_in(values.implode()))
-            .then(pl.col(name))
-            .otherwise(None if self.missing else pl.lit(self.commonest_[name]))
-            .alias(name)
-            for name, values in self.categories_.items()
-        ]
-        return X.select(known)
-
-    def get_feature_names_out(self, input_features: Any = None) -> list[str]:
-        """The columns keep their names."""
-        return list(self.categories_)
+    @property
+    def scaled(self) -> bool:
+        """Are numbers brought to one scale? Not counts, nor for methods that look at each column by itself."""
+        return not self.positive and self.categories == "columns"
 
 
-def prepare(takes: Takes, numbers: list[str], categories: list[str]) -> ColumnTransformer:
-    """What turns columns of a study's table into what a method takes."""
-    steps: list[Any] = []
-    if not takes.missing:
-        steps.append(SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True))
-    if not (takes.positive or takes.categories):
-        steps.append(StandardScaler())
-    encode = (
-        Known(missing=takes.missing)
-        if takes.categories
-        else OneHotEncoder(handle_unknown="ignore", drop="if_binary", sparse_output=False)
-    )
-    ready = ColumnTransformer(
+def wants(estimator: Any) -> Wants:
+    """What an estimator, ours or any other, says of its input."""
+    if isinstance(estimator, Estimator):
+        return of_takes(estimator.takes)
+    tags = get_tags(estimator).input_tags
+    return Wants(tags.allow_nan, "codes" if tags.categorical else "columns", tags.positive_only)
+
+
+def of_takes(takes: Takes) -> Wants:
+    """What one of our methods wants."""
+    return Wants(takes.missing, "text" if takes.categories else "columns", takes.positive)
+
+
+def prepare(wanted: Wants, data: Data) -> ColumnTransformer:
+    """What turns the columns of a study's table into what a method takes; nothing is looked at before `fit`."""
+    names, levels = _by_treatment(wanted, data), {c.name: c.levels for c in data.columns if c.kind == "ordinal"}
+    encode = {"text": Levels(missing=wanted.missing), "codes": Codes(), "columns": Columns()}[wanted.categories]
+    blocks = [
+        ("numbers", make_pipeline(AsNumbers(levels), *_numeric(wanted)), names["numbers"]),
+        ("categories", encode, names["categories"]),
+        ("days", make_pipeline(Calendar(("days",)), *_numeric(wanted)), names["dates"]),
+        ("calendar", make_pipeline(Calendar(tuple(PARTS)[1:]), *_numeric(wanted, flag=False)), names["dates"]),
+        ("text", make_pipeline(Words(), *_numeric(wanted)), names["text"]),
+    ]
+    ready = ColumnTransformer([block for block in blocks if block[2]], verbose_feature_names_out=False)
+    return ready.set_output(transform="polars") if wanted.categories == "text" else ready
+
+
+def treatment(wanted: Wants, data: Data) -> list[str]:
+    """What `prepare` does to the columns of this table, a line for each kind there is."""
+    numeric, names = _numeric_in_words(wanted), _by_treatment(wanted, data)
+    encode = {
+        "text": "as they are; a level that training did not see is taken as "
+        + ("missing" if wanted.missing else "the commonest"),
+        "codes": "codes 0, 1, ...; a level that training did not see is taken as missing, or as the commonest",
+        "columns": f"one column a level, levels with fewer than {RARE} rows pooled with those that training did not "
+        f"see; with more than {MOST_LEVELS} levels the mean target of the level, drawn to the overall mean where rows "
+        "are few, of a training row without itself",
+    }[wanted.categories]
+    said = {
+        "numbers": numeric,
+        "categories": encode,
+        "dates": f"days since the first, and {', '.join(tuple(PARTS)[1:])} as far as they change; {numeric}",
+        "text": f"TF-IDF of the words, reduced to {COMPONENTS} components or as many as there are words",
+    }
+    lines = [f"{kind} ({len(names[kind])}: {_some(names[kind])}): {how}" for kind, how in said.items() if names[kind]]
+    ordinal = [f"{c.name}: {' < '.join(c.levels)}" for c in data.columns if c.kind == "ordinal"]
+    lines += [f"ordered levels as 0, 1, ...: {'; '.join(ordinal)}"] if ordinal else []
+    dropped = data.of_kind("identifier")
+    return lines + ([f"identifiers ({len(dropped)}: {_some(dropped)}): left out"] if dropped else [])
+
+
+def _by_treatment(wanted: Wants, data: Data) -> dict[str, list[str]]:
+    """Truth values are categories to a method that takes them, else numbers, as are ordered levels."""
+    part = {"number": "numbers", "ordinal": "numbers", "boolean": "numbers", "category": "categories"}
+    part |= {"date": "dates", "text": "text"} | ({"boolean": "categories"} if wanted.categories == "text" else {})
+    found: dict[str, list[str]] = {name: [] for name in part.values()}
+    for column in data.columns:
+        if column.kind in part:
+            found[part[column.kind]].append(column.name)
+    return found
+
+
+def _numeric(wanted: Wants, *, flag: bool = True) -> list[Any]:
+    """The steps every number goes through."""
+    fill = SimpleImputer(strategy="median", add_indicator=flag, keep_empty_features=True)
+    return [
+        Observed() if wanted.missing else fill,
+        *([FromZero()] if wanted.positive else []),
+        *([StandardScaler()] if wanted.scaled else []),
+    ]
+
+
+def _numeric_in_words(wanted: Wants) -> str:
+    return "; ".join(
         [
-            (
-                "numbers",
-                make_pipeline(*steps) if steps else FunctionTransformer(feature_names_out="one-to-one"),
-                numbers,
-            ),
-            ("categories", encode, categories),
-        ],
-        verbose_feature_names_out=False,
+            "missing values stay missing" if wanted.missing else "missing values become the median, with a flag",
+            *(["moved up to start at zero where negative"] if wanted.positive else []),
+            *(["scaled to mean 0 and variance 1"] if wanted.scaled else []),
+        ]
     )
-    return ready.set_output(transform="polars") if takes.categories else ready
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")

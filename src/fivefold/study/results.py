@@ -1,6 +1,6 @@
-"""What a study found: learners ranked, compared with the best, and written to one file.
+"""What a study found: learners ranked, every pair of them compared, and all of it written to one file.
 
-The file holds no times and no machine names: same data, same seed, same bytes.
+results.json holds no times and no machine names: same data, same seed, same bytes. Times are in times.json.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import math
 import os
 import platform
 import tempfile
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,21 @@ import numpy as np
 
 import fivefold
 from fivefold.evaluation.compare import Estimate, corrected_t
+from fivefold.evaluation.comparison import Pair, Pairs, compare_all
 from fivefold.evaluation.scores import CLIP, Score
-from fivefold.study.plan import FOLDS, INNER_FOLDS, REPEATS, Plan
+from fivefold.study.fold import Fold
+from fivefold.study.holdout import Holdout
+from fivefold.study.plan import Plan
+from fivefold.study.plan import as_json as plan_as_json
 from fivefold.study.run import Outcome
 
 LEVEL = 0.95
-SCHEMA = 1
+ROPE = 0.01  # scores this close are practically the same; in standard deviations of the target where it has its unit
+IN_UNITS = ("rmse", "mae")
+SCHEMA = 2
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polars")
+TIMED = ("fit_seconds", "predict_seconds", "busy_seconds", "size_bytes")
+LEFT_OUT = (*TIMED, "test", "predicted", "proba")  # of a fold, in results.json
 
 
 @dataclass(frozen=True)
@@ -35,6 +44,7 @@ class Judged:
     outcome: Outcome
     estimates: Mapping[str, Estimate]
     versus_best: Estimate  # its loss minus that of the best, split by split
+    adjusted_p: float  # of the comparison with the best, by Holm over all pairs of learners
 
     @property
     def name(self) -> str:
@@ -42,8 +52,37 @@ class Judged:
 
     @property
     def worse(self) -> bool:
-        """Is it significantly worse than the best?"""
-        return self.versus_best.p_value < 1 - LEVEL
+        """Is it significantly worse than the best, all pairs considered?"""
+        return self.adjusted_p <= 1 - LEVEL
+
+    @property
+    def fit_seconds(self) -> float:
+        """Mean over the folds, with the setting that was chosen."""
+        return float(np.mean([fold.fit_seconds for fold in self.outcome.folds]))
+
+    @property
+    def predict_seconds(self) -> float:
+        """Mean over the folds, for all their test rows."""
+        return float(np.mean([fold.predict_seconds for fold in self.outcome.folds]))
+
+    @property
+    def size_bytes(self) -> float | None:
+        """Mean over the folds; None where a model could not be measured."""
+        sizes = [fold.size_bytes for fold in self.outcome.folds]
+        return None if None in sizes else float(np.mean(sizes))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Inside:
+    """Best, chosen inside each fold: the learner with the least loss on the inner splits, judged on the outer ones.
+
+    The best of many learners looks better than it is, because it is the best by luck too. Here choosing is part of
+    training, so its scores are those to expect of "run a study, take the winner".
+    """
+
+    chosen: tuple[str, ...]  # a learner for each split
+    estimates: Mapping[str, Estimate]
+    versus_best: Estimate
 
 
 @dataclass(frozen=True)
@@ -53,32 +92,52 @@ class Results:
     plan: Plan
     judged: tuple[Judged, ...]
     failed: tuple[Outcome, ...]
+    pairs: Pairs | None = None  # None for fewer than two learners
+    inside: Inside | None = None  # None where the inner splits judged nothing
+    holdout: Holdout | None = None  # None until the hold-out is opened, or where there is none
+    command: str = ""  # what was typed
+    environment: Mapping[str, str] = field(default_factory=dict)
+    sessions: tuple[Mapping[str, Any], ...] = ()  # runs of the command that the study took, with their times
 
     @property
     def score(self) -> Score:
         return self.plan.scores[0]
 
+    @property
+    def alike(self) -> tuple[str, ...]:
+        """Learners that cannot be told from the best."""
+        return tuple(judged.name for judged in self.judged[1:] if not judged.worse)
 
-def judge(plan: Plan, outcomes: tuple[Outcome, ...]) -> Results:
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """All that makes the results less sure or less complete than they look."""
+        data = self.plan.data
+        return (*data.notes, *data.warnings, *self.plan.warnings, *_strikes(self.failed))
+
+
+def judge(plan: Plan, outcomes: Sequence[Outcome]) -> Results:
     """Rank the learners by the mean of the deciding score, with corrected resampled t intervals and tests."""
-    score = plan.scores[0]
-    ratio = float(np.mean([len(split.test) / len(split.train) for split in plan.splits]))
+    score, ratio = plan.scores[0], _ratio(plan)
     whole = [outcome for outcome in outcomes if outcome.failure is None]
-    losses = {o.learner.name: np.array([score.loss(fold.scores[score.name]) for fold in o.folds]) for o in whole}
-    ranked = sorted(whole, key=lambda o: float(losses[o.learner.name].mean()))
+    losses = {outcome.learner.name: _losses(score, outcome.folds) for outcome in whole}
+    ranked = sorted(whole, key=lambda outcome: float(losses[outcome.learner.name].mean()))
+    pairs = _pairs(plan, ranked, ratio) if len(ranked) > 1 else None
+    best = ranked[0].learner.name if ranked else ""
     judged = tuple(
         Judged(
             outcome,
-            {s.name: _within(s, corrected_t([f.scores[s.name] for f in outcome.folds], ratio)) for s in plan.scores},
-            corrected_t(losses[outcome.learner.name] - losses[ranked[0].learner.name], ratio),
+            _estimates(plan, outcome.folds, ratio),
+            corrected_t(losses[outcome.learner.name] - losses[best], ratio),
+            1.0 if pairs is None or outcome is ranked[0] else pairs.of(best, outcome.learner.name).adjusted_p,
         )
         for outcome in ranked
     )
-    return Results(plan, judged, tuple(outcome for outcome in outcomes if outcome.failure is not None))
+    failed = tuple(outcome for outcome in outcomes if outcome.failure is not None)
+    return Results(plan, judged, failed, pairs, _inside(plan, whole, losses.get(best), ratio), environment=versions(plan))
 
 
 def as_json(results: Results) -> dict[str, Any]:
-    """Everything about the study, in plain values."""
+    """Everything about the study but its times, in plain values."""
     plan, data = results.plan, results.plan.data
     target: dict[str, Any] = {"name": data.target, "task": data.task}
     if data.task == "classification":
@@ -88,31 +147,164 @@ def as_json(results: Results) -> dict[str, Any]:
         "schema": SCHEMA,
         "data": {
             "name": data.name,
+            "digest": data.digest,
             "rows": len(data.y),
             "target": target,
             "columns": [asdict(column) for column in data.columns],
         },
-        "plan": {
-            "outer": {"folds": FOLDS, "repeats": REPEATS, "stratified": data.task == "classification"},
-            "inner": {"folds": INNER_FOLDS, "stratified": data.task == "classification"},
-            "scores": [score.name for score in plan.scores],
+        "plan": plan_as_json(plan)
+        | {
+            "digest": plan.digest,
             "clip": CLIP,
             "level": LEVEL,
             "interval": "corrected resampled t (Nadeau & Bengio 2003)",
-            "seed": plan.seed,
         },
-        "learners": [_learner(plan, j.outcome, j) for j in results.judged]
-        + [_learner(plan, o) for o in results.failed],
-        "warnings": [*data.notes, *plan.warnings],
-        "versions": versions(),
+        "learners": [_learner(j.outcome, j) for j in results.judged] + [_learner(o) for o in results.failed],
+        "best_chosen_inside": None if results.inside is None else _inside_json(results.inside),
+        "pairs": [] if results.pairs is None else [_pair(pair) for pair in results.pairs.pairs],
+        "assumptions": [] if results.pairs is None else list(results.pairs.assumptions),
+        "holdout": None if results.holdout is None else asdict(results.holdout),
+        "skipped": dict(plan.skipped),
+        "warnings": list(results.warnings),
+        "versions": dict(results.environment),
+    }
+
+
+def times(results: Results) -> dict[str, Any]:
+    """What took how long, and how it was run."""
+    each = {
+        judged.name: {
+            "fit_seconds": judged.fit_seconds,
+            "predict_seconds": judged.predict_seconds,
+            "size_bytes": judged.size_bytes,
+            "folds": [{name: getattr(fold, name) for name in TIMED} for fold in judged.outcome.folds],
+        }
+        for judged in results.judged
+    }
+    return {
+        "command": results.command,
+        "sessions": list(results.sessions),
+        "costs": {name: asdict(cost) for name, cost in results.plan.costs.items()},
+        "learners": each,
     }
 
 
 def write(results: Results, folder: Path) -> Path:
-    """DIR/results.json, whole or not at all."""
-    path = folder / "results.json"
-    text = json.dumps(_plain(as_json(results)), indent=1, ensure_ascii=False, allow_nan=False)
-    handle, name = tempfile.mkstemp(dir=folder, prefix=".results-", suffix=".json")
+    """DIR/results.json and DIR/times.json, each whole or not at all."""
+    _write(folder / "times.json", times(results))
+    return _write(folder / "results.json", as_json(results))
+
+
+def versions(plan: Plan | None = None) -> dict[str, str]:
+    """What the study runs on, the packages of its learners included."""
+    found = {
+        "fivefold": fivefold.__version__,
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+    } | {name: version(name) for name in PACKAGES}
+    for root in sorted({learner.method.cls.__module__.split(".")[0] for learner in plan.learners} if plan else ()):
+        try:
+            found.setdefault(root, version(root))
+        except PackageNotFoundError:  # a module of the user's
+            continue
+    return {name: text for name, text in found.items() if name != "sklearn"}
+
+
+def _ratio(plan: Plan) -> float:
+    return float(np.mean([len(split.test) / len(split.train) for split in plan.splits]))
+
+
+def _losses(score: Score, folds: Sequence[Fold]) -> np.ndarray:
+    return np.array([score.loss(fold.scores[score.name]) for fold in folds])
+
+
+def _estimates(plan: Plan, folds: Sequence[Fold], ratio: float) -> dict[str, Estimate]:
+    return {s.name: _within(s, corrected_t([fold.scores[s.name] for fold in folds], ratio)) for s in plan.scores}
+
+
+def _within(score: Score, estimate: Estimate) -> Estimate:
+    """The interval cut to what the score can be."""
+    return Estimate(estimate.mean, max(estimate.low, score.low), min(estimate.high, score.high), estimate.p_value)
+
+
+def _pairs(plan: Plan, ranked: Sequence[Outcome], ratio: float) -> Pairs:
+    score = plan.scores[0].name
+    unit = float(np.std(plan.data.y[plan.rows])) if score in IN_UNITS else 1.0
+    table = {outcome.learner.name: [fold.scores[score] for fold in outcome.folds] for outcome in ranked}
+    return compare_all(table, n_train=1.0, n_test=ratio, rope=ROPE * unit, alpha=1 - LEVEL)
+
+
+def _inside(plan: Plan, whole: Sequence[Outcome], best: np.ndarray | None, ratio: float) -> Inside | None:
+    inner = [[_inner_loss(fold) for fold in outcome.folds] for outcome in whole]
+    if best is None or any(loss is None for losses in inner for loss in losses):
+        return None
+    winners = np.argmin(np.array(inner, dtype=float), axis=0)  # (splits,), the first of equals
+    folds = [whole[winner].folds[i] for i, winner in enumerate(winners)]
+    return Inside(
+        tuple(whole[winner].learner.name for winner in winners),
+        _estimates(plan, folds, ratio),
+        corrected_t(_losses(plan.scores[0], folds) - best, ratio),
+    )
+
+
+def _inner_loss(fold: Fold) -> float | None:
+    """The loss on the inner splits of the setting that was chosen."""
+    return next((loss for setting, loss in fold.tried if setting == fold.parameters), None)
+
+
+def _strikes(failed: Sequence[Outcome]) -> list[str]:
+    late = [outcome.learner.name for outcome in failed if outcome.late]
+    return [f"a limit of time struck: {', '.join(late)}; on a faster machine the table may differ"] if late else []
+
+
+def _learner(outcome: Outcome, judged: Judged | None = None) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": outcome.learner.name,
+        "baseline": outcome.learner.baseline,
+        "status": "ok" if judged is not None else "late" if outcome.late else "failed",
+        "settings": [dict(setting) for setting in outcome.learner.settings],
+        "warnings": list(outcome.warnings),
+        "folds": [
+            {name: value for name, value in vars(fold).items() if name not in LEFT_OUT} for fold in outcome.folds
+        ],
+    }
+    if judged is None:
+        return entry | {"reason": outcome.failure}
+    versus = {"adjusted_p": judged.adjusted_p, "significantly_worse": judged.worse}
+    return entry | {"summary": _summary(judged.estimates), "loss_above_best": asdict(judged.versus_best) | versus}
+
+
+def _inside_json(inside: Inside) -> dict[str, Any]:
+    return {
+        "chosen": list(inside.chosen),
+        "summary": _summary(inside.estimates),
+        "loss_above_best": asdict(inside.versus_best),
+    }
+
+
+def _pair(pair: Pair) -> dict[str, Any]:
+    test, same = pair.comparison, pair.equivalence
+    return {
+        "a": pair.a,
+        "b": pair.b,
+        "difference": test.estimate,
+        "low": test.interval[0],
+        "high": test.interval[1],
+        "p_value": test.p_value,
+        "adjusted_p": pair.adjusted_p,
+        "differ": pair.rejected,
+        "rope": same.rope,
+        "probability": {"a_lower": same.below, "same": same.within, "a_higher": same.above},
+    }
+
+
+def _summary(estimates: Mapping[str, Estimate]) -> dict[str, dict[str, float]]:
+    return {name: {"mean": e.mean, "low": e.low, "high": e.high} for name, e in estimates.items()}
+
+
+def _write(path: Path, content: Mapping[str, Any]) -> Path:
+    text = json.dumps(plain(content), indent=1, ensure_ascii=False, allow_nan=False)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".json")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text + "\n")
@@ -124,45 +316,12 @@ def write(results: Results, folder: Path) -> Path:
     return path
 
 
-def versions() -> dict[str, str]:
-    """What the study ran on."""
-    packages = ("numpy", "scipy", "scikit-learn", "numba", "polars")
-    return {"fivefold": fivefold.__version__, "python": platform.python_version()} | {p: version(p) for p in packages}
-
-
-def _learner(plan: Plan, outcome: Outcome, judged: Judged | None = None) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "name": outcome.learner.name,
-        "baseline": outcome.learner.baseline,
-        "status": "failed" if judged is None else "ok",
-        "settings": [dict(setting) for setting in outcome.learner.settings],
-        "warnings": list(outcome.warnings),
-        "folds": [asdict(fold) for fold in outcome.folds],
-    }
-    if judged is None:
-        return entry | {"reason": outcome.failure}
-    versus = asdict(judged.versus_best) | {"significantly_worse": judged.worse}
-    return entry | {
-        "summary": {name: _interval(estimate) for name, estimate in judged.estimates.items()},
-        "loss_above_best": versus,
-    }
-
-
-def _interval(estimate: Estimate) -> dict[str, float]:
-    return {"mean": estimate.mean, "low": estimate.low, "high": estimate.high}
-
-
-def _within(score: Score, estimate: Estimate) -> Estimate:
-    """The interval cut to what the score can be."""
-    return Estimate(estimate.mean, max(estimate.low, score.low), min(estimate.high, score.high), estimate.p_value)
-
-
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Values JSON knows: what is not finite is null, what is no number or text is its repr."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

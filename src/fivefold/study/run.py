@@ -1,38 +1,34 @@
-"""Running a plan: every learner on every outer split, in worker processes.
+"""Running a plan: every learner on every outer split, in worker processes, each fold kept in the journal when it ends.
 
-A task is one learner on one split. Its random numbers depend on the seed and the split alone, and linear algebra runs
-on one thread in it, so neither the number of workers nor their order changes a result. A learner that fails is
-reported with its reason; the others go on.
+A task is one learner on one split. Its random numbers depend on the seed and the split alone, and it runs on one
+thread, so neither the number of workers nor their order changes a result; what is judged later is read back from the
+journal, so neither does an interruption. A learner that fails is reported with its reason; one that passes its limit
+of time is stopped and not tried on further splits. The others go on.
 """
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, parallel_config
-from sklearn.pipeline import Pipeline
-from threadpoolctl import threadpool_limits
 
-from fivefold.evaluation.scores import Score
 from fivefold.study.data import Data
-from fivefold.study.plan import Learner, Plan, Split, inner_splits
-from fivefold.study.prepare import prepare
+from fivefold.study.fold import Fold, evaluate
+from fivefold.study.journal import Entry, Journal
+from fivefold.study.learners import Learner
+from fivefold.study.plan import Cost, Plan
+from fivefold.study.probe import fold_seconds, limit, measure
+from fivefold.study.splits import Split
+from fivefold.study.workers import Ended, Workers
 
+PROBE_LIMIT = 60.0  # seconds
+ARRAYS = ("test", "predicted", "proba")  # fields of a fold that are arrays
 
-@dataclass(frozen=True)
-class Fold:
-    """What one learner did on one outer split."""
-
-    repeat: int
-    fold: int
-    n_train: int
-    n_test: int
-    scores: Mapping[str, float]
-    parameters: Mapping[str, Any]  # chosen by the inner splits
+Tick = Callable[[str, float], None]  # name of the learner, seconds left
 
 
 @dataclass(frozen=True)
@@ -43,95 +39,164 @@ class Outcome:
     folds: tuple[Fold, ...]
     failure: str | None
     warnings: tuple[str, ...]
+    late: bool = False  # was it stopped by its limit of time?
 
 
-def run(plan: Plan, *, jobs: int = 1, tick: Callable[[str], None] = lambda name: None) -> tuple[Outcome, ...]:
-    """The outcome of every learner, in the order of the plan; `tick(name)` is called after each split."""
-    tasks = [(i, learner, split) for i, learner in enumerate(plan.learners) for split in plan.splits]
-    found: dict[int, list[Fold | str]] = {i: [] for i in range(len(plan.learners))}
-    said: dict[int, dict[str, None]] = {i: {} for i in found}
-    with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
-        results = Parallel(return_as="generator")(
-            delayed(attempt)(plan.data, learner, split, plan.scores, plan.seed) for _, learner, split in tasks
-        )
-        for (i, learner, _), (result, messages) in zip(tasks, results, strict=True):
-            found[i].append(result)
-            said[i] |= dict.fromkeys(messages)
-            tick(learner.name)
-    return tuple(
-        Outcome(
-            learner,
-            tuple(fold for fold in found[i] if isinstance(fold, Fold)),
-            next((reason for reason in found[i] if isinstance(reason, str)), None),
-            tuple(said[i]),
-        )
-        for i, learner in enumerate(plan.learners)
+def crew(data: Data, jobs: int) -> Workers:
+    """Workers that hold the data, for `probe` and `run`."""
+    return Workers(_work, data, jobs)
+
+
+def probe(plan: Plan, workers: Workers, tick: Callable[[str], None] = lambda name: None) -> dict[str, Cost]:
+    """What each learner costs; one that fails or takes too long is not in it, and will say so when it runs."""
+    bare = replace(plan, data=None, learners=(), splits=plan.splits[:1])  # type: ignore[arg-type]
+    costs = {}
+    for ended in workers.run(((_measure, bare, learner), PROBE_LIMIT) for learner in plan.learners):
+        name = ended.task[2].name
+        if ended.value is not None:
+            costs[name] = ended.value
+        tick(name)
+    return {learner.name: costs[learner.name] for learner in plan.learners if learner.name in costs}
+
+
+def run(plan: Plan, *, jobs: int = 1) -> tuple[Outcome, ...]:
+    """The outcome of every learner, in one go, with a journal that is not kept."""
+    with Journal.create(":memory:", {}) as journal, crew(plan.data, jobs) as workers:
+        advance(plan, journal, workers)
+        return outcomes(plan, journal)
+
+
+def advance(plan: Plan, journal: Journal, workers: Workers, tick: Tick = lambda name, left: None) -> None:
+    """Do what is left to do; `tick` is called after each fold that is in the journal or given up."""
+    left = pending(plan, journal)
+    clock, late = _Clock(plan, [name for name, _ in left], workers.jobs), set[str]()
+    bare = replace(plan, data=None, learners=(), splits=())  # type: ignore[arg-type]
+
+    def tasks() -> Iterator[tuple[Any, float]]:
+        for (name, i), (learner, split) in left.items():
+            if name in late:
+                tick(name, clock.ended(name))
+            else:
+                yield (_attempt, bare, learner, split, i), limit(plan, learner)
+
+    for ended in workers.run(tasks()):
+        entry = _entry(ended)
+        journal.add(entry)
+        if entry.fate == "late":
+            late.add(entry.learner)
+        tick(entry.learner, clock.ended(entry.learner, ended.seconds))
+
+
+def pending(plan: Plan, journal: Journal) -> dict[tuple[str, int], tuple[Learner, Split]]:
+    """What is left to do, split by split, by the name of the learner and the position of the split."""
+    fates = journal.fates()
+    late = {name for (name, _), fate in fates.items() if fate == "late"}
+    return {
+        (learner.name, i): (learner, split)
+        for i, split in enumerate(plan.splits)
+        for learner in plan.learners
+        if learner.name not in late and (learner.name, i) not in fates
+    }
+
+
+def outcomes(plan: Plan, journal: Journal) -> tuple[Outcome, ...]:
+    """What became of every learner, in the order of the plan."""
+    return tuple(_outcome(learner, list(journal.entries(learner.name))) for learner in plan.learners)
+
+
+def _outcome(learner: Learner, entries: list[Entry]) -> Outcome:
+    late = [entry.reason for entry in entries if entry.fate == "late"]
+    failed = [entry.reason for entry in entries if entry.fate == "failed"]
+    return Outcome(
+        learner,
+        tuple(_unpacked(learner, entry) for entry in entries if entry.fate == "done"),
+        next(iter(late + failed), None),
+        tuple(dict.fromkeys(text for entry in entries for text in entry.warnings)),
+        bool(late),
     )
 
 
-def attempt(
-    data: Data, learner: Learner, split: Split, scores: tuple[Score, ...], seed: int
-) -> tuple[Fold | str, tuple[str, ...]]:
+# In the workers
+
+
+def _work(data: Data, task: tuple[Any, ...]) -> Any:
+    function, *arguments = task
+    return function(data, *arguments)
+
+
+def _measure(data: Data, plan: Plan, learner: Learner) -> Cost | None:
+    try:
+        return measure(replace(plan, data=data), learner)
+    except Exception:  # the run reports it
+        return None
+
+
+def _attempt(data: Data, plan: Plan, learner: Learner, split: Split, index: int) -> tuple[Fold | str, tuple[str, ...]]:
     """The fold, or why there is none; and what was warned of on the way."""
-    with warnings.catch_warnings(record=True) as heard, threadpool_limits(1):
+    with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        warnings.filterwarnings("ignore", "Found unknown categories")  # encoded as none of the known: meant
         try:
-            result: Fold | str = evaluate(data, learner, split, scores, seed)
+            result: Fold | str = evaluate(data, learner, split, plan)
         except Exception as error:  # any failure of one learner is a finding about that learner
-            result = f"{type(error).__name__}: {' '.join(str(error).split())}"
-    return result, tuple(dict.fromkeys(" ".join(str(warning.message).split()) for warning in heard))
+            result = f"{type(error).__name__}: {_line(error)}"
+    return result, tuple(dict.fromkeys(_line(warning.message) for warning in heard if not _of_compiler(warning)))
 
 
-def evaluate(data: Data, learner: Learner, split: Split, scores: tuple[Score, ...], seed: int) -> Fold:
-    """Choose a setting on the training rows, fit it on all of them, judge it on the test rows."""
-    state = int(np.random.SeedSequence([seed, split.repeat, split.fold]).generate_state(1)[0] % 2**31)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of settings that are tried; those of the chosen one are heard below
-        parameters = choose(data, learner, split.train, scores[0], state)
-    model = build(data, learner, parameters, state).fit(data.X[split.train], data.y[split.train])
-    X, y = data.X[split.test], data.y[split.test]
-    judged = {score.name: score.of(model, X, y) for score in scores}
-    if unsound := [name for name, value in judged.items() if not np.isfinite(value)]:
-        raise ValueError(f"{' and '.join(unsound)} came out as no finite number: predictions hold NaN or infinity")
-    return Fold(split.repeat, split.fold, len(split.train), len(split.test), judged, parameters)
+def _line(message: Any) -> str:
+    """One line, without what differs from process to process."""
+    return re.sub(r" at 0x[0-9a-f]+", "", " ".join(str(message).split()))
 
 
-def choose(data: Data, learner: Learner, train: np.ndarray, score: Score, state: int) -> Mapping[str, Any]:
-    """The setting with the best mean score over inner splits of the training rows; the first of equals."""
-    if len(learner.settings) == 1:
-        return learner.settings[0]
-    splits = inner_splits(data.y[train], state, stratified=data.task == "classification")
-    losses, failure = list[float](), None
-    for parameters in learner.settings:
-        try:
-            losses.append(float(np.mean([_loss(data, learner, parameters, train, s, score, state) for s in splits])))
-        except Exception as error:  # a setting that cannot be fitted is not chosen
-            losses.append(np.inf)
-            failure = error
-    if failure is not None and np.isinf(losses).all():
-        raise failure
-    return learner.settings[int(np.argmin(losses))]
+def _of_compiler(warning: warnings.WarningMessage) -> bool:
+    """Is it about compiling, which happens in one process and not in the next?"""
+    return warning.category.__module__.startswith("numba")
 
 
-def build(data: Data, learner: Learner, parameters: Mapping[str, Any], state: int) -> Pipeline:
-    """The method behind what makes its columns ready."""
-    estimator = learner.method.cls(**parameters)
-    if "random_state" in estimator.get_params():
-        estimator.set_params(random_state=state)
-    ready = prepare(estimator.takes, data.of_kind("number"), data.of_kind("category"))
-    return Pipeline([("prepare", ready), ("method", estimator)])
+# From and to the journal
 
 
-def _loss(
-    data: Data,
-    learner: Learner,
-    parameters: Mapping[str, Any],
-    train: np.ndarray,
-    inner: tuple[np.ndarray, np.ndarray],
-    score: Score,
-    state: int,
-) -> float:
-    fit, judge = train[inner[0]], train[inner[1]]
-    model = build(data, learner, parameters, state).fit(data.X[fit], data.y[fit])
-    return score.loss(score.of(model, data.X[judge], data.y[judge]))
+def _entry(ended: Ended) -> Entry:
+    _, _, learner, split, index = ended.task
+    if ended.fate == "late":
+        reason = f"repeat {split.repeat + 1}, fold {split.fold + 1} {ended.reason}"
+        return Entry(learner.name, index, "late", reason, {}, {}, (), ended.seconds)
+    result, heard = (ended.reason, ()) if ended.fate == "died" else ended.value
+    if isinstance(result, str):
+        return Entry(learner.name, index, "failed", result, {}, {}, heard, ended.seconds)
+    found, arrays = _packed(learner, result)
+    return Entry(learner.name, index, "done", "", found, arrays, heard, ended.seconds)
+
+
+def _packed(learner: Learner, fold: Fold) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Plain values and arrays; a setting is its position among those of the learner."""
+    position = learner.settings.index
+    found = {field.name: getattr(fold, field.name) for field in fields(fold) if field.name not in ARRAYS}
+    found["parameters"] = position(fold.parameters)
+    found["tried"] = [(position(setting), loss) for setting, loss in fold.tried]
+    return found, {name: getattr(fold, name) for name in ARRAYS if getattr(fold, name) is not None}
+
+
+def _unpacked(learner: Learner, entry: Entry) -> Fold:
+    found: Mapping[str, Any] = entry.found
+    tried = tuple((learner.settings[i], loss) for i, loss in found["tried"])
+    return Fold(**{**found, **entry.arrays, "parameters": learner.settings[found["parameters"]], "tried": tried})
+
+
+class _Clock:
+    """How long the rest will take: by what the folds of each learner took so far, or by the probe."""
+
+    def __init__(self, plan: Plan, names: list[str], jobs: int) -> None:
+        self.jobs = jobs
+        self.left = {name: names.count(name) for name in dict.fromkeys(names)}
+        self.forecast = {learner.name: fold_seconds(plan, learner) for learner in plan.learners}
+        self.taken: dict[str, list[float]] = {}
+
+    def ended(self, name: str, seconds: float | None = None) -> float:
+        """Count a fold, done or given up; seconds until all are."""
+        self.left[name] -= 1
+        if seconds is not None:
+            self.taken.setdefault(name, []).append(seconds)
+        return sum(count * self._each(name) for name, count in self.left.items()) / self.jobs
+
+    def _each(self, name: str) -> float:
+        return float(np.mean(self.taken[name])) if name in self.taken else self.forecast[name]

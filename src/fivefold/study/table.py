@@ -41,7 +41,7 @@ def heading(plan: Plan) -> RenderableType:
 
 def table(results: Results, width: int) -> RenderableType:
     """Learners, best first, then those that failed."""
-    first, *others = results.plan.scores
+    first, *others = results.plan.shown
     grid = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
     grid.add_column("", width=1)
     grid.add_column("learner", no_wrap=True)
@@ -93,7 +93,7 @@ def show(console: Console, results: Results) -> None:
 
 
 def _row(results: Results, judged: Judged, rank: int, *, wide: bool) -> list[RenderableType]:
-    first, *others = results.plan.scores
+    first, *others = results.plan.shown
     estimate, baseline = judged.estimates[first.name], judged.outcome.learner.baseline
     digits = _digits(results, first)
     style = "dim" if baseline else "bold green" if rank == 0 else ""

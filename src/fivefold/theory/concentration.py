@@ -101,7 +101,7 @@ def simultaneous(
 
 
 def largest_variance(mean: float) -> float:
-    """mean (1 - mean), never above 1/4 nor the mean: values in [0, 1] have no larger variance, values 0 and 1 have it."""
+    """mean (1 - mean), never above 1/4 or the mean: values in [0, 1] have no more variance, values 0 and 1 have it."""
     return mean * (1 - mean)
 
 
@@ -207,7 +207,7 @@ def _inverse(p: float, budget: float, end: float) -> float:
     inner = np.nextafter(end, p)  # at the end itself the divergence is infinite
     if binary_kl(p, inner) <= budget:
         return end
-    return float(brentq(lambda q: float(binary_kl(p, q)) - budget, p, inner, xtol=1e-15))
+    return float(brentq(lambda q: float(binary_kl(p, q)) - budget, p, inner, xtol=1e-300, maxiter=2000))
 
 
 def _rate(n: int, delta: float) -> float:

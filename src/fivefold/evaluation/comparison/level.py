@@ -25,7 +25,7 @@ from fivefold.evaluation.comparison.halvings import HALVINGS, five_by_two_f, fiv
 from fivefold.evaluation.comparison.mcnemar import mcnemar_test
 from fivefold.evaluation.comparison.permutation import permutation_test
 from fivefold.evaluation.comparison.ranks import sign_test, wilcoxon_test
-from fivefold.evaluation.comparison.student import corrected_resampled_t, paired_t
+from fivefold.evaluation.comparison.student import corrected_resampled_t, one_sample_t, paired_t
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,8 @@ def _friedman(over: Any, S: Any) -> Any:
 TESTS: Mapping[tuple[str, str], Callable[[Scored], Any]] = {
     ("corrected resampled t", "folds"): lambda s: corrected_resampled_t(s.folds[0], s.folds[1], 9, 1),
     ("corrected resampled t", "repeats"): lambda s: corrected_resampled_t(s.repeats[0], s.repeats[1], 4, 1),
+    ("one-sample t", "folds"): lambda s: one_sample_t(s.folds[0] - s.folds[1]),
+    ("one-sample t", "repeats"): lambda s: one_sample_t(s.repeats[0] - s.repeats[1], over="repeats"),
     ("paired t", "folds"): lambda s: paired_t(*s.folds[:2]),
     ("paired t", "repeats"): lambda s: paired_t(*s.repeats[:2], over="repeats"),
     ("5x2cv t", "halves"): lambda s: five_by_two_t(*s.halves[:2]),

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 LIBERAL: Mapping[tuple[str, str], float] = {
+    ("one-sample t", "folds"): 0.088,
+    ("one-sample t", "repeats"): 0.214,
     ("paired t", "folds"): 0.088,
     ("paired t", "repeats"): 0.214,
     ("5x2cv t", "halves"): 0.123,

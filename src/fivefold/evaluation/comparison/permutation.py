@@ -11,6 +11,9 @@ Fisher (1935); Hartigan (1969), for the interval.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 
 from fivefold.evaluation.comparison.pairing import ROUNDING, Scores, differences
@@ -24,6 +27,8 @@ from fivefold.evaluation.comparison.result import (
     ordered_interval,
     rejecting,
 )
+
+CELLS = 2**22  # signs held at a time
 
 
 def permutation_test(
@@ -48,11 +53,9 @@ def permutation_test(
     """
     d = differences(a, b)
     n, level = len(d), level_of_tail(alpha, alternative)
-    if exact := 2.0**n <= draws:
-        turned = (np.arange(1, 2**n)[:, None] >> np.arange(n)) & 1  # all but the signs seen
-    else:
-        turned = (np.random.default_rng(0) if rng is None else rng).integers(0, 2, size=(draws - 1, n))
-    sums, sizes = turned @ d, turned.sum(axis=1)
+    exact = n < np.log2(draws + 1)  # 2^n <= draws
+    blocks = _all_turns(n) if exact else _drawn_turns(n, draws, np.random.default_rng(0) if rng is None else rng)
+    sums, sizes = np.hstack([(turned @ d, turned.sum(axis=1)) for turned in blocks])
     seen, means = d.mean(), d.mean() - 2 * sums / n
     slack = ROUNDING * np.abs(d).sum()
     tails = tuple((1 + np.sum(sign * means <= sign * seen + slack)) / (1 + len(means)) for sign in (1, -1))
@@ -61,7 +64,7 @@ def permutation_test(
     ordered = np.sort(np.append(means, seen))
     subsets = sums[sizes > 0] / sizes[sizes > 0]
     return compared(
-        "permutation" if exact else f"permutation ({draws} draws)",
+        "permutation",
         seen,
         tails,
         (ordered[k - 1], ordered[-k]) if k else INFINITE,
@@ -70,5 +73,20 @@ def permutation_test(
         alpha=alpha,
         alternative=alternative,
         kind=over,
-        assumptions=("the differences are distributed symmetrically",),
+        assumptions=(
+            "the differences are distributed symmetrically",
+            f"p is taken over {'all' if exact else draws} signs",
+        ),
     )
+
+
+def _all_turns(n: int) -> Iterator[Any]:
+    """Which signs are turned, 0 or 1, in every way but the one seen."""
+    yield ((np.arange(1, 2**n)[:, None] >> np.arange(n)) & 1).astype(float)
+
+
+def _drawn_turns(n: int, draws: int, rng: np.random.Generator) -> Iterator[Any]:
+    """The same for draws - 1 ways, in blocks."""
+    size = max(1, CELLS // n)
+    for start in range(0, draws - 1, size):
+        yield rng.integers(0, 2, size=(min(size, draws - 1 - start), n), dtype=np.int8).astype(float)

@@ -119,7 +119,9 @@ def signed_rank_cdf(ranks: Any) -> Any:
 
 
 def _critical(below: Any, level: float, total: float) -> tuple[float, float]:
-    """Critical values of a statistic that goes from -total to total in even steps, `below` its distribution."""
+    """Critical values of a statistic that goes from -total to total in equal steps, `below` its distribution."""
     k = rejecting(below, level)
-    step = 2 * total / (len(below) - 1) if k else np.inf
-    return (step * (k - 1) - total, total - step * (k - 1)) if k else INFINITE
+    if k == 0:
+        return INFINITE
+    reach = total - 2 * total * (k - 1) / (len(below) - 1)
+    return -reach, reach

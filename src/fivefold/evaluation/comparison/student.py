@@ -35,6 +35,8 @@ def one_sample_t(
 ) -> Comparison:
     """Is the mean of the values (A) the one given (B)?
 
+    Liberal like `paired_t`: 8.8% of simulations over folds, 21.4% over repeats.
+
     Examples
     --------
     >>> print(one_sample_t([0.81, 0.79, 0.84, 0.80, 0.82], 0.75, over="data sets"))

@@ -1,0 +1,151 @@
+"""Do probabilities mean what they say? Of the rows that are given 0.7, seven in ten should be positive.
+
+In bins b of the probability p, with n_b rows, mean probability p_b and share of positives o_b:
+
+    expected calibration error   sum_b n_b/n |p_b - o_b|
+    Brier score                  mean (p - y)^2  =  reliability - resolution + uncertainty + within
+    reliability                  sum_b n_b/n (p_b - o_b)^2          0 for calibrated probabilities
+    resolution                   sum_b n_b/n (o_b - o)^2            how far the bins lie apart
+    uncertainty                  o (1 - o)                          of the target itself
+    within                       what varies inside the bins; 0 where every distinct p is a bin
+
+Probabilities are mended by scikit-learn's CalibratedClassifierCV on scores of rows unseen in training: method="sigmoid"
+(Platt 1999), "isotonic" (Zadrozny & Elkan 2002) or "temperature" (Guo et al. 2017); a fitted classifier goes inside a
+FrozenEstimator, with held-out rows.
+
+Murphy (1973), A new vector partition of the probability score; Stephenson, Coelho & Jolliffe (2008) for the last part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import binomtest
+
+LEVEL = 0.95
+
+# Upper edges of bins, the last one left out.
+BINS: Mapping[str, Callable[[Any, int], Any]] = {
+    "uniform": lambda p, count: np.linspace(0, 1, count + 1)[1:-1],
+    "quantile": lambda p, count: np.unique(np.quantile(p, np.linspace(0, 1, count + 1)[1:-1])),
+}
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Mean probability and share of positives in every bin that holds rows.
+
+    Attributes
+    ----------
+    predicted, observed
+        mean probability and share of positives, (B,).
+    counts
+        rows in each bin, (B,).
+    low, high
+        Wilson interval of each share, at 95 %, (B,).
+    """
+
+    predicted: Any
+    observed: Any
+    counts: Any
+    low: Any
+    high: Any
+    assumptions: tuple[str, ...] = ("the rows are independent and took no part in training or calibration",)
+
+    @property
+    def expected_error(self) -> float:
+        """How far shares are from probabilities, averaged over rows."""
+        return float(np.average(np.abs(self.predicted - self.observed), weights=self.counts))
+
+    @property
+    def largest_error(self) -> float:
+        """The largest gap of all bins."""
+        return float(np.abs(self.predicted - self.observed).max())
+
+    def __str__(self) -> str:
+        n = int(self.counts.sum())
+        return f"calibration error {self.expected_error:.4g} expected, {self.largest_error:.4g} at most, on {n} rows"
+
+
+def reliability(y: Any, p: Any, *, bins: int = 10, strategy: str = "uniform", positive: Any = 1) -> Reliability:
+    """The reliability diagram of probabilities p of the positive class; bins of equal width, or of equal numbers.
+
+    Examples
+    --------
+    >>> found = reliability([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.9], bins=2)
+    >>> found.predicted, found.observed.round(2), round(found.expected_error, 6)
+    (array([0.3, 0.9]), array([0.33, 1.  ]), 0.05)
+    """
+    hit, p = np.asarray(y) == positive, np.asarray(p, dtype=float)
+    where = _bins(p, bins, strategy)
+    n = np.bincount(where)
+    k = np.bincount(where, hit).astype(int)
+    spans = [binomtest(int(a), int(b)).proportion_ci(LEVEL, method="wilson") for a, b in zip(k, n, strict=True)]
+    low, high = np.array(spans).T
+    return Reliability(np.bincount(where, p) / n, k / n, n, low, high)
+
+
+def confidence(y: Any, P: Any, classes: Any) -> tuple[Any, Any]:
+    """Was the most probable class right, and how probable was it? For `reliability` of several classes.
+
+    Examples
+    --------
+    >>> confidence(["a", "b"], [[0.7, 0.3], [0.6, 0.4]], ["a", "b"])
+    (array([1, 0]), array([0.7, 0.6]))
+    """
+    P = np.asarray(P)
+    return (np.asarray(classes)[P.argmax(axis=1)] == np.asarray(y)).astype(int), P.max(axis=1)
+
+
+@dataclass(frozen=True)
+class Brier:
+    """The Brier score and its parts: score = reliability - resolution + uncertainty + within."""
+
+    score: float
+    reliability: float
+    resolution: float
+    uncertainty: float
+    within: float
+
+    def __str__(self) -> str:
+        return (
+            f"Brier score {self.score:.4g} = reliability {self.reliability:.4g} - resolution {self.resolution:.4g} "
+            f"+ uncertainty {self.uncertainty:.4g}" + (f" + within bins {self.within:.4g}" if self.within else "")
+        )
+
+
+def brier(y: Any, p: Any, *, bins: int | None = None, strategy: str = "uniform", positive: Any = 1) -> Brier:
+    """The Brier score of probabilities of the positive class, in parts; every distinct probability is a bin by default.
+
+    Examples
+    --------
+    >>> print(brier([0, 1, 1, 1], [0.5, 0.5, 1.0, 1.0]))
+    Brier score 0.125 = reliability 0 - resolution 0.0625 + uncertainty 0.1875
+    """
+    hit, p = (np.asarray(y) == positive).astype(float), np.asarray(p, dtype=float)
+    where = np.unique(p, return_inverse=True)[1] if bins is None else _bins(p, bins, strategy)
+    n = np.bincount(where)
+    f, o = np.bincount(where, p) / n, np.bincount(where, hit) / n
+    share, base = n / n.sum(), hit.mean()
+    inside = p - f[where]
+    within = 0.0 if bins is None else float(np.mean(inside**2) - 2 * np.mean(inside * (hit - o[where])))
+    return Brier(
+        float(np.mean((p - hit) ** 2)),
+        float(share @ (f - o) ** 2),
+        float(share @ (o - base) ** 2),
+        float(base * (1 - base)),
+        within,
+    )
+
+
+def _bins(p: Any, count: int, strategy: str) -> Any:
+    """The bin of every row, numbered without gaps."""
+    if strategy not in BINS:
+        raise ValueError(f"strategy must be one of {', '.join(map(repr, BINS))}; got {strategy!r}")
+    if not ((p >= 0) & (p <= 1)).all():
+        raise ValueError(f"probabilities lie between 0 and 1; got values from {p.min():.4g} to {p.max():.4g}")
+    edges = BINS[strategy](p, count)
+    return np.unique(np.searchsorted(edges, p, side="right"), return_inverse=True)[1]

@@ -1,0 +1,193 @@
+"""Decisions from probabilities: the action of least risk, and the right to say nothing.
+
+    R(a | x) = sum_j lambda_aj p(j | x)          choose the action a of least risk
+
+lambda_aj is the loss of action a where class j is true; there may be more actions than classes. Without a matrix, 0 for
+the right class and 1 for all others, this is the most probable class. To reject is one more action, of the same cost c
+whatever is true: it is taken where every other action risks more (Chow's rule). With losses of 0 and 1 that is where
+the largest probability is below 1 - c.
+
+For two classes, class 1 is chosen where its likelihood ratio p(x | 1) / p(x | 2) exceeds
+(lambda_12 - lambda_22) / (lambda_21 - lambda_11) * p(2) / p(1).
+
+Chow (1970), On optimum recognition error and reject tradeoff; Duda & Hart (1973).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from fivefold.evaluation.wrapper import Wrapper
+
+ROUNDING = 8 * np.finfo(float).eps
+
+
+def conditional_risks(P: Any, losses: Any = None) -> Any:
+    """Expected loss (n, A) of every action, from class probabilities (n, K) and losses (A, K), 0 and 1 by default.
+
+    Examples
+    --------
+    >>> conditional_risks([[0.8, 0.2]], [[0, 10], [1, 0]])
+    array([[2. , 0.8]])
+    """
+    P = np.asarray(P, dtype=float)
+    K = P.shape[1]
+    L = 1.0 - np.eye(K) if losses is None else np.asarray(losses, dtype=float)
+    if L.ndim != 2 or L.shape[1] != K:
+        raise ValueError(f"losses need a row an action and a column a class, {K} columns; got shape {L.shape}")
+    return P @ L.T
+
+
+def decide(P: Any, losses: Any = None, *, reject: float | None = None) -> Any:
+    """The index of the action of least risk, the first of equals; -1 where every one risks more than `reject`.
+
+    Examples
+    --------
+    >>> decide([[0.9, 0.1], [0.6, 0.4]], reject=0.2)
+    array([ 0, -1])
+    """
+    R = conditional_risks(P, losses)
+    best = R.argmin(axis=1)
+    if reject is None:
+        return best
+    least = R.min(axis=1)
+    return np.where(least > reject + ROUNDING * np.maximum(np.abs(least), 1.0), -1, best)
+
+
+def likelihood_ratio_threshold(losses: Any, priors: Sequence[float]) -> float:
+    """Class 1 of two is chosen where p(x | 1) / p(x | 2) exceeds this; losses (2, 2), rows are decisions.
+
+    Examples
+    --------
+    >>> likelihood_ratio_threshold([[0, 1], [1, 0]], [0.8, 0.2])
+    0.25
+    """
+    (l11, l12), (l21, l22) = np.asarray(losses, dtype=float)
+    if not l21 > l11:
+        raise ValueError(f"to answer 2 must cost more than to answer 1 where 1 is true; got {l21} and {l11}")
+    return float((l12 - l22) / (l21 - l11) * priors[1] / priors[0])
+
+
+class MinimumRiskClassifier(Wrapper):
+    """Chooses the action of least expected loss from the probabilities of any classifier, or none.
+
+    Parameters
+    ----------
+    estimator
+        a classifier with probabilities; a fitted one is kept as it is inside scikit-learn's FrozenEstimator.
+    losses
+        loss of each action (rows) where each class (columns, sorted) is true; 0 and 1 where none are given.
+    actions
+        names of the rows of `losses`; the classes where none are given.
+    reject
+        cost of giving no answer; None always answers.
+    reject_label
+        what stands for no answer.
+
+    Attributes
+    ----------
+    estimator_
+        the fitted classifier.
+    classes_
+        its classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fivefold.naive_bayes import GaussianNB
+    >>> X, y = load_iris(return_X_y=True)
+    >>> dear = [[0, 1, 1], [1, 0, 50], [1, 1, 0]]  # to call a virginica (2) a versicolor (1) costs 50
+    >>> model = MinimumRiskClassifier(GaussianNB(), dear).fit(X, y)
+    >>> int((model.predict(X[y == 2]) == 1).sum()), int((model.estimator_.predict(X[y == 2]) == 1).sum())
+    (0, 3)
+    """
+
+    def __init__(
+        self, estimator: Any, losses: Any = None, *, actions: Any = None, reject: Any = None, reject_label: Any = None
+    ):
+        self.estimator = estimator
+        self.losses = losses
+        self.actions = actions
+        self.reject = reject
+        self.reject_label = reject_label
+
+    def fit(self, X: Any, y: Any, **params: Any) -> Self:
+        """Fit the classifier inside; `params` go to it."""
+        self._fit_inside(X, y, **params)
+        self._names()
+        return self
+
+    def risks(self, X: Any) -> Any:
+        """Expected loss (n, A) of every action on every row."""
+        return conditional_risks(self.predict_proba(X), self.losses)
+
+    def predict(self, X: Any) -> Any:
+        """The action of least risk on every row."""
+        check_is_fitted(self)
+        names, at = self._names(), decide(self.predict_proba(X), self.losses, reject=self.reject)
+        if self.reject is None:
+            return names[at]
+        answers = names.astype(object)[at]
+        answers[at == -1] = self.reject_label
+        return answers
+
+    def _names(self) -> Any:
+        K = len(self.classes_)
+        count = K if self.losses is None else len(self.losses)
+        names = self.classes_ if self.actions is None else np.asarray(self.actions)
+        if len(names) != count:
+            given = "classes" if self.actions is None else "actions"
+            raise ValueError(f"losses have {count} rows, but there are {len(names)} {given}; name every row in actions")
+        return names
+
+
+@dataclass(frozen=True)
+class ErrorReject:
+    """Error among the rows that are answered, as more of the doubtful ones are rejected.
+
+    Attributes
+    ----------
+    thresholds
+        rows whose largest probability is below are rejected; from none rejected to the surest rows left.
+    rejected
+        share of the rows.
+    error
+        share of wrong answers among the others.
+    """
+
+    thresholds: Any
+    rejected: Any
+    error: Any
+
+    @property
+    def area(self) -> float:
+        """The error averaged over all shares of answered rows: small where the errors are the doubtful rows."""
+        answered = np.append(1 - self.rejected, 0.0)
+        return float(-np.diff(answered) @ self.error)
+
+    def __str__(self) -> str:
+        return (
+            f"error {self.error[0]:.4g} if all rows are answered; {self.area:.4g} averaged over shares of answered rows"
+        )
+
+
+def error_reject(y: Any, P: Any, classes: Any) -> ErrorReject:
+    """The error-reject curve of class probabilities (n, K) on labelled rows, one point a distinct largest probability.
+
+    Examples
+    --------
+    >>> found = error_reject([0, 0, 1], [[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]], [0, 1])
+    >>> found.thresholds, found.rejected.round(2), found.error.round(2)
+    (array([0.6, 0.8, 0.9]), array([0.  , 0.33, 0.67]), array([0.33, 0.  , 0.  ]))
+    """
+    P, n = np.asarray(P, dtype=float), len(np.asarray(y))
+    wrong = np.asarray(classes)[P.argmax(axis=1)] != np.asarray(y)
+    thresholds, group = np.unique(P.max(axis=1), return_inverse=True)
+    rows = np.bincount(group)[::-1].cumsum()[::-1]  # answered at each threshold
+    errors = np.bincount(group, wrong)[::-1].cumsum()[::-1]
+    return ErrorReject(thresholds, 1 - rows / n, errors / rows)

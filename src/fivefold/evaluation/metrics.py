@@ -1,0 +1,176 @@
+"""Measures that scikit-learn's `metrics` does not hold: of counts at many thresholds at once, and of known densities.
+
+rebalanced accuracy     ((N/P) TP + TN) / 2N      every positive counts N/P, so that both classes weigh alike
+ROC of two densities    (P(S > t | -), P(S > t | +))  over t,     area  P(S+ > S-)
+misclassification       1 - sum_k pi_k integral_{R_k} p_k(x) dx      R_k the points where class k is answered
+
+Everything else is there by name: accuracy_score, zero_one_loss, precision_score, recall_score, fbeta_score,
+confusion_matrix, roc_curve, roc_auc_score, precision_recall_curve, average_precision_score, root_mean_squared_error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.integrate import quad
+from scipy.optimize import bisect
+from scipy.stats import pearsonr
+from sklearn.metrics import confusion_matrix
+
+TAIL = 1e-12  # probability that is cut off at either end of a density
+FLAT = 1e-12  # a spread below this share of the values is rounding
+GRID = 4001  # points between which a decision may change once
+
+
+@dataclass(frozen=True)
+class Counts:
+    """True and false positives and negatives, one number or one a threshold; the positive class is the user's choice.
+
+    Examples
+    --------
+    >>> counts = Counts(tp=8, fp=10, fn=2, tn=80)
+    >>> float(counts.accuracy), round(float(counts.rebalanced_accuracy), 6), round(float(counts.f(2)), 6)
+    (0.88, 0.844444, 0.689655)
+    """
+
+    tp: Any
+    fp: Any
+    fn: Any
+    tn: Any
+
+    @classmethod
+    def of(cls, y: Any, predicted: Any, *, positive: Any = 1) -> Counts:
+        """Counts of predicted against true labels."""
+        y, predicted = np.asarray(y) == positive, np.asarray(predicted) == positive
+        tn, fp, fn, tp = confusion_matrix(y, predicted, labels=[False, True]).ravel()
+        return cls(int(tp), int(fp), int(fn), int(tn))
+
+    @property
+    def accuracy(self) -> Any:
+        """Share of rows that are right."""
+        return _share(self.tp + self.tn, self.tp + self.fp + self.fn + self.tn)
+
+    @property
+    def precision(self) -> Any:
+        """Share of the detections that are positive; 0 where nothing was detected."""
+        return _share(self.tp, self.tp + self.fp)
+
+    @property
+    def recall(self) -> Any:
+        """Share of the positives that were detected."""
+        return _share(self.tp, self.tp + self.fn)
+
+    @property
+    def specificity(self) -> Any:
+        """Share of the negatives that were left alone."""
+        return _share(self.tn, self.tn + self.fp)
+
+    @property
+    def false_positive_rate(self) -> Any:
+        """Share of the negatives that were detected all the same."""
+        return _share(self.fp, self.tn + self.fp)
+
+    @property
+    def rebalanced_accuracy(self) -> Any:
+        """Accuracy if every positive counts N/P: the mean of recall and specificity, or the one that is defined."""
+        P, N = (np.asarray(part, dtype=float) for part in (self.tp + self.fn, self.tn + self.fp))
+        both = _share(_share(N, P) * self.tp + self.tn, 2 * N)
+        return np.where(P == 0, self.specificity, np.where(N == 0, self.recall, both))
+
+    def f(self, beta: float = 1.0) -> Any:
+        """The weighted harmonic mean of precision and recall; a large beta leans to recall."""
+        b2 = beta**2
+        return _share((1 + b2) * self.tp, (1 + b2) * self.tp + b2 * self.fn + self.fp)
+
+
+def _share(part: Any, whole: Any) -> Any:
+    """part / whole, 0 where there is no whole."""
+    part, whole = np.asarray(part, dtype=float), np.asarray(whole, dtype=float)
+    return np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=whole != 0)
+
+
+def correlation(y: Any, predicted: Any) -> float:
+    """Pearson's correlation of predictions and targets; NaN where one of them is constant, for then there is none.
+
+    Examples
+    --------
+    >>> round(correlation([1.0, 2.0, 4.0], [3.0, 5.0, 9.0]), 6), correlation([1.0, 2.0], [7.0, 7.0])
+    (1.0, nan)
+    """
+    y, predicted = np.asarray(y, dtype=float), np.asarray(predicted, dtype=float)
+    if len(y) < 2 or any(np.ptp(v) <= FLAT * np.abs(v).max() for v in (y, predicted)):
+        return np.nan
+    return float(pearsonr(y, predicted).statistic)
+
+
+@dataclass(frozen=True)
+class DensityROC:
+    """The ROC of a score whose densities in the two classes are known: frozen distributions of scipy.stats.
+
+    Examples
+    --------
+    >>> from scipy.stats import norm
+    >>> round(DensityROC(norm(1), norm(-1)).area, 6)  # Phi(sqrt 2)
+    0.92135
+    """
+
+    positive: Any
+    negative: Any
+
+    def at(self, threshold: Any) -> tuple[Any, Any]:
+        """Rates of false and of true positives where scores above the threshold are called positive."""
+        return self.negative.sf(threshold), self.positive.sf(threshold)
+
+    def curve(self, count: int = 201) -> tuple[Any, Any, Any]:
+        """Rates of false and of true positives, and the thresholds, from the strictest to the loosest."""
+        share = np.linspace(0, 1, count)
+        both = np.concatenate([self.positive.isf(share), self.negative.isf(share)])
+        t = np.unique(both)[::-1]
+        return *self.at(t), t
+
+    @property
+    def area(self) -> float:
+        """The probability that a positive scores higher than a negative."""
+        # Densities in steps have curves with corners, where quad stops at rounding; full_output keeps it from warning.
+        return float(quad(lambda u: self.positive.sf(self.negative.isf(u)), 0, 1, limit=500, full_output=1)[0])
+
+
+def misclassification(
+    densities: Sequence[Any], priors: Sequence[float], decide: Callable[[Any], Any] | None = None
+) -> float:
+    """The probability of a wrong class on one column of known densities: frozen distributions of scipy.stats.
+
+    `decide` maps points (m,) to the indices of classes; by default the largest prior times density, the best there is.
+    The points where the answer changes are found first; between them the masses are exact.
+
+    Examples
+    --------
+    >>> from scipy.stats import norm
+    >>> round(misclassification([norm(0), norm(2)], [0.5, 0.5]), 6)  # Phi(-1)
+    0.158655
+    """
+    pi = np.asarray(priors, dtype=float)
+    if len(pi) != len(densities) or (pi < 0).any() or abs(pi.sum() - 1) > 1e-8:
+        raise ValueError(f"{len(densities)} densities need as many priors that add up to 1; got {priors}")
+
+    def best(x: Any) -> Any:
+        return np.argmax([p * density.pdf(x) for p, density in zip(pi, densities, strict=True)], axis=0)
+
+    decide = decide or best
+    ends = np.array([(density.ppf(TAIL), density.isf(TAIL)) for density in densities])
+    grid = np.linspace(ends.min(), ends.max(), GRID)
+    classes = np.asarray(decide(grid))
+    turns = np.flatnonzero(classes[1:] != classes[:-1])
+    edges = [_turn(decide, grid[i], grid[i + 1], classes[i]) for i in turns]
+    bounds = np.array([-np.inf, *edges, np.inf])
+    answers = classes[np.append(turns, GRID - 1)]
+    masses = (pi[k] * np.diff(densities[k].cdf(bounds[i : i + 2]))[0] for i, k in enumerate(answers))
+    return float(1 - sum(masses))
+
+
+def _turn(decide: Callable[[Any], Any], low: float, high: float, first: Any) -> float:
+    """The point between low and high where the answer stops being `first`."""
+    return float(bisect(lambda x: 1.0 if decide(np.array([x]))[0] == first else -1.0, low, high, xtol=1e-14))

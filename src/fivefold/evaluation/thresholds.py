@@ -1,0 +1,203 @@
+"""Where to cut a score: the threshold that is best for a measure or for costs.
+
+A row is called positive where score >= t. Every distinct score is tried, and +infinity, which calls none positive; rows
+of equal score move together. The threshold given lies halfway to the next score below, where the counts are the same:
+new rows fall on either side of the gap. Costs c_FP and c_FN choose the t of least c_FP FP + c_FN FN; for calibrated
+probabilities that is near c_FP / (c_FP + c_FN).
+
+A threshold chosen on training rows is chosen by scores that are too good. `ThresholdClassifier` takes each row's score
+from a copy of the classifier that did not see the row. scikit-learn's TunedThresholdClassifierCV averages a measure
+over folds on a grid of thresholds; here all scores are pooled and all thresholds tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.metrics import confusion_matrix_at_thresholds
+from sklearn.model_selection import cross_val_predict
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from fivefold.evaluation.metrics import Counts
+from fivefold.evaluation.wrapper import Wrapper
+
+Measure = Callable[[Counts], Any]  # the larger the better, one number a threshold
+
+
+@dataclass(frozen=True)
+class Costs:
+    """A measure: minus the cost of the errors, `fp` for a false positive and `fn` for a false negative."""
+
+    fp: float
+    fn: float
+
+    def __call__(self, counts: Counts) -> Any:
+        return -(self.fp * counts.fp + self.fn * counts.fn)
+
+    @property
+    def probability(self) -> float:
+        """The threshold on a true probability."""
+        return self.fp / (self.fp + self.fn)
+
+
+MEASURES: Mapping[str, Measure] = {
+    "accuracy": lambda counts: counts.accuracy,
+    "balanced_accuracy": lambda counts: counts.rebalanced_accuracy,
+    "f1": lambda counts: counts.f(1.0),
+    "f2": lambda counts: counts.f(2.0),
+    "precision": lambda counts: counts.precision,
+    "recall": lambda counts: counts.recall,
+}
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Counts at every threshold, from +infinity, where no row is positive, down to the least score, where all are."""
+
+    thresholds: Any  # (T,), falling
+    counts: Counts  # arrays (T,)
+
+    def best(self, measure: str | Measure) -> Threshold:
+        """The threshold where the measure is largest, the highest of equals; infinite if none or all are positive."""
+        values = named(measure)(self.counts)
+        i = int(np.argmax(values))
+        at = Counts(*(float(part[i]) for part in (self.counts.tp, self.counts.fp, self.counts.fn, self.counts.tn)))
+        t = np.append(self.thresholds, -np.inf)
+        middle = t[i] if i == 0 else t[i] / 2 + t[i + 1] / 2
+        return Threshold(float(middle), float(values[i]), at)
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A threshold, the value of the measure it was chosen by, and the counts there."""
+
+    threshold: float
+    value: float
+    counts: Counts
+    assumptions: tuple[str, ...] = ("the scores are those of rows that took no part in training",)
+
+    def __str__(self) -> str:
+        c = self.counts
+        return (
+            f"positive from {self.threshold:.4g}: {self.value:.4g} (TP {c.tp:g}, FP {c.fp:g}, FN {c.fn:g}, TN {c.tn:g})"
+        )
+
+
+def named(measure: str | Measure) -> Measure:
+    """The measure of that name, or the measure itself."""
+    if not isinstance(measure, str):
+        return measure
+    if measure not in MEASURES:
+        raise ValueError(f"the measures are {', '.join(MEASURES)}, or any function of Counts; got {measure!r}")
+    return MEASURES[measure]
+
+
+def sweep(y: Any, scores: Any, *, positive: Any = 1, sample_weight: Any = None) -> Sweep:
+    """Counts, or sums of weights, at every distinct score.
+
+    Examples
+    --------
+    >>> found = sweep([1, 1, 1, 0, 0, 0], [0.9, 0.8, 0.4, 0.7, 0.3, 0.2])
+    >>> found.counts.recall.round(2), found.counts.false_positive_rate.round(2)
+    (array([0.  , 0.33, 0.67, 0.67, 1.  , 1.  , 1.  ]), array([0.  , 0.  , 0.  , 0.33, 0.33, 0.67, 1.  ]))
+    >>> print(found.best("f1"))
+    positive from 0.35: 0.8571 (TP 3, FP 1, FN 0, TN 2)
+    """
+    tn, fp, fn, tp, t = confusion_matrix_at_thresholds(
+        np.asarray(y) == positive, scores, pos_label=True, sample_weight=sample_weight
+    )
+    none = 0.0, 0.0, tp[-1], fp[-1]  # at +infinity
+    parts = (np.append(first, rest) for first, rest in zip(none, (tp, fp, fn, tn), strict=True))
+    return Sweep(np.append(np.inf, t), Counts(*parts))
+
+
+class ThresholdClassifier(Wrapper):
+    """Two classes, cut where a measure is best on scores of rows unseen by the copy that scored them.
+
+    Parameters
+    ----------
+    estimator
+        a classifier of two classes; a fitted one inside FrozenEstimator is kept, and the rows of fit must be new to it.
+    measure
+        a name among `MEASURES`, `Costs`, or any function of `Counts`, the larger the better.
+    cv
+        folds for the scores, as scikit-learn takes them.
+    positive
+        the class that is called positive; the last of the sorted classes where None.
+    response
+        the score: probability of the positive class, or decision function.
+
+    Attributes
+    ----------
+    threshold_
+        what was chosen, a `Threshold`.
+    estimator_
+        the classifier fitted on all rows.
+    classes_
+        its classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fivefold.naive_bayes import GaussianNB
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = ThresholdClassifier(GaussianNB(), Costs(fp=1, fn=50), positive=0).fit(X, y)
+    >>> model.threshold_.threshold < 0.5, bool((model.predict(X[y == 0]) == 1).mean() < 0.05)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        measure: str | Measure = "balanced_accuracy",
+        *,
+        cv: Any = 5,
+        positive: Any = None,
+        response: Literal["predict_proba", "decision_function"] = "predict_proba",
+    ):
+        self.estimator = estimator
+        self.measure = measure
+        self.cv = cv
+        self.positive = positive
+        self.response = response
+
+    def fit(self, X: Any, y: Any, **params: Any) -> Self:
+        """Choose the threshold on scores of unseen rows, then fit the classifier on all rows."""
+        y = column_or_1d(y, warn=True)
+        self._fit_inside(X, y, **params)
+        if len(self.classes_) != 2:
+            count = f"{len(self.classes_)} class{'' if len(self.classes_) == 1 else 'es'}"
+            raise ValueError(f"Only binary classification is supported: a threshold cuts in two, and y holds {count}")
+        scores = cross_val_predict(self.estimator, X, y, cv=self.cv, method=self.response, params=params or None)
+        positive, w = self.classes_[self._code()], params.get("sample_weight")
+        self.threshold_ = sweep(y, self._towards(scores), positive=positive, sample_weight=w).best(self.measure)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The positive class where the score reaches the threshold, the other one elsewhere."""
+        check_is_fitted(self)
+        scores = self._towards(getattr(self.estimator_, self.response)(X))
+        k = self._code()
+        return self.classes_[np.where(scores >= self.threshold_.threshold, k, 1 - k)]
+
+    def _code(self) -> int:
+        if self.positive is None:
+            return 1
+        at = np.flatnonzero(self.classes_ == self.positive)
+        if not len(at):
+            raise ValueError(f"positive must be one of {self.classes_.tolist()}; got {self.positive!r}")
+        return int(at[0])
+
+    def _towards(self, scores: Any) -> Any:
+        """Scores (n,) that rise with the positive class."""
+        if scores.ndim == 2:
+            return scores[:, self._code()]
+        return scores if self._code() == 1 else -scores
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags

@@ -1,0 +1,160 @@
+"""What a study will cost, measured before it runs, and what a budget of time leaves of it.
+
+Every learner is fitted on a few numbers of rows, from small to large, until a fit takes a while; the last two tell how
+its time grows. A budget is met by taking less of everything, in this order: repeats, draws, folds, and at last the
+costliest learners. What was measured is written down with the plan and used again when the study is resumed, so the
+clock never chooses a setting. No row of the hold-out takes part.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from fivefold.study.fold import build
+from fivefold.study.learners import Learner
+from fivefold.study.plan import LARGE_FOLDS, Cost, Options, Plan, plan_of, too_slow
+from fivefold.study.search import rungs
+from fivefold.study.splits import thinned
+
+SIZES = (250, 1_000, 4_000)  # rows
+ENOUGH = 1.0  # seconds: after such a fit no larger one is tried
+FEWER_DRAWS = (6, 3, 1)
+LEAST_LIMIT, LIMIT_FACTOR = 20.0, 10.0  # seconds, and times the forecast
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Seconds that a study will take: by learner and fold, and in all with so many workers."""
+
+    fold_seconds: Mapping[str, float]
+    folds: int
+    jobs: int
+
+    @property
+    def seconds(self) -> float:
+        """From start to end."""
+        return sum(self.fold_seconds.values()) * self.folds / self.jobs
+
+    def __str__(self) -> str:
+        rows = sorted(self.fold_seconds.items(), key=lambda entry: -entry[1])
+        width = max(map(len, self.fold_seconds), default=0)
+        lines = [
+            f"{name:<{width}}  {_seconds(each):>8} a fold  {_seconds(each * self.folds):>8}" for name, each in rows
+        ]
+        workers = "one worker" if self.jobs == 1 else f"{self.jobs} workers"
+        return "\n".join([*lines, f"about {_seconds(self.seconds)} in all with {workers}"])
+
+
+def probe(plan: Plan, tick: Callable[[str], None] = lambda name: None) -> dict[str, Cost]:
+    """What each learner costs; one that fails is not in it, and will say why when it runs."""
+    costs = {}
+    for learner in plan.learners:
+        with suppress(Exception):  # the run reports it, with its reason
+            costs[learner.name] = measure(plan, learner)
+        tick(learner.name)
+    return costs
+
+
+def measure(plan: Plan, learner: Learner) -> Cost:
+    """Seconds of one fit and its predictions, and how they grow with the rows."""
+    rows = plan.splits[0].train
+    sizes = [size for size in SIZES if size < len(rows)] + ([len(rows)] if len(rows) <= SIZES[-1] else [])
+    sizes = sizes if len(sizes) > 1 else [len(rows) // 2, len(rows)]
+    first, last = learner.settings[0], learner.settings[-1]
+    _once(plan, learner, first, rows, sizes[0])  # compiles
+    found: list[tuple[int, float]] = []
+    for size in sizes:
+        found.append((size, _once(plan, learner, first, rows, size)))
+        if len(found) > 1 and found[-1][1] > ENOUGH:
+            break
+    (fewer, quick), (more, slow) = found[-2:]
+    growth = learner.growth or max(0.0, math.log(slow / quick) / math.log(more / fewer))
+    if last != first:
+        slow = max(slow, _once(plan, learner, last, rows, more))
+    return Cost(slow, more, growth)
+
+
+def forecast(plan: Plan, jobs: int | None = None) -> Forecast:
+    """What the probe lets expect."""
+    each = {learner.name: fold_seconds(plan, learner) for learner in plan.learners}
+    return Forecast(each, len(plan.splits), jobs or plan.jobs)
+
+
+def fold_seconds(plan: Plan, learner: Learner) -> float:
+    """Seconds of one outer split: the search, and the fit of what it chose."""
+    cost = plan.costs.get(learner.name)
+    if cost is None:
+        return 0.0
+    n, inner = float(np.mean([len(split.train) for split in plan.splits])), plan.inner_folds
+    steps = rungs(len(learner.settings), int(n), halving=plan.halving)
+    return cost.at(n) + sum(s.settings * inner * cost.at(s.share * n * (inner - 1) / inner) for s in steps)
+
+
+def limit(plan: Plan, learner: Learner) -> float:
+    """Seconds after which a fold of the learner is given up."""
+    return max(LEAST_LIMIT, LIMIT_FACTOR * fold_seconds(plan, learner))
+
+
+def within(plan: Plan, costs: Mapping[str, Cost], budget: float | None = None, jobs: int = 1) -> Plan:
+    """The plan with its costs, cut down until its forecast keeps the budget; without a budget as it is."""
+    plan = replace(plan, costs=dict(costs), budget=budget, jobs=jobs)
+    if slow := too_slow(plan):
+        plan = _again(plan, replace(plan.options, without={**plan.options.without, **slow}))
+    if budget is None:
+        return plan
+    for options in _less(plan):
+        if forecast(plan := _again(plan, options)).seconds <= budget:
+            return plan
+    while forecast(plan).seconds > budget and (costly := _costliest(plan)) is not None:
+        reason = f"a fold takes about {_seconds(fold_seconds(plan, costly))}: the budget of {_seconds(budget)} is spent"
+        plan = _again(plan, replace(plan.options, without={**plan.options.without, costly.name: reason}))
+    if (needed := forecast(plan).seconds) > budget:
+        said = f"the budget of {_seconds(budget)} is too short: about {_seconds(needed)} are needed for the least study"
+        plan = replace(plan, warnings=(*plan.warnings, said))
+    return plan
+
+
+def _once(plan: Plan, learner: Learner, setting: Mapping[str, object], rows: np.ndarray, size: int) -> float:
+    """Seconds to fit on so many rows and to ask about them; linear algebra on one thread, as in a worker."""
+    data = plan.data
+    some = thinned(data, rows, size / len(rows), plan.seed)
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")
+        start = time.perf_counter()
+        build(data, learner, setting, 0).fit(data.X[some], data.y[some]).predict(data.X[some])
+        return max(time.perf_counter() - start, 1e-6)
+
+
+def _less(plan: Plan) -> Iterator[Options]:
+    """The same study, then smaller and smaller ones; what the user has set is left alone."""
+    options = plan.options
+    yield options
+    if options.repeats is None and plan.repeats > 1:
+        yield (options := replace(options, repeats=1))
+    for draws in FEWER_DRAWS:
+        yield (options := replace(options, draws=draws))
+    if options.folds is None and plan.folds > LARGE_FOLDS:
+        yield replace(options, folds=LARGE_FOLDS)
+
+
+def _again(plan: Plan, options: Options) -> Plan:
+    """The plan that other options make, with what is known of costs."""
+    return replace(plan_of(plan.data, options), costs=plan.costs, budget=plan.budget, jobs=plan.jobs)
+
+
+def _costliest(plan: Plan) -> Learner | None:
+    """The learner to give up next; one besides the baselines stays."""
+    others = [learner for learner in plan.learners if not learner.baseline]
+    return max(others, key=lambda learner: fold_seconds(plan, learner)) if len(others) > 1 else None
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2g} s" if value < 10 else f"{value:.0f} s" if value < 120 else f"{value / 60:.0f} min"

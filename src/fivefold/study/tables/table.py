@@ -1,0 +1,67 @@
+"""A table as it was found: its columns before anything is known about them, and where each row stands in its source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+SHOWN = 5  # places that are named; the others are counted
+
+
+class BadInput(ValueError):
+    """What was given cannot be studied, and the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of text, as it stands in the file, or of the types that the source itself knows."""
+
+    name: str
+    frame: pl.DataFrame
+    at: np.ndarray  # (n,) line of the file, or number of the row, from 1
+    unit: Literal["line", "row"] = "row"
+    notes: tuple[str, ...] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)  # what the source says about its columns
+    decimal_comma: bool | None = None  # do numbers have one? None: their looks decide
+
+    def where(self, rows: Any) -> str:
+        """The places of these rows (indices or a mask) in words: line 3; lines 3, 5, 8 and 12 more."""
+        return places(self.at[np.asarray(rows)], self.unit)
+
+
+def of_frame(name: str, frame: pl.DataFrame, notes: Sequence[str] = ()) -> Table:
+    """A frame from memory as a table."""
+    return Table(name, frame, np.arange(1, len(frame) + 1), notes=tuple(notes))
+
+
+def places(at: Any, unit: str = "line") -> str:
+    """Line numbers in words.
+
+    Examples
+    --------
+    >>> places([3]), places([3, 5], "row"), places(range(2, 20))
+    ('line 3', 'rows 3, 5', 'lines 2, 3, 4, 5, 6 and 13 more')
+    """
+    shown = ", ".join(str(int(place)) for place in at[:SHOWN])
+    more = f" and {len(at) - SHOWN:,} more" if len(at) > SHOWN else ""
+    return f"{unit}{'s' if len(at) > 1 else ''} {shown}{more}"
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Names in quotes; of many the first ones, and how many more there are."""
+    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+def counted(count: int, thing: str) -> str:
+    """A number and its noun.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2500, "value")
+    ('1 row', '2,500 values')
+    """
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
