@@ -25,7 +25,9 @@ def e632_plus(make, X, y, splits):
     models = [make().fit(X[train], y[train]) for train, _ in splits]
     each = []
     for i in range(n):
-        wrong = [m.predict(X[i : i + 1])[0] != y[i] for m, (train, _) in zip(models, splits, strict=True) if i not in train]
+        wrong = [
+            m.predict(X[i : i + 1])[0] != y[i] for m, (train, _) in zip(models, splits, strict=True) if i not in train
+        ]
         if wrong:
             each.append(np.mean(wrong))
     left_out = np.mean(each)

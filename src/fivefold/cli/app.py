@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
 import fivefold
+from fivefold.cli.card import card
+from fivefold.cli.compare import compare
+from fivefold.cli.evaluate import evaluate
+from fivefold.cli.fit import fit
+from fivefold.cli.options import JSON, refuse
+from fivefold.cli.predict import predict
+from fivefold.cli.report import report
+from fivefold.cli.study import study
 
 app = typer.Typer(
     help="Classical machine learning, with an honest judgement of every model.",
@@ -20,7 +26,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-JSON = Annotated[bool, typer.Option("--json", help="Print JSON in place of text.")]
+for command in (study, predict, fit, evaluate, card, report, compare):
+    app.command()(command)
 
 
 @app.callback(invoke_without_command=True)
@@ -28,32 +35,6 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
     if version:
         print(f"fivefold {fivefold.__version__}")
         raise typer.Exit
-
-
-@app.command()
-def study(
-    data: Annotated[str, typer.Argument(help="A CSV file, or iris, wine, breast_cancer, digits, diabetes.")] = "wine",
-    target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
-    methods: Annotated[str | None, typer.Option(help="Methods, separated by commas; the portfolio by default.")] = None,
-    task: Annotated[str | None, typer.Option(help="classification or regression, when the values mislead.")] = None,
-    score: Annotated[str | None, typer.Option(help="log_loss or accuracy; rmse or r2. It ranks and tunes.")] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same results.")] = 0,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Worker processes; by default one a core, one for a small table.")
-    ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for results.json.")] = Path("fivefold-study"),
-    as_json: JSON = False,
-) -> None:
-    """Which method predicts the target best? Nested cross-validation, with intervals and tests."""
-    from fivefold.cli.study import perform
-    from fivefold.study.data import BadInput
-
-    names = [name for name in (methods or "").split(",") if name.strip()]
-    try:
-        finished = perform(data, target, names, task, score, seed, jobs, out, as_json=as_json)
-    except BadInput as error:
-        refuse(str(error))
-    raise typer.Exit(0 if finished else 1)
 
 
 @app.command()
@@ -97,9 +78,3 @@ def warm(jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 2
     from fivefold.cli.warm import perform
 
     raise typer.Exit(0 if perform(jobs, as_json=as_json) else 1)
-
-
-def refuse(message: str) -> NoReturn:
-    """Say what was wrong with what was given, and stop with code 2."""
-    Console(stderr=True).print(Text.assemble(("fivefold: ", "bold red"), message), soft_wrap=True)
-    raise typer.Exit(2)

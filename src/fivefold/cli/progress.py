@@ -1,4 +1,4 @@
-"""The progress of a long command, on the error stream: a bar that is gone when done, lines where there is no terminal."""
+"""The progress of a long command, on the error stream: a bar that goes when done, lines where there is no terminal."""
 
 from __future__ import annotations
 
@@ -40,10 +40,11 @@ def progress(total: int, done: int = 0, *, lines: bool = False) -> Iterator[Tick
         done, now = done + 1, time.monotonic()
         if left is None:
             left = (now - start) / (done - first) * (total - done)
-        bar.update(line, advance=1, description=name, left=f"{duration(left)} left" if done < total else "")
+        rest = f", {duration(left)} left" if done < total else ""
+        bar.update(line, advance=1, description=name, left=rest.removeprefix(", "))
         if lines and bar.disable and (now >= due or done == total):
             due = now + PAUSE
-            console.print(f"{done} of {total}: {name}, about {duration(left)} left", highlight=False, soft_wrap=True)
+            console.print(f"{done} of {total} done: {name}{rest}", highlight=False, soft_wrap=True)
 
     with bar:
         yield tick

@@ -1,56 +1,77 @@
-"""`fivefold study`: plan, run with a progress bar, show, write."""
+"""`fivefold study`: its options. What they set off is in `session`.
+
+Exit codes: 0 done, 2 bad input, 3 some learners failed, 130 interrupted.
+"""
 
 from __future__ import annotations
 
-import time
+from dataclasses import fields
 from pathlib import Path
+from typing import Annotated
 
-from joblib import cpu_count
-from rich.console import Console
+import typer
 
-from fivefold.cli.progress import progress
-from fivefold.study import table
-from fivefold.study.data import BadInput, load
-from fivefold.study.plan import make_plan
-from fivefold.study.results import judge, write
-from fivefold.study.run import run
-
-SMALL = 20_000  # a table of fewer cells is studied sooner than workers start
+from fivefold.cli.options import JSON, refuse
 
 
-def perform(
-    source: str,
-    target: str | None,
-    names: list[str],
-    task: str | None,
-    score: str | None,
-    seed: int,
-    jobs: int | None,
-    out: Path,
-    *,
-    as_json: bool,
-) -> bool:
-    """Study a table, show and write what was found: did any learner finish? Raises BadInput."""
-    data = load(source, target, task)
-    plan = make_plan(data, names, score=score, seed=seed)
-    _make_folder(out)
-    console, start = Console(quiet=as_json, highlight=False), time.perf_counter()
-    console.print(table.heading(plan))
-    workers = jobs or (1 if data.X.height * data.X.width < SMALL else cpu_count())
-    with progress(len(plan.learners) * len(plan.splits)) as tick:
-        outcomes = run(plan, jobs=workers, tick=tick)
-    results = judge(plan, outcomes)
-    path = write(results, out)
-    table.show(console, results)
-    took = time.perf_counter() - start
-    console.print(f"{took:.0f} s; all scores and settings: {path}", style="dim", markup=False, soft_wrap=True)
-    if as_json:
-        print(path.read_text(encoding="utf-8"), end="")
-    return bool(results.judged)
+def study(
+    context: typer.Context,
+    data: Annotated[str, typer.Argument(help="A table, or iris, wine, breast_cancer, digits, diabetes.")] = "wine",
+    target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
+    task: Annotated[str | None, typer.Option(help="classification or regression, when the values mislead.")] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(help="Methods, separated by commas: names, dotted names of classes, or all. [default: portfolio]"),
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="What ranks and tunes. [default: log_loss for classes, rmse for numbers]")
+    ] = None,
+    folds: Annotated[int | None, typer.Option(min=2, help="Folds that judge. [default: by the rows]")] = None,
+    repeats: Annotated[int | None, typer.Option(min=1, help="How often they are drawn. [default: by the rows]")] = None,
+    holdout: Annotated[
+        float | None, typer.Option(min=0, max=0.5, help="Share of rows to lock away. [default: 0.2 from 500 rows]")
+    ] = None,
+    budget: Annotated[str | None, typer.Option(help="Time to use, such as 90s or 10min.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Worker processes. [default: one a core, one for a small table]")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same results.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for the report, the model and the journal.")] = Path(
+        "fivefold-study"
+    ),
+    column: Annotated[
+        list[str] | None, typer.Option(help="NAME=KIND corrects the kind of a column; may be given again.")
+    ] = None,
+    group: Annotated[str | None, typer.Option(help="Column that says which rows belong together.")] = None,
+    time: Annotated[str | None, typer.Option(help="Column that says in what order the rows came.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the study in OUT.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Start again in a folder that holds a study.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan with its cost, and stop.")] = False,
+    as_json: JSON = False,
+) -> None:
+    """Which method predicts the target best? Nested cross-validation, with intervals and tests."""
+    from fivefold.cli.session import Asked, How, kinds, perform, seconds
+    from fivefold.study.data import BadInput
 
-
-def _make_folder(out: Path) -> None:
+    typed = [name for name in context.params if context.get_parameter_source(name).name == "COMMANDLINE"]  # type: ignore[union-attr]
     try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"--out {out}: no folder can be made there ({error.strerror})") from None
+        asked = Asked(
+            str(Path(data).resolve()) if Path(data).is_file() else data,
+            target,
+            task,
+            tuple(name.strip() for name in (methods or "").split(",") if name.strip()),
+            metric,
+            folds,
+            repeats,
+            holdout,
+            None if budget is None else seconds(budget),
+            seed,
+            kinds(column or ()),
+            group,
+            time,
+        )
+        given = frozenset(typed) & {field.name for field in fields(Asked)}
+        code = perform(asked, How(out, jobs, resume, overwrite, dry_run, as_json, given))
+    except BadInput as error:
+        refuse(str(error))
+    raise typer.Exit(code)

@@ -100,8 +100,9 @@ def best_run(
         best = fit if objective(fit) < BETTER * objective(best) else best
     if done[-1].reason == "interrupted":
         kept_best(estimator, sum(fit.n_iter for fit in done), "step")
-    warn_if_fewer(estimator, len(np.unique(best.labels)))
-    records = tuple(Run(objective(f), f.n_iter, agreement(f.labels, best.labels, points.w)) for f in done)
+    warn_if_fewer(estimator, int(np.count_nonzero(np.bincount(best.labels))))
+    likeness = (1.0 if fit is best else agreement(fit.labels, best.labels, points.w) for fit in done)
+    records = tuple(Run(objective(fit), fit.n_iter, like) for fit, like in zip(done, likeness, strict=True))
     return Model(best.centres.astype(X.dtype), best.inertia, best.cost, best.n_iter, records), best.labels
 
 
@@ -137,8 +138,8 @@ def warn_if_fewer(estimator: Any, found: int) -> None:
 
 def agreement(a: Any, b: Any, w: Any) -> float:
     """Rand index of two clusterings of weighted rows, adjusted for chance (Hubert & Arabie, 1985), for many rows."""
-    table = np.zeros((a.max() + 1, b.max() + 1))
-    np.add.at(table, (a, b), w / w.sum())
+    K = max(a.max(), b.max()) + 1
+    table = np.bincount(K * a.astype(np.int64) + b, w / w.sum(), minlength=K * K).reshape(K, K)
     both, one, other = (table**2).sum(), (table.sum(axis=1) ** 2).sum(), (table.sum(axis=0) ** 2).sum()
     most, chance = (one + other) / 2, one * other
     return 1.0 if most == chance else min(1.0, float((both - chance) / (most - chance)))

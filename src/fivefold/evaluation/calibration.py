@@ -148,4 +148,4 @@ def _bins(p: Any, count: int, strategy: str) -> Any:
     if not ((p >= 0) & (p <= 1)).all():
         raise ValueError(f"probabilities lie between 0 and 1; got values from {p.min():.4g} to {p.max():.4g}")
     edges = BINS[strategy](p, count)
-    return np.unique(np.searchsorted(edges, p, side="right"), return_inverse=True)[1]
+    return np.unique(np.searchsorted(edges, p), return_inverse=True)[1]

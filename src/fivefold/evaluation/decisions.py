@@ -119,6 +119,7 @@ class MinimumRiskClassifier(Wrapper):
     def fit(self, X: Any, y: Any, **params: Any) -> Self:
         """Fit the classifier inside; `params` go to it."""
         self._fit_inside(X, y, **params)
+        conditional_risks(np.eye(len(self.classes_)), self.losses)  # refuses a matrix with other columns
         self._names()
         return self
 

@@ -110,9 +110,7 @@ def select(
     >>> found.model, found.verdicts
     (Ridge(alpha=0.01), ('underfit', 'underfit', 'right'))
     """
-    if not candidates:
-        raise ValueError("there is no candidate to choose from")
-    loss = loss or usual(candidates[0])
+    loss = loss or usual(_first(candidates))
     splits = splits_of(candidates[0], X, y, cv=cv, groups=groups)
     table = tuple(cross_validate(m, X, y, cv=splits, loss=loss, n_jobs=n_jobs) for m in candidates)
     chosen = rule(table)
@@ -158,13 +156,19 @@ def nested(
     >>> found.chosen, round(found.outer.mean)
     ({1: 5}, 3007)
     """
-    loss = loss or usual(candidates[0])
+    loss = loss or usual(_first(candidates))
     splits = splits_of(candidates[0], X, y, cv=cv, groups=groups)
     options = {"cv": inner, "loss": loss, "rule": rule, "n_jobs": n_jobs}
     judged = [_choose_and_judge(candidates, X, y, groups, split, options) for split in splits]
     train, losses, inside = zip(*judged, strict=True)
     outer = Validation(np.array(train), np.array([part.mean() for part in losses]), losses, splits)
     return Nested(outer, inside)
+
+
+def _first(candidates: Sequence[Any]) -> Any:
+    if not len(candidates):
+        raise ValueError("there is no candidate to choose from; give one model or more")
+    return candidates[0]
 
 
 def _choose_and_judge(

@@ -169,8 +169,8 @@ class ThresholdClassifier(Wrapper):
         y = column_or_1d(y, warn=True)
         self._fit_inside(X, y, **params)
         if len(self.classes_) != 2:
-            count = f"{len(self.classes_)} class{'' if len(self.classes_) == 1 else 'es'}"
-            raise ValueError(f"Only binary classification is supported: a threshold cuts in two, and y holds {count}")
+            count = f"{len(self.classes_)} class{'' if len(self.classes_) == 1 else 'es'} of positive sample_weight"
+            raise ValueError(f"Only binary classification is supported: a threshold cuts in two; y holds {count}")
         scores = cross_val_predict(self.estimator, X, y, cv=self.cv, method=self.response, params=params or None)
         positive, w = self.classes_[self._code()], params.get("sample_weight")
         self.threshold_ = sweep(y, self._towards(scores), positive=positive, sample_weight=w).best(self.measure)

@@ -67,6 +67,17 @@ def residuals(y: Any, predicted: Any, *, ax: Any = None) -> Any:
     return ax
 
 
+def agreement(y: Any, predicted: Any, *, ax: Any = None) -> Any:
+    """Target against prediction; on the line they are equal."""
+    y, predicted = np.asarray(y, dtype=float), np.asarray(predicted, dtype=float)
+    ends = [min(y.min(), predicted.min()), max(y.max(), predicted.max())]
+    ax = axes(ax, x="predicted", y="target")
+    ax.scatter(predicted, y, s=12, color=COLOURS[0], alpha=0.55, lw=0)
+    ax.plot(ends, ends, color=INK, lw=1)
+    ax.grid(color=FAINT, lw=0.8)
+    return ax
+
+
 def _places(values: Any) -> Any:
     """Where values stand on the axis: numbers at themselves, anything else one after the other."""
     if all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in values):

@@ -13,11 +13,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from fivefold.core.parallel import map_parts
-from fivefold.spatial.points import Array
+from fivefold.spatial.points import Array, blocks, worth_a_thread
 
 NEAR = 1e-6  # below this share of the squared norms a difference of products is not to be trusted
-ROWS = 512  # rows worked on together,
-PAIRS = 65536  # and pairs taken again together
+PAIRS = 65536  # so many are taken again together
 
 
 def squared_distances(X: Any, C: Any = None) -> Array:
@@ -32,8 +31,7 @@ def squared_distances(X: Any, C: Any = None) -> Array:
     out = np.empty((X.shape[0], len(C)), dtype=np.result_type(X.dtype, C.dtype))
 
     def part(lo: int, hi: int) -> None:
-        for a in range(lo, hi, ROWS):
-            b = min(a + ROWS, hi)
+        for a, b in blocks(lo, hi, max(C.shape)):
             Z = X[a:b].astype(np.float64) if sparse else X[a:b] - centre
             squares = _norms(Z)[:, None]
             block = squares - 2 * (Z @ D.T) + norms
@@ -44,7 +42,7 @@ def squared_distances(X: Any, C: Any = None) -> Array:
                 block[i[s : s + PAIRS], k[s : s + PAIRS]] = _norms(some - D[k[s : s + PAIRS]])
             out[a:b] = block
 
-    map_parts(part, X.shape[0])
+    map_parts(part, X.shape[0], rows=worth_a_thread(max(C.shape)))
     if alone:
         np.fill_diagonal(out, 0.0)
     return out

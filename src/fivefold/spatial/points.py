@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 
-from fivefold.core.parallel import BLOCK, map_parts, scratch
+from fivefold.core.parallel import BLOCK, PART, map_parts, scratch
 from fivefold.spatial.rows import COMPARE, FAR, LANES, SAME, Dense, Sparse, fours
 
 Array = NDArray[Any]
 
 DIRECTION = 20_07  # seed of the direction along which rows are put in order
+NUMBERS = 2**17  # a part of a table with long rows has about so many, and a block at most
 ROUNDING = 1e-13  # of keys of equal rows
 ALIKE = 1e-9  # keys that differ by less than this share may belong to equal rows
 
@@ -24,7 +26,6 @@ ALIKE = 1e-9  # keys that differ by less than this share may belong to equal row
 class Codebook:
     """K centres, made ready for comparison with rows."""
 
-    C: Array  # (K, d)
     norms: Array  # (K,) |c|^2
     code: Array  # as COMPARE takes it
     half: Array  # |c|^2 / 2, padded like `code`
@@ -34,7 +35,11 @@ class Codebook:
         """The two nearest centres of rows ids[:m]: see COMPARE."""
         kind, shape = self.code.dtype, (-(-m // LANES), LANES)
         found = tuple(np.empty(shape, kind) for _ in range(4))
-        Z, v, u = np.zeros((self.code.shape[1], LANES), kind), *np.empty((2, max(LANES, len(self.half))), kind)
+        Z, v, u = (
+            np.zeros((self.code.shape[1], LANES), kind),
+            np.empty(max(LANES, len(self.half)), kind),
+            np.empty(LANES, kind),
+        )
         COMPARE[type(rows)](rows, ids, m, self.code, self.half, Z, v, u, found)
         return found
 
@@ -56,8 +61,10 @@ class Points:
         if issparse(X):
             return cls._sparse(X, w)
         X = np.ascontiguousarray(X)
+        n, d = X.shape
         pilot = X[:BLOCK].mean(axis=0, dtype=np.float64)
-        firsts, seconds = zip(*map_parts(lambda lo, hi: _sums(X, w, pilot, lo, hi), len(X)), strict=True)
+        sums = map_parts(lambda lo, hi: _sums(X, w, pilot, lo, hi), n, rows=worth_a_thread(d))
+        firsts, seconds = zip(*sums, strict=True)
         shift = np.sum(firsts, axis=0) / w.sum()
         mean = pilot + shift
         return cls(X, Dense(X, mean), w, mean, max(float(sum(seconds) - w.sum() * (shift @ shift)), 0.0))
@@ -95,11 +102,10 @@ class Points:
         X, out = self.table, np.empty(self.n)
 
         def part(lo: int, hi: int) -> None:
-            for a in range(lo, hi, BLOCK):
-                b = min(a + BLOCK, hi)
+            for a, b in blocks(lo, hi, self.width):
                 out[a:b] = np.subtract(X[a:b], self.origin, out=scratch("keys", b - a, self.width)) @ direction
 
-        map_parts(part, self.n)
+        map_parts(part, self.n, rows=worth_a_thread(self.width))
         return out
 
     @cached_property
@@ -155,18 +161,29 @@ class Points:
         norms = np.einsum("kj,kj->k", C, C)
         K, d = C.shape
         if isinstance(self.rows, Sparse):
-            return Codebook(C, norms, np.ascontiguousarray(C.T), 0.5 * norms, (d + 8) * 2.0**-53)
+            return Codebook(norms, np.ascontiguousarray(C.T), 0.5 * norms, (d + 8) * 2.0**-53)
         code, half = np.zeros((K + K % 2, fours(d)), kind), np.full(K + K % 2, FAR, kind)
         code[:K, :d], half[:K] = C, 0.5 * norms
         # sums of four are added one after the other; 8 for the products, the shift and the rounding of both factors
-        return Codebook(C, norms, code, half, (d / 4 + 8) * float(np.finfo(kind).eps) / 2)
+        return Codebook(norms, code, half, (d / 4 + 8) * float(np.finfo(kind).eps) / 2)
+
+
+def worth_a_thread(d: int) -> int:
+    """How many rows make a part of a table: fewer, if they are long."""
+    return max(BLOCK, min(PART, NUMBERS // d))
+
+
+def blocks(lo: int, hi: int, d: int) -> Iterator[tuple[int, int]]:
+    """Rows lo..hi in blocks that stay in the cache."""
+    step = max(LANES, min(BLOCK, NUMBERS // d))
+    for a in range(lo, hi, step):
+        yield a, min(a + step, hi)
 
 
 def _sums(X: Array, w: Array, origin: Array, lo: int, hi: int) -> tuple[Array, float]:
     """Sums of w (x - origin) and of w |x - origin|^2 over rows lo..hi."""
     first, second = np.zeros(X.shape[1]), 0.0
-    for a in range(lo, hi, BLOCK):
-        b = min(a + BLOCK, hi)
+    for a, b in blocks(lo, hi, X.shape[1]):
         Z = np.subtract(X[a:b], origin, out=scratch("sums", b - a, X.shape[1]))
         first += w[a:b] @ Z
         second += float(w[a:b] @ np.einsum("ij,ij->i", Z, Z))

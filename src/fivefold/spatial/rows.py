@@ -150,7 +150,7 @@ COMPARE = {Dense: _compare_dense, Sparse: _compare_sparse}
 def _closer_dense(rows, lo, hi, w, nearest, C, norms, Z, acc, out, potential):
     """C (T, d) and Z (d, LANES) are padded to a d in fours."""
     X, origin = rows.X, rows.origin
-    T, width = C.shape
+    T, width = len(norms), C.shape[1]
     for b in range(lo, hi):
         for i in range(min(LANES, X.shape[0] - b * LANES)):
             for j in range(X.shape[1]):
@@ -173,18 +173,28 @@ def _closer_dense(rows, lo, hi, w, nearest, C, norms, Z, acc, out, potential):
 
 @jit(fastmath=FAST, error_model="numpy")
 def _closer_sparse(rows, lo, hi, w, nearest, C, norms, Z, acc, out, potential):
-    n = len(rows.indptr) - 1
-    for t in range(C.shape[0]):
-        for b in range(lo, hi):
-            for i in range(min(LANES, n - b * LANES)):
-                v = min(square(rows, b * LANES + i, C, norms, t), nearest[b, i])
+    """C (d, T) and acc (T,)."""
+    T, n = len(norms), len(rows.indptr) - 1
+    for b in range(lo, hi):
+        for i in range(min(LANES, n - b * LANES)):
+            r, norm = b * LANES + i, 0.0
+            for t in range(T):
+                acc[t] = norms[t]
+            for p in range(rows.indptr[r], rows.indptr[r + 1]):
+                x, j = np.float64(rows.data[p]), rows.indices[p]
+                norm += x * x
+                for t in range(T):
+                    acc[t] -= 2 * x * C[j, t]
+            for t in range(T):
+                s = acc[t] + norm
+                v = min(s if s > SAME * (norm + norms[t]) else 0.0, nearest[b, i])
                 out[t, b, i] = v
                 potential[t] += w[b, i] * v
 
 
-# For rows in blocks lo..hi of LANES: the squared distance to the nearest seed if each of C (T, d) were one more,
-# out (T, blocks, LANES) from nearest (blocks, LANES); its sum weighted by w is added to potential (T,). Z and acc are
-# scratch.
+# For rows in blocks lo..hi of LANES: the squared distance to the nearest seed if each of T in C were one more,
+# out (T, blocks, LANES) from nearest (blocks, LANES); its sum weighted by w is added to potential (T,). norms (T,) are
+# |c|^2; Z and acc are scratch.
 CLOSER = {Dense: _closer_dense, Sparse: _closer_sparse}
 
 

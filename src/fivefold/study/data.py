@@ -1,40 +1,36 @@
 """From a name or a file to a table with a target: what a study learns from.
 
-Numbers stay numbers (float64, NaN where missing); anything else is a category (text, null where missing). What a kind
-was guessed from, and what was left out, is said in `notes`. Everything a user can put right is a `BadInput`.
+The kind of every column is guessed over all rows, or said by the user; what was guessed, replaced or left out is in
+`notes`, with counts and lines, and what to doubt in `warnings`. Everything a user can put right is a `BadInput`.
+
+    number      Float64, NaN where missing          boolean, date      Boolean, Datetime
+    others      String                              null where missing
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from fivefold.datasets.embedded import EMBEDDED, TARGET, embedded
-from fivefold.study.csvfile import BadInput as BadInput
-from fivefold.study.csvfile import read_csv
-
-Task = Literal["classification", "regression", "multivariate regression"]
-
-LEAST_ROWS = 20
-MOST_CLASSES = 20  # whole numbers with more distinct values are quantities,
-ROWS_A_CLASS = 5  # and so are those that hardly repeat
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column to learn from."""
-
-    name: str
-    kind: Literal["number", "category", "ordinal", "boolean", "date", "text", "identifier"]
-    distinct: int
-    missing: int
-    levels: tuple[str, ...] = ()  # of an ordinal column, from low to high
+from fivefold.study.tables.clean import clean
+from fivefold.study.tables.column import Column as Column
+from fivefold.study.tables.convert import Raw, Typed, as_number, dated
+from fivefold.study.tables.dates import find_dates
+from fivefold.study.tables.doubts import copies, leaks
+from fivefold.study.tables.files import read
+from fivefold.study.tables.kinds import check_names, raw_columns, type_columns
+from fivefold.study.tables.table import BadInput as BadInput
+from fivefold.study.tables.table import Table, counted, listed, of_frame
+from fivefold.study.tables.target import Task as Task
+from fivefold.study.tables.target import check_target, labels, target_values, task_of_kind
+from fivefold.study.tables.target import task_of as task_of
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,7 @@ class Data:
     """A table, its target, and how they were read."""
 
     name: str
-    X: pl.DataFrame  # Float64 for numbers, String for categories
+    X: pl.DataFrame
     y: np.ndarray  # (n,)
     target: str
     task: Task
@@ -50,7 +46,7 @@ class Data:
     notes: tuple[str, ...] = ()
     groups: np.ndarray | None = None  # (n,) rows of one group stay together
     time: np.ndarray | None = None  # (n,) what the rows are ordered by
-    rows: np.ndarray | None = None  # (n,) where they stood in the source, from 1
+    rows: np.ndarray | None = None  # (n,) their lines in the file, or numbers, from 1
     warnings: tuple[str, ...] = ()
     digest: str = ""  # of the admitted content
 
@@ -58,139 +54,200 @@ class Data:
         """Names of the columns of a kind."""
         return [column.name for column in self.columns if column.kind == kind]
 
-
-def load(source: str | Path, target: str | None = None, task: str | None = None) -> Data:
-    """The embedded set of that name, or the CSV file."""
-    path = Path(source)
-    if str(source) in EMBEDDED and not path.is_file():
-        return from_frame(str(source), embedded(str(source)), target or TARGET, task)
-    if not path.is_file():
-        raise BadInput(_not_found(path))
-    frame, notes = read_csv(path)
-    if target is None:
-        raise BadInput(f"{path}: say which column to predict with --target; the columns are {_listed(frame.columns)}")
-    return from_frame(path.name, frame, target, task, notes)
+    @property
+    def problem(self) -> str:
+        """The task in words."""
+        if self.task != "classification":
+            return self.task
+        classes = len(np.unique(self.y))
+        return "two-class classification" if classes == 2 else f"multi-class classification, {classes} classes"
 
 
-def from_frame(name: str, frame: pl.DataFrame, target: str, task: str | None = None, notes: Sequence[str] = ()) -> Data:
-    """A frame of Int64, Float64 and String columns as data for a study."""
-    if target not in frame.columns:
-        near = get_close_matches(target, frame.columns, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {_listed(frame.columns)}"
-        raise BadInput(f"{name}: no column is called {target!r}; {hint}")
-    if frame.is_empty():
-        raise BadInput(f"{name}: the table is empty: it has a header and no rows")
-    notes = list(notes)
-    labelled = frame.filter(pl.col(target).is_not_null())
-    if labelled.is_empty():
-        raise BadInput(f"{name}: the target {target!r} is missing in every row; there is nothing to learn from")
-    if lost := len(frame) - len(labelled):
-        notes.append(f"{lost} of {len(frame)} rows left out: the target {target!r} is missing there")
-    y = labelled[target].to_numpy()
-    found = task_of(y, task)
-    _check_target(name, target, y, found)
-    X, columns = _predictors(name, labelled.drop(target), notes)
-    return Data(name, X, _labels(y, found), target, found, columns, tuple(notes))
+def load(
+    source: str | Path,
+    target: str | None = None,
+    task: str | None = None,
+    *,
+    kinds: Mapping[str, str] | None = None,
+    group: str | None = None,
+    time: str | None = None,
+) -> Data:
+    """The embedded set of that name, or the table in a file.
 
-
-def task_of(y: Any, task: str | None = None) -> Task:
-    """The task a target defines; `task` overrides what its values suggest.
-
-    Text and truth values are classes. Floats are quantities, also when they happen to be whole: 1.0, 2.0, 3.0 may be
-    grades or counts, and only the user knows. Integers are classes when they are few and each comes often.
+    Parameters
+    ----------
+    source
+        wine, iris, breast_cancer, digits, diabetes, or a file: CSV and its relatives, Parquet, JSON lines, ARFF.
+    target
+        The column to predict.
+    task
+        classification or regression, where the values of the target mislead.
+    kinds
+        What columns are, where the guess is wrong: `{"size": "ordinal:small<large", "day": "date:%d.%m.%Y"}`.
+    group
+        A column that says which rows belong together; nothing is learned from it.
+    time
+        A column that orders the rows; nothing is learned from it.
 
     Examples
     --------
-    >>> task_of(["spam", "ham"]), task_of([1.0, 2.0, 1.0]), task_of([0, 1] * 20)
-    ('classification', 'regression', 'classification')
+    >>> load("iris").problem
+    'multi-class classification, 3 classes'
     """
-    y = np.asarray(y)
-    y = np.asarray(y.tolist()) if y.dtype == object else y  # numbers kept as objects are numbers
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y[:, 0]
-    if y.ndim > 2 or y.dtype.kind not in "OUSTbiuf":
-        raise BadInput(f"a target holds text, truth values or numbers; got shape {y.shape} of type {y.dtype}")
-    if task == "regression" and y.dtype.kind not in "biuf":
-        raise BadInput(f"regression needs a target of numbers; got text, for example {str(y.flat[0])!r}")
-    if task is not None:
-        return _chosen(task)
-    if y.ndim == 2:
-        return "multivariate regression"
-    if y.dtype.kind == "f":
-        return "regression"
-    if y.dtype.kind in "iu" and len(np.unique(y)) > min(MOST_CLASSES, max(2, len(y) // ROWS_A_CLASS)):
-        return "regression"
-    return "classification"
-
-
-def _chosen(task: str) -> Task:
-    for known in get_args(Task):
-        if task == known:
-            return known  # type: ignore[no-any-return]
-    raise BadInput(f"the task is one of {', '.join(get_args(Task))}; got {task!r}")
-
-
-def _check_target(name: str, target: str, y: Any, task: Task) -> None:
-    """Refuse targets from which nothing can be learned or judged."""
-    values, counts = np.unique(y.astype(str) if y.dtype == object else y, return_counts=True)
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise BadInput(f"{name}: the target {target!r} holds infinity; replace it or drop those rows")
-    if len(values) == 1 and task == "classification":
-        raise BadInput(f"{name}: the target {target!r} has one class only: {str(values[0])!r}; two or more are needed")
-    if len(values) == 1:
-        raise BadInput(f"{name}: the target {target!r} is constant: {values[0]}; there is nothing to predict")
-    if len(y) < LEAST_ROWS:
-        raise BadInput(f"{name}: {len(y)} rows have a target; a study needs {LEAST_ROWS} or more")
-    if task == "classification" and (len(values) > len(y) // 2 or counts.max() < ROWS_A_CLASS <= len(y)):
+    path = Path(source)
+    if str(source) in EMBEDDED and not path.is_file():
+        table, target = of_frame(str(source), embedded(str(source))), target or TARGET
+    else:
+        expected = [name for name in (target, group, time, *(kinds or ())) if name]
+        table = read(path, expected)
+    if target is None:
         raise BadInput(
-            f"{name}: the target {target!r} has {len(values)} classes in {len(y)} rows; a class needs several rows. "
-            "Was another column meant?"
+            f"{table.name}: say which column to predict with --target; the columns are {listed(table.frame.columns)}"
         )
+    return admit(table, target, task, kinds=kinds or {}, group=group, time=time)
 
 
-def _labels(y: np.ndarray, task: Task) -> np.ndarray:
-    """Floats for regression; integers or text for classes."""
-    if task == "regression":
-        return y.astype(float)
-    if y.dtype.kind == "f":
-        return np.array([f"{value:g}" for value in y])
-    return y if y.dtype.kind in "iu" else y.astype(str)
+def from_frame(
+    name: str,
+    frame: pl.DataFrame,
+    target: str,
+    task: str | None = None,
+    notes: Sequence[str] = (),
+    **options: Any,
+) -> Data:
+    """A frame as data for a study; the options are those of `load`."""
+    return admit(of_frame(name, frame, notes), target, task, **options)
 
 
-def _predictors(name: str, frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, tuple[Column, ...]]:
-    """The columns worth learning from, by kind; the others are noted."""
-    kept, columns = list[pl.Series](), list[Column]()
-    useless = dict[str, list[str]]()
-    for series in frame:
-        number = series.dtype.is_numeric()
-        values = series.cast(pl.Float64).fill_nan(None) if number else series.cast(pl.String)
-        distinct, missing = values.drop_nulls().n_unique(), values.null_count()
-        if distinct == 0:
-            useless.setdefault("every value is missing", []).append(series.name)
-        elif distinct == 1 and not missing:
-            useless.setdefault("constant", []).append(series.name)
-        elif not number and distinct > max(MOST_CLASSES, len(values) // 2):
-            useless.setdefault("text that hardly repeats", []).append(series.name)
+def admit(
+    table: Table,
+    target: str,
+    task: str | None = None,
+    *,
+    kinds: Mapping[str, str] | None = None,
+    group: str | None = None,
+    time: str | None = None,
+) -> Data:
+    """A table as data for a study."""
+    kinds = {**table.kinds, **(kinds or {})}
+    options = {name: "" if name in table.kinds else f" (--column {name}={kind})" for name, kind in kinds.items()}
+    options |= {name: f" (--{how})" for how, name in (("group", group), ("time", time)) if name} | {target: ""}
+    check_names(table.name, options, table.frame.columns)
+    if target in (group, time):
+        raise BadInput(f"{table.name}: {target!r} is the target; it cannot be the group or the time as well")
+    if table.frame.is_empty():
+        raise BadInput(f"{table.name}: the table is empty: it has a header and no rows")
+    table = clean(table)
+    raw, found = raw_columns(table)
+    y, notes = target_values(raw.pop(target, None), target, table, kinds.get(target))
+    labelled = y.is_not_null().to_numpy()
+    notes = [*table.notes, *found, *notes]
+    if not labelled.all():
+        lost = f"{counted(int((~labelled).sum()), 'row')} of {len(y):,}"
+        notes.append(f"{lost} left out, the target {target!r} is missing there: {table.where(~labelled)}")
+        table = table.only(labelled)
+        raw = {name: column.only(labelled, table) for name, column in raw.items()}
+    return _admitted(table, y.drop_nulls(), task or task_of_kind(kinds.get(target)), raw, kinds, group, time, notes)
+
+
+def digest(data: Data) -> str:
+    """SHA-256 of what is learned from: names, kinds and values of columns, target, groups, time."""
+    known = [data.target, data.task, [asdict(column) for column in data.columns]]
+    found = hashlib.sha256(repr(known).encode())
+    arrays = [np.asarray(array) for array in (data.y, data.groups, data.time) if array is not None]
+    for series in [*data.X, *(pl.Series("", array) for array in arrays)]:
+        if series.dtype == pl.String:
+            found.update(series.fill_null("\0").str.join("\n").item().encode())
         else:
-            if number and values.is_infinite().any():
-                row = int(values.is_infinite().arg_max() or 0)
-                raise BadInput(f"{name}: column {series.name!r} holds infinity, first in row {row + 1}; replace it")
-            kept.append(values.fill_null(float("nan")) if number else values)
-            columns.append(Column(series.name, "number" if number else "category", distinct, missing))
-    notes.extend(f"left out, {reason}: {_listed(names)}" for reason, names in useless.items())
-    if not kept:
-        raise BadInput(f"{name}: no column is left to learn from: {'; '.join(notes) or 'there is only the target'}")
-    return pl.DataFrame(kept), tuple(columns)
+            found.update(series.is_null().to_numpy().tobytes())
+            found.update(series.to_physical().cast(pl.Float64).fill_null(0.0).to_numpy().tobytes())
+    return found.hexdigest()
 
 
-def _not_found(path: Path) -> str:
-    beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-    near = get_close_matches(path.name, [*EMBEDDED, *beside], n=2, cutoff=0.6)
-    if path.is_dir():
-        return f"{path} is a folder; give a CSV file in it"
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"no file {path}, and no embedded set of that name; {hint}Embedded: {', '.join(EMBEDDED)}"
+def _admitted(
+    table: Table,
+    target: pl.Series,
+    task: str | None,
+    raw: dict[str, Raw],
+    kinds: Mapping[str, str],
+    group: str | None,
+    time: str | None,
+    notes: list[str],
+) -> Data:
+    """Data of the rows that have a target."""
+    y = target.to_numpy()
+    found = task_of(y, task)
+    check_target(table.name, target.name, y, found)
+    y = labels(y, found)
+    groups = _groups(_taken(raw, group, table), table) if group else None
+    order = _time(_taken(raw, time, table), table) if time else None
+    typed = type_columns({name: column for name, column in raw.items() if name not in (group, time)}, kinds)
+    warnings = _useless(typed) + [warning for each in typed if not each.useless for warning in each.warnings]
+    notes += [note for each in typed if not each.useless for note in each.notes]
+    if not any(each.usable for each in typed):
+        raise BadInput(
+            f"{table.name}: no column is left to learn from: {'; '.join(warnings) or 'only the target is there'}"
+        )
+    kept = [each for each in typed if not each.useless]
+    warnings += leaks(kept, y, classes=found == "classification") + copies(kept, y, groups, table)
+    data = Data(
+        table.name,
+        pl.DataFrame([_filled(each.values) for each in kept]),
+        y,
+        target.name,
+        found,
+        tuple(each.column for each in kept),
+        tuple(notes),
+        groups,
+        order,
+        table.at,
+        tuple(warnings),
+    )
+    return replace(data, digest=digest(data))
 
 
-def _listed(names: Sequence[str], most: int = 12) -> str:
-    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+def _taken(raw: Mapping[str, Raw], name: str, table: Table) -> Raw:
+    """A column that is not learned from; it has a value in every row."""
+    if name not in raw:
+        raise BadInput(f"{table.name}: column {name!r} holds {table.frame[name].dtype}: no group and no time")
+    missing = raw[name].series.is_null().to_numpy()
+    if missing.any():
+        raise BadInput(
+            f"{table.name}: column {name!r} is missing in {counted(int(missing.sum()), 'row')}, "
+            f"{table.where(missing)}; fill it or remove them"
+        )
+    return raw[name]
+
+
+def _groups(raw: Raw, table: Table) -> np.ndarray:
+    codes = raw.text.rank("dense").cast(pl.Int64).to_numpy() - 1
+    if codes.max() == 0:
+        raise BadInput(f"{table.name}: column {raw.name!r} puts all rows into one group; two or more are needed")
+    return codes
+
+
+def _time(raw: Raw, table: Table) -> np.ndarray:
+    """Numbers, or dates in microseconds."""
+    if raw.series.dtype.is_temporal():
+        return raw.series.cast(pl.Datetime("us")).to_physical().to_numpy()
+    if raw.numbers is not None or raw.series.dtype.is_numeric():
+        return as_number(raw).values.to_numpy()
+    if found := find_dates(raw.text):
+        return dated(raw, found).values.to_physical().to_numpy()
+    raise BadInput(
+        f"{table.name}: column {raw.name!r} holds neither numbers nor dates in one notation, "
+        f"for example {raw.text[0]!r}; rows cannot be ordered by it"
+    )
+
+
+def _useless(typed: Sequence[Typed]) -> list[str]:
+    """Say which columns are left out because they hold one value or none."""
+    reasons = dict[str, list[str]]()
+    for each in typed:
+        if each.useless:
+            reasons.setdefault(each.useless, []).append(each.values.name)
+    return [f"left out, {reason}: {listed(names)}" for reason, names in reasons.items()]
+
+
+def _filled(values: pl.Series) -> pl.Series:
+    return values.fill_null(float("nan")) if values.dtype == pl.Float64 else values

@@ -200,13 +200,13 @@ class Columns(Encoder):
 
 
 class Calendar(Encoder):
-    """Dates as parts of the calendar and as days since the first date of training; NaN where missing.
+    """Dates as days since the first date of training and as parts of the calendar, as far as they change in training.
 
-    Parts that do not change in training are left out, but for the days.
+    The days of a missing date are NaN; its parts are the median where `fill`, so that one column tells of the gap.
     """
 
-    def __init__(self, parts: tuple[str, ...] = tuple(PARTS)):
-        self.parts = parts
+    def __init__(self, fill: bool = True):
+        self.fill = fill
 
     def fit(self, X: pl.DataFrame, y: Any = None) -> Self:
         """Find the first date and the parts that change."""
@@ -215,17 +215,21 @@ class Calendar(Encoder):
         self.made_ = [
             (column.name, part)
             for column in frame
-            for part in self.parts
+            for part in PARTS
             if part == "days" or PARTS[part](column, None).drop_nulls().n_unique() > 1
         ]
+        self.medians_ = [PARTS[part](frame[name], self.start_[name]).median() for name, part in self.made_]
         self.names_ = [f"{name}[{part}]" for name, part in self.made_]
         return self
 
     def transform(self, X: pl.DataFrame) -> np.ndarray:
         """One column of floats for each part of each date."""
         frame = X.cast(pl.Datetime("us"))
-        made = [PARTS[part](frame[name], self.start_[name]).cast(pl.Float64) for name, part in self.made_]
-        return np.column_stack([np.empty((len(X), 0)), *(part.fill_null(np.nan).to_numpy() for part in made)])
+        columns = []
+        for (name, part), median in zip(self.made_, self.medians_, strict=True):
+            hole = median if self.fill and part != "days" else np.nan
+            columns.append(PARTS[part](frame[name], self.start_[name]).cast(pl.Float64).fill_null(hole).to_numpy())
+        return np.column_stack(columns)
 
 
 class Words(Encoder):
@@ -243,9 +247,10 @@ class Words(Encoder):
         for column in X:
             words = TfidfVectorizer(sublinear_tf=True, max_features=MOST_WORDS)
             texts = column.cast(pl.String).fill_null("").to_list()
-            if not any(map(words.build_analyzer(), texts)):
-                continue  # no words: nothing to count
-            counts = words.fit_transform(texts)
+            if any(map(words.build_analyzer(), texts)):
+                counts = words.fit_transform(texts)
+            else:  # not a word in any row: a vocabulary needs one, and none holds it
+                counts = words.fit([OTHER]).transform(texts)
             axes = TruncatedSVD(min(COMPONENTS, *counts.shape), algorithm="auto", random_state=0).fit(counts)
             parts.append(axes.transform(counts))
             self.reduced_[column.name] = words, axes

@@ -34,6 +34,10 @@ TABLES = (
 Fate = Literal["done", "failed", "late"]
 
 
+class Unreadable(BadInput):
+    """A file that is no journal, or one that this version cannot read."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """A fold that ended."""
@@ -80,7 +84,7 @@ class Journal:
             raise _refusal(path, error) from None
         if form != FORMAT:
             journal.close()
-            raise BadInput(f"{path} has format {form}, and this version reads {FORMAT}; start again with --overwrite")
+            raise Unreadable(f"{path} has format {form}, and this version reads {FORMAT}; start again with --overwrite")
         if not made:
             journal.close()
         return journal if made else None
@@ -151,4 +155,4 @@ def _connect(path: Path | str) -> sqlite3.Connection:
 def _refusal(path: Path | str, error: sqlite3.Error) -> BadInput:
     if "locked" in str(error):
         return BadInput(f"{path} is in use: another study is running in this folder")
-    return BadInput(f"{path} is no journal of a study, or damaged ({error}); start again with --overwrite")
+    return Unreadable(f"{path} is no journal of a study, or damaged ({error}); start again with --overwrite")

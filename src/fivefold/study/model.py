@@ -1,9 +1,9 @@
 """Model files: a fitted pipeline, what it was fitted on, and what was found about it, in one file.
 
-The file is skops' (a zip archive of JSON and arrays) with one more entry, `fivefold.json`: format version, schema of the
-columns, model card, and a SHA-256 of all other entries. A file is checked before anything of it is built: archive, format,
-hash, and that it names only types this package or scikit-learn defines. Pickle is never read. The hash finds damage; it is
-no signature, and says nothing about who wrote the file.
+The file is skops' (a zip archive of JSON and arrays) with one more entry, `fivefold.json`: format version, schema of
+the columns, model card, and a SHA-256 of all other entries. A file is checked before anything of it is built: archive,
+format, hash, and that it names only types that this package or scikit-learn defines. Pickle is never read. The hash
+finds damage; it is no signature, and says nothing about who wrote the file: take model files from people you trust.
 """
 
 from __future__ import annotations
@@ -12,18 +12,29 @@ import hashlib
 import json
 import os
 import tempfile
+import warnings
 import zipfile
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import fivefold
 from fivefold.core import store
+from fivefold.study import encoders
 from fivefold.study.data import BadInput, Column, Data
 
 FORMAT = 1
 ENTRY = "fivefold.json"
+FEW = 2_000  # levels of a column that are kept to tell new ones from; where there are more, new ones are not counted
+ENCODERS = frozenset(
+    f"{encoders.__name__}.{name}"
+    for name, thing in vars(encoders).items()
+    if (isinstance(thing, type) and issubclass(thing, encoders.Encoder)) or thing is encoders._level_of
+)
 
 
 @dataclass(frozen=True)
@@ -34,12 +45,28 @@ class Schema:
     target: str
     task: str
     classes: tuple[str, ...] = ()
+    seen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # levels of categories that training had
 
     @classmethod
-    def of(cls, data: Data) -> Schema:
-        """The schema of a table."""
-        classes = tuple(map(str, sorted(set(data.y.tolist())))) if data.task == "classification" else ()
-        return cls(tuple(data.columns), data.target, data.task, classes)
+    def of(cls, data: Data, rows: np.ndarray | None = None) -> Schema:
+        """The schema of a table of which these rows are learned from."""
+        rows = np.arange(len(data.y)) if rows is None else rows
+        classes = tuple(map(str, np.unique(data.y[rows]))) if data.task == "classification" else ()
+        levels = {name: data.X[name][rows].drop_nulls().unique().sort() for name in data.of_kind("category")}
+        seen = {name: tuple(map(str, values)) for name, values in levels.items() if len(values) <= FEW}
+        return cls(tuple(data.columns), data.target, data.task, classes, seen)
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Schema:
+        """The schema from its entry in a file."""
+        columns = tuple(Column(**{**column, "levels": tuple(column["levels"])}) for column in plain["columns"])
+        seen = {name: tuple(levels) for name, levels in plain["seen"].items()}
+        return cls(columns, plain["target"], plain["task"], tuple(plain["classes"]), seen)
+
+    @property
+    def needed(self) -> tuple[Column, ...]:
+        """The columns that are learned from."""
+        return tuple(column for column in self.columns if column.kind != "identifier")
 
 
 @dataclass(frozen=True)
@@ -52,20 +79,14 @@ class ModelFile:
 
 
 def save(model: ModelFile, path: Path) -> Path:
-    """Write the file, whole or not at all."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".model-", suffix=".skops")
+    """Write the file, whole or not at all; a model with parts of other packages is refused."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".model-", suffix=".skops")
+    except OSError as error:
+        raise BadInput(f"{path}: no file can be written there ({error.strerror})") from None
     os.close(handle)
     try:
-        store.save(model.pipeline, name)
-        about = {
-            "format": FORMAT,
-            "fivefold": fivefold.__version__,
-            "schema": asdict(model.schema),
-            "card": dict(model.card),
-            "sha256": _digest(name),
-        }
-        with zipfile.ZipFile(name, "a") as archive:
-            archive.writestr(ENTRY, json.dumps(about, indent=1, ensure_ascii=False))
+        _write(model, name)
         os.chmod(name, 0o644)
         os.replace(name, path)
     except BaseException:
@@ -77,14 +98,17 @@ def save(model: ModelFile, path: Path) -> Path:
 def load(path: Path) -> ModelFile:
     """Read a model file; anything doubtful is refused before a single object is built."""
     about = describe(path)
-    schema = about["schema"]
-    columns = tuple(Column(**{**c, "levels": tuple(c.get("levels", ()))}) for c in schema["columns"])
     try:
-        pipeline = store.load(path)
-    except ValueError as error:  # a type that is not trusted
+        schema = Schema.from_json(about["schema"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of versions: they are compared when it fails
+            pipeline = store.load(path, ENCODERS)
+    except store.Untrusted as error:
         raise BadInput(str(error)) from None
-    classes = tuple(schema["classes"])
-    return ModelFile(pipeline, Schema(columns, schema["target"], schema["task"], classes), about["card"])
+    except Exception as error:  # whatever it is, the file is to blame
+        said = f"{path}: the model cannot be rebuilt ({type(error).__name__}: {error})"
+        raise BadInput(said + _other_versions(about)) from None
+    return ModelFile(pipeline, schema, about["card"])
 
 
 def describe(path: Path) -> dict[str, Any]:
@@ -93,14 +117,14 @@ def describe(path: Path) -> dict[str, Any]:
         raise BadInput(f"{path}: there is no such file")
     if not zipfile.is_zipfile(path):
         raise BadInput(
-            f"{path}: this is no model file: it is not an archive (truncated, or another format such as pickle, which "
-            "is never read)"
+            f"{path}: this is no model file: it is no archive, or one that was cut off. Of other formats none is read, "
+            "and pickle never"
         )
     try:
         with zipfile.ZipFile(path) as archive:
             damaged = archive.testzip()
             about = json.loads(archive.read(ENTRY)) if ENTRY in archive.namelist() else None
-    except (zipfile.BadZipFile, OSError, ValueError, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
         raise BadInput(f"{path}: the file is damaged ({error}); it was not read") from None
     if damaged:
         raise BadInput(f"{path}: the file is damaged at {damaged}; it was not read")
@@ -113,14 +137,33 @@ def describe(path: Path) -> dict[str, Any]:
         )
     if about.get("sha256") != _digest(path):
         raise BadInput(f"{path}: the contents are not those that were written (the hash differs); it was not read")
-    return about
+    return dict(about)
 
 
-def differences(schema: Schema, names: Sequence[str]) -> list[str]:
-    """What is missing from a table that a model should read, in words."""
-    wanted = [column.name for column in schema.columns if column.kind != "identifier"]
-    lost = [name for name in wanted if name not in names]
-    return [f"the model needs the column {name!r}, which the table does not have" for name in lost]
+def _write(model: ModelFile, name: str) -> None:
+    try:
+        store.save(model.pipeline, name, ENCODERS)
+    except ValueError as error:
+        raise BadInput(f"the model cannot be saved: {error}") from None
+    about = {
+        "format": FORMAT,
+        "fivefold": fivefold.__version__,
+        "schema": asdict(model.schema),
+        "card": dict(model.card),
+        "sha256": _digest(name),
+    }
+    with zipfile.ZipFile(name, "a") as archive:
+        entry = zipfile.ZipInfo(ENTRY)  # without the time: the same model gives the same entry
+        archive.writestr(entry, json.dumps(about, indent=1, ensure_ascii=False))
+
+
+def _other_versions(about: Mapping[str, Any]) -> str:
+    """What was installed in another version when the file was written."""
+    from fivefold.study.results import versions
+
+    then, now = about["card"].get("versions", {}), versions()
+    changed = [f"{name} {text} (here {now[name]})" for name, text in then.items() if now.get(name, text) != text]
+    return f". It was written with {', '.join(changed)}" if changed else ""
 
 
 def _digest(path: str | Path) -> str:

@@ -78,8 +78,7 @@ def prepare(wanted: Wants, data: Data) -> ColumnTransformer:
     blocks = [
         ("numbers", make_pipeline(AsNumbers(levels), *_numeric(wanted)), names["numbers"]),
         ("categories", encode, names["categories"]),
-        ("days", make_pipeline(Calendar(("days",)), *_numeric(wanted)), names["dates"]),
-        ("calendar", make_pipeline(Calendar(tuple(PARTS)[1:]), *_numeric(wanted, flag=False)), names["dates"]),
+        ("dates", make_pipeline(Calendar(fill=not wanted.missing), *_numeric(wanted)), names["dates"]),
         ("text", make_pipeline(Words(), *_numeric(wanted)), names["text"]),
     ]
     ready = ColumnTransformer([block for block in blocks if block[2]], verbose_feature_names_out=False)
@@ -121,9 +120,9 @@ def _by_treatment(wanted: Wants, data: Data) -> dict[str, list[str]]:
     return found
 
 
-def _numeric(wanted: Wants, *, flag: bool = True) -> list[Any]:
+def _numeric(wanted: Wants) -> list[Any]:
     """The steps every number goes through."""
-    fill = SimpleImputer(strategy="median", add_indicator=flag, keep_empty_features=True)
+    fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
     return [
         Observed() if wanted.missing else fill,
         *([FromZero()] if wanted.positive else []),

@@ -10,7 +10,7 @@ import math
 import os
 import platform
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -112,7 +112,14 @@ class Results:
     def warnings(self) -> tuple[str, ...]:
         """All that makes the results less sure or less complete than they look."""
         data = self.plan.data
-        return (*data.notes, *data.warnings, *self.plan.warnings, *_strikes(self.failed))
+        return (*data.notes, *data.warnings, *self.plan.warnings, *self.strikes)
+
+    @property
+    def strikes(self) -> tuple[str, ...]:
+        """That a limit of time struck, if one did."""
+        late = [outcome.learner.name for outcome in self.failed if outcome.late]
+        said = f"a limit of time struck {', '.join(late)}: on another machine the table may have them"
+        return (said,) if late else ()
 
 
 def judge(plan: Plan, outcomes: Sequence[Outcome]) -> Results:
@@ -133,7 +140,9 @@ def judge(plan: Plan, outcomes: Sequence[Outcome]) -> Results:
         for outcome in ranked
     )
     failed = tuple(outcome for outcome in outcomes if outcome.failure is not None)
-    return Results(plan, judged, failed, pairs, _inside(plan, whole, losses.get(best), ratio), environment=versions(plan))
+    return Results(
+        plan, judged, failed, pairs, _inside(plan, whole, losses.get(best), ratio), environment=versions(packages(plan))
+    )
 
 
 def as_json(results: Results) -> dict[str, Any]:
@@ -195,19 +204,25 @@ def write(results: Results, folder: Path) -> Path:
     return _write(folder / "results.json", as_json(results))
 
 
-def versions(plan: Plan | None = None) -> dict[str, str]:
-    """What the study runs on, the packages of its learners included."""
+def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
+    """What the study runs on; a package that is not installed is left out."""
     found = {
         "fivefold": fivefold.__version__,
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
-    } | {name: version(name) for name in PACKAGES}
-    for root in sorted({learner.method.cls.__module__.split(".")[0] for learner in plan.learners} if plan else ()):
+    }
+    for name in packages:
         try:
-            found.setdefault(root, version(root))
-        except PackageNotFoundError:  # a module of the user's
+            found.setdefault(name, version(name))
+        except PackageNotFoundError:
             continue
-    return {name: text for name, text in found.items() if name != "sklearn"}
+    return found
+
+
+def packages(plan: Plan) -> tuple[str, ...]:
+    """What the results may depend on: also the packages of learners that are not ours."""
+    roots = {learner.method.cls.__module__.split(".")[0] for learner in plan.learners}
+    return tuple(dict.fromkeys([*PACKAGES, *sorted(roots - {"sklearn"})]))
 
 
 def _ratio(plan: Plan) -> float:
@@ -250,11 +265,6 @@ def _inside(plan: Plan, whole: Sequence[Outcome], best: np.ndarray | None, ratio
 def _inner_loss(fold: Fold) -> float | None:
     """The loss on the inner splits of the setting that was chosen."""
     return next((loss for setting, loss in fold.tried if setting == fold.parameters), None)
-
-
-def _strikes(failed: Sequence[Outcome]) -> list[str]:
-    late = [outcome.learner.name for outcome in failed if outcome.late]
-    return [f"a limit of time struck: {', '.join(late)}; on a faster machine the table may differ"] if late else []
 
 
 def _learner(outcome: Outcome, judged: Judged | None = None) -> dict[str, Any]:

@@ -3,62 +3,88 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from fivefold.evaluation.compare import Estimate
 from fivefold.evaluation.scores import Score
 from fivefold.study.data import Data
-from fivefold.study.plan import FOLDS, INNER_FOLDS, REPEATS, Plan
+from fivefold.study.plan import Plan
 from fivefold.study.results import Judged, Results
 
-LEGEND = "★ best   ≈ not told from it at 5 %   intervals and p: corrected resampled t"
-WIDE = 110  # from this width on there is room for the chosen settings
+LEGENDS = (
+    "★ best   ≈ not told from it at 5 %   p: corrected resampled t, Holm over all pairs",
+    "best, chosen inside each fold: what to expect of taking the winner of a study",
+)
+LEAST_COLUMNS = 5  # mark, learner, score, interval, p
+KINDS = {
+    "number": "numbers",
+    "category": "categories",
+    "ordinal": "ordinals",
+    "boolean": "truth values",
+    "date": "dates",
+    "text": "texts",
+    "identifier": "identifiers",
+}
+INSIDE = "best, chosen inside each fold"
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column of the table, a cell a learner."""
+
+    title: str
+    cells: tuple[str, ...]
+    justify: Literal["left", "center", "right"] = "right"
+
+    @property
+    def width(self) -> int:
+        return max(map(len, (self.title, *self.cells))) + 2
 
 
 def heading(plan: Plan) -> RenderableType:
     """What is studied and how."""
     data = plan.data
     holes = sum(column.missing for column in data.columns)
-    numbers = data.of_kind("number")
-    categories = [f"{column.name} ({column.distinct})" for column in data.columns if column.kind == "category"]
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim")
     grid.add_row("data", Text.assemble((data.name, "bold"), f", {len(data.y)} rows{_holes(holes)}"))
     grid.add_row("target", Text(_target(data)))
-    if numbers:
-        grid.add_row("numbers", Text(_some(numbers)))
-    if categories:
-        grid.add_row("categories", Text(_some(categories)))
+    for kind in dict.fromkeys(column.kind for column in data.columns):
+        named = [f"{c.name} ({c.distinct})" if kind == "category" else c.name for c in data.columns if c.kind == kind]
+        grid.add_row(KINDS[kind], Text(_some(named)))
     grid.add_row("learners", Text(", ".join(learner.name for learner in plan.learners)))
-    grid.add_row(
-        "plan", f"{REPEATS} x {FOLDS} folds judge, {INNER_FOLDS} folds inside choose the settings, seed {plan.seed}"
-    )
-    return Group(grid, *(_note(text) for text in [*data.notes, *plan.warnings]))
+    grid.add_row("plan", Text(_plan(plan)))
+    if len(plan.holdout):
+        grid.add_row("hold-out", f"{len(plan.holdout)} rows, locked until the winner is fitted")
+    skipped = [f"{name} is left out: {reason}" for name, reason in plan.skipped.items()]
+    return Group(grid, *(_note(text) for text in [*data.notes, *data.warnings, *plan.warnings, *skipped]))
 
 
 def table(results: Results, width: int) -> RenderableType:
-    """Learners, best first, then those that failed."""
-    first, *others = results.plan.shown
-    grid = Table(box=None, padding=(0, 1), pad_edge=False, header_style="dim")
-    grid.add_column("", width=1)
-    grid.add_column("learner", no_wrap=True)
-    grid.add_column(first.title, justify="right", no_wrap=True)
-    grid.add_column("95 % interval", justify="center", no_wrap=True)
-    for score in others:
-        grid.add_column(score.title, justify="right", no_wrap=True)
-    grid.add_column("p", justify="right", no_wrap=True)
-    wide = width >= WIDE and any(len(judged.outcome.learner.settings) > 1 for judged in results.judged)
-    if wide:
-        grid.add_column("settings chosen most", overflow="fold")
-    for rank, judged in enumerate(results.judged):
-        grid.add_row(*_row(results, judged, rank, wide=wide))
+    """Learners, best first, with the columns there is room for; then those that failed."""
     failures = Table.grid(padding=(0, 2, 0, 0))
     for outcome in results.failed:
-        failures.add_row(Text("x", "red"), Text.assemble((outcome.learner.name, "red"), f" failed: {outcome.failure}"))
-    return Group(*([grid] if results.judged else []), *([failures] if results.failed else []))
+        how = "was stopped" if outcome.late else "failed"
+        failures.add_row(Text("x", "red"), Text.assemble((outcome.learner.name, "red"), f" {how}: {outcome.failure}"))
+    if not results.judged:
+        return failures
+    columns = _columns(results)
+    while sum(column.width for column in columns) > width and len(columns) > LEAST_COLUMNS:
+        columns.pop()
+    grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for column in columns:
+        grid.add_column(column.title, justify=column.justify, no_wrap=True)
+    styles = _styles(results)
+    for i, row in enumerate(zip(*(column.cells for column in columns), strict=True)):
+        grid.add_row(*row, style=styles[i])
+    return Group(grid, *([failures] if results.failed else []))
 
 
 def verdict(results: Results) -> RenderableType:
@@ -66,11 +92,10 @@ def verdict(results: Results) -> RenderableType:
     if not results.judged:
         return Text("Every learner failed; the reasons are above.", style="red")
     best, *rest = results.judged
-    ties = [judged.name for judged in rest if not judged.worse]
     dummies = [judged for judged in results.judged if judged.outcome.learner.baseline]
     said = Text.assemble("Best: ", (best.name, "bold"), ". ")
-    if ties:
-        said.append(f"At the 5 % level it cannot be told from {_and(ties)}. ")
+    if results.alike:
+        said.append(f"At the 5 % level it cannot be told from {_and(results.alike)}. ")
     elif rest:
         said.append("It is significantly better than every other. ")
     if best in dummies:
@@ -80,46 +105,119 @@ def verdict(results: Results) -> RenderableType:
     return said
 
 
+def certificate(results: Results) -> RenderableType:
+    """What is known of the model that is kept, from the hold-out."""
+    found = results.holdout
+    if found is None:
+        return Text("No rows were held out: there is no certificate." if not len(results.plan.holdout) else "")
+    first = results.score
+    if found.certificate is None:
+        return Text(
+            f"On the {found.rows} rows held out {found.learner} has {first.title} {found.scores[first.name]:.4g}."
+        )
+    limit, sure = found.certificate.bound, 1 - found.certificate.delta
+    return Text(
+        f"Certificate: {found.learner} is wrong on less than {limit:.2%} of new rows, with probability {sure:.0%} "
+        f"({found.certificate.risk:.2%} of the {found.rows} rows held out)."
+    )
+
+
 def show(console: Console, results: Results) -> None:
     """The table and its reading."""
     console.print()
     console.print(table(results, console.width))
-    console.print(Text(LEGEND, style="dim"))
+    for legend in LEGENDS if results.inside is not None else LEGENDS[:1]:
+        console.print(Text(legend, style="dim"))
     for judged in results.judged:
         for warning in judged.outcome.warnings[:1]:
             console.print(_note(f"{judged.name}: {warning.removeprefix(f'{judged.name}: ')}"))
+    for text in results.strikes:
+        console.print(_note(text))
     console.print()
     console.print(verdict(results))
+    console.print(certificate(results))
 
 
-def _row(results: Results, judged: Judged, rank: int, *, wide: bool) -> list[RenderableType]:
-    first, *others = results.plan.shown
-    estimate, baseline = judged.estimates[first.name], judged.outcome.learner.baseline
-    digits = _digits(results, first)
-    style = "dim" if baseline else "bold green" if rank == 0 else ""
-    mark = "★" if rank == 0 else "" if judged.worse else "≈"
-    cells = [
-        mark,
-        judged.name + (" (baseline)" if baseline else ""),
-        f"{estimate.mean:.{digits}f}",
-        f"{estimate.low:.{digits}f} – {estimate.high:.{digits}f}",
-        *(f"{judged.estimates[score.name].mean:.{_digits(results, score)}f}" for score in others),
-        "best" if rank == 0 else _p(judged.versus_best.p_value),
+def _columns(results: Results) -> list[_Column]:
+    """All columns, in the order in which they are given up last."""
+    first, *others = results.plan.scores
+    best, inside = results.judged[0], results.inside
+    rows = [judged.estimates for judged in results.judged]
+    if inside is not None:
+        rows.insert(1, inside.estimates)
+
+    def filled(cells: list[str], between: str = "") -> tuple[str, ...]:
+        """The cells of the learners, with one below the best for the row that is no learner."""
+        return tuple(cells if inside is None else [cells[0], between, *cells[1:]])
+
+    names = [judged.name + (" (baseline)" if judged.outcome.learner.baseline else "") for judged in results.judged]
+    marks = ["★" if judged is best else "" if judged.worse else "≈" for judged in results.judged]
+    digits = _digits(best, first)
+    columns = [
+        _Column("", filled(marks), "left"),
+        _Column(
+            "learner",
+            tuple(INSIDE if i == 1 and inside is not None else n for i, n in enumerate(filled(names))),
+            "left",
+        ),
+        _Column(first.title, _means(rows, first, best)),
+        _Column("95 % interval", tuple(_interval(row[first.name], digits) for row in rows), "center"),
+        _Column("p", filled(["best", *(_p(judged.adjusted_p) for judged in results.judged[1:])])),
+        *(_Column(score.title, _means(rows, score, best)) for score in others),
+        _Column("fit", filled([_time(judged.fit_seconds) for judged in results.judged])),
+        _Column("predict", filled([_time(judged.predict_seconds) for judged in results.judged])),
+        _Column("size", filled([_size(judged.size_bytes) for judged in results.judged])),
     ]
-    if wide:
-        chosen = Counter(tuple(sorted(fold.parameters.items())) for fold in judged.outcome.folds).most_common(1)[0][0]
-        cells.append(", ".join(f"{name}={value}" for name, value in chosen))
-    return [Text(cell, style=style) for cell in cells]
+    if any(len(judged.outcome.learner.settings) > 1 for judged in results.judged):
+        columns.append(_Column("settings chosen most", filled([_chosen(j) for j in results.judged]), "left"))
+    return columns
+
+
+def _styles(results: Results) -> list[str]:
+    styles = ["dim" if judged.outcome.learner.baseline else "" for judged in results.judged]
+    styles[0] = styles[0] or "bold green"
+    return styles if results.inside is None else [styles[0], "italic", *styles[1:]]
+
+
+def _means(rows: list[Mapping[str, Estimate]], score: Score, best: Judged) -> tuple[str, ...]:
+    return tuple(f"{row[score.name].mean:.{_digits(best, score)}f}" for row in rows)
+
+
+def _interval(estimate: Estimate, digits: int) -> str:
+    return f"{estimate.low:.{digits}f} – {estimate.high:.{digits}f}"
+
+
+def _chosen(judged: Judged) -> str:
+    """The setting that the inner splits chose most often."""
+    settings = judged.outcome.learner.settings
+    position, _ = Counter(settings.index(fold.parameters) for fold in judged.outcome.folds).most_common(1)[0]
+    return ", ".join(f"{name}={value}" for name, value in settings[position].items())
 
 
 def _p(value: float) -> str:
     return f"{value:.3f}" if value >= 0.001 else "< 0.001"
 
 
-def _digits(results: Results, score: Score) -> int:
+def _digits(best: Judged, score: Score) -> int:
     """Decimals that show three significant digits of the best mean, between 0 and 3."""
-    size = abs(results.judged[0].estimates[score.name].mean)
+    size = abs(best.estimates[score.name].mean)
     return 3 if size < 1 else max(0, 2 - int(np.floor(np.log10(size))))
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1e3:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def _size(size: float | None) -> str:
+    if size is None:
+        return "?"
+    return f"{size / 1e3:.0f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"
+
+
+def _plan(plan: Plan) -> str:
+    judging = f"{plan.repeats} x {plan.folds} folds judge" if plan.repeats > 1 else f"{plan.folds} folds judge"
+    halved = ", halved over rows" if plan.halving else ""
+    return f"{judging}, {plan.inner_folds} folds inside choose the settings{halved}, seed {plan.seed}"
 
 
 def _target(data: Data) -> str:
@@ -142,5 +240,5 @@ def _note(text: str) -> Text:
     return Text.assemble(("! ", "yellow"), text)
 
 
-def _and(names: list[str]) -> str:
+def _and(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

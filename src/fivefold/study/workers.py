@@ -69,8 +69,12 @@ class Workers:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        for worker in self._crew:
-            worker.kill()
+        self.close()
+
+    def close(self) -> None:
+        """End all of them; what they were doing is lost."""
+        while self._crew:
+            self._crew.pop().kill()
 
     def run(self, tasks: Iterator[tuple[Any, float]]) -> Iterator[Ended]:
         """What became of each task, in the order they end.

@@ -83,8 +83,8 @@ def _transcoded(path: Path, content: bytes) -> tuple[bytes, list[str]]:
     for mark, encoding in MARKS.items():
         if content.startswith(mark):
             return _decoded(path, content[len(mark) :], encoding), _said(encoding, "by its byte order mark")
-    if encoding := _wide(content):
-        return _decoded(path, content, encoding), _said(encoding, "by its zero bytes")
+    if wide := _wide(content):
+        return _decoded(path, content, wide), _said(wide, "by its zero bytes")
     if content.isascii():
         return content, []
     try:

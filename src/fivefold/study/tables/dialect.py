@@ -12,13 +12,14 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from io import StringIO
+from itertools import pairwise
+
+from fivefold.study.tables.clean import MISSING
 
 SEPARATORS = "\t;|,"  # of equals the first: a comma may be a decimal one
 SAMPLE_ROWS = 200
 NUMERIC = re.compile(r"(?=.*\d)[-+\d.,:/ %$€£'eETZ\u00a0\u202f]+")  # numbers, dates, times
-MISSING = frozenset(  # in small letters
-    ("", "na", "n/a", "#n/a", "n.a.", "<na>", "nan", "-nan", "nat", "null", "none", "nil", "?", "-", "--", ".", "#na")
-)
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,11 @@ class Dialect:
 
     def split(self, text: str) -> list[list[str]]:
         """The rows of a text as fields; empty lines are left out."""
-        quoting = csv.QUOTE_MINIMAL if self.quote else csv.QUOTE_NONE
-        lines = text.splitlines(keepends=True)
-        rows = csv.reader(lines, delimiter=self.separator, quotechar=self.quote or '"', quoting=quoting)
+        lines = StringIO(text, newline="")  # splitlines would also split at form feeds and the like
+        if self.quote is None:
+            rows = csv.reader(lines, delimiter=self.separator, quoting=csv.QUOTE_NONE)
+        else:
+            rows = csv.reader(lines, delimiter=self.separator, quotechar=self.quote)
         return [row for row in rows if any(field.strip() for field in row)]
 
 
@@ -44,7 +47,7 @@ def sniff(sample: str, prefer: str | None = None) -> Dialect | None:
     >>> sniff("x;y\\n1,5;2\\n2,5;4\\n")
     Dialect(separator=';', quote='"')
     """
-    sample = "\n".join(sample.splitlines()[:SAMPLE_ROWS])
+    sample = "\n".join(sample.split("\n")[:SAMPLE_ROWS])
     best, found = (False, 0.0), None
     for separator in dict.fromkeys([*(prefer or ""), *SEPARATORS]):
         dialect = Dialect(separator, _quote(sample, separator))
@@ -88,11 +91,11 @@ def _numeric(field: str) -> bool:
 
 
 def _missing(field: str) -> bool:
-    return field.lower() in MISSING
+    return field in MISSING
 
 
 def _counting(names: Sequence[str]) -> bool:
     """Names such as 0, 1, 2 or 2019, 2020, 2021."""
     if len(names) < 2 or not all(name.isdecimal() for name in names):
         return False
-    return all(int(b) - int(a) == 1 for a, b in zip(names, names[1:], strict=False))
+    return all(int(b) - int(a) == 1 for a, b in pairwise(names))

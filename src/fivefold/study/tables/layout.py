@@ -13,6 +13,7 @@ import numpy as np
 from fivefold.study.tables.dialect import Dialect
 
 FEED, RETURN = ord("\n"), ord("\r")
+BLOCK = 1 << 20  # bytes that are looked at together: what is made of them stays in the cache
 
 
 @dataclass(frozen=True)
@@ -28,30 +29,39 @@ class Layout:
 
 def scan(content: bytes, dialect: Dialect) -> Layout:
     """Find the rows of a file that ends in a line feed."""
-    codes = np.frombuffer(content, np.uint8)
-    separator = ord(dialect.separator)
-    marks = [FEED, separator, *([ord(dialect.quote)] if dialect.quote else [])]
-    special = np.zeros(256, bool)
-    special[marks] = True
-    at = np.flatnonzero(special[codes])
-    mark = codes[at]
-    if dialect.quote:
-        quotes = mark == ord(dialect.quote)
-        stray = _stray(codes, at[quotes], separator, ord(dialect.quote))
-        outside = (np.cumsum(quotes, dtype=np.int32) & 1 == 0) & ~quotes
-        feeds = at[mark == FEED]
-        at, mark = at[outside], mark[outside]
-    else:
-        stray, feeds = None, at[mark == FEED]
-    rows = np.flatnonzero(mark == FEED)
-    ends = at[rows] + 1
-    if not len(ends) or ends[-1] < len(codes):  # the last one opens a quote and never closes it
-        ends, rows = np.append(ends, len(codes)), np.append(rows, len(mark))
-    starts = np.concatenate([[0], ends[:-1]])
-    lines = np.searchsorted(feeds, starts) + 1
-    if stray is not None:
-        stray = int(np.searchsorted(feeds, stray) + 1)
-    return Layout(starts, ends, np.diff(rows, prepend=-1), lines, stray)
+    codes, separator = np.frombuffer(content, np.uint8), ord(dialect.separator)
+    quote = ord(dialect.quote) if dialect.quote and dialect.quote.encode() in content else None
+    ends, marks, feeds, quotes = list[np.ndarray](), list[np.ndarray](), list[np.ndarray](), list[np.ndarray]()
+    before, within = 0, 0  # separators and line feeds that count, and quotes, in earlier blocks
+    for start in range(0, len(codes), BLOCK):
+        block = codes[start : start + BLOCK]
+        special = (block == separator) | (block == FEED)
+        if quote is not None:
+            special |= block == quote
+        at = np.flatnonzero(special)
+        mark = block[at]
+        if quote is not None:
+            feeds.append(at[mark == FEED] + start)
+            is_quote = mark == quote
+            quotes.append(at[is_quote] + start)
+            outside = ((np.cumsum(is_quote) + within) % 2 == 0) & ~is_quote
+            within += int(is_quote.sum())
+            at, mark = at[outside], mark[outside]
+        rows = np.flatnonzero(mark == FEED)
+        ends.append(at[rows] + start + 1)
+        marks.append(rows + before)
+        before += len(mark)
+    end, mark = np.concatenate(ends), np.concatenate(marks)
+    if not len(end) or end[-1] < len(codes):  # the last row opens a quote and never closes it
+        end, mark = np.append(end, len(codes)), np.append(mark, before)
+    begin = np.concatenate([[0], end[:-1]])
+    fields = np.diff(mark, prepend=-1)
+    if quote is None:
+        return Layout(begin, end, fields, np.arange(1, len(end) + 1), None)
+    feed = np.concatenate(feeds)
+    stray = _stray(codes, np.concatenate(quotes), separator, quote)
+    line = None if stray is None else int(np.searchsorted(feed, stray) + 1)
+    return Layout(begin, end, fields, np.searchsorted(feed, begin) + 1, line)
 
 
 def _stray(codes: np.ndarray, quotes: np.ndarray, separator: int, quote: int) -> int | None:
@@ -62,7 +72,7 @@ def _stray(codes: np.ndarray, quotes: np.ndarray, separator: int, quote: int) ->
     closes_well = np.isin(after, [separator, FEED, RETURN, quote])
     wrong = [
         *quotes[::2][~opens_well][:1],
-        *quotes[:-1:2][: len(closes_well)][~closes_well][:1],
+        *quotes[:-1:2][~closes_well][:1],
         *(quotes[-1:] if len(quotes) % 2 else []),
     ]
     return int(min(wrong)) if wrong else None

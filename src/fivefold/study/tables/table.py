@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -27,10 +27,16 @@ class Table:
     notes: tuple[str, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)  # what the source says about its columns
     decimal_comma: bool | None = None  # do numbers have one? None: their looks decide
+    floats: Mapping[str, pl.Series] = field(default_factory=dict)  # columns of text that are numbers as they stand
 
     def where(self, rows: Any) -> str:
         """The places of these rows (indices or a mask) in words: line 3; lines 3, 5, 8 and 12 more."""
         return places(self.at[np.asarray(rows)], self.unit)
+
+    def only(self, rows: np.ndarray) -> Table:
+        """The table of these rows (a mask)."""
+        floats = {name: values.filter(rows) for name, values in self.floats.items()}
+        return replace(self, frame=self.frame.filter(rows), at=self.at[rows], floats=floats)
 
 
 def of_frame(name: str, frame: pl.DataFrame, notes: Sequence[str] = ()) -> Table:

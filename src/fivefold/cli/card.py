@@ -1,0 +1,67 @@
+"""`fivefold card`: what a model file says about its model; the model itself is not built."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+
+from fivefold.cli.options import JSON, MODEL, refuse
+
+
+def card(
+    model: MODEL,
+    as_json: JSON = False,
+) -> None:
+    """What is in a model file: method, columns, treatment, scores, versions."""
+    from fivefold.study.model import describe
+    from fivefold.study.tables.table import BadInput
+
+    try:
+        about = describe(model)
+    except BadInput as error:
+        refuse(str(error))
+    if as_json:
+        print(json.dumps(about, indent=1, ensure_ascii=False))
+    else:
+        Console(highlight=False, markup=False, soft_wrap=True).print(in_words(about))
+
+
+def in_words(about: Mapping[str, Any]) -> str:
+    """A model card for people."""
+    card, schema = about["card"], about["schema"]
+    data, kinds = card.get("data", {}), [column["kind"] for column in schema["columns"]]
+    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+    chosen = ", ".join(f"{name}={value!r}" for name, value in card.get("chosen", {}).items()) or "defaults"
+    lines = [
+        f"{card.get('method')}, {schema['task']} of {schema['target']!r}",
+        *([f"  classes    {', '.join(schema['classes'])}"] if schema["classes"] else []),
+        f"  settings   {chosen}",
+        f"  columns    {counts}",
+        f"  fitted on  {data.get('rows_fitted', 0):,} of {data.get('rows', 0):,} rows of {data.get('name')}",
+        "Treatment of the columns, learned from the rows it was fitted on",
+        *(f"  {line}" for line in card.get("treatment", ())),
+        f"Scores, {card.get('judged')}",
+        *(f"  {name}  {_span(found)}" for name, found in card.get("scores", {}).items()),
+        *_certified(card.get("holdout")),
+        "Versions  " + ", ".join(f"{name} {text}" for name, text in card.get("versions", {}).items()),
+    ]
+    return "\n".join(lines)
+
+
+def _span(found: Mapping[str, float | None]) -> str:
+    mean, low, high = (float("nan") if found[key] is None else found[key] for key in ("mean", "low", "high"))
+    return f"{mean:.4g} in [{low:.4g}, {high:.4g}]"
+
+
+def _certified(holdout: Mapping[str, Any] | None) -> list[str]:
+    if holdout is None:
+        return ["No hold-out certifies this model"]
+    scores = ", ".join(f"{name} {value:.4g}" for name, value in holdout["scores"].items() if value is not None)
+    lines = [f"Hold-out of {holdout['rows']:,} rows, opened once: {scores}"]
+    if certificate := holdout.get("certificate"):
+        sure = 1 - certificate["delta"]
+        lines.append(f"  share of wrong classes on new rows below {certificate['bound']:.4g} with probability {sure:g}")
+    return lines

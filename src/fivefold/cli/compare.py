@@ -1,0 +1,58 @@
+"""`fivefold compare`: studies of several data sets side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from fivefold.cli.options import JSON, refuse
+
+
+def compare(
+    studies: Annotated[list[Path], typer.Argument(help="Folders of finished studies, or their results.json files.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Page to write.")] = Path("compare.html"),
+    as_json: JSON = False,
+) -> None:
+    """Which learner is best over several data sets? Mean ranks, Friedman's test, critical differences."""
+    from fivefold.study import compare as several
+    from fivefold.study.data import BadInput
+    from fivefold.study.report import comparison
+
+    try:
+        found = several.compare(studies)
+        path = comparison.write(found, out)
+    except BadInput as error:
+        refuse(str(error))
+    except OSError as error:
+        refuse(f"--out {out}: no file can be written there ({error.strerror})")
+    if as_json:
+        print(json.dumps(several.as_json(found) | {"page": str(path)}, indent=1, ensure_ascii=False))
+        return
+    console = Console(highlight=False)
+    console.print(_table(found))
+    console.print()
+    console.print(comparison.verdict(found), markup=False)
+    for note in found.notes:
+        console.print(Text.assemble(("! ", "yellow"), note))
+    console.print(f"page      {path}", markup=False, soft_wrap=True)
+
+
+def _table(found: Any) -> Table:
+    """Learners, their mean ranks and their scores, the best first."""
+    from fivefold.study.report.words import decimals, number
+
+    grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    grid.add_column("learner")
+    grid.add_column("mean rank", justify="right")
+    for study in found.studies:
+        grid.add_column(f"{study.data}\n{study.score}", justify="right")
+    for j, name in enumerate(found.learners):
+        shown = [number(row[j], decimals(float(abs(row).min()))) for row in found.scores]
+        grid.add_row(Text(name), number(float(found.mean_ranks[j]), 2), *shown, style="bold green" if j == 0 else "")
+    return grid

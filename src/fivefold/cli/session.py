@@ -1,0 +1,247 @@
+"""A study at the command line: read, plan, run with a progress bar, judge, keep the winner, show.
+
+Exit codes: 0 done, 2 bad input, 3 some learners failed, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+
+from joblib import cpu_count
+from rich.console import Console
+from rich.text import Text
+
+from fivefold.cli.progress import progress
+from fivefold.study import table
+from fivefold.study.data import BadInput, Data, load
+from fivefold.study.frozen import beginning, refusal, thaw
+from fivefold.study.journal import FILE, Journal, Unreadable
+from fivefold.study.keep import Kept, keep
+from fivefold.study.plan import Plan, make_plan
+from fivefold.study.plan import as_json as plan_as_json
+from fivefold.study.probe import forecast, within
+from fivefold.study.results import judge
+from fivefold.study.run import advance, crew, outcomes, pending, probe
+from fivefold.study.workers import Workers
+
+SMALL = 20_000  # a table of fewer cells is studied sooner than a second worker starts
+UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+SOME_FAILED, INTERRUPTED = 3, 130  # exit codes
+FILES = (FILE, f"{FILE}-wal", f"{FILE}-shm", "results.json", "times.json", "report.html", "report.md", "model.skops")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What decides the results, named as the options are; what is None follows from the data."""
+
+    data: str = "wine"
+    target: str | None = None
+    task: str | None = None
+    methods: tuple[str, ...] = ()
+    metric: str | None = None
+    folds: int | None = None
+    repeats: int | None = None
+    holdout: float | None = None
+    budget: float | None = None
+    seed: int = 0
+    column: Mapping[str, str] = field(default_factory=dict)
+    group: str | None = None
+    time: str | None = None
+
+    @property
+    def command(self) -> str:
+        """What to type to do the same again."""
+        words = ["fivefold", "study", self.data]
+        for name in (f.name for f in fields(self) if f.name != "data"):
+            value = getattr(self, name)
+            if name == "column":
+                words += [f"--column={column}={kind}" for column, kind in value.items()]
+            elif name == "methods" and value:
+                words += ["--methods", ",".join(value)]
+            elif name == "budget" and value is not None:
+                words += ["--budget", f"{value:g}s"]
+            elif name == "seed" or value not in (None, ()):
+                words += [f"--{name}", str(value)]
+        return shlex.join(words)
+
+
+@dataclass(frozen=True)
+class How:
+    """What does not change the results."""
+
+    out: Path
+    jobs: int | None = None
+    resume: bool = False
+    overwrite: bool = False
+    dry_run: bool = False
+    as_json: bool = False
+    given: frozenset[str] = frozenset()  # options that were typed
+
+
+def perform(asked: Asked, how: How) -> int:
+    """Study a table, show and write what was found; the exit code. Raises BadInput."""
+    console = Console(quiet=how.as_json, highlight=False)
+    try:
+        with ExitStack() as stack:
+            return _perform(asked, how, console, stack)
+    except KeyboardInterrupt:
+        kept = (how.out / FILE).is_file() and not how.dry_run
+        goes_on = f"every finished fold is kept; go on with: fivefold study --resume --out {shlex.quote(str(how.out))}"
+        Console(stderr=True).print(
+            Text.assemble(("interrupted: ", "bold red"), goes_on if kept else "nothing was begun"), soft_wrap=True
+        )
+        return INTERRUPTED
+
+
+def _perform(asked: Asked, how: How, console: Console, stack: ExitStack) -> int:
+    journal = _opened(how)
+    if journal is not None:
+        stack.enter_context(journal)
+        asked = _continued(asked, how.given, journal)
+    data = load(asked.data, asked.target, asked.task, kinds=asked.column, group=asked.group, time=asked.time)
+    plan = _planned(asked, data) if journal is None else thaw(data, journal)
+    jobs = how.jobs or (1 if data.X.height * data.X.width < SMALL else cpu_count())
+    workers = stack.enter_context(crew(data, jobs))
+    if journal is None:
+        with progress(len(plan.learners)) as tick:
+            plan = within(plan, probe(plan, workers, tick), asked.budget, jobs)
+    console.print(table.heading(plan))
+    if how.dry_run:
+        return _foretold(console, plan, jobs, as_json=how.as_json)
+    if journal is None:
+        journal = stack.enter_context(Journal.create(how.out / FILE, beginning(plan, asdict(asked))))
+    _run(plan, journal, workers)
+    _run(plan, journal, workers)
+    judged = judge(plan, outcomes(plan, journal))
+    results = replace(judged, command=asked.command, sessions=tuple(journal.get("sessions")))
+    kept = keep(results, how.out, journal, workers)
+    table.show(console, kept.results)
+    for line in _endings(kept):
+        console.print(line, markup=False, soft_wrap=True)
+    if how.as_json:
+        print(kept.table.read_text(encoding="utf-8"), end="")
+    return SOME_FAILED if results.failed else 0
+
+
+def _opened(how: How) -> Journal | None:
+    """The journal to go on with; None for a new study, with room made for it."""
+    if how.resume and how.overwrite:
+        raise BadInput("give --resume to go on with a study, or --overwrite to start again, not both")
+    if how.dry_run and not how.resume:
+        return None
+    try:
+        how.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"--out {how.out}: no folder can be made there ({error.strerror})") from None
+    try:
+        journal = Journal.open(how.out / FILE)
+    except Unreadable:
+        if not how.overwrite:
+            raise
+        journal = None
+    if how.resume:
+        return journal
+    if journal is not None:
+        journal.close()
+    if not how.overwrite and (journal is not None or (how.out / "results.json").exists()):
+        raise BadInput(
+            f"{how.out} holds a study already; go on with it by --resume, start again with --overwrite, or name "
+            "another folder with --out"
+        )
+    for name in FILES:
+        (how.out / name).unlink(missing_ok=True)
+    return None
+
+
+def _continued(asked: Asked, given: frozenset[str], journal: Journal) -> Asked:
+    """What the study was asked for when it began; refused when something else is asked for now."""
+    kept = journal.get("asked")
+    then = Asked(**kept | {"methods": tuple(kept["methods"])})
+    pairs = {name: (getattr(asked, name), getattr(then, name)) for name in given - {"data"}}
+    if changed := [f"--{name} {now} (then {before})" for name, (now, before) in pairs.items() if now != before]:
+        raise refusal(sorted(changed))
+    return replace(then, data=asked.data) if "data" in given else then  # a file may move; its contents are compared
+
+
+def _planned(asked: Asked, data: Data) -> Plan:
+    return make_plan(
+        data,
+        asked.methods,
+        score=asked.metric,
+        seed=asked.seed,
+        folds=asked.folds,
+        repeats=asked.repeats,
+        holdout=asked.holdout,
+    )
+
+
+def _foretold(console: Console, plan: Plan, jobs: int, *, as_json: bool) -> int:
+    """The plan with its cost, and nothing done."""
+    cost = forecast(plan, jobs)
+    console.print()
+    console.print(str(cost), markup=False)
+    if as_json:
+        seconds = {"seconds": cost.seconds, "jobs": jobs, "fold_seconds": dict(cost.fold_seconds)}
+        print(json.dumps(plan_as_json(plan) | {"forecast": seconds}, indent=1, ensure_ascii=False))
+    return 0
+
+
+def _run(plan: Plan, journal: Journal, workers: Workers) -> None:
+    """All folds that are left, with a bar; what this took is kept, also when it is broken off."""
+    left, start = len(pending(plan, journal)), time.monotonic()
+    total = len(plan.learners) * len(plan.splits)
+    try:
+        if left:
+            with progress(total, total - left, lines=True) as tick:
+                advance(plan, journal, workers, tick)
+    finally:
+        session = {
+            "jobs": workers.jobs,
+            "seconds": time.monotonic() - start,
+            "worker_start_seconds": workers.start_seconds,
+            "folds": left - len(pending(plan, journal)),
+        }
+        journal.put("sessions", [*journal.get("sessions"), session])
+
+
+def _endings(kept: Kept) -> list[str]:
+    """Where the files are, and what to do with them."""
+    if kept.model is None:
+        return [f"report    {kept.report}", f"no model  {kept.reason}"]
+    use = shlex.join(["fivefold", "predict", str(kept.model), "new.csv", "-o", "predictions.csv"])
+    return [f"report    {kept.report}", f"model     {kept.model}", f"predict   {use}"]
+
+
+def seconds(text: str) -> float:
+    """A time as people write it.
+
+    Examples
+    --------
+    >>> seconds("90s"), seconds("1.5 min"), seconds("2h")
+    (90.0, 90.0, 7200.0)
+    """
+    found = re.fullmatch(r"([0-9]*\.?[0-9]+) *([a-z]*)", text.strip().lower())
+    if found is None or found[2] not in UNITS or float(found[1]) == 0:
+        raise BadInput(f"--budget is a time such as 90s, 5min or 1h; got {text!r}")
+    return float(found[1]) * UNITS[found[2]]
+
+
+def kinds(pairs: Iterable[str]) -> dict[str, str]:
+    """Kinds of columns, from NAME=KIND.
+
+    Examples
+    --------
+    >>> kinds(["grade=ordinal", "a=b=text"])
+    {'grade': 'ordinal', 'a=b': 'text'}
+    """
+    split = [pair.rpartition("=") for pair in pairs]
+    if bad := ["".join(parts) for parts in split if not parts[0]]:
+        raise BadInput(f"--column is NAME=KIND, such as --column zip=category; got {bad[0]!r}")
+    return {name: kind for name, _, kind in split}

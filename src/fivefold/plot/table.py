@@ -1,0 +1,97 @@
+"""A table at a glance: how its columns are distributed, and where values are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fivefold.plot.style import COLOURS, FAINT, INK, SOFT, axes, colour
+
+BINS = 16
+LEVELS = 8  # bars of a category, the others are joined
+SMALL, INSIDE = (1.9, 1.05), (0.03, 0.2, 0.94, 0.76)  # a small figure, in inches, and where its axes are
+BANDS = 120  # of rows, in a missing map
+
+
+def distribution(values: Any, groups: Sequence[Any] = (), *, ax: Any = None) -> Any:
+    """A histogram; with groups, masks of rows, one outline each, as shares of the group, so that sizes do not hide shapes."""
+    ax = _small(ax)
+    v = np.asarray(values, dtype=float)
+    seen = np.isfinite(v)
+    if not seen.any():
+        return ax
+    edges = np.histogram_bin_edges(v[seen], bins=min(BINS, max(2, len(np.unique(v[seen])))))
+    if not groups:
+        ax.stairs(np.histogram(v[seen], edges)[0] / seen.sum(), edges, fill=True, color=COLOURS[0], alpha=0.75)
+    for k, mask in enumerate(groups):
+        inside = v[seen & mask]
+        share = np.histogram(inside, edges)[0] / max(1, len(inside))
+        ax.stairs(share, edges, color=colour(k), lw=1.2)
+        ax.stairs(share, edges, fill=True, color=colour(k), alpha=0.12)
+    ax.set_ylim(bottom=0)
+    ax.set_xticks([edges[0], edges[-1]], [f"{edges[0]:.4g}", f"{edges[-1]:.4g}"])
+    for label, side in zip(ax.get_xticklabels(), ("left", "right"), strict=True):
+        label.set_horizontalalignment(side)
+    return ax
+
+
+def levels(counts: Mapping[str, int], *, coloured: bool = False, ax: Any = None) -> Any:
+    """Bars of the commonest levels of a category, the longest above; `coloured` in the given order, as classes are."""
+    ax = _small(ax)
+    ordered = list(counts.items()) if coloured else sorted(counts.items(), key=lambda item: -item[1])
+    shown = ordered if len(ordered) <= LEVELS else ordered[: LEVELS - 1]
+    if rest := ordered[len(shown) :]:
+        shown = [*shown, (f"{len(rest)} others", sum(n for _, n in rest))]
+    heights = [n for _, n in shown]
+    inks = [colour(i) for i in range(len(shown))] if coloured else COLOURS[0]
+    ax.barh(range(len(shown)), heights, color=inks, alpha=0.35, height=0.8)
+    for i, (name, _) in enumerate(shown):
+        ax.text(0.02 * max(heights), i, _cut(name, 22), va="center", ha="left", fontsize=7, color=INK)
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    ax.set_xticks([])
+    ax.spines["bottom"].set_visible(False)
+    return ax
+
+
+def missing_map(holes: Mapping[str, Any], *, width: float = 4.6, ax: Any = None) -> Any:
+    """Columns down, rows across in the order of the table: the darker, the more values of the band are missing."""
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=(width, 0.7 + 0.22 * len(holes)), layout="constrained")
+    ax = axes(ax, x="row")
+    masks = np.array([np.asarray(mask, dtype=float) for mask in holes.values()])  # (d, n)
+    n = masks.shape[1]
+    starts = np.unique(np.linspace(0, n, min(n, BANDS) + 1).astype(int))
+    shares = np.add.reduceat(masks, starts[:-1], axis=1) / np.diff(starts)
+    # a picture inside the drawing: thousands of cells as shapes would be a large file
+    box = (0.5, n + 0.5, len(holes) - 0.5, -0.5)
+    ax.imshow(shares, cmap="Oranges", vmin=0, vmax=1, extent=box, aspect="auto", interpolation="nearest")
+    names = [f"{_cut(name, 24)}  {mask.mean():.1%}" for name, mask in zip(holes, masks, strict=True)]
+    ax.set_yticks(range(len(holes)), names)
+    ax.set_ylim(len(holes) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+    for spine in ax.spines.values():
+        spine.set_visible(True)
+        spine.set_color(FAINT)
+    return ax
+
+
+def _small(ax: Any) -> Any:
+    """Axes with nothing but a line below."""
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        ax = plt.figure(figsize=SMALL).add_axes(INSIDE)
+    ax = axes(ax)
+    ax.tick_params(labelsize=7, length=2)
+    ax.set_yticks([])
+    ax.spines["left"].set_visible(False)
+    ax.spines["bottom"].set_color(SOFT)
+    return ax
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

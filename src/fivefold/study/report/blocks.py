@@ -1,0 +1,127 @@
+"""What a report is made of: sections of plain blocks, written as HTML by one face and as Markdown by another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table; one that shows a number keeps it whole in `value`."""
+
+    text: str
+    value: float | None = None
+    look: Literal["", "best", "soft", "bad"] = ""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    text: str
+    kind: ClassVar[str] = "text"
+
+
+@dataclass(frozen=True)
+class Title:
+    """A heading inside a section."""
+
+    text: str
+    kind: ClassVar[str] = "title"
+
+
+@dataclass(frozen=True)
+class Points:
+    """A list."""
+
+    items: tuple[str, ...]
+    kind: ClassVar[str] = "points"
+
+
+@dataclass(frozen=True)
+class Cards:
+    """A few numbers that matter most: what, how much, and what to know about it."""
+
+    items: tuple[tuple[str, str, str], ...]
+    kind: ClassVar[str] = "cards"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells under a header."""
+
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    name: str = ""
+    kind: ClassVar[str] = "table"
+
+    @property
+    def numeric(self) -> tuple[bool, ...]:
+        """Which columns hold numbers."""
+        return tuple(any(row[i].value is not None for row in self.rows) for i in range(len(self.header)))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing as SVG, what it shows in words, and a line below it."""
+
+    svg: str
+    alternative: str
+    caption: str
+    kind: ClassVar[str] = "figure"
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Figures side by side, as many as the page is wide; `small` ones are many."""
+
+    items: tuple[Figure, ...]
+    small: bool = False
+    kind: ClassVar[str] = "figures"
+
+
+@dataclass(frozen=True)
+class Code:
+    """Something to type or to copy."""
+
+    text: str
+    kind: ClassVar[str] = "code"
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Blocks that are shown when asked for."""
+
+    title: str
+    blocks: tuple[Block, ...]
+    kind: ClassVar[str] = "folded"
+
+
+Block = Text | Title | Points | Cards | Table | Figure | Figures | Code | Folded
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report with a name to link to."""
+
+    name: str
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A whole report."""
+
+    title: str
+    subtitle: str
+    sections: tuple[Section, ...]
+    footer: str
+
+
+def cells(texts: Sequence[str]) -> tuple[Cell, ...]:
+    """Cells of plain text."""
+    return tuple(Cell(text) for text in texts)

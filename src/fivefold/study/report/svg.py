@@ -1,0 +1,58 @@
+"""Drawings as SVG inside a page: letters stay letters, nothing refers outside, and every one says what it shows."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+from fivefold.study.report.blocks import Figure
+
+SCALE = 1.7  # pixels a point at most, so that letters of small figures do not grow on a wide screen
+FONT = "font-family: system-ui, sans-serif"
+
+
+def drawn(
+    name: str,
+    draw: Callable[[Any], Any],
+    alternative: str,
+    caption: str = "",
+    *,
+    width: float = 3.5,
+    height: float = 3.3,
+    inside: tuple[float, float, float, float] | None = None,
+) -> Figure:
+    """A figure that `draw` makes on axes of its own; `inside` places them where no room has to be sought for letters."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure as Canvas
+
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "path.simplify": True}):
+        canvas = Canvas(figsize=(width, height), layout=None if inside else "constrained")
+        draw(canvas.add_axes(inside) if inside else canvas.add_subplot())
+        file = io.StringIO()
+        canvas.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    return Figure(_inlined(file.getvalue(), name, alternative, 72 * width * SCALE), alternative, caption)
+
+
+def _inlined(text: str, name: str, alternative: str, most: float) -> str:
+    """What a browser needs of a drawing: no prologue, names of its own, a size that follows the page."""
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.S)
+    text = re.sub(r"\sxmlns(:\w+)?=\"[^\"]*\"", "", text).replace("xlink:href", "href")
+    text = re.sub(r"\bid=\"([^\"]+)\"", rf'id="{name}-\1"', text)
+    text = re.sub(r"\"#([^\"]+)\"", rf'"#{name}-\1"', text)
+    text = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", text)
+    text = re.sub(r"font: ((?:[a-z0-9]+ )*)([\d.]+)px [^;\"]*", _font, text)
+    box = re.search(r"viewBox=\"[^\"]*\"", text)
+    head = (
+        f'<svg {box.group() if box else ""} role="img" aria-labelledby="{name}-says" style="max-width:{most:.0f}px">'
+        f'<title id="{name}-says">{escape(alternative)}</title>'
+    )
+    return re.sub(r"\n\s*", "\n", head + text[text.index(">") + 1 :]).strip()
+
+
+def _font(found: re.Match[str]) -> str:
+    style = "font-weight: bold; " if "bold" in found[1] or "700" in found[1] else ""
+    return f"{style}font-size: {found[2]}px; {FONT}"

@@ -1,0 +1,116 @@
+"""ARFF, the format of Weka: a header that declares the columns, then rows of values, dense or sparse.
+
+@attribute size numeric        @attribute colour {red, 'dark red'}        @attribute day date "yyyy-MM-dd"
+@data
+3, red, 2020-01-31             {0 3, 2 2020-01-31}        sparse: what is not named is 0 or the first level
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from fivefold.study.tables.convert import TRUTH
+from fivefold.study.tables.table import BadInput, Table, listed, places
+
+WORD = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+ATTRIBUTE = re.compile(rf"@attribute\s+({WORD}|\S+)\s+(.+)", re.IGNORECASE)
+FIELD = re.compile(rf"\s*({WORD}|[^,]*?)\s*(?:,|$)")
+ENTRY = re.compile(rf"\s*(\d+)\s+({WORD}|[^,]*?)\s*(?:,|$)")
+NUMERIC = ("numeric", "real", "integer")
+JAVA = {"yyyy": "%Y", "yy": "%y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S", "'": "", '"': ""}
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A declared column."""
+
+    name: str
+    kind: str  # as `--column` writes it; empty: to be guessed
+    default: str  # where a sparse row is silent
+
+
+def read_arff(path: Path, content: bytes) -> Table:
+    """The table of a file in UTF-8."""
+    lines = content.decode().split("\n")
+    attributes, start = _header(path, lines)
+    names = [attribute.name for attribute in attributes]
+    if len(set(names)) < len(names):
+        raise BadInput(f"{path}: two attributes have the same name; the names are {listed(names)}")
+    at, rows = list[int](), list[list[str]]()
+    for number, line in enumerate(lines[start:], start + 1):
+        if (bare := line.strip()) and not bare.startswith("%"):
+            at.append(number)
+            rows.append(_sparse(path, number, bare, attributes) if bare.startswith("{") else _dense(bare))
+    odd = [line for line, row in zip(at, rows, strict=True) if len(row) != len(names)]
+    if odd:
+        raise BadInput(
+            f"{path}: {len(odd):,} of {len(rows):,} rows do not have {len(names)} values, as declared: {places(odd)}"
+        )
+    frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+    kinds = {attribute.name: attribute.kind for attribute in attributes if attribute.kind}
+    return Table(path.name, frame, np.array(at, int), "line", kinds=kinds)
+
+
+def _header(path: Path, lines: list[str]) -> tuple[list[Attribute], int]:
+    """What is declared, and how many lines that takes."""
+    attributes = list[Attribute]()
+    for number, line in enumerate(lines, 1):
+        bare = line.strip()
+        if bare.lower().startswith("@data"):
+            if not attributes:
+                raise BadInput(f"{path} declares no @attribute before @data")
+            return attributes, number
+        if bare.lower().startswith("@attribute"):
+            if (found := ATTRIBUTE.fullmatch(bare)) is None:
+                raise BadInput(
+                    f"{path}: line {number} declares no attribute: {bare[:60]!r}; write @attribute NAME TYPE"
+                )
+            attributes.append(_attribute(path, number, _unquoted(found[1]), found[2]))
+        elif bare and not bare.startswith("%") and not bare.lower().startswith("@relation"):
+            raise BadInput(f"{path}: line {number} is no part of an ARFF header: {bare[:60]!r}")
+    raise BadInput(f"{path} has no line @data: the header of an ARFF file ends with it")
+
+
+def _attribute(path: Path, number: int, name: str, declared: str) -> Attribute:
+    kind, _, detail = declared.strip().partition(" ")
+    if declared.startswith("{"):
+        levels = _dense(declared.strip("{} \t"))
+        truth = tuple(sorted(level.lower() for level in levels)) in TRUTH
+        return Attribute(name, "" if truth else "category", levels[0])
+    if kind.lower() in NUMERIC:
+        return Attribute(name, "number", "0")
+    if kind.lower() == "string":
+        return Attribute(name, "", "")
+    if kind.lower() == "date":
+        format = detail.strip() or "yyyy-MM-dd'T'HH:mm:ss"
+        for java, usual in JAVA.items():
+            format = format.replace(java, usual)
+        return Attribute(name, f"date:{format}", "")
+    raise BadInput(
+        f"{path}: line {number} declares {name!r} as {declared[:40]!r}; known are numeric, string, date, {{...}}"
+    )
+
+
+def _dense(line: str) -> list[str]:
+    if "'" not in line and '"' not in line:
+        return [field.strip() for field in line.split(",")]
+    fields = [_unquoted(field[1]) for field in FIELD.finditer(line)]
+    return fields if line.rstrip().endswith(",") else fields[:-1]  # a pattern that may be empty matches at the end too
+
+
+def _sparse(path: Path, number: int, line: str, attributes: list[Attribute]) -> list[str]:
+    row = [attribute.default for attribute in attributes]
+    for entry in ENTRY.finditer(line.strip("{} \t")):
+        if int(entry[1]) >= len(row):
+            raise BadInput(f"{path}: line {number} names value {entry[1]}, and {len(row)} are declared, from 0")
+        row[int(entry[1])] = _unquoted(entry[2])
+    return row
+
+
+def _unquoted(word: str) -> str:
+    return re.sub(r"\\(.)", r"\1", word[1:-1]) if word[:1] in ("'", '"') and len(word) > 1 else word

@@ -1,0 +1,51 @@
+"""What is known about a column: its kind, and how its values were read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Literal, get_args
+
+from fivefold.study.tables.table import BadInput
+
+Kind = Literal["number", "category", "ordinal", "boolean", "date", "text", "identifier"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+SYNONYMS = {"numeric": "number", "categorical": "category", "bool": "boolean", "id": "identifier"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column to learn from."""
+
+    name: str
+    kind: Kind
+    distinct: int
+    missing: int
+    levels: tuple[str, ...] = ()  # of an ordinal column from low to high, of a boolean one for false and true
+    format: str = ""  # of dates and numbers, unless they are written as usual
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user says about a column: number, ordinal:low<mid<high, date:%d.%m.%Y, ..."""
+
+    kind: Kind
+    detail: str = ""
+
+
+def wish(name: str, text: str) -> Wish:
+    """A wish from its text.
+
+    Examples
+    --------
+    >>> wish("size", "ordinal:small<large")
+    Wish(kind='ordinal', detail='small<large')
+    """
+    said, _, detail = text.partition(":")
+    said = SYNONYMS.get(said.strip().lower(), said.strip().lower())
+    for kind in KINDS:
+        if said == kind:
+            return Wish(kind, detail.strip())
+    near = get_close_matches(said, KINDS, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise BadInput(f"--column {name}={text}: a column is one of {', '.join(KINDS)}{hint}")

@@ -1,0 +1,226 @@
+"""A column as the kind that it is said to be: what does not fit is missing and counted, or refused.
+
+number       Float64             boolean      Boolean
+date         Datetime            others       String, null where missing
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from fivefold.study.tables import dates
+from fivefold.study.tables.column import Column, Kind, Wish
+from fivefold.study.tables.notation import Numbers, parsed
+from fivefold.study.tables.table import BadInput, Table, counted, listed
+
+TRUTH = (("no", "yes"), ("false", "true"), ("f", "t"), ("n", "y"), ("0", "1"))
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A column before its kind is known."""
+
+    series: pl.Series  # clean text, or of a type that the source knows
+    numbers: Numbers | None  # if all values of the text are
+    table: Table
+    lenient: bool = False  # is what does not fit missing, or refused?
+
+    @property
+    def name(self) -> str:
+        return self.series.name
+
+    @property
+    def text(self) -> pl.Series:
+        """The values as text."""
+        return self.series.cast(pl.String)
+
+    def only(self, rows: np.ndarray, table: Table) -> Raw:
+        """The same column of these rows (a mask)."""
+        numbers = self.numbers and Numbers(self.numbers.values.filter(rows), self.numbers.format)
+        return Raw(self.series.filter(rows), numbers, table, self.lenient)
+
+    def lost(self, values: pl.Series, what: str) -> list[str]:
+        """Say which values are missing in `values` that were given."""
+        gone = self.series.is_not_null() & values.is_null()
+        if not gone.any():
+            return []
+        shown = listed(self.text.filter(gone).unique(maintain_order=True).to_list(), 3)
+        return [
+            f"column {self.name!r}: {counted(int(gone.sum()), 'value')} that {what} taken as missing, {shown}: "
+            f"{self.table.where(gone.to_numpy())}"
+        ]
+
+
+@dataclass(frozen=True)
+class Typed:
+    """The values of a column as its kind wants them, and how they were read."""
+
+    values: pl.Series  # Float64, Boolean, Datetime or String
+    kind: Kind
+    levels: tuple[str, ...] = ()
+    format: str = ""
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def column(self) -> Column:
+        """What is known about it."""
+        name, given = self.values.name, self.values.drop_nulls()
+        return Column(name, self.kind, given.n_unique(), self.values.null_count(), self.levels, self.format)
+
+    @property
+    def useless(self) -> str | None:
+        """Why nothing can be learned from it, whatever its kind."""
+        if self.column.distinct == 0:
+            return "every value is missing"
+        return "constant" if self.column.distinct == 1 and not self.column.missing else None
+
+    @property
+    def usable(self) -> bool:
+        """Can something be learned from it?"""
+        return self.kind != "identifier" and self.useless is None
+
+
+def as_wished(raw: Raw, wished: Wish) -> Typed:
+    """The column as the kind that the user wants it to be."""
+    return CONVERTERS[wished.kind](raw, wished.detail)
+
+
+def as_number(raw: Raw, detail: str = "") -> Typed:
+    """The column as numbers, all finite."""
+    notes, format = list[str](), ""
+    if raw.numbers is not None:
+        values, format = raw.numbers.values, raw.numbers.format
+    elif raw.series.dtype == pl.String:
+        values, format = parsed(raw.series)
+        notes = raw.lost(values, "are no numbers")
+    else:
+        values = raw.series
+    values = values.cast(pl.Float64).fill_nan(None).alias(raw.name)
+    if len(values) and values.null_count() == len(values) and raw.series.null_count() < len(values):
+        raise BadInput(f"{raw.table.name}: column {raw.name!r} holds no numbers, for example {_example(raw)!r}")
+    if values.is_infinite().any():
+        where = values.is_infinite().fill_null(False).to_numpy()
+        raise BadInput(
+            f"{raw.table.name}: column {raw.name!r} holds infinity in {raw.table.where(where)}; "
+            "replace it, by an empty field if it is unknown"
+        )
+    return Typed(values, "number", format=format, notes=tuple(notes))
+
+
+def _as_category(raw: Raw, detail: str) -> Typed:
+    return Typed(raw.text, "category")
+
+
+def _as_text(raw: Raw, detail: str) -> Typed:
+    return Typed(raw.text, "text")
+
+
+def _as_identifier(raw: Raw, detail: str) -> Typed:
+    return Typed(raw.text, "identifier")
+
+
+def _as_ordinal(raw: Raw, detail: str) -> Typed:
+    given = raw.series.drop_nulls().unique()
+    if detail:
+        levels = tuple(level.strip() for level in detail.split("<"))
+    elif (numbers := given.cast(pl.Float64, strict=False)).null_count() == 0:
+        levels = tuple(given.gather(numbers.arg_sort()).cast(pl.String).unique(maintain_order=True))
+    else:
+        raise BadInput(
+            f"{raw.table.name}: column {raw.name!r} is to be ordinal: give the order of its levels, "
+            f"as in --column {raw.name}=ordinal:{'<'.join(given.cast(pl.String).sort().to_list()[:4])}"
+        )
+    if len(set(levels)) < max(2, len(levels)):
+        raise BadInput(f"--column {raw.name}=ordinal:{detail}: two or more levels, all different, separated by <")
+    values = raw.text
+    known = pl.select(pl.when(values.is_in(list(levels))).then(values)).to_series().alias(raw.name)
+    strange = raw.lost(known, "are none of the levels")
+    if strange and not raw.lenient:
+        raise BadInput(f"{raw.table.name}: {strange[0].replace(' taken as missing', '')}; name every level")
+    return Typed(known, "ordinal", levels, notes=tuple(strange))
+
+
+def _as_boolean(raw: Raw, detail: str) -> Typed:
+    if raw.series.dtype == pl.Boolean:
+        return Typed(raw.series, "boolean", ("false", "true"))
+    values, notes = raw.text.drop_nulls().unique().sort(), list[str]()
+    truth = tuple(level.strip() for level in detail.split("<")) if detail else truth_of(values)
+    if truth is None and len(values) == 2:
+        truth = (values[0], values[1])
+        notes.append(f"column {raw.name!r}: {values[0]!r} is taken as false, {values[1]!r} as true")
+    if truth is None or len(truth) != 2:
+        raise BadInput(
+            f"{raw.table.name}: column {raw.name!r} is to be boolean and holds {len(values)} values: "
+            f"{listed(values.to_list(), 5)}"
+        )
+    known = booleans(raw.text, truth)
+    notes += raw.lost(known, f"are neither {truth[0]!r} nor {truth[1]!r}")
+    return Typed(known, "boolean", truth, notes=tuple(notes))
+
+
+def _as_date(raw: Raw, detail: str) -> Typed:
+    if raw.series.dtype.is_temporal():
+        return Typed(raw.series.cast(pl.Datetime("us")), "date")
+    if not detail:
+        found = dates.find_dates(raw.text)
+        if found is None:
+            raise BadInput(
+                f"{raw.table.name}: not all values of column {raw.name!r} are dates in one notation, for example "
+                f"{_example(raw)!r}; give the notation, as in --column {raw.name}=date:%d.%m.%Y"
+            )
+        return dated(raw, found)
+    try:
+        values = dates.parsed(raw.text, detail)
+    except pl.exceptions.PolarsError:
+        raise BadInput(f"--column {raw.name}=date:{detail}: this is no notation of dates; try %d.%m.%Y") from None
+    if len(values) and values.null_count() == len(values):
+        raise BadInput(f"{raw.table.name}: no value of column {raw.name!r} is a date like {detail}: {_example(raw)!r}")
+    notes = raw.lost(values, f"are no dates like {detail}")
+    return Typed(values.cast(pl.Datetime("us")), "date", format=detail, notes=tuple(notes))
+
+
+def dated(raw: Raw, found: dates.Dates) -> Typed:
+    """The column as the dates that were found in it."""
+    notes: tuple[str, ...] = ()
+    if found.doubt:
+        notes = (
+            f"column {raw.name!r} holds dates read as {found.format}; they could also be {found.doubt}: "
+            f"--column {raw.name}=date:{found.doubt} if so",
+        )
+    return Typed(found.values, "date", format=found.format, notes=notes)
+
+
+CONVERTERS: dict[Kind, Callable[[Raw, str], Typed]] = {
+    "number": as_number,
+    "category": _as_category,
+    "ordinal": _as_ordinal,
+    "boolean": _as_boolean,
+    "date": _as_date,
+    "text": _as_text,
+    "identifier": _as_identifier,
+}
+
+
+def truth_of(values: pl.Series) -> tuple[str, str] | None:
+    """The words for false and true that these are, if they are two."""
+    if len(values) != 2:
+        return None
+    words = {word.lower() for word in values}
+    return next((pair for pair in TRUTH if set(pair) == words), None)
+
+
+def booleans(text: pl.Series, truth: tuple[str, ...]) -> pl.Series:
+    """Text as truth values, by the words for false and true."""
+    words = [word.lower() for word in truth]
+    return text.str.to_lowercase().replace_strict(words, [False, True], default=None, return_dtype=pl.Boolean)
+
+
+def _example(raw: Raw) -> str:
+    given = raw.text.drop_nulls()
+    return given[0] if len(given) else ""

@@ -1,0 +1,79 @@
+"""Columns of text that are dates, with or without the time of day, in one of the usual notations.
+
+All values of a column are in one notation. 3/4/2020 may be the third of April or the fourth of March: a column that
+holds no day above 12 is read with the month first, and that is said.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import polars as pl
+
+TRIED = 200  # distinct values that are tried before all are
+DAYS = {  # how a day looks, and the notations it may be in
+    r"\d{4}-\d{1,2}-\d{1,2}": ("%Y-%m-%d",),
+    r"\d{4}/\d{1,2}/\d{1,2}": ("%Y/%m/%d",),
+    r"\d{1,2}\.\d{1,2}\.\d{4}": ("%d.%m.%Y",),
+    r"\d{1,2}\.\d{1,2}\.\d{2}": ("%d.%m.%y",),
+    r"\d{1,2}/\d{1,2}/\d{4}": ("%m/%d/%Y", "%d/%m/%Y"),
+    r"\d{1,2}/\d{1,2}/\d{2}": ("%m/%d/%y", "%d/%m/%y"),
+    r"\d{1,2}-\d{1,2}-\d{4}": ("%m-%d-%Y", "%d-%m-%Y"),
+    r"\d{1,2}[ -][A-Za-z]{3,9}\.?[ -]\d{4}": ("%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d-%B-%Y"),
+    r"[A-Za-z]{3,9} \d{1,2}, ?\d{4}": ("%b %d, %Y", "%B %d, %Y"),
+}
+TIMES = {
+    "": "",
+    r"[T ]\d{1,2}:\d{2}": "%H:%M",
+    r"[T ]\d{1,2}:\d{2}:\d{2}(\.\d+)?": "%H:%M:%S%.f",
+    r" \d{1,2}:\d{2} ?[AaPp][Mm]": "%I:%M %p",
+    r" \d{1,2}:\d{2}:\d{2} ?[AaPp][Mm]": "%I:%M:%S %p",
+}
+ZONE = r"(Z|[+-]\d{2}:?\d{2})"
+
+
+@dataclass(frozen=True)
+class Dates:
+    """The values of a column that holds nothing but dates."""
+
+    values: pl.Series  # Datetime in microseconds; with a zone in the text, of UTC
+    format: str
+    doubt: str | None = None  # the notation that it could be in as well
+
+
+def find_dates(text: pl.Series) -> Dates | None:
+    """A column of text as dates, if all its values are.
+
+    Examples
+    --------
+    >>> find_dates(pl.Series(["1.2.2020", "31.12.2021"])).format
+    '%d.%m.%Y'
+    """
+    values = text.drop_nulls().unique()
+    if not len(values):
+        return None
+    formats = _formats(values[0])
+    for part in (values.head(TRIED), values):
+        formats = [each for each in formats if parsed(part, each).null_count() == 0]
+    if not formats:
+        return None
+    first, *others = formats
+    doubt = next((each for each in others if not parsed(values, each).equals(parsed(values, first))), None)
+    return Dates(parsed(text, first), first, doubt)
+
+
+def parsed(text: pl.Series, format: str) -> pl.Series:
+    """The dates of a column in this notation, of UTC if it has a zone; null where a value is none."""
+    dates = text.str.to_datetime(format, strict=False, time_unit="us")
+    return dates.dt.replace_time_zone(None) if isinstance(dates.dtype, pl.Datetime) and dates.dtype.time_zone else dates
+
+
+def _formats(value: str) -> list[str]:
+    """The notations that one value may be in."""
+    for day, days in DAYS.items():
+        for time, clock in TIMES.items():
+            if whole := re.fullmatch(f"{day}(?P<time>{time})(?P<zone>{ZONE}?)", value):
+                gap, zone = whole["time"][:1], "%#z" if whole["zone"] else ""
+                return [f"{each}{gap}{clock}{zone}" for each in days]
+    return []

@@ -1,0 +1,235 @@
+"""CSV and its relatives as a table of text: nothing is left out or changed without being said with its lines.
+
+Blank lines and comments are left out; empty fields beyond the header are cut. Rows with fewer fields than the header,
+or with values beyond it, are refused: nobody knows which of their fields is which.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from fivefold.study.tables.decode import HEAD
+from fivefold.study.tables.dialect import SAMPLE_ROWS, Dialect, has_header, sniff
+from fivefold.study.tables.layout import Layout, scan
+from fivefold.study.tables.table import BadInput, Table, counted, listed, places
+
+COMMENT = b"#"
+TABS = (".tsv", ".tab")
+NAMES = {"\t": "tab", ";": "semicolon", "|": "vertical bar", ",": "comma"}
+MOST_EXTRA = 100  # fields beyond the header
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A file cut into rows, blank ones and comments left out."""
+
+    path: Path
+    content: bytes
+    dialect: Dialect
+    layout: Layout
+    rows: np.ndarray  # indices of the rows that count
+
+    def text(self, row: int) -> bytes:
+        """A row as it stands in the file."""
+        return self.content[self.layout.starts[row] : self.layout.ends[row]]
+
+    def fields(self, rows: Sequence[int]) -> list[list[str]]:
+        """The fields of some rows."""
+        return self.dialect.split("".join(self.text(row).decode() for row in rows))
+
+    def where(self, rows: np.ndarray) -> str:
+        return places(self.layout.lines[rows])
+
+
+def read_delimited(path: Path, content: bytes, expected: Collection[str] = ()) -> Table:
+    """The table of a file in UTF-8; `expected` are names that its header is known to hold."""
+    notes = list[str]()
+    content = content if content.endswith(b"\n") else content + b"\n"
+    lines = _cut(path, content, notes)
+    try:
+        names, body = _head(lines, expected, notes)
+    except csv.Error as error:
+        raise BadInput(f"{path} is no table: its first lines cannot be read ({error})") from None
+    _check_widths(lines, names, body)
+    frame = _parsed(lines, body, len(names))
+    frame = _named(lines, frame, names, body, notes)
+    comma = True if lines.dialect.separator == ";" else None
+    return Table(path.name, frame, lines.layout.lines[body], "line", tuple(notes), decimal_comma=comma)
+
+
+def _cut(path: Path, content: bytes, notes: list[str]) -> Lines:
+    """Find dialect and rows."""
+    head = content if len(content) <= HEAD else content[: content.rfind(b"\n", 0, HEAD) + 1] or content[:HEAD]
+    sample = [line for line in head.decode(errors="ignore").split("\n") if line.strip() and not line.startswith("#")]
+    dialect = sniff("\n".join(sample), "\t" if path.name.removesuffix(".gz").endswith(TABS) else None)
+    if dialect is None:
+        raise BadInput(
+            f"{path} has one column only: no comma, semicolon, tab or | separates values in its lines, "
+            f"for example {(sample or ['#'])[0][:60]!r}"
+        )
+    content, dialect, layout = _quoted(path, content, dialect, notes)
+    width = int(np.bincount(layout.fields).argmax())
+    few = np.flatnonzero(layout.fields != width)
+    texts = {int(i): content[layout.starts[i] : layout.ends[i]].strip() for i in few}
+    blank = [i for i, text in texts.items() if not text]
+    comments = [i for i, text in texts.items() if text.startswith(COMMENT)]
+    counts = np.ones(len(layout.fields), bool)
+    counts[[*blank, *comments]] = False
+    lines = Lines(path, content, dialect, layout, np.flatnonzero(counts))
+    for what, left in (("blank line", blank), ("comment", comments)):
+        if left:
+            notes.append(f"{counted(len(left), what)} left out: {lines.where(np.array(left))}")
+    if dialect.separator != ",":
+        notes.append(f"values are separated by {NAMES[dialect.separator]}s")
+    if dialect.quote == "'":
+        notes.append("values stand between single quotes")
+    return lines
+
+
+def _quoted(path: Path, content: bytes, dialect: Dialect, notes: list[str]) -> tuple[bytes, Dialect, Layout]:
+    """What the quotes of a file mean: around values, around values but for spaces, or nothing."""
+    layout = scan(content, dialect)
+    if layout.stray is None or dialect.quote is None:
+        return content, dialect, layout
+    mark, edge = re.escape(dialect.quote).encode(), re.escape(dialect.separator).encode()
+    tight = re.sub(rb"(^|" + edge + rb")[ \t]+" + mark, rb"\1" + mark, content, flags=re.MULTILINE)
+    tight = re.sub(mark + rb"[ \t]+(" + edge + rb"|\r?$)", mark + rb"\1", tight, flags=re.MULTILINE)
+    if tight != content and (closer := scan(tight, dialect)).stray is None:
+        notes.append(f"spaces between separators and quotes are ignored, first in line {layout.stray}")
+        return tight, dialect, closer
+    plain = Dialect(dialect.separator, None)
+    flat = scan(content, plain)
+    if len(np.unique(flat.fields[flat.ends - flat.starts > 1])) == 1:
+        notes.append(f"quotes are read as letters like any other: line {layout.stray} has one inside a value")
+        return content, plain, flat
+    raise BadInput(
+        f"{path}: line {layout.stray} has a quote that is not closed, or that stands inside a value without being "
+        "doubled; correct that line"
+    )
+
+
+def _head(lines: Lines, expected: Collection[str], notes: list[str]) -> tuple[list[str], np.ndarray]:
+    """The names of the columns and the rows below them; without a header the columns are numbered."""
+    rows, sample = lines.rows, lines.fields(lines.rows[: SAMPLE_ROWS + 1].tolist())
+    if not sample:
+        raise BadInput(f"{lines.path} holds comments and no rows")
+    while len(sample) > 2 and _remark(sample, expected):
+        notes.append(f"1 comment left out: {lines.where(rows[:1])}")
+        rows, sample = rows[1:], sample[1:]
+    sample[0][0] = sample[0][0].lstrip("# ")
+    if has_header(sample, expected):
+        return [" ".join(name.split()) for name in sample[0]], rows[1:]
+    width = int(np.bincount(lines.layout.fields[rows]).argmax())
+    notes.append(
+        f"no header: line {lines.layout.lines[rows[0]]} looks like the lines below it; "
+        f"the columns are called column_1 to column_{width}"
+    )
+    return [f"column_{j + 1}" for j in range(width)], rows
+
+
+def _remark(sample: list[list[str]], expected: Collection[str]) -> bool:
+    """Is the first row a comment that happens to have as many fields as the others?"""
+    if not sample[0][0].startswith("#"):
+        return False
+    above, below = ({field.strip("# ") for field in row} for row in sample[:2])
+    return not above & set(expected) and (bool(below & set(expected)) or has_header(sample[1:], ()))
+
+
+def _check_widths(lines: Lines, names: list[str], body: np.ndarray) -> None:
+    """Cut empty names behind the last field; refuse rows that are too short, or absurdly long."""
+    fields = lines.layout.fields[body]
+    while len(names) > 1 and not names[-1] and len(fields) and fields.max() < len(names):
+        names.pop()
+    twice = sorted({name for name in names if name and names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if twice:
+        raise BadInput(f"{lines.path}: the header names {listed(twice)} more than once; names must differ")
+    if not len(fields):
+        return
+    if len(names) == 1 and fields.max() > 1:
+        raise BadInput(
+            f"{lines.path}: the first line, {names[0][:60]!r}, has one field and the others {fields.max()}; "
+            "if it is a title, remove it"
+        )
+    for what, odd in (("too few", fields < len(names)), ("too many", fields > len(names) + MOST_EXTRA)):
+        if odd.any():
+            raise BadInput(_ragged(lines, body[odd], what, len(names), len(body)))
+
+
+def _parsed(lines: Lines, body: np.ndarray, width: int) -> pl.DataFrame:
+    """The rows as columns of text, as many as the longest row has fields."""
+    starts, ends = lines.layout.starts[body], lines.layout.ends[body]
+    gaps = np.flatnonzero(starts[1:] != ends[:-1]) + 1
+    runs = zip(starts[np.r_[0, gaps]], ends[np.r_[gaps - 1, -1]], strict=True) if len(body) else ()
+    longest = max(width, int(lines.layout.fields[body].max(initial=0)))
+    header = lines.dialect.separator.join(f"c{j}" for j in range(longest)) + "\n"
+    text = b"".join([header.encode(), *(memoryview(lines.content)[a:b] for a, b in runs)])
+    try:
+        frame = pl.read_csv(
+            BytesIO(text), separator=lines.dialect.separator, quote_char=lines.dialect.quote, infer_schema=False
+        )
+    except pl.exceptions.PolarsError as error:
+        raise BadInput(f"{lines.path} is no table: {str(error).splitlines()[0]}") from None
+    if len(frame) != len(body):
+        raise BadInput(f"{lines.path} can be read in two ways: {len(body)} rows or {len(frame)}; check its quotes")
+    return frame
+
+
+def _named(lines: Lines, frame: pl.DataFrame, names: list[str], body: np.ndarray, notes: list[str]) -> pl.DataFrame:
+    """The columns under their names; what stands beyond the header must be empty, or else be names of rows."""
+    empty = [
+        column.null_count() == len(column) or not column.fill_null("").str.strip_chars().ne("").any()
+        for column in frame.get_columns()[len(names) :]
+    ]
+    fields = lines.layout.fields[body]
+    if empty and not all(empty):
+        if len(empty) > 1 or (fields != len(names) + 1).any():
+            values = frame[:, len(names) :].select(pl.any_horizontal(pl.all().str.strip_chars().fill_null("") != ""))
+            raise BadInput(_ragged(lines, body[values.to_series().to_numpy()], "too many", len(names), len(body)))
+        notes.append("the header has one name less than the rows have fields: the first field is taken as a row's name")
+        names = ["", *names]
+    elif empty:
+        longer = body[fields > len(names)]
+        notes.append(f"empty fields beyond the header cut in {counted(len(longer), 'row')}: {lines.where(longer)}")
+        frame = frame[:, : len(names)]
+    return _without_nameless(frame, names, notes)
+
+
+def _without_nameless(frame: pl.DataFrame, names: list[str], notes: list[str]) -> pl.DataFrame:
+    """Nameless columns get a name, but for empty ones and for one that counts the rows."""
+    if all(names):
+        return frame.rename(dict(zip(frame.columns, names, strict=True)))
+    kept = dict[str, pl.Series]()
+    for j, (name, column) in enumerate(zip(names, frame, strict=True)):
+        if name:
+            kept[name] = column
+        elif column.null_count() == len(column):
+            notes.append(f"column {j + 1} has neither a name nor values: left out")
+        elif j == 0 and _counts(column):
+            notes.append("the first column has no name and counts rows: left out")
+        else:
+            new = next(n for n in (f"column_{j + 1}", f"column_{j + 1}_unnamed") if n not in names)
+            notes.append(f"column {j + 1} has no name: called {new!r}")
+            kept[new] = column
+    return pl.DataFrame([column.alias(name) for name, column in kept.items()])
+
+
+def _counts(column: pl.Series) -> bool:
+    numbers = column.str.strip_chars().cast(pl.Int64, strict=False)
+    return numbers.null_count() == 0 and numbers.n_unique() == len(numbers)
+
+
+def _ragged(lines: Lines, odd: np.ndarray, what: str, width: int, total: int) -> str:
+    one = int(odd[0])
+    return (
+        f"{lines.path}: {len(odd):,} of {total:,} rows have {what} fields: {lines.where(odd)}; line "
+        f"{lines.layout.lines[one]} has {lines.layout.fields[one]}, the header {width}. Correct them: a value that "
+        f"holds a {NAMES[lines.dialect.separator]} stands between quotes"
+    )

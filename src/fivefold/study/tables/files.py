@@ -1,0 +1,122 @@
+"""A file as a table, by what its name or its first bytes say it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from difflib import get_close_matches
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from fivefold.datasets.embedded import EMBEDDED
+from fivefold.study.tables.arff import read_arff
+from fivefold.study.tables.decode import PARQUET, as_utf8, content_of
+from fivefold.study.tables.delimited import read_delimited
+from fivefold.study.tables.table import BadInput, Table
+
+
+def read(path: Path, expected: Collection[str] = ()) -> Table:
+    """The table in a file; `expected` are names that its header is known to hold.
+
+    CSV with any of the usual separators, Parquet, JSON lines and ARFF; text may be packed by gzip.
+    """
+    check_file(path)
+    content = content_of(path)
+    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    if content.startswith(PARQUET) or suffix in (".parquet", ".pq"):
+        return read_parquet(path, content)
+    text, notes = as_utf8(path, content)
+    reader = TEXT.get(suffix)
+    if reader is not None:
+        table = reader(path, text)
+    elif text.lstrip()[:9].lower() == b"@relation":
+        table = read_arff(path, text)
+    else:
+        table = read_delimited(path, text, expected)
+    return replace(table, notes=(*notes, *table.notes))
+
+
+def check_file(path: Path) -> None:
+    """Refuse what is no file, with what may have been meant."""
+    try:
+        if path.is_file():
+            return
+        if path.is_dir():
+            raise BadInput(f"{path} is a folder; give a file in it")
+        if path.exists():
+            raise BadInput(f"{path} is no ordinary file")
+        beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read ({error.strerror})") from None
+    near = get_close_matches(path.name, [*EMBEDDED, *beside], n=2, cutoff=0.6)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    raise BadInput(f"no file {path}, and no embedded set of that name; {hint}Embedded: {', '.join(EMBEDDED)}")
+
+
+def read_parquet(path: Path, content: bytes) -> Table:
+    """A Parquet file, with the types it knows."""
+    try:
+        frame = _flat(pl.read_parquet(BytesIO(content)))
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        raise BadInput(f"{path} is no sound Parquet file: {str(error).splitlines()[0]}") from None
+    return Table(path.name, frame, np.arange(1, len(frame) + 1))
+
+
+def read_json(path: Path, content: bytes) -> Table:
+    """One JSON object a line, or one list of objects."""
+    if content.lstrip().startswith(b"["):
+        records = _loaded(path, content, 1)
+        at, unit = np.arange(1, len(records) + 1), "row"
+        frame = _framed(path, records)
+    else:
+        lines = content.split(b"\n")
+        at, unit = np.array([i for i, line in enumerate(lines, 1) if line.strip()], int), "line"
+        try:
+            frame = pl.read_ndjson(BytesIO(content), infer_schema_length=None)
+        except pl.exceptions.PolarsError:  # it stops at what JSON does not know, such as NaN
+            frame = _framed(path, [_loaded(path, lines[i - 1], int(i)) for i in at])
+        if len(frame) != len(at):
+            raise BadInput(f"{path}: {len(at)} lines hold {len(frame)} objects; write one object a line")
+    return Table(path.name, _flat(frame), at, unit)  # type: ignore[arg-type]
+
+
+def _loaded(path: Path, line: bytes, number: int) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{path}: line {number} is no JSON ({error}): {line[:60].decode(errors='replace')!r}") from None
+
+
+def _framed(path: Path, records: list[Any]) -> pl.DataFrame:
+    odd = next((i for i, record in enumerate(records, 1) if not isinstance(record, dict)), None)
+    if odd is not None:
+        raise BadInput(f"{path}: record {odd} is no object with named values: {str(records[odd - 1])[:60]!r}")
+    try:
+        return pl.DataFrame(records, infer_schema_length=None, strict=False)
+    except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:
+        raise BadInput(f"{path}: its records make no table: {str(error).splitlines()[0]}") from None
+
+
+def _flat(frame: pl.DataFrame) -> pl.DataFrame:
+    """Objects inside objects become columns called outer.inner."""
+    while nested := [name for name, dtype in frame.schema.items() if dtype == pl.Struct]:
+        for name in nested:
+            inner = frame[name].struct.unnest()
+            inner.columns = [f"{name}.{part}" for part in inner.columns]
+            if set(inner.columns) & set(frame.columns):
+                raise BadInput(f"two columns would be called {(set(inner.columns) & set(frame.columns)).pop()!r}")
+            frame = frame.drop(name).hstack(inner.get_columns())
+    return frame
+
+
+TEXT: dict[str, Callable[[Path, bytes], Table]] = {
+    ".json": read_json,
+    ".jsonl": read_json,
+    ".ndjson": read_json,
+    ".arff": read_arff,
+}

@@ -1,0 +1,145 @@
+"""The kind of every column: guessed over all rows, or as the user says.
+
+number       all values are numbers
+boolean      two values: yes and no, true and false, t and f, y and n, 0 and 1
+date         all values are dates
+identifier   a value of its own in (nearly) every row: a word, a code, or whole numbers without a gap
+text         nearly every row has its own, in several words
+category     any other text
+ordinal      never guessed
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+
+import polars as pl
+
+from fivefold.study.tables.column import wish
+from fivefold.study.tables.convert import Raw, Typed, as_number, as_wished, booleans, dated, truth_of
+from fivefold.study.tables.dates import find_dates
+from fivefold.study.tables.notation import find_numbers
+from fivefold.study.tables.table import BadInput, Table, listed
+
+UNIQUE = 0.95  # of the values of an identifier are distinct
+HARDLY, WORDS = 0.5, 3.0  # text: of the values are distinct, and have so many words on average
+MOSTLY = 0.8  # a text column with this share of numbers probably has a slip in it
+LEAST = 20  # below so many values nothing is an identifier
+CALLED_ID = re.compile(r"(?i:(^|.*[\s_.#-])(id|uuid|guid|key|index|idx|rowid|row|nr|no))|.*[a-z](Id|ID)")
+
+
+def raw_columns(table: Table, *, lenient: bool = False) -> tuple[dict[str, Raw], list[str]]:
+    """The columns of a clean table, those of no use left out, and what was found."""
+    numbers, notes = find_numbers(table)
+    columns = dict[str, Raw]()
+    for series in table.frame:
+        plain = _plain(series)
+        if plain is None:
+            notes.append(f"column {series.name!r} holds {series.dtype}, which nothing is learned from: left out")
+        else:
+            columns[series.name] = Raw(plain, numbers.get(series.name), table, lenient)
+    return columns, notes
+
+
+def type_columns(columns: Mapping[str, Raw], kinds: Mapping[str, str]) -> list[Typed]:
+    """Every column by what is said of it, else by what its values look like."""
+    wishes = {name: wish(name, kind) for name, kind in kinds.items() if name in columns}
+    typed = [as_wished(raw, wishes[name]) if name in wishes else guess(raw) for name, raw in columns.items()]
+    if any(each.usable for each in typed):
+        return typed
+    return [  # numbers that count the rows are better than nothing
+        each if each.values.name in wishes else guess(columns[each.values.name], counters=False) for each in typed
+    ]
+
+
+def check_names(name: str, named: Mapping[str, str], columns: Sequence[str]) -> None:
+    """Refuse names that are no columns; `named` says by which option each was given."""
+    for column, option in named.items():
+        if column not in columns:
+            near = get_close_matches(column, columns, n=3, cutoff=0.5)
+            hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {listed(columns)}"
+            raise BadInput(f"{name}: no column is called {column!r}{option}; {hint}")
+
+
+def guess(raw: Raw, *, counters: bool = True) -> Typed:
+    """The kind that the values of a column suggest."""
+    dtype = raw.series.dtype
+    if dtype == pl.Boolean:
+        return Typed(raw.series, "boolean", ("false", "true"))
+    if dtype.is_temporal():
+        return Typed(raw.series.cast(pl.Datetime("us")), "date")
+    if dtype.is_numeric() or raw.numbers is not None:
+        return _guess_number(raw, counters=counters)
+    given = raw.series.drop_nulls()
+    values = given.unique()
+    if truth := truth_of(values):
+        return Typed(booleans(raw.series, truth), "boolean", truth)
+    if found := find_dates(raw.series):
+        return dated(raw, found)
+    slip, rare = _slip(raw, given), len(values) / max(1, len(given)) if len(values) >= LEAST else 0.0
+    if rare > HARDLY and _words(values) >= WORDS:
+        return Typed(raw.series, "text", notes=slip)
+    if rare < UNIQUE:
+        return Typed(raw.series, "category", notes=slip)
+    share = "every value" if len(values) == len(given) else f"{len(values):,} of {len(given):,} values"
+    return _identifier(raw, f"{share} of it comes once" if len(values) == len(given) else f"{share} are distinct", slip)
+
+
+def _guess_number(raw: Raw, *, counters: bool) -> Typed:
+    values = raw.numbers.values if raw.numbers else raw.series
+    given = values.drop_nulls()
+    if values.dtype.is_integer() and len(given):
+        low, high = given.min(), given.max()
+        if (low, high) == (0, 1):
+            return Typed(values.cast(pl.Boolean), "boolean", ("0", "1"))
+        if counters and len(given) == len(values) >= LEAST and given.n_unique() == len(given):
+            if high - low == len(given) - 1:  # type: ignore[operator]
+                return _identifier(raw, "it counts the rows: whole numbers without a gap")
+            if CALLED_ID.fullmatch(raw.name):
+                return _identifier(raw, "it is called so, and no number comes twice")
+    return as_number(raw)
+
+
+def _identifier(raw: Raw, why: str, notes: tuple[str, ...] = ()) -> Typed:
+    warning = (
+        f"column {raw.name!r} looks like an identifier and is not learned from: {why}; "
+        f"--column {raw.name}=KIND if it means something"
+    )
+    return Typed(raw.text, "identifier", notes=notes, warnings=(warning,))
+
+
+def _slip(raw: Raw, given: pl.Series) -> tuple[str, ...]:
+    """Point at the few values that keep a column from being numbers."""
+    numbers = given.cast(pl.Float64, strict=False)
+    read = len(given) - numbers.null_count()
+    if not MOSTLY * len(given) < read < len(given):
+        return ()
+    wrong = raw.series.is_not_null() & raw.series.cast(pl.Float64, strict=False).is_null()
+    shown = listed(raw.series.filter(wrong).unique(maintain_order=True).to_list(), 3)
+    return (
+        f"column {raw.name!r} is taken as text: {read:,} of {len(given):,} values are numbers, but not {shown}: "
+        f"{raw.table.where(wrong.to_numpy())}; --column {raw.name}=number takes these as missing",
+    )
+
+
+def _words(values: pl.Series) -> float:
+    """How many a value has on average."""
+    return float(values.str.count_matches(r"\S+").to_numpy().mean())
+
+
+def _plain(series: pl.Series) -> pl.Series | None:
+    """A series of integers, floats, truth values, dates or text; None for anything else."""
+    dtype = series.dtype
+    if dtype == pl.Time or dtype == pl.Duration:
+        return series.to_physical().cast(pl.Float64)
+    if isinstance(dtype, pl.Datetime) and dtype.time_zone:
+        return series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    if dtype in (pl.Categorical, pl.Enum) or dtype == pl.Null:
+        return series.cast(pl.String)
+    if dtype.is_decimal():
+        return series.cast(pl.Float64)
+    if dtype.is_float():
+        return series.fill_nan(None)
+    return series if dtype.is_integer() or dtype.is_temporal() or dtype in (pl.Boolean, pl.String) else None

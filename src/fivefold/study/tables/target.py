@@ -1,0 +1,104 @@
+"""The column to predict: what task it sets, and whether anything can be learned and judged by it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+import polars as pl
+
+from fivefold.study.tables.column import wish
+from fivefold.study.tables.convert import Raw, as_number
+from fivefold.study.tables.table import BadInput, Table
+
+Task = Literal["classification", "regression", "multivariate regression"]
+
+LEAST_ROWS = 20
+MOST_CLASSES = 20  # whole numbers with more distinct values are quantities,
+ROWS_A_CLASS = 5  # and so are those that hardly repeat
+CLASSES = ("category", "ordinal", "boolean")  # kinds of columns that make classes of their values
+
+
+def task_of(y: Any, task: str | None = None) -> Task:
+    """The task a target defines; `task` overrides what its values suggest.
+
+    Text and truth values are classes. Floats are quantities, also when they happen to be whole: 1.0, 2.0, 3.0 may be
+    grades or counts, and only the user knows. Integers are classes when they are few and each comes often.
+
+    Examples
+    --------
+    >>> task_of(["spam", "ham"]), task_of([1.0, 2.0, 1.0]), task_of([0, 1] * 20)
+    ('classification', 'regression', 'classification')
+    """
+    y = np.asarray(y)
+    y = np.asarray(y.tolist()) if y.dtype == object else y  # numbers kept as objects are numbers
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim > 2 or y.dtype.kind not in "OUSTbiuf":
+        raise BadInput(f"a target holds text, truth values or numbers; got shape {y.shape} of type {y.dtype}")
+    if task == "regression" and y.dtype.kind not in "biuf":
+        raise BadInput(f"regression needs a target of numbers; got text, for example {str(y.flat[0])!r}")
+    if task is not None:
+        return _chosen(task)
+    if y.ndim == 2:
+        return "multivariate regression"
+    if y.dtype.kind == "f":
+        return "regression"
+    if y.dtype.kind in "iu" and len(np.unique(y)) > min(MOST_CLASSES, max(2, len(y) // ROWS_A_CLASS)):
+        return "regression"
+    return "classification"
+
+
+def target_values(raw: Raw | None, target: str, table: Table, kind: str | None) -> tuple[pl.Series, list[str]]:
+    """The values of the target: numbers, truth values or text; null where missing."""
+    wished = wish(target, kind).kind if kind else None
+    if raw is None or raw.series.dtype.is_temporal() or wished in ("date", "text", "identifier"):
+        what = wished or str(table.frame[target].dtype)
+        raise BadInput(f"{table.name}: the target {target!r} holds {what}; predict a number or a class")
+    if raw.series.null_count() == len(raw.series):
+        raise BadInput(f"{table.name}: the target {target!r} is missing in every row; there is nothing to learn from")
+    if wished == "number":
+        typed = as_number(raw)
+        return typed.values, list(typed.notes)
+    if wished is not None:
+        return raw.text, []
+    return raw.numbers.values if raw.numbers is not None else raw.series, []
+
+
+def check_target(name: str, target: str, y: Any, task: Task) -> None:
+    """Refuse targets from which nothing can be learned or judged."""
+    values, counts = np.unique(y.astype(str) if y.dtype == object else y, return_counts=True)
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise BadInput(f"{name}: the target {target!r} holds infinity; replace it or drop those rows")
+    if len(values) == 1 and task == "classification":
+        raise BadInput(f"{name}: the target {target!r} has one class only: {str(values[0])!r}; two or more are needed")
+    if len(values) == 1:
+        raise BadInput(f"{name}: the target {target!r} is constant: {values[0]}; there is nothing to predict")
+    if len(y) < LEAST_ROWS:
+        raise BadInput(f"{name}: {len(y)} rows have a target; a study needs {LEAST_ROWS} or more")
+    if task == "classification" and (len(values) > len(y) // 2 or counts.max() < ROWS_A_CLASS <= len(y)):
+        raise BadInput(
+            f"{name}: the target {target!r} has {len(values)} classes in {len(y)} rows; a class needs several rows. "
+            "Was another column meant?"
+        )
+
+
+def labels(y: np.ndarray, task: Task) -> np.ndarray:
+    """Floats for regression; integers or text for classes."""
+    if task == "regression":
+        return y.astype(float)
+    if y.dtype.kind == "f":
+        return np.array([f"{value:g}" for value in y])
+    return y if y.dtype.kind in "iu" else y.astype(str)
+
+
+def _chosen(task: str) -> Task:
+    for known in get_args(Task):
+        if task == known:
+            return known  # type: ignore[no-any-return]
+    raise BadInput(f"the task is one of {', '.join(get_args(Task))}; got {task!r}")
+
+
+def task_of_kind(kind: str | None) -> str | None:
+    """The task that the kind of a target implies."""
+    return "classification" if kind and wish("", kind).kind in CLASSES else None
