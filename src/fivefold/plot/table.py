@@ -16,7 +16,7 @@ BANDS = 120  # of rows, in a missing map
 
 
 def distribution(values: Any, groups: Sequence[Any] = (), *, ax: Any = None) -> Any:
-    """A histogram; with groups, masks of rows, one outline each, as shares of the group, so that sizes do not hide shapes."""
+    """A histogram; with groups, which are masks of rows, an outline each, as shares of the group."""
     ax = _small(ax)
     v = np.asarray(values, dtype=float)
     seen = np.isfinite(v)

@@ -1,8 +1,8 @@
 """Several studies side by side: the same learners over several data sets, by their ranks on each.
 
 On every data set the learners are ranked by the score that decided its study; Friedman's test asks whether they are all
-alike, and Nemenyi's critical difference which of them can be told apart (`evaluation.comparison.friedman`). With few data
-sets no difference of ranks can exceed the critical difference; then there is nothing to test, and it is said.
+alike, and Nemenyi's critical difference which of them can be told apart (`evaluation.comparison.friedman`). With few
+data sets no difference of ranks can exceed the critical difference; then there is nothing to test, and it is said.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def compare(sources: Sequence[Path]) -> Compared:
     shared = [name for name in studies[0].means if all(name in study.means for study in studies)]
     if len(shared) < 2:
         raise BadInput(
-            f"these studies have {len(shared)} learners in common that finished in all; two or more are needed. Run them "
-            "with the same --methods"
+            f"these studies have {len(shared)} learners in common that finished in all; two or more are needed. Run "
+            "them with the same --methods"
         )
     scores = np.array([[study.means[name] for name in shared] for study in studies])
     turned = np.where([[study.larger_is_better] for study in studies], -scores, scores)
@@ -136,8 +136,8 @@ def _tested(
     found = friedman_test(losses, learners, names, larger_is_better=False)
     if found.critical_difference >= len(learners) - 1:
         return None, (
-            f"no test: {len(studies)} data sets are too few for {len(learners)} learners. Even the same order on every one "
-            "would not tell the first from the last",
+            f"no test: {len(studies)} data sets are too few for {len(learners)} learners. Even the same order on "
+            "every one would not tell the first from the last",
         )
     rough = f"{len(studies)} data sets are few: below {FEW} the p-value is rough"
     return found, (rough,) if len(studies) < FEW else ()

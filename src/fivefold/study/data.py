@@ -132,7 +132,7 @@ def admit(
     kinds = {**table.kinds, **(kinds or {})}
     options = {name: "" if name in table.kinds else f" (--column {name}={kind})" for name, kind in kinds.items()}
     options |= {name: f" (--{how})" for how, name in (("group", group), ("time", time)) if name} | {target: ""}
-    check_names(table.name, options, table.frame.columns)
+    check_names(table, options)
     if target in (group, time):
         raise BadInput(f"{table.name}: {target!r} is the target; it cannot be the group or the time as well")
     if table.frame.is_empty():

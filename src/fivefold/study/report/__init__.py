@@ -34,5 +34,5 @@ def report(results: Results) -> Page:
         f"Which of {count(len(plan.learners), 'learner')} predicts {plan.data.target!r} best? Nested cross-validation, "
         f"{count(len(plan.splits), 'split')}, {count(len(plan.data.y), 'row')}.",
         tuple(section(results) for section in SECTIONS),
-        f"Written by fivefold {results.environment.get('fivefold', '')}. This file needs no network and holds no script.",
+        f"Written by fivefold {results.environment.get('fivefold', '')}. It needs no network and holds no script.",
     )

@@ -44,7 +44,8 @@ def verdict(found: Compared) -> str:
     test = found.test
     if test is None:
         return first
-    asked = f"Friedman's test over {count(test.datasets, 'data set')}: F = {number(test.statistic, 2)}, p {p(test.p_value)}."
+    sets = count(test.datasets, "data set")
+    asked = f"Friedman's test over {sets}: F = {number(test.statistic, 2)}, p {p(test.p_value)}."
     if not test.rejected:
         return f"{first} {asked} The learners cannot be told apart."
     ranked = zip(found.learners, found.mean_ranks, strict=True)
@@ -100,8 +101,8 @@ def _diagram(found: Compared) -> Figure:
     return drawn(
         "ranks",
         lambda ax: critical_difference(test, ax=ax),
-        f"Critical-difference diagram. Mean ranks: {placed}. Critical difference {test.critical_difference:.2f}. Not told "
-        f"apart: {joined}.",
+        f"Critical-difference diagram. Mean ranks: {placed}. Critical difference {test.critical_difference:.2f}. Not "
+        f"told apart: {joined}.",
         "Mean ranks, the best on the left. A bar joins learners that cannot be told apart at the 5 % level (Nemenyi).",
         width=RULER + 2 * margin,
         height=0.4 + 0.4 * (1.25 + low),

@@ -13,8 +13,6 @@ from fivefold.evaluation.calibration import confidence, reliability
 from fivefold.evaluation.thresholds import Costs, Threshold, sweep
 from fivefold.plot import curves, judgement
 from fivefold.plot.forest import Bar, forest
-from fivefold.plot.table import INSIDE, SMALL, distribution, levels, missing_map
-from fivefold.study.data import Column, Data
 from fivefold.study.plan import Plan
 from fivefold.study.report.blocks import Figure
 from fivefold.study.report.svg import drawn
@@ -24,7 +22,7 @@ from fivefold.study.results import Judged, Results
 POINTS = 1500  # of a scatter plot
 CLASSES = 8  # curves of one against the rest
 MATRIX = 16  # classes of a confusion matrix that can be read
-GROUPS = 6  # classes whose distributions are drawn apart
+FEW = 6  # classes of a small confusion matrix
 NAME = 22  # letters of a name in a legend
 
 
@@ -44,7 +42,7 @@ class Unseen:
         """From the folds of a learner."""
         folds = [fold for fold in judged.outcome.folds if fold.repeat == 0]
         rows = np.concatenate([fold.test for fold in folds])
-        proba = None if folds[0].proba is None else np.concatenate([fold.proba for fold in folds])  # type: ignore[misc]
+        proba = None if folds[0].proba is None else np.concatenate([fold.proba for fold in folds])
         predicted = np.concatenate([fold.predicted for fold in folds])
         return cls(judged.name, rows, plan.data.y[rows], predicted, proba, plan.classes)
 
@@ -149,158 +147,23 @@ def rocs_of_classes(one: Unseen) -> tuple[Figure, ...]:
 
 def confusions(best: Sequence[Unseen]) -> tuple[Figure, ...]:
     """A confusion matrix a learner; none where there are more classes than can be read."""
-    found = []
-    for i, one in enumerate(best):
-        labels = np.unique(np.concatenate([one.y, one.predicted]))
-        if len(labels) > MATRIX:
-            return ()
-        counts = confusion_matrix(one.y, one.predicted, labels=labels)
-        said = "; ".join(
-            f"true {a}, predicted {b}: {counts[k, m]}"
-            for k, a in enumerate(labels)
-            for m, b in enumerate(labels)
-            if counts[k, m]
-        )
-        side = 3.3 if len(labels) <= 6 else 4.8
-        found.append(
-            drawn(
-                f"confusion{i}",
-                lambda ax, one=one, labels=labels: judgement.confusion(one.y, one.predicted, labels=labels, ax=ax),
-                f"Confusion matrix of {one.name}. {said}.",
-                f"{one.name}: {np.trace(counts):,} of {counts.sum():,} rows right. Shares are of the true class.",
-                width=side,
-                height=side,
-            )
-        )
-    return tuple(found)
+    labels = np.unique(np.concatenate([part for one in best for part in (one.y, one.predicted)]))
+    return tuple(_confusion(one, labels, i) for i, one in enumerate(best)) if len(labels) <= MATRIX else ()
 
 
 def calibrations(best: Sequence[Unseen], positive: Any) -> tuple[Figure, ...]:
     """A reliability diagram a learner: of the positive class, or of the most probable one where there are several."""
-    found, share = [], "share that is right" if positive is None else f"share of {_cut(str(positive))}"
-    for i, one in enumerate(best):
-        assert one.classes is not None
-        hit, sure = (
-            (one.y == positive, one.of_class(positive))
-            if positive is not None
-            else confidence(one.y, one.proba, one.classes)
-        )
-        diagram = reliability(np.asarray(hit, dtype=int), sure)
-        found.append(
-            drawn(
-                f"calibration{i}",
-                lambda ax, diagram=diagram, i=i: judgement.reliability(diagram, index=i, ax=ax).set_ylabel(share),
-                f"Reliability diagram of {one.name}: expected calibration error {diagram.expected_error:.3f}, largest "
-                f"gap {diagram.largest_error:.3f}.",
-                f"{one.name}. On the dashed line probabilities mean what they say; bars show where the rows are.",
-            )
-        )
-    return tuple(found)
+    return tuple(_calibration(one, positive, i) for i, one in enumerate(best))
 
 
 def fits(best: Sequence[Unseen], target: str) -> tuple[Figure, ...]:
     """Target against prediction, and residuals, for each learner."""
-    found = []
-    for i, one in enumerate(best):
-        error = root_mean_squared_error(one.y, one.predicted)
-        step = np.linspace(0, len(one.y) - 1, min(POINTS, len(one.y))).astype(int)
-        y, predicted = one.y[step], one.predicted[step]
-        few = f" {len(step):,} of {len(one.y):,} rows are drawn." if len(step) < len(one.y) else ""
-        found += [
-            drawn(
-                f"against{i}",
-                lambda ax, y=y, predicted=predicted: curves.agreement(y, predicted, ax=ax),
-                f"True {target} against what {one.name} predicted; correlation {_correlation(one):.3f}.",
-                f"{one.name}: {target} against its prediction; on the line it is right.{few}",
-            ),
-            drawn(
-                f"residuals{i}",
-                lambda ax, y=y, predicted=predicted: curves.residuals(y, predicted, ax=ax),
-                f"Residuals of {one.name} against its predictions; root mean squared error {error:.3g}.",
-                f"{one.name}: what is left, against the prediction. A bend or a fan is something still to learn.",
-            ),
-        ]
-    return tuple(found)
-
-
-def columns(data: Data, rows: np.ndarray, shown: Sequence[Column], classes: np.ndarray | None) -> tuple[Figure, ...]:
-    """A small figure a column."""
-    y = data.y[rows]
-    groups = [] if classes is None or len(classes) > GROUPS else [y == label for label in classes]
-    return tuple(_column(data, rows, column, groups, i) for i, column in enumerate(shown))
-
-
-def target(data: Data, rows: np.ndarray) -> Figure:
-    """How the target is distributed."""
-    y = data.y[rows]
-    if data.task == "regression":
-        said = f"{data.target}: mean {y.mean():.4g}, standard deviation {y.std():.4g}, {y.min():.4g} to {y.max():.4g}"
-        return drawn(
-            "target", lambda ax: distribution(y, ax=ax), said + ".", said, width=3.2, height=1.5, inside=INSIDE
-        )
-    labels, sizes = np.unique(y, return_counts=True)
-    counts = {f"{label}  {n}": int(n) for label, n in zip(labels, sizes, strict=True)}
-    said = "; ".join(f"{label}: {n} rows" for label, n in zip(labels, sizes, strict=True))
-    height = 0.3 + 0.2 * min(8, len(labels))
-    return drawn(
-        "target",
-        lambda ax: levels(counts, coloured=len(labels) <= GROUPS, ax=ax),
-        f"Classes of {data.target}. {said}.",
-        f"Rows of each class of {data.target}.",
-        width=3.2,
-        height=height,
-        inside=(0.01, 0.02, 0.98, 0.96),
-    )
-
-
-def holes(data: Data, most: int) -> tuple[Figure, int]:
-    """The map of missing values, of the columns that have most of them, and how many columns have any."""
-    masks = {column.name: missing(data, column.name) for column in data.columns if column.missing}
-    shown = dict(sorted(masks.items(), key=lambda item: -item[1].sum())[:most])
-    said = "; ".join(f"{name} {mask.mean():.1%}" for name, mask in shown.items())
-    figure = drawn(
-        "missing",
-        lambda ax: missing_map(shown, ax=ax),
-        f"Missing values by column: {said}.",
-        "Where values are missing, rows in the order of the table; the darker, the more. Stripes that run through "
-        "several columns say that the holes come together.",
-        width=4.8,
-        height=0.7 + 0.22 * len(shown),
-    )
-    return figure, len(masks)
-
-
-def missing(data: Data, name: str) -> np.ndarray:
-    """Where a column has no value."""
-    series = data.X[name]
-    gone = series.is_null()
-    return np.asarray((gone | series.is_nan().fill_null(True)) if series.dtype.is_float() else gone, dtype=bool)
+    return tuple(figure for i, one in enumerate(best) for figure in _fit(one, target, i))
 
 
 def cut_of(one: Unseen, positive: Any, costs: Costs) -> Threshold:
     """The threshold that costs least on rows the models had not seen."""
     return sweep(one.y, one.of_class(positive), positive=positive).best(costs)
-
-
-def _column(data: Data, rows: np.ndarray, column: Column, groups: list[np.ndarray], index: int) -> Figure:
-    series, gone = data.X[column.name], missing(data, column.name)[rows]
-    size = {"width": SMALL[0], "height": SMALL[1], "inside": INSIDE}
-    lost = f", {gone.mean():.1%} missing" if gone.any() else ""
-    if series.dtype.is_numeric():
-        values = series.to_numpy()[rows].astype(float)
-        seen = values[np.isfinite(values)]
-        said = f"{column.name}: {column.kind}, mean {seen.mean():.3g}, {seen.min():.3g} to {seen.max():.3g}{lost}"
-        return drawn(
-            f"column{index}", lambda ax: distribution(values, groups, ax=ax), said, f"{column.name}{lost}", **size
-        )  # type: ignore[arg-type]
-    known = [str(value) for value, lost_ in zip(series.gather(rows).to_list(), gone, strict=True) if not lost_]
-    labels, sizes = np.unique(known, return_counts=True)
-    counts = dict(zip(labels.tolist(), sizes.tolist(), strict=True))
-    most = labels[sizes.argmax()] if len(labels) else "none"
-    said = f"{column.name}: {column.kind}, {len(labels)} levels, most often {most}{lost}"
-    return drawn(
-        f"column{index}", lambda ax: levels(counts, ax=ax), said, f"{column.name} ({column.kind}){lost}", **size
-    )  # type: ignore[arg-type]
 
 
 def _window(results: Results) -> tuple[float, float]:
@@ -327,3 +190,55 @@ def _correlation(one: Unseen) -> float:
 
 def _cut(name: str) -> str:
     return name if len(name) <= NAME else name[: NAME - 1] + "…"
+
+
+def _confusion(one: Unseen, labels: np.ndarray, index: int) -> Figure:
+    counts = confusion_matrix(one.y, one.predicted, labels=labels)
+    cells = [(a, b, counts[i, j]) for i, a in enumerate(labels) for j, b in enumerate(labels) if counts[i, j]]
+    said = "; ".join(f"true {a}, predicted {b}: {n}" for a, b, n in cells)
+    side = 3.3 if len(labels) <= FEW else 4.8
+    return drawn(
+        f"confusion{index}",
+        lambda ax: judgement.confusion(one.y, one.predicted, labels=labels, ax=ax),
+        f"Confusion matrix of {one.name}. {said}.",
+        f"{one.name}: {np.trace(counts):,} of {counts.sum():,} rows right. Shares are of the true class.",
+        width=side,
+        height=side,
+    )
+
+
+def _calibration(one: Unseen, positive: Any, index: int) -> Figure:
+    if positive is None:
+        hit, sure = confidence(one.y, one.proba, one.classes)
+    else:
+        hit, sure = one.y == positive, one.of_class(positive)
+    diagram = reliability(np.asarray(hit, dtype=int), sure)
+    share = "share that is right" if positive is None else f"share of {_cut(str(positive))}"
+    return drawn(
+        f"calibration{index}",
+        lambda ax: judgement.reliability(diagram, index=index, ax=ax).set_ylabel(share),
+        f"Reliability diagram of {one.name}: expected calibration error {diagram.expected_error:.3f}, largest gap "
+        f"{diagram.largest_error:.3f}.",
+        f"{one.name}. On the dashed line probabilities mean what they say; bars show where the rows are.",
+    )
+
+
+def _fit(one: Unseen, target: str, index: int) -> tuple[Figure, Figure]:
+    error = root_mean_squared_error(one.y, one.predicted)
+    step = np.linspace(0, len(one.y) - 1, min(POINTS, len(one.y))).astype(int)
+    y, predicted = one.y[step], one.predicted[step]
+    few = f" {len(step):,} of {len(one.y):,} rows are drawn." if len(step) < len(one.y) else ""
+    return (
+        drawn(
+            f"against{index}",
+            lambda ax: curves.agreement(y, predicted, ax=ax),
+            f"True {target} against what {one.name} predicted; correlation {_correlation(one):.3f}.",
+            f"{one.name}: {target} against its prediction; on the line it is right.{few}",
+        ),
+        drawn(
+            f"residuals{index}",
+            lambda ax: curves.residuals(y, predicted, ax=ax),
+            f"Residuals of {one.name} against its predictions; root mean squared error {error:.3g}.",
+            f"{one.name}: what is left, against the prediction. A bend or a fan is something still to learn.",
+        ),
+    )

@@ -1,4 +1,4 @@
-"""Phase 6: every pair of learners compared, the best ones looked at closely, and what is certain of the model that is kept."""
+"""Phase 6: every pair of learners compared, the best ones looked at closely, what is certain of the one that is kept."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _pairs(results: Results) -> list[Block]:
     header = ("A", "B", f"A - B, {score.title}", "95 % interval", "p", "p, Holm", "P(same)", "verdict")
     table = Table(f"All pairs of learners, by {score.title}", header, rows, name="pairs")
     said = (
-        "The corrected resampled t allows for training rows that splits share; Holm's adjustment for the number of pairs. "
+        "The corrected resampled t allows for training rows that splits share; Holm's adjustment for how many they are. "
         f"P(same) is the probability that the two differ by less than {pairs[0].equivalence.rope:.3g}, too little to "
         "matter in practice."
     )
@@ -65,8 +65,8 @@ def _closely(results: Results) -> list[Block]:
     chosen = [first, *(j for j in rest if not j.outcome.learner.baseline)][:BEST]
     best = [Unseen.of(judged, results.plan) for judged in chosen]
     said = Text(
-        f"{both([one.name for one in best])}: every figure shows predictions for rows that training did not see, the folds "
-        "of the first repeat together."
+        f"{both([one.name for one in best])}: every figure shows predictions for rows that training did not see, the "
+        "folds of the first repeat together."
     )
     parts = _of_numbers(best, results) if results.plan.classes is None else _of_classes(best, results)
     return [Title("The best learners, closely" if len(best) > 1 else "The best learner, closely"), said, *parts]
@@ -87,8 +87,8 @@ def _of_classes(best: list[Unseen], results: Results) -> list[Block]:
             Figures(drawings.rocs(best, positive, cuts[0][1])),
             _thresholds(winner, positive, cuts),
             Text(
-                f"The mark on the curves of {winner.name} is the threshold of equal costs. Thresholds are chosen on the rows "
-                "they are judged on, so their costs are a little optimistic. To use one, compare the probability that "
+                f"The mark on the curves of {winner.name} is the threshold of equal costs. Thresholds are chosen on the "
+                "rows they are judged on, so their costs are a little optimistic. To use one, compare the probability that "
                 "fivefold predict writes with it."
             ),
         ]
@@ -192,8 +192,8 @@ def _certificate(results: Results) -> list[Block]:
         return [
             title,
             Text(
-                "There is no certificate: no rows were held out. With --holdout 0.2 a fifth of the rows is locked away and "
-                "opened once, for the model that is kept."
+                "There is no certificate: no rows were held out. With --holdout 0.2 a fifth of the rows is locked away "
+                "and opened once, for the model that is kept."
             ),
         ]
     if found is None:
@@ -202,12 +202,12 @@ def _certificate(results: Results) -> list[Block]:
     judged = tuple((Cell(scores.get(name, name)), Cell(number(v, decimals(v)), v)) for name, v in found.scores.items())
     table = Table(f"{found.learner} on the hold-out of {count(found.rows, 'row')}", ("score", "value"), judged)
     if found.certificate is None:
-        why = "Errors of numbers have no limit, so there is no certificate; the scores on rows that nothing was chosen on are:"
+        why = "Errors of numbers have no limit, so there is no certificate. The scores on rows that nothing was chosen on:"
         return [title, Text(why), table]
     known = found.certificate
     said = (
-        f"The saved model, {found.learner} fitted on all rows outside the hold-out, is wrong on less than {known.bound:.2%} "
-        f"of new rows, with probability {1 - known.delta:.0%}. On the {count(known.n, 'row')} held out it was wrong on "
+        f"The saved model, {found.learner} fitted on all rows outside the hold-out, is wrong on less than "
+        f"{known.bound:.2%} of new rows, with probability {1 - known.delta:.0%}. On the {count(known.n, 'row')} held out it was wrong on "
         f"{known.risk:.2%}."
     )
     parts = tuple((Cell(name), Cell(f"{value:.2%}", value)) for name, value in known.parts.items())

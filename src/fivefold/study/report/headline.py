@@ -94,8 +94,10 @@ def reading(train: float, test: float, baseline: float, perfect: float) -> Fit:
     --------
     >>> reading(train=0.9, test=0.95, baseline=1.0, perfect=0.0)
     ''
-    >>> reading(train=0.97, test=0.98, baseline=1.0, perfect=0.0), reading(train=0.0, test=0.8, baseline=1.0, perfect=0.0)
-    ('under', 'over')
+    >>> reading(train=0.97, test=0.98, baseline=1.0, perfect=0.0)
+    'under'
+    >>> reading(train=0.0, test=0.8, baseline=1.0, perfect=0.0)
+    'over'
     """
     if baseline - train < LITTLE * (baseline - perfect):
         return "under"
@@ -175,8 +177,8 @@ def _legend(results: Results) -> list[str]:
     found = [
         "★ the best; ≈ not told from the best at the 5 % level. Intervals: corrected resampled t; p: the same test "
         "against the best, adjusted by Holm over all pairs of learners.",
-        "The score on training rows is optimistic: it is shown to be compared, never to be believed. A learner overfits "
-        "where less than half of what it gains over the baseline on training rows is seen on unseen ones; it underfits "
+        "The score on training rows is optimistic: it is shown to be compared, never to be believed. A learner "
+        "overfits where less than half of what it gains over the baseline on training rows is seen on unseen ones; it underfits "
         "where it gains next to nothing even there.",
         "Fit, predict and size are means over the splits: fitting the chosen setting on all training rows, "
         "predicting all test rows, bytes of the fitted model.",
@@ -184,7 +186,7 @@ def _legend(results: Results) -> list[str]:
     if results.inside is not None:
         found.insert(
             1,
-            f"◆ {INSIDE}: in every split the learner is chosen on training rows alone, then judged. The best of many looks "
-            "better than it is; this is the score to expect of running a study and taking its winner.",
+            f"◆ {INSIDE}: in every split the learner is chosen on training rows alone, then judged. The best of many "
+            "looks better than it is; this is the score to expect of running a study and taking its winner.",
         )
     return found

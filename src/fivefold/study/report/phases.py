@@ -11,7 +11,7 @@ import numpy as np
 from fivefold.study.data import Data
 from fivefold.study.plan import Plan
 from fivefold.study.prepare import treatment
-from fivefold.study.report import drawings
+from fivefold.study.report import overview
 from fivefold.study.report.blocks import Block, Cell, Figures, Folded, Points, Section, Table, Text, Title, cells
 from fivefold.study.report.words import both, count, number, setting, some
 from fivefold.study.results import Judged, Results
@@ -45,7 +45,7 @@ def task(results: Results) -> Section:
     said = f"The target is {kind}. Learners are ranked and tuned by {score.title} ({better} is better)"
     said += f"; {both(others)} are shown beside it." if others else "."
     dummies = [learner.name for learner in plan.learners if learner.baseline]
-    blocks: list[Block] = [Text(said), Figures((drawings.target(data, plan.rows),))]
+    blocks: list[Block] = [Text(said), Figures((overview.target(data, plan.rows),))]
     if dummies:
         blocks.append(Text(f"To be worth anything a learner must beat what knows no features: {both(dummies)}."))
     return Section("task", "1 · The task", tuple(blocks))
@@ -115,8 +115,8 @@ def training(results: Results) -> Section:
     if tuned:
         blocks.append(
             Text(
-                "Tuning is part of training: in every split each setting is tried on inner splits of the training rows, "
-                "and the best is fitted on all of them. A setting that changes from split to split matters little."
+                "Tuning is part of training: in every split each setting is tried on inner splits of the training "
+                "rows, and the best is fitted on all of them. A setting that changes from split to split matters little."
             )
         )
         blocks.append(_chosen(tuned))
@@ -201,7 +201,7 @@ def _holes(table: Data) -> list[Block]:
     total = sum(column.missing for column in table.columns)
     if not total:
         return [Text("No value is missing.")]
-    figure, having = drawings.holes(table, HOLES)
+    figure, having = overview.holes(table, HOLES)
     cut = f", the {HOLES} with most of them are drawn" if having > HOLES else ""
     share = total / (len(table.y) * len(table.columns))
     said = f"{total:,} values are missing ({share:.1%}), in {count(having, 'column')}{cut}."
@@ -212,11 +212,11 @@ def _distributions(plan: Plan) -> list[Block]:
     shown = [column for column in plan.data.columns if column.kind not in ("identifier", "text")][:COLUMNS]
     if not shown:
         return [Text("There is no column to draw.")]
-    apart = plan.classes is not None and len(plan.classes) <= drawings.GROUPS
+    apart = plan.classes is not None and len(plan.classes) <= overview.GROUPS
     said = "Numbers by class, in the colours of the figure above, as shares of the class." if apart else ""
     if len(plan.data.columns) > len(shown):
         said += f" The first {len(shown)} of {len(plan.data.columns)} columns are drawn."
-    figures = Figures(drawings.columns(plan.data, plan.rows, shown, plan.classes), small=True)
+    figures = Figures(overview.columns(plan.data, plan.rows, shown, plan.classes), small=True)
     return [*([Text(said.strip())] if said else []), figures]
 
 

@@ -24,7 +24,7 @@ def drawn(
     height: float = 3.3,
     inside: tuple[float, float, float, float] | None = None,
 ) -> Figure:
-    """A figure that `draw` makes on axes of its own; `inside` places them where no room has to be sought for letters."""
+    """A figure that `draw` makes on axes of its own; `inside` places them, where letters need no room."""
     import matplotlib as mpl
     from matplotlib.figure import Figure as Canvas
 

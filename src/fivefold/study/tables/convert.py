@@ -51,7 +51,7 @@ class Raw:
             return []
         shown = listed(self.text.filter(gone).unique(maintain_order=True).to_list(), 3)
         return [
-            f"column {self.name!r}: {counted(int(gone.sum()), 'value')} that {what} taken as missing, {shown}: "
+            f"column {self.name!r}: {counted(int(gone.sum()), 'value')} taken as missing for being {what}, {shown}: "
             f"{self.table.where(gone.to_numpy())}"
         ]
 
@@ -98,7 +98,7 @@ def as_number(raw: Raw, detail: str = "") -> Typed:
         values, format = raw.numbers.values, raw.numbers.format
     elif raw.series.dtype == pl.String:
         values, format = parsed(raw.series)
-        notes = raw.lost(values, "are no numbers")
+        notes = raw.lost(values, "no number")
     else:
         values = raw.series
     values = values.cast(pl.Float64).fill_nan(None).alias(raw.name)
@@ -140,9 +140,12 @@ def _as_ordinal(raw: Raw, detail: str) -> Typed:
         raise BadInput(f"--column {raw.name}=ordinal:{detail}: two or more levels, all different, separated by <")
     values = raw.text
     known = pl.select(pl.when(values.is_in(list(levels))).then(values)).to_series().alias(raw.name)
-    strange = raw.lost(known, "are none of the levels")
+    strange = raw.lost(known, "none of the levels")
     if strange and not raw.lenient:
-        raise BadInput(f"{raw.table.name}: {strange[0].replace(' taken as missing', '')}; name every level")
+        others = listed(raw.text.filter(raw.series.is_not_null() & known.is_null()).unique().sort().to_list(), 5)
+        raise BadInput(
+            f"{raw.table.name}: column {raw.name!r} holds {others} beside its levels {' < '.join(levels)}; name every one"
+        )
     return Typed(known, "ordinal", levels, notes=tuple(strange))
 
 
@@ -160,7 +163,7 @@ def _as_boolean(raw: Raw, detail: str) -> Typed:
             f"{listed(values.to_list(), 5)}"
         )
     known = booleans(raw.text, truth)
-    notes += raw.lost(known, f"are neither {truth[0]!r} nor {truth[1]!r}")
+    notes += raw.lost(known, f"neither {truth[0]!r} nor {truth[1]!r}")
     return Typed(known, "boolean", truth, notes=tuple(notes))
 
 
@@ -181,7 +184,7 @@ def _as_date(raw: Raw, detail: str) -> Typed:
         raise BadInput(f"--column {raw.name}=date:{detail}: this is no notation of dates; try %d.%m.%Y") from None
     if len(values) and values.null_count() == len(values):
         raise BadInput(f"{raw.table.name}: no value of column {raw.name!r} is a date like {detail}: {_example(raw)!r}")
-    notes = raw.lost(values, f"are no dates like {detail}")
+    notes = raw.lost(values, f"no date like {detail}")
     return Typed(values.cast(pl.Datetime("us")), "date", format=detail, notes=tuple(notes))
 
 

@@ -62,7 +62,8 @@ def read_delimited(path: Path, content: bytes, expected: Collection[str] = ()) -
     frame = _parsed(lines, body, len(names))
     frame = _named(lines, frame, names, body, notes)
     comma = True if lines.dialect.separator == ";" else None
-    return Table(path.name, frame, lines.layout.lines[body], "line", tuple(notes), decimal_comma=comma)
+    header = len(body) < len(lines.rows)
+    return Table(path.name, frame, lines.layout.lines[body], "line", tuple(notes), decimal_comma=comma, header=header)
 
 
 def _cut(path: Path, content: bytes, notes: list[str]) -> Lines:
@@ -107,7 +108,7 @@ def _quoted(path: Path, content: bytes, dialect: Dialect, notes: list[str]) -> t
         return tight, dialect, closer
     plain = Dialect(dialect.separator, None)
     flat = scan(content, plain)
-    if len(np.unique(flat.fields[flat.ends - flat.starts > 1])) == 1:
+    if not layout.opening and len(np.unique(flat.fields[flat.ends - flat.starts > 1])) == 1:
         notes.append(f"quotes are read as letters like any other: line {layout.stray} has one inside a value")
         return content, plain, flat
     raise BadInput(
@@ -118,7 +119,7 @@ def _quoted(path: Path, content: bytes, dialect: Dialect, notes: list[str]) -> t
 
 def _head(lines: Lines, expected: Collection[str], notes: list[str]) -> tuple[list[str], np.ndarray]:
     """The names of the columns and the rows below them; without a header the columns are numbered."""
-    rows, sample = lines.rows, lines.fields(lines.rows[: SAMPLE_ROWS + 1].tolist())
+    rows, sample = lines.rows, lines.fields(_short(lines))
     if not sample:
         raise BadInput(f"{lines.path} holds comments and no rows")
     while len(sample) > 2 and _remark(sample, expected):
@@ -133,6 +134,14 @@ def _head(lines: Lines, expected: Collection[str], notes: list[str]) -> tuple[li
         f"the columns are called column_1 to column_{width}"
     )
     return [f"column_{j + 1}" for j in range(width)], rows
+
+
+def _short(lines: Lines) -> list[int]:
+    """The first rows, but for those with a value that is too long to be looked at; never without the very first."""
+    rows = lines.rows[: SAMPLE_ROWS + 1]
+    short = lines.layout.ends[rows] - lines.layout.starts[rows] <= HEAD
+    short[:1] = True
+    return rows[short].tolist()
 
 
 def _remark(sample: list[list[str]], expected: Collection[str]) -> bool:

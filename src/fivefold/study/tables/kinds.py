@@ -12,7 +12,7 @@ ordinal      never guessed
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from difflib import get_close_matches
 
 import polars as pl
@@ -54,13 +54,15 @@ def type_columns(columns: Mapping[str, Raw], kinds: Mapping[str, str]) -> list[T
     ]
 
 
-def check_names(name: str, named: Mapping[str, str], columns: Sequence[str]) -> None:
+def check_names(table: Table, named: Mapping[str, str]) -> None:
     """Refuse names that are no columns; `named` says by which option each was given."""
+    columns = table.frame.columns
     for column, option in named.items():
         if column not in columns:
             near = get_close_matches(column, columns, n=3, cutoff=0.5)
             hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {listed(columns)}"
-            raise BadInput(f"{name}: no column is called {column!r}{option}; {hint}")
+            why = "" if table.header else " (the file has no header)"
+            raise BadInput(f"{table.name}: no column is called {column!r}{option}; {hint}{why}")
 
 
 def guess(raw: Raw, *, counters: bool = True) -> Typed:

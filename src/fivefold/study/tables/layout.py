@@ -24,7 +24,8 @@ class Layout:
     ends: np.ndarray  # (n,) offset behind the last one, which may be a line feed
     fields: np.ndarray  # (n,)
     lines: np.ndarray  # (n,) from 1
-    stray: int | None  # line of the first quote out of place
+    stray: int | None = None  # line of the first quote out of place
+    opening: bool = False  # does a quote stand at the beginning of a value?
 
 
 def scan(content: bytes, dialect: Dialect) -> Layout:
@@ -57,11 +58,12 @@ def scan(content: bytes, dialect: Dialect) -> Layout:
     begin = np.concatenate([[0], end[:-1]])
     fields = np.diff(mark, prepend=-1)
     if quote is None:
-        return Layout(begin, end, fields, np.arange(1, len(end) + 1), None)
-    feed = np.concatenate(feeds)
-    stray = _stray(codes, np.concatenate(quotes), separator, quote)
+        return Layout(begin, end, fields, np.arange(1, len(end) + 1))
+    feed, where = np.concatenate(feeds), np.concatenate(quotes)
+    stray = _stray(codes, where, separator, quote)
     line = None if stray is None else int(np.searchsorted(feed, stray) + 1)
-    return Layout(begin, end, fields, np.searchsorted(feed, begin) + 1, line)
+    opening = bool((where == 0).any() or np.isin(codes[where - 1], [separator, FEED]).any())
+    return Layout(begin, end, fields, np.searchsorted(feed, begin) + 1, line, opening)
 
 
 def _stray(codes: np.ndarray, quotes: np.ndarray, separator: int, quote: int) -> int | None:

@@ -27,6 +27,7 @@ class Table:
     notes: tuple[str, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)  # what the source says about its columns
     decimal_comma: bool | None = None  # do numbers have one? None: their looks decide
+    header: bool = True  # did the source name its columns?
     floats: Mapping[str, pl.Series] = field(default_factory=dict)  # columns of text that are numbers as they stand
 
     def where(self, rows: Any) -> str:
