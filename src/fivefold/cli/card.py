@@ -44,7 +44,7 @@ def in_words(about: Mapping[str, Any]) -> str:
         "Treatment of the columns, learned from the rows it was fitted on",
         *(f"  {line}" for line in card.get("treatment", ())),
         f"Scores, {card.get('judged')}",
-        *(f"  {name}  {_span(found)}" for name, found in card.get("scores", {}).items()),
+        *(f"  {name:<18} {_span(found)}" for name, found in card.get("scores", {}).items()),
         *_certified(card.get("holdout")),
         "Versions  " + ", ".join(f"{name} {text}" for name, text in card.get("versions", {}).items()),
     ]

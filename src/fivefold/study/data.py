@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -104,50 +104,54 @@ def load(
         raise BadInput(
             f"{table.name}: say which column to predict with --target; the columns are {listed(table.frame.columns)}"
         )
-    return admit(table, target, task, kinds=kinds or {}, group=group, time=time)
+    return admit(table, Roles(target, task, kinds or {}, group, time))
 
 
 def from_frame(
-    name: str,
-    frame: pl.DataFrame,
-    target: str,
-    task: str | None = None,
-    notes: Sequence[str] = (),
-    **options: Any,
+    name: str, frame: pl.DataFrame, target: str, task: str | None = None, notes: Sequence[str] = (), **options: Any
 ) -> Data:
     """A frame as data for a study; the options are those of `load`."""
-    return admit(of_frame(name, frame, notes), target, task, **options)
+    return admit(of_frame(name, frame, notes), Roles(target, task, **options))
 
 
-def admit(
-    table: Table,
-    target: str,
-    task: str | None = None,
-    *,
-    kinds: Mapping[str, str] | None = None,
-    group: str | None = None,
-    time: str | None = None,
-) -> Data:
+@dataclass(frozen=True)
+class Roles:
+    """What the user says about the columns of a table; see `load`."""
+
+    target: str
+    task: str | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    group: str | None = None
+    time: str | None = None
+
+    def check(self, table: Table) -> None:
+        """Refuse names that are no columns, and roles that exclude one another."""
+        given = {name: f" (--column {name}={kind})" for name, kind in self.kinds.items()}
+        given |= {name: f" (--{role})" for role, name in (("group", self.group), ("time", self.time)) if name}
+        check_names(table, given | {self.target: ""})
+        if self.target in (self.group, self.time):
+            raise BadInput(f"{table.name}: {self.target!r} is the target; it cannot be the group or the time as well")
+        if table.frame.is_empty():
+            raise BadInput(f"{table.name}: the table is empty: it has a header and no rows")
+
+
+def admit(table: Table, roles: Roles) -> Data:
     """A table as data for a study."""
-    kinds = {**table.kinds, **(kinds or {})}
-    options = {name: "" if name in table.kinds else f" (--column {name}={kind})" for name, kind in kinds.items()}
-    options |= {name: f" (--{how})" for how, name in (("group", group), ("time", time)) if name} | {target: ""}
-    check_names(table, options)
-    if target in (group, time):
-        raise BadInput(f"{table.name}: {target!r} is the target; it cannot be the group or the time as well")
-    if table.frame.is_empty():
-        raise BadInput(f"{table.name}: the table is empty: it has a header and no rows")
-    table = clean(table)
-    raw, found = raw_columns(table)
-    y, notes = target_values(raw.pop(target, None), target, table, kinds.get(target))
-    labelled = y.is_not_null().to_numpy()
-    notes = [*table.notes, *found, *notes]
+    roles.check(table)
+    roles = replace(roles, kinds={**table.kinds, **roles.kinds})
+    table, kind = clean(table), roles.kinds.get(roles.target)
+    raw, notes = raw_columns(table)
+    values, said = target_values(raw.pop(roles.target, None), roles.target, table, kind)
+    labelled, known = values.is_not_null().to_numpy(), values.drop_nulls().to_numpy()
+    task = task_of(known, roles.task or task_of_kind(kind))
+    check_target(table.name, roles.target, known, task, said)
+    notes = [*table.notes, *notes, *said]
     if not labelled.all():
-        lost = f"{counted(int((~labelled).sum()), 'row')} of {len(y):,}"
-        notes.append(f"{lost} left out, the target {target!r} is missing there: {table.where(~labelled)}")
+        lost = f"{counted(int((~labelled).sum()), 'row')} of {len(labelled):,}"
+        notes.append(f"{lost} left out, the target {roles.target!r} is missing there: {table.where(~labelled)}")
         table = table.only(labelled)
         raw = {name: column.only(labelled, table) for name, column in raw.items()}
-    return _admitted(table, y.drop_nulls(), task or task_of_kind(kinds.get(target)), raw, kinds, group, time, notes)
+    return _admitted(table, roles, task, labels(known, task), raw, notes)
 
 
 def digest(data: Data) -> str:
@@ -156,32 +160,20 @@ def digest(data: Data) -> str:
     found = hashlib.sha256(repr(known).encode())
     arrays = [np.asarray(array) for array in (data.y, data.groups, data.time) if array is not None]
     for series in [*data.X, *(pl.Series("", array) for array in arrays)]:
+        numbers = series.str.len_bytes() if series.dtype == pl.String else series.to_physical()
+        found.update(series.is_null().to_numpy().tobytes())
+        found.update(numbers.cast(pl.Float64).fill_null(0.0).to_numpy().tobytes())
         if series.dtype == pl.String:
-            found.update(series.fill_null("\0").str.join("\n").item().encode())
-        else:
-            found.update(series.is_null().to_numpy().tobytes())
-            found.update(series.to_physical().cast(pl.Float64).fill_null(0.0).to_numpy().tobytes())
+            found.update(series.str.join().item().encode())
     return found.hexdigest()
 
 
-def _admitted(
-    table: Table,
-    target: pl.Series,
-    task: str | None,
-    raw: dict[str, Raw],
-    kinds: Mapping[str, str],
-    group: str | None,
-    time: str | None,
-    notes: list[str],
-) -> Data:
+def _admitted(table: Table, roles: Roles, task: Task, y: np.ndarray, raw: Mapping[str, Raw], notes: list[str]) -> Data:
     """Data of the rows that have a target."""
-    y = target.to_numpy()
-    found = task_of(y, task)
-    check_target(table.name, target.name, y, found)
-    y = labels(y, found)
-    groups = _groups(_taken(raw, group, table), table) if group else None
-    order = _time(_taken(raw, time, table), table) if time else None
-    typed = type_columns({name: column for name, column in raw.items() if name not in (group, time)}, kinds)
+    groups = _groups(_taken(raw, roles.group, table), table) if roles.group else None
+    order = _time(_taken(raw, roles.time, table), table) if roles.time else None
+    aside = (roles.group, roles.time)
+    typed = type_columns({name: column for name, column in raw.items() if name not in aside}, roles.kinds)
     warnings = _useless(typed) + [warning for each in typed if not each.useless for warning in each.warnings]
     notes += [note for each in typed if not each.useless for note in each.notes]
     if not any(each.usable for each in typed):
@@ -189,13 +181,13 @@ def _admitted(
             f"{table.name}: no column is left to learn from: {'; '.join(warnings) or 'only the target is there'}"
         )
     kept = [each for each in typed if not each.useless]
-    warnings += leaks(kept, y, classes=found == "classification") + copies(kept, y, groups, table)
+    warnings += leaks(kept, y, classes=task == "classification") + copies(kept, y, groups, table)
     data = Data(
         table.name,
         pl.DataFrame([_filled(each.values) for each in kept]),
         y,
-        target.name,
-        found,
+        roles.target,
+        task,
         tuple(each.column for each in kept),
         tuple(notes),
         groups,

@@ -25,7 +25,7 @@ COMPONENTS, MOST_WORDS = 50, 20_000
 DAY = 86_400e6  # microseconds
 
 PARTS = {
-    "days": lambda date, start: (date - start).dt.total_microseconds() / DAY,
+    "days": lambda date, start: (date.dt.epoch("us") - start) / DAY,
     "year": lambda date, start: date.dt.year(),
     "month": lambda date, start: date.dt.month(),
     "day": lambda date, start: date.dt.day(),
@@ -211,12 +211,12 @@ class Calendar(Encoder):
     def fit(self, X: pl.DataFrame, y: Any = None) -> Self:
         """Find the first date and the parts that change."""
         frame = X.cast(pl.Datetime("us"))
-        self.start_ = {column.name: column.min() for column in frame}
+        self.start_ = {column.name: column.dt.epoch("us").min() or 0 for column in frame}  # microseconds
         self.made_ = [
             (column.name, part)
             for column in frame
             for part in PARTS
-            if part == "days" or PARTS[part](column, None).drop_nulls().n_unique() > 1
+            if part == "days" or PARTS[part](column, 0).drop_nulls().n_unique() > 1
         ]
         self.medians_ = [PARTS[part](frame[name], self.start_[name]).median() for name, part in self.made_]
         self.names_ = [f"{name}[{part}]" for name, part in self.made_]

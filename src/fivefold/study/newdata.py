@@ -62,7 +62,7 @@ def by_schema(table: Table, schema: Schema, target: str | None = None) -> NewDat
     _check(table.name, schema, list(raws))
     y, said = None, list[str]()
     if target is not None:
-        check_names(table.name, {target: " (--target)"}, table.frame.columns)
+        check_names(table, {target: " (--target)"})
         y, said = target_values(raws.get(target), target, table, None)
         rows = y.is_not_null().to_numpy()
         if not rows.all():
@@ -95,7 +95,7 @@ def _typed(raw: Raw, column: Column, notes: list[str]) -> pl.Series:
     if column.kind in STRICT and wrong.any():
         raise _another_kind(raw, column, wrong)
     if column.kind == "ordinal":
-        notes.extend(raw.lost(values, "are none of the levels"))
+        notes.extend(raw.lost(values, "none of the levels"))
     return values.fill_null(float("nan")) if column.kind == "number" else values
 
 

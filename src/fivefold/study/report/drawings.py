@@ -10,15 +10,19 @@ import numpy as np
 from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score, root_mean_squared_error
 
 from fivefold.evaluation.calibration import confidence, reliability
+from fivefold.evaluation.curves import Curve
+from fivefold.evaluation.scores import Score
 from fivefold.evaluation.thresholds import Costs, Threshold, sweep
 from fivefold.plot import curves, judgement
 from fivefold.plot.forest import Bar, forest
+from fivefold.study.inspection import Importance
 from fivefold.study.plan import Plan
 from fivefold.study.report.blocks import Figure
 from fivefold.study.report.svg import drawn
 from fivefold.study.report.words import both
 from fivefold.study.results import Judged, Results
 
+IMPORTANT = 20  # columns whose importance is drawn
 POINTS = 1500  # of a scatter plot
 CLASSES = 8  # curves of one against the rest
 MATRIX = 16  # classes of a confusion matrix that can be read
@@ -159,6 +163,39 @@ def calibrations(best: Sequence[Unseen], positive: Any) -> tuple[Figure, ...]:
 def fits(best: Sequence[Unseen], target: str) -> tuple[Figure, ...]:
     """Target against prediction, and residuals, for each learner."""
     return tuple(figure for i, one in enumerate(best) for figure in _fit(one, target, i))
+
+
+def importance(found: Sequence[Importance], title: str) -> Figure:
+    """The columns that matter most, with intervals."""
+    shown = found[:IMPORTANT]
+    bars = [Bar(_cut(one.column), *_of(one.rise)) for one in shown]
+    ends = [end for bar in bars for end in (bar.low, bar.high, 0.0) if np.isfinite(end)]
+    said = "; ".join(f"{one.column} {one.rise.mean:.3g}" for one in shown)
+    rest = f" {len(found) - len(shown)} others matter less." if len(found) > len(shown) else ""
+    return drawn(
+        "importance",
+        lambda ax: forest(bars, f"worse {title} when shuffled", within=(min(ends), max(ends)), ax=ax),
+        f"Importance of columns, as the rise of the loss when shuffled: {said}.{rest}",
+        f"Means over the folds of the first repeat, with 95 % intervals.{rest}",
+        width=4.2,
+        height=0.7 + 0.24 * len(bars),
+    )
+
+
+def learning(found: Curve, name: str, score: Score) -> Figure:
+    """The learning curve of the winner."""
+    test, train = found.test.mean(axis=1), found.train.mean(axis=1)
+    said = "; ".join(f"{n} rows: {a:.3g}, training {b:.3g}" for n, a, b in zip(found.values, test, train, strict=True))
+    better = "rises" if score.larger_is_better else "falls"
+    return drawn(
+        "learning",
+        lambda ax: curves.curve(found, best=False, loss=score.title, ax=ax),
+        f"Learning curve of {name}, {score.title} on unseen rows: {said}.",
+        f"{name} with the settings chosen on all training rows. Where the curve of unseen rows still {better} at the "
+        "right end, more rows would help; where the two curves have met, they would not.",
+        width=4.2,
+        height=2.9,
+    )
 
 
 def cut_of(one: Unseen, positive: Any, costs: Costs) -> Threshold:

@@ -1,4 +1,4 @@
-"""Phase 6: every pair of learners compared, the best ones looked at closely, what is certain of the one that is kept."""
+"""Phase 6: pairs of learners compared, the best ones looked at closely, what is certain of the one that is kept."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.evaluation.thresholds import Costs, Threshold
+from fivefold.study.inspection import COLUMNS, affordable, importances, learning_curve
 from fivefold.study.report import drawings
 from fivefold.study.report.blocks import Block, Cell, Code, Figures, Folded, Points, Section, Table, Text, Title, cells
 from fivefold.study.report.drawings import Unseen
@@ -23,7 +24,7 @@ def evaluation(results: Results) -> Section:
     """Significance, curves, errors, certificate, and what to look at next."""
     blocks: list[Block] = []
     if results.judged:
-        blocks += [*_pairs(results), *_closely(results)]
+        blocks += [*_pairs(results), *_closely(results), *_inside(results)]
     blocks += [*_certificate(results), *_next(results)]
     return Section("evaluation", "6 · Evaluation", tuple(blocks))
 
@@ -49,9 +50,9 @@ def _pairs(results: Results) -> list[Block]:
     header = ("A", "B", f"A - B, {score.title}", "95 % interval", "p", "p, Holm", "P(same)", "verdict")
     table = Table(f"All pairs of learners, by {score.title}", header, rows, name="pairs")
     said = (
-        "The corrected resampled t allows for training rows that splits share; Holm's adjustment for how many they are. "
-        f"P(same) is the probability that the two differ by less than {pairs[0].equivalence.rope:.3g}, too little to "
-        "matter in practice."
+        "The corrected resampled t allows for training rows that splits share, Holm's adjustment for how many pairs "
+        "there are. P(same) is the probability that the two differ by less than "
+        f"{pairs[0].equivalence.rope:.3g}, too little to matter in practice."
     )
     assumed = Folded("What the test assumes", (Points(results.pairs.assumptions),))
     many = len(pairs) > 15
@@ -87,9 +88,9 @@ def _of_classes(best: list[Unseen], results: Results) -> list[Block]:
             Figures(drawings.rocs(best, positive, cuts[0][1])),
             _thresholds(winner, positive, cuts),
             Text(
-                f"The mark on the curves of {winner.name} is the threshold of equal costs. Thresholds are chosen on the "
-                "rows they are judged on, so their costs are a little optimistic. To use one, compare the probability that "
-                "fivefold predict writes with it."
+                f"The mark on the curves of {winner.name} is the threshold of equal costs. Thresholds are chosen on "
+                "the rows they are judged on, so their costs are a little optimistic. To use one, compare the "
+                "probability that fivefold predict writes with it."
             ),
         ]
     else:
@@ -110,21 +111,48 @@ def _of_numbers(best: list[Unseen], results: Results) -> list[Block]:
     ]
 
 
+def _inside(results: Results) -> list[Block]:
+    """Which columns the winner uses, and what more rows would bring."""
+    plan, best = results.plan, results.judged[0]
+    if best.outcome.learner.baseline:
+        return []
+    for_columns, for_rows = affordable(plan, best)
+    blocks: list[Block] = [Title("Which columns matter?")]
+    if for_columns:
+        found = importances(plan, best)
+        many = f" The first {COLUMNS} columns were tried." if len(plan.data.columns) > COLUMNS else ""
+        said = (
+            f"By how much {results.score.title} of {best.name} worsens on unseen rows when the values of a column are "
+            "shuffled. Columns that carry the same news stand in for one another, and each looks unimportant."
+        )
+        blocks += [Text(said + many), drawings.importance(found, results.score.title)]
+    else:
+        blocks.append(Text("Left out: shuffling every column would take too long."))
+    blocks.append(Title("Would more rows help?"))
+    curve = learning_curve(plan, best) if for_rows else None
+    if curve is not None:
+        blocks.append(drawings.learning(curve, best.name, results.score))
+    else:
+        why = "a small part of the rows cannot be learned from" if for_rows else "learning again would take too long"
+        blocks.append(Text(f"No learning curve: {why}."))
+    return blocks
+
+
 def _thresholds(one: Unseen, positive: Any, cuts: list[tuple[Costs, Threshold]]) -> Table:
     n = len(one.y)
     rows = tuple(
         (
-            Cell(f"{costs.fn:g} to {costs.fp:g}"),
+            Cell(f"{costs.fn:g}\u00a0:\u00a0{costs.fp:g}"),
             Cell(number(cut.threshold, 3), cut.threshold),
             Cell(f"{float(cut.counts.recall):.1%}", float(cut.counts.recall)),
-            Cell(f"{float(cut.counts.precision):.1%}" if cut.counts.tp + cut.counts.fp else "–"),
+            Cell(f"{float(cut.counts.precision):.1%}", float(cut.counts.precision)),
             Cell(f"{cut.counts.fn:g}", cut.counts.fn),
             Cell(f"{cut.counts.fp:g}", cut.counts.fp),
             Cell(f"{-cut.value / n:.3f}", -cut.value / n),
         )
         for costs, cut in cuts
     )
-    header = ("a miss to a false alarm", "threshold", "recall", "precision", "missed", "false alarms", "cost a row")
+    header = ("cost of a miss : a false alarm", "threshold", "recall", "precision", "missed", "false alarms", "cost a row")
     return Table(f"Where to cut the probability of {positive}, by what errors cost ({one.name})", header, rows)
 
 
@@ -202,13 +230,13 @@ def _certificate(results: Results) -> list[Block]:
     judged = tuple((Cell(scores.get(name, name)), Cell(number(v, decimals(v)), v)) for name, v in found.scores.items())
     table = Table(f"{found.learner} on the hold-out of {count(found.rows, 'row')}", ("score", "value"), judged)
     if found.certificate is None:
-        why = "Errors of numbers have no limit, so there is no certificate. The scores on rows that nothing was chosen on:"
+        why = "Errors of numbers have no limit: there is no certificate. The scores on rows that nothing was chosen on:"
         return [title, Text(why), table]
     known = found.certificate
     said = (
         f"The saved model, {found.learner} fitted on all rows outside the hold-out, is wrong on less than "
-        f"{known.bound:.2%} of new rows, with probability {1 - known.delta:.0%}. On the {count(known.n, 'row')} held out it was wrong on "
-        f"{known.risk:.2%}."
+        f"{known.bound:.2%} of new rows, with probability {1 - known.delta:.0%}. On the {count(known.n, 'row')} held "
+        f"out it was wrong on {known.risk:.2%}."
     )
     parts = tuple((Cell(name), Cell(f"{value:.2%}", value)) for name, value in known.parts.items())
     bounds = Table(

@@ -178,8 +178,8 @@ def _legend(results: Results) -> list[str]:
         "★ the best; ≈ not told from the best at the 5 % level. Intervals: corrected resampled t; p: the same test "
         "against the best, adjusted by Holm over all pairs of learners.",
         "The score on training rows is optimistic: it is shown to be compared, never to be believed. A learner "
-        "overfits where less than half of what it gains over the baseline on training rows is seen on unseen ones; it underfits "
-        "where it gains next to nothing even there.",
+        "overfits where less than half of what it gains over the baseline on training rows is seen on unseen ones; it "
+        "underfits where it gains next to nothing even there.",
         "Fit, predict and size are means over the splits: fitting the chosen setting on all training rows, "
         "predicting all test rows, bytes of the fitted model.",
     ]

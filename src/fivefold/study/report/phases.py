@@ -116,7 +116,7 @@ def training(results: Results) -> Section:
         blocks.append(
             Text(
                 "Tuning is part of training: in every split each setting is tried on inner splits of the training "
-                "rows, and the best is fitted on all of them. A setting that changes from split to split matters little."
+                "rows, and the best is fitted on all of them. A choice that changes from split to split matters little."
             )
         )
         blocks.append(_chosen(tuned))

@@ -16,7 +16,7 @@ import polars as pl
 from fivefold.study.tables import dates
 from fivefold.study.tables.column import Column, Kind, Wish
 from fivefold.study.tables.notation import Numbers, parsed
-from fivefold.study.tables.table import BadInput, Table, counted, listed
+from fivefold.study.tables.table import BadInput, Table, counted, listed, quoted
 
 TRUTH = (("no", "yes"), ("false", "true"), ("f", "t"), ("n", "y"), ("0", "1"))
 
@@ -103,7 +103,7 @@ def as_number(raw: Raw, detail: str = "") -> Typed:
         values = raw.series
     values = values.cast(pl.Float64).fill_nan(None).alias(raw.name)
     if len(values) and values.null_count() == len(values) and raw.series.null_count() < len(values):
-        raise BadInput(f"{raw.table.name}: column {raw.name!r} holds no numbers, for example {_example(raw)!r}")
+        raise BadInput(f"{raw.table.name}: column {raw.name!r} holds no numbers, for example {_example(raw)}")
     if values.is_infinite().any():
         where = values.is_infinite().fill_null(False).to_numpy()
         raise BadInput(
@@ -143,9 +143,8 @@ def _as_ordinal(raw: Raw, detail: str) -> Typed:
     strange = raw.lost(known, "none of the levels")
     if strange and not raw.lenient:
         others = listed(raw.text.filter(raw.series.is_not_null() & known.is_null()).unique().sort().to_list(), 5)
-        raise BadInput(
-            f"{raw.table.name}: column {raw.name!r} holds {others} beside its levels {' < '.join(levels)}; name every one"
-        )
+        said = f"holds {others} beside its levels {' < '.join(levels)}"
+        raise BadInput(f"{raw.table.name}: column {raw.name!r} {said}; name every one")
     return Typed(known, "ordinal", levels, notes=tuple(strange))
 
 
@@ -175,7 +174,7 @@ def _as_date(raw: Raw, detail: str) -> Typed:
         if found is None:
             raise BadInput(
                 f"{raw.table.name}: not all values of column {raw.name!r} are dates in one notation, for example "
-                f"{_example(raw)!r}; give the notation, as in --column {raw.name}=date:%d.%m.%Y"
+                f"{_example(raw)}; give the notation, as in --column {raw.name}=date:%d.%m.%Y"
             )
         return dated(raw, found)
     try:
@@ -183,7 +182,7 @@ def _as_date(raw: Raw, detail: str) -> Typed:
     except pl.exceptions.PolarsError:
         raise BadInput(f"--column {raw.name}=date:{detail}: this is no notation of dates; try %d.%m.%Y") from None
     if len(values) and values.null_count() == len(values):
-        raise BadInput(f"{raw.table.name}: no value of column {raw.name!r} is a date like {detail}: {_example(raw)!r}")
+        raise BadInput(f"{raw.table.name}: no value of column {raw.name!r} is a date like {detail}: {_example(raw)}")
     notes = raw.lost(values, f"no date like {detail}")
     return Typed(values.cast(pl.Datetime("us")), "date", format=detail, notes=tuple(notes))
 
@@ -226,4 +225,4 @@ def booleans(text: pl.Series, truth: tuple[str, ...]) -> pl.Series:
 
 def _example(raw: Raw) -> str:
     given = raw.text.drop_nulls()
-    return given[0] if len(given) else ""
+    return quoted(given[0]) if len(given) else "none"

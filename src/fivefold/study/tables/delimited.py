@@ -19,7 +19,7 @@ import polars as pl
 from fivefold.study.tables.decode import HEAD
 from fivefold.study.tables.dialect import SAMPLE_ROWS, Dialect, has_header, sniff
 from fivefold.study.tables.layout import Layout, scan
-from fivefold.study.tables.table import BadInput, Table, counted, listed, places
+from fivefold.study.tables.table import BadInput, Table, counted, listed, places, quoted
 
 COMMENT = b"#"
 TABS = (".tsv", ".tab")
@@ -74,7 +74,7 @@ def _cut(path: Path, content: bytes, notes: list[str]) -> Lines:
     if dialect is None:
         raise BadInput(
             f"{path} has one column only: no comma, semicolon, tab or | separates values in its lines, "
-            f"for example {(sample or ['#'])[0][:60]!r}"
+            f"for example {quoted((sample or ['#'])[0])}"
         )
     content, dialect, layout = _quoted(path, content, dialect, notes)
     width = int(np.bincount(layout.fields).argmax())
@@ -141,7 +141,7 @@ def _short(lines: Lines) -> list[int]:
     rows = lines.rows[: SAMPLE_ROWS + 1]
     short = lines.layout.ends[rows] - lines.layout.starts[rows] <= HEAD
     short[:1] = True
-    return rows[short].tolist()
+    return [int(row) for row in rows[short]]
 
 
 def _remark(sample: list[list[str]], expected: Collection[str]) -> bool:
@@ -164,7 +164,7 @@ def _check_widths(lines: Lines, names: list[str], body: np.ndarray) -> None:
         return
     if len(names) == 1 and fields.max() > 1:
         raise BadInput(
-            f"{lines.path}: the first line, {names[0][:60]!r}, has one field and the others {fields.max()}; "
+            f"{lines.path}: the first line, {quoted(names[0])}, has one field and the others {fields.max()}; "
             "if it is a title, remove it"
         )
     for what, odd in (("too few", fields < len(names)), ("too many", fields > len(names) + MOST_EXTRA)):

@@ -80,7 +80,7 @@ def guess(raw: Raw, *, counters: bool = True) -> Typed:
         return Typed(booleans(raw.series, truth), "boolean", truth)
     if found := find_dates(raw.series):
         return dated(raw, found)
-    slip, rare = _slip(raw, given), len(values) / max(1, len(given)) if len(values) >= LEAST else 0.0
+    slip, rare = slips(raw), len(values) / max(1, len(given)) if len(values) >= LEAST else 0.0
     if rare > HARDLY and _words(values) >= WORDS:
         return Typed(raw.series, "text", notes=slip)
     if rare < UNIQUE:
@@ -112,16 +112,16 @@ def _identifier(raw: Raw, why: str, notes: tuple[str, ...] = ()) -> Typed:
     return Typed(raw.text, "identifier", notes=notes, warnings=(warning,))
 
 
-def _slip(raw: Raw, given: pl.Series) -> tuple[str, ...]:
-    """Point at the few values that keep a column from being numbers."""
-    numbers = given.cast(pl.Float64, strict=False)
-    read = len(given) - numbers.null_count()
-    if not MOSTLY * len(given) < read < len(given):
+def slips(raw: Raw) -> tuple[str, ...]:
+    """Point at the few values that keep a column of text from being numbers."""
+    numbers = raw.series.cast(pl.Float64, strict=False)
+    given, read = raw.series.count(), numbers.count()
+    if not MOSTLY * given < read < given:
         return ()
-    wrong = raw.series.is_not_null() & raw.series.cast(pl.Float64, strict=False).is_null()
+    wrong = raw.series.is_not_null() & numbers.is_null()
     shown = listed(raw.series.filter(wrong).unique(maintain_order=True).to_list(), 3)
     return (
-        f"column {raw.name!r} is taken as text: {read:,} of {len(given):,} values are numbers, but not {shown}: "
+        f"column {raw.name!r} is taken as text: {read:,} of {given:,} values are numbers, but not {shown}: "
         f"{raw.table.where(wrong.to_numpy())}; --column {raw.name}=number takes these as missing",
     )
 

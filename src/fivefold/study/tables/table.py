@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 SHOWN = 5  # places that are named; the others are counted
+LONG = 60  # letters of a value that are shown
 
 
 class BadInput(ValueError):
@@ -60,7 +61,18 @@ def places(at: Any, unit: str = "line") -> str:
 
 def listed(names: Sequence[str], most: int = 12) -> str:
     """Names in quotes; of many the first ones, and how many more there are."""
-    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+    return ", ".join(map(quoted, names[:most])) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+def quoted(name: str) -> str:
+    """A name or value in quotes, of a long one the beginning.
+
+    Examples
+    --------
+    >>> quoted("red"), len(quoted("red" * 100))
+    ("'red'", 63)
+    """
+    return repr(name if len(name) <= LONG else f"{name[:LONG]}…")
 
 
 def counted(count: int, thing: str) -> str:

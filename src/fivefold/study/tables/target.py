@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -9,6 +10,7 @@ import polars as pl
 
 from fivefold.study.tables.column import wish
 from fivefold.study.tables.convert import Raw, as_number
+from fivefold.study.tables.kinds import slips
 from fivefold.study.tables.table import BadInput, Table
 
 Task = Literal["classification", "regression", "multivariate regression"]
@@ -62,11 +64,13 @@ def target_values(raw: Raw | None, target: str, table: Table, kind: str | None) 
         return typed.values, list(typed.notes)
     if wished is not None:
         return raw.text, []
-    return raw.numbers.values if raw.numbers is not None else raw.series, []
+    if raw.numbers is not None:
+        return raw.numbers.values, []
+    return raw.series, list(slips(raw)) if raw.series.dtype == pl.String else []
 
 
-def check_target(name: str, target: str, y: Any, task: Task) -> None:
-    """Refuse targets from which nothing can be learned or judged."""
+def check_target(name: str, target: str, y: Any, task: Task, notes: Sequence[str] = ()) -> None:
+    """Refuse targets from which nothing can be learned or judged; `notes` say how the target was read."""
     values, counts = np.unique(y.astype(str) if y.dtype == object else y, return_counts=True)
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise BadInput(f"{name}: the target {target!r} holds infinity; replace it or drop those rows")
@@ -79,7 +83,7 @@ def check_target(name: str, target: str, y: Any, task: Task) -> None:
     if task == "classification" and (len(values) > len(y) // 2 or counts.max() < ROWS_A_CLASS <= len(y)):
         raise BadInput(
             f"{name}: the target {target!r} has {len(values)} classes in {len(y)} rows; a class needs several rows. "
-            "Was another column meant?"
+            f"{'; '.join(notes) or 'Was another column meant?'}"
         )
 
 

@@ -1,0 +1,378 @@
+"""The report of a study, and studies side by side."""
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from fivefold.cli.app import app
+from fivefold.evaluation.comparison import friedman_test
+from fivefold.naive_bayes import GaussianNB
+from fivefold.study import report
+from fivefold.study.compare import compare
+from fivefold.study.data import BadInput, load
+from fivefold.study.fold import evaluate, refit
+from fivefold.study.holdout import open_holdout
+from fivefold.study.inspection import importances, learning_curve
+from fivefold.study.journal import Journal
+from fivefold.study.plan import make_plan
+from fivefold.study.report.headline import fit_of, reading
+from fivefold.study.report.page import html, markdown
+from fivefold.study.results import as_json, judge
+from fivefold.study.results import write as write_results
+from fivefold.study.run import Outcome
+
+VOID = {"meta", "link", "br", "wbr", "img", "hr", "input"}
+PHASES = ("task", "data", "features", "models", "training", "evaluation")  # in order
+ODD = "a|b <i>&amp;</i>"  # a name that is neither HTML nor Markdown
+
+
+class Reader(HTMLParser):
+    """What a page holds; fails where an element is closed that is not open."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.attributes, self.ids, self.figures = [], [], [], []
+        self.tables, self.sections, self.text = {}, [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.attributes.append((tag, found))
+        self.ids += [found["id"]] if "id" in found else []
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "section":
+            self.sections.append(found["id"])
+        if tag == "svg":
+            self.figures.append({"labelled": found.get("aria-labelledby"), "title": "", "role": found.get("role")})
+        if tag == "table":
+            self.rows = self.tables.setdefault(found.get("id"), [])
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append({"text": "", **found})
+
+    def handle_startendtag(self, tag, attrs):
+        self.attributes.append((tag, dict(attrs)))
+        self.ids += [dict(attrs)["id"]] if "id" in dict(attrs) else []
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-1:]}"
+        self.open.pop()
+
+    def handle_data(self, data):
+        self.text.append(data)
+        if self.open[-1:] == ["title"] and "svg" in self.open:
+            self.figures[-1]["title"] += data
+        if self.open[-1:] in (["td"], ["th"]):
+            self.rows[-1][-1]["text"] += data
+
+
+def studied(source, target=None, names=("GaussianNB", "LinearDiscriminantAnalysis"), **options):
+    """A small study, in this process."""
+    plan = make_plan(load(source, target), names, **{"folds": 3, "repeats": 1, **options})
+    outcomes = [
+        Outcome(learner, tuple(evaluate(plan.data, learner, split, plan) for split in plan.splits), None, ())
+        for learner in plan.learners
+    ]
+    found = judge(plan, outcomes)
+    if len(plan.holdout):
+        model, _ = refit(plan.data, found.judged[0].outcome.learner, plan.rows, plan)
+        with Journal.create(":memory:", {}) as journal:
+            found = replace(found, holdout=open_holdout(plan, found.judged[0].name, model, journal))
+    return replace(found, command=f"fivefold study {source} --seed 0")
+
+
+def table_with_gaps(path):
+    """Numbers with gaps, a category, and a column with an odd name, for a target of two classes."""
+    rng = np.random.default_rng(0)
+    lines = [f'"{ODD}",colour,height,kind']
+    for i in range(90):
+        gap = "" if i % 7 == 0 else f"{rng.normal(i % 2, 1):.3f}"
+        lines.append(f"{rng.normal():.3f},{('red', 'blue', '')[i % 3]},{gap},{('no', 'yes')[i % 2]}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def studies(tmp_path_factory):
+    gaps = table_with_gaps(tmp_path_factory.mktemp("tables") / "gaps.csv")
+    return {
+        "wine": studied("wine"),
+        "breast_cancer": studied("breast_cancer"),
+        "diabetes": studied("diabetes", names=("Ridge",)),
+        "gaps": studied(gaps, "kind", names=("MixedNB",)),
+    }
+
+
+@pytest.fixture(scope="module")
+def pages(studies):
+    """Each page as HTML and Markdown."""
+    made = {name: report.report(results) for name, results in studies.items()}
+    return {name: (html(page), markdown(page)) for name, page in made.items()}
+
+
+NAMES = ("wine", "breast_cancer", "diabetes", "gaps")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_is_whole_and_needs_nothing_from_outside(pages, name):
+    text, _ = pages[name]
+    found = Reader(text)
+    assert found.open == []
+    assert len(found.ids) == len(set(found.ids))
+    assert not re.search(r"https?:|//[a-z]+\.", text)
+    assert "<script" not in text and "@import" not in text
+    links = [v for _, a in found.attributes for k, v in a.items() if k in ("href", "src", "xlink:href")]
+    assert all(link.startswith(("#", "data:")) for link in links)
+    assert {link[1:] for link in links if link.startswith("#")} <= set(found.ids)
+    assert {name for name in re.findall(r"url\(#([^)]+)\)", text)} <= set(found.ids)
+    assert len(text) < 2_000_000  # bytes, near enough
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_figure_has_a_text_alternative_and_follows_the_width_of_the_page(pages, name):
+    found = Reader(pages[name][0])
+    assert len(found.figures) >= 6
+    for figure in found.figures:
+        assert figure["role"] == "img" and figure["labelled"] in found.ids
+        assert len(figure["title"].strip()) > 10
+    drawings = [a for tag, a in found.attributes if tag == "svg"]
+    assert all("viewbox" in a and "width" not in a for a in drawings)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_there_is_a_section_a_phase_between_the_result_and_how_to_do_it_again(pages, studies, name):
+    """D-02: a run report must contain one section per phase; evaluation uses data never seen in phases 4 and 5."""
+    found = Reader(pages[name][0])
+    assert found.sections == ["result", *PHASES, "reproduce"]
+    for judged in studies[name].judged:
+        for split, fold in zip(studies[name].plan.splits, judged.outcome.folds, strict=True):
+            assert not set(fold.test) & set(split.train)
+            assert not set(studies[name].plan.holdout) & {*fold.test, *split.train}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_leaderboard_holds_the_numbers_of_the_results_file(pages, studies, name):
+    held = as_json(studies[name])
+    learners = {entry["name"]: entry for entry in held["learners"]}
+    header, *rows = Reader(pages[name][0]).tables["leaderboard"]
+    scores = held["plan"]["scores"]
+    places = [2, *range(6, 5 + len(scores))]  # the deciding score, then, after interval, p and training, the others
+    assert "optimistic" in header[5]["text"]
+    by_name = {row[1]["text"].removesuffix(" (baseline)"): row for row in rows}
+    assert [*learners, "best, chosen inside each fold"] == sorted(
+        by_name, key=[*learners, "best, chosen inside each fold"].index
+    )
+    for title, row in by_name.items():
+        summary = (learners.get(title) or held["best_chosen_inside"])["summary"]
+        for score, place in zip(scores, places, strict=True):
+            assert float(row[place]["data-value"]) == summary[score]["mean"]
+            digits = len(row[place]["text"].partition(".")[2])
+            assert row[place]["text"] == f"{summary[score]['mean']:.{digits}f}"
+        low, high = map(float, row[3]["text"].split("\u00a0to\u00a0"))
+        half = 0.5 * 10.0 ** -len(row[3]["text"].split("\u00a0")[0].partition(".")[2])  # rounding to what is shown
+        assert abs(low - summary[scores[0]]["low"]) <= 1.01 * half
+        assert abs(high - summary[scores[0]]["high"]) <= 1.01 * half
+
+
+def test_the_pairs_are_those_of_the_results_file(pages, studies):
+    held = as_json(studies["breast_cancer"])["pairs"]
+    _, *rows = Reader(pages["breast_cancer"][0]).tables["pairs"]
+    assert [(row[0]["text"], row[1]["text"]) for row in rows] == [(pair["a"], pair["b"]) for pair in held]
+    for row, pair in zip(rows, held, strict=True):
+        shown = [float(row[i]["data-value"]) for i in (2, 4, 5, 6)]
+        assert shown == [pair["difference"], pair["p_value"], pair["adjusted_p"], pair["probability"]["same"]]
+        assert (row[7]["text"] == "differ") == pair["differ"]
+
+
+def test_markdown_has_the_same_tables_as_the_page(pages):
+    text, marked = pages["breast_cancer"]
+    tables = re.findall(r"(?m)^\| .* \|\n\| -", marked)
+    assert len(tables) == text.count("<table")
+    for _, *rows in Reader(text).tables.values():
+        for row in rows[:20]:
+            assert all(re.sub(r"\s", " ", cell["text"]) in marked.replace("\\", "") for cell in row)
+
+
+def test_training_error_stands_beside_the_test_error_and_says_who_fits_too_closely(studies):
+    """A-24, Figure 4.2: a smoother with a large, a middle and a tiny width is under-, right and overfitted."""
+    rng = np.random.default_rng(0)
+    x, new = np.sort(rng.uniform(0, 1, 60)), rng.uniform(0, 1, 400)
+    truth = lambda t: np.sin(2 * np.pi * t)  # noqa: E731
+    y, y_new = truth(x) + rng.normal(0, 0.4, 60), truth(new) + rng.normal(0, 0.4, 400)
+
+    def losses(width):
+        def smooth(at):
+            w = np.exp(-0.5 * ((at[:, None] - x) / width) ** 2) + 1e-300
+            return w @ y / w.sum(axis=1)
+
+        return np.mean((y - smooth(x)) ** 2), np.mean((y_new - smooth(new)) ** 2)
+
+    flat = np.mean((y_new - y.mean()) ** 2)
+    found = [reading(*losses(width), baseline=flat, perfect=0.0) for width in (3.0, 0.05, 1e-4)]
+    assert found == ["under", "", "over"]
+    assert [fit_of(studies["wine"], judged) for judged in studies["wine"].judged[:2]] == ["", ""]
+
+
+def test_two_classes_have_thresholds_by_cost_and_a_certificate(pages, studies):
+    text, _ = pages["breast_cancer"]
+    found = studies["breast_cancer"].holdout.certificate
+    assert "cost of a miss" in text and 'id="roc-says"' in text and 'id="calibration0-says"' in text
+    for name, value in found.parts.items():
+        assert name in text and f"{value:.2%}" in text
+    for name in ("Hoeffding", "relative Chernoff", "binomial inversion", "KL inversion"):
+        assert name in text
+
+
+def test_without_a_hold_out_the_report_says_that_there_is_no_certificate(pages):
+    assert "There is no certificate: no rows were held out." in pages["wine"][0]
+    assert "There is no certificate: no rows were held out." in pages["diabetes"][1]
+
+
+def test_missing_values_are_mapped_and_odd_names_stay_names(pages, studies):
+    text, marked = pages["gaps"]
+    assert "<i>" not in text
+    assert "Missing values by column" in text and "colour" in text
+    assert "No value is missing." in pages["wine"][0]
+    found = Reader(text)
+    assert any(ODD in figure["title"] for figure in found.figures)
+    assert ODD in marked.replace("\\", "")
+
+
+def test_failures_are_listed_with_their_reasons(studies):
+    whole = studies["wine"]
+    lost = Outcome(whole.judged[1].outcome.learner, (), "ArithmeticError: the stars stood wrong", ())
+    partly = replace(whole, failed=(lost,))
+    assert "the stars stood wrong" in html(report.report(partly))
+    none = replace(whole, judged=(), failed=(lost,), pairs=None, inside=None)
+    text = html(report.report(none))
+    assert "Every learner failed" in text and "the stars stood wrong" in text
+    assert Reader(text).open == []
+
+
+def test_the_same_results_give_the_same_bytes(studies, tmp_path):
+    first = report.write(studies["diabetes"], tmp_path).read_bytes()
+    assert report.write(studies["diabetes"], tmp_path).read_bytes() == first
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "report.md"]
+
+
+def test_a_column_that_is_the_target_is_important_and_noise_is_not(tmp_path):
+    rng = np.random.default_rng(1)
+    kind = rng.integers(0, 2, 120)
+    signal, noise = kind + rng.normal(0, 0.3, 120), rng.normal(size=120)
+    rows = "\n".join(f"{a:.4f},{b:.4f},{('no', 'yes')[k]}" for a, b, k in zip(noise, signal, kind, strict=True))
+    (tmp_path / "t.csv").write_text(f"noise,signal,kind\n{rows}\n", encoding="utf-8")
+    found = studied(tmp_path / "t.csv", "kind", names=("GaussianNB",))
+    most, least = importances(found.plan, found.judged[0])
+    assert (most.column, least.column) == ("signal", "noise")
+    assert most.rise.low > 0  # significant at 5 %
+    assert least.rise.low < 0 < least.rise.high
+    curve = learning_curve(found.plan, found.judged[0])
+    assert list(curve.values) == [8, 16, 32, 56, 80]
+    whole = [fold.scores["log_loss"] for fold in found.judged[0].outcome.folds]
+    assert curve.test[-1].tolist() == whole
+
+
+# Side by side
+
+
+def results_file(folder, data, means, *, score="log_loss", digest=""):
+    """As much of results.json as a comparison reads."""
+    folder.mkdir()
+    learners = [
+        {"name": name, "status": "ok", "baseline": False, "summary": {score: {"mean": mean}}}
+        for name, mean in means.items()
+    ]
+    content = {"data": {"name": data, "digest": digest}, "plan": {"scores": [score]}, "learners": learners}
+    (folder / "results.json").write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
+def several(tmp_path, count):
+    rng = np.random.default_rng(0)
+    means = rng.uniform(0, 0.1, (count, 3)) + [0.1, 0.5, 0.9]
+    folders = [
+        results_file(tmp_path / f"s{i}", f"set {i}", dict(zip("abc", row, strict=True))) for i, row in enumerate(means)
+    ]
+    return folders, means
+
+
+def test_studies_of_many_data_sets_are_compared_by_friedmans_test(tmp_path):
+    folders, means = several(tmp_path, 12)
+    shown = CliRunner().invoke(app, ["compare", *map(str, folders), "--out", str(tmp_path / "c.html"), "--json"])
+    assert shown.exit_code == 0, shown.output
+    found = json.loads(shown.stdout)
+    expected = friedman_test(means, "abc", range(12), larger_is_better=False)
+    assert found["friedman"]["p_value"] == expected.p_value
+    assert found["friedman"]["critical_difference"] == expected.critical_difference
+    assert [entry["mean_rank"] for entry in found["learners"]] == [1.0, 2.0, 3.0]
+    page = Reader((tmp_path / "c.html").read_text(encoding="utf-8"))
+    assert page.open == [] and "Critical-difference diagram" in page.figures[0]["title"]
+    assert [float(row[1]["data-value"]) for row in page.tables["ranks"][1:]] == [1.0, 2.0, 3.0]
+
+
+def test_too_few_data_sets_are_set_side_by_side_without_a_test(tmp_path):
+    folders, _ = several(tmp_path, 2)
+    shown = CliRunner().invoke(app, ["compare", *map(str, folders), "--out", str(tmp_path / "c.html")])
+    assert shown.exit_code == 0, shown.output
+    assert "too few" in shown.output and "mean rank" in shown.output
+    assert compare(folders).test is None
+
+
+def test_the_score_decides_which_way_ranks_go(tmp_path):
+    a = results_file(tmp_path / "a", "one", {"x": 0.9, "y": 0.8}, score="accuracy")
+    b = results_file(tmp_path / "b", "two", {"y": 3.0, "x": 2.0, "z": 1.0}, score="rmse")
+    found = compare([a, b])
+    assert found.learners == ("x", "y") and found.mean_ranks.tolist() == [1.0, 2.0]
+    assert any("different scores" in note for note in found.notes) and any(
+        "left out: z" in note for note in found.notes
+    )
+
+
+def test_the_same_data_twice_is_not_tested(tmp_path):
+    folders = [results_file(tmp_path / f"s{i}", "one", {"x": i, "y": i + 1}, digest="d") for i in range(6)]
+    found = compare(folders)
+    assert found.test is None and "more than once" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda t: [results_file(t / "a", "one", {"x": 1, "y": 2})], "two studies or more"),
+        (lambda t: [results_file(t / "a", "one", {"x": 1}), results_file(t / "b", "two", {"y": 1})], "in common"),
+        (lambda t: [t, t], "no results.json"),
+        (lambda t: [(t / "x.json").write_text("{}") and t / "x.json"] * 2, "damaged"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_with_a_reason(tmp_path, made, said):
+    sources = made(tmp_path)
+    with pytest.raises(BadInput, match=said):
+        compare(sources)
+    shown = CliRunner().invoke(app, ["compare", *map(str, sources)])
+    assert shown.exit_code == 2 and "Traceback" not in shown.output
+
+
+# From the journal
+
+
+def test_the_report_is_written_again_from_the_journal(tmp_path):
+    out = tmp_path / "out"
+    shown = CliRunner().invoke(app, ["study", "iris", "--methods", "GaussianNB", "--jobs", "1", "--out", str(out)])
+    assert shown.exit_code == 0, shown.output
+    first = (out / "report.html").read_bytes()
+    (out / "report.html").unlink()
+    again = CliRunner().invoke(app, ["report", str(out)])
+    assert again.exit_code == 0, again.output
+    assert (out / "report.html").read_bytes() == first
+
+
+def test_a_folder_without_a_study_has_no_report(tmp_path):
+    shown = CliRunner().invoke(app, ["report", str(tmp_path)])
+    assert shown.exit_code == 2 and "no study is there" in shown.output
