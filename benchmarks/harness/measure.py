@@ -45,7 +45,8 @@ def speed(case: Case, *, quick: bool = False, repeats: int = 5) -> Row:
         warnings.simplefilter("ignore")  # stopping after a set number of steps is meant
         data = case.data(rows)
         calls, left_out, agreed = _agreeing(case, data)
-        timings = race(calls, repeats=repeats)
+        options = {"repeats": repeats, "retries": 0} if quick else {"repeats": repeats}
+        timings = race(calls, **options)
         ratios = {name: timings[name].median / timings[OURS].median for name in calls if name != OURS}
         rival = min(ratios, key=lambda name: ratios[name])
         row = {
@@ -64,7 +65,7 @@ def speed(case: Case, *, quick: bool = False, repeats: int = 5) -> Row:
         }
         del calls
         known = {name: {rows: timings[name].median} for name in (OURS, rival)}
-        return {**row, "exponent": _growth(case, known, repeats), "memory": _memory(case, (OURS, rival), rows)}
+        return {**row, "exponent": _growth(case, known, options), "memory": _memory(case, (OURS, rival), rows)}
 
 
 def cold_start(method: Method) -> Row:
@@ -122,14 +123,14 @@ def _agreeing(case: Case, data: Data) -> tuple[dict[str, Call], dict[str, str], 
     return calls, left_out, agreed
 
 
-def _growth(case: Case, known: Mapping[str, Mapping[int, float]], repeats: int) -> dict[str, float]:
+def _growth(case: Case, known: Mapping[str, Mapping[int, float]], options: Mapping[str, int]) -> dict[str, float]:
     """Exponent of time against n from the full size, its half and its quarter."""
     seconds = {name: dict(times) for name, times in known.items()}
     (full,) = next(iter(known.values()))
     for rows in (full // 4, full // 2):
         data = case.data(rows)
         calls = {name: case.contestants[name](data) for name in known}
-        for name, timing in race(calls, repeats=min(repeats, 3)).items():
+        for name, timing in race(calls, **{**options, "repeats": 3}).items():
             seconds[name][rows] = timing.median
     return {name: exponent(times) for name, times in seconds.items()}
 

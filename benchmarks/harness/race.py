@@ -39,10 +39,12 @@ class Timing:
         return self.foreign > LIMIT
 
 
-def race(calls: Mapping[str, Call], *, repeats: int = 5, budget: float = 120.0) -> dict[str, Timing]:
+def race(
+    calls: Mapping[str, Call], *, repeats: int = 5, retries: int = RETRIES, budget: float = 120.0
+) -> dict[str, Timing]:
     """Time warm calls in turn: `repeats` of each, three at least, fewer than `repeats` once `budget` is spent."""
     start = time.perf_counter()
-    times = {name: _Times(max(1, math.ceil(SPAN / max(_seconds(call, 1), 1e-6)))) for name, call in calls.items()}
+    times = {name: _Times(_calls_a_span(call), retries) for name, call in calls.items()}
     while any(t.wants(repeats) for t in times.values()):
         for name, call in calls.items():
             if times[name].wants(repeats):
@@ -60,8 +62,9 @@ def exponent(seconds: Mapping[int, float]) -> float:
 class _Times:
     """The repetitions of one contestant."""
 
-    def __init__(self, inner: int):
-        self.inner, self.seconds, self.foreign, self.thrown = inner, list[float](), list[float](), 0
+    def __init__(self, inner: int, retries: int):
+        self.inner, self.retries = inner, retries
+        self.seconds, self.foreign = list[float](), list[float]()
 
     def wants(self, repeats: int) -> bool:
         return len(self.seconds) < max(repeats, 3)
@@ -72,8 +75,8 @@ class _Times:
         busy, own = _busy(), _own()
         seconds = _seconds(call, self.inner)
         foreign = max(0.0, (_busy() - busy) - (_own() - own)) / (seconds * self.inner)
-        if foreign > LIMIT and self.thrown < RETRIES:
-            self.thrown += 1
+        if foreign > LIMIT and self.retries:
+            self.retries -= 1
             time.sleep(REST)
             return
         self.seconds.append(seconds)
@@ -81,6 +84,10 @@ class _Times:
 
     def summary(self) -> Timing:
         return Timing(median(self.seconds), min(self.seconds), len(self.seconds), max(self.foreign))
+
+
+def _calls_a_span(call: Call) -> int:
+    return max(1, math.ceil(SPAN / max(_seconds(call, 1), 1e-6)))
 
 
 def _seconds(call: Call, inner: int) -> float:

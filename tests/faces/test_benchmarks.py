@@ -58,7 +58,7 @@ def alone(monkeypatch):
     """No fresh processes, which know only the real cases, and no wait for a quiet machine."""
     monkeypatch.setattr(measure, "_memory", lambda case, names, rows: {"MB": dict.fromkeys(names, 1.0), "data MB": 2.0})
     monkeypatch.setattr(race, "SPAN", 0.0)
-    monkeypatch.setattr(race, "RETRIES", 0)
+    monkeypatch.setattr(race, "LIMIT", 1e9)
 
 
 def test_the_fastest_rival_that_agrees_sets_the_ratio(alone):
@@ -94,9 +94,10 @@ def test_a_noisy_repetition_is_thrown_away_and_done_again(monkeypatch):
     load = iter([0.0, 100.0] + [100.0] * 100)  # the first repetition alone sees foreign work
     monkeypatch.setattr(race, "_busy", lambda: next(load))
     monkeypatch.setattr(race, "SPAN", 0.0)
-    times = race._Times(1)
+    monkeypatch.setattr(race, "REST", 0.0)
+    times = race._Times(1, retries=4)
     times.add(lambda: None)
-    assert times.seconds == [] and times.thrown == 1
+    assert times.seconds == [] and times.retries == 3
     times.add(lambda: None)
     assert len(times.seconds) == 1 and not times.summary().noisy
 
@@ -104,6 +105,7 @@ def test_a_noisy_repetition_is_thrown_away_and_done_again(monkeypatch):
 def test_load_that_stays_is_flagged(monkeypatch):
     clock = iter(range(0, 10_000, 50))
     monkeypatch.setattr(race, "_busy", lambda: float(next(clock)))
+    monkeypatch.setattr(race, "REST", 0.0)
     timing = race.race({"a": lambda: time.sleep(0.2)}, repeats=3)["a"]
     assert timing.repeats == 3 and timing.noisy
 

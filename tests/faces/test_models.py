@@ -20,10 +20,10 @@ from typer.testing import CliRunner
 from fivefold.cli.app import app
 from fivefold.cli.fit import parameters
 from fivefold.cli.options import refuse
-from fivefold.study.data import BadInput, load
+from fivefold.study.data import BadInput, from_frame, load
 from fivefold.study.journal import Journal
 from fivefold.study.judgement import judge_model
-from fivefold.study.model import ENTRY, ModelFile, Schema, _digest, describe, save
+from fivefold.study.model import ENTRY, ModelFile, Schema, _digest, describe, other_versions, save
 from fivefold.study.model import load as load_model
 from fivefold.study.newdata import by_schema, read_new
 from fivefold.study.plan import make_plan
@@ -92,11 +92,16 @@ LEARNERS = {
         "MultinomialNB",  # wants counts
         "sklearn.linear_model.LogisticRegression",
         "sklearn.svm.LinearSVC",  # calibrated
-        "sklearn.ensemble.HistGradientBoostingClassifier",
+        "sklearn.ensemble.HistGradientBoostingClassifier",  # takes codes
         "sklearn.tree.DecisionTreeClassifier",
         "sklearn.neighbors.KNeighborsClassifier",
     ],
     "spent": ["Ridge", "sklearn.ensemble.RandomForestRegressor", "sklearn.gaussian_process.GaussianProcessRegressor"],
+}
+
+SHORT = {
+    "sklearn.ensemble.HistGradientBoostingClassifier": {"max_iter": 3},
+    "sklearn.ensemble.RandomForestRegressor": {"n_estimators": 5},
 }
 
 
@@ -108,7 +113,7 @@ def test_a_model_read_from_its_file_says_the_same_of_columns_of_every_kind(table
     assert {column.kind for column in data.columns} == {
         *("number", "boolean", "ordinal", "category", "date", "text", "identifier")
     }
-    model = fit_method(data, method, {})
+    model = fit_method(data, method, SHORT.get(method, {}))
     again = load_model(save(model, tmp_path / "model.skops"))
     new = read_new(path, again.schema)  # the file typed by the schema, not guessed anew
     np.testing.assert_array_equal(model.pipeline.predict(data.X), again.pipeline.predict(new.X))
@@ -136,6 +141,31 @@ def test_a_few_rows_get_the_answers_they_get_among_all(table, tmp_path):
         people()[rows].drop("stays").write_csv(tmp_path / "few.csv")
         few = model.pipeline.predict(read_new(tmp_path / "few.csv", model.schema).X)
         np.testing.assert_allclose(few, whole[rows], rtol=1e-10)  # sums of products, in blocks of another size
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+def test_a_source_that_knows_its_types_gets_the_same_answers(table, tmp_path, suffix):
+    model = fitted(table("spent"), "spent")
+    frame = people().drop("stays", "spent")
+    typed = frame.with_columns(pl.col("income").cast(float), pl.col("member") == "yes", pl.col("since").str.to_date())
+    path = tmp_path / f"new.{suffix}"
+    {"parquet": typed.write_parquet, "jsonl": typed.write_ndjson}[suffix](path)
+    X = read_new(path, model.schema).X
+    np.testing.assert_array_equal(
+        model.pipeline.predict(X), model.pipeline.predict(read_new(table("spent"), model.schema).X)
+    )
+
+
+def test_truth_values_may_be_numbers():
+    y = np.tile(["a", "b"], 20)
+    data = from_frame("bits", pl.DataFrame({"x": np.arange(40) % 2, "z": np.linspace(0, 1, 40), "y": y}), "y")
+    assert data.columns[0].kind == "boolean"
+    schema = Schema.of(data)
+    for values in ([0, 1], [0.0, 1.0], ["0", "1"], ["0.0", "1.0"], [False, True]):
+        new = by_schema(of_frame("new", pl.DataFrame({"x": values, "z": [0.5, 0.5]})), schema)
+        assert new.X["x"].to_list() == [False, True]
+    with pytest.raises(BadInput, match="row 2 holds '2'"):
+        by_schema(of_frame("new", pl.DataFrame({"x": [0, 2], "z": [0.5, 0.5]})), schema)
 
 
 def new_rows(schema, **columns):
@@ -238,6 +268,7 @@ def test_commands_refuse_with_code_2_and_a_sentence(iris, tmp_path):
         ),
         (("fit", "Ridge", "diabetes", "--param", "alpha", "-o", tmp_path / "m"), "--param is NAME=VALUE"),
         (("fit", "Ridge", "diabetes", "-o", tmp_path / "no" / "m"), "no file can be written there"),
+        (("fit", "Ridge", "diabetes", "-o", tmp_path), "no file can be written there"),
         (("evaluate", iris, "wine"), "the model needs 4 columns"),
         (("evaluate", iris, "iris", "--target", "colour"), "no column is called 'colour' (--target)"),
         (("evaluate", iris, "iris", "--target", "sepal width (cm)"), "holds none of the model's classes"),
@@ -260,9 +291,8 @@ def test_fit_evaluate_and_card_work_together(table, tmp_path):
     assert "alpha=2.5" in run("card", model).stdout
     found = json.loads(run("evaluate", model, table("spent", people(200, seed=5), "new.csv"), "--json").stdout)
     assert found["warnings"] == []
-    assert (
-        3.0 < found["scores"]["rmse"]["estimate"] < 6.0
-    )  # the noise is 3; a ninth of the incomes, spread 10, is missing
+    # The noise is 3; a ninth of the incomes is missing, and twice an income has a spread of 10.
+    assert 3.0 < found["scores"]["rmse"]["estimate"] < 6.0
     assert "these are the rows that the model comes from" in run("evaluate", model, path).stdout
 
 
@@ -293,6 +323,16 @@ def test_a_class_that_the_model_does_not_know_counts_as_wrong(iris):
     found = judge_model(model, replace(new, target=odd))
     assert found.scores["accuracy"].estimate <= 120 / 150
     assert any("does not know, always counted as wrong: 'mayflower'" in note for note in found.notes)
+
+
+def test_other_versions_are_told(iris):
+    model = load_model(iris)
+    assert other_versions(model.card) == []
+    old = {**model.card, "versions": {**model.card["versions"], "scikit-learn": "1.0"}}
+    (said,) = other_versions(old)
+    assert said.startswith("the model was fitted with scikit-learn 1.0 (here ")
+    new = read_new("iris", model.schema, "target")
+    assert said in judge_model(replace(model, card=old), new).warnings
 
 
 def test_parameters_are_values_or_text():
@@ -350,6 +390,20 @@ def test_a_model_of_another_package_is_not_saved_and_the_reason_is_given(tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_study_whose_winner_cannot_be_saved_ends_well_and_says_so(tmp_path, monkeypatch):
+    (tmp_path / "strangers.py").write_text(
+        "from sklearn.naive_bayes import GaussianNB\n\n\nclass Stranger(GaussianNB):\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    out = tmp_path / "out"
+    done = run("study", "iris", "--methods", "strangers.Stranger", "--repeats", 1, "--jobs", 1, "--out", out)
+    assert done.exit_code == 0, done.output
+    assert "strangers.Stranger" in " ".join(done.stdout.split("cannot be saved")[1].split())
+    assert (out / "results.json").exists()
+    assert not (out / "model.skops").exists()
+
+
 # Files that are refused
 
 
@@ -373,8 +427,9 @@ def archived(path, thing):
 
 
 def with_entry(path, **changes):
-    about = {"format": 1, "fivefold": "0.1.0", "card": {}, "sha256": _digest(path)}
+    about = {"format": 1, "fivefold": "0.1.0", "card": {}}
     about["schema"] = {"columns": [], "target": "y", "task": "regression", "classes": [], "seen": {}}
+    about["sha256"] = _digest(path, about)
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr(ENTRY, json.dumps(about | changes))
     return path
@@ -463,12 +518,20 @@ def test_a_changed_byte_is_found_or_does_not_matter(iris, tmp_path):
     assert refused > 0.8 * len(places)
 
 
-def test_contents_that_were_changed_on_purpose_do_not_fit_the_hash(iris, tmp_path):
+@pytest.mark.parametrize(
+    ("entry", "old_text", "new_text"),
+    [
+        ("schema.json", b"GaussianNB", b"BernoulliNB"),
+        (ENTRY, b'"rows": 150', b'"rows": 151'),
+        (ENTRY, b"setosa", b"rose"),
+    ],
+)
+def test_contents_that_were_changed_afterwards_do_not_fit_the_hash(iris, tmp_path, entry, old_text, new_text):
     path = tmp_path / "model.skops"
     with zipfile.ZipFile(iris) as old, zipfile.ZipFile(path, "w") as new:
         for name in old.namelist():
             content = old.read(name)
-            new.writestr(name, content.replace(b"GaussianNB", b"BernoulliNB") if name == "schema.json" else content)
+            new.writestr(name, content.replace(old_text, new_text) if name == entry else content)
     with pytest.raises(BadInput, match="the hash differs"):
         load_model(path)
 

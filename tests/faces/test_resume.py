@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -63,20 +63,24 @@ class Place:
     """A folder with a table, the spies and what they wrote."""
 
     folder: Path
+    parents: list[int] = field(default_factory=list)  # the commands run here; they fit for the report
 
     @property
     def seen(self):
-        """What the spies wrote of the folds: learner, seed, rows, process."""
+        """What spies in workers wrote of the folds: learner, seed, rows."""
         log = self.folder / "seen.txt"
         lines = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
-        return [(name, int(seed), int(n), int(pid)) for name, seed, n, pid in lines if int(seed) in SEEDS]
+        numbers = [(name, int(seed), int(n), int(pid)) for name, seed, n, pid in lines]
+        return [(name, seed, n) for name, seed, n, pid in numbers if seed in SEEDS and pid not in self.parents]
 
     def start(self, out, jobs, *more):
         """The study, as a process."""
         words = ["study", "table.csv", "--target", "y", "--methods", "spies.Spy,spies.Dull", "--out", out]
-        words += ["--folds", str(FOLDS), "--repeats", str(REPEATS), "--jobs", str(jobs), *more]
+        return self.command(*words, *f"--folds {FOLDS} --repeats {REPEATS} --jobs {jobs}".split(), *more)
+
+    def command(self, *words):
         environment = {"PYTHONPATH": str(self.folder), "SPIES": str(self.folder / "seen.txt")}
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "fivefold", *words],
             cwd=self.folder,
             env=os.environ | environment,
@@ -84,6 +88,8 @@ class Place:
             stderr=subprocess.STDOUT,
             text=True,
         )
+        self.parents.append(process.pid)
+        return process
 
     def finish(self, out, jobs, *more):
         """Run to the end; the bytes of the table."""
@@ -91,6 +97,12 @@ class Place:
             shown = process.communicate()[0]
         assert process.returncode == 0, shown
         return (self.folder / out / "results.json").read_bytes()
+
+    def wait(self, process, fits):
+        """Until the spies have seen so many fits; the process must not end before."""
+        while len(self.seen) < fits and process.poll() is None:
+            time.sleep(0.02)
+        assert process.poll() is None, process.communicate()[0]
 
     def finished(self, out):
         """Learner and split of every fold in the journal."""
@@ -147,11 +159,11 @@ def assert_each_finished_fold_ran_once(kills, seen):
     """
     known, start = set(), 0
     for finished, position in kills:
-        ends = [(name, seed) for name, seed, n, _ in seen[start:position] if n == TRAINING_ROWS]
+        ends = [(name, seed) for name, seed, n in seen[start:position] if n == TRAINING_ROWS]
         new = spied(finished) - known
         assert {fold: ends.count(fold) for fold in new} == dict.fromkeys(new, 1)
         known, start = known | new, position
-        assert not known & {(name, seed) for name, seed, _, _ in seen[position:]}
+        assert not known & {(name, seed) for name, seed, _ in seen[position:]}
 
 
 def test_a_study_killed_three_times_does_nothing_twice_and_gives_the_same_table(place):
@@ -159,9 +171,7 @@ def test_a_study_killed_three_times_does_nothing_twice_and_gives_the_same_table(
     start, kills = len(place.seen), []
     for jobs, fits in ((2, 14), (1, 26), (2, 38)):  # of 48 in all, inner ones included
         process = place.start("killed", jobs, "--resume")
-        while len(place.seen) - start < fits and process.poll() is None:
-            time.sleep(0.02)
-        assert process.poll() is None, process.communicate()[0]
+        place.wait(process, start + fits)
         assert killed(process) < 5
         kills.append((place.finished("killed"), len(place.seen) - start))
     assert place.finish("killed", 1, "--resume") == reference
@@ -193,8 +203,7 @@ def test_a_study_killed_at_any_of_twenty_moments_gives_the_same_table(place, job
 
 def test_control_c_keeps_what_is_finished_and_says_how_to_go_on(place):
     process = place.start("broken off", 1)
-    while len(place.seen) < 12:
-        time.sleep(0.02)
+    place.wait(process, 12)
     workers = children(process.pid)
     process.send_signal(signal.SIGINT)
     shown = process.communicate()[0]
@@ -204,13 +213,8 @@ def test_control_c_keeps_what_is_finished_and_says_how_to_go_on(place):
     command = re.search(r"go on with: fivefold (study --resume .*)", shown)[1]
     finished, position = place.finished("broken off"), len(place.seen)
     assert finished
-    environment = os.environ | {"PYTHONPATH": str(place.folder), "SPIES": str(place.folder / "seen.txt")}
-    subprocess.run(
-        [sys.executable, "-m", "fivefold", *shlex.split(command)],
-        cwd=place.folder,
-        env=environment,
-        check=True,
-        capture_output=True,
-    )
+    with place.command(*shlex.split(command)) as process:
+        shown = process.communicate()[0]
+    assert process.returncode == 0, shown
     assert_each_finished_fold_ran_once([(finished, position)], place.seen)
     assert len(place.finished("broken off")) == len(SEEDS) * LEARNERS

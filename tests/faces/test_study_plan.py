@@ -141,7 +141,19 @@ def test_folds_whose_past_holds_one_class_fall_away():
     data = replace(with_classes(a=60, b=60), time=np.r_[0:50, 60:70, 50:60, 70:120])  # b comes from row 50 on
     plan = make_plan(data, FEW)
     assert len(plan.splits) == 3
-    assert plan.warnings[0] == "2 of 5 folds fall away: the rows before hold one class"
+    assert plan.warnings[0] == "2 of 5 folds fall away: there is one class only to learn from"
+
+
+def test_a_past_of_one_class_only_is_refused():
+    data = replace(with_classes(a=60, b=60), time=np.arange(120))
+    with pytest.raises(BadInput, match="too few folds have two classes to learn from"):
+        make_plan(data, FEW, folds=2)
+
+
+def test_the_shortest_past_is_still_split():
+    data = blobs(20, time=np.arange(20))
+    for split in make_plan(data, FEW, folds=9).splits:
+        assert len(inner_splits(data, split.train, 3, 0)) <= 3
 
 
 def test_groups_and_time_at_once_are_refused():

@@ -261,3 +261,15 @@ def test_the_treatment_is_told_in_a_line_for_each_kind():
     assert told[4:] == ["ordered levels as 0, 1, ...: size: small < large", "identifiers (1: id): left out"]
     assert "categories (3: city, street, member): as they are" in treatment(wants(MixedNB()), data)[1]
     assert all(treatment(learner.takes, data) for learner in make_plan(data).learners)
+
+
+@pytest.mark.parametrize("kind", ["date", "category", "number"])
+def test_a_column_that_is_empty_in_training_goes_through(kind):
+    """A fold may leave a sparse column without a value."""
+    values = {"date": [datetime(2024, 5, 1)], "category": ["a"], "number": [1.0]}[kind]
+    whole = pl.DataFrame({"a": [None] * 10 + values, "x": np.arange(11.0)})
+    whole = whole.with_columns(pl.col("a").fill_null(np.nan)) if kind == "number" else whole
+    data = study_table(whole, np.arange(11) % 2, kinds={"a": kind})
+    for estimator in (Ridge(), GaussianNB(), MixedNB()):
+        made = prepare(wants(estimator), data).fit(whole[:10], data.y[:10])
+        assert made.transform(whole[10:]).shape == (1, len(made.get_feature_names_out()))

@@ -15,7 +15,10 @@ def card(
     model: MODEL,
     as_json: JSON = False,
 ) -> None:
-    """What is in a model file: method, columns, treatment, scores, versions."""
+    """What is in a model file: method, columns, treatment, scores, versions.
+
+    Its hash finds damage; it is no signature, and says nothing about who wrote the file.
+    """
     from fivefold.study.model import describe
     from fivefold.study.tables.table import BadInput
 

@@ -35,7 +35,7 @@ def compare(
         print(json.dumps(several.as_json(found) | {"page": str(path)}, indent=1, ensure_ascii=False))
         return
     console = Console(highlight=False)
-    console.print(_table(found))
+    console.print(_table(found, console.width))
     console.print()
     console.print(comparison.verdict(found), markup=False)
     for note in found.notes:
@@ -43,16 +43,20 @@ def compare(
     console.print(f"page      {path}", markup=False, soft_wrap=True)
 
 
-def _table(found: Any) -> Table:
-    """Learners, their mean ranks and their scores, the best first."""
+def _table(found: Any, width: int) -> Table:
+    """Learners, the best first, their mean ranks, and their scores on as many data sets as there is room for."""
     from fivefold.study.report.words import decimals, number
 
     grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     grid.add_column("learner")
     grid.add_column("mean rank", justify="right")
+    room, fitting = width - max(map(len, found.learners)) - 13, 0
     for study in found.studies:
-        grid.add_column(f"{study.data}\n{study.score}", justify="right")
+        room -= max(len(study.data), len(study.score), 6) + 2
+        fitting += room >= 0
+    for study in found.studies[:fitting]:
+        grid.add_column(f"{study.data}\n{study.score}", justify="right", no_wrap=True)
     for j, name in enumerate(found.learners):
-        shown = [number(row[j], decimals(float(abs(row).min()))) for row in found.scores]
+        shown = [number(row[j], decimals(float(abs(row).min()))) for row in found.scores[:fitting]]
         grid.add_row(Text(name), number(float(found.mean_ranks[j]), 2), *shown, style="bold green" if j == 0 else "")
     return grid

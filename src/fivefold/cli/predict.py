@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,13 +20,14 @@ def predict(
     as_json: JSON = False,
 ) -> None:
     """What does a model say of new rows? Labels, probabilities and where each row stands."""
-    from fivefold.study.model import load
+    from fivefold.study.model import load, other_versions
     from fivefold.study.newdata import read_new
     from fivefold.study.tables.table import BadInput
 
     try:
         loaded = load(model)
         new = read_new(data, loaded.schema)
+        new = replace(new, notes=(*other_versions(loaded.card), *new.notes))
         said = answers(loaded, new)
         text = said.write_csv()
         if out is not None:

@@ -118,7 +118,6 @@ def _perform(asked: Asked, how: How, console: Console, stack: ExitStack) -> int:
     if journal is None:
         journal = stack.enter_context(Journal.create(how.out / FILE, beginning(plan, asdict(asked))))
     _run(plan, journal, workers)
-    _run(plan, journal, workers)
     judged = judge(plan, outcomes(plan, journal))
     results = replace(judged, command=asked.command, sessions=tuple(journal.get("sessions")))
     kept = keep(results, how.out, journal, workers)

@@ -11,7 +11,6 @@ import numpy as np
 from fivefold.plot.style import COLOURS, FAINT, INK, SOFT, axes, key
 
 LINE = 0.27  # height, in inches
-LETTER = 0.062  # width, in inches
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,18 @@ import numpy as np
 from fivefold.plot.style import COLOURS, FAINT, INK, SOFT, axes, colour
 
 BINS = 16
-LEVELS = 8  # bars of a category, the others are joined
+LEVELS = 6  # bars of a category, the others are joined
 SMALL, INSIDE = (1.9, 1.05), (0.03, 0.2, 0.94, 0.76)  # a small figure, in inches, and where its axes are
 BANDS = 120  # of rows, in a missing map
 
 
-def distribution(values: Any, groups: Sequence[Any] = (), *, ax: Any = None) -> Any:
-    """A histogram; with groups, which are masks of rows, an outline each, as shares of the group."""
+def distribution(
+    values: Any, groups: Sequence[Any] = (), *, written: Callable[[float], str] | None = None, ax: Any = None
+) -> Any:
+    """A histogram; with groups, which are masks of rows, an outline each, as shares of the group.
+
+    `written` turns the least and the largest value into text.
+    """
     ax = _small(ax)
     v = np.asarray(values, dtype=float)
     seen = np.isfinite(v)
@@ -31,10 +36,21 @@ def distribution(values: Any, groups: Sequence[Any] = (), *, ax: Any = None) -> 
         ax.stairs(share, edges, color=colour(k), lw=1.2)
         ax.stairs(share, edges, fill=True, color=colour(k), alpha=0.12)
     ax.set_ylim(bottom=0)
-    ax.set_xticks([edges[0], edges[-1]], [f"{edges[0]:.4g}", f"{edges[-1]:.4g}"])
+    ax.set_xticks([edges[0], edges[-1]], [(written or short)(edges[0]), (written or short)(edges[-1])])
     for label, side in zip(ax.get_xticklabels(), ("left", "right"), strict=True):
         label.set_horizontalalignment(side)
     return ax
+
+
+def short(value: float) -> str:
+    """A number with four digits.
+
+    Examples
+    --------
+    >>> short(0.123456), short(75834.2), short(1.5e9)
+    ('0.1235', '75,834', '1.5e+09')
+    """
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e7 else f"{value:.4g}"
 
 
 def levels(counts: Mapping[str, int], *, coloured: bool = False, ax: Any = None) -> Any:

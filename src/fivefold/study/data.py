@@ -161,8 +161,7 @@ def digest(data: Data) -> str:
     arrays = [np.asarray(array) for array in (data.y, data.groups, data.time) if array is not None]
     for series in [*data.X, *(pl.Series("", array) for array in arrays)]:
         numbers = series.str.len_bytes() if series.dtype == pl.String else series.to_physical()
-        found.update(series.is_null().to_numpy().tobytes())
-        found.update(numbers.cast(pl.Float64).fill_null(0.0).to_numpy().tobytes())
+        found.update(numbers.cast(pl.Float64).to_numpy().tobytes())  # NaN where missing
         if series.dtype == pl.String:
             found.update(series.str.join().item().encode())
     return found.hexdigest()
@@ -242,4 +241,4 @@ def _useless(typed: Sequence[Typed]) -> list[str]:
 
 
 def _filled(values: pl.Series) -> pl.Series:
-    return values.fill_null(float("nan")) if values.dtype == pl.Float64 else values
+    return values.fill_null(float("nan")) if values.dtype == pl.Float64 and values.null_count() else values

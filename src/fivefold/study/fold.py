@@ -133,7 +133,7 @@ def choose(data: Data, learner: Learner, train: np.ndarray, plan: Plan, state: i
 
 
 def build(data: Data, learner: Learner, parameters: Setting, state: int) -> Pipeline:
-    """The method behind what makes its columns ready, unfitted; probabilities are calibrated where it has none."""
+    """The method behind what makes its columns ready, unfitted; its scores are calibrated if it has no probabilities."""
     return Pipeline([("prepare", prepare(learner.takes, data)), ("method", _method(data, learner, parameters, state))])
 
 
@@ -159,7 +159,8 @@ def _method(data: Data, learner: Learner, parameters: Setting, state: int) -> An
     estimator = learner.make(parameters, state)
     if data.task != "classification" or callable(getattr(estimator, "predict_proba", None)):
         return estimator
-    return CalibratedClassifierCV(estimator, cv=CALIBRATION_FOLDS, ensemble=False)
+    method = "sigmoid" if len(np.unique(data.y)) == 2 else "temperature"
+    return CalibratedClassifierCV(estimator, method=method, cv=CALIBRATION_FOLDS, ensemble=False)
 
 
 def _losses(

@@ -18,7 +18,7 @@ from scipy.stats import binomtest
 from fivefold.evaluation.intervals import ASSUMPTIONS, Interval, bootstrap_score
 from fivefold.evaluation.scores import SCORES, Answers, Score
 from fivefold.study.data import BadInput, Data, digest
-from fivefold.study.model import ModelFile, Schema
+from fivefold.study.model import ModelFile, Schema, other_versions
 from fivefold.study.newdata import NewData
 from fivefold.study.tables.table import counted, listed
 from fivefold.study.tables.target import labels
@@ -83,7 +83,7 @@ def judge_model(model: ModelFile, new: NewData) -> Judgement:
     y, notes = _coded(model, new, truth)
     given = _answers(model, new)
     scores = {s.name: _interval(s, given, y) for s in SCORES.values() if s.task == model.schema.task}
-    warnings, certificate = list[str](), None
+    warnings, certificate = other_versions(model.card), None
     if _fitted_on(model, new, truth):
         warnings.append("these are the rows that the model comes from: on new rows it will do worse")
     elif model.schema.task == "classification":

@@ -1,7 +1,7 @@
 """Model files: a fitted pipeline, what it was fitted on, and what was found about it, in one file.
 
 The file is skops' (a zip archive of JSON and arrays) with one more entry, `fivefold.json`: format version, schema of
-the columns, model card, and a SHA-256 of all other entries. A file is checked before anything of it is built: archive,
+the columns, model card, and a SHA-256 of all that. A file is checked before anything of it is built: archive,
 format, hash, and that it names only types that this package or scikit-learn defines. Pickle is never read. The hash
 finds damage; it is no signature, and says nothing about who wrote the file: take model files from people you trust.
 """
@@ -89,9 +89,10 @@ def save(model: ModelFile, path: Path) -> Path:
         _write(model, name)
         os.chmod(name, 0o644)
         os.replace(name, path)
-    except BaseException:
+    except OSError as error:
+        raise BadInput(f"{path}: no file can be written there ({error.strerror})") from None
+    finally:
         Path(name).unlink(missing_ok=True)
-        raise
     return path
 
 
@@ -107,7 +108,7 @@ def load(path: Path) -> ModelFile:
         raise BadInput(str(error)) from None
     except Exception as error:  # whatever it is, the file is to blame
         said = f"{path}: the model cannot be rebuilt ({type(error).__name__}: {error})"
-        raise BadInput(said + _other_versions(about)) from None
+        raise BadInput(". ".join([said, *other_versions(about["card"])])) from None
     return ModelFile(pipeline, schema, about["card"])
 
 
@@ -128,16 +129,25 @@ def describe(path: Path) -> dict[str, Any]:
         raise BadInput(f"{path}: the file is damaged ({error}); it was not read") from None
     if damaged:
         raise BadInput(f"{path}: the file is damaged at {damaged}; it was not read")
-    if about is None:
+    if not isinstance(about, dict):
         raise BadInput(f"{path}: this archive was not written by fivefold: it holds no {ENTRY}; it was not read")
     if about.get("format") != FORMAT:
         raise BadInput(
             f"{path}: format {about.get('format')!r}, written by fivefold {about.get('fivefold')}; this version reads "
             f"format {FORMAT}. Install that version, or fit the model again"
         )
-    if about.get("sha256") != _digest(path):
+    if about.get("sha256") != _digest(path, about):
         raise BadInput(f"{path}: the contents are not those that were written (the hash differs); it was not read")
-    return dict(about)
+    return about
+
+
+def other_versions(card: Mapping[str, Any]) -> list[str]:
+    """Say what was installed in another version when a model was fitted: its answers may differ from those it gave."""
+    from fivefold.study.results import versions
+
+    then, now = card.get("versions", {}), versions()
+    changed = [f"{name} {text} (here {now[name]})" for name, text in then.items() if now.get(name, text) != text]
+    return [f"the model was fitted with {', '.join(changed)}"] if changed else []
 
 
 def _write(model: ModelFile, name: str) -> None:
@@ -150,25 +160,17 @@ def _write(model: ModelFile, name: str) -> None:
         "fivefold": fivefold.__version__,
         "schema": asdict(model.schema),
         "card": dict(model.card),
-        "sha256": _digest(name),
     }
+    about["sha256"] = _digest(name, about)
     with zipfile.ZipFile(name, "a") as archive:
         entry = zipfile.ZipInfo(ENTRY)  # without the time: the same model gives the same entry
         archive.writestr(entry, json.dumps(about, indent=1, ensure_ascii=False))
 
 
-def _other_versions(about: Mapping[str, Any]) -> str:
-    """What was installed in another version when the file was written."""
-    from fivefold.study.results import versions
-
-    then, now = about["card"].get("versions", {}), versions()
-    changed = [f"{name} {text} (here {now[name]})" for name, text in then.items() if now.get(name, text) != text]
-    return f". It was written with {', '.join(changed)}" if changed else ""
-
-
-def _digest(path: str | Path) -> str:
-    """SHA-256 over names and contents of all entries but our own."""
-    digest = hashlib.sha256()
+def _digest(path: str | Path, about: Mapping[str, Any]) -> str:
+    """SHA-256 over names and contents of all entries, and over our own but for the hash."""
+    rest = {name: value for name, value in about.items() if name != "sha256"}
+    digest = hashlib.sha256(json.dumps(rest, sort_keys=True).encode())
     with zipfile.ZipFile(path) as archive:
         for name in sorted(set(archive.namelist()) - {ENTRY}):
             digest.update(name.encode() + b"\0" + hashlib.sha256(archive.read(name)).digest())

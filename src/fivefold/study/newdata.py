@@ -124,7 +124,12 @@ def _date(raw: Raw, column: Column, notes: list[str]) -> pl.Series:
 
 
 def _boolean(raw: Raw, column: Column, notes: list[str]) -> pl.Series:
-    return raw.series if raw.series.dtype == pl.Boolean else booleans(raw.text, column.levels or ("false", "true"))
+    if raw.series.dtype == pl.Boolean:
+        return raw.series
+    values = raw.series if raw.numbers is None else raw.numbers.values
+    if values.dtype.is_numeric() and column.levels == ("0", "1"):  # also written as 0.0 and 1.0
+        return values.replace_strict([0, 1], [False, True], default=None, return_dtype=pl.Boolean)
+    return booleans(raw.text, column.levels)
 
 
 def _ordinal(raw: Raw, column: Column, notes: list[str]) -> pl.Series:

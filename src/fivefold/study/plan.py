@@ -135,11 +135,9 @@ def plan_of(data: Data, options: Options) -> Plan:
     repeats = _possible_repeats(data, options, warnings)
     splits = outer_splits(data, rows, folds, repeats, seed)
     if len(splits) < 2:
-        raise BadInput(f"{data.name}: too few rows come before others that could be judged on; leave --time out")
-    if len(splits) < folds * repeats:
-        warnings.append(
-            f"{folds * repeats - len(splits)} of {folds * repeats} folds fall away: the rows before hold one class"
-        )
+        raise BadInput(f"{data.name}: too few folds have two classes to learn from; leave --group or --time out")
+    if lost := folds * repeats - len(splits):
+        warnings.append(f"{lost} of {folds * repeats} folds fall away: there is one class only to learn from")
     rare = _rare(data, rows)
     warnings.extend(_doubts(data, rows, rare))
     learners, skipped = assemble(data, options.names, options.draws, seed, weighted=bool(rare))

@@ -66,7 +66,8 @@ def outer_splits(data: Data, rows: np.ndarray, folds: int, repeats: int, seed: i
 
 
 def inner_splits(data: Data, rows: np.ndarray, folds: int, seed: int) -> list[Pair]:
-    """The splits of training rows that choose a setting; none where groups or classes are too few for it."""
+    """The splits of training rows that choose a setting; none where rows, groups or classes are too few for it."""
+    folds = min(folds, len(rows) - 1)
     if data.groups is not None:
         folds = min(folds, len(np.unique(data.groups[rows])))
     pairs = _folds(data, rows, folds, seed) if folds > 1 else []

@@ -79,8 +79,10 @@ def _of_classes(best: list[Unseen], results: Results) -> list[Block]:
     winner = best[0]
     blocks: list[Block] = []
     positive = None
-    if len(classes) == 2:
-        labels, sizes = np.unique(winner.y, return_counts=True)
+    labels, sizes = np.unique(winner.y, return_counts=True)
+    if len(labels) == 1:
+        blocks.append(Text(f"All rows that judge are of class {labels[0]}: there is no ROC curve."))
+    elif len(classes) == 2:
         positive = labels[int(np.argmin(sizes))]  # the rarer one
         cuts = [(costs, drawings.cut_of(winner, positive, costs)) for costs in COSTS]
         blocks += [
@@ -95,12 +97,19 @@ def _of_classes(best: list[Unseen], results: Results) -> list[Block]:
         ]
     else:
         blocks += [Title("ROC, precision and recall"), Figures(drawings.rocs_of_classes(winner))]
-    if matrices := drawings.confusions(best):
-        blocks += [Title("Confusion"), Figures(matrices)]
-    blocks += [_mistaken(winner)]
+    blocks += [Title("Confusion"), *_matrices(best, len(classes)), _mistaken(winner)]
     if winner.proba is not None:
         blocks += [Title("Calibration"), Figures(drawings.calibrations(best, positive))]
     return [*blocks, _worst_labels(winner, results)]
+
+
+def _matrices(best: list[Unseen], classes: int) -> list[Block]:
+    """Small matrices side by side; of large ones that of the winner, and the others folded away."""
+    made = drawings.confusions(best)
+    if classes <= drawings.FEW or not made:
+        return [Figures(made)] if made else []
+    first, *others = made
+    return [first, *([Folded("The same of the others", tuple(others))] if others else [])]
 
 
 def _of_numbers(best: list[Unseen], results: Results) -> list[Block]:
@@ -152,7 +161,15 @@ def _thresholds(one: Unseen, positive: Any, cuts: list[tuple[Costs, Threshold]])
         )
         for costs, cut in cuts
     )
-    header = ("cost of a miss : a false alarm", "threshold", "recall", "precision", "missed", "false alarms", "cost a row")
+    header = (
+        "cost of a miss : a false alarm",
+        "threshold",
+        "recall",
+        "precision",
+        "missed",
+        "false alarms",
+        "cost a row",
+    )
     return Table(f"Where to cut the probability of {positive}, by what errors cost ({one.name})", header, rows)
 
 

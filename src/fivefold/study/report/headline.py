@@ -92,7 +92,7 @@ def reading(train: float, test: float, baseline: float, perfect: float) -> Fit:
 
     Examples
     --------
-    >>> reading(train=0.9, test=0.95, baseline=1.0, perfect=0.0)
+    >>> reading(train=0.2, test=0.3, baseline=1.0, perfect=0.0)
     ''
     >>> reading(train=0.97, test=0.98, baseline=1.0, perfect=0.0)
     'under'

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 
 from fivefold.plot.table import INSIDE, SMALL, distribution, levels, missing_map
 from fivefold.study.data import Column, Data
 from fivefold.study.report.blocks import Figure
 from fivefold.study.report.svg import drawn
 
+DAY = 86_400  # seconds
 GROUPS = 6  # classes whose distributions are drawn apart
 
 
@@ -44,9 +46,9 @@ def target(data: Data, rows: np.ndarray) -> Figure:
     )
 
 
-def holes(data: Data, most: int) -> tuple[Figure, int]:
+def holes(data: Data, rows: np.ndarray, most: int) -> tuple[Figure, int]:
     """The map of missing values, of the columns that have most of them, and how many columns have any."""
-    masks = {column.name: missing(data, column.name) for column in data.columns if column.missing}
+    masks = {column.name: missing(data, column.name)[rows] for column in data.columns if column.missing}
     shown = dict(sorted(masks.items(), key=lambda item: -item[1].sum())[:most])
     said = "; ".join(f"{name} {mask.mean():.1%}" for name, mask in shown.items())
     figure = drawn(
@@ -72,6 +74,18 @@ def _column(data: Data, rows: np.ndarray, column: Column, groups: list[np.ndarra
     series, gone = data.X[column.name], missing(data, column.name)[rows]
     name, lost = f"column{index}", f", {gone.mean():.1%} missing" if gone.any() else ""
     width, height = SMALL
+    if series.dtype.is_temporal():
+        days = series.cast(pl.Datetime("us")).dt.epoch("s").cast(pl.Float64).to_numpy()[rows] / DAY
+        first, last = (_date(end) for end in (np.nanmin(days), np.nanmax(days))) if not gone.all() else ("", "")
+        return drawn(
+            name,
+            lambda ax: distribution(days, groups, written=_date, ax=ax),
+            f"{column.name}: {column.kind}, {first} to {last}{lost}",
+            f"{column.name} ({column.kind}){lost}",
+            width=width,
+            height=height,
+            inside=INSIDE,
+        )
     if series.dtype.is_numeric():
         values = series.to_numpy()[rows].astype(float)
         seen = values[np.isfinite(values)]
@@ -97,3 +111,7 @@ def _column(data: Data, rows: np.ndarray, column: Column, groups: list[np.ndarra
         height=height,
         inside=INSIDE,
     )
+
+
+def _date(days: float) -> str:
+    return str(np.datetime64("1970-01-01") + np.timedelta64(int(days), "D"))

@@ -67,7 +67,7 @@ def data(results: Results) -> Section:
     blocks: list[Block] = [Text(said)]
     if found := [*table.notes, *table.warnings]:
         blocks += [Title("What was noticed"), Points(tuple(found))]
-    blocks += [Title("Missing values"), *_holes(table)]
+    blocks += [Title("Missing values"), *_holes(table, plan.rows)]
     blocks += [Title("Distributions"), *_distributions(plan)]
     blocks.append(Folded("Every column, as it was guessed", (_columns(table),)))
     return Section("data", "2 · The data", tuple(blocks))
@@ -197,11 +197,11 @@ def _failures(failed: Iterable[Outcome]) -> list[Block]:
     )
 
 
-def _holes(table: Data) -> list[Block]:
+def _holes(table: Data, rows: np.ndarray) -> list[Block]:
     total = sum(column.missing for column in table.columns)
     if not total:
         return [Text("No value is missing.")]
-    figure, having = overview.holes(table, HOLES)
+    figure, having = overview.holes(table, rows, HOLES)
     cut = f", the {HOLES} with most of them are drawn" if having > HOLES else ""
     share = total / (len(table.y) * len(table.columns))
     said = f"{total:,} values are missing ({share:.1%}), in {count(having, 'column')}{cut}."
@@ -209,13 +209,14 @@ def _holes(table: Data) -> list[Block]:
 
 
 def _distributions(plan: Plan) -> list[Block]:
-    shown = [column for column in plan.data.columns if column.kind not in ("identifier", "text")][:COLUMNS]
+    drawable = [column for column in plan.data.columns if column.kind not in ("identifier", "text")]
+    shown = drawable[:COLUMNS]
     if not shown:
         return [Text("There is no column to draw.")]
     apart = plan.classes is not None and len(plan.classes) <= overview.GROUPS
     said = "Numbers by class, in the colours of the figure above, as shares of the class." if apart else ""
-    if len(plan.data.columns) > len(shown):
-        said += f" The first {len(shown)} of {len(plan.data.columns)} columns are drawn."
+    if len(drawable) > len(shown):
+        said += f" The first {len(shown)} of {len(drawable)} columns are drawn."
     figures = Figures(overview.columns(plan.data, plan.rows, shown, plan.classes), small=True)
     return [*([Text(said.strip())] if said else []), figures]
 

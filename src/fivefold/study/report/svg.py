@@ -7,10 +7,12 @@ import re
 from collections.abc import Callable
 from html import escape
 from typing import Any
+from warnings import catch_warnings, filterwarnings
 
 from fivefold.study.report.blocks import Figure
 
 SCALE = 1.7  # pixels a point at most, so that letters of small figures do not grow on a wide screen
+WIDE, LEAST = 5.0, 1.1  # wider drawings, in inches, are scrolled on a phone below so many pixels a point
 FONT = "font-family: system-ui, sans-serif"
 
 
@@ -28,15 +30,16 @@ def drawn(
     import matplotlib as mpl
     from matplotlib.figure import Figure as Canvas
 
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "path.simplify": True}):
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "text.parse_math": False}), catch_warnings():
+        filterwarnings("ignore", message="Glyph")  # the browser has the fonts that matplotlib misses
         canvas = Canvas(figsize=(width, height), layout=None if inside else "constrained")
         draw(canvas.add_axes(inside) if inside else canvas.add_subplot())
         file = io.StringIO()
         canvas.savefig(file, format="svg", transparent=True, metadata={"Date": None})
-    return Figure(_inlined(file.getvalue(), name, alternative, 72 * width * SCALE), alternative, caption)
+    return Figure(_inlined(file.getvalue(), name, alternative, width), alternative, caption)
 
 
-def _inlined(text: str, name: str, alternative: str, most: float) -> str:
+def _inlined(text: str, name: str, alternative: str, width: float) -> str:
     """What a browser needs of a drawing: no prologue, names of its own, a size that follows the page."""
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.S)
@@ -45,9 +48,10 @@ def _inlined(text: str, name: str, alternative: str, most: float) -> str:
     text = re.sub(r"\"#([^\"]+)\"", rf'"#{name}-\1"', text)
     text = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", text)
     text = re.sub(r"font: ((?:[a-z0-9]+ )*)([\d.]+)px [^;\"]*", _font, text)
+    size = f"max-width:{72 * width * SCALE:.0f}px" + (f";min-width:{72 * width * LEAST:.0f}px" if width > WIDE else "")
     box = re.search(r"viewBox=\"[^\"]*\"", text)
     head = (
-        f'<svg {box.group() if box else ""} role="img" aria-labelledby="{name}-says" style="max-width:{most:.0f}px">'
+        f'<svg {box.group() if box else ""} role="img" aria-labelledby="{name}-says" style="{size}">'
         f'<title id="{name}-says">{escape(alternative)}</title>'
     )
     return re.sub(r"\n\s*", "\n", head + text[text.index(">") + 1 :]).strip()

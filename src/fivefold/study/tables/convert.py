@@ -7,8 +7,7 @@ date         Datetime            others       String, null where missing
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -66,24 +65,34 @@ class Typed:
     format: str = ""
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    distinct: int = -1  # values; see `count_distinct`
 
-    @cached_property
+    @property
     def column(self) -> Column:
         """What is known about it."""
-        name, given = self.values.name, self.values.drop_nulls()
-        return Column(name, self.kind, given.n_unique(), self.values.null_count(), self.levels, self.format)
+        missing = self.values.null_count()
+        return Column(self.values.name, self.kind, self.distinct, missing, self.levels, self.format)
 
     @property
     def useless(self) -> str | None:
         """Why nothing can be learned from it, whatever its kind."""
-        if self.column.distinct == 0:
+        if self.distinct == 0:
             return "every value is missing"
-        return "constant" if self.column.distinct == 1 and not self.column.missing else None
+        return "constant" if self.distinct == 1 and not self.values.null_count() else None
 
     @property
     def usable(self) -> bool:
         """Can something be learned from it?"""
         return self.kind != "identifier" and self.useless is None
+
+
+def count_distinct(typed: list[Typed]) -> list[Typed]:
+    """The columns with the number of their values; all at once, for there may be thousands."""
+    counts = pl.DataFrame([each.values for each in typed]).select(pl.all().n_unique()).row(0) if typed else ()
+    return [
+        replace(each, distinct=count - bool(each.values.null_count()))
+        for each, count in zip(typed, counts, strict=True)
+    ]
 
 
 def as_wished(raw: Raw, wished: Wish) -> Typed:
@@ -101,13 +110,15 @@ def as_number(raw: Raw, detail: str = "") -> Typed:
         notes = raw.lost(values, "no number")
     else:
         values = raw.series
-    values = values.cast(pl.Float64).fill_nan(None).alias(raw.name)
+    values = values.cast(pl.Float64).alias(raw.name)
+    numbers = values.to_numpy()  # quicker than an expression where columns are thousands
+    if np.isnan(numbers).sum() > values.null_count():
+        values = values.fill_nan(None)
     if len(values) and values.null_count() == len(values) and raw.series.null_count() < len(values):
         raise BadInput(f"{raw.table.name}: column {raw.name!r} holds no numbers, for example {_example(raw)}")
-    if values.is_infinite().any():
-        where = values.is_infinite().fill_null(False).to_numpy()
+    if np.isinf(numbers).any():
         raise BadInput(
-            f"{raw.table.name}: column {raw.name!r} holds infinity in {raw.table.where(where)}; "
+            f"{raw.table.name}: column {raw.name!r} holds infinity in {raw.table.where(np.isinf(numbers))}; "
             "replace it, by an empty field if it is unknown"
         )
     return Typed(values, "number", format=format, notes=tuple(notes))

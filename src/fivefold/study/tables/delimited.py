@@ -77,7 +77,7 @@ def _cut(path: Path, content: bytes, notes: list[str]) -> Lines:
             f"for example {quoted((sample or ['#'])[0])}"
         )
     content, dialect, layout = _quoted(path, content, dialect, notes)
-    width = int(np.bincount(layout.fields).argmax())
+    width = int(np.bincount(layout.fields[layout.fields > 1]).argmax())
     few = np.flatnonzero(layout.fields != width)
     texts = {int(i): content[layout.starts[i] : layout.ends[i]].strip() for i in few}
     blank = [i for i, text in texts.items() if not text]

@@ -38,7 +38,8 @@ def leaks(columns: list[Typed], y: np.ndarray, *, classes: bool) -> list[str]:
     found = dict[str, list[str]]()
     for column in columns:
         if column.kind in ("number", "date", "category", "ordinal", "boolean"):
-            for reason in _reasons(column, column.values[rows], target, classes=classes):
+            values = column.values if len(rows) == len(y) else column.values[rows]
+            for reason in _reasons(column, values, target, classes=classes):
                 found.setdefault(reason, []).append(column.values.name)
     return [
         f"{reason}: {listed(names)}. Is it known before the target is? If not, leave it out "
@@ -65,14 +66,15 @@ def copies(columns: list[Typed], y: np.ndarray, groups: np.ndarray | None, table
 
 
 def _reasons(column: Typed, values: pl.Series, y: np.ndarray, *, classes: bool) -> Iterator[str]:
-    given = values.is_not_null().to_numpy()
+    given = values.is_not_null().to_numpy() if values.null_count() else np.ones(len(values), bool)
     if 0 < given.sum() < len(given) and _levels_tell(given.astype(int), y, classes=classes):
         yield "whether a value is missing nearly gives the target away"
     if column.kind in ("category", "ordinal", "boolean"):
         codes = values.cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(int)
         tells = _levels_tell(codes, y, classes=classes)
     else:
-        tells = _numbers_tell(values.to_physical().cast(pl.Float64).to_numpy()[given], y[given], classes=classes)
+        x = (values if column.kind == "number" else values.to_physical().cast(pl.Float64)).to_numpy()
+        tells = _numbers_tell(x[given], y[given], classes=classes)
     if tells:
         yield "nearly a copy of the target"
 

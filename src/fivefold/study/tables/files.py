@@ -17,7 +17,7 @@ from fivefold.datasets.embedded import EMBEDDED
 from fivefold.study.tables.arff import read_arff
 from fivefold.study.tables.decode import PARQUET, as_utf8, content_of
 from fivefold.study.tables.delimited import read_delimited
-from fivefold.study.tables.table import BadInput, Table
+from fivefold.study.tables.table import BadInput, Table, quoted
 
 
 def read(path: Path, expected: Collection[str] = ()) -> Table:
@@ -89,13 +89,14 @@ def _loaded(path: Path, line: bytes, number: int) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{path}: line {number} is no JSON ({error}): {line[:60].decode(errors='replace')!r}") from None
+        said = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+        raise BadInput(f"{path}: line {number} is no JSON ({said}): {quoted(line.decode(errors='replace'))}") from None
 
 
 def _framed(path: Path, records: list[Any]) -> pl.DataFrame:
     odd = next((i for i, record in enumerate(records, 1) if not isinstance(record, dict)), None)
     if odd is not None:
-        raise BadInput(f"{path}: record {odd} is no object with named values: {str(records[odd - 1])[:60]!r}")
+        raise BadInput(f"{path}: record {odd} is no object with named values: {quoted(str(records[odd - 1]))}")
     try:
         return pl.DataFrame(records, infer_schema_length=None, strict=False)
     except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:

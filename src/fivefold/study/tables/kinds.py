@@ -18,7 +18,7 @@ from difflib import get_close_matches
 import polars as pl
 
 from fivefold.study.tables.column import wish
-from fivefold.study.tables.convert import Raw, Typed, as_number, as_wished, booleans, dated, truth_of
+from fivefold.study.tables.convert import Raw, Typed, as_number, as_wished, booleans, count_distinct, dated, truth_of
 from fivefold.study.tables.dates import find_dates
 from fivefold.study.tables.notation import find_numbers
 from fivefold.study.tables.table import BadInput, Table, listed
@@ -47,11 +47,12 @@ def type_columns(columns: Mapping[str, Raw], kinds: Mapping[str, str]) -> list[T
     """Every column by what is said of it, else by what its values look like."""
     wishes = {name: wish(name, kind) for name, kind in kinds.items() if name in columns}
     typed = [as_wished(raw, wishes[name]) if name in wishes else guess(raw) for name, raw in columns.items()]
+    typed = count_distinct(typed)
     if any(each.usable for each in typed):
         return typed
-    return [  # numbers that count the rows are better than nothing
-        each if each.values.name in wishes else guess(columns[each.values.name], counters=False) for each in typed
-    ]
+    return count_distinct(  # numbers that count the rows are better than nothing
+        [each if each.values.name in wishes else guess(columns[each.values.name], counters=False) for each in typed]
+    )
 
 
 def check_names(table: Table, named: Mapping[str, str]) -> None:
@@ -91,16 +92,19 @@ def guess(raw: Raw, *, counters: bool = True) -> Typed:
 
 def _guess_number(raw: Raw, *, counters: bool) -> Typed:
     values = raw.numbers.values if raw.numbers else raw.series
-    given = values.drop_nulls()
-    if values.dtype.is_integer() and len(given):
-        low, high = given.min(), given.max()
+    if values.dtype.is_integer() and values.null_count() < len(values):
+        low, high = values.min(), values.max()
         if (low, high) == (0, 1):
             return Typed(values.cast(pl.Boolean), "boolean", ("0", "1"))
-        if counters and len(given) == len(values) >= LEAST and given.n_unique() == len(given):
-            if high - low == len(given) - 1:  # type: ignore[operator]
-                return _identifier(raw, "it counts the rows: whole numbers without a gap")
-            if CALLED_ID.fullmatch(raw.name):
-                return _identifier(raw, "it is called so, and no number comes twice")
+        gapless, called = high - low == len(values) - 1, CALLED_ID.fullmatch(raw.name)  # type: ignore[operator]
+        full = not values.null_count() and len(values) >= LEAST
+        if counters and full and (gapless or called) and values.n_unique() == len(values):
+            why = (
+                "it counts the rows: whole numbers without a gap"
+                if gapless
+                else "it is called so, and no number repeats"
+            )
+            return _identifier(raw, why)
     return as_number(raw)
 
 

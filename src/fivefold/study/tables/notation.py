@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from fivefold.study.tables.clean import as_floats
@@ -102,23 +103,31 @@ def parsed(values: pl.Series) -> tuple[pl.Series, str]:
 
 
 def _usual(text: pl.DataFrame, floats: Mapping[str, pl.Series]) -> tuple[dict[str, Numbers], list[str]]:
-    """Columns of numbers written as usual, and columns of codes."""
-    found, codes = dict[str, Numbers](), list[str]()
-    for name, values in floats.items():
-        if not _whole(values) or text[name].str.contains(r"[.eE]").any():
-            found[name] = Numbers(values)
-        elif text[name].str.contains(LEADING_ZERO).any() or values.abs().max() >= EXACT:  # type: ignore[operator]
+    """Columns of numbers written as usual, and columns of codes; looked at together, for there may be thousands."""
+    whole = [name for name, values in floats.items() if _whole(values.to_numpy())]
+    found = {name: Numbers(values) for name, values in floats.items()}
+    if not whole:
+        return found, []
+    pointed = text.select(pl.col(whole).str.contains(r"[.eE]").any()).row(0)
+    zeros = text.select(pl.col(whole).str.contains(LEADING_ZERO).any()).row(0)
+    codes = list[str]()
+    for name, point, zero in zip(whole, pointed, zeros, strict=True):
+        if point:
+            continue
+        if zero or np.nanmax(np.abs(floats[name].to_numpy())) >= EXACT:
             codes.append(name)
+            del found[name]
         else:
-            found[name] = Numbers(values.cast(pl.Int64))
+            found[name] = Numbers(floats[name].cast(pl.Int64))
     return found, codes
 
 
-def _whole(values: pl.Series) -> bool:
+def _whole(values: np.ndarray) -> bool:
     """Are all numbers whole? Most columns show by their first ones that they are not."""
-    return all(bool((part.floor() == part).all()) for part in (values.head(TRIED), values)) and not bool(
-        values.is_infinite().any()
-    )
+    for part in (values[:TRIED], values):
+        if not ((np.floor(part) == part) & np.isfinite(part) | np.isnan(part)).all():
+            return False
+    return True
 
 
 def _fitting(column: pl.Series) -> tuple[str, tuple[Notation, ...]] | None:
