@@ -30,13 +30,9 @@ from benchmarks.harness.case import chosen
 from benchmarks.harness.probe import ROOT, last_words, peak_growth
 
 
-def sleeper(seconds, answer=1.0):
-    """A contestant that takes `seconds` and finds `answer`."""
-
-    def prepare(table):
-        return lambda: time.sleep(seconds) or np.array([answer])
-
-    return prepare
+def finder(answer):
+    """A contestant that finds `answer`."""
+    return lambda table: lambda: np.array([answer])
 
 
 def missing(table):
@@ -47,38 +43,45 @@ TOY = Case(
     "toy",
     lambda n: Data(np.zeros((n, 2))),
     4000,
-    {"slow": sleeper(0.03), "slower": sleeper(0.05), "absent": missing, OURS: sleeper(0.01)},
+    {"slow": finder(1.0), "slower": finder(1.0), "absent": missing, OURS: finder(1.0)},
     same_output(),
     2.0,
 )
+SECONDS = {"slow": 0.03, "slower": 0.05, "odd": 0.001, OURS: 0.01}
 
 
 @pytest.fixture
 def alone(monkeypatch):
-    """No fresh processes, which know only the real cases, and no wait for a quiet machine."""
+    """Times as SECONDS says, and no fresh processes, which know only the real cases."""
+
+    def timed(calls, **options):
+        return {name: race.Timing(SECONDS[name], SECONDS[name], 3, 0.0) for name in calls}
+
+    monkeypatch.setattr(measure, "race", timed)
     monkeypatch.setattr(measure, "_memory", lambda case, names, rows: {"MB": dict.fromkeys(names, 1.0), "data MB": 2.0})
-    monkeypatch.setattr(race, "SPAN", 0.0)
-    monkeypatch.setattr(race, "LIMIT", 1e9)
 
 
 def test_the_fastest_rival_that_agrees_sets_the_ratio(alone):
-    row = measure.speed(TOY, repeats=3)
+    row = measure.speed(TOY)
     assert row["rival"] == "slow" and set(row["seconds"]) == {"slow", "slower", OURS}
-    # A sleep lasts at least its time; on a busy machine it may last longer, ours most of all in proportion.
-    assert 1.0 < row["ratio"] < 5.0
-    assert row["met"] == (row["ratio"] >= TOY.bar)
+    assert row["ratio"] == pytest.approx(3.0) and row["met"]
+    assert not measure.speed(replace(TOY, bar=4.0))["met"]
+
+
+def test_a_quick_run_judges_no_bar(alone):
+    assert measure.speed(TOY, quick=True)["met"] is None
 
 
 def test_a_wrong_answer_fails_the_row_and_has_no_figures(alone):
-    wrong = replace(TOY, contestants={**TOY.contestants, OURS: sleeper(0.0, answer=1.1)})
-    row = measure.guarded(measure.speed, wrong, repeats=3)
+    wrong = replace(TOY, contestants={**TOY.contestants, OURS: finder(1.1)})
+    row = measure.guarded(measure.speed, wrong)
     assert row["failed"].startswith("no agreement") and "seconds" not in row
     assert "FAILED" in report.line("speed", "toy", row)
 
 
 def test_a_second_rival_that_does_other_work_is_left_out(alone):
-    odd = replace(TOY, contestants={"slow": sleeper(0.02), "odd": sleeper(0.0, answer=7.0), OURS: sleeper(0.01)})
-    row = measure.speed(odd, repeats=3)
+    odd = replace(TOY, contestants={"slow": finder(1.0), "odd": finder(7.0), OURS: finder(1.0)})
+    row = measure.speed(odd)
     assert row["rival"] == "slow" and "odd" in row["left out"]
 
 
@@ -106,8 +109,16 @@ def test_load_that_stays_is_flagged(monkeypatch):
     clock = iter(range(0, 10_000, 50))
     monkeypatch.setattr(race, "_busy", lambda: float(next(clock)))
     monkeypatch.setattr(race, "REST", 0.0)
-    timing = race.race({"a": lambda: time.sleep(0.2)}, repeats=3)["a"]
+    monkeypatch.setattr(race, "SPAN", 0.0)
+    timing = race.race({"a": lambda: time.sleep(0.01)}, repeats=3)["a"]
     assert timing.repeats == 3 and timing.noisy
+
+
+def test_contestants_take_turns(monkeypatch):
+    monkeypatch.setattr(race, "SPAN", 0.0)
+    order = []
+    race.race({name: lambda name=name: order.append(name) for name in "ab"}, repeats=3, retries=0)
+    assert "".join(order) == "abababab"  # once to see how long it takes, then three repetitions
 
 
 def test_the_exponent_of_a_power_law_is_its_power():
@@ -181,7 +192,7 @@ def test_words_choose_rows_whatever_their_letter_case():
 
 
 def test_a_row_replaces_its_elder_and_keeps_the_others(alone, tmp_path):
-    row = measure.guarded(measure.speed, TOY, repeats=3)
+    row = measure.guarded(measure.speed, TOY)
     results = report.merged({"machine": report.machine(2)}, "speed", "toy", row)
     results = report.merged(results, "speed", "other", {"failed": "no agreement", "date": "2026-01-01"})
     results = report.merged(results, "speed", "toy", {**row, "ratio": 1.5, "met": False})

@@ -37,7 +37,7 @@ REFUSED = {
     "empty": ("", "is empty"),
     "nothing but spaces": (" \n\n \n", "is empty"),
     "header only": (HEADER, "it has a header and no rows"),
-    "nothing but comments": ("# x,y\n# a\n", "one column only"),
+    "nothing but comments": ("# x,y\n# a\n", "it has a header and no rows"),
     "one class": (table(lambda i: f"{i},1").replace(",b\n", ",a\n"), "one class only: 'a'"),
     "no such target": (table(lambda i: f"{i},1", "u,v,z"), "no column is called 'y'; there are 'u', 'v', 'z'"),
     "target all missing": (table(lambda i: f"{i},1").replace(",a\n", ",\n").replace(",b\n", ",NA\n"), "in every row"),
@@ -119,6 +119,11 @@ PLAINLY_READ = {
     "trailing separator below the header": (text(HEADER, *(r + "," for r in ROWS)), "y", "cut in 40 rows"),
     "empty fields too many": (text(HEADER, *ROWS[:-1], ROWS[-1] + ",,"), "y", "cut in 1 row: line 41"),
     "spaces around values": (USUAL.replace(",", " , "), "y", "spaces around 120 values of 'u', 'v', 'y' removed"),
+    "separator in the first line": (
+        "sep=;\n" + USUAL.replace(",", ";"),
+        "y",
+        "line 1 says that values are separated by ';'",
+    ),
     "nameless column that counts rows": (
         text("," + HEADER, *(f"{i},{row}" for i, row in enumerate(ROWS))),
         "y",
@@ -211,6 +216,11 @@ FIRST_COLUMN = {
     "a value of 200,000 letters": (
         table(lambda i: f"{'x' * 200_000 if i == 0 else 'y'},{i}"),
         ("u", "category", 2, 0),
+        "",
+    ),
+    "values that begin like comments": (
+        text(*(f"#{'abc'[i % 3]},{i % 5},{'ab'[i % 2]}" for i in range(40))).replace("#a", "u,v,y\n#a", 1),
+        ("u", "category", 3, 0),
         "",
     ),
     "header of numbers": (table(lambda i: f"{i % 7},{i % 5}", "2019,2020,y"), ("2019", "number", 7, 0), ""),

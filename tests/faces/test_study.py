@@ -1,7 +1,9 @@
-"""`fivefold study`, end to end."""
+"""`fivefold study`, end to end, and what it says of imagined outcomes."""
 
 import json
 import re
+import shlex
+from dataclasses import replace
 from io import StringIO
 
 import numpy as np
@@ -10,29 +12,164 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from fivefold.cli.app import app
-from fivefold.naive_bayes import GaussianNB
+from fivefold.cli.progress import progress
 from fivefold.study import table
-from fivefold.study.data import load
-from fivefold.study.plan import FOLDS, MOST_SETTINGS, REPEATS, make_plan
-from fivefold.study.prepare import prepare, wants
-from fivefold.study.results import judge, write
-from fivefold.study.run import Fold, Outcome, run
+from fivefold.study.data import BadInput, load
+from fivefold.study.fold import Fold
+from fivefold.study.holdout import open_holdout
+from fivefold.study.journal import Entry, Journal
+from fivefold.study.plan import FOLDS, REPEATS, make_plan
+from fivefold.study.results import as_json, judge, times, write
+from fivefold.study.run import Outcome, run
+from fivefold.theory import certify_holdout
+
+SPLITS = FOLDS * REPEATS
 
 
-@pytest.fixture
-def study(tmp_path):
-    """Run a study in this process; gives the screen and results.json, if there is one."""
+def study(*words, width=80):
+    """Run the command in this process, its workers in theirs."""
+    return CliRunner().invoke(app, ["study", *map(str, words)], env={"COLUMNS": str(width)})
 
-    def perform(*arguments, width=80):
-        out = tmp_path / "out"
-        command = ["study", *map(str, arguments), "--out", str(out)]
-        shown = CliRunner().invoke(
-            app, command if "--jobs" in arguments else [*command, "--jobs", "1"], env={"COLUMNS": str(width)}
-        )
-        file = out / "results.json"
-        return shown, json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
 
-    return perform
+def found(folder):
+    return json.loads((folder / "results.json").read_text(encoding="utf-8"))
+
+
+# A study of wine
+
+
+@pytest.fixture(scope="module")
+def wine(tmp_path_factory):
+    """A finished study: what was shown, and its folder."""
+    folder = tmp_path_factory.mktemp("wine") / "out"
+    shown = study("--methods", "GaussianNB,LinearDiscriminantAnalysis", "--out", folder, "--holdout", 0.2)
+    assert shown.exit_code == 0, shown.output
+    return shown, folder
+
+
+def test_a_study_without_data_is_of_wine_and_finds_that_it_can_be_learned(wine):
+    shown, folder = wine
+    assert found(folder)["data"]["name"] == "wine"
+    assert found(folder)["learners"][0]["summary"]["accuracy"]["mean"] > 0.95
+    for words in ("GaussianNB", "95 % interval", "(baseline)", "best, chosen inside each fold", "cannot be told from"):
+        assert words in shown.output
+
+
+def test_the_table_says_everything(wine):
+    table = found(wine[1])
+    assert table["plan"]["seed"] == 0
+    assert table["plan"]["scores"][:2] == ["log_loss", "accuracy"]
+    assert {"fivefold", "python", "platform", "numpy", "scikit-learn", "polars"} <= set(table["versions"])
+    for learner in table["learners"]:
+        assert learner["status"] == "ok"
+        assert len(learner["folds"]) == SPLITS
+        assert all(fold["parameters"] in learner["settings"] for fold in learner["folds"])
+        for name, summary in learner["summary"].items():
+            mean = np.mean([fold["scores"][name] for fold in learner["folds"]])
+            assert summary["mean"] == pytest.approx(mean, rel=1e-12)  # rounding
+            assert summary["low"] <= mean <= summary["high"]
+    means = [learner["summary"]["log_loss"]["mean"] for learner in table["learners"]]
+    assert means == sorted(means)
+    assert table["learners"][0]["loss_above_best"]["adjusted_p"] == 1.0
+    assert len(table["pairs"]) == 6  # of four learners
+    assert all(pair["adjusted_p"] >= pair["p_value"] for pair in table["pairs"])
+    assert all(sum(pair["probability"].values()) == pytest.approx(1) for pair in table["pairs"])
+
+
+def test_times_are_kept_apart(wine):
+    _, folder = wine
+    assert "seconds" not in (folder / "results.json").read_text(encoding="utf-8")
+    took = json.loads((folder / "times.json").read_text(encoding="utf-8"))
+    assert (
+        took["command"] == "fivefold study wine --methods GaussianNB,LinearDiscriminantAnalysis --holdout 0.2 --seed 0"
+    )
+    assert took["sessions"][0]["folds"] == 4 * SPLITS
+    for learner in took["learners"].values():
+        assert learner["fit_seconds"] > 0 and learner["predict_seconds"] > 0 and learner["size_bytes"] > 100
+
+
+def test_a_study_ends_with_report_model_and_the_command_that_predicts(wine):
+    shown, folder = wine
+    report, model, predict = shown.output.splitlines()[-3:]
+    assert report.split()[1] == str(folder / "report.html") and (folder / "report.html").is_file()
+    assert model.split()[1] == str(folder / "model.skops") and (folder / "model.skops").is_file()
+    assert shlex.split(predict)[1:5] == ["fivefold", "predict", str(folder / "model.skops"), "new.csv"]
+
+
+def test_the_certificate_is_that_of_the_errors_on_the_rows_held_out(wine):
+    shown, folder = wine
+    holdout = found(folder)["holdout"]
+    errors = round((1 - holdout["scores"]["accuracy"]) * holdout["rows"])
+    assert holdout["certificate"]["bound"] == certify_holdout(errors, holdout["rows"]).bound
+    assert "Certificate: " in shown.output
+    rows = load("wine").y.size
+    assert all(
+        fold["n_train"] + fold["n_test"] == rows - holdout["rows"] for fold in found(folder)["learners"][0]["folds"]
+    )
+
+
+def test_the_journal_holds_data_plan_versions_options_and_predictions(wine):
+    data = load("wine")
+    with Journal.open(wine[1] / "journal.sqlite") as journal:
+        assert journal.get("data") == data.digest
+        assert journal.get("plan")["seed"] == 0
+        assert journal.get("versions")["fivefold"] == found(wine[1])["versions"]["fivefold"]
+        assert journal.get("asked")["methods"] == ["GaussianNB", "LinearDiscriminantAnalysis"]
+        assert set(journal.get("probe")["costs"]) == {learner["name"] for learner in found(wine[1])["learners"]}
+        first = next(journal.entries("GaussianNB"))
+    assert first.arrays["proba"].shape == (len(first.arrays["test"]), 3)
+    right = np.mean(first.arrays["predicted"] == data.y[first.arrays["test"]])
+    assert right == pytest.approx(first.found["scores"]["accuracy"])
+
+
+def test_a_folder_that_holds_a_study_is_not_written_over(wine):
+    before = (wine[1] / "results.json").read_bytes()
+    shown = study("iris", "--out", wine[1])
+    assert shown.exit_code == 2
+    assert "--resume" in shown.stderr and "--overwrite" in shown.stderr
+    assert (wine[1] / "results.json").read_bytes() == before
+
+
+def test_a_finished_study_that_is_resumed_does_nothing_and_says_the_same(wine):
+    before = (wine[1] / "results.json").read_bytes()
+    shown = study("--resume", "--out", wine[1], "--json")
+    assert shown.exit_code == 0, shown.output
+    assert (wine[1] / "results.json").read_bytes() == before
+    assert json.loads(shown.stdout) == json.loads(before)
+    assert json.loads((wine[1] / "times.json").read_text(encoding="utf-8"))["sessions"][-1]["folds"] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--seed", 1], "--seed 1 (then 0)"),
+        (["--methods", "GaussianNB"], "--methods ('GaussianNB',) (then ('GaussianNB', 'LinearDiscriminantAnalysis'))"),
+        (["--holdout", 0.3], "--holdout 0.3 (then 0.2)"),
+        (["iris"], "the data: 150 rows (then 178)"),
+        (["--overwrite"], "give --resume to go on with a study, or --overwrite to start again, not both"),
+    ],
+)
+def test_a_study_is_not_resumed_with_other_data_or_options(wine, words, said):
+    shown = study(*words, "--resume", "--out", wine[1])
+    assert shown.exit_code == 2
+    assert said in shown.stderr
+
+
+def test_a_study_is_not_resumed_with_other_versions(wine, monkeypatch):
+    monkeypatch.setattr("fivefold.__version__", "99.0")
+    shown = study("--resume", "--out", wine[1])
+    assert shown.exit_code == 2
+    assert "fivefold 99.0 (then " in shown.stderr
+
+
+def test_a_study_in_use_is_left_alone(wine):
+    with Journal.open(wine[1] / "journal.sqlite"):
+        shown = study("--resume", "--out", wine[1])
+    assert shown.exit_code == 2
+    assert "another study is running in this folder" in shown.stderr
+
+
+# Other tables, other ends
 
 
 @pytest.fixture
@@ -50,152 +187,159 @@ def people(tmp_path):
     return path
 
 
-def test_a_study_without_arguments_is_of_wine_and_finds_that_it_can_be_learned(study):
-    shown, found = study("--methods", "GaussianNB")
+def test_text_missing_values_and_letters_beyond_ascii_go_through_every_learner_of_the_portfolio(people, tmp_path):
+    shown = study(people, "--target", "ziel", "--folds", 2, "--repeats", 1, "--out", tmp_path / "out", "--json")
     assert shown.exit_code == 0, shown.output
-    assert found["data"]["name"] == "wine"
-    best = found["learners"][0]
-    assert best["name"] == "GaussianNB"
-    assert best["summary"]["accuracy"]["mean"] > 0.95
-    assert "GaussianNB" in shown.output and "95 % interval" in shown.output and "(baseline)" in shown.output
+    table = json.loads(shown.stdout)
+    assert [column["kind"] for column in table["data"]["columns"]] == ["number", "category", "number"]
+    assert max(entry["summary"]["accuracy"]["mean"] for entry in table["learners"]) > 0.8
 
 
-def test_the_file_says_everything(study):
-    _, found = study("iris", "--methods", "GaussianNB", "--seed", 3)
-    assert set(found) == {"schema", "data", "plan", "learners", "warnings", "versions"}
-    assert found["plan"]["seed"] == 3
-    assert found["plan"]["scores"] == ["log_loss", "accuracy", "balanced_accuracy", "f1", "auc"]
-    assert found["data"]["target"]["classes"] == {"setosa": 50, "versicolor": 50, "virginica": 50}
-    assert {"fivefold", "python", "numpy", "scikit-learn"} <= set(found["versions"])
-    for learner in found["learners"]:
-        assert learner["status"] == "ok"
-        assert len(learner["folds"]) == FOLDS * REPEATS
-        assert all(fold["n_train"] == 120 and fold["n_test"] == 30 for fold in learner["folds"])
-        assert all(fold["parameters"] in learner["settings"] for fold in learner["folds"])
-        mean = np.mean([fold["scores"]["log_loss"] for fold in learner["folds"]])
-        assert learner["summary"]["log_loss"]["mean"] == pytest.approx(mean, rel=1e-12)  # rounding
-        assert learner["summary"]["log_loss"]["low"] <= mean <= learner["summary"]["log_loss"]["high"]
-    means = [learner["summary"]["log_loss"]["mean"] for learner in found["learners"]]
-    assert means == sorted(means)
-    assert found["learners"][0]["loss_above_best"]["p_value"] == 1.0
-
-
-def test_regression_is_scored_by_root_mean_squared_error(study):
-    shown, found = study("diabetes", "--methods", "Ridge")
+def test_regression_is_scored_by_root_mean_squared_error_and_has_no_certificate(tmp_path):
+    words = ["--methods", "Ridge", "--repeats", 1, "--holdout", 0.2, "--out", tmp_path / "out"]
+    shown = study("diabetes", *words)
     assert shown.exit_code == 0, shown.output
-    assert found["plan"]["scores"] == ["rmse", "r2", "mae", "correlation"]
-    by_name = {learner["name"]: learner["summary"] for learner in found["learners"]}
-    assert by_name["Ridge"]["r2"]["mean"] > 0.4 > 0.1 > by_name["MeanRegressor"]["r2"]["mean"]
-    assert next(entry for entry in found["learners"] if entry["name"] == "MeanRegressor")["loss_above_best"][
-        "significantly_worse"
-    ]
+    table = found(tmp_path / "out")
+    assert table["plan"]["scores"][0] == "rmse"
+    by_name = {learner["name"]: learner for learner in table["learners"]}
+    assert by_name["Ridge"]["summary"]["r2"]["mean"] > 0.4 > 0.1 > by_name["MeanRegressor"]["summary"]["r2"]["mean"]
+    assert by_name["MeanRegressor"]["loss_above_best"]["significantly_worse"]
+    assert table["holdout"]["certificate"] is None and table["holdout"]["scores"]["r2"] > 0.2
+    assert "rows held out Ridge has RMSE" in shown.output
 
 
-def test_text_missing_values_and_letters_beyond_ascii_go_through_every_learner_of_the_portfolio(study, people):
-    shown, found = study(people, "--target", "ziel")
-    assert shown.exit_code == 0, shown.output
-    assert [column["kind"] for column in found["data"]["columns"]] == ["number", "category", "number"]
-    assert "größe, alter" in shown.output and "stadt (4)" in shown.output
-    assert {entry["name"]: entry.get("reason") for entry in found["learners"] if entry["status"] != "ok"} == {}
-    assert max(entry["summary"]["accuracy"]["mean"] for entry in found["learners"]) > 0.8
+def test_the_same_table_for_any_number_of_workers():
+    plan = make_plan(load("iris"), ["GaussianNB"], folds=3, repeats=1)
+    one, three = (as_json(judge(plan, run(plan, jobs=jobs))) for jobs in (1, 3))
+    assert json.dumps(one) == json.dumps(three)
 
 
-def test_same_seed_same_bytes_for_any_number_of_jobs(study, tmp_path):
-    files = []
-    for jobs in (1, 2):
-        study("iris", "--methods", "GaussianNB", "--jobs", jobs)
-        files.append((tmp_path / "out" / "results.json").read_bytes())
-    assert files[0] == files[1]
+TROUBLE = """
+import os, time
+from sklearn.dummy import DummyClassifier
 
-
-def test_another_seed_draws_other_folds():
-    first, second = (make_plan(load("iris"), seed=seed).splits[0].test.tolist() for seed in (0, 1))
-    assert first != second
-
-
-def test_a_learner_that_fails_is_listed_with_its_reason_and_the_study_goes_on(study, monkeypatch):
-    def fail(self, X, y, w):
+class Failing(DummyClassifier):
+    def fit(self, X, y):
         raise ArithmeticError("the stars stood wrong")
 
-    monkeypatch.setattr(GaussianNB, "_fit", fail)
-    shown, found = study("iris", "--methods", "GaussianNB")
-    assert shown.exit_code == 0
-    failed = found["learners"][-1]
-    assert (failed["name"], failed["status"]) == ("GaussianNB", "failed")
-    assert failed["reason"] == "ArithmeticError: the stars stood wrong"
-    assert "the stars stood wrong" in shown.output
+class Dying(DummyClassifier):
+    def fit(self, X, y):
+        os._exit(9)
+
+class Sleepy(DummyClassifier):
+    def fit(self, X, y):
+        time.sleep(1000)
+"""
 
 
-def test_when_every_learner_fails_the_exit_code_says_so(study, monkeypatch):
-    monkeypatch.setattr("fivefold.study.fold.build", None)
-    shown, found = study("iris", "--methods", "GaussianNB")
-    assert shown.exit_code == 1
-    assert "Every learner failed" in shown.output
-    assert all(learner["status"] == "failed" for learner in found["learners"])
+def test_learners_that_fail_die_or_take_too_long_are_told_and_the_study_goes_on(tmp_path, monkeypatch):
+    (tmp_path / "trouble.py").write_text(TROUBLE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr("fivefold.study.probe.LEAST_LIMIT", 8.0)
+    monkeypatch.setattr("fivefold.study.run.PROBE_LIMIT", 1.0)
+    words = ["--methods", "trouble.Failing,trouble.Dying,trouble.Sleepy", "--folds", 2, "--repeats", 1]
+    shown = study("iris", *words, "--out", tmp_path / "out", "--jobs", 2, width=200)
+    assert shown.exit_code == 3, shown.output
+    learners = {learner["name"]: learner for learner in found(tmp_path / "out")["learners"]}
+    assert learners["MajorityClassifier"]["status"] == "ok"
+    assert learners["trouble.Failing"]["reason"] == "ArithmeticError: the stars stood wrong"
+    assert learners["trouble.Dying"]["reason"] == "the worker process ended: exit code 9"
+    assert learners["trouble.Sleepy"]["status"] == "late"
+    assert learners["trouble.Sleepy"]["reason"] == "repeat 1, fold 1 took longer than its limit of 8 s"
+    assert any("a limit of time struck trouble.Sleepy" in text for text in found(tmp_path / "out")["warnings"])
+    for said in ("failed: ArithmeticError: the stars stood wrong", "was stopped: repeat 1", "a limit of time struck"):
+        assert said in shown.output
 
 
-def test_the_score_that_ranks_can_be_chosen(study):
-    shown, found = study("iris", "--methods", "GaussianNB", "--score", "accuracy")
-    assert shown.exit_code == 0
-    means = [learner["summary"]["accuracy"]["mean"] for learner in found["learners"]]
-    assert means == sorted(means, reverse=True)
+def test_when_every_learner_fails_the_reasons_are_all_there_is(tmp_path, monkeypatch):
+    plan = make_plan(load("iris"), ["GaussianNB"])
+    results = judge(plan, [Outcome(learner, (), "ValueError: no", ()) for learner in plan.learners])
+    assert not results.judged and results.pairs is None and results.inside is None
+    assert "Every learner failed" in str(table.verdict(results))
+    assert all(learner["status"] == "failed" for learner in as_json(results)["learners"])
+    console = Console(file=StringIO(), width=80)
+    table.show(console, results)
+    assert "GaussianNB failed: ValueError: no" in console.file.getvalue()
 
 
-def test_json_is_the_file_and_nothing_else(study):
-    shown, found = study("iris", "--methods", "GaussianNB", "--json")
-    assert json.loads(shown.stdout) == found
+def test_a_dry_run_shows_the_plan_with_its_cost_and_writes_nothing(tmp_path):
+    words = ["iris", "--methods", "GaussianNB", "--dry-run", "--out", tmp_path / "out"]
+    shown = study(*words)
+    assert shown.exit_code == 0, shown.output
+    assert re.search(r"about [0-9.]+ m?s(in)? in all with one worker", shown.output)
+    assert not (tmp_path / "out").exists()
 
 
-@pytest.fixture(scope="module")
-def wine():
-    plan = make_plan(load("wine"))
-    return judge(plan, run(plan))
+def test_a_budget_is_kept_by_doing_less_and_frozen_in_the_journal(tmp_path):
+    words = ["iris", "--methods", "GaussianNB", "--budget", "0.001s", "--out", tmp_path / "out"]
+    assert study(*words).exit_code == 0
+    table = found(tmp_path / "out")
+    assert table["plan"]["outer"]["repeats"] == 1 and len(table["learners"][0]["settings"]) == 1
+    before = (tmp_path / "out" / "results.json").read_bytes()
+    assert study("--resume", "--out", tmp_path / "out").exit_code == 0  # another probe would find other times
+    assert (tmp_path / "out" / "results.json").read_bytes() == before
 
 
-@pytest.mark.parametrize("width", [80, 120])
-def test_the_screen_keeps_its_width_and_shows_every_learner_whole(wine, width):
-    console = Console(width=width, file=StringIO())
-    console.print(table.heading(wine.plan))
-    table.show(console, wine)
-    shown = console.file.getvalue()
-    assert max(map(len, shown.splitlines())) <= width
-    assert "…" not in shown  # nothing was cut off
-    for judged in wine.judged:
-        mean = judged.estimates["log_loss"].mean
-        assert re.search(rf"{judged.name}( \(baseline\))? +{mean:.3f} ", shown)
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nowhere.csv"], "nowhere.csv"),
+        (["iris", "--methods", "GausianNB"], "did you mean GaussianNB"),
+        (["iris", "--methods", "KMeans"], "KMeans does not do classification"),
+        (["diabetes", "--methods", "GaussianNB"], "GaussianNB does not do regression"),
+        (["iris", "--target", "specis"], "specis"),
+        (["iris", "--metric", "rmse"], "classification is scored by log_loss"),
+        (["iris", "--task", "regression"], "regression needs a target of numbers"),
+        (["iris", "--task", "ranking"], "ranking"),
+        (["iris", "--seed", "-1"], "--seed"),
+        (["iris", "--jobs", "0"], "--jobs"),
+        (["iris", "--folds", "1"], "--folds"),
+        (["iris", "--holdout", "0.9"], "--holdout"),
+        (["iris", "--budget", "soon"], "--budget is a time such as 90s, 5min or 1h; got 'soon'"),
+        (["iris", "--column", "petal"], "--column is NAME=KIND"),
+        (["iris", "--nonsense"], "nonsense"),
+    ],
+)
+def test_wrong_use_is_refused_with_code_two(words, message, tmp_path):
+    shown = study(*words, "--out", tmp_path / "out")
+    assert shown.exit_code == 2
+    assert message in shown.stderr
+    assert not (tmp_path / "out" / "journal.sqlite").exists()
 
 
-def test_a_baseline_is_significantly_worse_where_there_is_something_to_learn(wine):
-    assert not wine.judged[0].outcome.learner.baseline
-    assert all(judged.worse for judged in wine.judged if judged.outcome.learner.baseline)
+def test_an_output_folder_that_cannot_be_made_is_refused_before_anything_runs(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    shown = study("iris", "--out", tmp_path / "file")
+    assert shown.exit_code == 2
+    assert "no folder can be made there" in shown.stderr
 
 
-def imagined(**losses):
-    """A study of iris in which these learners had these log losses, with the same noise on every split."""
+# What is said of outcomes
+
+
+def imagined(inner=None, **losses):
+    """A study of iris in which these learners had these log losses, with noise of 0.02 on every split.
+
+    `inner` are the losses on the inner splits, those of the outer ones by default.
+    """
     plan = make_plan(load("iris"), ["GaussianNB", "LinearDiscriminantAnalysis"])
     noise = np.random.default_rng(0).normal(0, 0.02, (len(plan.learners), len(plan.splits)))
-    return judge(
-        plan,
-        tuple(
-            Outcome(
-                learner,
-                tuple(
-                    Fold(
-                        s.repeat,
-                        s.fold,
-                        120,
-                        30,
-                        {score.name: 0.5 for score in plan.scores} | {"log_loss": losses.get(learner.name, 1.1) + e},
-                        {},
-                    )
-                    for s, e in zip(plan.splits, row, strict=True)
-                ),
-                None,
-                (),
+
+    def outcome(learner, row):
+        loss = losses.get(learner.name, 1.1)
+        setting = learner.settings[0]
+        folds = [
+            Fold(
+                *(split.repeat, split.fold, 120, 30),
+                {score.name: loss + e if score.name == "log_loss" else 0.5 for score in plan.scores},
+                setting,
+                tried=((setting, (inner or losses).get(learner.name, 1.1)),),
             )
-            for learner, row in zip(plan.learners, noise, strict=True)
-        ),
-    )
+            for split, e in zip(plan.splits, row, strict=True)
+        ]
+        return Outcome(learner, tuple(folds), None, ())
+
+    return judge(plan, [outcome(learner, row) for learner, row in zip(plan.learners, noise, strict=True)])
 
 
 @pytest.mark.parametrize(
@@ -224,77 +368,117 @@ def test_the_verdict_says_what_the_table_shows(losses, said):
     assert said in str(table.verdict(imagined(**losses)))
 
 
+def test_the_winner_is_told_from_others_by_p_values_adjusted_for_all_pairs():
+    results = imagined(GaussianNB=0.3, LinearDiscriminantAnalysis=0.32)
+    second = results.judged[1]
+    assert second.versus_best.p_value < second.adjusted_p == results.pairs.of("GaussianNB", second.name).adjusted_p
+    assert second.worse == (second.adjusted_p <= 0.05)
+
+
+def test_a_learner_compared_with_itself_has_difference_zero_and_p_one():
+    results = imagined(GaussianNB=0.3)
+    plan, best = results.plan, results.judged[0].outcome
+    twin = replace(best, learner=replace(best.learner, method=replace(best.learner.method, name="Twin")))
+    first, second = judge(plan, [best, twin]).judged
+    assert second.versus_best.mean == 0.0 and second.versus_best.p_value == second.adjusted_p == 1.0
+    pair = judge(plan, [best, twin]).pairs.pairs[0]
+    assert pair.comparison.estimate == 0.0 and pair.equivalence.within == 1.0
+
+
+def test_the_row_of_the_best_chosen_inside_has_the_scores_of_what_the_inner_splits_preferred():
+    """The outer splits prefer one learner, the inner ones another."""
+    results = imagined(
+        inner={"GaussianNB": 0.4, "LinearDiscriminantAnalysis": 0.2}, GaussianNB=0.3, LinearDiscriminantAnalysis=0.5
+    )
+    assert results.judged[0].name == "GaussianNB"
+    assert set(results.inside.chosen) == {"LinearDiscriminantAnalysis"}
+    assert results.inside.estimates["log_loss"] == results.judged[1].estimates["log_loss"]
+    assert results.inside.versus_best.mean > 0.1
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_the_screen_keeps_its_width_and_shows_every_learner_whole(width):
+    results = imagined(GaussianNB=0.2, LinearDiscriminantAnalysis=0.5)
+    console = Console(width=width, file=StringIO())
+    console.print(table.heading(results.plan))
+    table.show(console, results)
+    shown = console.file.getvalue()
+    assert max(map(len, shown.splitlines())) <= width
+    assert "…" not in shown  # nothing was cut off
+    for judged in results.judged:
+        mean = judged.estimates["log_loss"].mean
+        assert re.search(rf"{judged.name}( \(baseline\))? +{mean:.3f} ", shown)
+
+
 def test_results_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
     results = imagined(GaussianNB=0.2)
     before = write(results, tmp_path).read_bytes()
     monkeypatch.setattr("os.replace", lambda *paths: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError, match="disk full"):
         write(results, tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["results.json", "times.json"]
     assert (tmp_path / "results.json").read_bytes() == before
+    assert set(times(results)["learners"]) == {judged.name for judged in results.judged}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nowhere.csv"], "no file nowhere.csv"),
-        (["iris", "--methods", "GausianNB"], "did you mean GaussianNB"),
-        (["iris", "--methods", "KMeans"], "KMeans does not do classification"),
-        (["diabetes", "--methods", "GaussianNB"], "GaussianNB does not do regression"),
-        (["iris", "--target", "specis"], "no column is called 'specis'"),
-        (["iris", "--score", "rmse"], "classification is scored by log_loss, accuracy, balanced_accuracy, f1 or auc"),
-        (["iris", "--task", "regression"], "regression needs a target of numbers"),
-        (["iris", "--task", "ranking"], "ranking"),
-        (["iris", "--seed", "-1"], "--seed"),
-        (["iris", "--jobs", "0"], "--jobs"),
-        (["iris", "--nonsense"], "nonsense"),
-    ],
-)
-def test_wrong_use_is_refused_with_code_two(study, arguments, message):
-    shown, found = study(*arguments)
-    assert shown.exit_code == 2
-    assert message in shown.stderr
-    assert found is None
+# Parts
 
 
-def test_an_output_folder_that_cannot_be_made_is_refused_before_anything_runs(tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    shown = CliRunner().invoke(app, ["study", "iris", "--out", str(tmp_path / "file")])
-    assert shown.exit_code == 2
-    assert "no folder can be made there" in shown.stderr
+def test_the_holdout_is_opened_once():
+    class Right:
+        classes_ = np.array(["benign", "malignant"])
+        asked = 0
+
+        def predict(self, X):
+            self.asked += 1
+            return data.y[plan.holdout]
+
+        def predict_proba(self, X):
+            return (self.classes_ == data.y[plan.holdout][:, None]).astype(float)
+
+    data = load("breast_cancer")
+    plan, model = make_plan(data, ["GaussianNB"]), Right()
+    with Journal.create(":memory:", {}) as journal:
+        first = open_holdout(plan, "Right", model, journal)
+        again = open_holdout(plan, "Right", None, journal)  # a model that cannot be asked
+    assert model.asked == 1
+    assert first == again
+    assert first.certificate.risk == 0 and first.certificate == certify_holdout(0, len(plan.holdout))
 
 
-def test_every_learner_meets_the_same_folds_and_every_row_is_judged_once_a_repeat():
-    plan = make_plan(load("iris"), seed=1)
-    for repeat in range(REPEATS):
-        tested = np.concatenate([split.test for split in plan.splits if split.repeat == repeat])
-        assert sorted(tested) == list(range(150))
-    for split in plan.splits:
-        assert not set(split.train) & set(split.test)
-        assert len(set(plan.data.y[split.test])) == 3  # stratified
+def test_a_journal_keeps_what_it_is_given_and_never_replaces_a_fold(tmp_path):
+    entry = Entry("A", 3, "done", "", {"x": [1, 2.5, None]}, {"P": np.eye(3), "y": np.array(["ä", "b"])}, ("w",), 1.5)
+    with Journal.create(tmp_path / "j", {"plan": {"seed": 1}}) as journal:
+        journal.add(entry)
+        with pytest.raises(Exception, match="UNIQUE"):
+            journal.add(entry)
+    with Journal.open(tmp_path / "j") as journal:
+        (kept,) = journal.entries("A")
+        assert journal.get("plan") == {"seed": 1} and journal.get("nothing") is None
+        assert journal.fates() == {("A", 3): "done"}
+    assert replace(kept, arrays={}) == replace(entry, arrays={})
+    assert all((kept.arrays[name] == array).all() for name, array in entry.arrays.items())
 
 
-def test_baselines_are_always_in_and_settings_are_few():
-    plan = make_plan(load("wine"), ["GaussianNB"])
-    assert plan.learners[0].name == "GaussianNB"
-    assert any(learner.baseline for learner in plan.learners)
-    assert all(1 <= len(learner.settings) <= MOST_SETTINGS for learner in make_plan(load("wine")).learners)
+@pytest.mark.parametrize("content", [b"", b"SQLite format 3\0" + bytes(80), b"not a journal at all" * 10])
+def test_a_file_that_is_no_journal_is_refused_unless_it_is_empty(tmp_path, content):
+    path = tmp_path / "journal.sqlite"
+    path.write_bytes(content)
+    if not content:  # the making of a journal was broken off
+        assert Journal.open(path) is None
+    else:
+        with pytest.raises(BadInput, match="no journal of a study, or damaged"):
+            Journal.open(path)
 
 
-def test_a_rare_class_is_warned_of():
-    data = load("iris")
-    kept = np.flatnonzero((data.y != "setosa") | (np.arange(150) < 3))
-    few = type(data)("few", data.X[kept], data.y[kept], "species", "classification", data.columns)
-    assert "setosa (3)" in make_plan(few).warnings[0]
+def test_a_journal_of_another_format_is_refused(tmp_path):
+    Journal.create(tmp_path / "j", {"format": 99}).close()
+    with pytest.raises(BadInput, match="has format 99"):
+        Journal.open(tmp_path / "j")
 
 
-def test_what_prepares_the_columns_learns_from_training_rows_only(people):
-    """A column's median and the categories of training; a city that training did not see is none of those known."""
-    data = load(people, "ziel")
-    where = int((data.X["stadt"] == "Ürgüp").arg_max())
-    train = np.delete(np.arange(len(data.y)), where)
-    ready = prepare(wants(GaussianNB()), data).fit(data.X[train], data.y[train])
-    names = ready.get_feature_names_out().tolist()
-    assert "stadt[Ürgüp]" not in names
-    row = dict(zip(names, ready.transform(data.X[[where]])[0], strict=True))
-    assert [name for name, value in row.items() if name.startswith("stadt") and value == 1] == ["stadt[(missing)]"]
+def test_progress_is_lines_where_there_is_no_terminal(capsys):
+    with progress(3, 1, lines=True) as tick:
+        tick("GaussianNB", 83.0)
+        tick("Ridge", 0.0)
+    assert capsys.readouterr().err.splitlines() == ["2 of 3 done: GaussianNB, 1 min 23 s left", "3 of 3 done: Ridge"]

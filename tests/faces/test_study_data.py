@@ -6,9 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 import sklearn.datasets
+from sklearn.feature_selection import r_regression
+from sklearn.metrics import root_mean_squared_error
 from sklearn.preprocessing import LabelBinarizer
 
-from fivefold.datasets import EMBEDDED
+from fivefold.core.registry import methods
+from fivefold.core.supervised import Classifier, Regressor
+from fivefold.datasets import EMBEDDED, tiny
 from fivefold.naive_bayes import GaussianNB
 from fivefold.study.data import BadInput, from_frame, load, task_of
 
@@ -194,6 +198,30 @@ def test_the_problem_is_said_in_words(values, problem):
     assert from_frame("t", pl.DataFrame({"x": [i % 7 for i in range(60)], "y": y}), "y").problem == problem
 
 
+@pytest.mark.parametrize("method", [m for m in methods() if issubclass(m.cls, Classifier)], ids=lambda m: m.name)
+def test_predictions_of_many_classes_are_labels_that_were_learned(method):
+    """D-06."""
+    table = tiny(method)[0]
+    y = np.array(["red", "green", "blue"])[table.y]
+    assert set(method.cls().fit(table.X, y).predict(table.X)) <= {"red", "green", "blue"}
+
+
+@pytest.mark.parametrize("method", [m for m in methods() if issubclass(m.cls, Regressor)], ids=lambda m: m.name)
+def test_every_regressor_can_be_judged_by_error_and_correlation(method):
+    """D-08: what predicts one number for all has no correlation, which is NaN and not an error."""
+    table = tiny(method)[0]
+    predicted = method.cls().fit(table.X, table.y).predict(table.X)
+    assert root_mean_squared_error(table.y, predicted) >= 0
+    with np.errstate(invalid="ignore"):
+        r = r_regression(predicted[:, None], table.y, force_finite=False)[0]
+    assert np.isnan(r) if np.ptp(predicted) == 0 else -1 <= r <= 1 + 1e-12  # rounding
+
+
+def test_a_table_has_one_target():
+    with pytest.raises(BadInput, match="the target is one column"):
+        load("iris", task="multivariate regression")
+
+
 def test_iris_is_the_one_of_the_books():
     """C-223."""
     bunch, data = sklearn.datasets.load_iris(), load("iris")
@@ -290,7 +318,8 @@ def test_groups_and_time_leave_the_columns():
         ({"group": "y"}, "'y' is the target"),
         ({"group": "holes"}, "column 'holes' is missing in 20 rows, rows 1, 4, 7, 10, 13 and 15 more"),
         ({"group": "same"}, "puts all rows into one group"),
-        ({"time": "words"}, "neither numbers nor dates in one notation, for example 'early'"),
+        ({"time": "words"}, "not all values of column 'words' are dates in one notation, for example 'early'"),
+        ({"time": "words", "kinds": {"words": "category"}}, "rows cannot be ordered by column 'words': it is category"),
     ],
 )
 def test_groups_and_times_that_are_none_are_refused(options, message):

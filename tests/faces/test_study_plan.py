@@ -366,7 +366,7 @@ def test_a_budget_is_met_by_fewer_repeats_then_draws_then_folds_then_learners():
         seen.append((cut.repeats, cut.options.draws, cut.folds, len(cut.skipped)))
     assert seen == sorted(seen, key=lambda step: (-step[0], -step[1], -step[2], step[3]))
     assert seen[0] == (2, 12, 5, 0) and seen[1] == (1, 12, 5, 0) and seen[-1][3] > 0
-    assert "the budget of" in cut.skipped["sklearn.svm.SVC"]  # the costliest goes first
+    assert cut.skipped["sklearn.svm.SVC"].startswith("too costly for a budget of")  # the costliest goes first
 
 
 def test_what_the_user_has_set_is_not_cut_and_baselines_stay():
@@ -374,7 +374,7 @@ def test_what_the_user_has_set_is_not_cut_and_baselines_stay():
     cut = within(plan, costs(plan), budget=1.0)
     assert (cut.repeats, cut.folds) == (2, 5)
     assert [learner.baseline for learner in cut.learners] == [False, True, True]
-    assert cut.warnings[-1].startswith("the budget of 1 s is too short: about 90 s are needed")
+    assert cut.warnings[-1].startswith("a budget of 1 s is too short")
 
 
 def test_with_more_workers_a_budget_goes_further():
@@ -400,7 +400,7 @@ def test_methods_that_grow_too_fast_are_skipped_on_large_tables_and_named(monkey
         "sklearn.linear_model.LogisticRegression": Cost(1.0, 4_000, 1.1),
     }
     assert within(plan, measured).skipped == {
-        "sklearn.svm.SVC": "its time grows as n^1.9, too fast for more than 50,000 rows; study a sample to have it in"
+        "sklearn.svm.SVC": "its time grows faster than n^1.5, too fast for over 50,000 rows; study a sample to have it in"
     }
     assert within(make_plan(blobs(), names), measured).skipped == {}
     monkeypatch.setattr(Learner, "growth", property(lambda self: 3.0))

@@ -21,8 +21,8 @@ import polars as pl
 from fivefold.datasets.embedded import EMBEDDED, TARGET, embedded
 from fivefold.study.tables.clean import clean
 from fivefold.study.tables.column import Column as Column
-from fivefold.study.tables.convert import Raw, Typed, as_number, dated
-from fivefold.study.tables.dates import find_dates
+from fivefold.study.tables.column import wish
+from fivefold.study.tables.convert import Raw, Typed, as_wished
 from fivefold.study.tables.doubts import copies, leaks
 from fivefold.study.tables.files import read
 from fivefold.study.tables.kinds import check_names, raw_columns, type_columns
@@ -156,7 +156,8 @@ def admit(table: Table, roles: Roles) -> Data:
 
 def digest(data: Data) -> str:
     """SHA-256 of what is learned from: names, kinds and values of columns, target, groups, time."""
-    known = [data.target, data.task, [asdict(column) for column in data.columns]]
+    roles = [data.target, data.task, data.groups is None, data.time is None]
+    known = [*roles, [asdict(column) for column in data.columns]]
     found = hashlib.sha256(repr(known).encode())
     arrays = [np.asarray(array) for array in (data.y, data.groups, data.time) if array is not None]
     for series in [*data.X, *(pl.Series("", array) for array in arrays)]:
@@ -170,7 +171,8 @@ def digest(data: Data) -> str:
 def _admitted(table: Table, roles: Roles, task: Task, y: np.ndarray, raw: Mapping[str, Raw], notes: list[str]) -> Data:
     """Data of the rows that have a target."""
     groups = _groups(_taken(raw, roles.group, table), table) if roles.group else None
-    order = _time(_taken(raw, roles.time, table), table) if roles.time else None
+    order = _time(_taken(raw, roles.time, table), roles.kinds.get(roles.time)) if roles.time else None
+    notes += order.notes if order else ()
     aside = (roles.group, roles.time)
     typed = type_columns({name: column for name, column in raw.items() if name not in aside}, roles.kinds)
     warnings = _useless(typed) + [warning for each in typed if not each.useless for warning in each.warnings]
@@ -190,7 +192,7 @@ def _admitted(table: Table, roles: Roles, task: Task, y: np.ndarray, raw: Mappin
         tuple(each.column for each in kept),
         tuple(notes),
         groups,
-        order,
+        order.values.to_physical().to_numpy() if order else None,
         table.at,
         tuple(warnings),
     )
@@ -217,18 +219,14 @@ def _groups(raw: Raw, table: Table) -> np.ndarray:
     return codes
 
 
-def _time(raw: Raw, table: Table) -> np.ndarray:
-    """Numbers, or dates in microseconds."""
-    if raw.series.dtype.is_temporal():
-        return raw.series.cast(pl.Datetime("us")).to_physical().to_numpy()
-    if raw.numbers is not None or raw.series.dtype.is_numeric():
-        return as_number(raw).values.to_numpy()
-    if found := find_dates(raw.text):
-        return dated(raw, found).values.to_physical().to_numpy()
-    raise BadInput(
-        f"{table.name}: column {raw.name!r} holds neither numbers nor dates in one notation, "
-        f"for example {raw.text[0]!r}; rows cannot be ordered by it"
-    )
+def _time(raw: Raw, kind: str | None) -> Typed:
+    """Numbers or dates that order the rows."""
+    numeric = raw.numbers is not None or raw.series.dtype.is_numeric()
+    typed = as_wished(raw, wish(raw.name, kind or ("number" if numeric else "date")))
+    if typed.kind not in ("number", "date") or typed.values.null_count():
+        said = "; ".join(typed.notes) or f"it is {typed.kind}"
+        raise BadInput(f"{raw.table.name}: rows cannot be ordered by column {raw.name!r}: {said}")
+    return typed
 
 
 def _useless(typed: Sequence[Typed]) -> list[str]:

@@ -207,7 +207,7 @@ def _too_slow(learners: Iterable[Learner], costs: Mapping[str, Cost]) -> dict[st
         if not learner.baseline
     }
     return {
-        name: f"its time grows as n^{growth:.2g}, too fast for more than {LARGE:,} rows; study a sample to have it in"
+        name: f"its time grows faster than n^{GROWTH:g}, too fast for over {LARGE:,} rows; study a sample to have it in"
         for name, growth in found.items()
         if growth > GROWTH
     }

@@ -114,10 +114,10 @@ def within(plan: Plan, costs: Mapping[str, Cost], budget: float | None = None, j
         if forecast(plan := _again(plan, options)).seconds <= budget:
             return plan
     while forecast(plan).seconds > budget and (costly := _costliest(plan)) is not None:
-        reason = f"a fold takes about {_seconds(fold_seconds(plan, costly))}: the budget of {_seconds(budget)} is spent"
+        reason = f"too costly for a budget of {_seconds(budget)}"
         plan = _again(plan, replace(plan.options, without={**plan.options.without, costly.name: reason}))
-    if (needed := forecast(plan).seconds) > budget:
-        said = f"the budget of {_seconds(budget)} is too short: about {_seconds(needed)} are needed for the least study"
+    if forecast(plan).seconds > budget:
+        said = f"a budget of {_seconds(budget)} is too short: this is the least study there is, and it takes longer"
         plan = replace(plan, warnings=(*plan.warnings, said))
     return plan
 

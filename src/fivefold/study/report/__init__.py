@@ -9,14 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from fivefold.study.report.blocks import Page
-from fivefold.study.report.evaluation import closing, evaluation
-from fivefold.study.report.headline import headline
+from fivefold.study.report.evaluation import closing, evaluated
+from fivefold.study.report.headline import result
 from fivefold.study.report.page import html, markdown, save
 from fivefold.study.report.phases import data, features, models, task, training
 from fivefold.study.report.words import count
 from fivefold.study.results import Results
 
-SECTIONS = (headline, task, data, features, models, training, evaluation, closing)
+SECTIONS = (result, task, data, features, models, training, evaluated, closing)
 
 
 def write(results: Results, folder: Path) -> Path:

@@ -20,7 +20,7 @@ WORST = 8  # rows that are listed
 COSTS = (Costs(1, 1), Costs(1, 5), Costs(1, 20), Costs(5, 1), Costs(20, 1))
 
 
-def evaluation(results: Results) -> Section:
+def evaluated(results: Results) -> Section:
     """Significance, curves, errors, certificate, and what to look at next."""
     blocks: list[Block] = []
     if results.judged:

@@ -19,7 +19,7 @@ READING = {"over": "overfits", "under": "underfits", "": ""}
 Fit = Literal["over", "under", ""]
 
 
-def headline(results: Results) -> Section:
+def result(results: Results) -> Section:
     """The result in a few sentences, numbers and one table."""
     if not results.judged:
         said = "Every learner failed; the reasons stand under training."

@@ -22,6 +22,7 @@ from fivefold.study.tables.layout import Layout, scan
 from fivefold.study.tables.table import BadInput, Table, counted, listed, places, quoted
 
 COMMENT = b"#"
+NAMED_SEPARATOR = re.compile(rb'"?sep=([,;|\t])"?\r?\n')  # spreadsheets write it into the first line
 TABS = (".tsv", ".tab")
 NAMES = {"\t": "tab", ";": "semicolon", "|": "vertical bar", ",": "comma"}
 MOST_EXTRA = 100  # fields beyond the header
@@ -55,29 +56,25 @@ def read_delimited(path: Path, content: bytes, expected: Collection[str] = ()) -
     content = content if content.endswith(b"\n") else content + b"\n"
     lines = _cut(path, content, notes)
     try:
-        names, body = _head(lines, expected, notes)
+        names, body, header = _head(lines, expected, notes)
     except csv.Error as error:
         raise BadInput(f"{path} is no table: its first lines cannot be read ({error})") from None
     _check_widths(lines, names, body)
     frame = _parsed(lines, body, len(names))
     frame = _named(lines, frame, names, body, notes)
     comma = True if lines.dialect.separator == ";" else None
-    header = len(body) < len(lines.rows)
     return Table(path.name, frame, lines.layout.lines[body], "line", tuple(notes), decimal_comma=comma, header=header)
 
 
 def _cut(path: Path, content: bytes, notes: list[str]) -> Lines:
     """Find dialect and rows."""
-    head = content if len(content) <= HEAD else content[: content.rfind(b"\n", 0, HEAD) + 1] or content[:HEAD]
-    sample = [line for line in head.decode(errors="ignore").split("\n") if line.strip() and not line.startswith("#")]
-    dialect = sniff("\n".join(sample), "\t" if path.name.removesuffix(".gz").endswith(TABS) else None)
-    if dialect is None:
-        raise BadInput(
-            f"{path} has one column only: no comma, semicolon, tab or | separates values in its lines, "
-            f"for example {quoted((sample or ['#'])[0])}"
-        )
-    content, dialect, layout = _quoted(path, content, dialect, notes)
-    width = int(np.bincount(layout.fields[layout.fields > 1]).argmax())
+    prefer = "\t" if path.name.removesuffix(".gz").endswith(TABS) else None
+    if told := NAMED_SEPARATOR.match(content):
+        content, prefer = b"\n" + content[told.end() :], told[1].decode()  # a blank line in its place
+        notes.append(f"line 1 says that values are separated by {prefer!r}")
+    content, dialect, layout = _quoted(path, content, _dialect(path, content, prefer), notes)
+    several = layout.fields[layout.fields > 1]
+    width = int(np.bincount(several).argmax()) if len(several) else 1
     few = np.flatnonzero(layout.fields != width)
     texts = {int(i): content[layout.starts[i] : layout.ends[i]].strip() for i in few}
     blank = [i for i, text in texts.items() if not text]
@@ -95,14 +92,27 @@ def _cut(path: Path, content: bytes, notes: list[str]) -> Lines:
     return lines
 
 
+def _dialect(path: Path, content: bytes, prefer: str | None) -> Dialect:
+    head = content if len(content) <= HEAD else content[: content.rfind(b"\n", 0, HEAD) + 1] or content[:HEAD]
+    sample = [line for line in head.decode(errors="ignore").split("\n") if line.strip()]
+    sample = [line for line in sample if not line.startswith("#")] or sample
+    dialect = sniff("\n".join(sample), prefer)
+    if dialect is None:
+        raise BadInput(
+            f"{path} has one column only: no comma, semicolon, tab or | separates values in its lines, "
+            f"for example {quoted((sample or [''])[0])}"
+        )
+    return dialect
+
+
 def _quoted(path: Path, content: bytes, dialect: Dialect, notes: list[str]) -> tuple[bytes, Dialect, Layout]:
     """What the quotes of a file mean: around values, around values but for spaces, or nothing."""
     layout = scan(content, dialect)
     if layout.stray is None or dialect.quote is None:
         return content, dialect, layout
     mark, edge = re.escape(dialect.quote).encode(), re.escape(dialect.separator).encode()
-    tight = re.sub(rb"(^|" + edge + rb")[ \t]+" + mark, rb"\1" + mark, content, flags=re.MULTILINE)
-    tight = re.sub(mark + rb"[ \t]+(" + edge + rb"|\r?$)", mark + rb"\1", tight, flags=re.MULTILINE)
+    tight = re.sub(rb"(^|" + edge + rb") +" + mark, rb"\1" + mark, content, flags=re.MULTILINE)
+    tight = re.sub(mark + rb" +(" + edge + rb"|\r?$)", mark + rb"\1", tight, flags=re.MULTILINE)
     if tight != content and (closer := scan(tight, dialect)).stray is None:
         notes.append(f"spaces between separators and quotes are ignored, first in line {layout.stray}")
         return tight, dialect, closer
@@ -117,8 +127,8 @@ def _quoted(path: Path, content: bytes, dialect: Dialect, notes: list[str]) -> t
     )
 
 
-def _head(lines: Lines, expected: Collection[str], notes: list[str]) -> tuple[list[str], np.ndarray]:
-    """The names of the columns and the rows below them; without a header the columns are numbered."""
+def _head(lines: Lines, expected: Collection[str], notes: list[str]) -> tuple[list[str], np.ndarray, bool]:
+    """The names of the columns, the rows below them, and whether the file names its columns or they are numbered."""
     rows, sample = lines.rows, lines.fields(_short(lines))
     if not sample:
         raise BadInput(f"{lines.path} holds comments and no rows")
@@ -127,13 +137,13 @@ def _head(lines: Lines, expected: Collection[str], notes: list[str]) -> tuple[li
         rows, sample = rows[1:], sample[1:]
     sample[0][0] = sample[0][0].lstrip("# ")
     if has_header(sample, expected):
-        return [" ".join(name.split()) for name in sample[0]], rows[1:]
+        return [" ".join(name.split()) for name in sample[0]], rows[1:], True
     width = int(np.bincount(lines.layout.fields[rows]).argmax())
     notes.append(
         f"no header: line {lines.layout.lines[rows[0]]} looks like the lines below it; "
         f"the columns are called column_1 to column_{width}"
     )
-    return [f"column_{j + 1}" for j in range(width)], rows
+    return [f"column_{j + 1}" for j in range(width)], rows, False
 
 
 def _short(lines: Lines) -> list[int]:

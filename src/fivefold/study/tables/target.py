@@ -72,6 +72,8 @@ def target_values(raw: Raw | None, target: str, table: Table, kind: str | None) 
 def check_target(name: str, target: str, y: Any, task: Task, notes: Sequence[str] = ()) -> None:
     """Refuse targets from which nothing can be learned or judged; `notes` say how the target was read."""
     values, counts = np.unique(y.astype(str) if y.dtype == object else y, return_counts=True)
+    if task not in ("classification", "regression"):
+        raise BadInput(f"{name}: the target is one column; the task is classification or regression, not {task}")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise BadInput(f"{name}: the target {target!r} holds infinity; replace it or drop those rows")
     if len(values) == 1 and task == "classification":
