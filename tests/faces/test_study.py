@@ -102,10 +102,8 @@ def test_the_certificate_is_that_of_the_errors_on_the_rows_held_out(wine):
     errors = round((1 - holdout["scores"]["accuracy"]) * holdout["rows"])
     assert holdout["certificate"]["bound"] == certify_holdout(errors, holdout["rows"]).bound
     assert "Certificate: " in shown.output
-    rows = load("wine").y.size
-    assert all(
-        fold["n_train"] + fold["n_test"] == rows - holdout["rows"] for fold in found(folder)["learners"][0]["folds"]
-    )
+    folds, rows = found(folder)["learners"][0]["folds"], load("wine").y.size
+    assert {fold["n_train"] + fold["n_test"] for fold in folds} == {rows - holdout["rows"]}
 
 
 def test_the_journal_holds_data_plan_versions_options_and_predictions(wine):
@@ -120,6 +118,28 @@ def test_the_journal_holds_data_plan_versions_options_and_predictions(wine):
     assert first.arrays["proba"].shape == (len(first.arrays["test"]), 3)
     right = np.mean(first.arrays["predicted"] == data.y[first.arrays["test"]])
     assert right == pytest.approx(first.found["scores"]["accuracy"])
+
+
+def test_every_learner_meets_the_same_splits_and_how_stable_it_is_is_told(wine):
+    """A-16: the same seed draws the same splits; mean, standard deviation and all values are in the table."""
+    plan = make_plan(load("wine"), ["GaussianNB", "LinearDiscriminantAnalysis"], holdout=0.2)
+    with Journal.open(wine[1] / "journal.sqlite") as journal:
+        for learner in plan.learners:
+            entries = list(journal.entries(learner.name))
+            assert all((e.arrays["test"] == plan.splits[e.split].test).all() for e in entries)
+    for learner in found(wine[1])["learners"]:
+        values = [fold["scores"]["accuracy"] for fold in learner["folds"]]
+        assert len(values) == SPLITS
+        assert learner["summary"]["accuracy"]["sd"] == pytest.approx(np.std(values, ddof=1), abs=1e-15)
+
+
+def test_the_report_has_a_section_for_each_of_the_six_phases(wine):
+    """D-02: task, data, features, models, training, evaluation, in this order."""
+    text = (wine[1] / "report.md").read_text(encoding="utf-8")
+    titles = [line.lower() for line in text.splitlines() if line.startswith("## ")]
+    phases = ("task", "data", "features", "models", "training", "evaluation")
+    places = [next(i for i, title in enumerate(titles) if phase in title) for phase in phases]
+    assert places == sorted(places) and len(set(places)) == 6
 
 
 def test_a_folder_that_holds_a_study_is_not_written_over(wine):
@@ -379,7 +399,7 @@ def test_a_learner_compared_with_itself_has_difference_zero_and_p_one():
     results = imagined(GaussianNB=0.3)
     plan, best = results.plan, results.judged[0].outcome
     twin = replace(best, learner=replace(best.learner, method=replace(best.learner.method, name="Twin")))
-    first, second = judge(plan, [best, twin]).judged
+    second = judge(plan, [best, twin]).judged[1]
     assert second.versus_best.mean == 0.0 and second.versus_best.p_value == second.adjusted_p == 1.0
     pair = judge(plan, [best, twin]).pairs.pairs[0]
     assert pair.comparison.estimate == 0.0 and pair.equivalence.within == 1.0

@@ -399,9 +399,8 @@ def test_methods_that_grow_too_fast_are_skipped_on_large_tables_and_named(monkey
         "sklearn.svm.SVC": Cost(1.0, 4_000, 1.9),
         "sklearn.linear_model.LogisticRegression": Cost(1.0, 4_000, 1.1),
     }
-    assert within(plan, measured).skipped == {
-        "sklearn.svm.SVC": "its time grows faster than n^1.5, too fast for over 50,000 rows; study a sample to have it in"
-    }
+    reason = "its time grows faster than n^1.5, too fast for over 50,000 rows; study a sample to have it in"
+    assert within(plan, measured).skipped == {"sklearn.svm.SVC": reason}
     assert within(make_plan(blobs(), names), measured).skipped == {}
     monkeypatch.setattr(Learner, "growth", property(lambda self: 3.0))
     assert set(make_plan(large, names).skipped) == set(names)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fivefold.study.workers import Workers
+from fivefold.study.workers import CannotStart, Workers
 
 LONG = 60.0
 WORK = """
@@ -101,7 +101,7 @@ def test_tasks_may_depend_on_what_has_ended(work):
 
 
 def test_a_worker_that_cannot_start_is_an_error_that_says_why():
-    with pytest.raises(RuntimeError, match="could not start: ModuleNotFoundError: No module named 'nowhere'"):
+    with pytest.raises(CannotStart, match="could not start: ModuleNotFoundError: No module named 'nowhere'"):
         ended(Nowhere(), [1])
 
 

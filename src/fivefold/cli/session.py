@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sqlite3
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
@@ -29,7 +30,7 @@ from fivefold.study.plan import as_json as plan_as_json
 from fivefold.study.probe import forecast, within
 from fivefold.study.results import judge
 from fivefold.study.run import advance, crew, outcomes, pending, probe
-from fivefold.study.workers import Workers
+from fivefold.study.workers import CannotStart, Workers
 
 SMALL = 20_000  # a table of fewer cells is studied sooner than a second worker starts
 UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -98,6 +99,10 @@ def perform(asked: Asked, how: How) -> int:
             Text.assemble(("interrupted: ", "bold red"), goes_on if kept else "nothing was begun"), soft_wrap=True
         )
         return INTERRUPTED
+    except CannotStart as error:
+        raise BadInput(str(error)) from None
+    except sqlite3.Error as error:
+        raise BadInput(f"{how.out / FILE} cannot be written ({error}); make room and go on with --resume") from None
 
 
 def _perform(asked: Asked, how: How, console: Console, stack: ExitStack) -> int:
@@ -117,6 +122,8 @@ def _perform(asked: Asked, how: How, console: Console, stack: ExitStack) -> int:
         return _foretold(console, plan, jobs, as_json=how.as_json)
     if journal is None:
         journal = stack.enter_context(Journal.create(how.out / FILE, beginning(plan, asdict(asked))))
+    elif done := len(journal.fates()):
+        console.print(f"goes on: {done} of {len(plan.learners) * len(plan.splits)} folds are done", style="dim")
     _run(plan, journal, workers)
     judged = judge(plan, outcomes(plan, journal))
     results = replace(judged, command=asked.command, sessions=tuple(journal.get("sessions")))

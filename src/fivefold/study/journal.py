@@ -141,7 +141,10 @@ class Journal:
 
 
 def _connect(path: Path | str) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=1.0, isolation_level=None)
+    try:
+        connection = sqlite3.connect(path, timeout=1.0, isolation_level=None)
+    except sqlite3.Error as error:
+        raise BadInput(f"{path} cannot be opened ({error})") from None
     try:
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("PRAGMA journal_mode = WAL")

@@ -99,6 +99,14 @@ class Results:
     environment: Mapping[str, str] = field(default_factory=dict)
     sessions: tuple[Mapping[str, Any], ...] = ()  # runs of the command that the study took, with their times
 
+    def __str__(self) -> str:
+        lines = [
+            f"{judged.name}: {self.score.title} {judged.estimates[self.score.name].mean:.4g}, p {judged.adjusted_p:.3g}"
+            for judged in self.judged
+        ]
+        lines += [f"{outcome.learner.name}: {outcome.failure}" for outcome in self.failed]
+        return "\n".join([*lines, *([] if self.pairs is None else [f"assumes: {t}" for t in self.pairs.assumptions])])
+
     @property
     def score(self) -> Score:
         return self.plan.scores[0]
@@ -169,7 +177,7 @@ def as_json(results: Results) -> dict[str, Any]:
             "interval": "corrected resampled t (Nadeau & Bengio 2003)",
         },
         "learners": [_learner(j.outcome, j) for j in results.judged] + [_learner(o) for o in results.failed],
-        "best_chosen_inside": None if results.inside is None else _inside_json(results.inside),
+        "best_chosen_inside": None if results.inside is None else _inside_json(results, results.inside),
         "pairs": [] if results.pairs is None else [_pair(pair) for pair in results.pairs.pairs],
         "assumptions": [] if results.pairs is None else list(results.pairs.assumptions),
         "holdout": None if results.holdout is None else asdict(results.holdout),
@@ -281,13 +289,15 @@ def _learner(outcome: Outcome, judged: Judged | None = None) -> dict[str, Any]:
     if judged is None:
         return entry | {"reason": outcome.failure}
     versus = {"adjusted_p": judged.adjusted_p, "significantly_worse": judged.worse}
-    return entry | {"summary": _summary(judged.estimates), "loss_above_best": asdict(judged.versus_best) | versus}
+    summary = _summary(judged.estimates, outcome.folds)
+    return entry | {"summary": summary, "loss_above_best": asdict(judged.versus_best) | versus}
 
 
-def _inside_json(inside: Inside) -> dict[str, Any]:
+def _inside_json(results: Results, inside: Inside) -> dict[str, Any]:
+    folds = {judged.name: judged.outcome.folds for judged in results.judged}
     return {
         "chosen": list(inside.chosen),
-        "summary": _summary(inside.estimates),
+        "summary": _summary(inside.estimates, [folds[name][i] for i, name in enumerate(inside.chosen)]),
         "loss_above_best": asdict(inside.versus_best),
     }
 
@@ -308,8 +318,10 @@ def _pair(pair: Pair) -> dict[str, Any]:
     }
 
 
-def _summary(estimates: Mapping[str, Estimate]) -> dict[str, dict[str, float]]:
-    return {name: {"mean": e.mean, "low": e.low, "high": e.high} for name, e in estimates.items()}
+def _summary(estimates: Mapping[str, Estimate], folds: Sequence[Fold]) -> dict[str, dict[str, float]]:
+    """Mean, its interval, and the standard deviation over the splits, which tells how stable the learner is."""
+    sd = {name: float(np.std([fold.scores[name] for fold in folds], ddof=1)) for name in estimates}
+    return {name: {"mean": e.mean, "low": e.low, "high": e.high, "sd": sd[name]} for name, e in estimates.items()}
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> Path:

@@ -44,6 +44,10 @@ PATIENCE = 60.0  # seconds to wait at a time
 Message = tuple[str, Any, float]  # what it is, what it brings, seconds it took
 
 
+class CannotStart(RuntimeError):
+    """A worker ended before it could be given a task."""
+
+
 @dataclass(frozen=True)
 class Ended:
     """What became of a task."""
@@ -110,7 +114,7 @@ class Workers:
         if message is None or message[0] == "broken":
             how = worker.ending() if message is None else message[1]
             if not worker.busy:
-                raise RuntimeError(f"a worker process could not start: {how}")
+                raise CannotStart(f"a worker process could not start: {how}")
             return self._replaced(worker, "died", f"the worker process ended: {how}")
         kind, value, seconds = message
         if kind == "ready":

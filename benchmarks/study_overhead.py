@@ -1,0 +1,61 @@
+"""What a study costs beside fitting and predicting.
+
+    overhead = (wall x jobs - seconds inside fit and predict) / (wall x jobs)
+
+over all folds of the portfolio on a table of 10,000 rows and 20 columns. The start of the workers, the probe and the
+report are timed apart.
+
+    python -m benchmarks.study_overhead [rows] [jobs]
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from sklearn.datasets import make_classification
+
+from fivefold.study.data import from_frame
+from fivefold.study.journal import FILE, Journal
+from fivefold.study.keep import keep
+from fivefold.study.plan import make_plan
+from fivefold.study.probe import within
+from fivefold.study.results import judge
+from fivefold.study.run import advance, crew, outcomes, probe
+
+
+def main(rows: int = 10_000, jobs: int = 2) -> None:
+    """Run the study in a folder of its own and print where the time went."""
+    X, y = make_classification(rows, 20, n_informative=10, n_classes=3, random_state=0)
+    table = pl.DataFrame({f"x{j}": X[:, j] for j in range(20)} | {"y": np.array(["a", "b", "c"])[y]})
+    plan = make_plan(from_frame("synthetic", table, "y"))
+    with tempfile.TemporaryDirectory() as folder, crew(plan.data, jobs) as workers:
+        start = time.perf_counter()
+        plan = within(plan, probe(plan, workers), jobs=jobs)
+        probed = time.perf_counter() - start - workers.start_seconds
+        with Journal.create(Path(folder) / FILE, {}) as journal:
+            start = time.perf_counter()
+            advance(plan, journal, workers)
+            wall = time.perf_counter() - start
+            found = outcomes(plan, journal)
+            start = time.perf_counter()
+            keep(judge(plan, found), Path(folder), journal, workers)
+            ended = time.perf_counter() - start
+    busy = {o.learner.name: sum(fold.busy_seconds for fold in o.folds) for o in found}
+    for name, seconds in busy.items():
+        print(f"{name:<32}{seconds:8.1f} s inside fit and predict")
+    inside = sum(busy.values())
+    print(f"{rows} rows, {jobs} jobs: wall {wall:.1f} s, inside fit and predict {inside:.1f} s")
+    print(
+        f"apart: start of the workers {workers.start_seconds:.1f} s, probe {probed:.1f} s, model and report {ended:.1f} s"
+    )
+    print(f"overhead {(wall * jobs - inside) / (wall * jobs):.1%}")
+    print(f"overhead with the probe counted as none of the work {1 - inside / ((wall + probed) * jobs):.1%}")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
