@@ -42,6 +42,7 @@ def main(rows: int = 10_000, jobs: int = 2) -> None:
             advance(plan, journal, workers)
             wall = time.perf_counter() - start
             found = outcomes(plan, journal)
+            tasks = sum(entry.seconds for learner in plan.learners for entry in journal.entries(learner.name))
             start = time.perf_counter()
             keep(judge(plan, found), Path(folder), journal, workers)
             ended = time.perf_counter() - start
@@ -49,12 +50,10 @@ def main(rows: int = 10_000, jobs: int = 2) -> None:
     for name, seconds in busy.items():
         print(f"{name:<32}{seconds:8.1f} s inside fit and predict")
     inside = sum(busy.values())
+    whole = wall * jobs
     print(f"{rows} rows, {jobs} jobs: wall {wall:.1f} s, inside fit and predict {inside:.1f} s")
-    print(
-        f"apart: start of the workers {workers.start_seconds:.1f} s, probe {probed:.1f} s, model and report {ended:.1f} s"
-    )
-    print(f"overhead {(wall * jobs - inside) / (wall * jobs):.1%}")
-    print(f"overhead with the probe counted as none of the work {1 - inside / ((wall + probed) * jobs):.1%}")
+    print(f"overhead {1 - inside / whole:.1%}: judging {(tasks - inside) / whole:.1%}, waiting {1 - tasks / whole:.1%}")
+    print(f"apart: workers start {workers.start_seconds:.1f} s, probe {probed:.1f} s, model and report {ended:.1f} s")
 
 
 if __name__ == "__main__":

@@ -133,7 +133,7 @@ def choose(data: Data, learner: Learner, train: np.ndarray, plan: Plan, state: i
 
 
 def build(data: Data, learner: Learner, parameters: Setting, state: int) -> Pipeline:
-    """The method behind what makes its columns ready, unfitted; its scores are calibrated if it has no probabilities."""
+    """The method behind what makes its columns ready, unfitted; calibrated if it gives no probabilities."""
     return Pipeline([("prepare", prepare(learner.takes, data)), ("method", _method(data, learner, parameters, state))])
 
 

@@ -84,20 +84,24 @@ class Workers:
         """What became of each task, in the order they end.
 
         `tasks` gives a task and its limit in seconds, and is asked for the next one when a worker is free: what it
-        gives may depend on what has ended so far.
+        gives may depend on what has ended before.
         """
-        exhausted = False
-        while True:
-            for worker in self._crew:
-                if worker.idle and not exhausted:
-                    given = next(tasks, None)
-                    exhausted = given is None
-                    if given is not None:
-                        worker.give(*given)
-            if exhausted and not any(worker.busy for worker in self._crew):
-                return
-            if ended := self._wait():
+        more = self._supply(tasks)
+        while more or any(worker.busy for worker in self._crew):
+            ended = self._wait()
+            more = more and self._supply(tasks)  # before the caller sees what ended: no worker waits for the caller
+            if ended is not None:
                 yield ended
+
+    def _supply(self, tasks: Iterator[tuple[Any, float]]) -> bool:
+        """A task for every worker that has none; were there enough?"""
+        for worker in self._crew:
+            if worker.idle:
+                given = next(tasks, None)
+                if given is None:
+                    return False
+                worker.give(*given)
+        return True
 
     def _wait(self) -> Ended | None:
         """The next task that ends; None when something else happened."""
