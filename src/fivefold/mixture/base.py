@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
@@ -43,8 +43,8 @@ class BaseMixture(Density):
     """Base of the mixtures; fields are those of the methods."""
 
     if TYPE_CHECKING:  # not fields of this class
-        model_: FiniteMixture
-        statistics_: Any
+        model_: FiniteMixture = field(init=False)
+        statistics_: Any = field(init=False)
         n_components: int
         tol: float
         max_iter: int
