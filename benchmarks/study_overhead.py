@@ -5,7 +5,7 @@
 over all folds of the portfolio on a table of 10,000 rows and 20 columns. The start of the workers, the probe and the
 report are timed apart.
 
-    python -m benchmarks.study_overhead [rows] [jobs]
+    python -m benchmarks.study_overhead [rows] [jobs] [methods]
 """
 
 from __future__ import annotations
@@ -28,11 +28,16 @@ from fivefold.study.results import judge
 from fivefold.study.run import advance, crew, outcomes, probe
 
 
-def main(rows: int = 10_000, jobs: int = 2) -> None:
-    """Run the study in a folder of its own and print where the time went."""
+def main(rows: str = "10000", jobs: str = "2", methods: str = "") -> None:
+    """The portfolio, or the methods named, separated by commas."""
+    study(int(rows), int(jobs), [name for name in methods.split(",") if name])
+
+
+def study(rows: int, jobs: int, methods: list[str]) -> None:
+    """Run the study and print where the time went."""
     X, y = make_classification(rows, 20, n_informative=10, n_classes=3, random_state=0)
     table = pl.DataFrame({f"x{j}": X[:, j] for j in range(20)} | {"y": np.array(["a", "b", "c"])[y]})
-    plan = make_plan(from_frame("synthetic", table, "y"))
+    plan = make_plan(from_frame("synthetic", table, "y"), methods)
     with tempfile.TemporaryDirectory() as folder, crew(plan.data, jobs) as workers:
         start = time.perf_counter()
         plan = within(plan, probe(plan, workers), jobs=jobs)
@@ -57,4 +62,4 @@ def main(rows: int = 10_000, jobs: int = 2) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*sys.argv[1:])

@@ -35,7 +35,8 @@ processes took more than {limit} of a core is done again; where that did not hel
 MEMORY = """## Memory and growth
 
 *Memory* is what the call needs at its peak beyond the data (resident size of a fresh process), in MB and as a multiple
-of the data. *Exponent* is that of time against the number of rows, from the full size, its half and its quarter.
+of the data. *Exponent* is that of time against the number of rows, from the full size, its half and its quarter; a
+method that runs until it settles may need more or fewer steps on more rows, and its exponent holds that too.
 """
 
 COLD_START = f"""## Cold start

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +35,7 @@ class Spy(ClassifierMixin, BaseEstimator):
     def fit(self, X, y):
         with open(os.environ["SPIES"], "a") as file:
             file.write(f"{type(self).__name__} {self.random_state} {len(X)} {os.getpid()}\\n")
-        time.sleep(0.02)
+        time.sleep(float(os.environ["PAUSE"]))
         self.classes_ = np.unique(y)
         self.means_ = np.array([X[y == k].mean(axis=0) for k in self.classes_])
         return self
@@ -63,6 +63,7 @@ class Place:
     """A folder with a table, the spies and what they wrote."""
 
     folder: Path
+    pause: float = 0.02  # seconds that a fit takes at least
     parents: list[int] = field(default_factory=list)  # the commands run here; they fit for the report
 
     @property
@@ -79,7 +80,8 @@ class Place:
         return self.command(*words, *f"--folds {FOLDS} --repeats {REPEATS} --jobs {jobs}".split(), *more)
 
     def command(self, *words):
-        environment = {"PYTHONPATH": str(self.folder), "SPIES": str(self.folder / "seen.txt")}
+        path = os.pathsep.join([str(self.folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+        environment = {"PYTHONPATH": path, "SPIES": str(self.folder / "seen.txt"), "PAUSE": str(self.pause)}
         process = subprocess.Popen(
             [sys.executable, "-m", "fivefold", *words],
             cwd=self.folder,
@@ -138,13 +140,13 @@ def alive(pid):
 
 def killed(process):
     """Kill the parent only; seconds until no worker lives."""
-    workers = children(process.pid)
+    workers, start = children(process.pid), time.monotonic()
     process.kill()
-    process.communicate()
-    start = time.monotonic()
     while any(map(alive, workers)) and time.monotonic() - start < 10:
         time.sleep(0.01)
-    return time.monotonic() - start
+    took = time.monotonic() - start
+    process.communicate()  # returns when nobody holds the other end
+    return took
 
 
 def spied(finished):
@@ -183,6 +185,7 @@ def test_a_study_killed_three_times_does_nothing_twice_and_gives_the_same_table(
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_study_killed_at_any_of_twenty_moments_gives_the_same_table(place, jobs):
     """The moments are spread over the length of an undisturbed run, its start and its end included."""
+    place = replace(place, pause=0.1)
     began = time.monotonic()
     reference = place.finish("whole", jobs)
     length = time.monotonic() - began

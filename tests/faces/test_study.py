@@ -16,6 +16,7 @@ from fivefold.cli.progress import progress
 from fivefold.study import table
 from fivefold.study.data import BadInput, load
 from fivefold.study.fold import Fold
+from fivefold.study.frozen import thaw
 from fivefold.study.holdout import open_holdout
 from fivefold.study.journal import Entry, Journal
 from fivefold.study.plan import FOLDS, REPEATS, make_plan
@@ -180,6 +181,11 @@ def test_a_study_is_not_resumed_with_other_versions(wine, monkeypatch):
     shown = study("--resume", "--out", wine[1])
     assert shown.exit_code == 2
     assert "fivefold 99.0 (then " in shown.stderr
+
+
+def test_a_study_is_not_resumed_when_a_value_of_its_table_has_changed(wine):
+    with Journal.open(wine[1] / "journal.sqlite") as journal, pytest.raises(BadInput, match="other values"):
+        thaw(replace(load("wine"), digest="of another table"), journal)
 
 
 def test_a_study_in_use_is_left_alone(wine):

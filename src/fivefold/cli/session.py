@@ -127,7 +127,8 @@ def _perform(asked: Asked, how: How, console: Console, stack: ExitStack) -> int:
     _run(plan, journal, workers)
     judged = judge(plan, outcomes(plan, journal))
     results = replace(judged, command=asked.command, sessions=tuple(journal.get("sessions")))
-    kept = keep(results, how.out, journal, workers)
+    with Console(stderr=True).status("fitting the winner, writing the report"):
+        kept = keep(results, how.out, journal, workers)
     table.show(console, kept.results)
     for line in _endings(kept):
         console.print(line, markup=False, soft_wrap=True)

@@ -21,19 +21,23 @@ def study(
     task: Annotated[str | None, typer.Option(help="classification or regression, when the values mislead.")] = None,
     methods: Annotated[
         str | None,
-        typer.Option(help="Methods, separated by commas: names, dotted names of classes, or all. [default: portfolio]"),
+        typer.Option(
+            help="Methods, separated by commas: names, dotted names of classes, or all; by default a portfolio."
+        ),
     ] = None,
     metric: Annotated[
-        str | None, typer.Option(help="What ranks and tunes. [default: log_loss for classes, rmse for numbers]")
+        str | None, typer.Option(help="What ranks and tunes; by default log_loss for classes, rmse for numbers.")
     ] = None,
-    folds: Annotated[int | None, typer.Option(min=2, help="Folds that judge. [default: by the rows]")] = None,
-    repeats: Annotated[int | None, typer.Option(min=1, help="How often they are drawn. [default: by the rows]")] = None,
+    folds: Annotated[int | None, typer.Option(min=2, help="Folds that judge; by default as the rows allow.")] = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="How often they are drawn; by default as the rows allow.")
+    ] = None,
     holdout: Annotated[
-        float | None, typer.Option(min=0, max=0.5, help="Share of rows to lock away. [default: 0.2 from 500 rows]")
+        float | None, typer.Option(min=0, max=0.5, help="Share of rows to lock away; by default 0.2 from 500 rows.")
     ] = None,
     budget: Annotated[str | None, typer.Option(help="Time to use, such as 90s or 10min.")] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Worker processes. [default: one a core, one for a small table]")
+        int | None, typer.Option(min=1, help="Worker processes; by default one a core, one for a small table.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same results.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for the report, the model and the journal.")] = Path(

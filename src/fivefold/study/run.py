@@ -88,13 +88,14 @@ def advance(plan: Plan, journal: Journal, workers: Workers, tick: Tick = lambda 
 
 
 def pending(plan: Plan, journal: Journal) -> dict[tuple[str, int], tuple[Learner, Split]]:
-    """What is left to do, split by split, by the name of the learner and the position of the split."""
+    """What is left to do, by name of the learner and position of the split; costly learners first, to end together."""
     fates = journal.fates()
     late = {name for (name, _), fate in fates.items() if fate == "late"}
+    costly_first = sorted(plan.learners, key=lambda learner: -fold_seconds(plan, learner))
     return {
         (learner.name, i): (learner, split)
+        for learner in costly_first
         for i, split in enumerate(plan.splits)
-        for learner in plan.learners
         if learner.name not in late and (learner.name, i) not in fates
     }
 

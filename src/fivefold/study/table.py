@@ -19,7 +19,7 @@ from fivefold.study.plan import Plan
 from fivefold.study.results import Judged, Results
 
 LEGENDS = (
-    "★ best   ≈ not told from it at 5 %   p: corrected resampled t, Holm over all pairs",
+    "★ best   ≈ not told from it at 5 %   p: corrected resampled t, adjusted by Holm",
     "best, chosen inside each fold: what to expect of taking the winner of a study",
 )
 LEAST_COLUMNS = 5  # mark, learner, score, interval, p

@@ -117,9 +117,10 @@ class Workers:
             return None
         if message is None or message[0] == "broken":
             how = worker.ending() if message is None else message[1]
-            if not worker.busy:
+            if not worker.ready:
                 raise CannotStart(f"a worker process could not start: {how}")
-            return self._replaced(worker, "died", f"the worker process ended: {how}")
+            ended = self._replaced(worker, "died", f"the worker process ended: {how}")
+            return ended if worker.busy else None
         kind, value, seconds = message
         if kind == "ready":
             worker.ready = True
