@@ -186,10 +186,12 @@ def test_a_study_killed_three_times_does_nothing_twice_and_gives_the_same_table(
 def test_a_study_killed_at_any_of_twenty_moments_gives_the_same_table(place, jobs):
     """The moments are spread over the length of an undisturbed run, its start and its end included."""
     place = replace(place, pause=0.1)
-    began = time.monotonic()
-    reference = place.finish("whole", jobs)
-    length = time.monotonic() - began
-    slowest, held = 0.0, []
+    lengths, slowest, held = [], 0.0, []
+    for i in range(2):  # the first also fills the caches of files
+        began = time.monotonic()
+        reference = place.finish(f"whole {i}", jobs)
+        lengths.append(time.monotonic() - began)
+    length = min(lengths)
     for i in range(20):
         out, start = f"killed {i}", len(place.seen)
         process = place.start(out, jobs)
