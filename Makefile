@@ -9,7 +9,7 @@ export SCIPY_ARRAY_API := 1
 .PHONY: study test test-all lint format bench gallery warm clean
 
 study: $(VENV)/.study
-	$(BIN)/fivefold study
+	$(BIN)/fivefold study --overwrite
 
 test: $(VENV)/.dev warm
 	$(BIN)/python -m pytest -q -n 2
