@@ -1,0 +1,120 @@
+"""What a solver is given, and what it answers.
+
+    Smooth        f with its gradient
+    TwiceSmooth   and its Hessian
+    FiniteSum     f = sum of n terms, with the gradient of a batch of them
+    Composite     smooth f plus a penalty with a prox
+
+Every objective says how far a point is from being a minimum: `violation(x)`, zero exactly at the points where the
+first-order conditions hold. It is computed from the objective alone, never from what a solver believes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fivefold.optim.penalties import Penalty
+
+Array = NDArray[np.floating[Any]]
+Reason = Literal["converged", "max_iter", "stuck", "diverged", "stopped", "interrupted"]
+
+
+class Objective(ABC):
+    """A function of a vector that can be judged from outside."""
+
+    @abstractmethod
+    def value(self, x: Array) -> float:
+        """f(x)."""
+
+    @abstractmethod
+    def violation(self, x: Array) -> float:
+        """Distance from the first-order conditions of a minimum, in the units of the gradient."""
+
+
+class Smooth(Objective):
+    """f with its gradient."""
+
+    @abstractmethod
+    def both(self, x: Array) -> tuple[float, Array]:
+        """f(x) and its gradient, which share most of their work."""
+
+    def value(self, x: Array) -> float:
+        return self.both(x)[0]
+
+    def gradient(self, x: Array) -> Array:
+        """The gradient at x."""
+        return self.both(x)[1]
+
+    def violation(self, x: Array) -> float:
+        return float(np.abs(self.gradient(x)).max(initial=0.0))
+
+
+class TwiceSmooth(Smooth):
+    """f with gradient and Hessian."""
+
+    @abstractmethod
+    def hessian(self, x: Array) -> Array:
+        """The matrix of second derivatives at x."""
+
+    def hessian_product(self, x: Array, v: Array) -> Array:
+        """The Hessian at x times v; override where the matrix is too large to make."""
+        return self.hessian(x) @ v
+
+
+class FiniteSum(Smooth):
+    """f = sum of n terms, each with a share of whatever is not a term: what stochastic solvers sample."""
+
+    @property
+    @abstractmethod
+    def terms(self) -> int:
+        """n."""
+
+    @abstractmethod
+    def batch(self, x: Array, rows: NDArray[np.int64]) -> Array:
+        """Mean gradient of the terms of these rows times n: over random rows its mean is the gradient of f."""
+
+
+@dataclass(frozen=True)
+class Composite(Objective):
+    """f(x) + penalty(x), f smooth and the penalty known by its prox."""
+
+    smooth: Smooth
+    penalty: Penalty
+
+    def value(self, x: Array) -> float:
+        return self.smooth.value(x) + self.penalty.value(x)
+
+    def violation(self, x: Array) -> float:
+        """Length, in the largest coordinate, of a unit proximal-gradient step: zero where 0 is in the subgradient."""
+        return self.violation_at(x, self.smooth.gradient(x))
+
+    def violation_at(self, x: Array, gradient: Array) -> float:
+        """The same where the gradient of the smooth part is known already."""
+        return float(np.abs(x - self.penalty.prox(x - gradient, 1.0)).max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """Where a solver stopped, how far that is from a minimum, and why it stopped.
+
+    `violation` is recomputed from the objective at `x`. `history` holds the value before every step and at the end,
+    `path` the points if they were asked for. "converged": the violation fell to the tolerance; "stuck": no step lowers
+    the value further, which at a minimum is rounding; "diverged": the values grow without bound.
+    """
+
+    x: Array
+    value: float
+    violation: float
+    history: tuple[float, ...]
+    reason: Reason
+    path: tuple[Array, ...] = ()
+
+    @property
+    def steps(self) -> int:
+        """Number of steps taken."""
+        return len(self.history) - 1

@@ -1,0 +1,96 @@
+"""Penalised empirical risk: sum of s_i loss(y_i, eta_i) + 1/2 sum of ridge_j x_j^2, eta = design x.
+
+Any loss, any design: the objective of every linear model. A pass over the rows gives value and gradient, block by
+block: the block's predictors, the loss and its slopes, and the slopes pulled back, while the block is in the cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fivefold.core.parallel import map_parts
+from fivefold.optim.design import Design
+from fivefold.optim.losses import Loss
+from fivefold.optim.objective import Array, FiniteSum, TwiceSmooth
+
+
+@dataclass(frozen=True)
+class Risk(TwiceSmooth, FiniteSum):
+    """Targets y, weights s and an L2 penalty `ridge`: a number, or one for each coefficient (zero for an intercept).
+
+    `outputs` is K where the loss takes K predictors a row; the coefficients are then K rows of (w, b), flattened.
+    """
+
+    loss: Loss
+    design: Design
+    y: Any
+    s: Array
+    ridge: Any = 0.0
+    outputs: int = 0
+
+    @property
+    def terms(self) -> int:
+        return len(self.design)
+
+    def shaped(self, x: Array) -> Array:
+        """The coefficients as (K, size), or (size,) for one predictor."""
+        return x.reshape(self.outputs, -1) if self.outputs else x
+
+    def both(self, x: Array) -> tuple[float, Array]:
+        W = self.shaped(x)
+        ridge = self.ridge * x  # a number or a vector
+
+        def part(lo: int, hi: int) -> tuple[float, Array]:
+            total, g = 0.0, np.zeros(W.shape)
+            for a, b, Z in self.design.blocks(lo, hi):
+                eta = np.ascontiguousarray(self.design.scores(Z, W), dtype=np.float64)
+                slope = np.empty_like(eta)
+                total += self.loss.terms(self.y[a:b], eta, self.s[a:b], slope)
+                g += self.design.pull(Z, slope)
+            return total, g
+
+        parts = map_parts(part, len(self.design))
+        value = sum(total for total, _ in parts) + 0.5 * float(x @ ridge)
+        return value, sum((g for _, g in parts), np.zeros(W.shape)).ravel() + ridge
+
+    def hessian(self, x: Array) -> Array:
+        eta = self.design.predictor(self.shaped(x))
+        H = self._gram(eta)
+        H[np.diag_indices_from(H)] += self.ridge
+        return H
+
+    def hessian_product(self, x: Array, v: Array) -> Array:
+        if self.outputs:
+            return self.hessian(x) @ v
+        h = self.s * self.loss.curvature(self.y, self.design.predictor(x))
+        return self.design.transpose(h * self.design.predictor(v)) + self.ridge * v
+
+    def batch(self, x: Array, rows: NDArray[np.int64]) -> Array:
+        W, Z = self.shaped(x), self.design.X[rows]
+        if not self.design.sparse and self.design.centre is not None:
+            Z = Z - self.design.centre
+        eta = np.ascontiguousarray(self.design.scores(Z, W), dtype=np.float64)
+        slope = np.empty_like(eta)
+        self.loss.terms(self.y[rows], eta, self.s[rows], slope)
+        return self.design.pull(Z, slope).ravel() * (self.terms / len(rows)) + self.ridge * x
+
+    def thinned(self, step: int) -> Risk:
+        """Every step-th row, weighing as much as all of them."""
+        s = self.s[::step]
+        return replace(self, design=self.design.thinned(step), y=self.y[::step], s=s * (self.s.sum() / s.sum()))
+
+    def _gram(self, eta: Array) -> Array:
+        if not self.outputs:
+            return self.design.gram(self.s * self.loss.curvature(self.y, eta))
+        K, m = self.outputs, self.design.size
+        C = self.loss.curvature(self.y, eta)  # (K, K, n)
+        H = np.empty((K, m, K, m))
+        for k in range(K):
+            for j in range(k + 1):
+                H[k, :, j] = self.design.gram(self.s * C[k, j])
+                H[j, :, k] = H[k, :, j].T
+        return H.reshape(K * m, K * m)
