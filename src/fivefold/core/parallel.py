@@ -50,6 +50,14 @@ def map_parts(work: Callable[[int, int], Any], n: int, *, rows: int = PART) -> l
         return list(_pool(count).map(_mark, [work] * len(cut), cut))
 
 
+def map_items(work: Callable[[int], Any], count: int) -> list[Any]:
+    """[work(i) for i in range(count)], on the pool; results in order; each should be worth a thread's while."""
+    if count < 2 or threads() < 2:
+        return [work(i) for i in range(count)]
+    with _blas().limit(limits=1, user_api="blas"):
+        return list(_pool(threads()).map(_mark, [lambda lo, hi: work(lo)] * count, [(i, i + 1) for i in range(count)]))
+
+
 def one_blas_thread() -> Any:
     """Within it linear algebra runs on one thread: for a small matrix BLAS's helpers spin longer than they work."""
     return _blas().limit(limits=1, user_api="blas")

@@ -1,0 +1,1 @@
+"""Recursive partitioning: one grower for every tree; see `fivefold.partition.grow`."""

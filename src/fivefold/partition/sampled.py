@@ -1,0 +1,189 @@
+"""Splits on a sample of the columns: for forests, where sorting every column of every node would be wasted.
+
+A node is a range of one list of rows. Large nodes tally their rows into at most 255 bins of equal share a column and
+cut between bins; nodes of at most `SMALL` rows are sorted by their ranks and cut exactly.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fivefold.core.compile import FAST, jit
+from fivefold.core.parallel import map_items
+from fivefold.partition.criteria import heft, merit, tally
+from fivefold.partition.presorted import MISSING, best_cut
+from fivefold.partition.splitter import apart, cut, listed
+from fivefold.partition.tree import HIGH, LOW
+
+BINS = 255  # and one for missing values
+SMALL = 96  # rows of a node that is sorted
+IN_ORDER = FAST - {"nnan", "ninf"}
+
+
+class Ranked(NamedTuple):
+    """Ranks and bins of every value, column by column (d, n): what all trees of a forest share."""
+
+    rank: Any  # int32
+    bins: Any  # uint8, BINS for missing
+    edge: Any  # (d, BINS) int32: the last rank of each bin
+
+
+class Sampled(NamedTuple):
+    """The rows of one tree, and what it shares with the others."""
+
+    rows: Any  # (m,) int32
+    rank: Any
+    bins: Any
+    edge: Any
+    table: Any  # (BINS + 1, q) scratch
+    count: Any  # (BINS + 1,) int64 scratch
+    keys: Any  # (SMALL,) int64 scratch
+
+
+def rank_columns(X: Any) -> Ranked:
+    """Ranks and bins of the columns of X (n, d)."""
+    n, d = X.shape
+    rank = np.empty((d, n), dtype=np.int32)
+    bins = np.empty((d, n), dtype=np.uint8)
+    edge = np.empty((d, BINS), dtype=np.int32)
+
+    def column(f: int) -> None:
+        x = np.ascontiguousarray(X[:, f])
+        order = np.argsort(x)
+        x = x[order]
+        known = n - int(np.isnan(x).sum())
+        ranks = np.full(n, MISSING)
+        ranks[:1] = 0 if known else MISSING
+        np.cumsum(x[1:known] != x[: known - 1], out=ranks[1:known])
+        count = int(ranks[known - 1]) + 1 if known else 0
+        place = np.minimum(ranks.astype(np.int64), count) * BINS // max(count, 1)
+        place[known:] = BINS
+        rank[f, order], bins[f, order] = ranks, place
+        edge[f] = (np.arange(1, BINS + 1) * count + BINS - 1) // BINS - 1
+
+    map_items(column, d)
+    return Ranked(rank, bins, edge)
+
+
+def sampled(ranked: Ranked, rows: Any, statistics: int) -> Sampled:
+    """A splitter of these rows, which it will reorder."""
+    table, count = np.empty((BINS + 1, statistics)), np.zeros(BINS + 1, dtype=np.int64)
+    return Sampled(rows, *ranked, table, count, np.empty(SMALL, dtype=np.int64))
+
+
+@listed.rule(Sampled)
+def _(splitter):
+    return splitter.rows
+
+
+@cut.rule(Sampled)
+def _(splitter, criterion, f, lo, hi, rules, total, work):
+    if hi - lo <= SMALL:
+        return _exact(criterion, splitter.rank[f], splitter.rows, splitter.keys, lo, hi, rules, total, work)
+    return _binned(criterion, splitter, f, lo, hi, rules, total, work)
+
+
+@apart.rule(Sampled)
+def _(splitter, f, lo, hi, work, at, nodes):
+    rank, missing_left = np.int32(work.best[1]), np.int64(work.best[2])
+    middle = _separate(splitter.rows, splitter.rank[f], rank, missing_left, lo, hi, work.order, nodes[at])
+    return middle
+
+
+@jit(fastmath=IN_ORDER, error_model="numpy")
+def _exact(criterion, rank, rows, keys, lo, hi, rules, total, work):
+    m = hi - lo
+    for i in range(m):
+        keys[i] = np.int64(rank[rows[lo + i]]) << 32 | rows[lo + i]
+    _sort(keys, m)
+    for i in range(m):
+        work.rank[i] = keys[i] >> 32
+        work.order[i] = keys[i] & 0xFFFFFFFF
+    before = work.best[0]
+    found = best_cut(criterion, work.order, work.rank, 0, m, rules, total, work)
+    if work.best[0] > before:
+        work.best[1] = work.rank[np.int64(work.best[1])]
+    return found
+
+
+@jit
+def _sort(keys, m):
+    """Insertion sort in growing steps (Shell, 1959)."""
+    gap = 40
+    while gap > 0:
+        for i in range(gap, m):
+            key, j = keys[i], i
+            while j >= gap and keys[j - gap] > key:
+                keys[j] = keys[j - gap]
+                j -= gap
+            keys[j] = key
+        gap = 13 if gap == 40 else (4 if gap == 13 else (1 if gap == 4 else 0))
+
+
+@jit(fastmath=IN_ORDER, error_model="numpy")
+def _binned(criterion, splitter, f, lo, hi, rules, total, work):
+    bins, table, count, rows = splitter.bins[f], splitter.table, splitter.count, splitter.rows
+    q = table.shape[1]
+    for b in range(BINS + 1):
+        for k in range(q):
+            table[b, k] = 0.0
+    tally(criterion, bins, rows, lo, hi, table)
+    if rules.least_leaf > 1:
+        for b in range(BINS + 1):
+            count[b] = 0
+        for i in range(lo, hi):
+            count[bins[rows[i]]] += 1
+    left, sums, best = work.left, work.sums, work.best
+    absent = heft(criterion, table[BINS])
+    found = False
+    for side in range(2 if absent > 0.0 else 1):
+        for k in range(q):
+            left[k] = table[BINS, k] if side == 1 else 0.0
+        there = count[BINS] if side == 1 else 0
+        for b in range(BINS):
+            mass = heft(criterion, table[b])
+            if mass <= 0.0:
+                continue
+            for k in range(q):
+                left[k] += table[b, k]
+            L = heft(criterion, left)
+            there += count[b]
+            if total - L <= 1e-12 * total:
+                break
+            if L < rules.least_weight or total - L < rules.least_weight:
+                continue
+            if rules.least_leaf > 1 and (there < rules.least_leaf or hi - lo - there < rules.least_leaf):
+                continue
+            found = True
+            gain = merit(criterion, left, sums)
+            if gain > best[0]:
+                best[0], best[1], best[2] = gain, splitter.edge[f, b], side
+    return found
+
+
+@jit
+def _separate(rows, rank, cut, missing_left, lo, hi, spare, node):
+    """Rows of the range with ranks up to the cut first, then the others; where they begin.
+
+    The node gets the row with the largest rank on the left, and that with the least on the right or -1.
+    """
+    left, right, low, high = np.int64(lo), np.int64(0), np.int32(-1), MISSING
+    node[LOW], node[HIGH] = -1, -1
+    for i in range(lo, hi):
+        row = rows[i]
+        r = rank[row]
+        goes = np.int64(missing_left if r == MISSING else r <= cut)
+        if r != MISSING:
+            if goes == 1 and r > low:
+                low, node[LOW] = r, row
+            if goes == 0 and r < high:
+                high, node[HIGH] = r, row
+        rows[left] = row
+        spare[right] = row
+        left += goes
+        right += 1 - goes
+    for i in range(right):
+        rows[left + i] = spare[i]
+    return left
