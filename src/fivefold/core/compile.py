@@ -58,7 +58,7 @@ def jit(function: Any = None, **options: Any) -> Any:
 def generic(stub: Callable[..., Any]) -> Any:
     """Let `stub` pick its rule by the type of its first argument, in Python and in compiled loops.
 
-    Rules are plain functions registered by `stub.rule(Type)`; the types are NamedTuples of numbers
+    Rules are plain functions registered by `stub.rule(Type, ...)`; the types are NamedTuples of numbers
     and arrays. A loop that calls `stub` is compiled once for each Type and cached like any other.
     """
     return _Generic(stub)
@@ -73,11 +73,13 @@ class _Generic:
     def __call__(self, *args: Any) -> Any:
         return self.rules[type(args[0])](*args)
 
-    def rule(self, kind: type) -> Callable[[FunctionType], FunctionType]:
+    def rule(self, *kinds: type) -> Callable[[FunctionType], FunctionType]:
         def register(function: FunctionType) -> FunctionType:
             if list(signature(function).parameters) != self.names:
                 raise TypeError(f"{self.__name__}: a rule takes {', '.join(self.names)}, by these names")
-            return self.rules.setdefault(kind, function)
+            for kind in kinds:
+                self.rules.setdefault(kind, function)
+            return function
 
         return register
 

@@ -21,11 +21,12 @@ from fivefold.core.parallel import map_items
 from fivefold.partition.criteria import accumulate, heft, impurity, width
 from fivefold.partition.presorted import Presorted, best_cut, divide, mark, presort
 from fivefold.partition.sampled import Ranked, sampled
-from fivefold.partition.splitter import Rules, apart, cut, listed, scratch
-from fivefold.partition.tree import CHILD, DEPTH, FEATURE, FIELDS, HI, LO, MISSING_LEFT, Grown, assemble
+from fivefold.partition.splitter import TIE, Rules, apart, cut, listed, scratch
+from fivefold.partition.tree import CHILD, DEPTH, FEATURE, FIELDS, HI, KEY, LO, MISSING_LEFT, Grown, assemble
 
 PURE = 2.3e-16  # impurities below it are rounding
 SHARE = 12  # nodes of at least one in so many rows
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 LARGE = 4096  # and of so many are divided by all threads
 
 
@@ -108,12 +109,17 @@ class _Bench:
         node[FEATURE], self.gain = -1, -np.inf
         if not _open(self.criterion, self.rules, order[0], lo, hi, int(node[DEPTH]), self.sums):
             return False
-        rules, total, chosen = self.rules, heft(self.criterion, self.sums), _permutation(self.rules, len(order), lo, hi)
+        rules, total, chosen = (
+            self.rules,
+            heft(self.criterion, self.sums),
+            _permutation(self.rules, len(order), int(node[KEY])),
+        )
+        slack = TIE * total * abs(impurity(self.criterion, self.sums))
         limit, results = rules.features or len(order), list[Any]()
 
         def column(done: int, i: int) -> tuple[bool, Any]:
             f, work = chosen[done + i], scratch(len(self.sums), hi - lo, 0)
-            work.sums[:] = self.sums
+            work.sums[:], work.best[3] = self.sums, slack
             found = best_cut(self.criterion, order[f], rank[f], lo, hi, rules, total, work)
             return found, work.best
 
@@ -122,7 +128,8 @@ class _Bench:
             done = len(results)
             results += map_items(partial(column, done), min(len(order) - done, limit - tried))
             tried = sum(found for found, _ in results)
-        i = max(range(len(results)), key=lambda i: (results[i][1][0], -i))
+        most = max(best[0] for _, best in results)
+        i = next(i for i, (_, best) in enumerate(results) if best[0] >= most - slack)
         best = results[i][1]
         if not (results[i][0] and best[0] >= rules.least_gain):
             return False
@@ -144,6 +151,7 @@ class _Bench:
         left, right = node.copy(), node.copy()
         left[HI] = right[LO] = node[CHILD]
         left[DEPTH] = right[DEPTH] = node[DEPTH] + 1
+        left[KEY], right[KEY] = _key(node[KEY], 0), _key(node[KEY], 1)
         node[CHILD] = at
         return left, right
 
@@ -188,21 +196,27 @@ def _mixed(state):
 
 
 @jit
-def _shuffled(seed, lo, hi, columns):
-    """Columns in an order that the seed and the node decide."""
-    state = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + (np.uint64(lo) << np.uint64(32)) + np.uint64(hi)
+def _key(key, side):
+    """A number for a child: the way from the root decides it, not the rows, so that weights mean repetition."""
+    return np.int32(_mixed(np.uint64(2 * np.int64(key) + side + 1) * GOLDEN) >> np.uint64(33))
+
+
+@jit
+def _shuffled(seed, key, columns):
+    """Columns in an order that the seed and the node's key decide."""
+    state = np.uint64(seed) * GOLDEN + np.uint64(key)
     for i in range(len(columns)):
         columns[i] = i
     for i in range(len(columns) - 1):
-        state += np.uint64(0x9E3779B97F4A7C15)
+        state += GOLDEN
         j = i + np.int64((_mixed(state) >> np.uint64(32)) * np.uint64(len(columns) - i) >> np.uint64(32))
         columns[i], columns[j] = columns[j], columns[i]
 
 
-def _permutation(rules: Rules, d: int, lo: int, hi: int) -> Any:
+def _permutation(rules: Rules, d: int, key: int) -> Any:
     columns = np.arange(d)
     if rules.features:
-        _shuffled(rules.seed, lo, hi, columns)
+        _shuffled(rules.seed, key, columns)
     return columns
 
 
@@ -223,8 +237,8 @@ def _grow(splitter, criterion, rules, work, nodes):
             continue
         total = heft(criterion, sums)
         if rules.features > 0:
-            _shuffled(rules.seed, lo, hi, columns)
-        best[0] = -np.inf
+            _shuffled(rules.seed, np.int64(nodes[at, KEY]), columns)
+        best[0], best[3] = -np.inf, TIE * total * abs(impurity(criterion, sums))
         feature, tried = -1, 0
         for i in range(d):
             f, before = columns[i], best[0]
@@ -243,6 +257,7 @@ def _grow(splitter, criterion, rules, work, nodes):
             nodes[used + side, LO] = lo if side == 0 else middle
             nodes[used + side, HI] = middle if side == 0 else hi
             nodes[used + side, DEPTH] = depth + 1
+            nodes[used + side, KEY] = _key(nodes[at, KEY], side)
         larger = 0 if middle - lo > hi - middle else 1
         stack[held], stack[held + 1] = used + larger, used + 1 - larger
         held += 2

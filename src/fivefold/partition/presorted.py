@@ -100,9 +100,9 @@ def best_cut(criterion, order, rank, lo, hi, rules, total, work):
             top = max(top, gain[i])
         if top > -np.inf:
             found = True
-        if top > best[0]:
+        if top > best[0] + best[3]:
             at = first
-            while gain[at] != top:
+            while gain[at] < top - best[3]:
                 at += 1
             best[0], best[1], best[2] = top, lo + at, side
     return found

@@ -158,7 +158,7 @@ def _binned(criterion, splitter, f, lo, hi, rules, total, work):
                 continue
             found = True
             gain = merit(criterion, left, sums)
-            if gain > best[0]:
+            if gain > best[0] + best[3]:
                 best[0], best[1], best[2] = gain, splitter.edge[f, b], side
     return found
 

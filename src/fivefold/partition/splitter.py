@@ -20,6 +20,9 @@ from fivefold.core.compile import generic
 STACK = 128  # smaller side first: a stack of nodes holds at most log2(n)
 
 
+TIE = 1e-10  # of the impurity of a node: gains that differ by less are equal, and the first wins
+
+
 class Rules(NamedTuple):
     """When to stop, and which columns to try."""
 
@@ -38,7 +41,7 @@ class Scratch(NamedTuple):
     sums: Any
     left: Any
     right: Any
-    best: Any  # gain, place of the cut, missing left
+    best: Any  # gain, place of the cut, missing left; and the gain below which a difference is rounding
     gain: Any
     weight: Any
     order: Any
@@ -55,7 +58,18 @@ def scratch(statistics: int, rows: int, columns: int) -> Scratch:
         np.empty((2, rows), dtype=np.int32),
     )
     stack = np.zeros(STACK, dtype=np.int64)
-    return Scratch(sums[0], sums[1], sums[2], np.full(3, -np.inf), gain, weight, order, rank, np.arange(columns), stack)
+    return Scratch(
+        sums[0],
+        sums[1],
+        sums[2],
+        np.array([-np.inf, 0.0, 0.0, 0.0]),
+        gain,
+        weight,
+        order,
+        rank,
+        np.arange(columns),
+        stack,
+    )
 
 
 @generic

@@ -15,8 +15,8 @@ import numpy as np
 from fivefold.core.compile import jit
 from fivefold.core.parallel import map_parts
 
-FEATURE, LOW, HIGH, MISSING_LEFT, CHILD, LO, HI, DEPTH = range(8)  # fields of a node while it grows
-FIELDS = 8
+FEATURE, LOW, HIGH, MISSING_LEFT, CHILD, LO, HI, DEPTH, KEY = range(9)  # fields of a node while it grows
+FIELDS = 9
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,320 @@
+"""Criteria for classes: Gini, entropy, mistakes; statistics are the weights of the classes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fivefold.partition.criteria import accumulate, heft, impurity, merit, scores, tally, width
+
+LOW = np.int64(2**32 - 1)
+
+
+class TwoClasses(NamedTuple):
+    """Gini for two classes and weights of one: counts are integers, and the loop is short."""
+
+    y: Any  # (n,) uint8
+
+
+class TwoCounts(NamedTuple):
+    """Gini for two classes and whole weights, as of rows drawn with replacement."""
+
+    packed: Any  # (n,) int64: weight, and 2**32 times the weight where the class is 1
+
+
+class Gini(NamedTuple):
+    """1 - sum of squared shares."""
+
+    y: Any  # (n,) int32 codes
+    w: Any  # (n,) float64
+    classes: int
+
+
+class Entropy(NamedTuple):
+    """Bits to say the class of a row."""
+
+    y: Any
+    w: Any
+    classes: int
+
+
+class Mistakes(NamedTuple):
+    """Share of the rows that the commonest class gets wrong."""
+
+    y: Any
+    w: Any
+    classes: int
+
+
+# Two classes
+
+
+@width.rule(TwoClasses, TwoCounts)
+def _(c):
+    return 2
+
+
+@accumulate.rule(TwoClasses)
+def _(c, order, lo, hi, sums):
+    ones = 0
+    for i in range(lo, hi):
+        ones += c.y[order[i]]
+    sums[0] = hi - lo
+    sums[1] = ones
+
+
+@impurity.rule(TwoClasses, TwoCounts)
+def _(c, sums):
+    p = sums[1] / sums[0]
+    return 2.0 * p * (1.0 - p)
+
+
+@heft.rule(TwoClasses, TwoCounts)
+def _(c, sums):
+    return sums[0]
+
+
+@scores.rule(TwoClasses)
+def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
+    rows, ones = 0, 0
+    if missing_left:
+        for i in range(mid, hi):
+            ones += c.y[order[i]]
+        rows = hi - mid
+    count = ones
+    for i in range(mid - lo):
+        count += c.y[order[lo + i]]
+        weight[i] = count
+    N, A = sums[0], sums[1]
+    for i in range(mid - lo):
+        L = float(rows + i + 1)
+        z = weight[i] * N - L * A
+        gain[i] = 2.0 * z * z / (N * L * max(N - L, 1.0))
+        weight[i] = L
+
+
+@tally.rule(TwoClasses)
+def _(c, bins, rows, lo, hi, table):
+    for i in range(lo, hi):
+        table[bins[rows[i]], 0] += 1.0
+        table[bins[rows[i]], 1] += c.y[rows[i]]
+
+
+@merit.rule(TwoClasses, TwoCounts)
+def _(c, left, sums):
+    z = left[1] * sums[0] - left[0] * sums[1]
+    return 2.0 * z * z / (sums[0] * left[0] * (sums[0] - left[0]))
+
+
+# Two classes, counted
+
+
+@accumulate.rule(TwoCounts)
+def _(c, order, lo, hi, sums):
+    packed = np.int64(0)
+    for i in range(lo, hi):
+        packed += c.packed[order[i]]
+    sums[0] = packed & LOW
+    sums[1] = packed >> 32
+
+
+@scores.rule(TwoCounts)
+def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
+    packed = np.int64(0)
+    if missing_left:
+        for i in range(mid, hi):
+            packed += c.packed[order[i]]
+    N, A = sums[0], sums[1]
+    for i in range(mid - lo):
+        packed += c.packed[order[lo + i]]
+        L = float(packed & LOW)
+        z = float(packed >> 32) * N - L * A
+        gain[i] = 2.0 * z * z / (N * L * max(N - L, 1.0))
+        weight[i] = L
+
+
+@tally.rule(TwoCounts)
+def _(c, bins, rows, lo, hi, table):
+    for i in range(lo, hi):
+        packed = c.packed[rows[i]]
+        table[bins[rows[i]], 0] += packed & LOW
+        table[bins[rows[i]], 1] += packed >> 32
+
+
+# Classes
+
+
+@width.rule(Gini, Entropy, Mistakes)
+def _(c):
+    return c.classes
+
+
+@accumulate.rule(Gini, Entropy, Mistakes)
+def _(c, order, lo, hi, sums):
+    for k in range(c.classes):
+        sums[k] = 0.0
+    for i in range(lo, hi):
+        sums[c.y[order[i]]] += c.w[order[i]]
+
+
+@heft.rule(Gini, Entropy, Mistakes)
+def _(c, sums):
+    total = 0.0
+    for k in range(c.classes):
+        total += sums[k]
+    return total
+
+
+@tally.rule(Gini, Entropy, Mistakes)
+def _(c, bins, rows, lo, hi, table):
+    for i in range(lo, hi):
+        table[bins[rows[i]], c.y[rows[i]]] += c.w[rows[i]]
+
+
+@impurity.rule(Gini)
+def _(c, sums):
+    total, squares = 0.0, 0.0
+    for k in range(c.classes):
+        total += sums[k]
+        squares += sums[k] * sums[k]
+    return 1.0 - squares / (total * total)
+
+
+@merit.rule(Gini)
+def _(c, left, sums):
+    W, L, a, b, whole = 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(c.classes):
+        W += sums[k]
+        L += left[k]
+        a += left[k] * left[k]
+        b += (sums[k] - left[k]) ** 2
+        whole += sums[k] * sums[k]
+    return a / L + b / (W - L) - whole / W
+
+
+@scores.rule(Gini)
+def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
+    for k in range(c.classes):
+        left[k] = 0.0
+    W, L, squares_left, squares_right = 0.0, 0.0, 0.0, 0.0
+    if missing_left:
+        for i in range(mid, hi):
+            left[c.y[order[i]]] += c.w[order[i]]
+    for k in range(c.classes):
+        right[k] = sums[k] - left[k]
+        W += sums[k]
+        L += left[k]
+        squares_left += left[k] * left[k]
+        squares_right += right[k] * right[k]
+    whole = 0.0
+    for k in range(c.classes):
+        whole += sums[k] * sums[k] / W
+    for i in range(mid - lo):
+        k, w = c.y[order[lo + i]], c.w[order[lo + i]]
+        squares_left += w * (2.0 * left[k] + w)
+        squares_right -= w * (2.0 * right[k] - w)
+        left[k] += w
+        right[k] -= w
+        L += w
+        R = W - L
+        weight[i] = L
+        gain[i] = squares_left / L - whole + (squares_right / R if R > 0.0 else 0.0)
+
+
+@impurity.rule(Entropy)
+def _(c, sums):
+    total, bits = 0.0, 0.0
+    for k in range(c.classes):
+        total += sums[k]
+    for k in range(c.classes):
+        if sums[k] > 0.0:
+            bits -= sums[k] / total * np.log2(sums[k] / total)
+    return bits
+
+
+@merit.rule(Entropy)
+def _(c, left, sums):
+    W, L, bits = 0.0, 0.0, 0.0
+    for k in range(c.classes):
+        W += sums[k]
+        L += left[k]
+        r = sums[k] - left[k]
+        bits -= sums[k] * np.log2(sums[k]) if sums[k] > 0.0 else 0.0
+        bits += left[k] * np.log2(left[k]) if left[k] > 0.0 else 0.0
+        bits += r * np.log2(r) if r > 0.0 else 0.0
+    return W * np.log2(W) - L * np.log2(L) - (W - L) * np.log2(W - L) + bits
+
+
+@scores.rule(Entropy)
+def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
+    for k in range(c.classes):
+        left[k] = 0.0
+    if missing_left:
+        for i in range(mid, hi):
+            left[c.y[order[i]]] += c.w[order[i]]
+    W, L, surprise_left, surprise_right, whole = 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(c.classes):  # sums of x log2 x: the weight times the entropy is W log2 W less their sum
+        right[k] = sums[k] - left[k]
+        W += sums[k]
+        L += left[k]
+        surprise_left += left[k] * np.log2(left[k]) if left[k] > 0.0 else 0.0
+        surprise_right += right[k] * np.log2(right[k]) if right[k] > 0.0 else 0.0
+        whole += sums[k] * np.log2(sums[k]) if sums[k] > 0.0 else 0.0
+    whole = W * np.log2(W) - whole
+    for i in range(mid - lo):
+        k, w = c.y[order[lo + i]], c.w[order[lo + i]]
+        surprise_left -= left[k] * np.log2(left[k]) if left[k] > 0.0 else 0.0
+        surprise_right -= right[k] * np.log2(right[k]) if right[k] > 0.0 else 0.0
+        left[k] += w
+        right[k] -= w
+        surprise_left += left[k] * np.log2(left[k])
+        surprise_right += right[k] * np.log2(right[k]) if right[k] > 0.0 else 0.0
+        L += w
+        R = W - L
+        weight[i] = L
+        gain[i] = whole - (L * np.log2(L) - surprise_left) - ((R * np.log2(R) - surprise_right) if R > 0.0 else 0.0)
+
+
+@impurity.rule(Mistakes)
+def _(c, sums):
+    total, most = 0.0, 0.0
+    for k in range(c.classes):
+        total += sums[k]
+        most = max(most, sums[k])
+    return 1.0 - most / total
+
+
+@merit.rule(Mistakes)
+def _(c, left, sums):
+    a, b, most = 0.0, 0.0, 0.0
+    for k in range(c.classes):
+        a = max(a, left[k])
+        b = max(b, sums[k] - left[k])
+        most = max(most, sums[k])
+    return a + b - most
+
+
+@scores.rule(Mistakes)
+def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
+    for k in range(c.classes):
+        left[k] = 0.0
+    if missing_left:
+        for i in range(mid, hi):
+            left[c.y[order[i]]] += c.w[order[i]]
+    L, most = 0.0, 0.0
+    for k in range(c.classes):
+        right[k] = sums[k] - left[k]
+        L += left[k]
+        most = max(most, sums[k])
+    for i in range(mid - lo):
+        k, w = c.y[order[lo + i]], c.w[order[lo + i]]
+        left[k] += w
+        right[k] -= w
+        L += w
+        weight[i] = L
+        best_left, best_right = 0.0, 0.0
+        for k in range(c.classes):
+            best_left = max(best_left, left[k])
+            best_right = max(best_right, right[k])
+        gain[i] = best_left + best_right - most

@@ -1,0 +1,184 @@
+"""Criteria for numbers: squared error, Poisson deviance, one Newton step of any loss."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fivefold.partition.criteria import accumulate, heft, impurity, merit, scores, tally, width
+
+
+class Squares(NamedTuple):
+    """Variance about the mean."""
+
+    y: Any  # (n,) float64, near zero mean: far from it squares lose digits
+    w: Any
+
+
+class Deviance(NamedTuple):
+    """Half the Poisson deviance from the mean; targets are not negative."""
+
+    y: Any
+    w: Any
+
+
+class Newton(NamedTuple):
+    """What one Newton step gains: targets are gradients and curvatures of a loss."""
+
+    g: Any
+    h: Any
+    ridge: float
+
+
+@width.rule(Squares, Deviance, Newton)
+def _(c):
+    return 3
+
+
+@accumulate.rule(Squares)
+def _(c, order, lo, hi, sums):
+    a, b, q = 0.0, 0.0, 0.0
+    for i in range(lo, hi):
+        y, w = c.y[order[i]], c.w[order[i]]
+        a += w
+        b += w * y
+        q += w * y * y
+    sums[0], sums[1], sums[2] = a, b, q
+
+
+@impurity.rule(Squares)
+def _(c, sums):
+    mean = sums[1] / sums[0]
+    return max(sums[2] / sums[0] - mean * mean, 0.0)
+
+
+@heft.rule(Squares, Deviance)
+def _(c, sums):
+    return sums[0]
+
+
+@scores.rule(Squares)
+def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
+    L, T, W, S = 0.0, 0.0, sums[0], sums[1]
+    if missing_left:
+        for i in range(mid, hi):
+            L += c.w[order[i]]
+            T += c.w[order[i]] * c.y[order[i]]
+    for i in range(mid - lo):
+        w = c.w[order[lo + i]]
+        L += w
+        T += w * c.y[order[lo + i]]
+        weight[i] = L
+        gain[i] = T
+    for i in range(mid - lo):  # (T W - L S)^2 / (W L (W - L)): no difference of large numbers
+        L = weight[i]
+        z = gain[i] * W - L * S
+        gain[i] = z * z / (W * L * max(W - L, 1e-300))
+
+
+@tally.rule(Squares, Deviance)
+def _(c, bins, rows, lo, hi, table):
+    for i in range(lo, hi):
+        w = c.w[rows[i]]
+        table[bins[rows[i]], 0] += w
+        table[bins[rows[i]], 1] += w * c.y[rows[i]]
+
+
+@merit.rule(Squares)
+def _(c, left, sums):
+    z = left[1] * sums[0] - left[0] * sums[1]
+    return z * z / (sums[0] * left[0] * (sums[0] - left[0]))
+
+
+@accumulate.rule(Deviance)
+def _(c, order, lo, hi, sums):
+    a, b, q = 0.0, 0.0, 0.0
+    for i in range(lo, hi):
+        y, w = c.y[order[i]], c.w[order[i]]
+        a += w
+        b += w * y
+        if y > 0.0:
+            q += w * y * np.log(y)
+    sums[0], sums[1], sums[2] = a, b, q
+
+
+@impurity.rule(Deviance)
+def _(c, sums):
+    if sums[1] <= 0.0:
+        return 0.0
+    return (sums[2] - sums[1] * np.log(sums[1] / sums[0])) / sums[0]
+
+
+@scores.rule(Deviance)
+def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
+    L, T, W, S = 0.0, 0.0, sums[0], sums[1]
+    if missing_left:
+        for i in range(mid, hi):
+            L += c.w[order[i]]
+            T += c.w[order[i]] * c.y[order[i]]
+    whole = S * np.log(S / W) if S > 0.0 else 0.0
+    for i in range(mid - lo):
+        L += c.w[order[lo + i]]
+        T += c.w[order[lo + i]] * c.y[order[lo + i]]
+        R, U = W - L, S - T
+        weight[i] = L
+        if T <= 0.0 or U <= 1e-12 * S or R <= 0.0:  # a side without events has no finite log mean
+            gain[i] = -np.inf
+        else:
+            gain[i] = T * np.log(T / L) + U * np.log(U / R) - whole
+
+
+@merit.rule(Deviance)
+def _(c, left, sums):
+    R, U = sums[0] - left[0], sums[1] - left[1]
+    if left[1] <= 0.0 or U <= 1e-12 * sums[1]:
+        return -np.inf
+    return left[1] * np.log(left[1] / left[0]) + U * np.log(U / R) - sums[1] * np.log(sums[1] / sums[0])
+
+
+@accumulate.rule(Newton)
+def _(c, order, lo, hi, sums):
+    a, b = 0.0, 0.0
+    for i in range(lo, hi):
+        a += c.g[order[i]]
+        b += c.h[order[i]]
+    sums[0], sums[1], sums[2] = hi - lo, a, b
+
+
+@impurity.rule(Newton)
+def _(c, sums):
+    return -0.5 * sums[1] * sums[1] / (sums[2] + c.ridge) / sums[0]
+
+
+@heft.rule(Newton)
+def _(c, sums):
+    return sums[2]
+
+
+@scores.rule(Newton)
+def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
+    G, H, g, h = sums[1], sums[2], 0.0, 0.0
+    if missing_left:
+        for i in range(mid, hi):
+            g += c.g[order[i]]
+            h += c.h[order[i]]
+    whole = G * G / (H + c.ridge)
+    for i in range(mid - lo):
+        g += c.g[order[lo + i]]
+        h += c.h[order[lo + i]]
+        weight[i] = h
+        gain[i] = 0.5 * (g * g / (h + c.ridge) + (G - g) * (G - g) / (H - h + c.ridge) - whole)
+
+
+@tally.rule(Newton)
+def _(c, bins, rows, lo, hi, table):
+    for i in range(lo, hi):
+        table[bins[rows[i]], 1] += c.g[rows[i]]
+        table[bins[rows[i]], 2] += c.h[rows[i]]
+
+
+@merit.rule(Newton)
+def _(c, left, sums):
+    G, H, g, h = sums[1], sums[2], left[1], left[2]
+    return 0.5 * (g * g / (h + c.ridge) + (G - g) ** 2 / (H - h + c.ridge) - G * G / (H + c.ridge))

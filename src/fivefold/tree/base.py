@@ -1,0 +1,180 @@
+"""What trees of classes and of numbers share: their rules, what a fitted one holds, and what can be asked of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import ceil, log2, sqrt
+from numbers import Integral
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
+
+from fivefold.core.params import Count, Range
+from fivefold.partition.prune import Path, cut_back, weakest_links
+from fivefold.partition.splitter import Rules
+from fivefold.partition.tree import Tree
+
+MaxFeatures = Count | Annotated[float, Range(0, 1, open_low=True)] | Literal["sqrt", "log2"] | None
+MinSplit = Annotated[int, Range(2)] | Annotated[float, Range(0, 1, open_low=True)]
+MinLeaf = Count | Annotated[float, Range(0, 1, open_low=True, open_high=True)]
+MinWeight = Annotated[float, Range(0, 0.5)]
+Leaves = Annotated[int, Range(2)] | None
+
+
+@dataclass(frozen=True)
+class TreeModel:
+    """A tree with the answer, the impurity and the weight of every node."""
+
+    tree: Tree
+    value: Any  # (m, K) shares of the classes, or (m, outputs) numbers
+    impurity: Any  # (m,)
+    weight: Any  # (m,)
+    columns: int
+    tried: int  # columns tried at a node
+
+    @cached_property
+    def importances(self) -> Any:
+        """Share of each column in the total fall of the impurity."""
+        t = self.tree
+        inner = np.flatnonzero(t.feature >= 0)
+        total = self.weight * self.impurity
+        fall = total[inner] - total[t.left[inner]] - total[t.right[inner]]
+        out = np.bincount(t.feature[inner], fall, self.columns)
+        return out / out.sum() if out.sum() > 0 else out
+
+    @cached_property
+    def view(self) -> Nodes:
+        """The nodes under scikit-learn's names."""
+        return Nodes(self)
+
+    def answers(self, X: Any) -> Any:
+        """The answer of the leaf of each row, in the type of X."""
+        return self.value.astype(X.dtype, copy=False)[self.tree.apply(X)]
+
+    def links(self) -> Path:
+        """The sequence of trees that pruning by cost and complexity gives."""
+        return weakest_links(self.tree, self.impurity * self.weight / self.weight[0])
+
+    def pruned(self, alpha: float) -> TreeModel:
+        """The smallest tree of least risk + alpha x leaves."""
+        if alpha <= 0 or len(self.tree) == 1:
+            return self
+        path, leaves = self.links(), np.zeros(len(self.tree), dtype=bool)
+        leaves[path.node[1:][path.alpha[1:] <= alpha]] = True
+        tree, kept = cut_back(self.tree, leaves)
+        return replace(self, tree=tree, value=self.value[kept], impurity=self.impurity[kept], weight=self.weight[kept])
+
+
+class Nodes:
+    """The nodes of a tree under scikit-learn's names."""
+
+    def __init__(self, model: TreeModel) -> None:
+        tree, inner = model.tree, model.tree.feature >= 0
+        self.node_count, self.n_leaves = len(tree), len(tree.leaves)
+        self.max_depth, self.n_features = int(tree.depth.max()), model.columns
+        self.children_left = tree.left.astype(np.int64)
+        self.children_right = tree.right.astype(np.int64)
+        self.feature = np.where(inner, tree.feature, -2).astype(np.int64)
+        self.threshold = np.where(inner, tree.threshold, -2.0)
+        self.missing_go_to_left = tree.missing_left
+        self.impurity, self.weighted_n_node_samples = model.impurity, model.weight
+        self.n_node_samples, self.value = tree.rows, model.value[:, None, :]
+        self._model = model
+
+    def apply(self, X: Any) -> Any:
+        """The leaf of each row."""
+        return self._model.tree.apply(np.asarray(X))
+
+    def predict(self, X: Any) -> Any:
+        """The answer of the leaf of each row."""
+        return self._model.value[self.apply(X)]
+
+    def compute_feature_importances(self, normalize: bool = True) -> Any:
+        """Fall of the impurity by column."""
+        return self._model.importances
+
+    def decision_path(self, X: Any) -> Any:
+        """Sparse (n, nodes): 1 where a row passes a node."""
+        return decision_path(self._model.tree, X)
+
+
+class TreeMethods:
+    """What every fitted tree can be asked."""
+
+    model_: Any
+    _admit: Any
+
+    def apply(self, X: Any, check_input: bool = True) -> Any:
+        """The index of the leaf of each row."""
+        return self.model_.tree.apply(self._admit(X))
+
+    def decision_path(self, X: Any, check_input: bool = True) -> Any:
+        """Sparse (n, nodes): 1 where a row passes a node."""
+        return decision_path(self.model_.tree, self._admit(X))
+
+    def get_depth(self) -> int:
+        """Questions on the longest way down."""
+        check_is_fitted(self)
+        return int(self.model_.tree.depth.max())
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves."""
+        check_is_fitted(self)
+        return len(self.model_.tree.leaves)
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """The prices of a leaf at which the tree shrinks, `ccp_alphas`, and its risk then, `impurities`."""
+        whole = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight=sample_weight)
+        path = whole.model_.links()
+        return Bunch(ccp_alphas=path.alpha, impurities=path.risk)
+
+
+def rules_of(estimator: Any, X: Any, w: Any, seed: int) -> Rules:
+    """The rules of growing that the parameters ask for."""
+    n, d = X.shape
+    total = float(w.sum())
+    return Rules(
+        depth=2**31 - 1 if estimator.max_depth is None else estimator.max_depth,
+        least_split=max(2, _rows(estimator.min_samples_split, n)),
+        least_leaf=_rows(estimator.min_samples_leaf, n),
+        least_weight=estimator.min_weight_fraction_leaf * total,
+        least_gain=(estimator.min_impurity_decrease - np.finfo(np.float64).eps) * total,
+        features=0 if (tried := columns_tried(estimator.max_features, d)) == d else tried,
+        seed=seed,
+    )
+
+
+def columns_tried(max_features: Any, d: int) -> int:
+    """How many columns a node tries."""
+    if max_features is None:
+        return d
+    if max_features in ("sqrt", "log2"):
+        return max(1, int(sqrt(d) if max_features == "sqrt" else log2(d)))
+    if isinstance(max_features, Integral):
+        return min(int(max_features), d)
+    return max(1, int(max_features * d))
+
+
+def decision_path(tree: Tree, X: Any) -> Any:
+    """Sparse (n, nodes): 1 where a row passes a node."""
+    parent = np.full(len(tree), -1)
+    inner = tree.feature >= 0
+    parent[tree.left[inner]] = parent[tree.right[inner]] = np.flatnonzero(inner)
+    at = tree.apply(X)
+    steps, ends = [at], tree.depth[at] + 1
+    while (at >= 0).any():
+        at = np.where(at >= 0, parent[at], -1)
+        steps.append(at)
+    table = np.sort(np.stack(steps, axis=1), axis=1)  # preorder: a parent stands before its children
+    nodes = table[table >= 0]
+    indptr = np.concatenate([[0], np.cumsum(ends)])
+    return csr_matrix((np.ones(len(nodes), dtype=np.int64), nodes, indptr), shape=(len(X), len(tree)))
+
+
+def _rows(limit: Any, n: int) -> int:
+    return int(limit) if isinstance(limit, Integral) else ceil(limit * n)
