@@ -5,6 +5,7 @@ solver: Literal["svd", "cholesky"] = "svd"
 """
 
 import math
+import reprlib
 import types
 from dataclasses import dataclass, fields
 from functools import cache
@@ -32,6 +33,9 @@ class Range:
         return f"{'(' if self.open_low else '['}{self.low:g}, {self.high:g}{')' if self.open_high else ']'}"
 
 
+SHORT = reprlib.Repr()
+SHORT.maxother = SHORT.maxstring = 120
+
 Count = Annotated[int, Range(1)]
 Index = Annotated[int, Range(0)]
 Positive = Annotated[float, Range(0, open_low=True, open_high=True)]
@@ -54,8 +58,15 @@ def check(estimator: Any) -> None:
         value = getattr(estimator, name)
         if not allows(hint, value):
             raise ValueError(
-                f"{type(estimator).__name__}: the {name!r} parameter must be {describe(hint)}; got {value!r}"
+                f"{type(estimator).__name__}: the {name!r} parameter must be {describe(hint)}; got {shorten(value)}"
             )
+
+
+def shorten(value: Any) -> str:
+    """What was given, in a line: an array by its shape and type, anything else by its representation, cut if long."""
+    if isinstance(value, np.ndarray) and value.size > 6:
+        return f"an array of shape {value.shape} and type {value.dtype}"
+    return SHORT.repr(value) if len(repr(value)) > 200 else repr(value)
 
 
 def allows(hint: Any, value: Any) -> bool:

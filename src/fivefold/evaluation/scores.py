@@ -25,6 +25,8 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
+from fivefold.evaluation.metrics import correlation as pearson
+
 CLIP = 1e-15
 
 
@@ -124,10 +126,7 @@ def r2(answers: Answers, y: Any) -> float:
 
 def correlation(answers: Answers, y: Any) -> float:
     """Pearson's correlation of target and prediction; zero where one of them is constant."""
-    a, b = y - np.mean(y), answers.labels - np.mean(answers.labels)
-    scale = float(np.linalg.norm(a) * np.linalg.norm(b))
-    constant = np.ptp(y) == 0 or np.ptp(answers.labels) == 0
-    return 0.0 if constant else float(np.clip(a @ b / scale, -1.0, 1.0))
+    return float(np.nan_to_num(pearson(y, answers.labels)))
 
 
 # The first score of a task is the one a study uses unless told otherwise.

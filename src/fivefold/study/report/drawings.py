@@ -11,6 +11,7 @@ from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_s
 
 from fivefold.evaluation.calibration import confidence, reliability
 from fivefold.evaluation.curves import Curve
+from fivefold.evaluation.metrics import correlation
 from fivefold.evaluation.scores import Score
 from fivefold.evaluation.thresholds import Costs, Threshold, sweep
 from fivefold.plot import curves, judgement
@@ -221,8 +222,7 @@ def _of(estimate: Any) -> tuple[float, float, float]:
 
 
 def _correlation(one: Unseen) -> float:
-    constant = np.ptp(one.y) == 0 or np.ptp(one.predicted) == 0
-    return 0.0 if constant else float(np.corrcoef(one.y, one.predicted)[0, 1])
+    return float(np.nan_to_num(correlation(one.y, one.predicted)))  # of a constant there is none: shown as zero
 
 
 def _cut(name: str) -> str:
