@@ -6,7 +6,7 @@ from sklearn.base import is_classifier, is_regressor
 from fivefold.core.registry import methods
 
 METHODS = methods()
-CASES = [(method, settings) for method in METHODS for settings in ({}, *method.card.variants)]
+CASES = [(method, {**method.card.given, **settings}) for method in METHODS for settings in ({}, *method.card.variants)]
 
 
 def named(case):
@@ -33,6 +33,10 @@ def table(case, n=60, d=4, seed=0, dtype=np.float64):
         X = np.floor(np.abs(X)).clip(0, 3)
         X[:4] = np.arange(4)[:, None]  # every code is there
     y = centres[codes, 0] + rng.normal(size=n) if is_regressor(build(case)) else np.array(["a", "b", "c"])[codes]
+    if build(case).__sklearn_tags__().target_tags.positive_only:
+        y = np.abs(y) + 0.1
+    if not build(case).__sklearn_tags__().target_tags.single_output:
+        y = np.column_stack([y, X[:, 1] - y])
     return X.astype(dtype), y
 
 

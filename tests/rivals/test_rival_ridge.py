@@ -8,10 +8,11 @@ from inspect import signature
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.sparse import csr_array, random_array
 from sklearn import linear_model as theirs
 from sklearn.datasets import load_diabetes
 
-from fivefold.linear_model import Ridge
+from fivefold.linear_model import Ridge, penalised
 
 TIGHT = {"rtol": 1e-10, "atol": 1e-10}
 
@@ -25,8 +26,10 @@ def surface(n=80, d=6, outputs=None, seed=0):
 
 
 def test_the_signature_is_the_same():
-    mine, rival = (signature(cls).parameters.values() for cls in (Ridge, theirs.Ridge))
-    assert [(p.name, p.default, p.kind) for p in mine] == [(p.name, p.default, p.kind) for p in rival]
+    """What is ours comes after."""
+    mine, rival = (list(signature(cls).parameters.values()) for cls in (Ridge, theirs.Ridge))
+    assert [(p.name, p.default, p.kind) for p in mine[: len(rival)]] == [(p.name, p.default, p.kind) for p in rival]
+    assert [p.name for p in mine[len(rival) :]] == ["penalize_bias", "prior_mean"]
 
 
 @pytest.mark.parametrize("n", [80, 6, 4])
@@ -128,6 +131,76 @@ def test_a_penalty_that_is_none_is_refused(alpha):
         Ridge(alpha).fit(X, Y)
 
 
-def test_coefficients_of_one_sign_are_refused():
-    with pytest.raises(ValueError, match=r"positive=True .* another problem"):
-        Ridge(positive=True).fit(*surface())
+def sparse_surface(n=120, d=30, outputs=None, seed=0):
+    rng = np.random.default_rng(seed)
+    X = random_array((n, d), density=0.15, rng=rng, format="csr")
+    return X, rng.normal(size=n if outputs is None else (n, outputs)) + X.sum(axis=1).reshape(
+        (-1,) + (1,) * bool(outputs)
+    )
+
+
+@pytest.mark.parametrize("shape", [(120, 30), (30, 120)])
+@pytest.mark.parametrize("outputs", [None, 3])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_sparse_table_says_the_same_as_a_dense_one(shape, outputs, fit_intercept):
+    X, y = sparse_surface(*shape, outputs)
+    w = np.random.default_rng(1).uniform(0.5, 2, shape[0])
+    model = Ridge(0.7, fit_intercept=fit_intercept).fit(X, y, sample_weight=w)
+    rival = theirs.Ridge(0.7, fit_intercept=fit_intercept, solver="svd").fit(X.toarray(), y, sample_weight=w)
+    assert_allclose(model.coef_, rival.coef_, **TIGHT)
+    assert_allclose(model.intercept_, rival.intercept_, **TIGHT)
+    assert_allclose(model.predict(X), rival.predict(X.toarray()), **TIGHT)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_sparse_table_too_large_for_products_is_bidiagonalised(fit_intercept, monkeypatch):
+    """The limit lowered, the optimum is the same; it stops at a relative residual of 1e-13."""
+    X, y = sparse_surface(200, 40, 2)
+    direct = Ridge(0.5, fit_intercept=fit_intercept).fit(X, y)
+    monkeypatch.setattr(penalised, "WIDE", 30)
+    model = Ridge(0.5, fit_intercept=fit_intercept).fit(X, y)
+    assert (direct.solver_, model.solver_) == ("cholesky", "lsqr")
+    assert_allclose(model.coef_, direct.coef_, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("outputs", [None, 3])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_coefficients_kept_from_being_negative_are_the_same(fit_intercept, outputs, sparse):
+    """scikit-learn stops L-BFGS-B at a tolerance: ours is never above its objective, and within 1e-5 of its place."""
+    X, y = surface(outputs=outputs)
+    w = np.random.default_rng(1).uniform(0.5, 2, len(X))
+    settings = {"positive": True, "fit_intercept": fit_intercept}
+    model = Ridge(0.7, **settings).fit(csr_array(X) if sparse else X, y, sample_weight=w)
+    rival = theirs.Ridge(0.7, tol=1e-14, max_iter=100_000, **settings).fit(X, y, sample_weight=w)
+    assert (model.coef_ >= 0).all() and (model.coef_ == 0).any()
+    assert_allclose(model.coef_, rival.coef_, atol=1e-5)
+
+    def objective(fit):
+        left = (y - fit.predict(X)).reshape(len(X), -1)
+        return np.sum(w[:, None] * left**2) + 0.7 * np.sum(fit.coef_**2)
+
+    assert objective(model) <= objective(rival) * (1 + 1e-9)
+
+
+def test_one_penalty_an_output_also_without_negative_coefficients():
+    X, Y = surface(outputs=3)
+    alpha = [0.1, 5.0, 0.0]
+    together = Ridge(alpha, positive=True).fit(X, Y)
+    for k in range(3):
+        assert_allclose(together.coef_[k], Ridge(alpha[k], positive=True).fit(X, Y[:, k]).coef_, **TIGHT)
+
+
+def test_a_penalised_offset_is_a_column_of_ones():
+    X, Y = surface(outputs=2)
+    ones = theirs.Ridge(0.7, fit_intercept=False).fit(np.column_stack([np.ones(len(X)), X]), Y)
+    model = Ridge(0.7, penalize_bias=True).fit(X, Y)
+    assert_allclose(np.column_stack([model.intercept_, model.coef_]), ones.coef_, **TIGHT)
+    assert_allclose(model.predict(X), ones.predict(np.column_stack([np.ones(len(X)), X])), **TIGHT)
+
+
+@pytest.mark.parametrize("prior", [[1.0, 2.0], [[0.0] * 6], "much", [np.nan] * 6])
+def test_a_prior_mean_of_another_shape_is_refused(prior):
+    X, Y = surface(outputs=3)
+    with pytest.raises(ValueError, match="prior_mean"):
+        Ridge(prior_mean=prior).fit(X, Y)

@@ -31,6 +31,7 @@ SLIM = 16  # a part has at least so many rows a column: its (d, d) sums stay sma
 PANEL = 1024  # rows of a block of a wide table; four times as many of a narrow one stay in the cache
 SMALL = 128  # rows of a matrix that one thread decomposes at once
 FEW = 8  # a share of one in so many eigenpairs is found without the others
+RELATED = 1e-7  # a column of unit length takes part in a combination from this share on
 FLOOR = 1e-13  # below this share of the norm of a matrix a residual is rounding
 
 
@@ -82,6 +83,93 @@ def _merged(one: Moments, other: Moments) -> Moments:
     return Moments(weight, one.mean + gap * (other.weight / weight), scatter)
 
 
+class CrossMoments(NamedTuple):
+    """Moments of rows x beside targets y: what least squares needs of a table, and no more."""
+
+    weight: float
+    mean: Array  # (d,) of x
+    scatter: Array  # (d, d) weighted sum of (x - mean)(x - mean)^T
+    offset: Array  # (t,) mean of y
+    cross: Array  # (d, t) weighted sum of (x - mean)(y - offset)^T
+    spread: Array  # (t,) weighted sum of (y - offset)^2
+
+    def about_zero(self) -> CrossMoments:
+        """The same sums with zero in place of the means."""
+        return CrossMoments(
+            self.weight,
+            np.zeros_like(self.mean),
+            self.scatter + self.weight * np.outer(self.mean, self.mean),
+            np.zeros_like(self.offset),
+            self.cross + self.weight * np.outer(self.mean, self.offset),
+            self.spread + self.weight * self.offset**2,
+        )
+
+    def joined(self, other: CrossMoments) -> CrossMoments:
+        """The moments of the rows of both."""
+        return _merged_cross(self, other)
+
+
+def cross_moments(X: Any, Y: Any, w: Any = None) -> CrossMoments:
+    """Moments of the rows of an array or a sparse matrix and of their targets Y (n, t), each counted w times.
+
+    One pass, in float64, about the means of a few rows: (X, Y) is never put together.
+    """
+    if issparse(X):
+        return _sparse_cross(X, Y.astype(np.float64, copy=False), w)
+    root = None if w is None else np.sqrt(w)
+    return reduce(_merged_cross, map_parts(partial(_part_cross, X, Y, root), len(X), rows=max(PART, SLIM * X.shape[1])))
+
+
+@np.errstate(invalid="ignore", over="ignore")
+def _part_cross(X: Any, Y: Any, root: Any, lo: int, hi: int) -> CrossMoments:
+    d, t = X.shape[1], Y.shape[1]
+    pilot = X[lo : min(lo + PILOT, hi)].astype(np.float64)
+    centre, target = pilot.mean(axis=0), Y[lo : min(lo + PILOT, hi)].mean(axis=0, dtype=np.float64)
+    at_zero = root is None and X.dtype == np.float64 and bool((centre**2 <= NEAR_ZERO * pilot.var(axis=0)).all())
+    weight, sums, spread = 0.0, np.zeros(t), np.zeros(t)
+    C, S, G = np.zeros((1 + t, d)), np.zeros((d, d)), np.empty((d, d))
+    for a, b, Z in row_blocks(X, lo, hi) if at_zero else centred_blocks(X, centre, lo, hi):
+        V = np.empty((1 + t, b - a))  # ones and targets: one product sums both
+        V[0] = 1.0
+        np.subtract(Y[a:b].T, target[:, None], out=V[1:])
+        if root is not None:
+            Z *= root[a:b, None]
+            V *= root[a:b]
+        weight += float(V[0] @ V[0])
+        sums += V[1:] @ V[0]
+        spread += np.einsum("ij,ij->i", V[1:], V[1:])
+        C += V @ Z  # before the larger product: it brings the block into the cache
+        S += np.matmul(Z.T, Z, out=G)
+    mean, offset = C[0] / weight, sums / weight
+    S -= np.outer(C[0], mean)
+    cross = C[1:].T - np.outer(mean, sums)
+    spread -= sums * offset
+    return CrossMoments(weight, mean + (0.0 if at_zero else centre), S, target + offset, cross, spread)
+
+
+def _merged_cross(one: CrossMoments, other: CrossMoments) -> CrossMoments:
+    weight = one.weight + other.weight
+    gap, rise = other.mean - one.mean, other.offset - one.offset
+    share, pull = other.weight / weight, one.weight * other.weight / weight
+    return CrossMoments(
+        weight,
+        one.mean + share * gap,
+        one.scatter + other.scatter + np.outer(gap, pull * gap),
+        one.offset + share * rise,
+        one.cross + other.cross + np.outer(gap, pull * rise),
+        one.spread + other.spread + pull * rise**2,
+    )
+
+
+def _sparse_cross(X: Any, Y: Array, w: Any) -> CrossMoments:
+    weight, mean, scatter = _sparse_moments(X, w)
+    v = np.ones(X.shape[0]) if w is None else w
+    offset = v @ Y / weight
+    T = Y - offset
+    cross = X.T.astype(np.float64) @ (v[:, None] * T)
+    return CrossMoments(weight, mean, scatter, offset, cross - np.outer(mean, v @ T), v @ T**2)
+
+
 def _sparse_moments(X: Any, w: Any) -> Moments:
     X = X.astype(np.float64)
     v = np.ones(X.shape[0]) if w is None else w
@@ -113,6 +201,31 @@ def row_blocks(X: Any, lo: int, hi: int) -> Iterator[tuple[int, int, Any]]:
     for a in range(lo, hi, rows):
         b = min(a + rows, hi)
         yield a, b, X[a:b]
+
+
+def dependencies(A: Array, tol: float = 1e-10) -> dict[int, tuple[int, ...]]:
+    """Columns that are combinations of columns before them, and of which.
+
+    Column by column: what the independent columns so far leave of it, relative to its length, is compared with tol.
+
+    >>> dependencies(np.array([[1.0, 2.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]]))
+    {1: (0,), 3: (0, 2)}
+    """
+    size = np.linalg.norm(A, axis=0)
+    U = A / np.where(size > 0, size, 1.0)
+    kept: list[int] = []
+    found: dict[int, tuple[int, ...]] = {}
+    Q = np.empty((0, len(A)))
+    for j, u in enumerate(U.T):
+        left = _outside(Q, u)
+        length = float(np.linalg.norm(left))
+        if length > tol:
+            kept.append(j)
+            Q = np.vstack([Q, left / length])
+        else:
+            share = linalg.solve_triangular(Q @ U[:, kept], Q @ u, check_finite=False) if kept and size[j] else []
+            found[j] = tuple(i for i, part in zip(kept, share, strict=False) if abs(part) > RELATED)
+    return found
 
 
 def double_centred(A: Array) -> Array:

@@ -95,6 +95,11 @@ def _partial_fit(self: Any, X: Any, y: Any, classes: Any = None, sample_weight: 
 class Regressor(RegressorMixin, Estimator):
     """`_fit(X, y, w)` gets y as floats of X's type: a vector, or (n, outputs) where `takes.outputs`."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        if "_update" in vars(cls):
+            cls.partial_fit = _partial_fit_regressor  # type: ignore[attr-defined]
+        super().__init_subclass__(**options)
+
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         raise TypeError(f"{type(self).__name__} does not say how to fit")
 
@@ -108,12 +113,24 @@ class Regressor(RegressorMixin, Estimator):
         """Learn from rows and their targets; a weight of two means a row is there twice."""
         params.check(self)
         self._forget()
-        X, y = admit_pair(self, X, y, numeric=True)
-        if not self.takes.outputs:
-            y = column_or_1d(y, warn=True)
-        X, y, w = keep_positive(admit_weights(self, sample_weight, X), X, y)
-        self._fit(X, y.astype(X.dtype, copy=False), w)
+        self._fit(*_pairs(self, X, y, sample_weight, fitting=True))
         return self
+
+
+def _partial_fit_regressor(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    """Go on learning from a further batch of rows and their targets."""
+    params.check(self)
+    self._update(*_pairs(self, X, y, sample_weight, fitting=not self.__sklearn_is_fitted__()))
+    return self
+
+
+def _pairs(self: Any, X: Any, y: Any, sample_weight: Any, *, fitting: bool) -> tuple[Any, Any, Any]:
+    """Admitted rows, their targets in the type of X, and their weights."""
+    X, y = admit_pair(self, X, y, numeric=True, fitting=fitting)
+    if not self.takes.outputs:
+        y = column_or_1d(y, warn=True)
+    X, y, w = keep_positive(admit_weights(self, sample_weight, X), X, y)
+    return X, y.astype(X.dtype, copy=False), w
 
 
 def encode(y: Any) -> tuple[Any, Any]:

@@ -1,9 +1,10 @@
 """The matrix of a linear predictor: eta = (X - centre) w + b, dense or sparse, and what a solver asks of it.
 
 Coefficients are one vector (w, b), or K of them as a matrix (K, d + 1); predictors of K outputs are (K, n), so that
-what belongs to one output lies together. Dense rows are centred block by block in scratch memory, so data far from zero
-lose no digits; a sparse matrix stays sparse and its centre is subtracted from the products. Every product runs over
-parts of the rows on the pool, and the parts are added in order: the number of threads never changes a result.
+what belongs to one output lies together. Dense rows are centred, and float32 widened, block by block in scratch memory,
+so data far from zero lose no digits; a sparse matrix stays sparse and its centre is subtracted from the products. Every
+product runs over parts of the rows on the pool, and the parts are added in order: the number of threads never changes
+a result.
 """
 
 from __future__ import annotations
@@ -15,12 +16,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
-from fivefold.core.linalg import centred_blocks, row_blocks
-from fivefold.core.parallel import map_parts
+from fivefold.core.parallel import BLOCK, map_parts
 
 Array = NDArray[np.floating[Any]]
+
+CACHED = 1 << 17  # numbers of a block: with its predictors and slopes it stays in the cache
+LEAST = 128  # rows of a block of a wide table
+PILOT = 500  # rows, or up to twice as many, whose mean is a centre
+FAR = 100.0  # squared spreads: a mean farther than that from zero costs digits
 
 
 @dataclass(frozen=True)
@@ -44,13 +49,20 @@ class Design:
         return issparse(self.X)
 
     def blocks(self, lo: int, hi: int) -> Iterator[tuple[int, int, Any]]:
-        """(a, b, rows a..b) of rows lo..hi, centred where dense; blocks stay in the cache and are scratch."""
+        """(a, b, rows a..b) of rows lo..hi, float64 and centred where dense; a block is scratch in the cache."""
         if self.sparse:
-            yield lo, hi, self.X[lo:hi]
-        elif self.centre is None:
-            yield from row_blocks(self.X, lo, hi)
-        else:
-            yield from centred_blocks(self.X, self.centre.astype(self.X.dtype), lo, hi)
+            yield lo, hi, self._run(lo, hi)
+            return
+        rows = min(BLOCK, max(LEAST, CACHED // max(1, self.X.shape[1]) // LEAST * LEAST))
+        plain = self.centre is None and self.X.dtype == np.float64
+        held = np.empty((0 if plain else min(rows, hi - lo), self.X.shape[1]))
+        for a in range(lo, hi, rows):
+            b = min(a + rows, hi)
+            if plain:
+                yield a, b, self.X[a:b]
+            else:
+                centre = 0.0 if self.centre is None else self.centre
+                yield a, b, np.subtract(self.X[a:b], centre, out=held[: b - a])
 
     def predictor(self, x: Array) -> Array:
         """eta (n,) for coefficients (size,), or (K, n) for (K, size)."""
@@ -66,8 +78,9 @@ class Design:
     def scores(self, Z: Any, x: Array) -> Array:
         """Predictors of the rows of one block."""
         w, b = self.split(x)
-        w = w.astype(self.X.dtype, copy=False)
-        return (Z @ w.T).T + self._shift(w, b)
+        eta = Z @ w if w.ndim == 1 else np.ascontiguousarray((Z @ np.ascontiguousarray(w.T)).T)
+        eta += self._shift(w, b)
+        return eta
 
     def transpose(self, r: Array) -> Array:
         """The design transposed times r: (size,) for r (n,), (K, size) for (K, n)."""
@@ -82,7 +95,7 @@ class Design:
         """The rows of one block, each times its r, summed."""
         out, d = np.empty((*r.shape[:-1], self.size)), self.X.shape[1]
         total = r.sum(axis=-1)
-        out[..., :d] = (Z.T @ r.T.astype(self.X.dtype, copy=False)).T
+        out[..., :d] = r @ Z
         if self.sparse and self.centre is not None:
             out[..., :d] -= total[..., None] * self.centre
         if self.intercept:
@@ -90,13 +103,49 @@ class Design:
         return out
 
     def gram(self, h: Array | None = None) -> Array:
-        """sum over rows of h z z^T, z the row with its one; h not negative, one by default."""
+        """sum over rows of h z z^T, z the row with its one; h of any sign, one by default."""
         zero = np.zeros((self.size,) * 2)
 
         def part(lo: int, hi: int) -> Array:
             return sum((self._products(Z, None if h is None else h[a:b]) for a, b, Z in self.blocks(lo, hi)), zero)
 
+        return sum(map_parts(part, len(self), rows=BLOCK), zero)
+
+    def gram_of_classes(self, P: Array, s: Array) -> Array:
+        """sum over rows of s (diag(p) - p p^T) x z z^T, the Kronecker product, for probabilities P (K, n)."""
+        K, m = len(P), self.size
+        zero = np.zeros((K * m, K * m))
+
+        def part(lo: int, hi: int) -> Array:
+            H = zero.copy()
+            for a, b, Z in self.blocks(lo, hi):
+                H -= self._outer(Z, P[:, a:b], s[a:b])
+                for k in range(K):
+                    H[k * m : (k + 1) * m, k * m : (k + 1) * m] += self._products(Z, s[a:b] * P[k, a:b])
+            return H
+
+        return sum(map_parts(part, len(self), rows=BLOCK), zero)
+
+    def squares(self, h: Array) -> Array:
+        """The diagonal of the Gram matrix: sum over rows of h z_j^2, (size,) for h (n,), (K, size) for (K, n)."""
+        zero = np.zeros((*h.shape[:-1], self.size))
+
+        def part(lo: int, hi: int) -> Array:
+            return sum((self._squares(Z, h[..., a:b]) for a, b, Z in self.blocks(lo, hi)), zero)
+
         return sum(map_parts(part, len(self)), zero)
+
+    def columns(self, chosen: NDArray[np.int64]) -> Design:
+        """The same rows with these columns only."""
+        centre = None if self.centre is None else self.centre[chosen]
+        if self.sparse:
+            return replace(self, X=self.by_columns[:, chosen].tocsr(), centre=centre)
+        return replace(self, X=np.ascontiguousarray(self.X[:, chosen]), centre=centre)
+
+    @cached_property
+    def by_columns(self) -> Any:
+        """A sparse X with its columns at hand."""
+        return self.X.tocsc()
 
     def thinned(self, step: int) -> Design:
         """Every step-th row."""
@@ -113,20 +162,70 @@ class Design:
             b = b - w @ self.centre
         return np.asarray(b)[..., None] if np.ndim(b) else b
 
+    def _run(self, lo: int, hi: int) -> Any:
+        """Rows lo..hi of a sparse X, which share its memory; made once."""
+        if (lo, hi) not in self._runs:
+            a, b = self.X.indptr[lo], self.X.indptr[hi]
+            arrays = self.X.data[a:b], self.X.indices[a:b], self.X.indptr[lo : hi + 1] - a
+            self._runs[lo, hi] = csr_array(arrays, shape=(hi - lo, self.X.shape[1]))
+        return self._runs[lo, hi]
+
+    @cached_property
+    def _runs(self) -> dict[tuple[int, int], Any]:
+        return {}
+
     def _products(self, Z: Any, h: Array | None) -> Array:
         d, out = self.X.shape[1], np.empty((self.size,) * 2)
         h = np.ones(Z.shape[0]) if h is None else h
+        total, mass = h @ Z, float(h.sum())
         if self.sparse:
-            G, total = (Z.T @ Z.multiply(h[:, None])).toarray(), Z.T @ h
+            G = (Z.T @ Z.multiply(h[:, None]).tocsr()).toarray()
             if self.centre is not None:
                 cross = np.outer(total, self.centre)
-                G += h.sum() * np.outer(self.centre, self.centre) - cross - cross.T
-                total = total - h.sum() * self.centre
+                G += mass * np.outer(self.centre, self.centre) - cross - cross.T
+                total = total - mass * self.centre
+        elif h.min(initial=0.0) < 0:
+            G = (Z * h[:, None]).T @ Z
         else:
-            Q = Z * np.sqrt(h)[:, None].astype(Z.dtype)
-            G, total = Q.T @ Q, Z.T @ h.astype(Z.dtype)
+            A = Z * np.sqrt(h)[:, None]
+            G = A.T @ A  # of one matrix with itself: half the work
         out[:d, :d] = G
         if self.intercept:
             out[d, :d] = out[:d, d] = total
-            out[d, d] = h.sum()
+            out[d, d] = mass
         return out
+
+    def _outer(self, Z: Any, P: Array, s: Array) -> Array:
+        """sum over rows of s (p x z) (p x z)^T."""
+        K, m, d = len(P), self.size, self.X.shape[1]
+        rows = self._dense(Z)
+        A = np.empty((len(rows), K, m))
+        np.multiply((P * np.sqrt(s)).T[:, :, None], rows[:, None, :], out=A[:, :, :d])
+        if self.intercept:
+            A[:, :, d] = (P * np.sqrt(s)).T
+        flat = A.reshape(len(rows), K * m)
+        return flat.T @ flat
+
+    def _dense(self, Z: Any) -> Array:
+        if not self.sparse:
+            return Z
+        return Z.toarray() - (0.0 if self.centre is None else self.centre)
+
+    def _squares(self, Z: Any, h: Array) -> Array:
+        out, d = np.empty((*h.shape[:-1], self.size)), self.X.shape[1]
+        total = h.sum(axis=-1)
+        out[..., :d] = h @ (Z * Z if isinstance(Z, np.ndarray) else Z.power(2))
+        if self.sparse and self.centre is not None:
+            out[..., :d] += (total[..., None] * self.centre - 2 * (h @ Z)) * self.centre
+        if self.intercept:
+            out[..., d] = total
+        return out
+
+
+def centre_of(X: Any) -> Array | None:
+    """The mean of some rows where a column is far from zero beside its spread, so that products would lose digits."""
+    if issparse(X):
+        return None
+    rows = X[:: max(1, len(X) // PILOT)].astype(np.float64, copy=False)
+    mean = rows.mean(axis=0)
+    return mean if bool((mean**2 > FAR * rows.var(axis=0)).any()) else None

@@ -8,17 +8,13 @@ gradient.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from fivefold.optim.minimise import Solver, State, Stuck
+from fivefold.optim.minimise import Solver, State
 from fivefold.optim.objective import Array, Smooth
-
-ENOUGH = 1e-4  # share of the promised fall a step must give
-ROUNDING = 4e-16  # of the value: a rise below it is not a rise
-HALVINGS = 40
+from fivefold.optim.search import Point, Search, Wolfe, careful
 
 
 @dataclass(frozen=True)
@@ -27,24 +23,22 @@ class LBFGS(Solver):
 
     memory: int = 10
     inverse: Callable[[Array], Array] | None = None
+    search: Search = field(default=Wolfe())
 
     accepts = (Smooth,)
 
     def start(self, objective: Smooth, x0: Array) -> State:
-        value, g = objective.both(x0)
-        return State(x0, value, _largest(g), (g, ()))
+        here = Point.at(objective, x0)
+        return State(x0, here.value, here.violation, (here, ()))
 
     def step(self, objective: Smooth, state: State) -> State:
-        g, pairs = state.memory
-        direction = -self._times(g, pairs)
-        slope = float(g @ direction)
-        if not slope < 0:
-            raise Stuck
-        x, value, new = _backtrack(objective, state, g, direction, slope, first=not pairs and self.inverse is None)
-        s, u = x - state.x, new - g
+        here, pairs = state.memory
+        trial = 1.0 if pairs or self.inverse is not None else careful(here.gradient)
+        _, there = self.search.walk(objective, here, -self._times(here.gradient, pairs), trial)
+        s, u = there.x - here.x, there.gradient - here.gradient
         if float(s @ u) > 1e-14 * float(np.linalg.norm(s) * np.linalg.norm(u)):
             pairs = (*pairs, (s, u))[-self.memory :]
-        return State(x, value, _largest(new), (new, pairs))
+        return State(there.x, there.value, there.violation, (there, pairs))
 
     def _times(self, g: Array, pairs: tuple[tuple[Array, Array], ...]) -> Array:
         """The inverse Hessian, as far as it is known, times g."""
@@ -61,25 +55,3 @@ class LBFGS(Solver):
         for (s, u), share in zip(pairs, reversed(shares), strict=True):
             q += s * (share - (u @ q) / (s @ u))
         return q
-
-
-def _backtrack(
-    objective: Smooth, state: State, g: Array, direction: Array, slope: float, *, first: bool
-) -> tuple[Array, float, Array]:
-    """The first of t, t/2, t/4, ... that lowers the value enough, or by so little that rounding hides it."""
-    t = min(1.0, 1.0 / float(np.abs(g).sum())) if first else 1.0
-    slack = ROUNDING * abs(state.value)
-    for _ in range(HALVINGS):
-        x = state.x + t * direction
-        value, new = objective.both(x)
-        if value <= state.value + ENOUGH * t * slope:
-            return x, value, new
-        # near the minimum the values drown in rounding before the gradients do
-        if value <= state.value + slack and _largest(new) < _largest(g):
-            return x, value, new
-        t *= 0.5
-    raise Stuck
-
-
-def _largest(g: Any) -> float:
-    return float(np.abs(g).max(initial=0.0))

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy.special import erfcx, expit, log_ndtr, logsumexp, ndtr, xlogy
 from scipy.special import softmax as stable_softmax
 
-from fivefold.core.softmax import softmax
+from fivefold.optim.loss_loops import gamma_terms, log_terms, poisson_terms, softmax_terms, squared_hinge_terms
 
 Array = NDArray[np.floating[Any]]
 Kind = Literal["margin", "regression", "likelihood", "classes"]
@@ -66,7 +66,7 @@ class Loss(ABC):
         return eta
 
     def terms(self, y: Any, eta: Any, s: Any, slope: Any) -> float:
-        """sum of s loss(y, eta); `slope` is filled with s loss'(y, eta). The hot losses compile it."""
+        """sum of s loss(y, eta); `slope` is filled with s loss'(y, eta), eta may be used up. Hot losses compile it."""
         np.multiply(s, self.slope(y, eta), out=slope)
         return float(np.sum(s * self.value(y, eta)))
 
@@ -257,6 +257,9 @@ class Log(Margin):
     def inverse_link(self, eta: Any) -> Any:
         return expit(eta)
 
+    def terms(self, y: Any, eta: Any, s: Any, slope: Any) -> float:
+        return log_terms(y, eta, s, slope)
+
 
 @dataclass(frozen=True)
 class Hinge(Margin):
@@ -293,6 +296,32 @@ class SquaredHinge(Margin):
     def conjugate(self, y: Any, a: Any) -> Any:
         b = -a * y
         return np.where(b >= 0, 0.25 * b**2 - b, np.inf)
+
+    def terms(self, y: Any, eta: Any, s: Any, slope: Any) -> float:
+        return squared_hinge_terms(y, eta, s, slope)
+
+
+@dataclass(frozen=True)
+class ModifiedHuber(Margin):
+    """max(0, 1 - m)^2 down to m = -1, the line -4 m below: a squared hinge that outliers do not rule."""
+
+    bend = 2.0
+
+    def of(self, m: Any) -> Any:
+        return np.where(np.asarray(m) < -1, -4.0 * m, np.maximum(1 - m, 0.0) ** 2)
+
+    def of_slope(self, m: Any) -> Any:
+        return -2 * np.clip(1 - m, 0.0, 2.0)
+
+    def of_curvature(self, m: Any) -> Any:
+        return 2.0 * ((m < 1) & (m >= -1))
+
+    def conjugate(self, y: Any, a: Any) -> Any:
+        b = -a * y
+        return np.where((b >= 0) & (b <= 4), 0.25 * b**2 - b, np.inf)
+
+    def inverse_link(self, eta: Any) -> Any:
+        return (np.clip(eta, -1, 1) + 1) / 2
 
 
 @dataclass(frozen=True)
@@ -456,6 +485,9 @@ class Poisson(Loss):
     def inverse_link(self, eta: Any) -> Any:
         return np.exp(eta)
 
+    def terms(self, y: Any, eta: Any, s: Any, slope: Any) -> float:
+        return poisson_terms(y, eta, s, slope)
+
 
 @dataclass(frozen=True)
 class Gamma(Loss):
@@ -474,6 +506,9 @@ class Gamma(Loss):
 
     def inverse_link(self, eta: Any) -> Any:
         return np.exp(eta)
+
+    def terms(self, y: Any, eta: Any, s: Any, slope: Any) -> float:
+        return gamma_terms(y, eta, s, slope)
 
 
 @dataclass(frozen=True)
@@ -502,11 +537,7 @@ class Softmax(Loss):
         return stable_softmax(eta, axis=0)
 
     def terms(self, y: Any, eta: Any, s: Any, slope: Any) -> float:
-        rows = np.arange(len(y))
-        right = float(s @ eta[y, rows])
-        total = softmax(eta, s, slope)  # uses eta up
-        slope[y, rows] -= s
-        return total - right
+        return softmax_terms(y, eta, s, slope)
 
 
 def _mills(m: Any) -> Any:

@@ -38,9 +38,14 @@ class State:
 
 
 class Solver(ABC):
-    """An iterative rule. `accepts` names the kinds of objective it can work on."""
+    """An iterative rule. `accepts` names the kinds of objective it can work on.
+
+    A solver is `convergent` if, with its default fields, it reaches the minimum of every convex objective it accepts;
+    tests/laws/test_solvers.py finds every solver of the package and asks it for that.
+    """
 
     accepts: ClassVar[tuple[type, ...]] = (Objective,)
+    convergent: ClassVar[bool] = True
 
     @abstractmethod
     def start(self, objective: Any, x0: Array) -> State:
@@ -72,22 +77,23 @@ def minimise(
     state = solver.start(objective, x0)
     best, history, path, reason = state, [state.value], [state.x], _verdict(state, tol)
     try:
-        while reason is None and len(history) <= max_iter:
-            state = solver.step(objective, state)
-            history.append(state.value)
-            if record:
-                path.append(state.x)
-            if state.value <= best.value:
-                best = state
-            reason = _verdict(state, tol)
-            if reason is None and monitor is not None and monitor(state.x, state.value):
-                reason = "stopped"
+        with np.errstate(over="ignore", invalid="ignore"):  # a value beyond all bounds is seen by the verdict
+            while reason is None and len(history) <= max_iter:
+                state = solver.step(objective, state)
+                history.append(state.value)
+                if record:
+                    path.append(state.x)
+                if state.value <= best.value:
+                    best = state
+                reason = _verdict(state, tol)
+                if reason is None and monitor is not None and monitor(state.x, state.value):
+                    reason = "stopped"
     except Stuck:
         reason = "stuck"
     except KeyboardInterrupt:
         reason, state = "interrupted", best
     x = best.x if reason == "diverged" else state.x
-    value, violation = objective.value(x), objective.violation(x)
+    value, violation = objective.judged(x)
     return Minimum(x, value, violation, tuple(history), reason or "max_iter", tuple(path) if record else ())
 
 

@@ -2,6 +2,7 @@
 
     Smooth        f with its gradient
     TwiceSmooth   and its Hessian
+    Residuals     f = half the sum of squares of residuals, with their derivatives
     FiniteSum     f = sum of n terms, with the gradient of a batch of them
     Composite     smooth f plus a penalty with a prox
 
@@ -35,6 +36,10 @@ class Objective(ABC):
     def violation(self, x: Array) -> float:
         """Distance from the first-order conditions of a minimum, in the units of the gradient."""
 
+    def judged(self, x: Array) -> tuple[float, float]:
+        """Value and violation, which share their work where that is cheaper."""
+        return self.value(x), self.violation(x)
+
 
 class Smooth(Objective):
     """f with its gradient."""
@@ -51,7 +56,11 @@ class Smooth(Objective):
         return self.both(x)[1]
 
     def violation(self, x: Array) -> float:
-        return float(np.abs(self.gradient(x)).max(initial=0.0))
+        return self.judged(x)[1]
+
+    def judged(self, x: Array) -> tuple[float, float]:
+        value, g = self.both(x)
+        return value, float(np.abs(g).max(initial=0.0))
 
 
 class TwiceSmooth(Smooth):
@@ -64,6 +73,26 @@ class TwiceSmooth(Smooth):
     def hessian_product(self, x: Array, v: Array) -> Array:
         """The Hessian at x times v; override where the matrix is too large to make."""
         return self.hessian(x) @ v
+
+
+class Residuals(Smooth):
+    """f = 1/2 |r|^2 of residuals r."""
+
+    @abstractmethod
+    def residuals(self, x: Array) -> Array:
+        """r (m,) at x."""
+
+    @abstractmethod
+    def jacobian(self, x: Array) -> Array:
+        """Derivatives (m, d) of the residuals at x."""
+
+    def both(self, x: Array) -> tuple[float, Array]:
+        r = self.residuals(x)
+        return 0.5 * float(r @ r), self.jacobian(x).T @ r
+
+    def value(self, x: Array) -> float:
+        r = self.residuals(x)
+        return 0.5 * float(r @ r)
 
 
 class FiniteSum(Smooth):
@@ -91,7 +120,11 @@ class Composite(Objective):
 
     def violation(self, x: Array) -> float:
         """Length, in the largest coordinate, of a unit proximal-gradient step: zero where 0 is in the subgradient."""
-        return self.violation_at(x, self.smooth.gradient(x))
+        return self.judged(x)[1]
+
+    def judged(self, x: Array) -> tuple[float, float]:
+        value, g = self.smooth.both(x)
+        return value + self.penalty.value(x), self.violation_at(x, g)
 
     def violation_at(self, x: Array, gradient: Array) -> float:
         """The same where the gradient of the smooth part is known already."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivefold.core.parallel import map_parts
+from fivefold.core.parallel import map_parts, scratch
 from fivefold.optim.design import Design
 from fivefold.optim.losses import Loss
 from fivefold.optim.objective import Array, FiniteSum, TwiceSmooth
@@ -22,7 +22,9 @@ from fivefold.optim.objective import Array, FiniteSum, TwiceSmooth
 class Risk(TwiceSmooth, FiniteSum):
     """Targets y, weights s and an L2 penalty `ridge`: a number, or one for each coefficient (zero for an intercept).
 
-    `outputs` is K where the loss takes K predictors a row; the coefficients are then K rows of (w, b), flattened.
+    `outputs` is K where the loss takes K predictors a row; the coefficients are then K rows of (w, b), flattened, and
+    the loss is that of class probabilities p, with second derivatives diag(p) - p p^T. The row of the class
+    `reference`, where there is one, is zero and left out.
     """
 
     loss: Loss
@@ -31,6 +33,7 @@ class Risk(TwiceSmooth, FiniteSum):
     s: Array
     ridge: Any = 0.0
     outputs: int = 0
+    reference: int | None = None
 
     @property
     def terms(self) -> int:
@@ -38,7 +41,10 @@ class Risk(TwiceSmooth, FiniteSum):
 
     def shaped(self, x: Array) -> Array:
         """The coefficients as (K, size), or (size,) for one predictor."""
-        return x.reshape(self.outputs, -1) if self.outputs else x
+        if not self.outputs:
+            return x
+        W = x.reshape(-1, self.design.size)
+        return W if self.reference is None else np.insert(W, self.reference, 0.0, axis=0)
 
     def both(self, x: Array) -> tuple[float, Array]:
         W = self.shaped(x)
@@ -47,25 +53,35 @@ class Risk(TwiceSmooth, FiniteSum):
         def part(lo: int, hi: int) -> tuple[float, Array]:
             total, g = 0.0, np.zeros(W.shape)
             for a, b, Z in self.design.blocks(lo, hi):
-                eta = np.ascontiguousarray(self.design.scores(Z, W), dtype=np.float64)
-                slope = np.empty_like(eta)
+                eta = self.design.scores(Z, W)
+                slope = scratch("slope", *eta.shape)
                 total += self.loss.terms(self.y[a:b], eta, self.s[a:b], slope)
                 g += self.design.pull(Z, slope)
             return total, g
 
         parts = map_parts(part, len(self.design))
         value = sum(total for total, _ in parts) + 0.5 * float(x @ ridge)
-        return value, sum((g for _, g in parts), np.zeros(W.shape)).ravel() + ridge
+        return value, self._flat(sum((g for _, g in parts), np.zeros(W.shape))) + ridge
 
     def hessian(self, x: Array) -> Array:
         eta = self.design.predictor(self.shaped(x))
         H = self._gram(eta)
-        H[np.diag_indices_from(H)] += self.ridge
+        H.reshape(-1)[:: len(H) + 1] += self.ridge
         return H
+
+    def bends(self, x: Array) -> Array:
+        """The diagonal of the Hessian."""
+        eta = self.design.predictor(self.shaped(x))
+        if self.outputs:
+            P = self.loss.inverse_link(eta)
+            return self._flat(self.design.squares(self.s * P * (1 - P))) + self.ridge
+        return self.design.squares(self.s * self.loss.curvature(self.y, eta)) + self.ridge
 
     def hessian_product(self, x: Array, v: Array) -> Array:
         if self.outputs:
-            return self.hessian(x) @ v
+            P = self.loss.inverse_link(self.design.predictor(self.shaped(x)))
+            V = P * self.design.predictor(self.shaped(v))
+            return self._flat(self.design.transpose(self.s * (V - P * V.sum(axis=0)))) + self.ridge * v
         h = self.s * self.loss.curvature(self.y, self.design.predictor(x))
         return self.design.transpose(h * self.design.predictor(v)) + self.ridge * v
 
@@ -73,24 +89,24 @@ class Risk(TwiceSmooth, FiniteSum):
         W, Z = self.shaped(x), self.design.X[rows]
         if not self.design.sparse and self.design.centre is not None:
             Z = Z - self.design.centre
-        eta = np.ascontiguousarray(self.design.scores(Z, W), dtype=np.float64)
+        eta = self.design.scores(Z, W)
         slope = np.empty_like(eta)
         self.loss.terms(self.y[rows], eta, self.s[rows], slope)
-        return self.design.pull(Z, slope).ravel() * (self.terms / len(rows)) + self.ridge * x
+        return self._flat(self.design.pull(Z, slope)) * (self.terms / len(rows)) + self.ridge * x
 
     def thinned(self, step: int) -> Risk:
         """Every step-th row, weighing as much as all of them."""
         s = self.s[::step]
         return replace(self, design=self.design.thinned(step), y=self.y[::step], s=s * (self.s.sum() / s.sum()))
 
+    def _flat(self, G: Array) -> Array:
+        """What belongs to the free coefficients, as one vector."""
+        return (G if self.reference is None else np.delete(G, self.reference, axis=0)).ravel()
+
     def _gram(self, eta: Array) -> Array:
-        if not self.outputs:
-            return self.design.gram(self.s * self.loss.curvature(self.y, eta))
-        K, m = self.outputs, self.design.size
-        C = self.loss.curvature(self.y, eta)  # (K, K, n)
-        H = np.empty((K, m, K, m))
-        for k in range(K):
-            for j in range(k + 1):
-                H[k, :, j] = self.design.gram(self.s * C[k, j])
-                H[j, :, k] = H[k, :, j].T
-        return H.reshape(K * m, K * m)
+        if self.outputs:
+            P = self.loss.inverse_link(eta)
+            return self.design.gram_of_classes(
+                P if self.reference is None else np.delete(P, self.reference, axis=0), self.s
+            )
+        return self.design.gram(self.s * self.loss.curvature(self.y, eta))

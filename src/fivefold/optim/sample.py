@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
-from fivefold.core.parallel import one_blas_thread
+from fivefold.optim.newton import inverse
 from fivefold.optim.objective import Array
 from fivefold.optim.risk import Risk
 
@@ -24,7 +21,7 @@ JITTER = 1e-10  # of the mean diagonal: a sample may lack a direction the data h
 def from_sample(risk: Risk, x0: Array, rows: int = 8000) -> tuple[Array, Callable[[Array], Array]]:
     """A point near the minimum of the risk, and the inverse of a matrix near its Hessian there, as a function."""
     part = risk.thinned(max(1, risk.terms // rows))
-    x, value, solve = x0, part.value(x0), _inverse(part.hessian(x0))
+    x, value, solve = x0, part.value(x0), inverse(part.hessian(x0), JITTER)
     for _ in range(STEPS):
         g = part.gradient(x)
         step = solve(g)
@@ -34,20 +31,7 @@ def from_sample(risk: Risk, x0: Array, rows: int = 8000) -> tuple[Array, Callabl
         if t <= 1e-3:
             break
         x = x - t * step
-        value, solve = part.value(x), _inverse(part.hessian(x))
+        value, solve = part.value(x), inverse(part.hessian(x), JITTER)
         if fall < NEAR * (risk.terms / part.terms):
             break
     return x, solve
-
-
-def _inverse(H: Array) -> Callable[[Array], Array]:
-    """b -> H^-1 b by a Cholesky factor, with as much added to the diagonal as it takes."""
-    scale = 1 / np.sqrt(np.maximum(H.diagonal(), np.finfo(np.float64).tiny))
-    C, jitter = H * scale * scale[:, None], JITTER
-    with one_blas_thread():
-        while True:
-            try:
-                factor = cho_factor(C + jitter * np.eye(len(C)), check_finite=False)
-                return lambda b: scale * cho_solve(factor, scale * b, check_finite=False)
-            except LinAlgError:
-                jitter *= 100

@@ -1,0 +1,169 @@
+"""Dual coordinate descent: one multiplier at a time to its own minimum, the coefficients kept up to date.
+
+With h = z_i'R^-1 z_i + bend_i and g = z_i'x - y_i + bend_i a_i, the minimum over a_i alone is
+
+    a_i <- S(a_i - g / h, insensitive / h) clipped to its box        x <- x + R^-1 z_i (change of a_i)
+
+with S(z, t) = sign(z) max(|z| - t, 0). A step starts with a pass over all rows; rows that rest where the term has a
+kink or the box an edge, and are pushed against it harder than any row was out of place in the pass before, are left
+out of its further passes.
+
+Hsieh, Chang, Lin, Keerthi & Sundararajan (2008); Ho & Lin (2012).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fivefold.core.compile import FAST, jit
+from fivefold.optim.box_dual import BoxDual
+from fivefold.optim.coordinate_kernels import shrink
+from fivefold.optim.minimise import Solver, State, Stuck
+from fivefold.optim.objective import Array
+
+PASSES = 300  # over the rows that stay in, at most, in one step,
+VISITS = 6  # of each row on average, at most,
+ENOUGH = 0.02  # or until the worst row is out of place by this share of what it was
+RUN = 16  # rows next to one another are visited together: memory is read far faster so
+
+
+@dataclass(frozen=True)
+class DualCoordinate(Solver):
+    """Passes over runs of rows, in an order drawn anew each time from `seed`; a step is a few of them."""
+
+    seed: int = 0
+
+    accepts = (BoxDual,)
+
+    def start(self, objective: BoxDual, x0: Array) -> State:
+        metric, design = objective.metric, objective.risk.design
+        column, one = float(metric[0]), float(metric[-1]) if design.intercept else 0.0
+        if (metric[: design.X.shape[1]] != column).any():
+            raise TypeError("DualCoordinate takes one penalty for all columns; scale the columns instead")
+        h = column * _squares(design) + one + objective.box.bend
+        fixed = (np.maximum(h, np.finfo(np.float64).tiny), column, one)
+        return _state(objective, x0, fixed, np.random.RandomState(self.seed))
+
+    def step(self, objective: BoxDual, state: State) -> State:
+        kept_x, fixed, rng = state.memory
+        a, x = state.x.copy(), kept_x.copy()
+        design, box = objective.risk.design, objective.box
+        X, loop = (_csr(design.X), sparse_pass) if design.sparse else ((design.X,), dense_pass)
+        terms = objective.risk.y, box.low, box.high, box.insensitive, box.bend
+        rows, worst, first, visits = np.arange(len(a)), np.inf, None, VISITS * len(a)
+        for _ in range(PASSES):
+            rows, visits = _mixed(rows, rng), visits - len(rows)
+            kept, worst = loop(*X, rows, worst, *terms, *fixed, a, x)
+            first = worst if first is None else first
+            rows = rows[:kept]
+            if worst <= ENOUGH * first or visits <= 0 or not kept:
+                break
+        if first == 0.0:
+            raise Stuck  # every row is where it should be, to the last digit
+        return _state(objective, a, fixed, rng)
+
+
+def _state(dual: BoxDual, a: Array, fixed: Any, rng: Any) -> State:
+    x = dual.primal(a)  # anew: what was kept up to date has gathered rounding
+    value = dual.value_at(a, x)
+    return State(a, value, value + dual.primal_value(x, dual.risk.design.predictor(x)), (x, fixed, rng))
+
+
+def _squares(design: Any) -> Array:
+    """|x_i|^2 of each row."""
+    X = design.X
+    if not design.sparse:
+        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    sums = np.concatenate([[0.0], np.cumsum(np.square(X.data, dtype=np.float64))])
+    return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+
+
+def _mixed(rows: Any, rng: Any) -> Any:
+    """Runs of rows in random order."""
+    whole = len(rows) // RUN * RUN
+    runs = rng.permutation(rows[:whole].reshape(-1, RUN))
+    return np.concatenate([runs.ravel(), rows[whole:]])
+
+
+def _csr(X: Any) -> tuple[Any, ...]:
+    """Arrays of one type, so that the loop is compiled once."""
+    return X.data.astype(np.float64, copy=False), X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64)
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def moved(a, g, h, low, high, insensitive):
+    """The minimum over one multiplier."""
+    return min(max(shrink(a - g / h, insensitive / h, False), low), high)
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def rests(a, g, low, high, insensitive, worst):
+    """Is the multiplier pushed against an edge, or held at the kink, by more than `worst`?"""
+    if a == low and g - insensitive > worst:
+        return True
+    if a == high and -g - insensitive > worst:
+        return True
+    return insensitive > 0.0 and a == 0.0 and abs(g) + worst < insensitive
+
+
+@jit(error_model="numpy")  # as several lanes at once, gathering and scattering is slower
+def sparse_pass(data, indices, indptr, rows, worst, y, low, high, insensitive, bend, h, column, one, a, x):
+    """One pass over `rows` of a CSR matrix; a and x change in place, rows that stay in are moved to the front.
+
+    `column` and `one` are the metric of a column and of the intercept, zero where there is none. Gives the number of
+    rows that stay in, and how far the worst row was out of place.
+    """
+    kept, most, last = 0, 0.0, len(x) - 1
+    for k in range(len(rows)):
+        i = rows[k]
+        start, stop = indptr[i], indptr[i + 1]
+        g = bend[i] * a[i] - y[i]
+        if one > 0.0:
+            g += x[last]
+        for t in range(start, stop):
+            g += data[t] * x[indices[t]]
+        if rests(a[i], g, low[i], high[i], insensitive, worst):
+            continue
+        rows[k], rows[kept] = rows[kept], i
+        kept += 1
+        new = moved(a[i], g, h[i], low[i], high[i], insensitive)
+        step = new - a[i]
+        if step != 0.0:
+            a[i] = new
+            most = max(most, abs(step) * h[i])
+            pull = step * column
+            for t in range(start, stop):
+                x[indices[t]] += pull * data[t]
+            x[last] += step * one
+    return kept, most
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def dense_pass(X, rows, worst, y, low, high, insensitive, bend, h, column, one, a, x):
+    """The same over rows of a table."""
+    kept, most, last, d = 0, 0.0, len(x) - 1, X.shape[1]
+    for k in range(len(rows)):
+        i = rows[k]
+        z = X[i]
+        g = bend[i] * a[i] - y[i]
+        if one > 0.0:
+            g += x[last]
+        for j in range(d):
+            g += z[j] * x[j]
+        if rests(a[i], g, low[i], high[i], insensitive, worst):
+            continue
+        rows[k], rows[kept] = rows[kept], i
+        kept += 1
+        new = moved(a[i], g, h[i], low[i], high[i], insensitive)
+        step = new - a[i]
+        if step != 0.0:
+            a[i] = new
+            most = max(most, abs(step) * h[i])
+            pull = step * column
+            for j in range(d):
+                x[j] += pull * z[j]
+            x[last] += step * one
+    return kept, most

@@ -1,0 +1,358 @@
+"""Descent of a risk in coordinates of its own scale.
+
+    x = origin + T z,   T T' = H^-1,   H near the Hessian
+
+In z the Hessian is near one: L-BFGS takes almost Newton's steps for the price of a gradient, and half the squared
+length of the gradient is near the fall that is left, whatever the units of the columns. Under an L1 penalty T is the
+diagonal of H only, which keeps the axes, and proximal Newton steps use the whole of it.
+
+H comes from a sample of the rows, whose own minimum is the start. Where the steps are too many H is taken again, at the
+point reached and from more rows, in the end from all: that is Newton's method. With too many coefficients for a matrix
+T is a diagonal, and under an L1 penalty only columns that it does not hold at zero take part.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cholesky
+from scipy.linalg.lapack import dtrtri
+
+from fivefold.core.parallel import one_blas_thread
+from fivefold.optim.lbfgs import LBFGS
+from fivefold.optim.minimise import Solver, minimise
+from fivefold.optim.objective import Array, Composite, Minimum, Objective, Smooth, TwiceSmooth
+from fivefold.optim.penalties import L1
+from fivefold.optim.proximal_newton import ProximalNewton
+from fivefold.optim.risk import Risk
+from fivefold.optim.search import Armijo
+
+FEW, MANY = 2000, 16_000  # rows of a sample: between these, unless
+A_COEFFICIENT = 10  # so many for each coefficient are more
+GROWTH = 5  # the second sample is so many times the first
+WORTH = 12  # rows of a sample times coefficients, a row of the data: more, and its Hessian costs more than it saves
+CHEAP = 2_000_000  # rows times squared coefficients of a Hessian that costs no more than the calls around it
+ROUND = 6  # steps with one H, where it is not cheap
+LONG = 40  # steps with one diagonal
+MOST = 1500  # coefficients of a Hessian that is made
+NEAR = 1.0  # standard errors: a sample knows its own minimum no better
+SHARE = 1 / 6  # of tol^2 times the scale of the risk: twice the fall that may be left
+EXACT = 1e-4  # times tol where every row is in H: there the last digits cost one step
+BLUR = 3e-8  # times the root of the value: below it a fall drowns in rounding, and only Newton's steps see a way
+FLOOR = 1e-4  # of a weight of the data, the least scale of a risk
+JITTER = 1e-10  # of the diagonal: a sample may lack a direction the data have
+
+Monitor = Callable[[Array, float], bool]
+Goal = Callable[[float], float]
+
+
+@dataclass(frozen=True)
+class Remembered(Smooth):
+    """An objective that knows its last answer."""
+
+    objective: Smooth
+    last: dict[str, Any] = field(default_factory=dict)
+
+    def both(self, x: Array) -> tuple[float, Array]:
+        if not np.array_equal(self.last.get("x"), x):  # type: ignore[arg-type]
+            self.last.update(x=x.copy(), answer=self.objective.both(x))
+        return self.last["answer"]
+
+
+@dataclass(frozen=True)
+class Whitened(Smooth):
+    """An objective of z, x = origin + T z; T is a matrix, or a vector for a diagonal."""
+
+    objective: Smooth
+    origin: Array
+    T: Array
+
+    def at(self, z: Array) -> Array:
+        """x."""
+        return self.origin + (self.T @ z if self.T.ndim == 2 else self.T * z)
+
+    def both(self, z: Array) -> tuple[float, Array]:
+        value, g = self.objective.both(self.at(z))
+        return value, g @ self.T if self.T.ndim == 2 else self.T * g
+
+
+@dataclass(frozen=True)
+class Scaled(TwiceSmooth):
+    """An objective of z, x = t z, with a matrix for its Hessian everywhere."""
+
+    objective: Smooth
+    t: Array
+    H: Array  # in z
+
+    def both(self, z: Array) -> tuple[float, Array]:
+        value, g = self.objective.both(self.t * z)
+        return value, self.t * g
+
+    def hessian(self, z: Array) -> Array:
+        return self.H
+
+
+@dataclass(frozen=True)
+class View:
+    """A problem in z, where it starts, and x from z."""
+
+    problem: Objective
+    start: Array
+    at: Callable[[Array], Array]
+
+
+class Frame(ABC):
+    """How a risk is seen: `metric` is what H says at a point, `view` the problem in its coordinates."""
+
+    solver: Solver
+
+    @abstractmethod
+    def metric(self, risk: Risk, x: Array) -> Array:
+        """T, or H."""
+
+    @abstractmethod
+    def view(self, objective: Remembered, x: Array, metric: Array) -> View:
+        """The problem about x."""
+
+    @abstractmethod
+    def extra(self, x: Array) -> float:
+        """What is added to the risk."""
+
+
+@dataclass(frozen=True)
+class Round(Frame):
+    """Whitened: the Hessian becomes one."""
+
+    solver = LBFGS(memory=10, inverse=lambda g: g, search=Armijo())
+
+    def metric(self, risk: Risk, x: Array) -> Array:
+        if len(x) > MOST:
+            bends = risk.bends(x)
+            return 1 / np.sqrt(np.maximum(bends, JITTER * max(float(bends.mean()), np.finfo(np.float64).tiny)))
+        return root_of_inverse(risk.hessian(x) + _shared(risk, risk.ridge))
+
+    def view(self, objective: Remembered, x: Array, metric: Array) -> View:
+        white = Whitened(objective, x, metric)
+        return View(white, np.zeros(len(x)), white.at)
+
+    def extra(self, x: Array) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True)
+class Along(Frame):
+    """Scaled axis by axis, which leaves an L1 penalty what it is."""
+
+    lasso: Array
+    solver = ProximalNewton()
+
+    def metric(self, risk: Risk, x: Array) -> Array:
+        H = risk.hessian(x) + _shared(risk, self.lasso)
+        bends = H.diagonal()
+        H[np.diag_indices_from(H)] += np.where(bends > 0, JITTER * bends, 1.0)
+        return H
+
+    def view(self, objective: Remembered, x: Array, metric: Array) -> View:
+        t = 1 / np.sqrt(metric.diagonal())
+        scaled = Scaled(objective, t, metric * t * t[:, None])
+        return View(Composite(scaled, L1(self.lasso * t)), x / t, lambda z: t * z)
+
+    def extra(self, x: Array) -> float:
+        return float(self.lasso @ np.abs(x))
+
+
+def descend(
+    risk: Risk,
+    x0: Array,
+    *,
+    lasso: Array | None = None,
+    tol: float = 1e-4,
+    max_iter: int = 100,
+    monitor: Monitor | None = None,
+) -> Minimum:
+    """The minimum of a smooth risk, plus sum of lasso |x| where given, one strength a coefficient.
+
+    The value is at most a share tol^2 / 10 above the least, as near as H tells; the share is of the value, taken
+    between 1e-4 and 1 a unit of weight. A step is a pass over the rows; `violation` is in standard errors.
+    """
+    x0 = np.array(x0, dtype=np.float64)
+    with one_blas_thread():
+        if lasso is None:
+            return _down(Round(), risk, x0, tol, max_iter, monitor)
+        if len(x0) > MOST:
+            return _by_columns(risk, lasso, x0, tol, max_iter, monitor)
+        return _down(Along(lasso), risk, x0, tol, max_iter, monitor)
+
+
+def enough(value: float, weight: float, size: int, tol: float) -> float:
+    """The largest entry a gradient in z may have in the end."""
+    return tol * float(np.sqrt(np.clip(abs(value), FLOOR * weight, weight) * SHARE / size))
+
+
+def root_of_inverse(H: Array) -> Array:
+    """T with T T' = H^-1, with as much added to the diagonal of H as it takes."""
+    bends = H.diagonal()
+    scale = 1 / np.sqrt(np.where(bends > 0, bends, 1.0))
+    C, jitter = H * scale * scale[:, None], JITTER
+    while jitter < 1e10:
+        try:
+            L = cholesky(C + jitter * np.eye(len(C)), check_finite=False)  # C = L' L
+            return scale[:, None] * dtrtri(L)[0]
+        except LinAlgError:
+            jitter *= 100
+    return scale  # not numbers: the axes as they are
+
+
+def _down(frame: Frame, risk: Risk, x: Array, tol: float, max_iter: int, monitor: Monitor | None) -> Minimum:
+    weight, step, metric = float(risk.s.sum()), _stride(risk, len(x)), None
+    sharp, whole = tol * (EXACT if step == 1 else 1.0), Remembered(risk)
+    blur = 0.0 if step == 1 and _is_cheap(risk, len(x)) else BLUR
+    if step > 1:
+        near, before, metric, step = _from_samples(frame, risk, x, step)
+        if whole.value(near) + frame.extra(near) <= before:
+            x = near
+        else:  # a sample that lacks a class, or a column, can mislead
+            metric = None
+
+    def goal(value: float) -> float:
+        return max(enough(value, weight, len(x), sharp), blur * float(np.sqrt(abs(value))))
+
+    return _rounds(frame, whole, risk, x, metric, step, goal, max_iter, monitor)[0]
+
+
+def _from_samples(frame: Frame, risk: Risk, x: Array, step: int) -> tuple[Array, float, Array, int]:
+    """Near the minimum by a small sample, then a larger; the small one's value before, H, and the step it is from."""
+    part = risk.thinned(step)
+    view = Remembered(part)
+    before = view.value(x) + frame.extra(x)
+    found, metric = _rounds(frame, view, part, x, None, 1, lambda _: NEAR, 30, None)
+    wide = _prime(max(step // GROWTH, 1))
+    if wide > 1:
+        part = risk.thinned(wide)
+        found, metric = _rounds(
+            frame, Remembered(part), part, found.x, metric, step // wide, lambda _: NEAR, ROUND, None
+        )
+        if part.terms * len(x) <= WORTH * risk.terms:
+            return found.x, before, frame.metric(part, found.x), wide
+    return found.x, before, metric, step
+
+
+def _rounds(
+    frame: Frame,
+    objective: Remembered,
+    risk: Risk,
+    x: Array,
+    metric: Array | None,
+    step: int,
+    goal: Goal,
+    max_iter: int,
+    monitor: Monitor | None,
+) -> tuple[Minimum, Array]:
+    """Descend with one H after the other, the first given or taken from every step-th row."""
+    history = [objective.value(x) + frame.extra(x)]
+    while True:
+        if metric is None:
+            metric = frame.metric(risk.thinned(step) if step > 1 else risk, x)
+        view = frame.view(objective, x, metric)
+        found = minimise(
+            view.problem,
+            view.start,
+            frame.solver,
+            tol=goal(history[-1]),
+            max_iter=min(_steps(risk, metric, step), max_iter - len(history) + 1),
+            monitor=None if monitor is None else lambda z, value, at=view.at: monitor(at(z), value),  # type: ignore[misc]
+        )
+        x = view.at(found.x)
+        history += found.history[1:]
+        spent = len(history) > max_iter
+        better = (found.reason == "max_iter" and not spent) or (found.reason == "stuck" and step > 1)
+        if not better:
+            return Minimum(x, found.value, found.violation, tuple(history), found.reason), metric
+        step, metric = max(1, step // 4), None
+
+
+def _by_columns(risk: Risk, lasso: Array, x: Array, tol: float, max_iter: int, monitor: Monitor | None) -> Minimum:
+    """Under an L1 penalty with many columns: those that are not zero, and those that would not stay zero, take part."""
+    m, d = risk.design.size, risk.design.X.shape[1]
+    K = len(x) // m
+    history: list[float] = []
+    weight = float(risk.s.sum())
+    while True:
+        value, g = risk.both(x)
+        urge = (np.abs(g) - lasso).reshape(K, m)[:, :d].max(axis=0)
+        inside = (x.reshape(K, m)[:, :d] != 0).any(axis=0)
+        scale = np.sqrt(np.maximum(risk.bends(x).reshape(K, m)[:, :d].max(axis=0), np.finfo(np.float64).tiny))
+        wanted = np.flatnonzero(~inside & (urge > 0))
+        value += float(lasso @ np.abs(x))
+        history.append(value)
+        worst = float((urge / scale)[wanted].max(initial=0.0))
+        if history[1:] and (worst <= enough(value, weight, len(x), tol) or len(history) > max_iter):
+            return Minimum(x, value, worst, tuple(history), "converged" if len(history) <= max_iter else "max_iter")
+        room = max(100, int(inside.sum()))
+        wanted = wanted[np.argsort(-(urge / scale)[wanted], kind="stable")[:room]]
+        chosen = np.sort(np.append(np.flatnonzero(inside), wanted))
+        kept = _entries(chosen, K, m, d, risk.design.intercept)
+        part = replace(risk, design=risk.design.columns(chosen), ridge=np.broadcast_to(risk.ridge, len(x))[kept])
+        found = _down(Along(lasso[kept]), part, x[kept], tol, max_iter, _widened(monitor, kept, len(x)))
+        x = np.zeros_like(x)
+        x[kept] = found.x
+        if found.reason == "interrupted":
+            return replace(found, x=x)
+
+
+def _widened(monitor: Monitor | None, kept: NDArray[np.int64], size: int) -> Monitor | None:
+    """The monitor, told of all coefficients where only some move."""
+    if monitor is None:
+        return None
+
+    def told(some: Array, value: float) -> bool:
+        x = np.zeros(size)
+        x[kept] = some
+        return monitor(x, value)
+
+    return told
+
+
+def _entries(chosen: NDArray[np.int64], K: int, m: int, d: int, intercept: bool) -> NDArray[np.int64]:
+    """Where the coefficients of these columns, and the intercepts, stand among all."""
+    columns = np.append(chosen, d) if intercept else chosen
+    return (m * np.arange(K)[:, None] + columns).ravel()
+
+
+def _stride(risk: Risk, size: int) -> int:
+    """Every how many-th row makes a sample from which H is cheap beside a pass and still near; a prime, or 1.
+
+    A prime meets every phase of rows that come in turns.
+    """
+    n = risk.terms
+    rows = max(min(max(2 * n // size, FEW), MANY), A_COEFFICIENT * min(size, MOST))
+    return 1 if n < 4 * rows else _prime(n // rows)
+
+
+def _prime(low: int) -> int:
+    """The first prime from `low` on; 1 for 1."""
+    return next(p for p in range(low, 2 * low + 1) if all(p % q for q in range(2, int(p**0.5) + 1)))
+
+
+def _shared(risk: Risk, penalty: Any) -> Any:
+    """Curvature for what all classes share, in which a loss of classes is flat, where no penalty is on it."""
+    if not risk.outputs or risk.reference is not None:
+        return 0.0
+    K, m = risk.outputs, risk.design.size
+    free = np.broadcast_to(risk.ridge + penalty, K * m)[:m] == 0
+    return np.kron(np.full((K, K), 1 / K**2), np.diag(np.where(free, risk.design.squares(risk.s), 0.0)))
+
+
+def _steps(risk: Risk, metric: Array, step: int) -> int:
+    if metric.ndim == 1:
+        return LONG
+    return 1 if step == 1 and _is_cheap(risk, len(metric)) else ROUND
+
+
+def _is_cheap(risk: Risk, size: int) -> bool:
+    return risk.terms * size**2 <= CHEAP

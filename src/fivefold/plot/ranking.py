@@ -1,0 +1,34 @@
+"""A ranking as a projection: points with their grades, and the direction along which they are put in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fivefold.plot.style import FAINT, INK, SOFT, arrow, axes, colour
+
+
+def ranking_projection(model: Any, X: Any, grades: Any, *, names: Any = None, ax: Any = None) -> Any:
+    """Rows of X (n, 2) with their grades, the direction of a fitted ranker, and the projections onto it.
+
+    `names` are written beside the points in the place of the grades.
+    """
+    X, w = np.asarray(X, dtype=np.float64), np.asarray(model.coef_, dtype=np.float64)
+    ax = axes(ax, square=True)
+    u, middle = w / np.linalg.norm(w), X.mean(axis=0)
+    along = (X - middle) @ u
+    feet = middle + along[:, None] * u
+    reach = 1.15 * np.abs(along).max()
+    for point, foot in zip(X, feet, strict=True):
+        ax.plot(*np.transpose([point, foot]), color=FAINT, lw=1.2, zorder=1)
+    ends = middle - reach * u, middle + reach * u
+    ax.update_datalim(ends)
+    ax.autoscale_view()
+    arrow(ax, *ends, INK)
+    ax.scatter(*feet.T, s=14, color=SOFT, lw=0, zorder=2)
+    levels = np.unique(grades, return_inverse=True)[1]
+    ax.scatter(*X.T, s=34, color=[colour(k) for k in levels], lw=0, zorder=3)
+    for point, text in zip(X, grades if names is None else names, strict=True):
+        ax.annotate(str(text), point, xytext=(5, 4), textcoords="offset points", fontsize=9, color=INK)
+    return ax

@@ -1,0 +1,45 @@
+"""Regression in pictures: a surface with the band of its noise, and what one outlier does to each fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fivefold.plot.style import INK, SOFT, axes, colour, key, mark
+
+
+def noise_band(model: Any, X: Any, y: Any, *, basis: Any = None, width: float = 1.0, ax: Any = None) -> Any:
+    """Points of one input, the fitted curve, and so many standard deviations of its noise about it.
+
+    `model` has `noise()`, as LinearRegression has; `basis` turns a column into the columns it was fitted on.
+    """
+    x = np.asarray(X, dtype=float).reshape(-1)
+    ax = axes(ax, x="x", y="y")
+    line = np.linspace(x.min(), x.max(), 200)
+    rows = line[:, None] if basis is None else basis(line[:, None])
+    noise = model.noise()
+    low, high = noise.band(rows, width)
+    ax.fill_between(line, low, high, color=colour(0), alpha=0.15, lw=0, label=f"{width:g} standard deviation of noise")
+    ax.plot(line, noise.mean(rows), color=colour(0), lw=1.8, label="mean")
+    ax.scatter(x, y, s=14, color=INK, lw=0, zorder=3)
+    key(ax, loc="best")
+    return ax
+
+
+def outlier_sensitivity(sensitivity: Any, *, column: int = 0, ax: Any = None) -> Any:
+    """The weight of one column in each fit as one target moves: `fivefold.linear_model.outlier_sensitivity` drawn."""
+    ax = axes(ax, x="added to one target", y=f"weight of column {column}")
+    ax.axhline(0, color=SOFT, lw=0.6)
+    for i, (name, coefficients) in enumerate(sensitivity.coefficients.items()):
+        ax.plot(
+            sensitivity.amounts,
+            coefficients[:, column],
+            color=colour(i),
+            marker=mark(i),
+            ms=4,
+            lw=1.6,
+            label=name,
+        )
+    key(ax, loc="best")
+    return ax

@@ -1,0 +1,100 @@
+"""The design and the risk beside plain NumPy: every product, dense, sparse and float32, with and without a centre."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from fivefold.optim.design import Design, centre_of
+from fivefold.optim.losses import Gamma, Log, Loss, Poisson, Softmax, SquaredHinge
+from fivefold.optim.objective import Composite
+from fivefold.optim.penalties import L1
+from fivefold.optim.risk import Risk
+from fivefold.optim.whitened import descend
+
+RNG = np.random.RandomState(0)
+N, D, K = 9001, 5, 3
+X = RNG.normal(size=(N, D)) + 1.0
+X[X < 0.3] = 0.0
+CENTRE = X.mean(axis=0)
+H = RNG.uniform(0.1, 1.0, size=N)
+KINDS = {"dense": np.asarray, "sparse": csr_array, "float32": lambda A: A.astype(np.float32)}
+cases = pytest.mark.parametrize(
+    ("kind", "intercept", "centred"), [(k, i, c) for k in KINDS for i in (True, False) for c in (True, False)]
+)
+
+
+def made(kind, intercept, centred):
+    """The design, its matrix, and the rounding of its numbers."""
+    design = Design(KINDS[kind](X), intercept, CENTRE if centred else None)
+    rows = KINDS[kind](X).toarray() if kind == "sparse" else KINDS[kind](X).astype(float)
+    Z = rows - (CENTRE if centred else 0.0)
+    return design, np.column_stack([Z, np.ones(N)]) if intercept else Z
+
+
+@cases
+def test_products_of_a_design_are_those_of_its_matrix(kind, intercept, centred):
+    """Sums of 9001 terms of size one: 1e-11 of the largest."""
+    design, Z = made(kind, intercept, centred)
+    x, W, R = RNG.normal(size=design.size), RNG.normal(size=(K, design.size)), RNG.normal(size=(K, N))
+    for ours, plain in (
+        (design.predictor(x), Z @ x),
+        (design.predictor(W), W @ Z.T),
+        (design.transpose(H), Z.T @ H),
+        (design.transpose(R), R @ Z),
+        (design.gram(), Z.T @ Z),
+        (design.gram(H), (Z * H[:, None]).T @ Z),
+        (design.gram(R[0]), (Z * R[0][:, None]).T @ Z),
+        (design.squares(H), (Z**2).T @ H),
+        (design.columns(np.array([1, 3])).gram(), (Z.T @ Z)[np.ix_(*2 * [[1, 3, *([D] if intercept else [])]])]),
+    ):
+        np.testing.assert_allclose(ours, plain, atol=1e-11 * np.abs(plain).max())
+
+
+@cases
+@pytest.mark.parametrize("reference", [None, 1])
+def test_derivatives_of_a_risk_of_classes_are_those_of_differences(kind, intercept, centred, reference):
+    """Central differences of step 1e-5 on a smooth function: 1e-6 of the largest entry."""
+    design, _ = made(kind, intercept, centred)
+    y = RNG.randint(K, size=N)
+    risk = Risk(Softmax(), design, y, H, 0.3, outputs=K, reference=reference)
+    x = 0.3 * RNG.normal(size=design.size * (K - (reference is not None)))
+    steps = 1e-5 * np.eye(len(x))
+    slopes = np.array([(risk.value(x + e) - risk.value(x - e)) / 2e-5 for e in steps])
+    bends = np.array([(risk.gradient(x + e) - risk.gradient(x - e)) / 2e-5 for e in steps])
+    A = risk.hessian(x)
+    np.testing.assert_allclose(risk.gradient(x), slopes, atol=1e-6 * np.abs(slopes).max())
+    np.testing.assert_allclose(A, bends, atol=1e-6 * np.abs(A).max())
+    np.testing.assert_allclose(risk.bends(x), A.diagonal(), rtol=1e-9)
+    v = RNG.normal(size=len(x))
+    np.testing.assert_allclose(risk.hessian_product(x, v), A @ v, atol=1e-9 * np.abs(A).max())
+
+
+@pytest.mark.parametrize("loss", [Log(), SquaredHinge(), Poisson(), Gamma()], ids=lambda loss: type(loss).__name__)
+def test_a_compiled_loss_is_the_plain_one(loss):
+    """Also far out, where the exponential is cut at e^700; rounding of sums of 2000 terms."""
+    eta = np.append(4 * RNG.normal(size=2000), [0.0, 30.0, -30.0])
+    y = np.sign(RNG.normal(size=len(eta))) if loss.kind == "margin" else RNG.gamma(2.0, size=len(eta))
+    s, slope, plain = RNG.uniform(size=len(eta)), np.empty(len(eta)), np.empty(len(eta))
+    value = loss.terms(y, eta.copy(), s, slope)
+    assert value == pytest.approx(Loss.terms(loss, y, eta, s, plain), rel=1e-13)
+    np.testing.assert_allclose(slope, plain, rtol=1e-12, atol=1e-14)
+
+
+def test_a_descent_meets_the_conditions_of_the_minimum_judged_from_outside():
+    """With many rows (from a sample), with L1, and with more coefficients than a Hessian is made for."""
+    y = np.where(RNG.uniform(size=N) < 1 / (1 + np.exp(1.0 - X[:, 0])), 1.0, -1.0)
+    risk = Risk(Log(), Design(X), y, np.ones(N), np.append(np.ones(D), 0.0))
+    found = descend(risk, np.zeros(D + 1), tol=1e-7)
+    assert found.reason == "converged" and risk.violation(found.x) < 1e-4
+    lasso = np.append(np.full(D, 50.0), 0.0)
+    sparse = descend(risk, np.zeros(D + 1), lasso=lasso, tol=1e-7)
+    assert Composite(risk, L1(lasso)).violation(sparse.x) < 1e-4
+    assert (sparse.x == 0).any()
+    wide = RNG.normal(size=(60, 1600))
+    risk = Risk(Log(), Design(wide), y[:60], np.ones(60), np.append(np.ones(1600), 0.0))
+    assert risk.violation(descend(risk, np.zeros(1601)).x) < 1e-3
+
+
+def test_a_centre_is_taken_where_columns_are_far_from_zero_only():
+    assert centre_of(X) is None and centre_of(csr_array(X + 1e6)) is None
+    np.testing.assert_allclose(centre_of(X + 1e6), 1e6 + CENTRE, atol=0.2)  # the mean of some of the rows

@@ -1,0 +1,129 @@
+"""Ridge that chooses its penalty, and ridge for classes, beside scikit-learn's and beside leaving rows out by hand."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from oracles.least_squares import left_out
+from scipy.sparse import csr_array
+from sklearn import linear_model as theirs
+from sklearn.datasets import load_iris
+from sklearn.model_selection import KFold
+
+from fivefold.linear_model import RidgeClassifier, RidgeCV
+
+ALPHAS = np.logspace(-3, 3, 9)
+# eigenvectors of moments here, singular vectors there: seven digits of a table of ordinary condition
+CLOSE = {"rtol": 1e-7, "atol": 1e-9}
+
+
+def surface(n, d, outputs=None, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) + 2
+    y = X @ rng.normal(size=(d,) if outputs is None else (d, outputs))
+    return X, y + 3 * rng.normal(size=y.shape)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("scoring", [None, "neg_mean_absolute_error"])
+@pytest.mark.parametrize("outputs", [None, 1, 3])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("shape", [(60, 6), (8, 20)])
+def test_the_choice_and_all_that_led_to_it_are_the_same(shape, fit_intercept, outputs, scoring, sparse):
+    X, y = surface(*shape, outputs)
+    X = np.where(np.random.default_rng(1).random(X.shape) < 0.5, X, 0) if sparse else X
+    settings = {"alphas": ALPHAS, "fit_intercept": fit_intercept, "scoring": scoring, "store_cv_results": True}
+    model = RidgeCV(**settings).fit(csr_array(X) if sparse else X, y)
+    rival = theirs.RidgeCV(**settings, gcv_mode="svd").fit(X, y)
+    assert model.alpha_ == rival.alpha_
+    assert_allclose(model.best_score_, rival.best_score_, **CLOSE)
+    assert model.coef_.shape == rival.coef_.shape
+    assert_allclose(model.coef_, rival.coef_, **CLOSE)
+    assert_allclose(model.intercept_, rival.intercept_, **CLOSE)
+    assert model.cv_results_.shape == rival.cv_results_.shape
+    assert_allclose(model.cv_results_, rival.cv_results_, **CLOSE)
+
+
+@pytest.mark.parametrize("scoring", [None, "r2"])
+def test_every_output_may_choose_its_own_penalty(scoring):
+    X, Y = surface(60, 6, 3)
+    Y = Y + np.array([0.0, 10.0, 100.0]) * np.random.default_rng(2).normal(size=Y.shape)
+    settings = {"alphas": ALPHAS, "alpha_per_target": True, "scoring": scoring}
+    model, rival = RidgeCV(**settings).fit(X, Y), theirs.RidgeCV(**settings).fit(X, Y)
+    assert len(set(model.alpha_)) > 1
+    assert_allclose(model.alpha_, rival.alpha_)
+    assert_allclose(model.best_score_, rival.best_score_, **CLOSE)
+    assert_allclose(model.coef_, rival.coef_, **CLOSE)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("shape", [(15, 3), (6, 9)])
+def test_errors_left_out_are_those_of_fitting_without_the_row(shape, fit_intercept):
+    """C-116: the shortcut equals brute force; of a row that counts s times one copy is left out."""
+    X, y = surface(*shape)
+    counts = np.random.default_rng(3).integers(1, 4, shape[0])
+    settings = {"fit_intercept": fit_intercept, "store_cv_results": True}
+    model = RidgeCV([0.1, 2.0], **settings).fit(X, y, sample_weight=counts)
+    for a, alpha in enumerate([0.1, 2.0]):
+        by_hand = left_out(X, y, alpha, counts, fit_intercept)
+        assert_allclose(model.cv_results_[:, a], by_hand**2, rtol=1e-8)
+        mean = -np.sum(counts * by_hand**2) / counts.sum()
+        assert model.best_score_ >= mean - 1e-12
+    repeated = RidgeCV([0.1, 2.0], **settings).fit(X.repeat(counts, axis=0), y.repeat(counts))
+    assert_allclose(repeated.cv_results_, model.cv_results_.repeat(counts, axis=0), rtol=1e-8)
+    assert_allclose(repeated.best_score_, model.best_score_, rtol=1e-10)
+
+
+def test_streaming_gives_the_score_that_keeping_gives():
+    """The default keeps no error of any row; the sums are the same."""
+    X, Y = surface(20_000, 3, 2)
+    w = np.random.default_rng(4).integers(1, 3, len(X))
+    lean, kept = (RidgeCV(ALPHAS, store_cv_results=keep).fit(X, Y, sample_weight=w) for keep in (False, True))
+    assert lean.alpha_ == kept.alpha_
+    assert_allclose(lean.best_score_, kept.best_score_, rtol=1e-12)
+    with pytest.raises(AttributeError, match="store_cv_results=True"):
+        _ = lean.cv_results_
+
+
+@pytest.mark.parametrize("cv", [4, KFold(3, shuffle=True, random_state=0)])
+@pytest.mark.parametrize("scoring", [None, "neg_mean_squared_error"])
+def test_folds_choose_the_same(cv, scoring):
+    X, Y = surface(60, 6, 2)
+    model, rival = (cls(ALPHAS, cv=cv, scoring=scoring).fit(X, Y) for cls in (RidgeCV, theirs.RidgeCV))
+    assert model.alpha_ == rival.alpha_
+    assert_allclose(model.best_score_, rival.best_score_, **CLOSE)
+    assert_allclose(model.coef_, rival.coef_, **CLOSE)
+
+
+@pytest.mark.parametrize("alphas", [[], [0.0, 1.0], [-1.0], [np.inf], [[1.0, 2.0]]])
+def test_penalties_that_cannot_be_are_refused(alphas):
+    with pytest.raises(ValueError, match="alphas must be positive"):
+        RidgeCV(alphas).fit(*surface(20, 3))
+
+
+def test_what_folds_cannot_keep_is_refused():
+    with pytest.raises(ValueError, match="store_cv_results=True goes with cv=None"):
+        RidgeCV(cv=3, store_cv_results=True).fit(*surface(20, 3))
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 3.0, 1: 1.0, 2: 0.5}])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_classifier_is_the_same(fit_intercept, classes, class_weight):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y < classes], y[y < classes]
+    if isinstance(class_weight, dict):
+        class_weight = {k: class_weight[k] for k in range(classes)}
+    settings = {"alpha": 0.3, "class_weight": class_weight, "fit_intercept": fit_intercept}
+    model, rival = (cls(**settings).fit(X, y) for cls in (RidgeClassifier, theirs.RidgeClassifier))
+    assert model.coef_.shape == rival.coef_.shape
+    assert_allclose(model.coef_, rival.coef_, rtol=1e-9, atol=1e-11)
+    assert np.shape(model.intercept_) == np.shape(rival.intercept_)
+    assert_allclose(model.intercept_, rival.intercept_, rtol=1e-9, atol=1e-11)
+    assert_allclose(model.decision_function(X), rival.decision_function(X), rtol=1e-8, atol=1e-10)
+    assert (model.predict(X) == rival.predict(X)).all()
+
+
+def test_the_classifier_takes_sparse_tables():
+    X, y = load_iris(return_X_y=True)
+    model, dense = RidgeClassifier().fit(csr_array(X), y), RidgeClassifier().fit(X, y)
+    assert_allclose(model.decision_function(csr_array(X)), dense.decision_function(X), rtol=1e-9, atol=1e-10)

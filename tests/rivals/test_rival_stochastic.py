@@ -1,0 +1,44 @@
+"""Stochastic rules beside those of torch, step by step on the same gradients."""
+
+import numpy as np
+import pytest
+import torch
+
+from fivefold.optim.rates import Constant
+from fivefold.optim.stochastic import SGD, Adadelta, Adagrad, Adam, Nesterov, RMSProp
+
+PAIRS = {
+    "momentum": (SGD(momentum=0.9, form="classic"), lambda p: torch.optim.SGD(p, 0.01, momentum=0.9)),
+    "Adagrad": (Adagrad(), lambda p: torch.optim.Adagrad(p, 0.01)),
+    "RMSProp": (RMSProp(decay=0.9, inside=False), lambda p: torch.optim.RMSprop(p, 0.01, alpha=0.9)),
+    "Adadelta": (Adadelta(decay=0.9), lambda p: torch.optim.Adadelta(p, 0.01, rho=0.9)),
+    "Adam": (Adam(inside=False), lambda p: torch.optim.Adam(p, 0.01)),
+    "AMSGrad": (Adam(inside=False, amsgrad=True), lambda p: torch.optim.Adam(p, 0.01, amsgrad=True)),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_points_are_those_of_torch(name):
+    ours, theirs = PAIRS[name]
+    A, b = np.diag([1.0, 5.0, 0.2]), np.array([1.0, -2.0, 0.5])
+    p = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    rival = theirs([p])
+    x, moments = np.zeros(3), ours.moments(np.zeros(3))
+    for t in range(1, 40):
+        x, moments = ours.advance(lambda x: A @ x - b, x, moments, Constant(0.01).at(t), t)
+        p.grad = torch.from_numpy(A @ p.detach().numpy() - b)
+        rival.step()
+        np.testing.assert_allclose(x, p.detach().numpy(), rtol=1e-10)
+
+
+def test_nesterov_looks_ahead_as_torch_does():
+    """torch keeps the point that is ahead: y = x - eta gamma M."""
+    A, b, eta, gamma = np.diag([1.0, 5.0, 0.2]), np.array([1.0, -2.0, 0.5]), 0.01, 0.9
+    p = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    rival = torch.optim.SGD([p], eta, momentum=gamma, nesterov=True)
+    x, moments = np.zeros(3), (np.zeros(3),)
+    for t in range(1, 40):
+        x, moments = Nesterov(momentum=gamma).advance(lambda x: A @ x - b, x, moments, eta, t)
+        p.grad = torch.from_numpy(A @ p.detach().numpy() - b)
+        rival.step()
+        np.testing.assert_allclose(x - eta * gamma * moments[0], p.detach().numpy(), rtol=1e-10)
