@@ -1,0 +1,130 @@
+"""What linear models share: the learned value and its predictor.
+
+    eta(x) = offset + (x - centre) coef' = x coef' + intercept
+
+Rows are centred before the product where `centre` is kept, so that data far from zero cost no digits. Shapes are
+scikit-learn's: a regressor of one output has coef (d,) and one number as intercept; of several outputs, and in every
+classifier, coef is (outputs, d) and intercept (outputs,). A classifier of two classes has one output, positive for
+the second.
+
+    class Method(Regressor):                              class Method(Classifier):
+        coef_ = learned("coef")                               coef_ = learned("coef")
+        def _fit(self, X, y, w):                              def _fit(self, X, y, w):
+            self.model_ = Linear(coef, intercept)                 self.model_ = Linear(coef, intercept)
+        def predict(self, X):                                 def _scores(self, X):
+            X = self._admit(X)                                    return class_scores(self.model_, X)
+            return predictor(self.model_, X)                  def decision_function(self, X):
+                                                                  X = self._admit(X)
+                                                                  return decision(self.model_, X)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.utils.validation import check_is_fitted
+
+from fivefold.core.affine import affine
+from fivefold.core.data import refuse_unfinite
+from fivefold.core.linalg import row_blocks
+from fivefold.core.parallel import map_parts
+from fivefold.distributions.family import Array
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A linear surface, and the route and the number of steps that found it."""
+
+    coef: Any  # (d,) or (outputs, d)
+    intercept: Any  # a number or (outputs,)
+    centre: Array | None = None  # (d,)
+    offset: Any = None  # the height at the centre, () or (outputs,)
+    solver: str = ""
+    n_iter: Any = 1
+
+
+def about(coef: Array, centre: Array, offset: Any, kind: Any, *, intercept: bool = True, solver: str = "") -> Linear:
+    """The value from coefficients (d,) or (outputs, d) and the means of X (d,) and of the targets.
+
+    Numbers that users see get the type `kind`; without an intercept the means are zero and so is it.
+    """
+    at_zero = np.asarray(offset - coef @ centre).astype(kind)[()] if intercept else 0.0
+    return Linear(np.ascontiguousarray(coef, dtype=kind), at_zero, centre, offset, solver)
+
+
+def unit(w: Array) -> Array | None:
+    """The weights, or None where every row counts once: sums without weights are cheaper."""
+    return None if (w == 1.0).all() else w
+
+
+def predictor(model: Linear, X: Any) -> Array:
+    """eta of each row of a dense or sparse X, (n,) or (n, outputs), in the type of X."""
+    A = model.coef.toarray().T if issparse(model.coef) else model.coef.T
+    if issparse(X):
+        return np.asarray(X @ A + model.intercept).astype(X.dtype, copy=False)
+    if model.centre is not None:
+        return affine(X, model.centre, A, model.offset)
+    A = np.ascontiguousarray(A)
+    out = np.empty((len(X), *A.shape[1:]), dtype=X.dtype)
+
+    def part(lo: int, hi: int) -> None:
+        for a, b, Z in row_blocks(X, lo, hi):
+            out[a:b] = Z @ A + model.intercept
+
+    map_parts(part, len(X))
+    return out
+
+
+def finite_predictor(estimator: Any, model: Linear, X: Any) -> Array:
+    """The predictor, for a method that takes X unchecked: NaN and infinity in X show in what comes out."""
+    eta = predictor(model, X)
+    if not np.isfinite(eta).all():
+        refuse_unfinite(estimator, X)
+    return eta
+
+
+def solved(estimator: Any, X: Any, solve: Callable[[], Found]) -> Found:
+    """What `solve` finds in an X that was not checked: its failure may be for NaN or infinity, which is then said."""
+    try:
+        with np.errstate(invalid="ignore", over="ignore"):
+            return solve()
+    except (FloatingPointError, ValueError):
+        refuse_unfinite(estimator, X, fitting=True)
+        raise
+
+
+def decision(model: Linear, X: Any) -> Array:
+    """What a classifier's decision_function gives: (n,) for two classes, (n, K) for more."""
+    eta = predictor(model, X)
+    return eta[:, 0] if eta.ndim == 2 and eta.shape[1] == 1 else eta
+
+
+def class_scores(model: Linear, X: Any) -> Array:
+    """(n, K), the largest wins; the first of two classes scores zero."""
+    eta = decision(model, X)
+    return np.column_stack([np.zeros_like(eta), eta]) if eta.ndim == 1 else eta
+
+
+class SparseCoefficients:
+    """For a method whose `model_` is Linear: `coef_` can be kept sparse."""
+
+    model_: Any
+
+    def sparsify(self) -> Self:
+        """Keep `coef_` as a sparse matrix."""
+        check_is_fitted(self)
+        self.model_ = replace(self.model_, coef=csr_array(self.model_.coef))
+        return self
+
+    def densify(self) -> Self:
+        """Keep `coef_` as a plain array."""
+        check_is_fitted(self)
+        if issparse(self.model_.coef):
+            self.model_ = replace(self.model_, coef=self.model_.coef.toarray())
+        return self

@@ -1,0 +1,156 @@
+"""What a likelihood says of its coefficients: standard errors, and where there is no maximum.
+
+    covariance = (sum_i s_i l''(eta_i) z_i z_i')^-1          the inverse of the information at the maximum
+
+    2 (ln L - ln L_0) ~ chi^2 with as many degrees of freedom as columns, L_0 with the intercept alone
+
+A direction along which no row gets less likely, and some more, is one of recession: the likelihood has no maximum and
+the coefficients grow without end. For classes it is a separating direction (Albert & Anderson, 1984).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.special import chdtrc
+from sklearn.exceptions import ConvergenceWarning
+
+from fivefold.distributions.family import Array
+from fivefold.linear_model.summary import Summary
+from fivefold.optim.risk import Risk
+from fivefold.optim.whitened import root_of_inverse
+
+SINGULAR = 1e-12  # of the largest eigenvalue of the information, columns scaled to one: below it a direction is free
+BUDGET = 1e10  # rows times squared coefficients of an information that is made
+STEEP = 15.0  # a predictor beyond it is a probability of 1 to six digits
+ON_LINE = 1e-7  # of the largest margin: a row that near the boundary is on it
+NAMED = 3
+
+
+class SeparationWarning(ConvergenceWarning):  # type: ignore[misc]
+    """The classes can be told apart without error: no finite coefficients are the likeliest."""
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """The maximum of a likelihood: estimates, intercept first, their information, and the height."""
+
+    estimate: Array  # (p,)
+    information: Array  # (p, p)
+    count: float  # total weight
+    log_likelihood: float
+    null: float  # of the intercept alone
+    columns: int  # coefficients beside the intercepts
+    dispersion: float = 1.0  # the noise is so many times what the mean says
+
+    def summary(self, title: str, names: tuple[str, ...], *, level: float, facts: Mapping[str, float] = {}) -> Summary:
+        """The table."""
+        covariance, free = self.covariance()
+        ratio = 2 * (self.log_likelihood - self.null)
+        notes = () if free == len(names) else (
+            f"Only {free} of {len(names)} coefficients are determined: columns depend on each other.",
+        )  # fmt: skip
+        figures = {
+            "log-likelihood, null": self.null,
+            "pseudo R^2": 1 - self.log_likelihood / self.null if self.null else np.nan,
+            "likelihood ratio": ratio,
+            "p of the ratio": float(chdtrc(self.columns, max(ratio, 0.0))) if self.columns else np.nan,
+            **facts,
+        }
+        return Summary(
+            title, names, self.estimate, covariance, self.count, self.log_likelihood,
+            facts=figures, notes=notes, level=level, free=free,
+        )  # fmt: skip
+
+    def covariance(self) -> tuple[Array, int]:
+        """The inverse of the information, and how many directions it determines."""
+        bends = self.information.diagonal()
+        scale = 1 / np.sqrt(np.where(bends > 0, bends, 1.0))
+        values, V = eigh(self.information * scale * scale[:, None])
+        kept = values > SINGULAR * values[-1]
+        root = scale[:, None] * V[:, kept] / np.sqrt(values[kept])
+        return self.dispersion * root @ root.T, int(kept.sum())
+
+
+def intercept_first(risk: Risk, x: Array, H: Array) -> tuple[Array, Array]:
+    """Estimates and information of (b, w), for each output, from (w, b) about the centre of the design."""
+    m, design = risk.design.size, risk.design
+    d = design.X.shape[1]
+    A = np.zeros((m, m))  # (w, b about the centre) from (b, w): the offset about the centre is b + w centre
+    if design.intercept:
+        A[:d, 1:], A[d, 0] = np.eye(d), 1.0
+        A[d, 1:] = 0.0 if design.centre is None else design.centre
+    else:
+        A[:] = np.eye(m)
+    outputs = len(x) // m
+    whole = np.kron(np.eye(outputs), A)
+    W = x.reshape(outputs, m).copy()
+    if design.intercept and design.centre is not None:
+        W[:, d] -= W[:, :d] @ design.centre
+    return np.roll(W, int(design.intercept), axis=1).ravel(), whole.T @ H @ whole
+
+
+def shortest(x: Array, H: Array) -> Array:
+    """x less what the rows do not see: of all maxima the shortest, columns counted by their curvature."""
+    bends = H.diagonal()
+    scale = 1 / np.sqrt(np.where(bends > 0, bends, 1.0))
+    values, V = eigh(H * scale * scale[:, None])
+    N = V[:, values <= SINGULAR * max(values[-1], 0.0)]
+    return x - scale * (N @ (N.T @ (x / scale))) if N.size else x
+
+
+def separation(risk: Risk, x: Array, H: Array | None) -> Array | None:
+    """A direction in which every row is at least as well classified and some are better; None where none is found."""
+    eta = risk.design.predictor(risk.shaped(x))
+    if not np.abs(eta).max(initial=0.0) > STEEP:
+        return None
+    candidates = [x]
+    if H is not None:
+        T = root_of_inverse(H)
+        candidates += [-(T @ (risk.gradient(x) @ T)), *_flattest(H)]
+    return next((v for v in candidates if _separates(risk, v)), None)
+
+
+def _flattest(H: Array) -> tuple[Array, Array]:
+    """The direction of least curvature, columns scaled to one, both ways."""
+    bends = H.diagonal()
+    scale = 1 / np.sqrt(np.where(bends > 0, bends, 1.0))
+    v = scale * eigh(H * scale * scale[:, None], subset_by_index=[0, 0])[1][:, 0]
+    return v, -v
+
+
+def _separates(risk: Risk, v: Array) -> bool:
+    eta = risk.design.predictor(risk.shaped(v))
+    if not risk.outputs:
+        margin = risk.y * eta
+    else:
+        own = eta[risk.y, np.arange(len(risk.y))].copy()
+        eta[risk.y, np.arange(len(risk.y))] = -np.inf
+        margin = own - eta.max(axis=0)
+    top = float(margin.max(initial=0.0))
+    return top > 1e-6 * float(np.abs(v).max()) and bool(margin.min() >= -ON_LINE * top)
+
+
+def columns_of(risk: Risk, v: Array) -> list[int]:
+    """The columns a direction uses most, each counted by its spread."""
+    d = risk.design.X.shape[1]
+    W = np.atleast_2d(risk.shaped(v))[:, :d]
+    w = np.abs(W - W.mean(axis=0)).max(axis=0) if len(W) > 1 else np.abs(W[0])
+    size = w * np.sqrt(np.maximum(risk.design.squares(risk.s)[:d], 0.0))
+    order = np.argsort(-size, kind="stable")[:NAMED]
+    return [int(j) for j in order if size[j] > 0.05 * size[order[0]]]
+
+
+def information(risk: Risk, x: Array) -> Array | None:
+    """The Hessian at x, unless it costs too much."""
+    return risk.hessian(x) if risk.terms * float(len(x)) ** 2 <= BUDGET else None
+
+
+def names_of(estimator: Any, d: int, intercept: bool) -> tuple[str, ...]:
+    """Names of the coefficients, intercept first."""
+    columns = getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(d)])
+    return (*(("intercept",) if intercept else ()), *map(str, columns))

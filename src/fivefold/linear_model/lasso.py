@@ -1,0 +1,270 @@
+"""The lasso and the elastic net: least squares with a penalty that makes coefficients exactly zero.
+
+    min over w, b of   1/(2 W) sum_i s_i (y_i - w'x_i - b)^2 + alpha (r |w|_1 + (1 - r)/2 |w|_2^2)
+
+W is the sum of the weights s; r = 1 is the lasso, 0 < r < 1 the elastic net, which keeps correlated columns together.
+Solved by coordinate descent on working sets, exact where it stops (optim.coordinate): the duality gap that `dual_gap_`
+reports is usually rounding, whatever `tol` says.
+
+Tibshirani (1996); Zou & Hastie (2005).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.utils import check_random_state
+
+from fivefold.core.data import Takes
+from fivefold.core.estimator import learned
+from fivefold.core.params import Count, Fraction, NonNegative, Seed
+from fivefold.core.progress import kept_best, steps
+from fivefold.core.registry import Card
+from fivefold.core.supervised import Regressor
+from fivefold.linear_model.base import Linear, about, predictor
+from fivefold.linear_model.path import Prepared, enet_path, fit_path, prepared
+from fivefold.optim.objective import Array, Minimum
+
+STEPS = (
+    "Centre columns and target; make the Gram matrix if there are more rows than columns.",
+    "Take the coefficients that are not zero and those nearest to leaving it.",
+    "Set each to its own minimum in turn, a few times over; then solve for all of them at once, signs kept.",
+    "Check every column, drop those that the duality gap proves to be zero, and repeat until the gap is closed.",
+)
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """A linear surface with coefficients of zero, and the duality gap where the search ended."""
+
+    linear: Linear
+    dual_gap: Any
+    n_iter: Any
+    eps: float  # the gap that was not to be exceeded, on the scale of the sum
+
+
+class Net(Regressor):
+    """What the lasso and its relatives share: several targets are fitted one by one."""
+
+    takes: ClassVar[Takes] = Takes(sparse=True, outputs=True)
+    joint: ClassVar[bool] = False  # targets share their zeros
+
+    coef_ = learned("linear.coef")
+    intercept_ = learned("linear.intercept")
+    dual_gap_ = learned("dual_gap")
+    n_iter_ = learned("n_iter")
+    path = staticmethod(enet_path)
+
+    @property
+    def sparse_coef_(self) -> Any:
+        """The coefficients as a sparse matrix."""
+        return csr_array(np.atleast_2d(self.coef_))
+
+    def predict(self, X: Any) -> Any:
+        """The height of the surface at each row."""
+        X = self._admit(X)
+        return predictor(self.model_.linear, X)
+
+    def _forget(self) -> None:
+        if not self.warm_start:  # type: ignore[attr-defined]
+            super()._forget()
+
+    def _fit(self: Any, X: Any, y: Any, w: Any) -> None:
+        ready = prepared(X, y.reshape(len(y), -1), w, centred=self.fit_intercept, joint=self.joint)
+        starts = self._starts(X.shape[1], ready.offset.size)
+        found: list[Minimum] = []
+        with steps(self, "step", len(ready.problems) * self.max_iter, X) as monitor:
+            for problem, start in zip(ready.problems, starts, strict=True):
+
+                def report(x: Array, value: float) -> bool:
+                    return monitor(self._model(ready, [*found, _at(x)], starts, X.dtype), value)
+
+                found.append(self._minimum(ready, problem, start, report))
+                if found[-1].reason in ("interrupted", "stopped"):
+                    break
+        self.model_ = self._model(ready, found, starts, X.dtype)
+        if found[-1].reason == "interrupted":
+            kept_best(self, sum(m.steps for m in found), "step")
+
+    def _minimum(self: Any, ready: Prepared, problem: Any, start: Array, report: Any) -> Minimum:
+        rng = check_random_state(self.random_state) if self.selection == "random" else None
+        return fit_path(
+            problem,
+            ready.weight,
+            np.array([self.alpha], dtype=np.float64),
+            self.l1_ratio,
+            start,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            positive=not self.joint and self.positive,
+            rng=rng,
+            monitor=report,
+        )[0]
+
+    def _starts(self, d: int, outputs: int) -> list[Array]:
+        """Where each problem starts: zero, or with `warm_start` what was learned before."""
+        zero = np.zeros((d, outputs))
+        old = self.coef_.reshape(-1, d).T if self.__sklearn_is_fitted__() else zero
+        W = (old if old.shape == zero.shape else zero).astype(np.float64)
+        return [W] if self.joint else list(np.ascontiguousarray(W.T))
+
+    def _model(self: Any, ready: Prepared, found: list[Minimum], starts: list[Array], kind: Any) -> Sparse:
+        """The model from the minima, one for each problem; those not reached yet are where they started."""
+        points = [m.x for m in found] + starts[len(found) :]
+        coef = points[0].T if self.joint else np.array(points)  # (T, d)
+        one = not self.joint and len(coef) == 1  # as scikit-learn: one output, one vector
+        coef, offset = (coef[0], ready.offset[0]) if one else (coef, ready.offset)
+        linear = about(coef, ready.centre, offset, kind, intercept=self.fit_intercept)
+        gaps, counts = np.array([m.violation for m in found]) / ready.weight, [max(m.steps, 1) for m in found]
+        alone = len(found) == 1
+        eps = self.tol * max(problem.total for problem in ready.problems)
+        return Sparse(linear, float(gaps[0]) if alone else gaps, counts[0] if alone else counts, eps)
+
+
+def _at(x: Array) -> Minimum:
+    return Minimum(x, np.nan, np.nan, (np.nan,), "stopped")
+
+
+class Lasso(Net):
+    """Least squares with a penalty on the size of the coefficients, which sets many to exactly zero.
+
+    Parameters
+    ----------
+    alpha
+        strength of the penalty.
+    fit_intercept
+        fit an offset; without it the surface passes through the origin.
+    precompute, copy_X
+        kept for scikit-learn's signature: the Gram matrix is made where it pays, and X is never overwritten.
+    max_iter
+        most steps; a step solves for one working set.
+    tol
+        largest duality gap, as a share of y'y, that is not warned of; what is reached is usually far smaller.
+    warm_start
+        start from what the last fit found.
+    positive
+        no coefficient below zero.
+    random_state
+        seed of the order of the coordinates, for selection="random".
+    selection
+        "cyclic" takes the coordinates of a working set in order, "random" in a random order.
+
+    Attributes
+    ----------
+    coef_
+        one number a column, or a row of them an output.
+    sparse_coef_
+        the same as a sparse matrix.
+    intercept_
+        the answer at the origin.
+    dual_gap_
+        upper bound of how far the objective is above its minimum.
+    n_iter_
+        steps taken.
+
+    Examples
+    --------
+    >>> from fivefold.linear_model import Lasso
+    >>> model = Lasso(alpha=0.1).fit([[0, 0], [1, 1], [2, 2]], [0, 1, 2])
+    >>> model.coef_
+    array([0.85, 0.  ])
+    """
+
+    alpha: NonNegative = 1.0
+    _: KW_ONLY
+    fit_intercept: bool = True
+    precompute: bool | np.ndarray | list[Any] = False
+    copy_X: bool = True
+    max_iter: Count = 1000
+    tol: NonNegative = 1e-4
+    warm_start: bool = False
+    positive: bool = False
+    random_state: Seed = None
+    selection: Literal["cyclic", "random"] = "cyclic"
+
+    l1_ratio: ClassVar[float] = 1.0
+    card = Card(
+        applications=("regression", "data mining"),
+        use="Many columns of which few matter, and a model that names them. Scale the columns first; of correlated "
+        "columns it keeps one: the elastic net keeps them together.",
+        steps=STEPS,
+        source="Tibshirani (1996); Friedman, Hastie & Tibshirani (2010)",
+        see_also=("ElasticNet", "LassoCV", "Ridge"),
+        variants=({"alpha": 0.1, "positive": True}, {"alpha": 0.1, "selection": "random", "fit_intercept": False}),
+        search={"alpha": (1e-3, 1e-2, 0.1, 1.0)},
+        portfolio=True,
+    )
+
+
+class ElasticNet(Net):
+    """Least squares with a penalty on size and squared length: zeros, and correlated columns kept together.
+
+    Parameters
+    ----------
+    alpha
+        strength of the penalty.
+    l1_ratio
+        share of the penalty on the size: 1 is the lasso, 0 is ridge regression.
+    fit_intercept
+        fit an offset; without it the surface passes through the origin.
+    precompute, copy_X
+        kept for scikit-learn's signature: the Gram matrix is made where it pays, and X is never overwritten.
+    max_iter
+        most steps; a step solves for one working set.
+    tol
+        largest duality gap, as a share of y'y, that is not warned of; what is reached is usually far smaller.
+    warm_start
+        start from what the last fit found.
+    positive
+        no coefficient below zero.
+    random_state
+        seed of the order of the coordinates, for selection="random".
+    selection
+        "cyclic" takes the coordinates of a working set in order, "random" in a random order.
+
+    Attributes
+    ----------
+    coef_
+        one number a column, or a row of them an output.
+    sparse_coef_
+        the same as a sparse matrix.
+    intercept_
+        the answer at the origin.
+    dual_gap_
+        upper bound of how far the objective is above its minimum.
+    n_iter_
+        steps taken.
+
+    Examples
+    --------
+    >>> from fivefold.linear_model import ElasticNet
+    >>> model = ElasticNet(alpha=0.1).fit([[0, 0], [1, 1], [2, 2]], [0, 1, 2])
+    >>> model.coef_.round(4)
+    array([0.4458, 0.4458])
+    """
+
+    alpha: NonNegative = 1.0
+    _: KW_ONLY
+    l1_ratio: Fraction = 0.5
+    fit_intercept: bool = True
+    precompute: bool | np.ndarray | list[Any] = False
+    max_iter: Count = 1000
+    copy_X: bool = True
+    tol: NonNegative = 1e-4
+    warm_start: bool = False
+    positive: bool = False
+    random_state: Seed = None
+    selection: Literal["cyclic", "random"] = "cyclic"
+
+    card = Card(
+        applications=("regression", "data mining"),
+        use="Many columns, some of them correlated, and a model that names those that matter. Scale the columns first.",
+        steps=STEPS,
+        source="Zou & Hastie (2005); Friedman, Hastie & Tibshirani (2010)",
+        see_also=("ElasticNetCV", "Lasso", "Ridge"),
+        variants=({"alpha": 0.1, "l1_ratio": 0.9}, {"alpha": 0.1, "l1_ratio": 0.0}),
+        search={"alpha": (1e-3, 1e-2, 0.1, 1.0), "l1_ratio": (0.2, 0.5, 0.9)},
+    )

@@ -1,0 +1,332 @@
+"""The lasso and the elastic net with the strength of the penalty chosen by cross-validation.
+
+For each fold a path is fitted on the other rows and judged on the fold by its mean squared error; the alpha (and
+l1_ratio) of the least mean over folds is fitted to all rows. Second moments add, so where there are more rows than
+columns the moments of each fold are taken once, and those of "all but one fold" are their sum: the data are read once
+for any number of folds. Where the folds are no partition, or columns abound, each path is prepared from its own rows.
+
+Hastie, Tibshirani & Friedman (2009), section 7.10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
+from functools import reduce
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state
+
+from fivefold.core.data import Takes
+from fivefold.core.estimator import learned
+from fivefold.core.linalg import CrossMoments, cross_moments
+from fivefold.core.parallel import map_items
+from fivefold.core.params import Count, Fraction, NonNegative, Positive, Seed
+from fivefold.core.progress import kept_best, steps
+from fivefold.core.registry import Card
+from fivefold.core.supervised import Regressor
+from fivefold.linear_model.base import Linear, about, predictor
+from fivefold.linear_model.path import (
+    Prepared,
+    alpha_grid,
+    enet_path,
+    fit_path,
+    from_moments,
+    has_gram,
+    lasso_path,
+    prepared,
+)
+from fivefold.optim.objective import Array
+
+STEPS = (
+    "Cut the rows into folds; take the moments of each.",
+    "For each fold fit a path of strengths to the rows outside it, each from the one before.",
+    "Average the squared errors over the folds and take the strength of the least.",
+    "Fit that strength to all rows.",
+)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The surface of the best strength, and the errors it was chosen by."""
+
+    linear: Linear
+    alpha: float
+    l1_ratio: float
+    alphas: Array  # (alphas,) or (ratios, alphas)
+    mse_path: Array  # (alphas, folds) or (ratios, alphas, folds)
+    dual_gap: float
+    n_iter: int
+
+
+class NetCV(Regressor):
+    """What LassoCV and ElasticNetCV share."""
+
+    takes: ClassVar[Takes] = Takes(sparse=True)
+
+    coef_ = learned("linear.coef")
+    intercept_ = learned("linear.intercept")
+    alpha_ = learned("alpha")
+    alphas_ = learned("alphas")
+    mse_path_ = learned("mse_path")
+    dual_gap_ = learned("dual_gap")
+    n_iter_ = learned("n_iter")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose the strength and learn from rows and their targets; a weight of two means a row is there twice."""
+        self._weights = sample_weight  # the rows that `cv` may list are those given here, some of weight zero
+        try:
+            super().fit(X, y, sample_weight)
+        finally:
+            del self._weights
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The height of the surface at each row."""
+        X = self._admit(X)
+        return predictor(self.model_.linear, X)
+
+    def _fit(self: Any, X: Any, y: Any, w: Any) -> None:
+        splits = self._splits(X, y)
+        whole = prepared(X, y[:, None], w, centred=self.fit_intercept)
+        ratios = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))
+        grids = np.array([self._grid(whole, ratio) for ratio in ratios])  # (ratios, alphas)
+        folds = _training(X, y, w, splits, self.fit_intercept)
+        mse = np.full((len(ratios), grids.shape[1], len(splits)), np.nan)
+        interrupted = False
+        with steps(self, "fold", len(ratios) * len(splits), X) as monitor:
+            try:
+                for i, ratio in enumerate(ratios):
+
+                    def judge(k: int) -> Any:
+                        return self._errors(X, y, w, splits[k][1], folds[k], grids[i], ratio)  # noqa: B023
+
+                    for k, errors in enumerate(map_items(judge, len(splits))):
+                        mse[i, :, k] = errors
+                        monitor(self._best(whole, ratios, grids, mse, X.dtype), float(errors.min()))
+            except KeyboardInterrupt:
+                interrupted = True
+        self.model_ = self._best(whole, ratios, grids, mse, X.dtype)
+        if interrupted:
+            kept_best(self, int(np.isfinite(mse[:, 0]).sum()), "fold")
+
+    def _splits(self: Any, X: Any, y: Any) -> list[Any]:
+        """Pairs of rows to train on and to judge by."""
+        splits = list(check_cv(self.cv).split(X, y))
+        if self._weights is None or not isinstance(self.cv, Iterable):
+            return splits
+        there = np.asarray(self._weights) > 0
+        place = np.where(there, np.cumsum(there) - 1, -1)
+        return [tuple(place[rows][place[rows] >= 0] for rows in pair) for pair in splits]
+
+    def _grid(self: Any, whole: Prepared, ratio: float) -> Array:
+        if np.ndim(self.alphas) == 0:
+            return alpha_grid(whole.problems[0], whole.weight, ratio, self.eps, self.alphas, self.positive)
+        alphas: Array = np.sort(np.asarray(self.alphas, dtype=np.float64))[::-1]
+        if not (np.isfinite(alphas) & (alphas >= 0)).all():
+            raise ValueError(
+                f"{type(self).__name__}: alphas must be numbers of zero or more; the least given is {alphas[-1]}"
+            )
+        return alphas
+
+    def _options(self: Any) -> dict[str, Any]:
+        rng = check_random_state(self.random_state) if self.selection == "random" else None
+        return {"tol": self.tol, "max_iter": self.max_iter, "positive": self.positive, "rng": rng}
+
+    def _errors(self: Any, X: Any, y: Any, w: Any, test: Any, ready: Prepared, alphas: Array, ratio: float) -> Array:
+        """Mean squared error on the test rows for each alpha."""
+        start = np.zeros(X.shape[1])
+        found = fit_path(ready.problems[0], ready.weight, alphas, ratio, start, **self._options())
+        W = np.column_stack([m.x for m in found])  # (d, alphas)
+        surface = Linear(W.T, ready.offset - ready.centre @ W, ready.centre, ready.offset)
+        residuals = y[test, None] - predictor(surface, X[test].astype(np.float64))
+        return np.average(residuals**2, axis=0, weights=w[test])
+
+    def _best(self: Any, whole: Prepared, ratios: Array, grids: Array, mse: Array, kind: Any) -> Chosen:
+        """The least mean error over the folds judged so far, fitted to all rows."""
+        judged = np.isfinite(mse[:, 0]).any(axis=1)  # (ratios,)
+        means = np.full(mse.shape[:2], np.inf)
+        means[judged] = np.nanmean(mse[judged], axis=2)
+        i, j = np.unravel_index(int(np.argmin(means)), mse.shape[:2])
+        alpha, ratio = float(grids[i, j]), float(ratios[i])
+        start = np.zeros(len(whole.centre))
+        end = fit_path(whole.problems[0], whole.weight, np.array([alpha]), ratio, start, **self._options())[0]
+        linear = about(end.x, whole.centre, whole.offset[0], kind, intercept=self.fit_intercept)
+        alphas = grids[0] if len(ratios) == 1 or np.ndim(self.alphas) else grids
+        errors = np.squeeze(mse, axis=0) if len(ratios) == 1 else mse
+        return Chosen(linear, alpha, ratio, alphas, errors, end.violation / whole.weight, max(end.steps, 1))
+
+
+def _training(X: Any, y: Any, w: Any, splits: list[Any], centre: bool) -> list[Prepared]:
+    """The rows outside each fold, prepared."""
+    n, d = X.shape
+    tests = np.concatenate([test for _, test in splits])
+    partition = len(tests) == n and np.array_equal(np.sort(tests), np.arange(n))
+    if partition and has_gram(n - len(tests) // len(splits), d) and all(len(a) + len(b) == n for a, b in splits):
+        parts = [cross_moments(X[test], y[test, None], w[test]) for _, test in splits]
+        rest = [reduce(CrossMoments.joined, parts[:k] + parts[k + 1 :]) for k in range(len(parts))]
+        return [from_moments(moments, centred=centre) for moments in rest]
+    return [prepared(X[train], y[train, None], w[train], centred=centre) for train, _ in splits]
+
+
+class LassoCV(NetCV):
+    """The lasso with its strength chosen by cross-validation along a path.
+
+    Parameters
+    ----------
+    eps
+        least strength of an automatic grid, as a share of the largest.
+    alphas
+        how many strengths to try, or the strengths.
+    fit_intercept
+        fit an offset; without it the surface passes through the origin.
+    precompute, copy_X, verbose, n_jobs
+        kept for scikit-learn's signature: what pays is computed, X is never overwritten, and folds run on the pool.
+    max_iter
+        most steps for one strength.
+    tol
+        largest duality gap, as a share of y'y, that is not warned of.
+    cv
+        number of folds, a splitter, or pairs of row numbers; five folds by default.
+    positive
+        no coefficient below zero.
+    random_state
+        seed of the order of the coordinates, for selection="random".
+    selection
+        "cyclic" takes the coordinates of a working set in order, "random" in a random order.
+
+    Attributes
+    ----------
+    alpha_
+        the strength chosen.
+    coef_
+        one number a column.
+    intercept_
+        the answer at the origin.
+    mse_path_
+        mean squared error of each strength on each fold.
+    alphas_
+        the strengths tried.
+    dual_gap_
+        upper bound of how far the objective is above its minimum.
+    n_iter_
+        steps taken for the strength chosen.
+
+    Examples
+    --------
+    >>> from fivefold.linear_model import LassoCV
+    >>> X = [[x, x % 3] for x in range(20)]
+    >>> model = LassoCV(alphas=[0.01, 10.0]).fit(X, [2.0 * x for x, _ in X])
+    >>> model.alpha_
+    0.01
+    """
+
+    _: KW_ONLY
+    eps: Positive = 1e-3
+    alphas: Count | list[Any] | tuple[Any, ...] | np.ndarray = 100
+    fit_intercept: bool = True
+    precompute: Literal["auto"] | bool | np.ndarray | list[Any] = "auto"
+    max_iter: Count = 1000
+    tol: NonNegative = 1e-4
+    copy_X: bool = True
+    cv: Any = None
+    verbose: bool | int = False
+    n_jobs: int | None = None
+    positive: bool = False
+    random_state: Seed = None
+    selection: Literal["cyclic", "random"] = "cyclic"
+
+    l1_ratio: ClassVar[float] = 1.0
+    path = staticmethod(lasso_path)
+    card = Card(
+        applications=("regression", "data mining"),
+        use="The lasso when you do not know the strength of its penalty. Scale the columns first.",
+        steps=STEPS,
+        source="Tibshirani (1996); Friedman, Hastie & Tibshirani (2010)",
+        see_also=("ElasticNetCV", "Lasso"),
+        variants=({"alphas": 20, "cv": 3, "positive": True},),
+    )
+
+
+class ElasticNetCV(NetCV):
+    """The elastic net with strength and mixture chosen by cross-validation along paths.
+
+    Parameters
+    ----------
+    l1_ratio
+        share of the penalty on the size of the coefficients, or a list of shares to try.
+    eps
+        least strength of an automatic grid, as a share of the largest.
+    alphas
+        how many strengths to try, or the strengths.
+    fit_intercept
+        fit an offset; without it the surface passes through the origin.
+    precompute, copy_X, verbose, n_jobs
+        kept for scikit-learn's signature: what pays is computed, X is never overwritten, and folds run on the pool.
+    max_iter
+        most steps for one strength.
+    tol
+        largest duality gap, as a share of y'y, that is not warned of.
+    cv
+        number of folds, a splitter, or pairs of row numbers; five folds by default.
+    positive
+        no coefficient below zero.
+    random_state
+        seed of the order of the coordinates, for selection="random".
+    selection
+        "cyclic" takes the coordinates of a working set in order, "random" in a random order.
+
+    Attributes
+    ----------
+    alpha_, l1_ratio_
+        the strength and the share chosen.
+    coef_
+        one number a column.
+    intercept_
+        the answer at the origin.
+    mse_path_
+        mean squared error of each share and strength on each fold.
+    alphas_
+        the strengths tried, a row for each share.
+    dual_gap_
+        upper bound of how far the objective is above its minimum.
+    n_iter_
+        steps taken for the strength chosen.
+
+    Examples
+    --------
+    >>> from fivefold.linear_model import ElasticNetCV
+    >>> X = [[x, x % 3] for x in range(20)]
+    >>> model = ElasticNetCV(l1_ratio=[0.5, 1.0], alphas=[0.01, 10.0]).fit(X, [2.0 * x for x, _ in X])
+    >>> model.alpha_, model.l1_ratio_
+    (0.01, 1.0)
+    """
+
+    _: KW_ONLY
+    l1_ratio: Fraction | list[Any] | tuple[Any, ...] | np.ndarray = 0.5
+    eps: Positive = 1e-3
+    alphas: Count | list[Any] | tuple[Any, ...] | np.ndarray = 100
+    fit_intercept: bool = True
+    precompute: Literal["auto"] | bool | np.ndarray | list[Any] = "auto"
+    max_iter: Count = 1000
+    tol: NonNegative = 1e-4
+    cv: Any = None
+    copy_X: bool = True
+    verbose: bool | int = 0
+    n_jobs: int | None = None
+    positive: bool = False
+    random_state: Seed = None
+    selection: Literal["cyclic", "random"] = "cyclic"
+
+    l1_ratio_ = learned("l1_ratio")
+    path = staticmethod(enet_path)
+    card = Card(
+        applications=("regression", "data mining"),
+        use="The elastic net when you do not know the strength of its penalty. Scale the columns first.",
+        steps=STEPS,
+        source="Zou & Hastie (2005); Friedman, Hastie & Tibshirani (2010)",
+        see_also=("ElasticNet", "LassoCV"),
+        variants=({"alphas": 20, "cv": 3, "l1_ratio": [0.2, 0.8]},),
+    )

@@ -1,0 +1,204 @@
+"""Linear regression by least squares, which is maximum likelihood under Gaussian noise.
+
+    y = w'x + b + e,  e ~ N(0, 1/beta)        w, b minimise sum_i s_i (y_i - w'x_i - b)^2
+                                              1/beta = sum_i s_i (y_i - w'x_i - b)^2 / sum_i s_i
+
+The residuals at the solution are orthogonal to every column and to the ones. `reduced` chooses the route: moments and
+Cholesky, QR, or QR with corrections held with twice the digits. Dependent columns have many solutions; the shortest is
+taken and a `RankWarning` names the columns.
+
+Legendre (1805); Gauss (1809); Lawson & Hanson (1974) for coefficients of one sign.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from fivefold.core.data import Takes
+from fivefold.core.estimator import learned
+from fivefold.core.linalg import dependencies
+from fivefold.core.params import NonNegative
+from fivefold.core.registry import Card
+from fivefold.core.supervised import Regressor
+from fivefold.distributions.family import Array
+from fivefold.linear_model.base import Linear, finite_predictor, solved, unit
+from fivefold.linear_model.noise import GaussianNoise
+from fivefold.linear_model.reduced import WIDE, Solution, least_squares, nonnegative
+from fivefold.linear_model.summary import Summary, of_least_squares
+
+NAMED = 8  # columns named in a row in a warning
+
+
+class RankWarning(UserWarning):
+    """Columns depend on each other: the coefficients are the shortest of many that fit equally well."""
+
+
+@dataclass(frozen=True)
+class LeastSquares:
+    """The surface, and the solution it was taken from."""
+
+    linear: Linear
+    solution: Solution
+    shape: tuple[int, int]
+    bound: bool  # coefficients were kept from being negative
+
+    @property
+    def singular(self) -> Array:
+        """Singular values of the centred columns, largest first, as many as the shorter side of the table."""
+        values = np.zeros(min(self.shape))
+        found = np.linalg.svd(self.solution.root, compute_uv=False)[: len(values)]
+        values[: len(found)] = found
+        return values.astype(self.linear.coef.dtype)
+
+    @property
+    def precision(self) -> Array:
+        """beta of each output: one over the mean squared residual."""
+        with np.errstate(divide="ignore"):
+            beta = self.solution.weight / self.solution.rest
+        return beta if self.linear.coef.ndim == 2 else beta[0]
+
+
+class LinearRegression(Regressor):
+    """Least squares: the linear surface with the smallest sum of squared residuals.
+
+    Parameters
+    ----------
+    fit_intercept
+        fit an offset; without it the surface passes through the origin.
+    copy_X, tol, n_jobs
+        kept for scikit-learn's signature: X is never overwritten, the rank is decided by rounding, and all cores are
+        used.
+    positive
+        keep every coefficient from being negative.
+
+    Attributes
+    ----------
+    coef_
+        one number a column, or a row of them an output.
+    intercept_
+        the answer at the origin.
+    rank_
+        how many columns are independent.
+    singular_
+        singular values of the centred columns.
+    noise_precision_
+        beta, the most likely precision of Gaussian noise, one for each output.
+    solver_
+        the route taken: "cholesky", "qr", "refined" or "lsqr".
+
+    Examples
+    --------
+    >>> from fivefold.linear_model import LinearRegression
+    >>> model = LinearRegression().fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 2.0])
+    >>> model.coef_, model.intercept_
+    (array([0.5]), np.float64(0.666666...))
+    >>> model.summary().standard_error
+    array([0.62360956, 0.28867513])
+    """
+
+    _: KW_ONLY
+    fit_intercept: bool = True
+    copy_X: bool = True
+    tol: NonNegative = 1e-6
+    n_jobs: int | None = None
+    positive: bool = False
+
+    takes = Takes(outputs=True, sparse=True, finite_later=True)
+    card = Card(
+        applications=("regression",),
+        use="A linear surface with standard errors and p-values, more rows than columns. With many or collinear "
+        "columns take Ridge; with outliers a robust loss.",
+        steps=(
+            "Take the centred second moments of columns and targets in one pass.",
+            "Factor them by Cholesky and solve for every output, if the estimated condition allows.",
+            "Otherwise take the QR decomposition of the scaled columns, and correct a small table from residuals of "
+            "twice the digits.",
+            "Of dependent columns take the shortest solution and name them.",
+        ),
+        source="Gauss (1809); Bjorck (1967)",
+        see_also=("Ridge", "MeanRegressor"),
+        variants=({"fit_intercept": False}, {"positive": True}),
+    )
+
+    coef_ = learned("linear.coef")
+    intercept_ = learned("linear.intercept")
+    solver_ = learned("solution.route")
+    rank_ = learned("solution.rank")
+    singular_ = learned("singular")
+    noise_precision_ = learned("precision")
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        Y = y.reshape(len(y), -1)  # (n, t)
+        found = solved(self, X, lambda: least_squares(X, Y, unit(w), self.fit_intercept))
+        if self.positive:
+            found = self._kept_positive(found)
+        elif found.rank < X.shape[1]:
+            warnings.warn(self._shortfall(found, X.shape), RankWarning, stacklevel=4)
+        coef = np.ascontiguousarray(found.W.T.reshape(*y.shape[1:], -1), dtype=X.dtype)
+        height, offset = (part.reshape(y.shape[1:])[()] for part in (found.intercept, found.offset))
+        intercept = height.astype(X.dtype)[()] if self.fit_intercept else 0.0
+        self.model_ = LeastSquares(
+            Linear(coef, intercept, found.centre, offset, found.route), found, X.shape, self.positive
+        )
+
+    def predict(self, X: Any) -> Any:
+        """The height of the surface at each row."""
+        X = self._admit(X)
+        return finite_predictor(self, self.model_.linear, X)
+
+    def noise(self) -> GaussianNoise:
+        """The surface with its most likely Gaussian noise: it samples targets, bands, and log-likelihoods."""
+        check_is_fitted(self)
+        return GaussianNoise(self.model_.linear, self.model_.precision)
+
+    def summary(self, level: float = 0.95, output: int = 0) -> Summary:
+        """Standard errors, t, p, intervals, R^2, F, AIC and BIC of one output; a weight of two counts as two rows."""
+        check_is_fitted(self)
+        model = self.model_
+        if model.bound:
+            raise ValueError(
+                "LinearRegression.summary: coefficients kept from being negative have no standard errors of least "
+                "squares; fit with positive=False"
+            )
+        if model.solution.route == "lsqr":
+            raise ValueError(
+                f"LinearRegression.summary: the sparse table has more than {WIDE} columns and its moments were not "
+                "made; select columns first"
+            )
+        names = tuple(map(self._name, range(model.shape[1])))
+        return of_least_squares(model.solution, names, centred=self.fit_intercept, level=level, output=output)
+
+    def _kept_positive(self, found: Solution) -> Solution:
+        """The surface with no coefficient below zero, from the one without that bound, the bottom of the bowl."""
+        if found.route == "lsqr":
+            raise ValueError(
+                f"LinearRegression: positive=True takes a sparse table of at most {WIDE} columns; it has {len(found.W)}"
+            )
+        W = nonnegative(found.root, found.root @ found.W)
+        rest = found.rest + np.sum((found.root @ (W - found.W)) ** 2, axis=0)
+        return replace(found, W=W, intercept=found.offset - found.centre @ W, rest=rest)
+
+    def _shortfall(self, found: Solution, shape: tuple[int, int]) -> str:
+        n, d = shape
+        end = "the shortest coefficients that fit were taken; drop columns, or take Ridge"
+        if n <= d:
+            return f"LinearRegression: {n} rows cannot tell {d} columns apart; {end}"
+        pairs = list(dependencies(found.root).items())
+        said = "; ".join(f"{self._name(j)} {self._relation(others)}" for j, others in pairs[:NAMED])
+        more = f"; and {len(pairs) - NAMED} more" if len(pairs) > NAMED else ""
+        return f"LinearRegression: only {found.rank} of {d} columns are independent ({said}{more}); {end}"
+
+    def _relation(self, others: tuple[int, ...]) -> str:
+        if not others:
+            return "is constant"
+        more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+        return "depends on " + ", ".join(map(self._name, others[:NAMED])) + more
+
+    def _name(self, j: int) -> str:
+        names = getattr(self, "feature_names_in_", None)
+        return f"x{j}" if names is None else str(names[j])

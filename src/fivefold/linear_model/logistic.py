@@ -1,0 +1,369 @@
+"""Logistic regression: class probabilities from linear predictors.
+
+    two classes   P(y = 1 | x) = 1 / (1 + e^-eta),   eta = w.x + b           the log odds of the second class
+    K classes     P(y = k | x) = e^eta_k / sum_l e^eta_l                     softmax
+
+    min over (w, b)   sum_i s_i (-ln P(y_i | x_i)) + (1 / C) (l1_ratio |w|_1 + (1 - l1_ratio) |w|_2^2 / 2)
+
+The cross-entropy of the classes is the negative log-likelihood, convex in (w, b); its gradient is the sum of
+(P(k | x_i) - [y_i = k]) (x_i, 1). With C infinite it is maximum likelihood; where the classes can be separated that has
+no maximum. With a reference class r, w_r = 0 and eta_k = ln P(k | x) / P(r | x).
+
+Descent in whitened coordinates (optim.whitened): Newton's method on a sample, L-BFGS on all rows.
+
+Cox (1958); Nocedal (1980); Lee, Sun & Saunders (2014).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import KW_ONLY, replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from scipy.special import expit, xlogy
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from fivefold.core.data import Takes
+from fivefold.core.estimator import learned
+from fivefold.core.parallel import map_parts
+from fivefold.core.params import Count, Fraction, Index, NonNegative, Positive, Range, Seed
+from fivefold.core.progress import kept_best, steps
+from fivefold.core.registry import Card
+from fivefold.core.supervised import Classifier
+from fivefold.distributions.family import Array
+from fivefold.linear_model.base import Linear, SparseCoefficients, class_scores, decision
+from fivefold.linear_model.inference import (
+    Likelihood,
+    SeparationWarning,
+    columns_of,
+    information,
+    intercept_first,
+    names_of,
+    separation,
+    shortest,
+)
+from fivefold.linear_model.stopping import until_errors_stay
+from fivefold.linear_model.summary import Summary
+from fivefold.optim.design import Design, centre_of
+from fivefold.optim.losses import Log, Softmax
+from fivefold.optim.objective import Minimum
+from fivefold.optim.risk import Risk
+from fivefold.optim.whitened import Monitor, descend
+
+TIGHT = 1e-3  # times tol without a penalty: standard errors take more digits than predictions
+FITTED = 1e-7  # a loss below it a row, without a penalty: the classes are apart
+
+
+class LogisticRegression(SparseCoefficients, Classifier):
+    """Linear log odds: the likeliest coefficients, shrunk by an L1 or L2 penalty.
+
+    Parameters
+    ----------
+    penalty
+        kept for scikit-learn's signature: "l2", "l1" and "elasticnet" set l1_ratio (0, 1, as it is), None sets C to
+        infinity.
+    C
+        inverse strength of the penalty; np.inf is none, and maximum likelihood.
+    l1_ratio
+        share of the L1 penalty: 0 is L2, 1 is L1, between them the elastic net. None is 0.
+    dual, random_state, verbose, n_jobs
+        kept for scikit-learn's signature; they change nothing.
+    tol
+        the objective in the end is at most a share tol^2 / 10 above the least, 1e-9 by default.
+    fit_intercept
+        fit an offset, which is not penalised.
+    intercept_scaling
+        with solver="liblinear" the offset is penalised as the coefficient of a column of this value.
+    class_weight
+        weights of the classes, a dictionary or "balanced"; they multiply the weights of the rows.
+    solver
+        every name reaches the optimum of its objective, under any penalty; "liblinear" has an offset in the penalty.
+    max_iter
+        passes over the rows, at most; samples before them do not count.
+    warm_start
+        start from the coefficients of the last fit.
+    reference_class
+        with three classes or more, the label whose coefficients are zero; None treats all classes alike.
+    stop_after
+        None goes to the optimum; a number descends from zero by plain gradients, and ends when so many steps in a row
+        bring no fewer errors on the rows: coefficients stay small. It takes no L1 penalty.
+
+    Attributes
+    ----------
+    classes_
+        the labels; with two classes coefficients and log odds speak for the second.
+    coef_, intercept_
+        (1, d) and (1,) for two classes, (K, d) and (K,) for more.
+    n_iter_
+        passes over the rows.
+    history_, reason_
+        the objective before each pass and in the end, and why the descent ended.
+    likelihood_
+        of a fit without a penalty: the information and height behind `summary`; otherwise None.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fivefold.linear_model import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegression().fit(X, y)
+    >>> model.predict(X[:2]), round(model.score(X, y), 2)
+    (array([0, 0]), 0.97)
+    """
+
+    penalty: Literal["l1", "l2", "elasticnet", "deprecated"] | None = "deprecated"
+    _: KW_ONLY
+    C: Annotated[float, Range(0, open_low=True)] = 1.0
+    l1_ratio: Fraction | None = 0.0
+    dual: bool = False
+    tol: NonNegative = 1e-4
+    fit_intercept: bool = True
+    intercept_scaling: Positive = 1
+    class_weight: dict[Any, Any] | Literal["balanced"] | None = None
+    random_state: Seed = None
+    solver: Literal["lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"] = "lbfgs"
+    max_iter: Index = 100
+    verbose: int | bool = 0
+    warm_start: bool = False
+    n_jobs: int | None = None
+    reference_class: Any = None
+    stop_after: Count | None = None
+
+    takes = Takes(sparse=True, one_class=False)
+    card = Card(
+        applications=("classification",),
+        use="Probabilities from a linear surface, many rows or columns, an answer that can be read. Scale the columns "
+        "first; take an L1 penalty to drop columns, C=inf and summary() for standard errors.",
+        steps=(
+            "Take a sample of the rows and find its coefficients by Newton's method.",
+            "Turn and scale the coordinates so that the sample's curvature is one.",
+            "Descend on all rows by L-BFGS, or by proximal Newton steps under an L1 penalty.",
+        ),
+        source="Cox (1958); Nocedal (1980); Lee, Sun & Saunders (2014)",
+        see_also=("LinearDiscriminantAnalysis", "GaussianNB"),
+        variants=(
+            {"l1_ratio": 1.0},
+            {"l1_ratio": 0.5, "C": 0.1},
+            {"fit_intercept": False},
+            {"solver": "liblinear", "class_weight": "balanced"},
+        ),
+        search={"C": (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0), "l1_ratio": (0.0, 1.0)},
+        portfolio=True,
+    )
+
+    coef_ = learned("coef")
+    intercept_ = learned("intercept")
+    n_iter_ = learned("n_iter")
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        C, ratio = self._strength()
+        risk = self._risk(X, y, w, (1 - ratio) / C)
+        lasso = None if ratio == 0 or np.isinf(C) else _by_column(risk, ratio / C, self._on_intercept(ratio / C))
+        free, weight = bool(np.isinf(C)), float(w.sum())
+        with steps(self, "pass", max(self.max_iter, 1), X) as monitor:
+
+            def told(x: Array, value: float) -> bool:
+                return bool(monitor(_linear(risk, x, X.dtype, 0), value)) or (free and value < FITTED * weight)
+
+            found = self._descend(risk, lasso, told, free)
+        if free and self.stop_after is None:
+            found, self.likelihood_ = self._likelihood(risk, found)
+        else:
+            self.likelihood_ = None
+        self.model_ = _linear(risk, _level(risk, found.x), X.dtype, found.steps)
+        self.history_, self.reason_ = found.history, found.reason
+        self._tell(found)
+
+    def _descend(self, risk: Risk, lasso: Array | None, told: Monitor, free: bool) -> Minimum:
+        start = self._start(risk)
+        if self.stop_after is None:
+            tol = self.tol * TIGHT if free else self.tol
+            return descend(risk, start, lasso=lasso, tol=tol, max_iter=self.max_iter, monitor=told)
+        if lasso is not None:
+            raise ValueError("LogisticRegression: stop_after descends by gradients, which an L1 penalty lacks at zero")
+        return until_errors_stay(risk, start, patience=self.stop_after, max_iter=self.max_iter, monitor=told)
+
+    def decision_function(self, X: Any) -> Any:
+        """The log odds (n,) of the second of two classes; the linear predictors (n, K) of more."""
+        X = self._admit(X)
+        return decision(self.model_, X)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of each class."""
+        return probabilities(self.decision_function(X))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Log probability of each class."""
+        eta = self._scores(self._admit(X))
+        eta = eta - eta.max(axis=1, keepdims=True)
+        return eta - np.log(np.exp(eta).sum(axis=1, keepdims=True))
+
+    def log_odds(self, X: Any, label: Any, against: Any) -> Any:
+        """ln P(label | x) / P(against | x), linear in x; the coding of the classes does not matter."""
+        scores = self._scores(self._admit(X))
+        return scores[:, self._code(label)] - scores[:, self._code(against)]
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """Standard errors, z, p, intervals, likelihood ratio, AIC and BIC of a fit with C=np.inf.
+
+        With three classes or more the coefficients are those against `reference_class`, or else the first class.
+        """
+        check_is_fitted(self)
+        if self.likelihood_ is None:
+            raise ValueError(
+                f"LogisticRegression.summary: a penalty (C={self.C!r}) biases the coefficients and their standard "
+                "errors, or the table was too large for the information; fit with C=np.inf on columns you chose"
+            )
+        names = names_of(self, self.model_.coef.shape[1], self.fit_intercept)
+        K = len(self.classes_)
+        if K > 2:
+            others = [str(c) for k, c in enumerate(self.classes_) if k != self._reference(default=0)]
+            names = tuple(f"{label}: {name}" for label in others for name in names)
+        return self.likelihood_.summary("Logistic regression", names, level=level)
+
+    def _scores(self, X: Any) -> Any:
+        return class_scores(self.model_, X)
+
+    def _forget(self) -> None:
+        if not self.warm_start:
+            super()._forget()
+
+    def _strength(self) -> tuple[float, float]:
+        """C and the share of L1."""
+        ratio = self.l1_ratio
+        if self.penalty == "elasticnet" and ratio is None:
+            raise ValueError("LogisticRegression: penalty='elasticnet' needs l1_ratio, a number between 0 and 1")
+        ratio = {"l1": 1.0, "l2": 0.0}.get(self.penalty or "", ratio or 0.0)
+        return (np.inf, 0.0) if self.penalty is None else (self.C, ratio)
+
+    def _on_intercept(self, strength: float, power: int = 1) -> float:
+        return strength / self.intercept_scaling**power if self.solver == "liblinear" else 0.0
+
+    def _risk(self, X: Any, y: Any, w: Any, ridge: float) -> Risk:
+        K = len(self.classes_)
+        free = self.fit_intercept and self.solver != "liblinear"
+        design = Design(X, self.fit_intercept, centre_of(X) if free else None)
+        risk = Risk(Log(), design, 2.0 * y - 1.0, w)
+        if K > 2:
+            risk = Risk(Softmax(), design, y, w, outputs=K, reference=self._reference())
+        return replace(risk, ridge=_by_column(risk, ridge, self._on_intercept(ridge, 2)))
+
+    def _reference(self, default: int | None = None) -> int | None:
+        return default if self.reference_class is None else self._code(self.reference_class)
+
+    def _code(self, label: Any) -> int:
+        found = np.flatnonzero(self.classes_ == label)
+        if not len(found):
+            raise ValueError(f"LogisticRegression: {label!r} is not one of the classes {list(self.classes_)!r}")
+        return int(found[0])
+
+    def _start(self, risk: Risk) -> Array:
+        outputs = risk.outputs - (risk.reference is not None) if risk.outputs else 1
+        start: Array = np.zeros((outputs, risk.design.size))
+        if self.warm_start and "model_" in vars(self):
+            known = self.densify().model_
+            if known.coef.shape == (max(risk.outputs, 1), risk.design.X.shape[1]):
+                W = _about(risk.design, known.coef, known.intercept)
+                start = W if risk.reference is None else np.delete(W - W[risk.reference], risk.reference, axis=0)
+        return start.ravel()
+
+    def _likelihood(self, risk: Risk, found: Minimum) -> tuple[Minimum, Likelihood | None]:
+        """The maximum and the information there; classes that can be separated are reported."""
+        alike = bool(risk.outputs) and risk.reference is None
+        if alike:  # the first is as good a reference as any
+            W = risk.shaped(found.x)
+            risk, found = replace(risk, reference=0, ridge=0.0), replace(found, x=(W - W[0])[1:].ravel())
+        H = information(risk, found.x)
+        direction = separation(risk, found.x, H)
+        if direction is not None:
+            self._warn_of(risk, direction)
+        told = None
+        if H is not None:
+            found = replace(found, x=shortest(found.x, H))
+            estimate, spread = intercept_first(risk, found.x, H)
+            count = np.bincount(self._codes(risk), risk.s)
+            shares = count / count.sum() if self.fit_intercept else np.full(len(count), 1 / len(count))
+            columns = len(found.x) // risk.design.size * risk.design.X.shape[1]
+            told = Likelihood(estimate, spread, count.sum(), -found.value, float(xlogy(count, shares).sum()), columns)
+        if alike:
+            W = risk.shaped(found.x)
+            found = replace(found, x=(W - W.mean(axis=0)).ravel())
+        return found, told
+
+    def _codes(self, risk: Risk) -> Any:
+        return risk.y if risk.outputs else (risk.y > 0).astype(np.int64)
+
+    def _warn_of(self, risk: Risk, direction: Array) -> None:
+        names = names_of(self, risk.design.X.shape[1], False)
+        listed = ", ".join(names[j] for j in columns_of(risk, direction)) or "the intercept"
+        warnings.warn(
+            f"LogisticRegression: the classes can be separated, along {listed}: without a penalty the likelihood has "
+            "no maximum, it grows as these coefficients grow without end, and the fit stopped at finite ones. Set C "
+            "to a finite number (1.0 is the default), or leave the columns out",
+            SeparationWarning,
+            stacklevel=5,
+        )
+
+    def _tell(self, found: Minimum) -> None:
+        if found.reason == "interrupted":
+            kept_best(self, found.steps, "pass")
+        elif found.reason == "max_iter" and self.max_iter > 0 and self.stop_after is None:
+            warnings.warn(
+                f"LogisticRegression: {found.steps} passes were not enough for tol={self.tol:g}. Scale the columns, or "
+                "raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+
+def probabilities(eta: Array) -> Array:
+    """(n, K) from log odds (n,) or predictors (n, K)."""
+    if eta.ndim == 1:
+        return np.column_stack([expit(-eta), expit(eta)])
+    out = np.empty_like(eta)
+
+    def part(lo: int, hi: int) -> None:
+        P = out[lo:hi]
+        np.exp(eta[lo:hi] - eta[lo:hi].max(axis=1, keepdims=True), out=P)
+        P /= P.sum(axis=1, keepdims=True)
+
+    map_parts(part, len(eta))
+    return out
+
+
+def _by_column(risk: Risk, columns: float, intercept: float) -> Array:
+    """A strength for each coefficient."""
+    row = np.full(risk.design.size, columns)
+    if risk.design.intercept:
+        row[-1] = intercept
+    return np.tile(row, risk.outputs - (risk.reference is not None) if risk.outputs else 1)
+
+
+def _about(design: Design, coef: Array, intercept: Any) -> Array:
+    """(outputs, size) coefficients of a design from those at zero."""
+    if not design.intercept:
+        return np.array(coef, dtype=np.float64)
+    level = intercept if design.centre is None else intercept + coef @ design.centre
+    return np.column_stack([coef, level]).astype(np.float64)
+
+
+def _level(risk: Risk, x: Array) -> Array:
+    """Of all that predict the same, the coefficients that sum to zero over the classes, where no penalty decides."""
+    if not risk.outputs or risk.reference is not None:
+        return x
+    W = risk.shaped(x).copy()
+    flat = np.broadcast_to(risk.ridge, x.shape)[: W.shape[1]] == 0
+    if risk.design.intercept and flat[-1]:
+        W[:, -1] -= W[:, -1].mean()
+    return W.ravel()
+
+
+def _linear(risk: Risk, x: Array, kind: Any, passes: int) -> Linear:
+    W, design = np.atleast_2d(risk.shaped(x)), risk.design
+    w, b = design.split(W)
+    count = np.array([passes], dtype=np.int32)
+    if design.centre is None:
+        return Linear(w.astype(kind), np.asarray(b, dtype=kind), n_iter=count)
+    return Linear(w.astype(kind), (b - w @ design.centre).astype(kind), design.centre, b, n_iter=count)

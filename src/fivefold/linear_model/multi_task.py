@@ -1,0 +1,186 @@
+"""The lasso and the elastic net for several targets that share their columns.
+
+    min over B, b of   1/(2 W) sum_i s_i |y_i - B'x_i - b|^2 + alpha (r sum_j |b_j| + (1 - r)/2 sum_j |b_j|^2)
+
+b_j is the row of coefficients of column j, one for each target, and |b_j| its length: a column serves all targets or
+none. Coordinate descent moves a row at a time: it shrinks as a whole, by its length (optim.coordinate).
+
+Yuan & Lin (2006); Obozinski, Taskar & Jordan (2010).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar, Literal
+
+from fivefold.core.estimator import learned
+from fivefold.core.params import Count, Fraction, NonNegative, Seed
+from fivefold.core.registry import Card
+from fivefold.linear_model.lasso import Net
+
+STEPS = (
+    "Centre columns and targets; make the Gram matrix if there are more rows than columns.",
+    "Take the columns in use and those nearest to being so.",
+    "Set the row of coefficients of each column to its own minimum in turn, extrapolating from the last passes.",
+    "Check every column, and repeat until the duality gap is closed.",
+)
+
+
+class _MultiTask(Net):
+    """Targets (n, T) share their zeros."""
+
+    joint: ClassVar[bool] = True
+
+    eps_ = learned("eps")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.single_output = False
+        return tags
+
+    def _fit(self: Any, X: Any, y: Any, w: Any) -> None:
+        if y.ndim == 1:
+            name = type(self).__name__
+            raise ValueError(
+                f"{name} takes several targets, one a column of y; y is a vector. For mono-task outputs, use "
+                f"{name.removeprefix('MultiTask')}"
+            )
+        super()._fit(X, y, w)
+
+
+class MultiTaskLasso(_MultiTask):
+    """The lasso for several targets: a column has coefficients for all of them or for none.
+
+    Parameters
+    ----------
+    alpha
+        strength of the penalty on the lengths of the rows of coefficients.
+    fit_intercept
+        fit an offset for each target.
+    copy_X
+        kept for scikit-learn's signature; X is never overwritten.
+    max_iter
+        most steps; a step solves for one working set.
+    tol
+        largest duality gap, as a share of the sum of squares of y, that is not warned of.
+    warm_start
+        start from what the last fit found.
+    random_state
+        seed of the order of the columns, for selection="random".
+    selection
+        "cyclic" takes the columns of a working set in order, "random" in a random order.
+
+    Attributes
+    ----------
+    coef_
+        a row for each target.
+    sparse_coef_
+        the same as a sparse matrix.
+    intercept_
+        the answers at the origin.
+    dual_gap_
+        upper bound of how far the objective is above its minimum.
+    eps_
+        the gap that was not to be exceeded, on the scale of the sum of squares.
+    n_iter_
+        steps taken.
+
+    Examples
+    --------
+    >>> from fivefold.linear_model import MultiTaskLasso
+    >>> model = MultiTaskLasso(alpha=0.1).fit([[0, 1], [1, 2], [2, 4]], [[0, 0], [1, 1], [2, 3]])
+    >>> model.coef_.round(3)
+    array([[0.   , 0.608],
+           [0.   , 0.946]])
+    """
+
+    alpha: NonNegative = 1.0
+    _: KW_ONLY
+    fit_intercept: bool = True
+    copy_X: bool = True
+    max_iter: Count = 1000
+    tol: NonNegative = 1e-4
+    warm_start: bool = False
+    random_state: Seed = None
+    selection: Literal["cyclic", "random"] = "cyclic"
+
+    l1_ratio: ClassVar[float] = 1.0
+    card = Card(
+        applications=("regression", "data mining"),
+        use="Several targets that depend on the same few of many columns, as signals measured at many times do.",
+        steps=STEPS,
+        source="Obozinski, Taskar & Jordan (2010)",
+        see_also=("Lasso", "MultiTaskElasticNet"),
+        variants=({"alpha": 0.1, "selection": "random"},),
+        search={"alpha": (1e-3, 1e-2, 0.1, 1.0)},
+    )
+
+
+class MultiTaskElasticNet(_MultiTask):
+    """The elastic net for several targets: a column has coefficients for all of them or for none.
+
+    Parameters
+    ----------
+    alpha
+        strength of the penalty.
+    l1_ratio
+        share of the penalty on the lengths of the rows of coefficients; the rest is on their squares.
+    fit_intercept
+        fit an offset for each target.
+    copy_X
+        kept for scikit-learn's signature; X is never overwritten.
+    max_iter
+        most steps; a step solves for one working set.
+    tol
+        largest duality gap, as a share of the sum of squares of y, that is not warned of.
+    warm_start
+        start from what the last fit found.
+    random_state
+        seed of the order of the columns, for selection="random".
+    selection
+        "cyclic" takes the columns of a working set in order, "random" in a random order.
+
+    Attributes
+    ----------
+    coef_
+        a row for each target.
+    sparse_coef_
+        the same as a sparse matrix.
+    intercept_
+        the answers at the origin.
+    dual_gap_
+        upper bound of how far the objective is above its minimum.
+    eps_
+        the gap that was not to be exceeded, on the scale of the sum of squares.
+    n_iter_
+        steps taken.
+
+    Examples
+    --------
+    >>> from fivefold.linear_model import MultiTaskElasticNet
+    >>> model = MultiTaskElasticNet(alpha=0.1).fit([[0, 0], [1, 1], [2, 2]], [[0, 0], [1, 1], [2, 2]])
+    >>> model.coef_.round(4)
+    array([[0.4564, 0.4564],
+           [0.4564, 0.4564]])
+    """
+
+    alpha: NonNegative = 1.0
+    _: KW_ONLY
+    l1_ratio: Fraction = 0.5
+    fit_intercept: bool = True
+    copy_X: bool = True
+    max_iter: Count = 1000
+    tol: NonNegative = 1e-4
+    warm_start: bool = False
+    random_state: Seed = None
+    selection: Literal["cyclic", "random"] = "cyclic"
+
+    card = Card(
+        applications=("regression", "data mining"),
+        use="Several targets that depend on the same columns, some of them correlated.",
+        steps=STEPS,
+        source="Yuan & Lin (2006); Zou & Hastie (2005)",
+        see_also=("ElasticNet", "MultiTaskLasso"),
+        variants=({"alpha": 0.1, "l1_ratio": 0.9},),
+        search={"alpha": (1e-3, 1e-2, 0.1, 1.0), "l1_ratio": (0.2, 0.5, 0.9)},
+    )

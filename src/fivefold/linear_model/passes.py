@@ -1,0 +1,278 @@
+"""Passes over rows, one step a row: what SGD, perceptrons and the delta rule share.
+
+    f(w, b) = mean over visits of s loss(y, x'w + b) + l2 / 2 |w|^2 + l1 |w|_1
+
+A `Plan` says which loss, penalty and rate; `train` runs it through `minimise`, a step of which is one pass. A row of
+weight k is visited k times, so that weights mean repetition; a weight that is no whole number is spread over as many
+visits as it takes to keep each at one or below. A pass shuffles the visits anew. Training ends when for `patience`
+passes the mean loss met on the way, or the score on rows held out, has not improved by `tol`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from fivefold.linear_model.base import Linear
+from fivefold.optim import sgd_kernels as loop
+from fivefold.optim.design import Design
+from fivefold.optim.losses import (
+    Hinge,
+    Huber,
+    Insensitive,
+    Log,
+    Loss,
+    ModifiedHuber,
+    PerceptronLoss,
+    Squared,
+    SquaredHinge,
+    SquaredInsensitive,
+)
+from fivefold.optim.minimise import Solver, State, minimise
+from fivefold.optim.objective import Minimum, Objective
+from fivefold.optim.rates import Adaptive, Rate
+from fivefold.optim.risk import Risk
+from fivefold.optim.sgd_kernels import Dense, Sparse, epoch, rows_of, shuffled
+
+Array = NDArray[Any]
+
+VISITS = 64  # a row of greater weight takes so many visits, each of more weight
+LOSSES: dict[int, Callable[[float], Loss]] = {
+    loop.HINGE: lambda edge: Hinge() if edge else PerceptronLoss(),
+    loop.SQUARED_HINGE: lambda edge: SquaredHinge(),
+    loop.LOG: lambda edge: Log(),
+    loop.MODIFIED_HUBER: lambda edge: ModifiedHuber(),
+    loop.SQUARED: lambda edge: Squared(),
+    loop.HUBER: Huber,
+    loop.INSENSITIVE: Insensitive,
+    loop.SQUARED_INSENSITIVE: SquaredInsensitive,
+}
+RISE = 1e3  # a loss so many times that of the start is no noise: the steps are too long
+SLOW_INTERCEPT = 0.01  # its share of a step on sparse rows, where it moves with every row and columns with few
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is minimised, and how."""
+
+    kind: int  # a loss of sgd_kernels
+    edge: float  # threshold of a hinge, width of a tube
+    rate: Rate
+    l1: float = 0.0
+    l2: float = 0.0
+    rule: int = 0  # how long a step is: GRADIENT, PASSIVE, PASSIVE_SOFT
+    intercept: bool = True
+    average: int = 0  # the step from which the answer is the mean of all points; 0 for the last
+    shuffle: bool = True
+    max_iter: int = 1000
+    tol: float | None = 1e-3
+    patience: int = 5
+    clean: bool = False  # a pass without a mistake ends the training
+    slow: bool = True  # on sparse rows the intercept takes SLOW_INTERCEPT of a step
+    outputs: int = 1  # surfaces that one point stands for
+
+
+@dataclass(frozen=True)
+class Held:
+    """Rows held out, and how an answer is judged on them: the greater the better."""
+
+    X: Any
+    y: Array
+    w: Array
+    judge: Callable[[Array, Array, Array], float]
+
+    def score(self, x: Array) -> float:
+        """Of coefficients (w, b)."""
+        return self.judge(self.y, np.asarray(self.X @ x[:-1]) + x[-1], self.w)
+
+
+@dataclass(frozen=True)
+class Stream(Objective):
+    """Rows to be visited, with a plan. A point is (w, b), followed by the mean of all points where the plan asks."""
+
+    X: Any
+    rows: Dense | Sparse
+    y: Array
+    s: Array  # weight of one visit
+    visits: Array  # rows in the order they come
+    plan: Plan
+    held: Held | None = None
+
+    @classmethod
+    def of(cls, X: Any, y: Array, w: Array, plan: Plan, factor: Any = 1.0, held: Held | None = None) -> Stream:
+        """Rows of X, each w times, in steps that are `factor` times as long."""
+        count = np.minimum(np.ceil(w), VISITS).astype(np.int64)
+        visits = np.repeat(np.arange(len(y)), count)
+        return cls(X, rows_of(X), y.astype(np.float64), np.ascontiguousarray(factor * w / count), visits, plan, held)
+
+    def answer(self, x: Array) -> Array:
+        """The coefficients (w, b) that a point stands for."""
+        return x[len(x) // 2 :] if self.plan.average else x
+
+    def value(self, x: Array) -> float:
+        return self.both(x)[0]
+
+    def violation(self, x: Array) -> float:
+        """Largest coordinate of the gradient, or of a subgradient."""
+        return float(np.abs(self.both(x)[1]).max())
+
+    @cached_property
+    def mass(self) -> Array:
+        """Weight of all visits to each row."""
+        return self.s * np.bincount(self.visits, minlength=len(self.y))
+
+    @property
+    def drift(self) -> float:
+        """How far the intercept goes with a step."""
+        return self.plan.intercept * (SLOW_INTERCEPT if self.plan.slow and isinstance(self.rows, Sparse) else 1.0)
+
+    @cached_property
+    def _known(self) -> dict[bytes, tuple[float, Array]]:
+        return {}
+
+    def both(self, x: Array) -> tuple[float, Array]:
+        """The value and a subgradient; those of the last point are remembered."""
+        if (name := x.tobytes()) not in self._known:
+            self._known.clear()
+            self._known[name] = self._pass(self.answer(x))
+        return self._known[name]
+
+    def _pass(self, x: Array) -> tuple[float, Array]:
+        plan, w = self.plan, x[:-1]
+        value, g = self.risk.both(x if plan.intercept else w)
+        g[: len(w)] += plan.l1 * np.sign(w)
+        return value + plan.l1 * float(np.abs(w).sum()), g
+
+    @cached_property
+    def risk(self) -> Risk:
+        """The mean loss with its L2 penalty."""
+        plan, d = self.plan, self.X.shape[1]
+        ridge = np.append(np.full(d, plan.l2), [0.0] * plan.intercept)
+        return Risk(
+            LOSSES[plan.kind](plan.edge), Design(self.X, plan.intercept), self.y, self.mass / len(self.visits), ridge
+        )
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Where training stands: the next step, the rate, the L1 penalty due and paid, and how long nothing improved."""
+
+    t: float
+    eta: float
+    paid: Array
+    due: float = 0.0
+    passes: int = 0
+    stale: int = 0
+    best: float = np.inf
+
+
+@dataclass(frozen=True)
+class Passes(Solver):
+    """One pass a step; done when the plan's patience is at an end."""
+
+    seed: int = 0
+    t: float = 1.0  # number of the first step
+
+    accepts = (Stream,)
+    convergent = False
+
+    def start(self, objective: Stream, x0: Array) -> State:
+        return replace(self.begin(objective, x0), value=objective.value(x0))
+
+    def begin(self, objective: Stream, x0: Array) -> State:
+        """The state at x0, its value not asked for."""
+        memory = Memory(self.t, objective.plan.rate.eta0, np.zeros(len(objective.answer(x0)) - 1))
+        return State(x0, np.inf, np.inf, memory)
+
+    def step(self, objective: Stream, state: State) -> State:
+        plan, memory = objective.plan, state.memory
+        order = shuffled(objective.visits, self.seed + memory.passes * 2**32) if plan.shuffle else objective.visits
+        x, memory, value, moved = self.sweep(objective, state.x, memory, order)
+        if not np.isfinite(x).all():
+            return State(x, np.inf, np.inf, memory)
+        goal = -objective.held.score(objective.answer(x)) if objective.held else value
+        stale = 0 if plan.tol is None or goal <= memory.best - plan.tol else memory.stale + 1
+        memory = replace(memory, best=min(memory.best, goal), passes=memory.passes + 1, stale=stale)
+        done = plan.clean and not moved and plan.l1 == plan.l2 == 0
+        if stale >= plan.patience:
+            lower = plan.rate.lowered(memory.eta) if isinstance(plan.rate, Adaptive) else None
+            done, memory = done or lower is None, replace(memory, eta=lower or memory.eta, stale=0)
+        return State(x, value, 0.0 if done else np.inf, memory)
+
+    def sweep(self, stream: Stream, x: Array, memory: Memory, order: Array) -> tuple[Array, Memory, float, int]:
+        """One pass: the next point and memory, the mean value met, and the number of steps that moved the point."""
+        return sweep(stream, x, memory, order)
+
+
+def sweep(stream: Stream, x: Array, memory: Memory, order: Array) -> tuple[Array, Memory, float, int]:
+    """A pass of stochastic gradient descent."""
+    plan, m = stream.plan, len(stream.answer(x))
+    x, paid = x.copy(), memory.paid.copy()
+    v = x[: m - 1]
+    mean = x[m:-1] if plan.average else np.zeros_like(v)
+    z = np.array([x[m - 1], x[-1], memory.t, memory.eta, memory.due, 0.0, 0.0])
+    knobs = plan.kind, float(plan.edge), float(plan.l1), float(plan.l2), plan.rate.code, float(plan.rate.shape)
+    if plan.average and plan.average > memory.t:
+        mean[:] = 0.0
+    epoch(stream.rows, stream.y, stream.s, order, v, mean, paid, z, *knobs, plan.rule, plan.average, stream.drift)
+    x[m - 1] = z[0]
+    if plan.average:
+        x[-1] = z[1]
+        if plan.average >= z[2]:  # too early for a mean
+            x[m:] = x[:m]
+    return x, replace(memory, t=z[2], due=z[4], paid=paid), float(z[5]), int(z[6])
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """A linear surface, the points that training goes on from, and how it went."""
+
+    surface: Linear
+    points: Array  # (outputs, d + 1), or twice as wide with means
+    t: float  # number of the next step
+    history: tuple[tuple[float, ...], ...] = ()  # mean value met in each pass, for each output
+    rate: Any = None  # where it followed from the first rows
+
+
+def train(stream: Stream, x0: Array, solver: Passes, *, monitor: Any = None, max_iter: int | None = None) -> Minimum:
+    """Passes over the stream from x0 until nothing improves."""
+    limit = stream.plan.max_iter if max_iter is None else max_iter
+    return minimise(stream, x0, solver, tol=0.0, max_iter=limit, monitor=monitor)
+
+
+def refuse_overflow(name: str, found: Minimum) -> None:
+    """Say that the steps were too long for the data."""
+    if found.reason == "diverged":
+        raise ValueError(
+            f"{name}: the coefficients overflowed in pass {found.steps}: the steps are too long for columns of this "
+            "size. Scale the columns, for example with sklearn.preprocessing.StandardScaler, or lower eta0"
+        )
+
+
+def warn_unfinished(name: str, streams: Sequence[Stream], found: Sequence[Minimum]) -> None:
+    """Say that the steps were too long, or that max_iter came before the end."""
+    plan = streams[0].plan
+    for stream, one in zip(streams, found, strict=True):
+        start = stream.value(np.zeros_like(one.x)) if one.value > RISE * one.history[0] else np.inf
+        if not plan.clean and one.value > RISE * start:
+            warnings.warn(
+                f"{name}: the mean loss rose from {start:.3g} to {one.value:.3g}: the steps are too long for columns "
+                "of this size. Scale the columns, for example with sklearn.preprocessing.StandardScaler, or lower eta0",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+            return
+    if plan.tol is not None and any(one.reason == "max_iter" for one in found):
+        warnings.warn(
+            f"{name}: {plan.max_iter} passes were not enough: the last still gained more than tol={plan.tol:g}. "
+            "Raise max_iter or tol",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,198 @@
+"""Paths of the lasso and of the elastic net: the coefficients for many strengths of the penalty.
+
+    min over B, b of   1/(2 W) sum_i s_i |y_i - B'x_i - b|^2 + alpha (r sum_j |b_j| + (1 - r)/2 sum_j |b_j|^2)
+
+W is the sum of the weights s, r the l1_ratio, and b_j a coefficient, or the row of them that several targets share.
+Each minimum starts the search for the next, and what is known of the columns serves all: their Gram matrix where there
+are more rows than columns, the columns themselves otherwise (see optim.coordinate).
+
+At alpha_max = max_j |z_j'y| / (W r) every coefficient is zero; a path usually falls from there to eps alpha_max.
+
+Tibshirani (1996); Zou & Hastie (2005); Friedman, Hastie & Tibshirani (2010).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_array, issparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_consistent_length, check_random_state
+
+from fivefold.core.linalg import CrossMoments, cross_moments
+from fivefold.core.parallel import one_blas_thread
+from fivefold.linear_model.base import unit
+from fivefold.optim.columns import Dense, Gram, Sparse
+from fivefold.optim.coordinate import CoordinateDescent, Net, Products
+from fivefold.optim.minimise import minimise
+from fivefold.optim.objective import Array, Minimum
+
+SMALL, LARGE = 256, 4096  # columns: their Gram matrix always pays, or does where there are more rows
+TIGHT = 1e-11  # the gap aimed at, as a share of y'y: exact steps end far below any tolerance at no cost
+ROWS = 64  # of a block that is transposed in the cache
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Rows as coordinate descent wants them, one problem for each target or one for all, and what was taken off."""
+
+    problems: tuple[Products, ...]
+    centre: Array  # (d,)
+    offset: Array  # (T,)
+    weight: float
+
+
+def prepared(X: Any, Y: Array, w: Array, *, centred: bool, joint: bool = False) -> Prepared:
+    """Columns and targets (n, T) less their means where `centred`, weighted; `joint` for one problem of T targets."""
+    if has_gram(*X.shape):
+        return from_moments(cross_moments(X, Y, unit(w)), centred=centred, joint=joint)
+    weight, root = float(w.sum()), np.sqrt(w)
+    centre = np.asarray(w @ X, dtype=np.float64) / weight if centred else np.zeros(X.shape[1])
+    offset = w @ Y.astype(np.float64) / weight if centred else np.zeros(Y.shape[1])
+    T = root[:, None] * (Y - offset)
+    targets = [T] if joint else list(np.ascontiguousarray(T.T))
+    if issparse(X):
+        S = csc_array(X.astype(np.float64).multiply(root[:, None]))
+        return Prepared(tuple(Sparse(S, centre, root, t) for t in targets), centre, offset, weight)
+    Z = np.empty(X.shape[::-1])
+    for a in range(0, len(X), ROWS):
+        Z[:, a : a + ROWS] = ((X[a : a + ROWS] - centre) * root[a : a + ROWS, None]).T
+    return Prepared(tuple(Dense(Z, t) for t in targets), centre, offset, weight)
+
+
+def has_gram(n: int, d: int) -> bool:
+    """Does the Gram matrix of n rows and d columns pay?"""
+    return d <= SMALL or (n > d and d <= LARGE)
+
+
+def from_moments(moments: CrossMoments, *, centred: bool, joint: bool = False) -> Prepared:
+    """The same where the moments of the rows are known."""
+    m = moments if centred else moments.about_zero()
+    G = np.ascontiguousarray(m.scatter)
+    outputs = [m.cross] if joint else list(np.ascontiguousarray(m.cross.T))
+    totals = [m.spread.sum()] if joint else m.spread
+    problems = tuple(Gram(G, q, float(total)) for q, total in zip(outputs, totals, strict=True))
+    return Prepared(problems, m.mean, m.offset, m.weight)
+
+
+def alpha_grid(data: Products, weight: float, l1_ratio: float, eps: float, count: int, positive: bool) -> Array:
+    """`count` strengths from the least that leaves no coefficient, falling to its eps-th part."""
+    if l1_ratio == 0:
+        raise ValueError(
+            "no alpha makes every coefficient zero with l1_ratio=0, so a grid cannot be made: give the alphas, or an "
+            "l1_ratio above zero (Automatic alpha grid generation is not supported for l1_ratio=0)"
+        )
+    zero = data.at(np.zeros_like(data.q))
+    top = float(Net(data, 0.0, positive=positive).urges(zero).max(initial=0.0)) / (weight * l1_ratio)
+    if top <= np.finfo(np.float64).resolution:
+        return np.full(count, np.finfo(np.float64).resolution)
+    return np.geomspace(top, top * eps, num=count)
+
+
+def fit_path(data: Products, weight: float, alphas: Array, l1_ratio: float, x0: Array, **options: Any) -> list[Minimum]:
+    """The minima for each alpha in turn, each from the one before."""
+    found: list[Minimum] = []
+    with one_blas_thread():
+        for alpha in alphas:
+            found.append(_fit_net(data, alpha * l1_ratio * weight, alpha * (1 - l1_ratio) * weight, x0, **options))
+            x0 = found[-1].x
+            if found[-1].reason in ("interrupted", "stopped"):
+                break
+    return found
+
+
+def _fit_net(
+    data: Products,
+    l1: float,
+    l2: float,
+    x0: Array,
+    *,
+    tol: float,
+    max_iter: int,
+    positive: bool = False,
+    rng: Any = None,
+    monitor: Callable[[Array, float], bool] | None = None,
+) -> Minimum:
+    """The minimum for one strength; warns where the gap stays above tol |y|^2."""
+    net = Net(data, l1, l2, positive)
+    found = minimise(
+        net, x0, CoordinateDescent(rng), tol=min(tol, TIGHT) * data.total, max_iter=max_iter, monitor=monitor
+    )
+    if found.reason == "max_iter" and found.violation > tol * data.total:
+        warnings.warn(
+            f"the duality gap is {found.violation:.3g} after {max_iter} steps, above tol * |y|^2 = "
+            f"{tol * data.total:.3g}; raise max_iter or tol, or scale the columns alike",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return found
+
+
+def enet_path(
+    X: Any,
+    y: Any,
+    *,
+    l1_ratio: float = 0.5,
+    eps: float = 1e-3,
+    n_alphas: Any = None,
+    alphas: Any = None,
+    precompute: Any = "auto",
+    Xy: Any = None,
+    copy_X: bool = True,
+    coef_init: Any = None,
+    verbose: Any = False,
+    return_n_iter: bool = False,
+    positive: bool = False,
+    check_input: bool = True,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    random_state: Any = None,
+    selection: str = "cyclic",
+    sample_weight: Any = None,
+) -> tuple[Any, ...]:
+    """alphas, coefficients (d, alphas) or (T, d, alphas), and duality gaps of the elastic net, without an offset.
+
+    Several columns of y share their zeros, as in MultiTaskElasticNet. `alphas` is a number of strengths (100 by
+    default) or the strengths. precompute, Xy, copy_X, verbose and check_input are taken for scikit-learn's signature:
+    what is best to compute is decided from the shape of X, and X is never overwritten.
+
+    >>> alphas, coefs, gaps = enet_path([[1.0], [-1.0]], [2.0, -2.0], l1_ratio=1.0, alphas=[1.0, 0.5])
+    >>> coefs
+    array([[1. , 1.5]])
+    """
+    X = check_array(X, dtype=[np.float64, np.float32], accept_sparse="csr")
+    y = check_array(y, dtype=np.float64, ensure_2d=False)
+    check_consistent_length(X, y)
+    joint = y.ndim == 2
+    if joint and positive:
+        raise ValueError("positive=True is not allowed with several targets: their coefficients shrink by length")
+    w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    ready = prepared(X, y.reshape(len(y), -1), w, centred=False, joint=joint)
+    data = ready.problems[0]
+    given = alphas if alphas is not None else 100 if n_alphas is None else n_alphas
+    if np.ndim(given) == 0:
+        strengths = alpha_grid(data, ready.weight, l1_ratio, eps, int(given), positive)
+    else:
+        strengths = np.sort(np.asarray(given, dtype=np.float64))[::-1]
+    shape = (X.shape[1], y.shape[1]) if joint else (X.shape[1],)
+    x0 = np.zeros(shape) if coef_init is None else np.array(coef_init, dtype=np.float64).T
+    rng = check_random_state(random_state) if selection == "random" else None
+    options = {"tol": tol, "max_iter": max_iter, "positive": positive, "rng": rng}
+    found = fit_path(data, ready.weight, strengths, l1_ratio, x0, **options)
+    coefs = np.stack([m.x.T for m in found], axis=-1).astype(X.dtype)
+    gaps = np.array([m.violation for m in found]) / ready.weight
+    answer = (strengths, coefs, gaps)
+    return (*answer, [max(m.steps, 1) for m in found]) if return_n_iter else answer
+
+
+def lasso_path(X: Any, y: Any, **options: Any) -> tuple[Any, ...]:
+    """alphas, coefficients and duality gaps of the lasso: enet_path with l1_ratio = 1.
+
+    >>> lasso_path([[1.0], [-1.0]], [2.0, -2.0], alphas=[1.0])[1]
+    array([[1.]])
+    """
+    return enet_path(X, y, l1_ratio=1.0, **options)

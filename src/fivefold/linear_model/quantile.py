@@ -1,0 +1,233 @@
+"""Quantile regression, and least absolute deviations, its middle case.
+
+    min over w, b of   1/W sum_i s_i rho_q(y_i - w'x_i - b) + alpha |w|_1,     rho_q(r) = max(q r, (q - 1) r)
+
+The minimum estimates the q-quantile of y given x: a share q of the rows lies below the surface. The loss grows only
+linearly, so a gross outlier moves the surface no further than any row on its side. The minimum is a corner: as many
+rows (or zero coefficients) as there are coefficients are fitted exactly. The interior-point method finds which, and
+one linear system the corner, to rounding (optim.piecewise).
+
+Koenker & Bassett (1978); Portnoy & Koenker (1997).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from fivefold.core.data import Takes
+from fivefold.core.estimator import learned
+from fivefold.core.parallel import one_blas_thread
+from fivefold.core.params import Count, NonNegative, Share
+from fivefold.core.progress import kept_best, steps
+from fivefold.core.registry import Card
+from fivefold.core.supervised import Regressor
+from fivefold.linear_model.base import Linear, about, predictor
+from fivefold.optim.design import Design
+from fivefold.optim.minimise import minimise
+from fivefold.optim.objective import Array, Minimum
+from fivefold.optim.piecewise import FrischNewton, PiecewiseLinear
+
+TIGHT = 1e-12  # the gap aimed at, as a share of sum s |y|, where no corner proves itself
+STEPS = (
+    "Give each row a dual number between its two slopes, zero at first.",
+    "Take Newton steps towards the products of slacks being equal and ever smaller.",
+    "When the rows on the surface show, solve for them exactly.",
+    "Check by the dual numbers that no other choice of rows is better.",
+)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A piecewise linear risk about the mean of the rows, and what was taken off."""
+
+    risk: PiecewiseLinear
+    centre: Array
+
+    def surface(self, x: Array, kind: Any) -> Linear:
+        """The surface with coefficients x, numbers that users see in the type `kind`."""
+        coef, offset = self.risk.design.split(x)
+        return about(coef, self.centre, offset[()], kind, intercept=self.risk.design.intercept)
+
+
+def problem(X: Any, y: Array, w: Array, q: float, *, edge: float, ridge: float, intercept: bool) -> Problem:
+    """Rows of weight w judged at the quantile q, with penalties on all coefficients but the offset."""
+    y = y.astype(np.float64)
+    centre = np.asarray(w @ X, dtype=np.float64) / w.sum() if intercept else np.zeros(X.shape[1])
+    design = Design(X, intercept, centre if intercept else None)
+    shape = np.append(np.ones(X.shape[1]), [0.0] * intercept)
+    return Problem(PiecewiseLinear(design, y, (q - 1) * w, q * w, edge * shape, ridge * shape), centre)
+
+
+def solve(estimator: Any, at: Problem, X: Any, max_iter: int) -> Minimum:
+    """The minimum, told to callbacks step by step."""
+    risk = at.risk
+    start = np.zeros(risk.design.size)
+    if risk.design.intercept:
+        start[-1] = weighted_median(risk.y, risk.high)
+    tol = TIGHT * float((risk.high - risk.low) @ np.abs(risk.y))
+    with one_blas_thread(), steps(estimator, "step", max_iter, X) as monitor:
+        found = minimise(
+            risk,
+            start,
+            FrischNewton(),
+            tol=tol,
+            max_iter=max_iter,
+            monitor=lambda x, value: monitor(Fitted(at.surface(x, X.dtype), 0), value),
+        )
+    if found.reason == "interrupted":
+        kept_best(estimator, found.steps, "step")
+    elif found.reason == "max_iter":
+        warnings.warn(
+            f"{type(estimator).__name__}: not at the minimum after {max_iter} steps; a subgradient of size "
+            f"{found.violation:.3g} is left. Scale the columns, or give a penalty",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return found
+
+
+def weighted_median(y: Array, w: Array) -> float:
+    """The first value that half of the weight does not exceed."""
+    order = np.argsort(y, kind="stable")
+    below = np.cumsum(w[order])
+    return float(y[order[np.searchsorted(below, below[-1] / 2)]])
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A surface and the steps that found it."""
+
+    linear: Linear
+    n_iter: int
+
+
+class QuantileRegressor(Regressor):
+    """A linear surface that a given share of the targets lies below.
+
+    Parameters
+    ----------
+    quantile
+        the share of targets below the surface.
+    alpha
+        strength of the penalty on the size of the coefficients.
+    fit_intercept
+        fit an offset; without it the surface passes through the origin.
+    solver, solver_options
+        kept for scikit-learn's signature: every name takes the interior-point method and ends at an exact corner.
+
+    Attributes
+    ----------
+    coef_
+        one number a column.
+    intercept_
+        the answer at the origin.
+    n_iter_
+        steps of the interior-point method.
+
+    Examples
+    --------
+    >>> from fivefold.linear_model import QuantileRegressor
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 90.0]
+    >>> model = QuantileRegressor(alpha=0).fit(X, y)
+    >>> model.predict([[3.0]]).round(6)
+    array([3.])
+    """
+
+    _: KW_ONLY
+    quantile: Share = 0.5
+    alpha: NonNegative = 1.0
+    fit_intercept: bool = True
+    solver: Literal["highs-ds", "highs-ipm", "highs", "interior-point", "revised simplex"] = "highs"
+    solver_options: dict[str, Any] | None = None
+
+    takes = Takes(sparse=True)
+    card = Card(
+        applications=("regression",),
+        use="Bounds and medians instead of means, with outliers in the targets. With very many columns take the lasso.",
+        steps=STEPS,
+        source="Koenker & Bassett (1978); Portnoy & Koenker (1997)",
+        see_also=("HuberRegressor", "LeastAbsoluteRegressor"),
+        variants=({"alpha": 0.0, "quantile": 0.8}, {"alpha": 0.01, "fit_intercept": False}),
+        search={"alpha": (0.0, 1e-3, 1e-2, 0.1)},
+    )
+
+    coef_ = learned("linear.coef")
+    intercept_ = learned("linear.intercept")
+    n_iter_ = learned("n_iter")
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        edge = self.alpha * float(w.sum())
+        at = problem(X, y, w, self.quantile, edge=edge, ridge=0.0, intercept=self.fit_intercept)
+        found = solve(self, at, X, 200)
+        self.model_ = Fitted(at.surface(found.x, X.dtype), max(found.steps, 1))
+
+    def predict(self, X: Any) -> Any:
+        """The quantile of the target at each row."""
+        X = self._admit(X)
+        return predictor(self.model_.linear, X)
+
+
+class LeastAbsoluteRegressor(Regressor):
+    """The linear surface of least absolute deviations: the median of the target, deaf to gross outliers.
+
+    Parameters
+    ----------
+    ridge
+        strength of a penalty on the squared length of the coefficients: sum of |r| + ridge/2 |w|^2 is minimised.
+    fit_intercept
+        fit an offset; without it the surface passes through the origin.
+    max_iter
+        most steps of the interior-point method.
+
+    Attributes
+    ----------
+    coef_
+        one number a column.
+    intercept_
+        the answer at the origin.
+    n_iter_
+        steps taken.
+
+    Examples
+    --------
+    >>> from fivefold.linear_model import LeastAbsoluteRegressor
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 90.0]
+    >>> LeastAbsoluteRegressor().fit(X, y).coef_.round(6)
+    array([1.])
+    """
+
+    _: KW_ONLY
+    ridge: NonNegative = 0.0
+    fit_intercept: bool = True
+    max_iter: Count = 200
+
+    takes = Takes(sparse=True)
+    card = Card(
+        applications=("regression",),
+        use="A linear trend under gross errors in some targets. An outlier in the columns still pulls.",
+        steps=STEPS,
+        source="Laplace (1793); Koenker & Bassett (1978)",
+        see_also=("HuberRegressor", "QuantileRegressor"),
+        variants=({"ridge": 1.0}, {"fit_intercept": False}),
+        search={"ridge": (0.0, 0.1, 1.0, 10.0)},
+    )
+
+    coef_ = learned("linear.coef")
+    intercept_ = learned("linear.intercept")
+    n_iter_ = learned("n_iter")
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        # the quantile 1/2 has slopes of a half: twice the weight makes them one
+        at = problem(X, y, 2 * w, 0.5, edge=0.0, ridge=self.ridge, intercept=self.fit_intercept)
+        found = solve(self, at, X, self.max_iter)
+        self.model_ = Fitted(at.surface(found.x, X.dtype), max(found.steps, 1))
+
+    def predict(self, X: Any) -> Any:
+        """The median of the target at each row."""
+        X = self._admit(X)
+        return predictor(self.model_.linear, X)

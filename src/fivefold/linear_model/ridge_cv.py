@@ -1,0 +1,308 @@
+"""Ridge regression that chooses its penalty, by leaving out each row in turn without fitting again.
+
+With Z'Z = V diag(l) V', c = V'Z'T and a row u = V'(x - mean) along these axes, for every alpha at once
+
+    fitted   f = mean(y) + sum_k u_k c_k / (l_k + alpha)
+    leverage h = 1 / n + sum_k u_k^2 / (l_k + alpha)              (1 / n belongs to the offset)
+    y - (prediction without the row) = (y - f) / (1 - h)
+
+One eigendecomposition serves all penalties; with more columns than rows it is that of ZZ'. A weight means repetition:
+of a row that counts s times one copy is left out, s times over, so n is the total weight; a weight below one leaves
+with the whole row.
+
+Allen (1974); Golub, Heath & Wahba (1979).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import check_cv
+
+from fivefold.core._sklearn import BaseEstimator, RegressorMixin
+from fivefold.core.data import Takes
+from fivefold.core.estimator import learned
+from fivefold.core.linalg import cross_moments, eigen, row_blocks
+from fivefold.core.parallel import map_parts
+from fivefold.core.params import Positive
+from fivefold.core.registry import Card
+from fivefold.core.supervised import Regressor
+from fivefold.distributions.family import Array
+from fivefold.linear_model.base import Linear, about, finite_predictor, solved, unit
+from fivefold.linear_model.penalised import centred_rows, means
+from fivefold.linear_model.reduced import EPS, OVERFLOW, WIDE
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The table along the axes of Z'Z."""
+
+    values: Array  # (k,) the eigenvalues l
+    vectors: Array  # (d, k)
+    cross: Array  # (k, t) c
+    centre: Array  # (d,)
+    offset: Array  # (t,)
+    share: float  # the leverage of the offset: one over the total weight, or zero
+
+    def coefficients(self, alpha: Array) -> Array:
+        """W (d, t) for one alpha an output."""
+        return self.vectors @ (self.cross / (self.values[:, None] + alpha))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The surface at the best penalty, its score, and what every penalty gave."""
+
+    linear: Linear
+    alpha: Any
+    score: Any
+    results: Array | None  # (n, alphas) or (n, outputs, alphas)
+
+
+class RidgeCV(Regressor):
+    """Ridge regression whose penalty is chosen by leave-one-out, in closed form, or by cross-validation.
+
+    Parameters
+    ----------
+    alphas
+        penalties to try, all positive.
+    fit_intercept
+        fit an offset; without it the surface passes through the origin.
+    scoring
+        name of a score or a scorer, to be large; None takes the negative mean squared error, or with `cv` R^2.
+    cv
+        None leaves out each row in turn; a number of folds, a splitter, or pairs of row numbers.
+    gcv_mode
+        kept for scikit-learn's signature; the smaller of the two eigendecompositions is taken.
+    store_cv_results
+        keep the squared error, or with `scoring` the prediction, of every row and penalty.
+    alpha_per_target
+        choose a penalty for each output.
+
+    Attributes
+    ----------
+    alpha_
+        the best penalty, or one for each output.
+    best_score_
+        its score.
+    coef_
+        one number a column, or a row of them an output.
+    intercept_
+        the answer at the origin.
+    cv_results_
+        what `store_cv_results` kept, a row a row of X and a column a penalty.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from fivefold.linear_model import RidgeCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> RidgeCV(alphas=[1e-3, 1e-2, 1e-1, 1]).fit(X, y).alpha_
+    0.01
+    """
+
+    alphas: Positive | np.ndarray | list[Any] | tuple[Any, ...] = (0.1, 1.0, 10.0)
+    _: KW_ONLY
+    fit_intercept: bool = True
+    scoring: str | Callable[..., Any] | None = None
+    cv: Any = None
+    gcv_mode: Literal["auto", "svd", "eigen"] | None = None
+    store_cv_results: bool = False
+    alpha_per_target: bool = False
+
+    takes = Takes(outputs=True, sparse=True, finite_later=True)
+    card = Card(
+        applications=("regression",),
+        use="Ridge regression when the penalty is not known: many penalties cost little more than one.",
+        steps=(
+            "Take the eigenvectors of the centred second moments.",
+            "From the leverage of each row get its error when left out, for every penalty.",
+            "Keep the penalty with the smallest mean squared error.",
+        ),
+        source="Allen (1974); Golub, Heath & Wahba (1979)",
+        see_also=("Ridge", "LinearRegression"),
+        variants=({"fit_intercept": False}, {"scoring": "neg_mean_absolute_error"}),
+    )
+
+    alpha_ = learned("alpha")
+    best_score_ = learned("score")
+    coef_ = learned("linear.coef")
+    intercept_ = learned("linear.intercept")
+
+    @property
+    def cv_results_(self) -> Array:
+        """Squared errors or predictions of the rows left out."""
+        results = self.model_.results
+        if results is None:
+            raise AttributeError("RidgeCV has no 'cv_results_' unless store_cv_results=True")
+        return results
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Choose the penalty and learn from rows and their targets; a weight of two means a row is there twice."""
+        self._given = sample_weight  # row numbers in `cv` count these, some of weight zero
+        try:
+            return super().fit(X, y, sample_weight)
+        finally:
+            del self._given
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        alphas, Y = self._penalties(), y.reshape(len(y), -1)
+        if self.cv is None and w.sum() <= 1:
+            raise ValueError(f"RidgeCV: leaving one out needs two rows or more; got n_samples={len(Y)}")
+        axes, rows = solved(self, X, lambda: _axes(X, Y, unit(w), self.fit_intercept))
+        if self.cv is None:
+            scores, kept = self._leaving_out(axes, rows, alphas, y, Y, w)  # (alphas,) or (alphas, t)
+        else:
+            scores, kept = self._by_folds(X, y, Y, w, alphas), None
+        best = scores.argmax(axis=0)
+        alpha = alphas[best]
+        W = axes.coefficients(np.broadcast_to(alpha, Y.shape[1:]))
+        coef = W.T if Y.shape[1] > 1 else W[:, 0]
+        linear = about(coef, axes.centre, axes.offset.reshape(y.shape[1:]), X.dtype, intercept=self.fit_intercept)
+        each = scores.ndim == 2
+        score = np.take_along_axis(scores, best[None], axis=0)[0] if each else float(scores[best])
+        self.model_ = Chosen(linear, alpha if each else float(alpha), score, kept)
+
+    def predict(self, X: Any) -> Any:
+        """The height of the surface at each row."""
+        X = self._admit(X)
+        return finite_predictor(self, self.model_.linear, X)
+
+    def _penalties(self) -> Array:
+        alphas = np.atleast_1d(np.asarray(self.alphas, dtype=np.float64))
+        if alphas.ndim != 1 or not alphas.size or not (np.isfinite(alphas) & (alphas > 0)).all():
+            raise ValueError(f"RidgeCV: alphas must be positive numbers, one or more; got {self.alphas!r}")
+        return alphas
+
+    def _leaving_out(self, axes: Axes, rows: Any, alphas: Array, y: Any, Y: Any, w: Any) -> tuple[Array, Array | None]:
+        """The score of each penalty, for each output if wanted, and what is to be kept of every row."""
+        each = self.alpha_per_target and Y.shape[1] > 1
+        shape = (*y.shape, len(alphas))
+        if self.scoring is None and not self.store_cv_results:
+            squares = sum(map_parts(lambda lo, hi: _squares(axes, rows, alphas, Y, w, lo, hi), len(Y)))
+            scores = -squares.T / w.sum()  # (alphas, t)
+            return (scores if each else scores.mean(axis=1)), None
+        E = np.concatenate(map_parts(lambda lo, hi: _left_out(axes, rows, alphas, Y, w, lo, hi), len(Y)))  # (n, t, A)
+        if self.scoring is None:
+            scores = -np.tensordot(w, E**2, axes=1).T / w.sum()
+            return (scores if each else scores.mean(axis=1)), (E**2).reshape(shape).astype(y.dtype)
+        predictions = (Y[:, :, None] - E).reshape(shape)
+        scores = np.stack([self._score(predictions[..., a], y, w, each) for a in range(len(alphas))])
+        return scores, predictions.astype(y.dtype) if self.store_cv_results else None
+
+    def _by_folds(self, X: Any, y: Any, Y: Any, w: Any, alphas: Array) -> Any:
+        """The mean score of each penalty over the folds: one eigendecomposition a fold."""
+        if self.store_cv_results or self.alpha_per_target:
+            asked = "store_cv_results" if self.store_cv_results else "alpha_per_target"
+            raise ValueError(f"RidgeCV: {asked}=True goes with cv=None only; got cv={self.cv!r}")
+        splits = list(check_cv(self.cv).split(X, y))
+        if self._given is not None and isinstance(self.cv, Iterable):
+            there = np.asarray(self._given) > 0
+            place = np.where(there, np.cumsum(there) - 1, -1)
+            splits = [tuple(place[rows][place[rows] >= 0] for rows in pair) for pair in splits]
+        scores = np.empty((len(splits), len(alphas)))
+        for k, (train, test) in enumerate(splits):
+            axes = _axes(X[train], Y[train], unit(w[train]), self.fit_intercept)[0]
+            for a, alpha in enumerate(alphas):
+                W = axes.coefficients(alpha)
+                said = X[test] @ W + (axes.offset - axes.centre @ W)
+                scores[k, a] = self._score(said.reshape(y[test].shape), y[test], w[test], False)
+        return scores.mean(axis=0)
+
+    def _score(self, said: Any, y: Any, w: Any, each: bool) -> Array:
+        """The score of predictions, of each output if wanted."""
+        weights = {} if unit(w) is None else {"sample_weight": w}
+        scorer = get_scorer("r2" if self.scoring is None else self.scoring)
+        if not each:
+            return np.asarray(scorer(_Itself(), said, y, **weights))
+        return np.array([scorer(_Itself(), said[:, k], y[:, k], **weights) for k in range(y.shape[1])])
+
+
+class _Itself(RegressorMixin, BaseEstimator):
+    """Predicts what it is given: predictions made elsewhere meet a scorer."""
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Nothing is learned."""
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The predictions."""
+        return X
+
+
+Rows = Callable[[int, int], Iterator[tuple[int, int, Array]]]
+
+
+def _axes(X: Any, Y: Array, w: Array | None, centred: bool) -> tuple[Axes, Rows]:
+    """The axes, and blocks of rows u along them."""
+    n, d = X.shape
+    if issparse(X) and min(n, d) > WIDE:
+        raise ValueError(
+            f"RidgeCV: a sparse table of {n} rows and {d} columns is too large for its eigenvectors (at most {WIDE} "
+            "of either); pass cv=5 to refit instead"
+        )
+    return (_from_columns if d < n else _from_rows)(X, Y, w, centred)
+
+
+def _from_columns(X: Any, Y: Array, w: Array | None, centred: bool) -> tuple[Axes, Rows]:
+    m = cross_moments(X, Y, w)
+    if not np.isfinite(m.mean).all():
+        raise FloatingPointError(OVERFLOW)
+    share = 1 / m.weight if centred else 0.0
+    m = m if centred else m.about_zero()
+    values, V = eigen(m.scatter)
+    axes = Axes(np.maximum(values, 0.0), V, V.T @ m.cross, m.mean, m.offset, share)
+    lean = m.mean @ V
+
+    def rows(lo: int, hi: int) -> Iterator[tuple[int, int, Array]]:
+        for a, b, block in row_blocks(X, lo, hi):
+            yield a, b, (block @ V - lean) if issparse(X) else (block - m.mean) @ V
+
+    return axes, rows
+
+
+def _from_rows(X: Any, Y: Array, w: Array | None, centred: bool) -> tuple[Axes, Rows]:
+    centre, offset = means(X, Y, w, centred)
+    s = np.ones(len(Y)) if w is None else w
+    root = np.sqrt(s)[:, None]
+    K, back = centred_rows(X, w, centre)
+    values, Q = eigen(K)
+    used = values > EPS * len(values) * values[0]
+    values, Q = values[used], Q[:, used]
+    length = np.sqrt(values)
+    axes = Axes(
+        values, back(Q) / length, length[:, None] * (Q.T @ (root * (Y - offset))), centre, offset, centred / s.sum()
+    )
+    U = Q * length / root
+
+    def rows(lo: int, hi: int) -> Iterator[tuple[int, int, Array]]:
+        return row_blocks(U, lo, hi)
+
+    return axes, rows
+
+
+def _left_out(axes: Axes, rows: Rows, alphas: Array, Y: Array, w: Array, lo: int, hi: int) -> Array:
+    """(m, t, alphas): targets less what is predicted without them."""
+    return np.concatenate([E for _, _, E in _errors(axes, rows, alphas, Y, w, lo, hi)])
+
+
+def _squares(axes: Axes, rows: Rows, alphas: Array, Y: Array, w: Array, lo: int, hi: int) -> Array:
+    """(t, alphas): their weighted squares, summed."""
+    found = _errors(axes, rows, alphas, Y, w, lo, hi)
+    return sum(np.tensordot(w[a:b], E**2, axes=1) for a, b, E in found)  # type: ignore[return-value]
+
+
+def _errors(
+    axes: Axes, rows: Rows, alphas: Array, Y: Array, w: Array, lo: int, hi: int
+) -> Iterator[tuple[int, int, Array]]:
+    shrunk = 1 / (axes.values[:, None] + alphas)  # (k, A)
+    gain = (axes.cross[:, :, None] * shrunk[:, None]).reshape(len(shrunk), Y.shape[1] * len(alphas))  # (k, t A)
+    for a, b, U in rows(lo, hi):
+        E = (Y[a:b] - axes.offset)[:, :, None] - (U @ gain).reshape(b - a, Y.shape[1], len(alphas))
+        leverage = axes.share + U**2 @ shrunk  # (m, A)
+        yield a, b, E / np.maximum(1 - np.minimum(w[a:b], 1.0)[:, None] * leverage, EPS)[:, None]

@@ -1,0 +1,3 @@
+from fivefold.multiclass.one_vs_one import OneVsOneClassifier as OneVsOneClassifier
+from fivefold.multiclass.one_vs_rest import OneVsRestClassifier as OneVsRestClassifier
+from fivefold.multiclass.output_code import OutputCodeClassifier as OutputCodeClassifier

@@ -1,0 +1,156 @@
+"""One-vs-rest: a machine for every class, against all others; the highest answer wins.
+
+    class of x = argmax over k of g_k(x)
+
+With linear machines the boundary between two regions is a piece of the hyperplane (w_i - w_j)'x + b_i - b_j = 0, and
+the regions are convex. With an indicator matrix as target every label has a machine of its own, and a row any number of
+labels.
+
+Rifkin & Klautau (2004).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils import check_array
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from fivefold.core import params as declared
+from fivefold.core.registry import Card
+from fivefold.distributions.family import Array
+from fivefold.multiclass.base import Constant, Reduction, inside_has, warn_constant
+from fivefold.svm import LinearSVC
+
+
+class OneVsRestClassifier(Reduction):
+    """A machine for every class, against all others; the highest answer wins.
+
+    Parameters
+    ----------
+    estimator
+        what is fitted for each class: a classifier with `decision_function` or `predict_proba`, or a regressor.
+    n_jobs
+        machines fitted at a time; the result does not depend on it.
+    verbose
+        passed to joblib.
+
+    Attributes
+    ----------
+    estimators_
+        one fitted copy a class; for two classes one in all.
+    classes_, n_classes_
+        the labels and their number.
+    label_binarizer_
+        turns labels into the targets of the machines and back.
+    multilabel_
+        was the target an indicator matrix?
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fivefold.multiclass import OneVsRestClassifier
+    >>> from fivefold.svm import LinearSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = OneVsRestClassifier(LinearSVC()).fit(X, y)
+    >>> len(model.estimators_), model.claims(X).sum(axis=1).max()
+    (3, np.int64(2))
+    """
+
+    estimator: Any
+    _: KW_ONLY
+    n_jobs: int | None = None
+    verbose: int = 0
+
+    card = Card(
+        applications=("classification",),
+        use="Any learner for two classes, where the answers of its copies can be compared; rows of several labels.",
+        steps=("Fit a copy for every class, its rows against all others.", "The highest answer wins."),
+        source="Rifkin & Klautau (2004)",
+        see_also=("OneVsOneClassifier", "OutputCodeClassifier"),
+        given={"estimator": LinearSVC()},
+    )
+
+    def _matrix(self, K: int) -> Array:
+        return np.array([[-1.0], [1.0]]) if K == 2 else 2 * np.eye(K) - 1
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Fit one copy of the estimator a class, or a label of an indicator matrix; weights are passed to each."""
+        if y is None or not type_of_target(y).startswith("multilabel"):
+            self.__dict__.pop("indicator_", None)
+            return super().fit(X, y, sample_weight, **params)
+        declared.check(self)
+        self._forget()
+        Y = check_array(y, accept_sparse="csr")
+        self.indicator_ = issparse(Y)
+        X, Y, routed = self._rows(X, Y.toarray() if issparse(Y) else Y, sample_weight, params)
+        self.classes_ = np.arange(Y.shape[1])
+        sides = np.where(Y > 0, 1.0, -1.0)
+        self.model_ = self._machines(X, sides, 2 * np.eye(Y.shape[1]) - 1, routed)
+        for label in np.flatnonzero([isinstance(m, Constant) for m in self.estimators_]):
+            warn_constant(self, label)
+        self._note_columns()
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row, or its labels as an indicator matrix."""
+        check_is_fitted(self)
+        if not self.multilabel_:
+            return super().predict(X)
+        Y = (self.model_.answers(X) > 0).astype(int)
+        return csr_array(Y) if self.indicator_ else Y
+
+    @available_if(inside_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Any:
+        """The answer of each class's machine (n, K); for two classes (n,), positive for the second."""
+        check_is_fitted(self)
+        G = self.model_.answers(X)
+        return G[:, 0] if G.shape[1] == 1 else G
+
+    @available_if(inside_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of each class: those of the machines, made to sum to one; of each label, as they are."""
+        check_is_fitted(self)
+        machines, n = self.estimators_, _num_samples(X)
+        P = np.column_stack(
+            [(m.answers(n) + 1) / 2 if isinstance(m, Constant) else m.predict_proba(X)[:, 1] for m in machines]
+        )
+        if self.multilabel_:
+            return P
+        if P.shape[1] == 1:
+            P = np.hstack([1 - P, P])
+        total = P.sum(axis=1, keepdims=True)
+        return np.divide(P, total, out=P, where=total != 0)
+
+    def claims(self, X: Any) -> Any:
+        """(n, K): the classes whose machine answers yes; where not exactly one does the machines contradict another."""
+        check_is_fitted(self)
+        own = self.model_.answers(X) > 0
+        return np.hstack([~own, own]) if own.shape[1] == 1 else own
+
+    @property
+    def multilabel_(self) -> bool:
+        """Was the target an indicator matrix?"""
+        return "indicator_" in vars(self)
+
+    @property
+    def label_binarizer_(self) -> Any:
+        """Turns labels into the targets of the machines and back."""
+        check_is_fitted(self)
+        labels = np.eye(len(self.classes_), dtype=int) if self.multilabel_ else self.classes_
+        return LabelBinarizer(sparse_output=True).fit(labels)
+
+    def _scores(self, X: Any) -> Any:
+        G = self.model_.answers(X)
+        return np.hstack([-G, G]) if G.shape[1] == 1 else G
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

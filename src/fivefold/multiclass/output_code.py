@@ -1,0 +1,159 @@
+"""Output codes: each class has a word of +1 and -1, each machine learns one letter, the nearest word wins.
+
+    class of x = argmin over k of   sum over l of L(M_kl, g_l(x))
+
+    decoding       L(m, g)
+    euclidean      (m - g)^2
+    hamming        (1 - m sign g) / 2, letters of 0 count one half
+    loss           max(0, 1 - m g)
+
+Words that differ in many letters forgive machines that err: with distance D between any two words, (D - 1) / 2 of them.
+The exhaustive code of K classes has every way to split them in two, 2^(K-1) - 1 letters.
+
+Dietterich & Bakiri (1995); Allwein, Schapire & Singer (2000).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from fivefold.core.params import Positive, Seed
+from fivefold.core.registry import Card
+from fivefold.distributions.family import Array
+from fivefold.multiclass.base import Reduction, signed
+from fivefold.svm import LinearSVC
+
+MOST = 15  # classes of an exhaustive code: 16383 machines
+
+
+class OutputCodeClassifier(Reduction):
+    """A word of +1 and -1 for each class, a machine for each letter; the nearest word wins.
+
+    Parameters
+    ----------
+    estimator
+        what is fitted for each letter: a classifier with `decision_function` or `predict_proba`, or a regressor.
+    code_size
+        letters of a random word, as a multiple of the number of classes.
+    random_state
+        seed of the random words.
+    n_jobs
+        machines fitted at a time; the result does not depend on it.
+    code
+        "random"; "exhaustive": every way to split the classes in two; "one_vs_rest"; or a matrix (K, L) of +1, -1 and
+        0, a row a class in the order of `classes_`; the classes of 0 are left out of that letter.
+    decoding
+        the distance of the answers from a word: "euclidean", "hamming" or "loss" (hinge).
+
+    Attributes
+    ----------
+    estimators_
+        one fitted copy a letter.
+    code_book_
+        the words, one a row.
+    classes_
+        the labels.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fivefold.multiclass import OutputCodeClassifier
+    >>> from fivefold.svm import LinearSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = OutputCodeClassifier(LinearSVC(), code="exhaustive", decoding="loss").fit(X, y)
+    >>> model.code_book_.astype(int)
+    array([[-1, -1, -1],
+           [-1,  1,  1],
+           [ 1, -1,  1]])
+    """
+
+    estimator: Any
+    _: KW_ONLY
+    code_size: Positive = 1.5
+    random_state: Seed = None
+    n_jobs: int | None = None
+    code: Literal["random", "exhaustive", "one_vs_rest"] | np.ndarray | list[Any] = "random"
+    decoding: Literal["euclidean", "hamming", "loss"] = "euclidean"
+
+    card = Card(
+        applications=("classification",),
+        use="Many classes and machines that err: long words correct them. With few classes take the exhaustive code.",
+        steps=(
+            "Give each class a word of +1 and -1.",
+            "Fit a copy for each letter: classes of +1 against those of -1.",
+            "The class whose word is nearest to the answers wins.",
+        ),
+        source="Dietterich & Bakiri (1995); Allwein, Schapire & Singer (2000)",
+        see_also=("OneVsRestClassifier", "OneVsOneClassifier"),
+        variants=({"code": "exhaustive", "decoding": "loss"}, {"code": "one_vs_rest", "decoding": "hamming"}),
+        given={"estimator": LinearSVC()},
+    )
+
+    @property
+    def code_book_(self) -> Any:
+        """The words (K, L), of the labels that the estimator inside was told."""
+        M = self.model_.M
+        return M if signed(self.estimator) else (M + 1) / 2
+
+    def _labels(self) -> tuple[int, int]:
+        return (-1, 1) if signed(self.estimator) else (0, 1)
+
+    def _matrix(self, K: int) -> Array:
+        if not isinstance(self.code, str):
+            return _checked(np.asarray(self.code, dtype=np.float64), K)
+        rng = check_random_state(self.random_state)
+        return CODES[self.code](K, int(K * self.code_size), rng)
+
+    def _scores(self, X: Any) -> Any:
+        M, G = self.model_.M, self.model_.answers(X)
+        return -DISTANCES[self.decoding](M, G if signed(self.estimator) else 2 * G)  # probabilities on the scale of M
+
+
+def _checked(M: Array, K: int) -> Array:
+    if M.ndim != 2 or len(M) != K or not np.isin(M, (-1, 0, 1)).all():
+        raise ValueError(
+            f"OutputCodeClassifier: code must be a ({K}, L) matrix of -1, 0 and 1, a row a class; got {M!r}"
+        )
+    if len(np.unique(M, axis=0)) < K:
+        raise ValueError("OutputCodeClassifier: two classes have the same word in code; give each its own")
+    return M
+
+
+def _random(K: int, L: int, rng: Any) -> Array:
+    return np.where(rng.uniform(size=(K, max(L, 1))) > 0.5, 1.0, -1.0)
+
+
+def _exhaustive(K: int, L: int, rng: Any) -> Array:
+    """Column l: the binary digits of l + 1 for all classes but the first, which is always -1."""
+    if K > MOST:
+        raise ValueError(
+            f"OutputCodeClassifier: an exhaustive code of {K} classes has {2 ** (K - 1) - 1} letters; with more than "
+            f"{MOST} classes take code='random' or give a matrix"
+        )
+    numbers = np.arange(1, 2 ** (K - 1))
+    bits = (numbers >> np.arange(K - 1)[:, None]) & 1
+    return np.vstack([-np.ones(len(numbers)), 2.0 * bits[::-1] - 1])
+
+
+def _one_vs_rest(K: int, L: int, rng: Any) -> Array:
+    return 2 * np.eye(K) - 1
+
+
+def _euclidean(M: Array, G: Array) -> Any:
+    return (G**2).sum(axis=1)[:, None] - 2 * G @ M.T + (M**2).sum(axis=1)
+
+
+def _hamming(M: Array, G: Array) -> Any:
+    return (M.shape[1] - np.where(G > 0, 1.0, -1.0) @ M.T) / 2
+
+
+def _hinge(M: Array, G: Array) -> Array:
+    return np.stack([np.maximum(1 - G * word, 0.0).sum(axis=1) for word in M], axis=1)
+
+
+CODES = {"random": _random, "exhaustive": _exhaustive, "one_vs_rest": _one_vs_rest}
+DISTANCES = {"euclidean": _euclidean, "hamming": _hamming, "loss": _hinge}

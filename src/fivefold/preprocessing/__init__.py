@@ -1,0 +1,5 @@
+from fivefold.preprocessing.basis import BasisExpansion as BasisExpansion
+from fivefold.preprocessing.polynomial import PolynomialFeatures as PolynomialFeatures
+from fivefold.preprocessing.scaling import CommonScaler as CommonScaler
+from fivefold.preprocessing.scaling import Normalizer as Normalizer
+from fivefold.preprocessing.spline import SplineTransformer as SplineTransformer

@@ -1,0 +1,224 @@
+"""Polynomial features: all products of at most so many columns.
+
+    (a, b) -> (1, a, b, a^2, ab, b^2)          degree 2
+
+A linear model of these is a polynomial of the columns. High powers of raw numbers are nearly dependent (degree 20 on [-4, 7]
+has a condition number near 1e32): scale first, or take orthogonal polynomials (`BasisExpansion`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from itertools import chain, combinations, combinations_with_replacement
+from math import comb
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import hstack, issparse
+from sklearn.utils.validation import check_is_fitted
+
+from fivefold.core._sklearn import TransformerMixin
+from fivefold.core.data import Takes
+from fivefold.core.estimator import Unsupervised, learned
+from fivefold.core.parallel import BLOCK, map_parts
+from fivefold.core.params import Index
+from fivefold.core.registry import Card
+from fivefold.distributions.family import Array
+from fivefold.preprocessing._polynomial_loops import expand, expand_sparse
+from fivefold.preprocessing.names import names_in
+
+
+@dataclass(frozen=True)
+class Monomials:
+    """Products of `least` to `most` columns out of d, distinct ones if `strict`; a one first if `bias`."""
+
+    d: int
+    least: int
+    most: int
+    strict: bool
+    bias: bool
+
+    def count(self, least: int | None = None) -> int:
+        """How many of them, from degree `least` up."""
+        lowest = max(1, self.least if least is None else least)
+        return self.bias + sum(self.choices(self.d, t) for t in range(lowest, self.most + 1))
+
+    def choices(self, m: int, r: int) -> int:
+        """Ways to choose r columns out of m."""
+        if r == 0:
+            return 1
+        return comb(m, r) if self.strict else comb(m + r - 1, r) if m else 0
+
+    def columns(self) -> Any:
+        """The columns of each product, in order."""
+        pick = combinations if self.strict else combinations_with_replacement
+        every = chain.from_iterable(pick(range(self.d), t) for t in range(max(1, self.least), self.most + 1))
+        return chain([()], every) if self.bias else every
+
+    def runs(self) -> Array:
+        """What the compiled loop multiplies: (column, source, length, target) of every run, degree 2 and up."""
+        found, target = [], self.bias + self.d
+        for t in range(2, self.most + 1):
+            end = target  # of the products of degree t - 1
+            for j in range(self.d):
+                length = self.choices(self.d - j - self.strict, t - 1)
+                if length:
+                    found.append((j, end - length, length, target))
+                    target += length
+        return np.array(found, dtype=np.int64).reshape(-1, 4)
+
+    @property
+    def dropped(self) -> int:
+        """Products below the least degree, which the loop makes on its way."""
+        return self.count(1) - self.count()
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """The products and their number."""
+
+    terms: Monomials
+    size: int
+
+
+class PolynomialFeatures(TransformerMixin, Unsupervised):
+    """All products of at most `degree` columns.
+
+    Parameters
+    ----------
+    degree
+        the highest degree, or (lowest, highest).
+    interaction_only
+        no column twice in a product.
+    include_bias
+        a column of ones first.
+    order
+        memory order of a dense result.
+
+    Attributes
+    ----------
+    powers_
+        the power of each column in each product.
+    n_output_features_
+        how many products.
+
+    Examples
+    --------
+    >>> from fivefold.preprocessing import PolynomialFeatures
+    >>> PolynomialFeatures(2).fit_transform([[2.0, 3.0]])
+    array([[1., 2., 3., 4., 6., 9.]])
+    """
+
+    degree: Index | tuple[Any, ...] | list[Any] = 2
+    _: KW_ONLY
+    interaction_only: bool = False
+    include_bias: bool = True
+    order: Literal["C", "F"] = "C"
+
+    takes = Takes(sparse=True)
+    card = Card(
+        applications=("data mining",),
+        use="Curves and interactions for a linear model, few columns, low degree. The number of products grows as "
+        "columns ** degree; kernels reach the same without making them.",
+        steps=(
+            "List the products by degree and by their columns.",
+            "Make each degree from the one below it, a run of products at a time.",
+        ),
+        source="Gergonne (1815)",
+        see_also=("SplineTransformer", "BasisExpansion"),
+        variants=({"degree": (2, 3), "include_bias": False}, {"degree": 3, "interaction_only": True, "order": "F"}),
+    )
+
+    n_output_features_ = learned("size")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _fit(self, X: Any) -> None:
+        least, most = (0, self.degree) if isinstance(self.degree, Integral) else self._range()
+        if most == 0 and not self.include_bias:
+            raise ValueError("PolynomialFeatures: degree 0 without include_bias leaves no column; raise degree")
+        terms = Monomials(X.shape[1], int(least), int(most), self.interaction_only, self.include_bias)
+        if (size := terms.count()) > np.iinfo(np.intp).max:
+            raise ValueError(
+                f"PolynomialFeatures: the output would have {size} features, which is too large to be indexed by "
+                f"{np.intp().dtype.name}: {X.shape[1]} columns, degree {self.degree}. Lower the degree, or set interaction_only"
+            )
+        self.model_ = Expansion(terms, size)
+
+    def _range(self) -> tuple[int, int]:
+        pair = tuple(self.degree)  # type: ignore[arg-type]
+        if len(pair) != 2 or not all(isinstance(v, Integral) for v in pair) or not 0 <= pair[0] <= pair[1]:
+            raise ValueError(
+                "PolynomialFeatures: degree=(min_degree, max_degree) must be non-negative integers that fulfil "
+                f"min_degree <= max_degree, got {self.degree}"
+            )
+        return pair
+
+    @property
+    def powers_(self) -> Any:
+        """The power of each column in each product, (products, columns)."""
+        check_is_fitted(self)
+        terms = self.model_.terms
+        return np.vstack([np.bincount(c, minlength=terms.d) if c else np.zeros(terms.d, int) for c in terms.columns()])
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names such as "x0^2 x1"."""
+        names = names_in(self, input_features)
+        return np.array([_name(names, row) for row in self.powers_], dtype=object)
+
+    def transform(self, X: Any) -> Any:
+        """The products of each row."""
+        X = self._admit(X)
+        terms = self.model_.terms
+        if issparse(X):
+            return _sparse(X, terms)
+        return _dense(X, terms, self.model_.size, self.order)
+
+
+def _dense(X: Array, terms: Monomials, size: int, order: Any) -> Array:
+    out = np.empty((len(X), size), dtype=X.dtype, order=order)
+    runs, bias, dropped = terms.runs(), int(terms.bias), terms.dropped
+    if terms.most == 0:
+        out[:] = 1
+        return out
+    direct = dropped == 0 and order == "C"
+
+    def part(lo: int, hi: int) -> None:
+        if direct:
+            expand(X[lo:hi], runs, bias, out[lo:hi])
+            return
+        whole = np.empty((min(BLOCK, hi - lo), size + dropped), dtype=X.dtype)
+        for a in range(lo, hi, BLOCK):
+            b = min(a + BLOCK, hi)
+            expand(X[a:b], runs, bias, whole[: b - a])
+            out[a:b, :bias] = 1
+            out[a:b, bias:] = whole[: b - a, bias + dropped :]
+
+    map_parts(part, len(X))
+    return out
+
+
+def _sparse(X: Any, terms: Monomials) -> Any:
+    X = X.copy() if not X.has_sorted_indices else X
+    X.sort_indices()
+    n, d = X.shape
+    stored = np.diff(X.indptr)
+    blocks = [type(X)(np.ones((n, 1), dtype=X.dtype))] if terms.bias else []
+    for t in range(max(1, terms.least), terms.most + 1):
+        counts = np.array([[terms.choices(m, r) for r in range(t + 1)] for m in range(d + 1)], dtype=np.int64)
+        made = np.array([terms.choices(int(p), t) for p in range(int(stored.max(initial=0)) + 1)], dtype=np.int64)[stored]
+        indptr = np.append(0, np.cumsum(made))
+        data, indices = np.empty(indptr[-1], dtype=X.dtype), np.empty(indptr[-1], dtype=np.int64)
+        given = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+        expand_sparse(X.data, *given, d, t, int(terms.strict), counts, 0, indptr, data, indices)
+        blocks.append(type(X)((data, indices, indptr), shape=(n, int(counts[d, t]))))
+    return hstack(blocks, format="csr", dtype=X.dtype)
+
+
+def _name(names: Any, powers: Array) -> str:
+    parts = [names[j] if p == 1 else f"{names[j]}^{p}" for j, p in enumerate(powers) if p]
+    return " ".join(parts) or "1"

@@ -1,0 +1,263 @@
+"""B-spline features: piecewise polynomials that join smoothly at knots.
+
+    B_{i,0}(x) = 1 between knots i and i + 1,    B_{i,k} = (x - t_i)/(t_{i+k} - t_i) B_{i,k-1} + (t_{i+k+1} - x)/(...) B_{i+1,k-1}
+
+Of n_knots + degree - 1 splines a column only degree + 1 are not zero at a point, so only these are computed. Beyond the outer
+knots the splines stay as they are at the knot, go on along a line or as polynomials, repeat, or are refused.
+
+De Boor (1978); Eilers & Marx (1996).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from scipy.interpolate import BSpline
+from scipy.sparse import csr_array, csr_matrix
+
+from fivefold.core._sklearn import TransformerMixin
+from fivefold.core.data import Takes
+from fivefold.core.estimator import Unsupervised, learned
+from fivefold.core.parallel import map_parts
+from fivefold.core.params import Index, Range
+from fivefold.core.registry import Card
+from fivefold.distributions.family import Array
+from fivefold.preprocessing._spline_loops import scatter, windows
+from fivefold.preprocessing.names import names_in
+
+SEVERAL = Annotated[int, Range(2)]
+
+
+@dataclass(frozen=True)
+class Splines:
+    """Knots of each column, outer ones included, and the splines on them."""
+
+    bsplines: tuple[BSpline, ...]
+    degree: int
+    n_splines: int  # of a column
+    n_out: int
+    periodic: bool
+
+
+class _WhereAsked:
+    """Missing values are taken where `handle_missing` says so."""
+
+    def __get__(self, estimator: Any, owner: type) -> Takes:
+        return Takes(missing=estimator is not None and estimator.handle_missing == "zeros")
+
+
+class SplineTransformer(TransformerMixin, Unsupervised):
+    """B-splines of each column: smooth curves for a linear model.
+
+    Parameters
+    ----------
+    n_knots
+        number of knots, where `knots` is a rule.
+    degree
+        of the polynomials between knots.
+    knots
+        "uniform" between the least and the largest value, "quantile", or an array (n_knots, columns).
+    extrapolation
+        beyond the outer knots: "constant", "linear", "continue", "periodic", or "error".
+    include_bias
+        keep the last spline of each column; all of them sum to one.
+    order
+        memory order of a dense result.
+    handle_missing
+        "error", or "zeros": a missing value has no spline.
+    sparse_output
+        give a sparse matrix.
+
+    Attributes
+    ----------
+    bsplines_
+        the splines of each column.
+    n_features_out_
+        number of columns given.
+
+    Examples
+    --------
+    >>> from fivefold.preprocessing import SplineTransformer
+    >>> SplineTransformer(n_knots=3, degree=1).fit_transform([[0.0], [1.0], [4.0]])
+    array([[1. , 0. , 0. ],
+           [0.5, 0.5, 0. ],
+           [0. , 0. , 1. ]])
+    """
+
+    n_knots: SEVERAL = 5  # type: ignore[valid-type]
+    degree: Index = 3
+    _: KW_ONLY
+    knots: Literal["uniform", "quantile"] | np.ndarray | list[Any] | tuple[Any, ...] = "uniform"
+    extrapolation: Literal["error", "constant", "linear", "continue", "periodic"] = "constant"
+    include_bias: bool = True
+    order: Literal["C", "F"] = "C"
+    handle_missing: Literal["error", "zeros"] = "error"
+    sparse_output: bool = False
+
+    takes = _WhereAsked()  # type: ignore[assignment]
+    card = Card(
+        applications=("data mining",),
+        use="A smooth curve in each column for a linear model, without the swings of high powers. Interactions need "
+        "PolynomialFeatures after it.",
+        steps=(
+            "Place the knots along each column.",
+            "At a point find its interval and the splines that are not zero there.",
+            "Beyond the outer knots extrapolate as asked.",
+        ),
+        source="De Boor (1978); Eilers & Marx (1996)",
+        see_also=("PolynomialFeatures", "BasisExpansion"),
+        variants=(
+            {"knots": "quantile", "extrapolation": "linear", "include_bias": False},
+            {"extrapolation": "periodic", "degree": 2, "handle_missing": "zeros"},
+        ),
+    )
+
+    n_features_out_ = learned("n_out")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def bsplines_(self) -> list[BSpline]:
+        """The splines of each column."""
+        return list(self.model_.bsplines)
+
+    def _fit(self, X: Any, w: Any) -> None:
+        base, degree, d = self._base(X.astype(np.float64), w), self.degree, X.shape[1]  # (knots, d)
+        periodic = self.extrapolation == "periodic"
+        if periodic and degree >= len(base):
+            raise ValueError(
+                "SplineTransformer: Periodic splines require degree < n_knots. Got n_knots="
+                f"{len(base)} and degree={degree}."
+            )
+        n_splines = len(base) - 1 + (0 if periodic else degree)
+        coef = np.eye(n_splines)
+        if periodic:
+            coef = np.concatenate([coef, coef[:degree]])
+        on = self.extrapolation in ("periodic", "continue")
+        splines = tuple(
+            BSpline.construct_fast(np.ascontiguousarray(_extended(base[:, j], degree, periodic)), coef, degree, extrapolate=on)
+            for j in range(d)
+        )
+        self.model_ = Splines(splines, degree, n_splines, d * (n_splines - (not self.include_bias)), periodic)
+
+    def _base(self, X: Array, w: Array) -> Array:
+        if isinstance(self.knots, str):
+            at = np.linspace(0, 1, self.n_knots)
+            return RULES[self.knots](X, w, at)
+        base = np.asarray(self.knots, dtype=np.float64)
+        if base.ndim != 2 or base.shape[0] < 2:
+            raise ValueError("SplineTransformer: Number of knots, knots.shape[0], must be >= 2.")
+        if base.shape[1] != X.shape[1]:
+            raise ValueError("SplineTransformer: knots.shape[1] == n_features is violated.")
+        if not np.all(np.diff(base, axis=0) > 0):
+            raise ValueError("SplineTransformer: knots must be sorted without duplicates.")
+        return base
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names such as "x0_sp_2"."""
+        names, count = names_in(self, input_features), self.model_.n_splines - (not self.include_bias)
+        return np.array([f"{name}_sp_{k}" for name in names for k in range(count)], dtype=object)
+
+    def transform(self, X: Any) -> Any:
+        """The splines of each column."""
+        X, model = self._admit(X), self.model_
+        d, count = X.shape[1], model.n_splines - (not self.include_bias)
+        if self.sparse_output:
+            return self._sparse(X, count)
+        out = np.empty((len(X), model.n_out), dtype=X.dtype, order=self.order)
+
+        def part(lo: int, hi: int) -> None:
+            block = np.empty((hi - lo, model.n_out), dtype=X.dtype) if self.order == "F" else out[lo:hi]
+            for j in range(d):
+                first, values = self._windows(X[lo:hi, j], j)
+                scatter(first, values, j * count, count, model.n_splines, block)
+            if self.order == "F":
+                out[lo:hi] = block
+
+        map_parts(part, len(X))
+        return out
+
+    def _windows(self, column: Array, j: int) -> tuple[Array, Array]:
+        """The number of the first spline and the values of those that are not zero, of each row."""
+        spline, degree = self.model_.bsplines[j], self.model_.degree
+        x = column.astype(np.float64)
+        t = spline.t
+        low, high = t[degree], t[-degree - 1]
+        missing = np.isnan(x)
+        if missing.any():
+            x[missing] = low
+        below, above = x < low, x > high
+        if self.extrapolation == "error" and (below.any() or above.any()):
+            raise ValueError(
+                f"SplineTransformer: `X` contains values beyond the limits of the knots: column {j} holds "
+                f"{x[below | above][0]:g}, the knots go from {low:g} to {high:g}. Clip it, or choose another extrapolation"
+            )
+        at = low + (x - low) % (high - low) if self.model_.periodic and high > low else x
+        if self.extrapolation in ("constant", "linear"):
+            at = np.clip(x, low, high)
+        first, values = np.empty(len(x), dtype=np.int64), np.empty((len(x), degree + 1))
+        windows(np.ascontiguousarray(at), t, degree, first, values)
+        if self.extrapolation == "linear":
+            for outside, edge, start in ((below, low, 0), (above, high, self.model_.n_splines - degree - 1)):
+                slope = spline(edge, nu=1)[start : start + degree + 1]
+                first[outside] = start
+                values[outside] += np.outer(x[outside] - edge, slope)
+        values[missing] = 0
+        return first, values
+
+    def _sparse(self, X: Array, count: int) -> Any:
+        n, d, K = len(X), X.shape[1], self.model_.n_splines
+        columns, data = [], []
+        for j in range(d):
+            first, values = self._windows(X[:, j], j)
+            own = (first[:, None] + np.arange(values.shape[1])) % K
+            data.append(np.where(own < count, values, 0.0))
+            columns.append(j * count + np.minimum(own, count - 1))
+        rows = np.repeat(np.arange(n), sum(v.shape[1] for v in data))
+        flat = np.hstack(data).ravel().astype(X.dtype), (rows, np.hstack(columns).ravel())
+        made = csr_array(flat, shape=(n, self.model_.n_out))
+        made.sum_duplicates()
+        made.eliminate_zeros()
+        return csr_matrix(made)
+
+
+def _uniform(X: Array, w: Array, at: Array) -> Array:
+    low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
+    return np.linspace(low, high, num=len(at), endpoint=True)
+
+
+def _quantile(X: Array, w: Array, at: Array) -> Array:
+    """Quantiles with linear interpolation of the rows, each there w times."""
+    return np.column_stack([_repeated(x[~np.isnan(x)], w[~np.isnan(x)], at) for x in X.T])
+
+
+def _repeated(x: Array, w: Array, at: Array) -> Array:
+    order = np.argsort(x, kind="stable")
+    x, ends = x[order], np.cumsum(w[order])
+    place = at * max(ends[-1] - 1, 0.0)
+    low = np.floor(place + 1e-9)
+    share = np.maximum(place - low, 0.0)
+
+    def value(index: Array) -> Array:
+        return x[np.minimum(np.searchsorted(ends, index + 1e-9, side="right"), len(x) - 1)]
+
+    return (1 - share) * value(low) + share * value(np.ceil(place - 1e-9))
+
+
+RULES = {"uniform": _uniform, "quantile": _quantile}
+
+
+def _extended(base: Array, degree: int, periodic: bool) -> Array:
+    """Knots beyond the ends, `degree` on either side."""
+    if periodic:
+        period = base[-1] - base[0]
+        return np.concatenate([base[-(degree + 1) : -1] - period, base, base[1 : degree + 1] + period])
+    steps = np.arange(1, degree + 1)
+    return np.concatenate(
+        [base[0] - steps[::-1] * (base[1] - base[0]), base, base[-1] + steps * (base[-1] - base[-2])]
+    )

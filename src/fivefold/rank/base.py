@@ -1,0 +1,88 @@
+"""What rankers share: grades within queries to learn from, and what scores are good for.
+
+A ranker is fitted to rows, their grades and the query of each row (`groups`; one query where none is given), and gives
+every row a score; only the order of the scores within a query means anything. Queries travel by scikit-learn's metadata
+routing: with it enabled, `cross_validate(ranker, X, y, cv=GroupKFold(), params={"groups": queries})` keeps queries
+whole, and `fit` and `score` both see them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from fivefold.core import params
+from fivefold.core.arrays import to_numpy
+from fivefold.core.data import admit_pair, admit_weights, keep_positive
+from fivefold.core.supervised import Regressor
+from fivefold.linear_model.base import Linear, predictor
+from fivefold.rank.metrics import pairwise_accuracy
+from fivefold.rank.pairs import Queries
+from fivefold.spatial.points import Points
+
+
+class Ranker(Regressor):
+    """`_rank(X, queries)` learns a linear score from rows and the pairs of their queries."""
+
+    __metadata_request__fit = {"groups": True}  # noqa: RUF012
+    __metadata_request__score = {"groups": True}  # noqa: RUF012
+
+    def _rank(self, X: Any, queries: Queries) -> None:
+        raise TypeError(f"{type(self).__name__} does not say how to rank")
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Learn from rows, their grades (the higher the better) and their queries; a weight of two repeats a row."""
+        params.check(self)
+        self._forget()
+        X, y = admit_pair(self, X, y, numeric=True)
+        y, codes = column_or_1d(y, warn=True), _codes(groups, X)
+        X, y, codes, w = keep_positive(admit_weights(self, sample_weight, X), X, y, codes)
+        queries = Queries.of(y, codes, w, Points.of(X, w).keys)
+        if queries.total > 0:
+            self._rank(X, queries)
+            return self
+        warnings.warn(
+            f"{type(self).__name__}: no two rows of one query differ in grade, so every order is as good and all "
+            "scores are zero. Check the grades y and the queries `groups`",
+            stacklevel=3,
+        )
+        self.model_ = Linear(np.zeros(X.shape[1], dtype=X.dtype), 0.0)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The score of each row: the higher, the earlier in the list of its query."""
+        X = self._admit(X)
+        return predictor(self.model_, X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
+        """Share of the pairs of different grade within a query that are in the right order."""
+        return pairwise_accuracy(y, self.predict(X), sample_weight=sample_weight, groups=groups)
+
+    def top(self, X: Any, k: int = 1, *, seen: Any = None) -> Any:
+        """The k rows to recommend, best first: those of the highest score that are not among the rows `seen`."""
+        scores = self.predict(X).astype(np.float64)
+        fresh = np.ones(len(scores), dtype=bool)
+        if seen is not None:
+            fresh[np.asarray(seen)] = False
+        if not 1 <= k <= fresh.sum():
+            raise ValueError(f"{type(self).__name__}: k={k} rows are asked for; {int(fresh.sum())} have not been seen")
+        rows = np.flatnonzero(fresh)
+        return rows[np.argsort(-scores[rows], kind="stable")[:k]]
+
+    def rerank(self, X: Any) -> Any:
+        """The candidates of another system, given in its order, in ours: a permutation; ties keep their order."""
+        return np.argsort(-self.predict(X).astype(np.float64), kind="stable")
+
+
+def _codes(groups: Any, X: Any) -> Any:
+    """One number a row for its query."""
+    if groups is None:
+        return np.zeros(X.shape[0], dtype=np.int64)
+    groups = column_or_1d(to_numpy(groups))
+    check_consistent_length(X, groups)
+    return np.unique(groups, return_inverse=True)[1].astype(np.int64)

@@ -1,0 +1,127 @@
+"""How the problems of linear support vector machines are solved.
+
+    min over x of   1/2 x'R x + sum of s_i loss(y_i, z_i'x)        or with |x| in the place of the square
+
+A smooth loss with few columns: Newton's method on a sample of the rows, then L-BFGS with the sample's Hessian. A loss
+with a corner and few columns: the interior point method on the dual, then the rows on the margin solved for exactly.
+Many columns: dual coordinate descent. A penalty on absolute values: parabolas with coordinate descent on each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fivefold.core.parallel import one_blas_thread
+from fivefold.optim.box_dual import BoxDual, polished
+from fivefold.optim.design import Design
+from fivefold.optim.dual_coordinate import DualCoordinate
+from fivefold.optim.interior import InteriorPoint
+from fivefold.optim.lbfgs import LBFGS
+from fivefold.optim.losses import SquaredHinge
+from fivefold.optim.margin_risk import MarginRisk
+from fivefold.optim.minimise import minimise
+from fivefold.optim.objective import Composite, Minimum
+from fivefold.optim.penalties import L1
+from fivefold.optim.proximal_newton import ProximalNewton, strongest
+from fivefold.optim.risk import Risk
+from fivefold.optim.sample import from_sample
+
+WIDER = 200  # columns let in at a time where there are many
+FEW = 2000  # coefficients: a matrix of that size is made and factored
+SLOPE = 1e-3  # of tol: the share of the slope at zero that may be left
+GAP = 1e-5  # of tol: the share of the value at zero that may lie between primal and dual
+Monitor = Callable[[Any, float], bool] | None
+
+
+def solve(risk: Risk, tol: float, max_iter: int, seed: int, monitor: Monitor) -> Minimum:
+    """The coefficients, with the loss's own best route."""
+    with one_blas_thread():  # on matrices of this size BLAS's helpers spin longer than they work
+        if risk.design.size > FEW:
+            return _by_rows(risk, tol, max_iter, seed, monitor)
+        return (_by_newton if risk.loss.smooth else _by_interior)(risk, tol, max_iter, monitor)
+
+
+def _by_newton(risk: Risk, tol: float, max_iter: int, monitor: Monitor) -> Minimum:
+    risk = _fused(risk)
+    zero = np.zeros(risk.design.size)
+    enough = SLOPE * tol * risk.violation(zero)
+    x0, inverse = from_sample(risk, zero)
+    return minimise(risk, x0, LBFGS(inverse=inverse), tol=enough, max_iter=max_iter, monitor=monitor)
+
+
+def _fused(risk: Risk) -> Risk:
+    """The same risk, with one compiled pass where there is one."""
+    if not isinstance(risk.loss, SquaredHinge) or risk.design.sparse:
+        return risk
+    return MarginRisk(risk.loss, risk.design, risk.y, risk.s, risk.ridge)
+
+
+def _by_interior(risk: Risk, tol: float, max_iter: int, monitor: Monitor) -> Minimum:
+    dual = BoxDual(risk)
+    found = _on_dual(dual, InteriorPoint(), tol, max_iter, monitor)
+    x = polished(dual, found.x)[1]
+    return replace(found, x=x, value=risk.value(x))
+
+
+def _by_rows(risk: Risk, tol: float, max_iter: int, seed: int, monitor: Monitor) -> Minimum:
+    dual = BoxDual(risk)
+    found = _on_dual(dual, DualCoordinate(seed), tol, max_iter, monitor)
+    x = dual.primal(found.x)
+    return replace(found, x=x, value=found.violation - found.value)
+
+
+def _on_dual(dual: BoxDual, solver: Any, tol: float, max_iter: int, monitor: Monitor) -> Minimum:
+    risk = dual.risk
+    enough = GAP * tol * float(risk.s @ risk.loss.value(risk.y, np.zeros(len(risk.y))))
+    watch = None if monitor is None else (lambda a, value: monitor(dual.primal(a), -value))
+    return minimise(dual, np.zeros(len(risk.s)), solver, tol=enough, max_iter=max_iter, monitor=watch)
+
+
+def solve_lasso(risk: Risk, tol: float, max_iter: int, seed: int, monitor: Monitor) -> Minimum:
+    """With |x| in the place of the square; R is then the squared cost of a coefficient, as an intercept is scaled."""
+    strength, smooth = np.sqrt(risk.ridge), _fused(replace(risk, ridge=0.0))
+    zero = np.zeros(risk.design.size)
+    enough = SLOPE * tol * risk.violation(zero)
+    with one_blas_thread():
+        if len(zero) > FEW:
+            return _by_columns(smooth, strength, enough, max_iter, monitor)
+        whole = Composite(smooth, L1(strength))
+        return minimise(whole, zero, ProximalNewton(), tol=enough, max_iter=max_iter, monitor=monitor)
+
+
+def _by_columns(risk: Risk, strength: Any, enough: float, max_iter: int, monitor: Monitor) -> Minimum:
+    """Over a few columns first; those whose slope exceeds the penalty are let in until there is none."""
+    design = risk.design
+    x = np.zeros(design.size)
+    whole = Composite(risk, L1(strength))
+    done: list[tuple[Any, Minimum]] = []
+    while True:
+        g = risk.gradient(x)
+        W = strongest(g, x, strength + enough, WIDER + int(np.count_nonzero(x)))
+        if done and (set(W) <= set(done[-1][0]) or done[-1][1].reason in ("interrupted", "stopped", "max_iter")):
+            break
+        narrow = Composite(_restricted(risk, W), L1(strength[W]))
+        watch = None if monitor is None else (lambda v, value, W=W: monitor(_widened(v, W, design.size), value))
+        found = minimise(narrow, x[W], ProximalNewton(), tol=enough, max_iter=max_iter, monitor=watch)
+        x = _widened(found.x, W, design.size)
+        done.append((W, found))
+    history = tuple(value for _, found in done for value in found.history[1:])
+    reason = done[-1][1].reason if done else "converged"
+    return Minimum(x, whole.value(x), whole.violation(x), (whole.value(np.zeros_like(x)), *history), reason)
+
+
+def _restricted(risk: Risk, W: Any) -> Risk:
+    """The risk of some coefficients, the others zero."""
+    d = risk.design.X.shape[1]
+    design = Design(risk.design.X[:, W[W < d]], intercept=bool(len(W)) and W[-1] == d)
+    return replace(risk, design=design if design.sparse else replace(design, X=np.ascontiguousarray(design.X)))
+
+
+def _widened(v: Any, W: Any, size: int) -> Any:
+    x = np.zeros(size)
+    x[W] = v
+    return x
