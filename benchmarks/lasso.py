@@ -100,7 +100,7 @@ CASES = (
     Case(
         "QuantileRegressor fit",
         partial(outlying, d=10),
-        5000,
+        2000,
         _two("linear_model.QuantileRegressor", alpha=0.01),
         same("coef_", "intercept_"),
         10,

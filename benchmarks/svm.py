@@ -67,7 +67,7 @@ CASES = (
     Case("LinearSVC fit", unit, 100_000, drop_in(SVC, fit), LOW, 10, "unit scale"),
     Case("LinearSVC fit, scales", scaled, 100_000, drop_in(SVC, fit), LOW, 25, "column scales 0.1 to 10"),
     Case("LinearSVC fit, classes", many, 50_000, drop_in(SVC, fit), LOW, 5, "5 classes"),
-    Case("LinearSVC fit, hinge", unit, 20_000, drop_in(SVC, fit, loss="hinge"), LOW, 3, "unit scale"),
+    Case("LinearSVC fit, hinge", unit, 20_000, drop_in(SVC, fit, loss="hinge"), LOW, 2, "unit scale"),
     Case(
         "LinearSVC fit, text", text, 20_000, drop_in(SVC, fit), no_worse(objective, 1e-6), 1, "sparse, 50,000 columns"
     ),

@@ -45,7 +45,14 @@ def draw():
     models, found = errors()
     for ax, width, model, (own, new) in zip(panels, WIDTHS, models, found, strict=True):
         axes(ax, title=f"width {width:g}: error {own:.2f}, on new points {new:.2f}")
-        ax.contourf(side, side, model.predict(grid).reshape(120, 120), levels=[-0.5, 0.5, 1.5], colors=[colour(0), colour(1)], alpha=0.15)
+        ax.contourf(
+            side,
+            side,
+            model.predict(grid).reshape(120, 120),
+            levels=[-0.5, 0.5, 1.5],
+            colors=[colour(0), colour(1)],
+            alpha=0.15,
+        )
         for k in (0, 1):
             ax.plot(*X[y == k].T, "os"[k], ms=2.5, color=colour(k), lw=0)
         ax.set_aspect("equal")

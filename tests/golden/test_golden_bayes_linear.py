@@ -1,6 +1,5 @@
 """Full Bayesian regression: numbers of the catalogue."""
 
-import numpy as np
 from numpy.testing import assert_allclose
 
 from fivefold.datasets import course

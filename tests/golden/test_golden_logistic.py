@@ -9,7 +9,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from fivefold.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from fivefold.evaluation import learning_curve
 from fivefold.linear_model import LogisticRegression, QuadraticLogisticRegression, only_positive, wins_all
+from fivefold.linear_model.geometry import margins
 from fivefold.naive_bayes import BernoulliNB, GaussianNB
 from fivefold.optim.design import Design
 from fivefold.optim.losses import Log, Softmax
@@ -46,8 +48,9 @@ def test_margins_below_zero_are_the_training_errors():
     """B-84. m = y w.x; zero counts as the first class."""
     X, y = overlapping()
     model = LogisticRegression().fit(X, y)
-    margins = (2 * y - 1) * model.decision_function(X)
-    assert np.mean(margins < 0) == pytest.approx(1 - model.score(X, y), abs=1e-15)
+    found = margins(model, X, y)
+    np.testing.assert_array_equal(found, (2 * y - 1) * model.decision_function(X))
+    assert np.mean(found < 0) == pytest.approx(1 - model.score(X, y), abs=1e-15)
 
 
 def test_the_optimum_is_a_sum_of_rows_each_weighed_by_its_doubt():
@@ -156,6 +159,16 @@ def test_generative_and_discriminative_boundaries_nearly_agree_on_gaussian_class
     assert a @ b / np.linalg.norm(a) / np.linalg.norm(b) > np.cos(np.radians(3))
     assert np.mean(generative.predict(X) == discriminative.predict(X)) > 0.98
     assert not hasattr(discriminative, "sample") and hasattr(GaussianNB().fit(X, y), "sample")
+
+
+def test_learning_curves_of_a_generative_and_a_discriminative_model_meet():
+    """D-256. With all rows the two err alike, within three standard errors of the difference of two shares."""
+    X, y = gaussians(1000)
+    ends = [
+        learning_curve(model, X, y, sizes=(0.1, 1.0), random_state=0).test.mean(axis=1)[-1]
+        for model in (GaussianNB(), LinearDiscriminantAnalysis(), LogisticRegression())
+    ]
+    assert abs(ends[1] - ends[2]) < 3 * np.sqrt(2 * ends[1] * (1 - ends[1]) / len(y))
 
 
 def test_three_forms_of_a_discriminant_give_the_same_labels():

@@ -30,7 +30,9 @@ x = np.linspace(-2, 2, 9)[:, None]
 def test_a_cubic_is_recovered_exactly():
     """A-45, A-100: x = -2..2, y = x^3 - 2x + 1 gives (1, -2, 0, 1)."""
     t = np.arange(-2.0, 3.0)[:, None]
-    model = make_pipeline(BasisExpansion(Powers(3), include_bias=False), LinearRegression()).fit(t, t[:, 0] ** 3 - 2 * t[:, 0] + 1)
+    model = make_pipeline(BasisExpansion(Powers(3), include_bias=False), LinearRegression()).fit(
+        t, t[:, 0] ** 3 - 2 * t[:, 0] + 1
+    )
     assert_allclose([model[-1].intercept_, *model[-1].coef_], [1, -2, 0, 1], atol=1e-12)
     assert_allclose(BasisExpansion(Powers(2)).fit_transform([[3.0]]), [[1, 3, 9]])  # C-121
 
@@ -47,7 +49,9 @@ def test_one_kernel_a_row_with_its_own_penalty_is_kernel_ridge():
     """A-46: penalty a'Ka."""
     X = np.random.default_rng(0).normal(size=(40, 2))
     y = np.sin(X[:, 0]) + 0.1 * X[:, 1]
-    model = make_pipeline(BasisExpansion(Kernels(rbf_kernel), include_bias=False), Ridge(0.3, fit_intercept=False)).fit(X, y)
+    model = make_pipeline(BasisExpansion(Kernels(rbf_kernel), include_bias=False), Ridge(0.3, fit_intercept=False)).fit(
+        X, y
+    )
     at = np.random.default_rng(1).normal(size=(10, 2))
     assert_allclose(model.predict(at), KernelRidge(alpha=0.3, kernel="rbf", gamma=0.5).fit(X, y).predict(at), rtol=1e-6)
     assert BasisExpansion(Kernels(rbf_kernel, whitened=False)).fit(X).n_features_out_ == 41
@@ -77,8 +81,6 @@ def test_every_function_of_the_library_is_what_its_name_says():
         model = BasisExpansion(basis, include_bias=False).fit(X)
         assert_allclose(model.transform(X), expected, rtol=1e-12, err_msg=type(basis).__name__)
         assert len(model.get_feature_names_out()) == expected.shape[1] == model.n_features_out_
-
-
 
 
 def test_a_logarithm_of_what_is_not_positive_is_refused_with_its_place():

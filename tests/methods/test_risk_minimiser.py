@@ -56,7 +56,9 @@ def test_log_loss_is_logistic_regression():
     y3 = y + (X[:, 0] > 1.5)
     softmax = RiskMinimiserClassifier("softmax", alpha=2.0).fit(X, y3)
     assert_allclose(
-        softmax.predict_proba(X), LogisticRegression(C=0.5, tol=1e-10, max_iter=1000).fit(X, y3).predict_proba(X), atol=1e-5
+        softmax.predict_proba(X),
+        LogisticRegression(C=0.5, tol=1e-10, max_iter=1000).fit(X, y3).predict_proba(X),
+        atol=1e-5,
     )
 
 

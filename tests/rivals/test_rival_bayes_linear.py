@@ -20,7 +20,8 @@ def surface(n, d, seed=0):
 
 @pytest.mark.parametrize("shape", [(100, 5), (5, 20), (30, 30)])
 @pytest.mark.parametrize(
-    "setting", [{}, {"fit_intercept": False}, {"tol": 1e-10, "compute_score": True}, {"alpha_init": 2.0, "lambda_init": 0.1}]
+    "setting",
+    [{}, {"fit_intercept": False}, {"tol": 1e-10, "compute_score": True}, {"alpha_init": 2.0, "lambda_init": 0.1}],
 )
 def test_bayesian_ridge_is_the_same(shape, setting):
     X, y, w = surface(*shape)

@@ -57,7 +57,7 @@ def warm_method(name: str) -> Warmed:
     for setting in ({}, *method.card.variants):
         for table in tiny(method):
             try:
-                _exercise(method.cls(**setting), table)
+                _exercise(method.cls(**{**method.card.given, **setting}), table)
             except Exception as error:  # a failure of one setting is reported, and the rest is compiled all the same
                 if table.kind in PLAIN or not isinstance(error, TypeError | ValueError):  # a setting may refuse a kind
                     failures.append(f"{name}({_written(setting)}) on {table.kind}: {type(error).__name__}: {error}")

@@ -202,7 +202,9 @@ def _precisions(problem: Spectrum, n: float, alpha: float | None, beta: float | 
 
     middle = np.log(max(float(problem.values.max(initial=0.0)), 1e-100))
     grid = np.linspace(middle - np.log(REACH), middle + np.log(REACH), GRID)
-    return both(_best(lambda t: _log_evidence(problem, n, *both(t)), lambda t: _rise(problem, n, *both(t), alpha), grid))
+    return both(
+        _best(lambda t: _log_evidence(problem, n, *both(t)), lambda t: _rise(problem, n, *both(t), alpha), grid)
+    )
 
 
 def _best(value: Callable[[float], float], rise: Callable[[float], float], grid: Array) -> float:

@@ -31,8 +31,8 @@ from fivefold.core.params import Count, NonNegative, Positive
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier
 from fivefold.distributions.family import Array
-from fivefold.linear_model.base import Linear, class_scores, decision
-from fivefold.linear_model.risk_minimiser import as_linear, centred_design, fit_linear, two_columns
+from fivefold.linear_model.base import Linear, decision
+from fivefold.linear_model.risk_minimiser import as_linear, balanced, centred_design, fit_linear, two_columns
 from fivefold.linear_model.spectrum import quadratic_form
 from fivefold.optim.losses import Log, Softmax
 from fivefold.optim.risk import Risk
@@ -130,7 +130,7 @@ class BayesianLogisticRegression(Classifier):
             target = np.where(y == 1, 1.0, -1.0) if K == 2 else y
             risk = Risk(Log() if K == 2 else Softmax(), design, target, w, alpha * penalised, outputs)
             x, done = fit_linear(self, [risk], 0.0, self.tol, self.max_iter)
-            return risk, x, done
+            return risk, x if K == 2 else balanced(x, d), done
 
         alpha = _balance(at, penalised, _unit(design, w)) if self.alpha is None else self.alpha
         risk, x, done = at(alpha)
@@ -146,21 +146,23 @@ class BayesianLogisticRegression(Classifier):
         self.model_ = Laplace(as_linear(x, design, done), blocks, float(alpha), evidence, centre)
 
     def decision_function(self, X: Any) -> Any:
-        """The predictor at the mode: positive for the second of two classes, or one a class."""
-        X = self._admit(X)
-        return decision(self.model_.linear, X)
+        """kappa mu: the log odds of the second of two classes, or one predictor a class."""
+        return self._shrunk(self._admit(X))
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities with what is not known of the weights taken into account."""
         X = self._admit(X)
-        eta = decision(self.model_.linear, X)
-        kappa = 1 / np.sqrt(1 + np.pi / 8 * self._variance(X))  # (n, outputs)
-        return _probabilities(eta * (kappa[:, 0] if eta.ndim == 1 else kappa)).astype(X.dtype)
+        return _probabilities(self._shrunk(X)).astype(X.dtype)
 
     def predict_at_mode(self, X: Any) -> Any:
         """Probabilities at the mode alone, as logistic regression gives them."""
         X = self._admit(X)
         return _probabilities(decision(self.model_.linear, X)).astype(X.dtype)
+
+    def _shrunk(self, X: Any) -> Array:
+        eta = decision(self.model_.linear, X)
+        kappa = (1 / np.sqrt(1 + np.pi / 8 * self._variance(X))).astype(X.dtype)  # (n, outputs)
+        return eta * (kappa[:, 0] if eta.ndim == 1 else kappa)
 
     def _variance(self, X: Any) -> Array:
         """Of each predictor at each row."""
@@ -174,7 +176,8 @@ class BayesianLogisticRegression(Classifier):
         return np.column_stack(out)
 
     def _scores(self, X: Any) -> Any:
-        return class_scores(self.model_.linear, X)
+        eta = self._shrunk(X)
+        return np.column_stack([np.zeros_like(eta), eta]) if eta.ndim == 1 else eta
 
 
 def _balance(at: Any, penalised: Array, unit: float) -> float:

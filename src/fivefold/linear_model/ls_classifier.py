@@ -28,7 +28,14 @@ from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier
 from fivefold.distributions.family import Array
 from fivefold.linear_model.base import Linear, class_scores, decision, predictor
-from fivefold.linear_model.risk_minimiser import as_linear, centred_design, fit_linear, one_against_rest, scaled, two_columns
+from fivefold.linear_model.risk_minimiser import (
+    as_linear,
+    centred_design,
+    fit_linear,
+    one_against_rest,
+    scaled,
+    two_columns,
+)
 from fivefold.optim.losses import Margin
 from fivefold.optim.risk import Risk
 

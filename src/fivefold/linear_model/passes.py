@@ -117,7 +117,10 @@ class Stream(Objective):
         return x[len(x) // 2 :] if self.plan.average else x
 
     def value(self, x: Array) -> float:
-        return self.both(x)[0]
+        if x.any() or self.plan.outputs > 1:
+            return self.both(x)[0]
+        risk = self.risk
+        return float(risk.s @ risk.loss.value(self.y, np.zeros(len(self.y))))  # at zero no column is needed
 
     def violation(self, x: Array) -> float:
         """Largest coordinate of the gradient, or of a subgradient."""

@@ -144,7 +144,9 @@ class ProbitRegression(Classifier):
 
         if self.alpha == "predicted":
             if self.penalty != "l1":
-                raise ValueError(f"ProbitRegression: alpha='predicted' is for penalty='l1'; got penalty={self.penalty!r}")
+                raise ValueError(
+                    f"ProbitRegression: alpha='predicted' is for penalty='l1'; got penalty={self.penalty!r}"
+                )
             strength = predicted_strength(row_length(X, w), lambda s: float(np.abs(solve(s)[0][:, : X.shape[1]]).sum()))
         else:
             strength = THEORY[self.loss] if self.alpha is None else float(self.alpha)

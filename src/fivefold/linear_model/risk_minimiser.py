@@ -204,9 +204,7 @@ class RiskMinimiserRegressor(Regressor):
     """
 
     loss: (
-        Literal[
-            "squared", "absolute", "huber", "quantile", "insensitive", "squared_insensitive", "poisson", "gamma"
-        ]
+        Literal["squared", "absolute", "huber", "quantile", "insensitive", "squared_insensitive", "poisson", "gamma"]
         | Loss
     ) = "squared"
     _: KW_ONLY
@@ -353,8 +351,9 @@ class RiskMinimiserClassifier(Classifier):
         else:
             risks = [Risk(self._loss, design, t, w, ridge_of) for t in one_against_rest(y, K)]
         x, done = fit_linear(self, risks, lasso, self.tol, self.max_iter)
-        if self._loss.kind == "classes" and K == 2:
-            x = x[1:] - x[:1]
+        if self._loss.kind == "classes":
+            x = balanced(x, X.shape[1])
+            x = x[1:] - x[:1] if K == 2 else x
         self.model_ = as_linear(x, design, done)
 
     def decision_function(self, X: Any) -> Any:
@@ -378,6 +377,11 @@ class RiskMinimiserClassifier(Classifier):
 def one_against_rest(y: Array, K: int) -> list[Array]:
     """Targets -1 and +1: of the second of two classes, or of each of K."""
     return [np.where(y == k, 1.0, -1.0) for k in (range(1, 2) if K == 2 else range(K))]
+
+
+def balanced(x: Array, d: int) -> Array:
+    """Coefficients (K, size) whose offsets sum to zero: softmax does not see a shift of all of them."""
+    return np.column_stack([x[:, :d], x[:, d:] - x[:, d:].mean(axis=0)])
 
 
 def two_columns(p: Array) -> Array:

@@ -18,6 +18,7 @@ Hsieh, Chang, Lin, Keerthi & Sundararajan (2008); Ho & Lin (2012).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -59,14 +60,42 @@ class BoxDual(Objective):
 
     def primal(self, a: Array) -> Array:
         """The coefficients that belong to the multipliers."""
-        return self.metric * self.risk.design.transpose(a)
+        return self._once("primal", a, self._primal)
+
+    def predictor(self, x: Array) -> Array:
+        """eta of the coefficients."""
+        return self._once("predictor", x, self._predictor)
+
+    def _primal(self, a: Array) -> Array:
+        design = self.risk.design
+        if not design.sparse:
+            return self.metric * design.transpose(a)
+        v = design.X.T @ a  # sparse products are over before a pool of threads has begun
+        return self.metric * (np.append(v, a.sum()) if design.intercept else v)
+
+    def _predictor(self, x: Array) -> Array:
+        design = self.risk.design
+        if not design.sparse:
+            return design.predictor(x)
+        w, b = design.split(x)
+        return design.X @ w + b
+
+    @cached_property
+    def _last(self) -> dict[str, tuple[Array, Array]]:
+        return {}
+
+    def _once(self, name: str, given: Array, work: Callable[[Array], Array]) -> Array:
+        """The result of the last call again, where it is asked for the same array: points are never written to."""
+        if name not in self._last or self._last[name][0] is not given:
+            self._last[name] = given, work(given)
+        return self._last[name][1]
 
     def value(self, a: Array) -> float:
         return self.value_at(a, self.primal(a))
 
     def violation(self, a: Array) -> float:
         x = self.primal(a)
-        return self.value_at(a, x) + self.primal_value(x, self.risk.design.predictor(x))
+        return self.value_at(a, x) + self.primal_value(x, self.predictor(x))
 
     def value_at(self, a: Array, x: Array) -> float:
         """The value where the coefficients are known already."""
@@ -86,15 +115,15 @@ def polished(dual: BoxDual, a: Array) -> tuple[Array, Array]:
     put on its edge, one that its margin calls is let in. What does not lower the gap is not taken.
     """
     x = dual.primal(a)
-    best, gap = (a, x), dual.value_at(a, x) + dual.primal_value(x, dual.risk.design.predictor(x))
+    best, gap = (a, x), dual.value_at(a, x) + dual.primal_value(x, dual.predictor(x))
     for _ in range(ROUNDS):
-        a, free = _settled(dual, a, dual.risk.design.predictor(x))
+        a, free = _settled(dual, a, dual.predictor(x))
         rows = np.flatnonzero(free)
         if not 0 < len(rows) <= FREE:
             break
         a = _on_margin(dual, a, dual.primal(a), rows)
         x = dual.primal(a)
-        before, gap = gap, min(gap, dual.value_at(a, x) + dual.primal_value(x, dual.risk.design.predictor(x)))
+        before, gap = gap, min(gap, dual.value_at(a, x) + dual.primal_value(x, dual.predictor(x)))
         if not gap < before:
             break
         best = a, x

@@ -45,15 +45,15 @@ class DualCoordinate(Solver):
             raise TypeError("DualCoordinate takes one penalty for all columns; scale the columns instead")
         h = column * _squares(design) + one + objective.box.bend
         fixed = (np.maximum(h, np.finfo(np.float64).tiny), column, one)
-        return _state(objective, x0, fixed, np.random.RandomState(self.seed))
+        return _state(objective, x0, fixed, np.random.RandomState(self.seed), np.inf)
 
     def step(self, objective: BoxDual, state: State) -> State:
-        kept_x, fixed, rng = state.memory
+        kept_x, fixed, rng, worst = state.memory
         a, x = state.x.copy(), kept_x.copy()
         design, box = objective.risk.design, objective.box
         X, loop = (_csr(design.X), sparse_pass) if design.sparse else ((design.X,), dense_pass)
         terms = objective.risk.y, box.low, box.high, box.insensitive, box.bend
-        rows, worst, first, visits = np.arange(len(a)), np.inf, None, VISITS * len(a)
+        rows, first, visits = np.arange(len(a)), None, VISITS * len(a)
         for _ in range(PASSES):
             rows, visits = _mixed(rows, rng), visits - len(rows)
             kept, worst = loop(*X, rows, worst, *terms, *fixed, a, x)
@@ -63,22 +63,23 @@ class DualCoordinate(Solver):
                 break
         if first == 0.0:
             raise Stuck  # every row is where it should be, to the last digit
-        return _state(objective, a, fixed, rng)
+        return _state(objective, a, fixed, rng, worst)
 
 
-def _state(dual: BoxDual, a: Array, fixed: Any, rng: Any) -> State:
+def _state(dual: BoxDual, a: Array, fixed: Any, rng: Any, worst: float) -> State:
     x = dual.primal(a)  # anew: what was kept up to date has gathered rounding
     value = dual.value_at(a, x)
-    return State(a, value, value + dual.primal_value(x, dual.risk.design.predictor(x)), (x, fixed, rng))
+    return State(a, value, value + dual.primal_value(x, dual.predictor(x)), (x, fixed, rng, worst))
 
 
 def _squares(design: Any) -> Array:
     """|x_i|^2 of each row."""
-    X = design.X
     if not design.sparse:
-        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    sums = np.concatenate([[0.0], np.cumsum(np.square(X.data, dtype=np.float64))])
-    return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+        return np.einsum("ij,ij->i", design.X, design.X, dtype=np.float64)
+    data, _, indptr = _csr(design.X)
+    out = np.zeros(len(indptr) - 1)
+    sparse_squares(data, indptr, out)
+    return out
 
 
 def _mixed(rows: Any, rng: Any) -> Any:
@@ -107,6 +108,15 @@ def rests(a, g, low, high, insensitive, worst):
     if a == high and -g - insensitive > worst:
         return True
     return insensitive > 0.0 and a == 0.0 and abs(g) + worst < insensitive
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def sparse_squares(data, indptr, out):
+    """out_i = |x_i|^2."""
+    for i in range(len(out)):
+        start = indptr[i]
+        for t in range(indptr[i + 1] - start):
+            out[i] += data[start + t] * data[start + t]
 
 
 @jit(error_model="numpy")  # as several lanes at once, gathering and scattering is slower

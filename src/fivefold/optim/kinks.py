@@ -32,7 +32,7 @@ from fivefold.optim.raised import Raised
 from fivefold.optim.risk import Risk
 
 SHRINK = 0.2
-NUDGE = 1e-10  # of the weights of all rows
+NUDGE = 1e-10  # of the weights of all rows: a ridge that leads to the shortest of many minima, and then is dropped
 LEVELS = 20
 FEWEST = 9  # levels before values that no longer fall end the search
 TOL = 1e-11  # of the weights of all rows: a gradient of rounded kinks that is zero
@@ -125,15 +125,12 @@ def minimise_kinked(
 
 
 def _in_units(risk: Risk, size: Array) -> Risk:
-    """The same risk with columns of unit size, and a ridge too small to matter where there was none.
-
-    Of all minima it chooses the shortest, and where the rest is straight lines it moves none (Mangasarian & Meyer, 1979).
-    """
+    """The same risk with columns of unit size."""
     design, d = risk.design, risk.design.X.shape[1]
     X = design.X.multiply(1 / size[:d]).tocsr() if design.sparse else design.X / size[:d]
     centre = None if design.centre is None else design.centre / size[:d]
-    ridge = np.maximum(risk.ridge / size**2, NUDGE * risk.s.sum())
-    return replace(risk, design=replace(design, X=X, centre=centre), ridge=np.broadcast_to(ridge, size.shape))
+    ridge = np.broadcast_to(risk.ridge / size**2, size.shape)
+    return replace(risk, design=replace(design, X=X, centre=centre), ridge=ridge)
 
 
 def _continued(
@@ -145,7 +142,7 @@ def _continued(
     x, history = x0, [_value(risk, lasso, x0)]
     best, lowest = x0, history[0]
     for _ in range(LEVELS):
-        soft = replace(risk, loss=Rounded(risk.loss, h))
+        soft = replace(risk, loss=Rounded(risk.loss, h), ridge=np.maximum(risk.ridge, NUDGE * risk.s.sum()))
         objective: Any = Composite(Raised(soft), L1(lasso)) if lasso.any() else soft
         solver = ProximalNewton() if lasso.any() else Newton()
         found = minimise(objective, x, solver, tol=tol, max_iter=max_iter, monitor=monitor)
@@ -188,8 +185,11 @@ def _settled(risk: Risk, lasso: Array, x: Array, h: float) -> Settled | None:
     a = most * np.clip(z[near] / (2 * h) + 0.5, 0.0, 1.0)
     free = (lasso == 0) | (x != 0)
     outside = design.transpose(s * (left + jump @ beyond)) + lasso * np.sign(x)
-    dx, da = _saddle(D[:, free], risk.ridge[free], -(outside + risk.ridge * x + D.T @ a)[free], -z[near])
-    there, a = x.copy(), a + da
+    # without a ridge every x with these rows at their kinks is as good: the shortest, not the nearest, is taken
+    there = x if risk.ridge[free].any() else np.zeros_like(x)
+    r = -(outside + risk.ridge * there + D.T @ a)[free]
+    dx, da = _saddle(D[:, free], risk.ridge[free], r, at[near] - D @ there)
+    there, a = there.copy(), a + da
     there[free] += dx
     if ((a < 0) | (a > most)).any():  # of many multipliers that balance, the shortest may not be the ones in range
         a = lsq_linear(D[:, free].T, -(outside + risk.ridge * there)[free], (0.0, most), method="bvls", tol=1e-14).x

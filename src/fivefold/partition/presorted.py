@@ -14,8 +14,9 @@ import numpy as np
 
 from fivefold.core.compile import FAST, jit
 from fivefold.core.parallel import map_items
+from fivefold.partition.columns import column_by_column
 from fivefold.partition.criteria import scores
-from fivefold.partition.splitter import apart, cut, listed
+from fivefold.partition.splitter import INNER, cut, divide, listed, lists, mark
 from fivefold.partition.tree import HIGH, LOW
 
 MISSING = np.int32(2**31 - 1)
@@ -35,12 +36,13 @@ class Presorted(NamedTuple):
 
 
 def presort(X: Any) -> Presorted:
-    """Sort every column of X (n, d), NaN last."""
+    """Sort every column of X (n, d), dense or sparse, NaN last."""
     n, d = X.shape
     order, rank = np.empty((d, n), dtype=np.int32), np.empty((d, n), dtype=np.int32)
+    values = column_by_column(X)
 
     def column(f: int) -> None:
-        x = np.ascontiguousarray(X[:, f])
+        x = values(f)
         order[f] = rows = np.argsort(x, kind="stable")
         x = x[rows]
         known = n - int(np.isnan(x).sum())
@@ -52,60 +54,48 @@ def presort(X: Any) -> Presorted:
     return Presorted(order, rank, np.zeros(n, dtype=np.uint8))
 
 
-@jit
+@jit(**INNER)
 def known_end(rank, lo, hi):
     """Where the missing values of the range begin."""
-    if rank[hi - 1] != MISSING:
-        return hi
-    a, b = lo, hi - 1  # rank[b] is missing
-    while a < b:
-        middle = (a + b) // 2
-        if rank[middle] == MISSING:
-            b = middle
-        else:
-            a = middle + 1
-    return a
+    while hi > lo and rank[hi - 1] == MISSING:
+        hi -= 1
+    return hi
 
 
-@jit(fastmath=IN_ORDER, error_model="numpy")
+@jit(fastmath=IN_ORDER, error_model="numpy", **INNER)
 def best_cut(criterion, order, rank, lo, hi, rules, total, work):
-    """Fill work.best = (gain, position, missing left) if a cut of this column beats it; was there a cut at all?
+    """Fill work.best = (gain, position, missing left) if a cut of this column beats it; has the column two values?
 
     A cut at position i sends rows order[lo : i + 1] left.
     """
-    sums, gain, weight, best = work.sums, work.gain, work.weight, work.best
-    least, least_weight = rules.least_leaf, rules.least_weight
     mid = known_end(rank, lo, hi)
     absent = hi - mid
     if mid == lo or (absent == 0 and rank[lo] == rank[mid - 1]):
         return False
-    found = False
     for side in range(2 if absent > 0 else 1):
-        scores(criterion, order, lo, mid, hi, side == 1, sums, work.left, work.right, gain, weight)
-        extra = absent if side == 1 else 0
-        m = mid - lo
-        for i in range(m - 1):
-            if rank[lo + i] == rank[lo + i + 1]:
-                gain[i] = -np.inf
-        if side == 1 or absent == 0:  # nothing would be left on the right
-            gain[m - 1] = -np.inf
-        if least_weight > 0.0:
-            for i in range(m):
-                if weight[i] < least_weight or total - weight[i] < least_weight:
-                    gain[i] = -np.inf
-        first = max(least - 1 - extra, 0)
-        last = min(m, hi - lo - extra - least)
-        top = -np.inf
-        for i in range(first, last):
-            top = max(top, gain[i])
-        if top > -np.inf:
-            found = True
-        if top > best[0] + best[3]:
-            at = first
-            while gain[at] < top - best[3]:
-                at += 1
-            best[0], best[1], best[2] = top, lo + at, side
-    return found
+        scores(criterion, order, lo, mid, hi, side == 1, work.sums, work.left, work.right, work.gain, work.weight)
+        choose(rank, lo, mid, hi, side, rules, total, work.gain, work.weight, work.best)
+    return True
+
+
+@jit(fastmath=IN_ORDER, error_model="numpy", **INNER)
+def choose(rank, lo, mid, hi, side, rules, total, gain, weight, best):
+    """The first cut that gains most, between values that differ and with enough on either side."""
+    extra = hi - mid if side == 1 else 0
+    first, last = rules.least_leaf - 1 - extra, hi - lo - extra - rules.least_leaf
+    if first < 0:
+        first = 0
+    if last > mid - lo:
+        last = mid - lo
+    top, slack, least = best[0], best[3], rules.least_weight
+    for i in range(first, last):
+        if gain[i] > top + slack:
+            enough = least <= 0.0 or (weight[i] >= least and total - weight[i] >= least)
+            if enough and (lo + i + 1 == hi or rank[lo + i] != rank[lo + i + 1]):
+                top = gain[i]
+                best[0], best[1], best[2] = top, lo + i, side
+                if mid == hi:  # a value that is missing later goes with most of the weight
+                    best[2] = 1.0 if 2.0 * weight[i] > total else 0.0
 
 
 @listed.rule(Presorted)
@@ -113,36 +103,39 @@ def _(splitter):
     return splitter.order[0]
 
 
+@lists.rule(Presorted)
+def _(splitter):
+    return len(splitter.order)
+
+
 @cut.rule(Presorted)
 def _(splitter, criterion, f, lo, hi, rules, total, work):
     return best_cut(criterion, splitter.order[f], splitter.rank[f], lo, hi, rules, total, work)
 
 
-@apart.rule(Presorted)
-def _(splitter, f, lo, hi, work, at, nodes):
-    middle = mark(splitter.order[f], splitter.rank[f], lo, hi, work.best, splitter.flag, nodes[at])
-    for j in range(len(splitter.order)):
-        divide(splitter.order[j], splitter.rank[j], lo, hi, splitter.flag, work.order, work.rank)
-    return middle
+@mark.rule(Presorted)
+def _(splitter, criterion, f, lo, hi, work, node):
+    return flagged(splitter.order[f], splitter.rank[f], lo, hi, work.best, splitter.flag, node)
 
 
-@jit
-def mark(order, rank, lo, hi, best, flag, node):
+@divide.rule(Presorted)
+def _(splitter, j, lo, hi, work):
+    parted(splitter.order[j], splitter.rank[j], lo, hi, splitter.flag, work.order, work.rank)
+
+
+@jit(**INNER)
+def flagged(order, rank, lo, hi, best, flag, node):
     """Flag the rows that go left by the cut of one column; where the others begin. The node gets its neighbours."""
     at, missing_left, mid = np.int64(best[1]), np.int64(best[2]), known_end(rank, lo, hi)
-    for i in range(lo, at + 1):
-        flag[order[i]] = 1
-    for i in range(at + 1, mid):
-        flag[order[i]] = 0
-    for i in range(mid, hi):
-        flag[order[i]] = missing_left
+    for i in range(lo, hi):
+        flag[order[i]] = i <= at if i < mid else missing_left
     node[LOW] = order[at]
     node[HIGH] = order[at + 1] if at + 1 < mid else -1
     return at + 1 + (hi - mid if missing_left == 1 else 0)
 
 
-@jit
-def divide(order, rank, lo, hi, flag, spare_order, spare_rank):
+@jit(**INNER)
+def parted(order, rank, lo, hi, flag, spare_order, spare_rank):
     """Stable partition of one column by the flags."""
     left, right = np.int64(lo), np.int64(0)
     for i in range(lo, hi):

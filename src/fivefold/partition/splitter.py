@@ -1,12 +1,21 @@
 """What proposes and makes the splits of a node: the rules that a kind of splitter has.
 
-A node is a range lo..hi of the splitter's own list of rows.
+A node is a range lo..hi of the splitter's own lists of rows.
 
-    listed(s)                                          the list of rows
-    cut(s, criterion, f, lo, hi, rules, total, work)   fill work.best if a cut of column f beats it; was there any?
-    apart(s, f, lo, hi, work, at, nodes)               make the cut in work.best; where its right side begins
+    listed(s)                                          the first list of rows
+    lists(s)                                           how many lists `divide` has to work through
+    cut(s, criterion, f, lo, hi, rules, total, work)   fill work.best if a cut of column f beats it; can f be cut?
+    mark(s, criterion, f, lo, hi, work, node)          say which rows go left by work.best; where the others will begin
+    divide(s, j, lo, hi, work)                         list j with the rows that go left first
 
-`apart` also notes in the node the rows on either side of the cut, which decide the threshold.
+A splitter with a single list divides it in `mark` and has no lists left. `mark` notes in the node the rows on either
+side of the cut, which decide its threshold.
+
+    splitter     works on                               for
+    Presorted    every column sorted once               one exact tree
+    Qualified    the same, with categories and bounds   tables with categories, constraints of monotony
+    Sampled      ranks and bins shared by many trees    forests
+    Drawn        values, thresholds drawn at random     extremely random trees
 """
 
 from __future__ import annotations
@@ -15,12 +24,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fivefold.core.compile import generic
+from fivefold.core.compile import generic, jit
 
 STACK = 128  # smaller side first: a stack of nodes holds at most log2(n)
-
-
 TIE = 1e-10  # of the impurity of a node: gains that differ by less are equal, and the first wins
+INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # only loops call it: a third less to compile
+GAIN, PLACE, MISSING_LEFT, SLACK, KEY = range(5)  # entries of `Scratch.best`
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Rules(NamedTuple):
@@ -33,6 +43,7 @@ class Rules(NamedTuple):
     least_gain: float = -np.inf  # total fall of the impurity
     features: int = 0  # columns tried at a node, chosen at random; 0 for all
     seed: int = 0
+    least_impurity: float = 0.0  # nodes of no more are leaves
 
 
 class Scratch(NamedTuple):
@@ -41,13 +52,27 @@ class Scratch(NamedTuple):
     sums: Any
     left: Any
     right: Any
-    best: Any  # gain, place of the cut, missing left; and the gain below which a difference is rounding
+    best: Any  # gain, place of the cut, missing left; the gain below which a difference is rounding; key of the node
     gain: Any
     weight: Any
     order: Any
     rank: Any
     columns: Any  # (d,)
     stack: Any
+
+
+class Manner(NamedTuple):
+    """What columns hold and how the answer may follow them; bounds of a node stand where its rows begin."""
+
+    levels: Any  # (d,) int64: categories of a column, 0 for numbers
+    sign: Any  # (d,) int64: 1 where the answer must rise with the column, -1 where it must fall
+    low: Any  # (n,) bounds of the answer
+    high: Any
+
+
+def manner(n: int, levels: Any, sign: Any) -> Manner:
+    """No bounds yet."""
+    return Manner(levels.astype(np.int64), sign.astype(np.int64), np.full(n, -np.inf), np.full(n, np.inf))
 
 
 def scratch(statistics: int, rows: int, columns: int) -> Scratch:
@@ -57,19 +82,8 @@ def scratch(statistics: int, rows: int, columns: int) -> Scratch:
         np.empty((2, rows)),
         np.empty((2, rows), dtype=np.int32),
     )
-    stack = np.zeros(STACK, dtype=np.int64)
-    return Scratch(
-        sums[0],
-        sums[1],
-        sums[2],
-        np.array([-np.inf, 0.0, 0.0, 0.0]),
-        gain,
-        weight,
-        order,
-        rank,
-        np.arange(columns),
-        stack,
-    )
+    best, stack = np.array([-np.inf, 0.0, 0.0, 0.0, 0.0]), np.zeros(STACK, dtype=np.int64)
+    return Scratch(sums[0], sums[1], sums[2], best, gain, weight, order, rank, np.arange(columns), stack)
 
 
 @generic
@@ -78,12 +92,31 @@ def listed(splitter: Any) -> Any:
 
 
 @generic
-def cut(splitter: Any, criterion: Any, f: int, lo: int, hi: int, rules: Any, total: float, work: Any) -> bool:
-    """Fill work.best if a cut of column f beats it; was there a cut at all?"""
+def lists(splitter: Any) -> int:
+    """How many lists have to be divided after a cut was marked."""
     raise NotImplementedError
 
 
 @generic
-def apart(splitter: Any, f: int, lo: int, hi: int, work: Any, at: int, nodes: Any) -> int:
-    """Make the cut of work.best in column f; where the right side begins."""
+def cut(splitter: Any, criterion: Any, f: int, lo: int, hi: int, rules: Any, total: float, work: Any) -> bool:
+    """Fill work.best if a cut of column f beats it; has the column two values?"""
     raise NotImplementedError
+
+
+@generic
+def mark(splitter: Any, criterion: Any, f: int, lo: int, hi: int, work: Any, node: Any) -> int:
+    """Say which rows go left by the cut of work.best in column f; where the right side will begin."""
+    raise NotImplementedError
+
+
+@generic
+def divide(splitter: Any, j: int, lo: int, hi: int, work: Any) -> None:
+    """Put the rows that go left first in list j."""
+
+
+@jit(**INNER)
+def mixed(state):
+    """The next of a sequence of 64-bit numbers (Steele, Lea & Flood, 2014)."""
+    z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))

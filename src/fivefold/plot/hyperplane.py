@@ -53,7 +53,7 @@ def regions(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
     for l, machine in enumerate(model.estimators_):
         _line(ax, Hyperplane.of(machine), 0, low, high, color=colour(l), ls=":", lw=1.0)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    ax.set_title(f"{unclear.mean():.1%} of the area is claimed by no class or by several", loc="left", fontsize=10)
+    ax.set_title(f"{unclear.mean():.2%} of the area is claimed by no class or by several", loc="left", fontsize=10)
     return ax
 
 

@@ -46,8 +46,6 @@ class Basis(ABC):
         """What they are called, given the names of the columns."""
 
 
-
-
 @dataclass(frozen=True)
 class Powers(Basis):
     """x, x^2, ..., x^degree of each column."""
@@ -119,7 +117,9 @@ class Bumps(Basis):
         return replace(self, centres=_spaced(X, self.centres, self.count))
 
     def __call__(self, X: Array) -> Array:
-        return np.hstack([np.exp(-((x[:, None] - m) ** 2) / (2 * self.width**2)) for x, m in zip(X.T, self.centres, strict=True)])
+        return np.hstack(
+            [np.exp(-((x[:, None] - m) ** 2) / (2 * self.width**2)) for x, m in zip(X.T, self.centres, strict=True)]
+        )
 
     def names(self, columns: Any) -> list[str]:
         return [f"bump({c}, {m:g})" for c, own in zip(columns, self.centres, strict=True) for m in own]

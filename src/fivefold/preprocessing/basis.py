@@ -15,7 +15,17 @@ import numpy as np
 from fivefold.core._sklearn import TransformerMixin
 from fivefold.core.estimator import Unsupervised, learned
 from fivefold.core.registry import Card
-from fivefold.preprocessing.bases import Basis, Bumps, Fourier, Gaussians, Logs, Orthogonal, Powers, Sigmoids, Thresholds
+from fivefold.preprocessing.bases import (
+    Basis,
+    Bumps,
+    Fourier,
+    Gaussians,
+    Logs,
+    Orthogonal,
+    Powers,
+    Sigmoids,
+    Thresholds,
+)
 from fivefold.preprocessing.names import names_in
 
 NAMED: dict[str, Basis] = {

@@ -210,7 +210,9 @@ def _sparse(X: Any, terms: Monomials) -> Any:
     blocks = [type(X)(np.ones((n, 1), dtype=X.dtype))] if terms.bias else []
     for t in range(max(1, terms.least), terms.most + 1):
         counts = np.array([[terms.choices(m, r) for r in range(t + 1)] for m in range(d + 1)], dtype=np.int64)
-        made = np.array([terms.choices(int(p), t) for p in range(int(stored.max(initial=0)) + 1)], dtype=np.int64)[stored]
+        made = np.array([terms.choices(int(p), t) for p in range(int(stored.max(initial=0)) + 1)], dtype=np.int64)[
+            stored
+        ]
         indptr = np.append(0, np.cumsum(made))
         data, indices = np.empty(indptr[-1], dtype=X.dtype), np.empty(indptr[-1], dtype=np.int64)
         given = X.indices.astype(np.int64), X.indptr.astype(np.int64)

@@ -79,7 +79,9 @@ class CommonScaler(SameNames, TransformerMixin, Unsupervised):
 
     def _fit(self, X: Any, w: Any) -> None:
         centre = w @ X / w.sum() if self.centre else np.zeros(X.shape[1])
-        largest = float(np.abs(X - centre).max(initial=0.0)) or 1.0  # squares of what is left neither vanish nor overflow
+        largest = (
+            float(np.abs(X - centre).max(initial=0.0)) or 1.0
+        )  # squares of what is left neither vanish nor overflow
         square = float(w @ (((X - centre) / largest) ** 2).sum(axis=1)) / float(w.sum())
         self.model_ = Common(1 / (largest * np.sqrt(square)) if square > 0 else 1.0, centre)
 

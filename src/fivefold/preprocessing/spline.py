@@ -140,7 +140,9 @@ class SplineTransformer(TransformerMixin, Unsupervised):
             coef = np.concatenate([coef, coef[:degree]])
         on = self.extrapolation in ("periodic", "continue")
         splines = tuple(
-            BSpline.construct_fast(np.ascontiguousarray(_extended(base[:, j], degree, periodic)), coef, degree, extrapolate=on)
+            BSpline.construct_fast(
+                np.ascontiguousarray(_extended(base[:, j], degree, periodic)), coef, degree, extrapolate=on
+            )
             for j in range(d)
         )
         self.model_ = Splines(splines, degree, n_splines, d * (n_splines - (not self.include_bias)), periodic)
@@ -258,6 +260,4 @@ def _extended(base: Array, degree: int, periodic: bool) -> Array:
         period = base[-1] - base[0]
         return np.concatenate([base[-(degree + 1) : -1] - period, base, base[1 : degree + 1] + period])
     steps = np.arange(1, degree + 1)
-    return np.concatenate(
-        [base[0] - steps[::-1] * (base[1] - base[0]), base, base[-1] + steps * (base[-1] - base[-2])]
-    )
+    return np.concatenate([base[0] - steps[::-1] * (base[1] - base[0]), base, base[-1] + steps * (base[-1] - base[-2])])

@@ -62,7 +62,7 @@ class Learner:
         return estimator.set_params(**dict.fromkeys(seeds, state))
 
     def _bare(self) -> Any:
-        return self.method.cls() if self.prototype is None else self.prototype
+        return self.method.cls(**self.method.card.given) if self.prototype is None else self.prototype
 
 
 def is_baseline(method: Method) -> bool:

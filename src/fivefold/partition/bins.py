@@ -1,0 +1,143 @@
+"""Columns in at most 255 bins: what histograms are made of.
+
+Numbers: a column with few distinct values has a bin for each, others have bins of nearly equal weight. A value x is in
+bin b if edges[b - 1] < x <= edges[b]. Categories: a level has a bin of its own; where there are more levels than bins
+the rarest share the last one. The last code, MISSING_BIN, is for missing values and for levels never seen. Columns
+stand in groups of `GROUP`, the codes of a row side by side, so that one pass over the rows of a node fills the
+histograms of a group in the cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fivefold.core.compile import jit
+from fivefold.core.parallel import map_items
+
+MISSING_BIN = 255
+GROUP = 8  # histograms of so many columns fit the first cache
+SAMPLE = 200_000  # rows that decide the edges
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The bins of each column."""
+
+    edges: tuple[Any, ...]  # numbers: upper ends of the bins but the last; categories: the levels, increasing
+    place: tuple[Any, ...]  # categories: the bin of each level; numbers: empty
+    sizes: Any  # (d,) int64: bins of the values that are there
+    categorical: Any  # (d,) bool
+
+    def codes(self, X: Any) -> Any:
+        """Codes of the rows of X: (groups, n, GROUP) uint8; columns that only fill a group are zero."""
+        n, d = X.shape
+        out = np.zeros((-(-d // GROUP), n, GROUP), dtype=np.uint8)
+        map_items(lambda f: self._column(X, f, out[f // GROUP], f % GROUP), d)
+        return out
+
+    def levels(self, X: Any) -> Any:
+        """X with the bin in the place of each level, NaN for a level never seen; numbers stay as they are."""
+        if not self.categorical.any():
+            return X
+        X = X.copy()
+        code = np.empty((len(X), 1), dtype=np.uint8)
+        for f in np.flatnonzero(self.categorical):
+            self._column(X, int(f), code, 0)
+            X[:, f] = np.where(code[:, 0] == MISSING_BIN, np.nan, code[:, 0])
+        return X
+
+    def pooled(self) -> list[tuple[int, int]]:
+        """Columns whose rarest levels share a bin, and how many levels they are."""
+        return [(f, int((p == p.max()).sum())) for f, p in enumerate(self.place) if len(p) > self.sizes[f]]
+
+    def _column(self, X: Any, f: int, out: Any, j: int) -> None:
+        if self.categorical[f]:
+            _level_codes(X, f, self.edges[f], self.place[f], out, j)
+        else:
+            _codes(X, f, self.edges[f], out, j)
+
+
+def find_bins(X: Any, w: Any, max_bins: int, categorical: Any, rng: np.random.RandomState) -> Bins:
+    """Bins of every column of X, at most max_bins each; edges lie halfway between values, or at weighted quantiles."""
+    n, d = X.shape
+    some, weights = slice(None), None if (w == w[0]).all() else w
+    if n > SAMPLE:
+        share = None if weights is None else w / w.sum()
+        some, weights = np.sort(rng.choice(n, SAMPLE, replace=share is not None, p=share)), None
+
+    def column(f: int) -> tuple[Any, Any, int]:
+        if categorical[f]:
+            return _levels(np.asarray(X[:, f], dtype=np.float64), w, max_bins)
+        edges = _edges(np.asarray(X[some, f], dtype=np.float64), weights, max_bins)
+        return edges, np.zeros(0, dtype=np.uint8), len(edges) + 1
+
+    edges, place, sizes = zip(*map_items(column, d), strict=True)
+    return Bins(edges, place, np.array(sizes, dtype=np.int64), np.asarray(categorical, dtype=bool))
+
+
+def _edges(x: Any, w: Any, max_bins: int) -> Any:
+    known = ~np.isnan(x)
+    if not known.all():
+        x, w = x[known], None if w is None else w[known]
+    if w is None:
+        x = np.sort(x)
+    else:
+        order = np.argsort(x, kind="stable")
+        x, w = x[order], w[order]
+    distinct = np.concatenate([x[:1], x[1:][x[1:] != x[:-1]]])
+    if len(distinct) <= max_bins:
+        return distinct[:-1] / 2 + distinct[1:] / 2
+    total = np.arange(1, len(x) + 1) if w is None else np.cumsum(w)
+    wanted = np.arange(1, max_bins) * total[-1]  # times 1 / max_bins; whole numbers are compared exactly
+    at = np.searchsorted(total * max_bins, wanted)
+    after = np.minimum(at + (total[at] * max_bins == wanted), len(x) - 1)
+    return np.unique(x[at] / 2 + x[after] / 2)
+
+
+def _levels(x: Any, w: Any, max_bins: int) -> tuple[Any, Any, int]:
+    known = ~np.isnan(x)
+    levels, at = np.unique(x[known], return_inverse=True)
+    size = min(len(levels), max_bins)
+    place = np.arange(len(levels))
+    if len(levels) > max_bins:
+        weight = np.bincount(at, w[known], len(levels))
+        own = np.sort(np.argsort(-weight, kind="stable")[: max_bins - 1])
+        place = np.full(len(levels), max_bins - 1)
+        place[own] = np.arange(max_bins - 1)
+    return levels, place.astype(np.uint8), max(size, 1)
+
+
+@jit
+def _codes(X, f, edges, out, j):
+    n, last = X.shape[0], len(edges)
+    for i in range(n):
+        x = X[i, f]
+        if x != x:
+            out[i, j] = MISSING_BIN
+            continue
+        a, b = 0, last  # the first edge that is not below x
+        while a < b:
+            middle = (a + b) // 2
+            if edges[middle] < x:
+                a = middle + 1
+            else:
+                b = middle
+        out[i, j] = a
+
+
+@jit
+def _level_codes(X, f, levels, place, out, j):
+    n, last = X.shape[0], len(levels)
+    for i in range(n):
+        x = np.float64(X[i, f])
+        a, b = 0, last
+        while a < b:
+            middle = (a + b) // 2
+            if levels[middle] < x:
+                a = middle + 1
+            else:
+                b = middle
+        out[i, j] = place[a] if a < last and levels[a] == x else MISSING_BIN

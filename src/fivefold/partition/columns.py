@@ -1,0 +1,39 @@
+"""Columns of a table, dense or sparse, one at a time, and single values of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+
+def column_by_column(X: Any) -> Callable[[int], Any]:
+    """A function that gives column f of X (n, d) as a vector."""
+    if not issparse(X):
+        return lambda f: np.ascontiguousarray(X[:, f])
+    table = X.tocsc()
+
+    def column(f: int) -> Any:
+        out = np.zeros(X.shape[0], dtype=X.dtype)
+        lo, hi = table.indptr[f], table.indptr[f + 1]
+        out[table.indices[lo:hi]] = table.data[lo:hi]
+        return out
+
+    return column
+
+
+def values_at(X: Any, rows: Any, columns: Any) -> Any:
+    """X[rows[i], columns[i]] for every i, as float64."""
+    found = X[rows, columns] if len(rows) else np.empty(0)
+    return np.asarray(found, dtype=np.float64).ravel()
+
+
+def by_columns(X: Any) -> Any:
+    """All values, column by column: (d, n), dense."""
+    values = column_by_column(X)
+    out = np.empty(X.shape[::-1], dtype=X.dtype)
+    for f in range(len(out)):
+        out[f] = values(f)
+    return out
