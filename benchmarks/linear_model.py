@@ -116,7 +116,7 @@ CASES = (
         20_000,
         _few(drop_in("linear_model.SGDClassifier", fit, max_iter=5, tol=None, shuffle=False)),
         same("coef_", "intercept_"),
-        1.5,
+        1.2,
         "sparse",
     ),
     Case(
@@ -133,7 +133,24 @@ CASES = (
         20_000,
         _few(drop_in("linear_model.Perceptron", fit, max_iter=5, tol=None, shuffle=False)),
         same("coef_", "intercept_"),
-        1.5,
+        1.2,
         "sparse",
+    ),
+    # Bayes
+    Case(
+        "BayesianRidge fit",
+        partial(data.linear, d=50),
+        200_000,
+        drop_in("linear_model.BayesianRidge", fit),
+        same("coef_", "intercept_", "alpha_", "lambda_"),
+        5.0,
+    ),
+    Case(
+        "ARDRegression fit",
+        partial(data.linear, d=50),
+        20_000,
+        drop_in("linear_model.ARDRegression", fit),
+        same("coef_", "intercept_"),
+        1.2,
     ),
 )

@@ -1,6 +1,7 @@
 """What twenty points tell: Bayesian regression on bells from 2, 8 and 20 of them, with draws from the posterior.
 
-The band is two standard deviations of the predictive distribution: narrow where there are points, wide where there are none.
+The band is two standard deviations of the predictive distribution: narrow where there are points, wide where there are
+none.
 """
 
 import matplotlib.pyplot as plt

@@ -37,7 +37,7 @@ def test_the_means_alone_overlap_where_classes_are_slanted():
     m = X[y == 1].mean(0) - X[y == 0].mean(0)
     assert_allclose(means.scalings_[:, 0], m / np.linalg.norm(m), rtol=1e-9)
     cross = np.array([[1, 0], [-1, 0], [0, 1], [0, -1]], dtype=float)
-    round_X, round_y = np.vstack([cross, cross + [3, 1]]), np.repeat([0, 1], 4)
+    round_X, round_y = np.vstack([cross, cross + np.array([3, 1])]), np.repeat([0, 1], 4)
     pair = [FisherDiscriminant(direction=d).fit(round_X, round_y).scalings_ for d in ("fisher", "means")]
     assert_allclose(pair[0], pair[1], rtol=1e-12)
 

@@ -46,8 +46,8 @@ def test_the_threshold_moves_the_decision():
 def test_outliers_on_the_right_side_turn_least_squares_but_not_logistic_regression():
     """C-150: the demonstration of its weakness."""
     rng = np.random.default_rng(0)
-    X = np.vstack([rng.normal(size=(50, 2)), rng.normal(size=(50, 2)) + [3, 0], rng.normal(size=(10, 2)) + [40, -40]])
-    y = np.repeat([0, 1, 1], [50, 50, 10])
+    centres, counts = np.array([[0, 0], [3, 0], [40, -40]]), [50, 50, 10]
+    X, y = rng.normal(size=(110, 2)) + centres.repeat(counts, axis=0), np.repeat([0, 1, 1], counts)
     assert LeastSquaresClassifier().fit(X[:100], y[:100]).score(X[:100], y[:100]) > 0.9
     assert LeastSquaresClassifier().fit(X, y).score(X[:100], y[:100]) < 0.88
     assert LogisticRegression().fit(X, y).score(X[:100], y[:100]) > 0.9

@@ -1,4 +1,4 @@
-"""Identities of the generic risk minimisers. Smooth solvers stop at 1e-9 of the first gradient, kinks are solved exactly."""
+"""Identities of the risk minimisers. Smooth solvers stop at 1e-9 of the first gradient, kinks are solved exactly."""
 
 from dataclasses import dataclass
 

@@ -53,7 +53,7 @@ def test_ard_with_fewer_rows_than_columns_is_the_same():
 
 
 def test_nearly_dependent_columns_are_met_by_the_careful_way():
-    """Columns of sizes 1e-4 to 1e4: eigenvalues of the Gram matrix spread over 16 decades, singular values over eight."""
+    """Columns of sizes 1e-4 to 1e4: eigenvalues of the Gram matrix spread over 16 decades, singular values over 8."""
     X, y, w = surface(200, 5)
     X = X * 10.0 ** np.linspace(-4, 4, 5)
     model, rival = (cls(tol=1e-12).fit(X, y, sample_weight=w) for cls in (BayesianRidge, theirs.BayesianRidge))

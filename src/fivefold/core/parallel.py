@@ -10,7 +10,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -42,10 +41,12 @@ def parts(n: int, rows: int = PART) -> list[tuple[int, int]]:
 
 def map_parts(work: Callable[[int, int], Any], n: int, *, rows: int = PART) -> list[Any]:
     """[work(lo, hi) for each part of range(n)], on the pool; results in the order of the parts."""
-    cut, count = parts(n, rows), threads()
-    parallel = len(cut) > 1 and count > 1
-    with _blas().limit(limits=1, user_api="blas") if len(cut) > 1 else nullcontext():
-        if not parallel:
+    cut = parts(n, rows)
+    if len(cut) == 1:  # to count the cores costs more than a small part
+        return [work(*cut[0])]
+    count = threads()
+    with _blas().limit(limits=1, user_api="blas"):
+        if count == 1:
             return [work(lo, hi) for lo, hi in cut]
         return list(_pool(count).map(_mark, [work] * len(cut), cut))
 

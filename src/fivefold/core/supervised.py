@@ -22,7 +22,10 @@ from fivefold.core.parallel import map_parts
 
 
 class Classifier(ClassifierMixin, Estimator):
-    """`_fit(X, y, w)` gets y as codes 0..K-1 of `classes_`; `_scores(X)` gives (n, K), the largest wins."""
+    """`_fit(X, y, w)` gets y as codes 0..K-1 of `classes_`; `_scores(X)` gives (n, K), the largest wins.
+
+    Where `takes.outputs`, y may have several columns: then codes are (n, outputs), and `classes_` and scores are lists.
+    """
 
     def __init_subclass__(cls, **options: Any) -> None:
         if "_update" in vars(cls):
@@ -35,16 +38,23 @@ class Classifier(ClassifierMixin, Estimator):
     def _scores(self, X: Any) -> Any:
         raise TypeError(f"{type(self).__name__} does not score classes")
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = tags.classifier_tags.multi_label = self.takes.outputs
+        return tags
+
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows and their targets; a weight of two means a row is there twice."""
         params.check(self)
         self._forget()
         X, y = admit_pair(self, X, y)
-        y = column_or_1d(y, warn=True)
+        if not self.takes.outputs or y.ndim == 1 or y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
         X, y, w = keep_positive(admit_weights(self, sample_weight, X), X, y)
         self.classes_, codes = encode(y)
-        check_classification_targets(np.repeat(self.classes_, 2))  # the labels say it as well as all rows, and are few
+        for classes in self.classes_ if y.ndim == 2 else [self.classes_]:
+            check_classification_targets(np.repeat(classes, 2))  # the labels say it as well as all rows, and are few
         if len(self.classes_) < 2 and not self.takes.one_class:
             raise ValueError(f"{type(self).__name__} needs two classes or more; y holds one class: {y[0]!r}")
         self._fit(X, codes, self._fold(y, codes, w))
@@ -54,6 +64,8 @@ class Classifier(ClassifierMixin, Estimator):
         """The likeliest class of each row."""
         X = self._admit(X)
         scores = self._scores(X)
+        if isinstance(scores, list):
+            return np.stack([labels[s.argmax(axis=1)] for labels, s in zip(self.classes_, scores, strict=True)], axis=1)
         best = map_parts(lambda lo, hi: scores[lo:hi].argmax(axis=1), len(scores))
         return self.classes_[np.concatenate(best)]
 
@@ -62,7 +74,13 @@ class Classifier(ClassifierMixin, Estimator):
         rule = getattr(self, "class_weight", None)
         if rule is None:
             return w
-        return w * compute_class_weight(rule, classes=self.classes_, y=y, sample_weight=w)[codes]
+        if codes.ndim == 1:
+            return w * compute_class_weight(rule, classes=self.classes_, y=y, sample_weight=w)[codes]
+        rules = rule if isinstance(rule, list) else [rule] * len(self.classes_)
+        each = zip(rules, self.classes_, y.T, codes.T, strict=True)
+        return w * np.prod(
+            [compute_class_weight(r, classes=c, y=t, sample_weight=w)[code] for r, c, t, code in each], axis=0
+        )
 
 
 def _partial_fit(self: Any, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
@@ -134,7 +152,10 @@ def _pairs(self: Any, X: Any, y: Any, sample_weight: Any, *, fitting: bool) -> t
 
 
 def encode(y: Any) -> tuple[Any, Any]:
-    """The distinct labels, sorted, and for each row the index of its label (int64)."""
+    """The distinct labels, sorted, and for each row the index of its label (int64); lists for several columns."""
+    if y.ndim == 2:
+        classes, codes = zip(*(encode(np.ascontiguousarray(column)) for column in y.T), strict=True)
+        return list(classes), np.stack(codes, axis=1)
     if y.dtype.kind in "iu" and (low := int(y.min())) > -(2**31) and int(y.max()) - low < max(1024, len(y)):
         present = np.bincount(y - low) > 0
         return np.flatnonzero(present).astype(y.dtype) + y.dtype.type(low), (np.cumsum(present) - 1)[y - low]

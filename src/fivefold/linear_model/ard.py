@@ -7,8 +7,9 @@
     lambda_j = (gamma_j + 2 lambda_1) / (w_j^2 + 2 lambda_2)
     alpha    = (n - sum gamma + 2 alpha_1) / (|t - Z w|^2 + 2 alpha_2)
 
-The precision of a column that explains nothing grows without bound; beyond a threshold the column is dropped for good. The
-products Z'Z are taken once; with fewer rows than columns Sigma comes from a matrix of the size of the rows (Woodbury).
+The precision of a column that explains nothing grows without bound; beyond a threshold the column is dropped for good.
+The products Z'Z are taken once; with fewer rows than columns Sigma comes from a matrix of the size of the rows
+(Woodbury).
 
 MacKay (1994); Tipping (2001).
 """
@@ -245,17 +246,17 @@ class ARDRegression(Regressor):
         if not return_std:
             return mean
         kept = model.lambda_ < self.threshold_lambda
-        unknown = quadratic_form(X[:, kept], model.linear.centre[kept], model.sigma.astype(np.float64))
+        unknown = quadratic_form(X[:, kept], model.offset[kept], model.sigma.astype(np.float64))
         return mean, np.sqrt(1 / model.alpha + unknown).astype(X.dtype)
 
 
 def _score(gammas: Gammas, sigma: Array, W: Array, n: float, alpha: float, lambda_: Array, error: float) -> float:
     """The log evidence, up to a constant."""
     gauss = np.linalg.slogdet(sigma)[1] + n * np.log(alpha) + np.log(lambda_).sum()
-    return gammas.log_prior(alpha, lambda_) + 0.5 * float(gauss - alpha * error - (lambda_ * W**2).sum())
+    return float(gammas.log_prior(alpha, lambda_) + 0.5 * (gauss - alpha * error - (lambda_ * W**2).sum()))
 
 
-def _inverse(A: Array) -> Array:
+def _inverse(A: Array) -> Any:
     """Of a symmetric matrix by Cholesky, or its pseudo-inverse where it is singular."""
     try:
         return cho_solve(cho_factor(A, lower=True, check_finite=False), np.eye(len(A)), check_finite=False)

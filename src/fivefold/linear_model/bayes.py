@@ -43,7 +43,7 @@ class Gammas:
     lambda_1: float
     lambda_2: float
 
-    def log_prior(self, alpha: float, lambda_: Any) -> float:
+    def log_prior(self, alpha: float, lambda_: Any) -> Any:
         """Of one noise precision and one or many weight precisions, up to a constant."""
         weights = np.sum(self.lambda_1 * np.log(lambda_) - self.lambda_2 * lambda_)
         return float(weights) + self.alpha_1 * np.log(alpha) - self.alpha_2 * alpha
@@ -175,7 +175,7 @@ class BayesianRidge(Regressor):
         mean = predictor(model.linear, X)
         if not return_std:
             return mean
-        variance = 1 / model.alpha + quadratic_form(X, model.linear.centre, model.sigma.astype(np.float64))
+        variance = 1 / model.alpha + quadratic_form(X, model.offset, model.sigma.astype(np.float64))
         return mean, np.sqrt(variance).astype(X.dtype)
 
 
@@ -183,7 +183,9 @@ def _climb(
     problem: Spectrum, gammas: Gammas, alpha: float, lambda_: float, tol: float, max_iter: int
 ) -> tuple[float, float, list[float], int]:
     """The precisions, the log evidence before every update and at the end, and the number of updates."""
-    e, V, scores, W = problem.values, problem.axes, [], None
+    e, V = problem.values, problem.axes
+    scores: list[float] = []
+    W: Any = None
     for done in range(1, max_iter + 1):  # noqa: B007
         c = problem.coordinates(lambda_ / alpha)
         error, length, before, W = problem.error(c), float(c @ c), W, V @ c
@@ -205,4 +207,4 @@ def _log_evidence(
     d, k = problem.axes.shape
     determinant = float(np.log(lambda_ + alpha * problem.values).sum()) + (d - k) * float(np.log(lambda_))
     gauss = d * np.log(lambda_) + problem.weight * np.log(alpha / (2 * np.pi)) - alpha * error - lambda_ * length
-    return gammas.log_prior(alpha, lambda_) + 0.5 * float(gauss - determinant)
+    return float(gammas.log_prior(alpha, lambda_) + 0.5 * (gauss - determinant))

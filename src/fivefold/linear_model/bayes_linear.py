@@ -3,18 +3,18 @@
     y = w' phi + b + noise,   noise ~ N(0, 1 / beta),   w ~ N(m0, I / alpha),   b flat
 
     S = (alpha I + beta Phi'Phi)^-1,    m = m0 + beta S Phi'(y - Phi m0)           the posterior N(m, S) of w
-    p(y | phi) = N(m' phi, 1 / beta + phi' S phi)                                  a sum: noise, and what is not known of w
+    p(y | phi) = N(m' phi, 1 / beta + phi' S phi)                       a sum: noise, and what is not known of w
 
-With an offset, rows are taken about their mean and its own variance 1 / (n beta) is added; without one the formulas hold
-as they stand, and a column of ones is a weight like the others. The evidence
+With an offset, rows are taken about their mean and its own variance 1 / (n beta) is added; without one the formulas
+hold as they stand, and a column of ones is a weight like the others. The evidence
 
     ln p(y) = d/2 ln alpha + n/2 ln (beta / 2 pi) - beta/2 |y - Phi m|^2 - alpha/2 |m - m0|^2 + 1/2 ln |S|
 
 (n - 1 in place of n with an offset, which is integrated out) chooses a precision that is not given. With both free,
 beta has a closed form for every kappa = alpha / beta, so that a search along one line finds the maximum.
 
-A triangular factor of the rows holds all that is needed; factors of batches merge, so `partial_fit` on parts is `fit` on
-the whole.
+A triangular factor of the rows holds all that is needed; factors of batches merge, so `partial_fit` on parts is `fit`
+on the whole.
 
 Bishop (2006), chapter 3; MacKay (1992).
 """
@@ -55,6 +55,7 @@ class Belief:
     evidence: float
     triangle: Triangle
     offset_variance: float  # of the height at the centre
+    centre: Array  # (d,)
     seen: float  # total weight of the rows
 
 
@@ -161,7 +162,9 @@ class BayesianLinearRegression(Regressor):
             evidence -= 0.5 * float(np.log(problem.weight))
         linear = about(W, problem.mean, np.float64(problem.height), kind, intercept=self.fit_intercept)
         covariance = problem.inverse(beta, alpha)
-        return Belief(linear, alpha, beta, covariance, evidence, triangle, offset_variance, problem.weight)
+        return Belief(
+            linear, alpha, beta, covariance, evidence, triangle, offset_variance, problem.mean, problem.weight
+        )
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The predictive mean at each row; with `return_std` the predictive standard deviation as well."""
@@ -170,7 +173,7 @@ class BayesianLinearRegression(Regressor):
         if not return_std:
             return mean
         variance = 1 / model.beta + model.offset_variance
-        return mean, np.sqrt(variance + quadratic_form(X, model.linear.centre, model.covariance)).astype(X.dtype)
+        return mean, np.sqrt(variance + quadratic_form(X, model.centre, model.covariance)).astype(X.dtype)
 
     def sample_functions(self, X: Any, n_samples: Count = 1, random_state: Seed = None) -> Any:
         """Surfaces drawn from the posterior, without noise, at each row: (n, n_samples)."""
@@ -181,7 +184,7 @@ class BayesianLinearRegression(Regressor):
         W = root @ rng.standard_normal((len(values), n_samples))
         offset = np.sqrt(model.offset_variance) * rng.standard_normal(n_samples)
         mean = predictor(model.linear, X)
-        return (mean[:, None] + (X - model.linear.centre) @ W + offset).astype(X.dtype)
+        return (mean[:, None] + (X - model.centre) @ W + offset).astype(X.dtype)
 
 
 def _precisions(problem: Spectrum, n: float, alpha: float | None, beta: float | None) -> tuple[float, float]:
@@ -207,8 +210,8 @@ def _precisions(problem: Spectrum, n: float, alpha: float | None, beta: float | 
     )
 
 
-def _best(value: Callable[[float], float], rise: Callable[[float], float], grid: Array) -> float:
-    """Where on the line the value is greatest: the best point of the grid, then the root of the derivative beside it."""
+def _best(value: Callable[[float], float], rise: Callable[[float], float], grid: Array) -> Any:
+    """Where on the line the value is greatest: the best of the grid, then the root of the derivative beside it."""
     i = int(np.argmax([value(t) for t in grid]))
     lo, hi = grid[max(i - 1, 0)], grid[min(i + 1, len(grid) - 1)]
     return brentq(rise, lo, hi, xtol=1e-14) if rise(lo) > 0 > rise(hi) else grid[i]

@@ -2,13 +2,13 @@
 
     P(y = 1 | x, w) = sigma(w'x + b),    w ~ N(0, I / alpha),  b flat
 
-The posterior is taken as the Gaussian at its mode, H^-1 being its covariance, H the Hessian of the negative log posterior.
-With mu and s^2 the mean and the variance of the predictor at x,
+The posterior is taken as the Gaussian at its mode, H^-1 being its covariance, H the Hessian of the negative log
+posterior. With mu and s^2 the mean and the variance of the predictor at x,
 
     P(y = 1 | x) = sigma(kappa mu),    kappa = 1 / sqrt(1 + pi s^2 / 8)
 
-which is nearer to one half than sigma(mu), the more so far from the data. For K classes softmax takes the place of sigma
-and every predictor gets its own kappa. The evidence
+which is nearer to one half than sigma(mu), the more so far from the data. For K classes softmax takes the place of
+sigma and every predictor gets its own kappa. The evidence
 
     ln p(y) = -loss(w) - alpha/2 |w|^2 + d/2 ln alpha - 1/2 ln |H| + b/2 ln 2 pi        (b offsets, d weights)
 
@@ -101,8 +101,8 @@ class BayesianLogisticRegression(Classifier):
     takes = Takes(one_class=False)
     card = Card(
         applications=("classification",),
-        use="Few rows, probabilities that must not be too sure far from the data, a penalty that needs no tuning. With many "
-        "rows LogisticRegression says the same.",
+        use="Few rows, probabilities that must not be too sure far from the data, a penalty that needs no tuning. "
+        "With many rows LogisticRegression says the same.",
         steps=(
             "Find the mode of the posterior for a precision of the prior.",
             "Raise or lower the precision until it agrees with the number of weights the data determine.",
@@ -159,7 +159,7 @@ class BayesianLogisticRegression(Classifier):
         X = self._admit(X)
         return _probabilities(decision(self.model_.linear, X)).astype(X.dtype)
 
-    def _shrunk(self, X: Any) -> Array:
+    def _shrunk(self, X: Any) -> Any:
         eta = decision(self.model_.linear, X)
         kappa = (1 / np.sqrt(1 + np.pi / 8 * self._variance(X))).astype(X.dtype)  # (n, outputs)
         return eta * (kappa[:, 0] if eta.ndim == 1 else kappa)
@@ -213,7 +213,7 @@ def _inverse(H: Array) -> tuple[Array, Array]:
     return values[real], (V[:, real] / values[real]) @ V[:, real].T
 
 
-def _probabilities(eta: Array) -> Array:
+def _probabilities(eta: Array) -> Any:
     if eta.ndim == 1:
         return two_columns(Log().inverse_link(eta))
     return Softmax().inverse_link(np.asarray(eta, dtype=np.float64).T).T

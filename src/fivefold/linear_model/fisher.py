@@ -2,12 +2,13 @@
 
     J(w) = w' S_B w / w' S_W w,        two classes:  w ~ S_W^-1 (m_2 - m_1)
 
-S_W is the sum of the scatters within classes and S_B that of the class means. K classes have K - 1 directions, solutions of
-S_B w = lambda S_W w. The difference of the means alone, the first attempt, is the same with S_W replaced by the identity; it
-suffers where classes are long and slanted.
+S_W is the sum of the scatters within classes and S_B that of the class means. K classes have K - 1 directions,
+solutions of S_B w = lambda S_W w. The difference of the means alone, the first attempt, is the same with S_W replaced
+by the identity; it suffers where classes are long and slanted.
 
-Projected rows are classified by Bayes' rule with a Gaussian for each class: on a line the log odds are a quadratic, so there
-are none, one or two thresholds. Or by the midpoint of the projected means; or by the threshold with the fewest errors.
+Projected rows are classified by Bayes' rule with a Gaussian for each class: on a line the log odds are a quadratic, so
+there are none, one or two thresholds. Or by the midpoint of the projected means; or by the threshold with the fewest
+errors.
 
 Fisher (1936); Rao (1948).
 """
@@ -54,8 +55,9 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clas
     direction
         "fisher" weighs by the spread within classes; "means" takes the differences of the class means alone.
     threshold
-        "bayes": a Gaussian for each class along the directions, with the shares of the classes as priors; "midpoint": the
-        nearest projected mean; "min_error": two classes only, the point with the fewest errors on the rows learned from.
+        "bayes": a Gaussian for each class along the directions, with the shares of the classes as priors; "midpoint":
+        the nearest projected mean; "min_error": two classes only, the point with the fewest errors on the rows learned
+        from.
     shrinkage
         added to S_W as this multiple of its mean diagonal; needed where S_W is singular and the pseudo-inverse
         is not wanted.
@@ -120,7 +122,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clas
         most = min(K - 1, d)
         if self.n_components is not None and self.n_components > most:
             raise ValueError(
-                f"FisherDiscriminant: n_components={self.n_components} is more than min(n_features, n_classes - 1) = {most}"
+                f"FisherDiscriminant: n_components={self.n_components} is more than min(columns, classes - 1) = {most}"
             )
         if self.threshold == "min_error" and K > 2:
             raise ValueError(f"FisherDiscriminant: threshold='min_error' is for two classes; y holds {K} classes")
@@ -140,7 +142,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clas
         covariances = np.array([axes.T @ m.scatter @ axes / m.weight for m in classes])
         pooled = np.einsum("k,kij->ij", sizes, covariances) / sizes.sum()
         precisions, levels = self._gaussians(covariances, pooled, sizes / sizes.sum())
-        thresholds = np.empty(0)
+        thresholds: Any = np.empty(0)
         if K == 2 and axes.shape[1] == 1:
             thresholds = _crossings(at[:, 0], precisions[:, 0, 0], levels)
             if self.threshold == "min_error":
@@ -180,7 +182,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clas
         return int(self.model_.axes.shape[1])
 
 
-def _axes(M: Array, sizes: Array, within: Array) -> Array:
+def _axes(M: Array, sizes: Array, within: Array) -> Any:
     """Directions of unit length, best first, from centred class means (K, d)."""
     d = len(within)
     size = np.sqrt(np.maximum(within.diagonal(), np.finfo(float).tiny))

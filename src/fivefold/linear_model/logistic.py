@@ -146,7 +146,6 @@ class LogisticRegression(SparseCoefficients, Classifier):
         variants=(
             {"l1_ratio": 1.0},
             {"l1_ratio": 0.5, "C": 0.1},
-            {"fit_intercept": False},
             {"solver": "liblinear", "class_weight": "balanced"},
         ),
         search={"C": (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0), "l1_ratio": (0.0, 1.0)},

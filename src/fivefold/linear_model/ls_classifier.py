@@ -3,10 +3,10 @@
     least squares    targets -1 and +1, or one column of 0 and 1 a class:   W = S^-1 sum_i w_i (x_i - m)(t_i - tbar)'
     sigmoid          r in {0, 1}, one output a class:                       E = 1/2 sum (r - sigma(w'x + b))^2
 
-S is the scatter of all rows. For two classes the first direction is Fisher's, S_W^-1 (m_2 - m_1), whatever the two target
-values are. Squared error punishes points far on the right side of the boundary, so outliers turn it; the sigmoid
-bounds what one row can do, at the price of a problem that is not convex. Its outputs are separate, so that a row may belong
-to several classes or to none.
+S is the scatter of all rows. For two classes the first direction is Fisher's, S_W^-1 (m_2 - m_1), whatever the two
+target values are. Squared error punishes points far on the right side of the boundary, so outliers turn it; the sigmoid
+bounds what one row can do, at the price of a problem that is not convex. Its outputs are separate, so that a row may
+belong to several classes or to none.
 
 Bishop (2006), section 4.1; Alpaydin (2014), section 10.8.
 """
@@ -80,8 +80,8 @@ class LeastSquaresClassifier(Classifier):
     takes = Takes(one_class=False)
     card = Card(
         applications=("classification", "baseline"),
-        use="A first answer in closed form. Outliers far on the right side turn the boundary, and of three classes in a row "
-        "the middle one may never win: take LogisticRegression then.",
+        use="A first answer in closed form. Outliers far on the right side turn the boundary, and of three classes in "
+        "a row the middle one may never win: take LogisticRegression then.",
         steps=(
             "Code two classes as -1 and +1, more of them as a column of zeros and ones each.",
             "Solve the normal equations for all columns at once.",
@@ -188,8 +188,8 @@ class SigmoidRegressionClassifier(Classifier):
     takes = Takes(one_class=False, sparse=True)
     card = Card(
         applications=("classification",),
-        use="Labels with gross errors, which squared error of a bounded output forgives; classes that overlap or leave rows "
-        "over, judged by `outputs`. Otherwise LogisticRegression, which is convex.",
+        use="Labels with gross errors, which squared error of a bounded output forgives; classes that overlap or "
+        "leave rows over, judged by `outputs`. Otherwise LogisticRegression, which is convex.",
         steps=(
             "Code the classes as zeros and ones, one column each.",
             "Descend the squared error of the sigmoid outputs from zero and from scaled logistic solutions.",
@@ -230,7 +230,7 @@ class SigmoidRegressionClassifier(Classifier):
         return class_scores(self.model_, X)
 
 
-def _solved(S: Array, alpha: float, B: Array) -> Array:
+def _solved(S: Array, alpha: float, B: Array) -> Any:
     """(S + alpha I)^-1 B, columns in their own units; the shortest solution where that is singular."""
     C = S + alpha * np.eye(len(S))
     size = C.diagonal()

@@ -14,7 +14,6 @@ Widrow & Hoff (1960).
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -33,7 +32,6 @@ from fivefold.linear_model.training import fit_outputs, streamed, update_outputs
 from fivefold.optim.design import Design
 from fivefold.optim.losses import Softmax
 from fivefold.optim.rates import Decaying
-from fivefold.optim.risk import Risk
 from fivefold.optim.sgd_kernels import SQUARED, softmax_epoch
 
 TINY = 0.01  # coefficients start within it
@@ -169,16 +167,10 @@ class DeltaRule(Regressor):
 class Likelihood(Stream):
     """Rows with codes 0..K-1; a point is K rows of (w, b)."""
 
-    def _pass(self, x: Array) -> tuple[float, Array]:
-        K, plan = self.plan.outputs, self.plan
-        P = x.reshape(K, -1) if plan.intercept else x.reshape(K, -1)[:, :-1]
-        return self.risk.both(P.ravel())
-
-    @cached_property
-    def risk(self) -> Risk:
-        """The mean negative log-likelihood."""
-        plan, s = self.plan, self.mass / len(self.visits)
-        return Risk(Softmax(), Design(self.X, plan.intercept), self.y.astype(np.int64), s, outputs=plan.outputs)
+    def value(self, x: Array) -> float:
+        P = x.reshape(self.plan.outputs, -1)
+        loss = Softmax().value(self.y.astype(np.int64), Design(self.X).predictor(P))
+        return float((self.mass * loss).sum() / len(self.visits))
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ class PoissonRegressor(LikelihoodRegressor):
         ),
         source="Nelder & Wedderburn (1972)",
         see_also=("Ridge",),
-        variants=({"alpha": 0.0}, {"fit_intercept": False}),
+        variants=({"alpha": 0.0},),
         search={"alpha": (1e-4, 1e-2, 1.0)},
     )
 

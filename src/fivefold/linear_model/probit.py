@@ -4,12 +4,12 @@
     gibbs         sum Phi(-m_i)         expected errors of a classifier drawn from N(w, I); bounded, not convex
 
 with m = y (w'x + b), plus lambda/2 |w|^2 or lambda |w|_1. The second loss with |w|^2 (lambda = 2) is what the PAC-Bayes
-bound with a Gaussian prior asks to be made small, for rows of unit length; with a Laplace prior it is lambda |w|_1, which
-leaves coefficients at zero exactly. It is descended from zero and from the logistic solution at several scales, and the
-best end is kept.
+bound with a Gaussian prior asks to be made small, for rows of unit length; with a Laplace prior it is lambda |w|_1,
+which leaves coefficients at zero exactly. It is descended from zero and from the logistic solution at several scales,
+and the best end is kept.
 
-For L1, theory suggests a strength for columns scaled to at most one: the lesser of the length |Phi|_2 of a row (root of the
-mean square) and |w|_1 of the solution, which depends on the strength in turn: a fixed point.
+For L1, theory suggests a strength for columns scaled to at most one: the lesser of the length |Phi|_2 of a row (root of
+the mean square) and |w|_1 of the solution, which depends on the strength in turn: a fixed point.
 
 Germain, Lacasse, Laviolette & Marchand (2009); McAllester (2003).
 """
@@ -66,8 +66,8 @@ class ProbitRegression(Classifier):
     penalty
         "l2", "l1" or None.
     alpha
-        lambda in lambda/2 |w|^2 or lambda |w|_1; None is 1 for the likelihood and 2 for the Gibbs loss; "predicted", for
-        L1, is the fixed point of the lesser of row length and |w|_1.
+        lambda in lambda/2 |w|^2 or lambda |w|_1; None is 1 for the likelihood and 2 for the Gibbs loss; "predicted",
+        for L1, is the fixed point of the lesser of row length and |w|_1.
     fit_intercept
         fit an offset, which is not penalised; the theory has none.
     tol
@@ -110,8 +110,9 @@ class ProbitRegression(Classifier):
     takes = Takes(sparse=True, one_class=False)
     card = Card(
         applications=("classification",),
-        use="A Gaussian threshold behind the classes; or, with the Gibbs loss, few heavy outliers matter and a PAC-Bayes "
-        "bound is wanted for what was learned. LogisticRegression is nearly the same as the likelihood and quicker.",
+        use="A Gaussian threshold behind the classes; or, with the Gibbs loss, few heavy outliers matter and a "
+        "PAC-Bayes bound is wanted for what was learned. LogisticRegression is nearly the same as the likelihood and "
+        "quicker.",
         steps=(
             "Take the loss of the margins and the penalty as one objective.",
             "The likelihood is convex: L-BFGS or proximal Newton finds its minimum.",

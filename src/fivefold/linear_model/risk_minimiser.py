@@ -5,9 +5,9 @@
     loss     squared -> least squares, ridge     hinge -> support vector machine     log -> logistic regression
              absolute, quantile -> medians, quantiles       insensitive -> support vector regression
 
-The loss decides the solver: L-BFGS with the curvature of a sample of the rows where everything is smooth, proximal Newton
-beside an L1 penalty, and rounding of the kinks with an exact end where the loss has kinks. A loss that is not convex is
-descended from several starts: zero, and the logistic solution at several scales.
+The loss decides the solver: L-BFGS with the curvature of a sample of the rows where everything is smooth, proximal
+Newton beside an L1 penalty, and rounding of the kinks with an exact end where the loss has kinks. A loss that is not
+convex is descended from several starts: zero, and the logistic solution at several scales.
 
 Vapnik (1992) for the principle.
 """
@@ -47,6 +47,7 @@ from fivefold.optim.risk import Risk
 from fivefold.optim.sample import from_sample
 
 FEW = 500  # coefficients of a Hessian that is decomposed at every step
+RUNS = 25  # of a solver, at most, within one fit: starts, or levels of rounded kinks
 SCALES = (0.3, 1.0, 3.0, 10.0)  # of the logistic solution, where a loss that is not convex is started
 
 OF_CLASSES: dict[str, Loss] = {
@@ -93,7 +94,11 @@ def least_risk(risk: Risk, lasso: Any, *, tol: float, max_iter: int, monitor: An
         return _descend(risk, lasso, x0, tol, max_iter, monitor)
     guide = replace(risk, loss=losses.Log(), ridge=np.broadcast_to(risk.ridge, x0.shape) + 0.0)
     x = _descend(guide, 0.0, x0, 1e-3, 50, None).x
-    found = [_descend(risk, lasso, t * x, tol, max_iter, monitor) for t in (0.0, *SCALES)]
+    found: list[Minimum] = []
+    for t in (0.0, *SCALES):
+        found.append(_descend(risk, lasso, t * x, tol, max_iter, monitor))
+        if found[-1].reason == "interrupted":
+            return replace(min(found, key=lambda minimum: minimum.value), reason="interrupted")
     return min(found, key=lambda minimum: minimum.value)
 
 
@@ -126,16 +131,16 @@ def _has_curvature(risk: Risk) -> bool:
 
 def fit_linear(estimator: Any, risks: Any, lasso: float, tol: float, max_iter: int) -> tuple[Array, int]:
     """Coefficients (outputs, size) of these risks, one after the other, and the most steps one took."""
-    found = []
-    with steps(estimator, "step", max_iter) as monitor:
+    found: list[Minimum] = []
+    with steps(estimator, "step", RUNS * max_iter * len(risks)) as monitor:
         for risk in risks:
-            size = risk.design.size
-            one = np.zeros(size)
-            one[: risk.design.X.shape[1]] = lasso
-            minimum = least_risk(risk, np.tile(one, max(risk.outputs, 1)), tol=tol, max_iter=max_iter, monitor=monitor)
-            found.append(minimum)
-            if minimum.reason == "interrupted":
-                kept_best(estimator, minimum.steps, "step")
+            lassos = np.tile(_on_columns(risk.design, lasso), max(risk.outputs, 1))
+            if found and found[-1].reason == "interrupted":  # what is left gets a first guess
+                found.append(replace(least_risk(risk, lassos, tol=tol, max_iter=1), reason="interrupted"))
+            else:
+                found.append(least_risk(risk, lassos, tol=tol, max_iter=max_iter, monitor=monitor))
+    if found[-1].reason == "interrupted":
+        kept_best(estimator, sum(m.steps for m in found), "step")
     short = [m for m in found if m.reason in ("max_iter", "diverged")]
     if short:
         warnings.warn(
@@ -218,8 +223,8 @@ class RiskMinimiserRegressor(Regressor):
     takes = Takes(sparse=True)
     card = Card(
         applications=("regression",),
-        use="A loss that no other method here has, or several losses side by side under one name. Where a method of its "
-        "own exists (Ridge, HuberRegressor, QuantileRegressor) it is quicker.",
+        use="A loss that no other method here has, or several losses side by side under one name. Where a method of "
+        "its own exists (Ridge, HuberRegressor, QuantileRegressor) it is quicker.",
         steps=(
             "Take the loss, the penalty and the rows as one objective.",
             "Minimise it by L-BFGS, by proximal Newton beside an L1 penalty, or by rounding kinks.",
@@ -318,8 +323,8 @@ class RiskMinimiserClassifier(Classifier):
     takes = Takes(sparse=True, one_class=False)
     card = Card(
         applications=("classification",),
-        use="A loss that no other method here has, or several losses side by side under one name. Where a method of its "
-        "own exists (LogisticRegression, LinearSVC) it is quicker.",
+        use="A loss that no other method here has, or several losses side by side under one name. Where a method of "
+        "its own exists (LogisticRegression, LinearSVC) it is quicker.",
         steps=(
             "Take the loss, the penalty and the rows as one objective, for each class against the rest.",
             "Minimise it by L-BFGS, by proximal Newton beside an L1 penalty, or by rounding kinks.",
@@ -361,7 +366,7 @@ class RiskMinimiserClassifier(Classifier):
         X = self._admit(X)
         return decision(self.model_, X)
 
-    @available_if(_probable)
+    @available_if(_probable)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes, where the loss is a likelihood; of many classes scaled to sum to one."""
         eta = self.decision_function(X)

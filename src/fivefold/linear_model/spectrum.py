@@ -6,8 +6,8 @@ With Z and t the rows of X and y, less their means and times the roots of their 
     |t - Z V c|^2 = rest - 2 g'(c - c0) + sum e (c - c0)^2
 
 where c0 solves the problem without a penalty, up to rounding, and rest and g are its squared error and half its
-gradient, both taken from the residuals themselves: so the error of a nearly perfect fit keeps its digits. A decomposition
-costs as much as one fit; a further kappa costs nothing.
+gradient, both taken from the residuals themselves: so the error of a nearly perfect fit keeps its digits. A
+decomposition costs as much as one fit; a further kappa costs nothing.
 
 Two ways lead here. The Gram matrix Z'Z is quick. Where its eigenvalues spread so far that the small ones are rounding,
 or there are fewer rows than columns, a triangular factor of (1, X, y) is made instead; factors of batches of rows
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class Spectrum:
     mean: Array  # (d,) of X, zero where there is no offset
     height: float  # mean of y
 
-    def coordinates(self, kappa: float) -> Array:
+    def coordinates(self, kappa: float) -> Any:
         """c for a penalty kappa |w|^2."""
         return self.best + (self.pull - kappa * self.best) / np.maximum(self.values + kappa, np.finfo(float).tiny)
 
@@ -79,7 +79,7 @@ class Triangle:
             R = np.empty((0, X.shape[1] + 2))
             for a, b, Z in centred_blocks(X, middle, lo, hi):
                 rows = root[a:b, None] * np.column_stack([np.ones(b - a), Z, y[a:b] - level])
-                R = np.linalg.qr(np.vstack([R, rows]), mode="r")
+                R = _stacked(R, rows)
             return R
 
         return cls(reduce(_stacked, map_parts(part, len(X))), centre)
@@ -92,7 +92,7 @@ class Triangle:
         d = len(self.centre) - 1
         weight = float(self.R[:, 0] @ self.R[:, 0])
         mean = self.centre + (self.R[0, 0] * self.R[0, 1:] / weight if intercept else 0.0)
-        F = self.R[1:, 1:] if intercept else np.linalg.qr(self.R[:, 1:], mode="r")
+        F = self.R[1:, 1:] if intercept else _triangular(self.R[:, 1:])
         U, s, Vt = np.linalg.svd(F[:, :d], full_matrices=False)
         real = s > max(F.shape) * np.finfo(float).eps * s.max(initial=0.0)
         p = U.T @ F[:, d]
@@ -140,5 +140,9 @@ def quadratic_form(X: Array, centre: Array, S: Array) -> Array:
     return out
 
 
-def _stacked(one: Array, other: Array) -> Array:
-    return np.linalg.qr(np.vstack([one, other]), mode="r")
+def _stacked(one: Array, other: Array) -> Any:
+    return _triangular(np.vstack([one, other]))
+
+
+def _triangular(rows: Array) -> Any:
+    return np.linalg.qr(rows, mode="r")

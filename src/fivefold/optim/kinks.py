@@ -54,7 +54,7 @@ class Kinks(NamedTuple):
 def kinks(loss: Loss, y: Array) -> Kinks:
     """Where the loss of each row bends. Register a function for a loss of your own."""
     raise TypeError(
-        f"{type(loss).__name__} is not smooth and its kinks are not known: register them with fivefold.optim.kinks.kinks"
+        f"{type(loss).__name__} is not smooth and its kinks are not known: register them with optim.kinks.kinks"
     )
 
 

@@ -42,8 +42,9 @@ def rows_of(X: Any) -> Dense | Sparse:
     """X as the loops take it."""
     if not issparse(X):
         return Dense(X)
-    kind = np.int32 if X.nnz < 2**31 else np.int64
-    return Sparse(X.data, X.indices.astype(kind, copy=False), X.indptr.astype(kind, copy=False))
+    kind, bare = (np.int32, np.uint32) if X.nnz < 2**31 else (np.int64, np.uint64)
+    # an index without a sign needs no test for counting from the end
+    return Sparse(X.data, *(part.astype(kind, copy=False).view(bare) for part in (X.indices, X.indptr)))
 
 
 @generic

@@ -24,6 +24,7 @@ from scipy.linalg import LinAlgError, cholesky
 from scipy.linalg.lapack import dtrtri
 
 from fivefold.core.parallel import one_blas_thread
+from fivefold.optim.coordinate_newton import CoordinateNewton
 from fivefold.optim.lbfgs import LBFGS
 from fivefold.optim.minimise import Solver, minimise
 from fivefold.optim.objective import Array, Composite, Minimum, Objective, Smooth, TwiceSmooth
@@ -184,6 +185,10 @@ def descend(
     with one_blas_thread():
         if lasso is None:
             return _down(Round(), risk, x0, tol, max_iter, monitor)
+        if len(x0) > MOST and not risk.outputs and risk.design.centre is None and np.isfinite(risk.loss.bend):
+            goal = enough(risk.value(x0), float(risk.s.sum()), len(x0), tol)
+            composite = Composite(risk, L1(lasso))
+            return minimise(composite, x0, CoordinateNewton(), tol=goal, max_iter=max_iter, monitor=monitor)
         if len(x0) > MOST:
             return _by_columns(risk, lasso, x0, tol, max_iter, monitor)
         return _down(Along(lasso), risk, x0, tol, max_iter, monitor)

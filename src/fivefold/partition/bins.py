@@ -57,7 +57,9 @@ class Bins:
         if self.categorical[f]:
             _level_codes(X, f, self.edges[f], self.place[f], out, j)
         else:
-            _codes(X, f, self.edges[f], out, j)
+            padded = np.full(MISSING_BIN, np.inf)
+            padded[: len(self.edges[f])] = self.edges[f]
+            _codes(X, f, padded, out, j)
 
 
 def find_bins(X: Any, w: Any, max_bins: int, categorical: Any, rng: np.random.RandomState) -> Bins:
@@ -112,20 +114,14 @@ def _levels(x: Any, w: Any, max_bins: int) -> tuple[Any, Any, int]:
 
 @jit
 def _codes(X, f, edges, out, j):
-    n, last = X.shape[0], len(edges)
+    n = X.shape[0]
     for i in range(n):
         x = X[i, f]
-        if x != x:
-            out[i, j] = MISSING_BIN
-            continue
-        a, b = 0, last  # the first edge that is not below x
-        while a < b:
-            middle = (a + b) // 2
-            if edges[middle] < x:
-                a = middle + 1
-            else:
-                b = middle
-        out[i, j] = a
+        a = 0  # edges below x; a search without branches, over edges padded by infinity
+        for k in range(8):
+            half = 128 >> k
+            a += half if edges[a + half - 1] < x else 0
+        out[i, j] = a if x == x else MISSING_BIN
 
 
 @jit

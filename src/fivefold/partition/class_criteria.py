@@ -1,4 +1,4 @@
-"""Criteria for classes: Gini, entropy, mistakes; statistics are the weights of the classes."""
+"""Criteria for classes: Gini, entropy, risk; statistics are the weights of the classes, or what each answer costs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fivefold.partition.criteria import accumulate, heft, impurity, merit, scores, tally, width
+from fivefold.partition.criteria import (
+    accumulate,
+    aim,
+    aims,
+    heft,
+    impurity,
+    merit,
+    output,
+    scores,
+    tally,
+    weigh,
+    width,
+)
 
 LOW = np.int64(2**32 - 1)
 
@@ -39,12 +51,17 @@ class Entropy(NamedTuple):
     classes: int
 
 
-class Mistakes(NamedTuple):
-    """Share of the rows that the commonest class gets wrong."""
+class Risk(NamedTuple):
+    """Mean cost of the cheapest answer."""
 
     y: Any
     w: Any
-    classes: int
+    loss: Any  # (K, K): loss[i, k] is the cost of answering i where it is k
+
+
+def mistakes(y: Any, w: Any, classes: int) -> Risk:
+    """Share of the rows that the commonest class gets wrong."""
+    return Risk(y, w, 1.0 - np.eye(classes))
 
 
 # Two classes
@@ -145,12 +162,12 @@ def _(c, bins, rows, lo, hi, table):
 # Classes
 
 
-@width.rule(Gini, Entropy, Mistakes)
+@width.rule(Gini, Entropy)
 def _(c):
     return c.classes
 
 
-@accumulate.rule(Gini, Entropy, Mistakes)
+@accumulate.rule(Gini, Entropy)
 def _(c, order, lo, hi, sums):
     for k in range(c.classes):
         sums[k] = 0.0
@@ -158,7 +175,7 @@ def _(c, order, lo, hi, sums):
         sums[c.y[order[i]]] += c.w[order[i]]
 
 
-@heft.rule(Gini, Entropy, Mistakes)
+@heft.rule(Gini, Entropy)
 def _(c, sums):
     total = 0.0
     for k in range(c.classes):
@@ -166,7 +183,7 @@ def _(c, sums):
     return total
 
 
-@tally.rule(Gini, Entropy, Mistakes)
+@tally.rule(Gini, Entropy)
 def _(c, bins, rows, lo, hi, table):
     for i in range(lo, hi):
         table[bins[rows[i]], c.y[rows[i]]] += c.w[rows[i]]
@@ -276,45 +293,133 @@ def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
         gain[i] = whole - (L * np.log2(L) - surprise_left) - ((R * np.log2(R) - surprise_right) if R > 0.0 else 0.0)
 
 
-@impurity.rule(Mistakes)
+# Risk
+
+
+@width.rule(Risk)
+def _(c):
+    return len(c.loss) + 1
+
+
+@accumulate.rule(Risk)
+def _(c, order, lo, hi, sums):
+    for k in range(len(sums)):
+        sums[k] = 0.0
+    for i in range(lo, hi):
+        w, y = c.w[order[i]], c.y[order[i]]
+        sums[0] += w
+        for k in range(len(c.loss)):
+            sums[1 + k] += w * c.loss[k, y]
+
+
+@heft.rule(Risk)
 def _(c, sums):
-    total, most = 0.0, 0.0
-    for k in range(c.classes):
-        total += sums[k]
-        most = max(most, sums[k])
-    return 1.0 - most / total
+    return sums[0]
 
 
-@merit.rule(Mistakes)
+@impurity.rule(Risk)
+def _(c, sums):
+    least = sums[1]
+    for k in range(2, len(sums)):
+        least = min(least, sums[k])
+    return least / sums[0]
+
+
+@tally.rule(Risk)
+def _(c, bins, rows, lo, hi, table):
+    for i in range(lo, hi):
+        b, w, y = bins[rows[i]], c.w[rows[i]], c.y[rows[i]]
+        table[b, 0] += w
+        for k in range(len(c.loss)):
+            table[b, 1 + k] += w * c.loss[k, y]
+
+
+@merit.rule(Risk)
 def _(c, left, sums):
-    a, b, most = 0.0, 0.0, 0.0
-    for k in range(c.classes):
-        a = max(a, left[k])
-        b = max(b, sums[k] - left[k])
-        most = max(most, sums[k])
-    return a + b - most
+    a, b, whole = left[1], sums[1] - left[1], sums[1]
+    for k in range(2, len(sums)):
+        a, b, whole = min(a, left[k]), min(b, sums[k] - left[k]), min(whole, sums[k])
+    return whole - a - b
 
 
-@scores.rule(Mistakes)
+@scores.rule(Risk)
 def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
-    for k in range(c.classes):
+    K = len(c.loss)
+    for k in range(K + 1):
         left[k] = 0.0
-    if missing_left:
-        for i in range(mid, hi):
-            left[c.y[order[i]]] += c.w[order[i]]
-    L, most = 0.0, 0.0
-    for k in range(c.classes):
-        right[k] = sums[k] - left[k]
-        L += left[k]
-        most = max(most, sums[k])
-    for i in range(mid - lo):
-        k, w = c.y[order[lo + i]], c.w[order[lo + i]]
-        left[k] += w
-        right[k] -= w
-        L += w
-        weight[i] = L
-        best_left, best_right = 0.0, 0.0
-        for k in range(c.classes):
-            best_left = max(best_left, left[k])
-            best_right = max(best_right, right[k])
-        gain[i] = best_left + best_right - most
+    whole = sums[1]
+    for k in range(K):
+        whole = min(whole, sums[1 + k])
+    for i in range(lo - (hi - mid) if missing_left else lo, mid):  # those without a value first
+        row = order[i] if i >= lo else order[hi + i - lo]
+        w, y = c.w[row], c.y[row]
+        left[0] += w
+        a, b = np.inf, np.inf
+        for k in range(K):
+            left[1 + k] += w * c.loss[k, y]
+            a, b = min(a, left[1 + k]), min(b, sums[1 + k] - left[1 + k])
+        if i >= lo:
+            weight[i - lo], gain[i - lo] = left[0], whole - a - b
+
+
+# Targets of rows
+
+
+@weigh.rule(TwoClasses)
+def _(c, row):
+    return 1.0
+
+
+@weigh.rule(TwoCounts)
+def _(c, row):
+    return float(c.packed[row] & LOW)
+
+
+@weigh.rule(Gini, Entropy, Risk)
+def _(c, row):
+    return c.w[row]
+
+
+@aims.rule(TwoClasses, TwoCounts)
+def _(c):
+    return 1
+
+
+@aims.rule(Gini, Entropy)
+def _(c):
+    return 1 if c.classes == 2 else c.classes
+
+
+@aims.rule(Risk)
+def _(c):
+    return 1 if len(c.loss) == 2 else len(c.loss)
+
+
+@aim.rule(TwoClasses)
+def _(c, row, j):
+    return float(c.y[row])
+
+
+@aim.rule(TwoCounts)
+def _(c, row, j):
+    return 1.0 if c.packed[row] >> 32 > 0 else 0.0
+
+
+@aim.rule(Gini, Entropy)
+def _(c, row, j):
+    return 1.0 if c.y[row] == (1 if c.classes == 2 else j) else 0.0
+
+
+@aim.rule(Risk)
+def _(c, row, j):
+    return 1.0 if c.y[row] == (1 if len(c.loss) == 2 else j) else 0.0
+
+
+@output.rule(Gini)
+def _(c, j):
+    return Gini(c.y[j], c.w, c.classes[j])
+
+
+@output.rule(Entropy)
+def _(c, j):
+    return Entropy(c.y[j], c.w, c.classes[j])

@@ -8,6 +8,9 @@ A criterion holds the targets and weights of the rows, and the rules that the gr
     tally(c, bins, rows, lo, hi, table)     statistics of the rows by bin
     merit(c, left, sums)                    total fall of the impurity when `left` of `sums` goes left
 
+    weigh(c, row), aims(c), aim(c, row, j)  weight of a row, and the targets whose means put categories in order
+    output(c, j)                            the criterion of one output, where `c` holds those of several
+
 `scores` fills, for i = 0, 1, ..., gain[i] with the total fall of the impurity, weight times impurity of the node less
 that of its sides, when rows order[lo : lo + i + 1] go left and the others right, and weight[i] with the weight on the
 left. Rows order[mid:hi] lack the value; they go right, or left where `missing_left` says so. `left` and `right` are
@@ -18,10 +21,15 @@ scratch of the size of `sums`.
     TwoCounts       the same                    the same, weights are whole numbers
     Gini            weight of each class        1 - sum p^2
     Entropy         weight of each class        -sum p log2 p
-    Mistakes        weight of each class        1 - max p
+    Risk            weight, cost of each answer least mean cost; 1 - max p where every mistake costs one
     Squares         sums of w, w y, w y^2       variance
     Deviance        sums of w, w y, w y log y   half the mean Poisson deviance
+    Absolute        w, deviation, median        mean absolute deviation from the median
+    Extremes        w, least, largest           half the range: the worst error of the best constant
     Newton          rows, gradients, curvatures -G^2 / (H + ridge) / 2
+    Several         those of each output        mean over the outputs
+
+Absolute and Extremes do not add, so they have no `tally` and `merit`: they suit sorted columns and drawn thresholds.
 
 Breiman, Friedman, Olshen & Stone (1984); Quinlan (1993); Friedman (2001).
 """
@@ -81,4 +89,28 @@ def tally(c: Any, bins: Any, rows: Any, lo: int, hi: int, table: Any) -> None:
 @generic
 def merit(c: Any, left: Any, sums: Any) -> float:
     """Total fall of the impurity when `left` of the statistics goes left."""
+    raise NotImplementedError
+
+
+@generic
+def weigh(c: Any, row: int) -> float:
+    """Weight of a row."""
+    raise NotImplementedError
+
+
+@generic
+def aims(c: Any) -> int:
+    """How many targets there are whose means may put categories in order."""
+    raise NotImplementedError
+
+
+@generic
+def aim(c: Any, row: int, j: int) -> float:
+    """Target j of a row: a number, or whether it is of a class; of two classes, the second."""
+    raise NotImplementedError
+
+
+@generic
+def output(c: Any, j: int) -> Any:
+    """The criterion of output j, from one that holds the targets of all."""
     raise NotImplementedError

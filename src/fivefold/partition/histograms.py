@@ -1,10 +1,13 @@
 """Trees for boosting, grown from histograms of gradients: the leaf that gains most is divided next.
 
+    value = -G / (H + ridge)
     gain = 1/2 (G_left^2 / (H_left + ridge) + G_right^2 / (H_right + ridge) - G^2 / (H + ridge))
 
-Gradients and curvatures are rounded to whole multiples of a small unit, so sums are sums of integers: the same in any
-order, and the histogram of a node less that of its smaller side is exactly that of the other. A bin holds two 64-bit
-numbers, the gradient, and curvature and count side by side.
+Gradients and curvatures are rounded to whole multiples of a small power of two, so sums are sums of integers: the same
+in any order, and the histogram of a node less that of its smaller side is exactly that of the other. A bin holds two
+64-bit numbers, the gradient, and curvature and count side by side. Missing values go to the side that gains more.
+Levels of a category are put in the order of G / H and cut there (Fisher, 1958). Where the answer must not fall along a
+column, the values of the sides are kept apart by their mean.
 
 Friedman (2001); Ke et al. (2017) for leaf-wise growth; Shi et al. (2022) for rounded gradients.
 """
@@ -18,26 +21,37 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compile import jit
-from fivefold.core.parallel import map_items
-from fivefold.partition.bins import GROUP, MISSING_BIN
-from fivefold.partition.tree import Tree
+from fivefold.core.parallel import map_items, map_parts
+from fivefold.partition.bins import GROUP, MISSING_BIN, Bins
 
 WIDTH = MISSING_BIN + 1
 COUNT_BITS = 24
-COUNT = np.int64(2**COUNT_BITS - 1)
-TOP = 39 - 1  # bits of a sum of curvatures, beside the count and the sign
+MOST_ROWS = 2**COUNT_BITS - 1
+COUNT = np.int64(MOST_ROWS)
+TOP = 37  # bits of a sum of curvatures, beside the count and the sign
+SUPPORT = 10.0  # rows that a level needs to be sorted among the others; added to its curvature
+TINY = 1e-15  # keeps a division by no curvature finite
+SLIGHT = 1e-12  # gains below this share of a node's own term are rounding
+FAR = 1e300
 LARGE = 16_384  # rows of a node worth more than one thread
+ROOM = 2**26  # bytes of histograms that are kept for later
+PLAIN = frozenset({"nnan", "ninf", "nsz"})  # no other order of sums: equal cuts must have equal gains
+INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # only loops call it: less to compile
+
+SIZE, CATEGORICAL, SIGN = range(3)  # what is known of a column
+G, H, N, VALUE, LOW, HIGH = range(6)  # of a node: sums, its value and the bounds of values below it
+GAIN, COLUMN, CUT, TURN = range(4)  # of a cut; then come the sums G, H, N on its left, and its number of levels
 
 
 class Limits(NamedTuple):
-    """When to stop."""
+    """When to stop, and how many columns a node tries."""
 
-    leaves: int = 31
+    leaves: int = 31  # 0 for any number
     depth: int = 2**31 - 1
     rows: int = 20
     curvature: float = 1e-3
     ridge: float = 0.0
-    gain: float = 0.0
+    features: float = 1.0  # share of the columns tried at a node
 
 
 class Units(NamedTuple):
@@ -47,201 +61,391 @@ class Units(NamedTuple):
     curvature: float
 
 
-@dataclass
-class _Leaf:
-    """A node that may be divided."""
+@dataclass(frozen=True)
+class Grown:
+    """A tree: a row goes from node t to left[t] or to left[t] + 1; leaves have feature -1."""
+
+    feature: Any  # (m,) int32
+    threshold: Any  # (m,) float64
+    left: Any  # (m,) int32
+    missing_left: Any  # (m,) uint8
+    category: Any  # (m,) int32: the row of `sets` that decides, -1 for a threshold
+    sets: Any  # (c, 8) uint32: bins that go left
+    value: Any  # (m,) float64
+    gain: Any  # (m,) float64
+    rows: Any  # (m,) int64
+
+
+@dataclass(slots=True)
+class _Node:
+    """Rows lo..hi of the list."""
 
     at: int
     lo: int
     hi: int
     depth: int
-    G: float
-    H: float
-    table: Any = None  # (d, WIDTH, 2) int64
-    best: Any = None  # gain, column, bin, missing left
+    way: int  # from the root, a bit a turn
+    sums: Any  # (6,) float64: G, H, N, VALUE, LOW, HIGH
+    teams: Any  # (teams,) bool: teams of columns that it may use
+    table: Any = None  # (columns, WIDTH, 2) int64
+    best: Any = None  # (8,) float64: its cut
+    bits: Any = None  # (8,) uint32: bins on the left of a cut of categories
+    left: int = -1
 
 
-def rounded(g: Any, h: Any, scratch: Any) -> Units:
-    """Fill scratch (n, 2) int64 with rounded gradients, and curvatures with a count of one beside them."""
-    n = len(g)
-    top = max(float(np.abs(g).max()), 1e-300)
-    most = max(float(h.max()), 1e-300)
-    units = Units(top / 2.0**31, most / 2.0 ** (TOP - int(np.ceil(np.log2(n + 1)))))
-    _round(g, h, 1 / units.gradient, 1 / units.curvature, scratch)
-    return units
+class Grower:
+    """Grows tree after tree from the same binned rows."""
 
+    def __init__(self, bins: Bins, codes: Any, limits: Limits, signs: Any = None, teams: Any = None) -> None:
+        (groups, n), d = codes.shape[:2], len(bins.sizes)
+        self.bins, self.codes, self.limits = bins, codes, limits
+        self.columns = np.zeros((d, 3), dtype=np.int64)
+        self.columns[:, SIZE], self.columns[:, CATEGORICAL] = bins.sizes, bins.categorical
+        self.columns[:, SIGN] = 0 if signs is None else signs
+        self.teams = None if teams is None else np.asarray(teams, dtype=bool)
+        self.everything = np.ones(d, dtype=np.uint8)
+        self.packed = np.empty((n, 2), dtype=np.int64)
+        self.rows, self.spare = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+        self.lines, self.order = np.zeros((groups, 4, WIDTH)), np.zeros((groups, 2, WIDTH), dtype=np.int64)
+        self.found = np.zeros((groups, 8))
+        self.shape = (groups * GROUP, WIDTH, 2)
+        self.tables: list[Any] = []  # free to use
+        self.room = max(8, ROOM // (8 * int(np.prod(self.shape))))
+        self.nodes: list[_Node] = []
 
-def grow_histogram(codes: Any, edges: tuple[Any, ...], packed: Any, units: Units, limits: Limits) -> tuple[Tree, Any, Any]:
-    """A tree of Newton steps, its leaf values -G / (H + ridge), and the leaf node of each row."""
-    grower = _Grower(codes, edges, packed, units, limits)
-    return grower.grow()
-
-
-class _Grower:
-    def __init__(self, codes: Any, edges: tuple[Any, ...], packed: Any, units: Units, limits: Limits) -> None:
-        self.codes, self.edges, self.packed, self.units, self.limits = codes, edges, packed, units, limits
-        self.n, self.d = codes.shape[1], len(edges)
-        self.rows, self.spare = np.arange(self.n, dtype=np.int32), np.empty(self.n, dtype=np.int32)
-        self.sizes = np.array([len(edge) + 1 for edge in edges])
-        self.nodes: list[tuple[int, float, int, int, int, int]] = []  # feature, threshold, child, missing, depth, rows
-        self.values: list[float] = []
-
-    def grow(self) -> tuple[Tree, Any, Any]:
-        total = self._totals(self.packed.sum(axis=0))
-        root = self._opened(_Leaf(0, 0, self.n, 0, *total))
-        ahead, held = [(-root.best[0], 0, root)] if root.best[0] > self.limits.gain else [], [root]
-        self._note(root)
+    def grow(self, g: Any, h: Any, repeats: Any, seed: int = 0) -> Grown:
+        """The tree of Newton steps for gradients and curvatures of rows that are there `repeats` times."""
+        self.units, self.seed = _units(g, h, repeats), seed
+        per = 1 / self.units.gradient, 1 / self.units.curvature
+        parts = map_parts(
+            lambda lo, hi: _round(g[lo:hi], h[lo:hi], repeats[lo:hi], *per, lo, self.rows[lo:hi], self.packed[lo:hi]),
+            len(g),
+        )
+        a, b = (sum(part[i] for part in parts) for i in range(2))
+        whole = (a * self.units.gradient, (b >> COUNT_BITS) * self.units.curvature, b & COUNT)
+        root = self._node(0, 0, len(g), 0, 1, whole, (-FAR, FAR), None)
+        root.teams = None if self.teams is None else np.ones(len(self.teams), dtype=bool)
+        self.nodes = [root]
+        if self._may(root, 1):
+            root.table = self._table()
+            self._weigh(root, None, None)
+        ahead: list[tuple[float, int, _Node]] = []
+        self._line_up(ahead, root)
         leaves = 1
-        while ahead and leaves < self.limits.leaves:
-            leaf = heapq.heappop(ahead)[2]
-            held.remove(leaf)
-            for side in self._divided(leaf, leaves + 2 < self.limits.leaves + 1):
-                held.append(side)
-                if side.best is not None and side.best[0] > self.limits.gain:
-                    heapq.heappush(ahead, (-side.best[0], side.at, side))
+        while ahead and (leaves < self.limits.leaves or not self.limits.leaves):
             leaves += 1
-        where = np.empty(self.n, dtype=np.int32)
-        for leaf in held:
-            where[self.rows[leaf.lo : leaf.hi]] = leaf.at
-        return self._tree(), np.array(self.values), where
+            for side in self._divided(heapq.heappop(ahead)[2], leaves):
+                self._line_up(ahead, side)
+        for _, _, node in ahead:
+            self._give_back(node)
+        return self._grown()
 
-    def _opened(self, leaf: _Leaf) -> _Leaf:
-        """The leaf with its histogram and best split."""
-        leaf.table = self._histogram(leaf.lo, leaf.hi) if leaf.table is None else leaf.table
-        best = np.zeros(4)
-        _best(leaf.table, self.sizes, leaf.G, leaf.H, leaf.hi - leaf.lo, self.units, self.limits, best)
-        leaf.best = best
-        return leaf
+    def leaves(self) -> list[tuple[int, Any]]:
+        """The leaves of the tree that grew last, and their rows."""
+        return [(node.at, self.rows[node.lo : node.hi]) for node in self.nodes if node.left < 0]
 
-    def _histogram(self, lo: int, hi: int) -> Any:
-        table = np.zeros((len(self.codes) * GROUP, WIDTH, 2), dtype=np.int64)
-        fill = _fill_all if hi - lo == self.n else _fill
+    def add(self, value: Any, out: Any) -> None:
+        """Add to each row the value of its leaf."""
+        leaves = [node for node in self.nodes if node.left < 0]
+        ends = np.array([(node.lo, node.hi) for node in leaves])
+        _add(ends, value[[node.at for node in leaves]], self.rows, out)
 
-        def group(k: int) -> None:
-            fill(self.codes[k], self.rows, lo, hi, self.packed, table[k * GROUP : (k + 1) * GROUP])
+    def _node(
+        self, at: int, lo: int, hi: int, depth: int, way: int, sums: Any, bounds: tuple[float, float], teams: Any
+    ) -> _Node:
+        value = -sums[G] / (sums[H] + self.limits.ridge + TINY)
+        numbers = np.array([*sums, min(max(value, bounds[0]), bounds[1]), *bounds])
+        return _Node(at, lo, hi, depth, way, numbers, teams)
 
-        if hi - lo < LARGE:
-            for k in range(len(self.codes)):
-                group(k)
+    def _may(self, node: _Node, leaves: int) -> bool:
+        """May it be divided?"""
+        limits = self.limits
+        full = limits.leaves and leaves >= limits.leaves
+        return not full and node.depth < limits.depth and node.sums[N] >= 2 * limits.rows and node.hi - node.lo > 1
+
+    def _line_up(self, ahead: list[tuple[float, int, _Node]], node: _Node) -> None:
+        if node.best is None:
+            self._give_back(node)
+        else:  # the order does not matter where any number may be divided: the last first needs least memory
+            heapq.heappush(ahead, (-node.best[GAIN] if self.limits.leaves else -float(node.at), node.at, node))
+            if len(ahead) > self.room:
+                self._give_back(node)
+
+    def _divided(self, node: _Node, leaves: int) -> tuple[_Node, _Node]:
+        f = int(node.best[COLUMN])
+        kind, codes = self.columns[f], self.codes[f // GROUP]
+        bits = _NO_BITS if node.bits is None else node.bits
+        middle = _separate(
+            codes, f % GROUP, bits, int(node.best[CUT]), int(node.best[TURN]), int(kind[CATEGORICAL]),
+            self.rows, self.spare, node.lo, node.hi,
+        )  # fmt: skip
+        node.left, bounds = len(self.nodes), (node.sums[LOW], node.sums[HIGH])
+        teams = None if node.teams is None else node.teams & self.teams[:, f]
+        part = node.best[4:7]
+        sides = [
+            self._node(node.left + i, *ends, node.depth + 1, 2 * node.way + i, sums, bounds, teams)
+            for i, (ends, sums) in enumerate((((node.lo, middle), part), ((middle, node.hi), node.sums[:3] - part)))
+        ]
+        if kind[SIGN]:
+            lower, upper = sides[:: int(kind[SIGN])]
+            lower.sums[HIGH] = upper.sums[LOW] = 0.5 * (lower.sums[VALUE] + upper.sums[VALUE])
+        self.nodes += sides
+        small, large = sides if middle - node.lo <= node.hi - middle else sides[::-1]
+        if self._may(small, leaves) or self._may(large, leaves):
+            refill, large.table = node.table is None, self._table() if node.table is None else node.table
+            small.table, node.table = self._table(), None
+            self._weigh(small, large, node if refill else None)
+        self._give_back(node)
+        return large, small
+
+    def _weigh(self, small: _Node, large: _Node | None, parent: _Node | None) -> None:
+        """Histograms and best cuts of a node, or of two sides."""
+        rows = small.hi - small.lo if large is None else max(large.hi, small.hi) - min(large.lo, small.lo)
+        groups = len(self.codes)
+
+        def some(first: int, last: int) -> None:
+            if parent is not None:
+                _fill(self.codes, first, last, self.rows, parent.lo, parent.hi, self.packed, large.table)  # type: ignore[union-attr]
+            _fill(self.codes, first, last, self.rows, small.lo, small.hi, self.packed, small.table)
+            if large is not None:
+                _subtract(large.table, small.table, first * GROUP, last * GROUP)
+
+        if rows < LARGE:
+            some(0, groups)
         else:
-            map_items(group, len(self.codes))
-        return table
+            map_items(lambda k: some(k, k + 1), groups)
+        for node in (small, large):
+            if node is not None and self._may(node, 1):
+                self._search(node)
 
-    def _divided(self, leaf: _Leaf, more: bool) -> tuple[_Leaf, _Leaf]:
-        f, b, missing_left = (int(x) for x in leaf.best[1:])
-        middle = int(
-            _separate(self.codes[f // GROUP], f % GROUP, b, missing_left, self.rows, self.spare, leaf.lo, leaf.hi)
+    def _search(self, node: _Node) -> None:
+        """The best cut of a node."""
+        limits, groups = self.limits, len(self.codes)
+        bounds = float(limits.rows), limits.curvature, limits.ridge + TINY
+        allowed, spans = self._allowed(node), [(0, groups)]
+
+        def some(k: int) -> None:
+            first, last = spans[k]
+            _search(node.table, first * GROUP, last * GROUP, self.columns, allowed, node.sums, *bounds, *self.units,
+                    self.lines[k], self.order[k], self.found[k])  # fmt: skip
+
+        if node.hi - node.lo >= LARGE:
+            spans = [(k, k + 1) for k in range(groups)]
+            map_items(some, groups)
+        else:
+            some(0)
+        k = int(self.found[: len(spans), GAIN].argmax())
+        if self.found[k, GAIN] > 0:
+            node.best = self.found[k].copy()
+            self._point(node, self.order[k, 1])
+
+    def _point(self, node: _Node, order: Any) -> None:
+        """Where missing values go if the cut does not say it, and the set of levels on the left."""
+        best = node.best
+        f = int(best[COLUMN])
+        some_missing = int(node.table[f, MISSING_BIN, 1]) & MOST_ROWS > 0
+        majority = float(2 * best[4 + N] > node.sums[N])
+        if not self.columns[f, CATEGORICAL]:
+            best[TURN] = best[TURN] if some_missing else majority
+            return
+        levels = order[: int(best[7])]
+        levels = levels[: int(best[CUT]) + 1] if best[TURN] == 0 else levels[::-1][: int(best[CUT]) + 1]
+        bins = np.zeros(WIDTH, dtype=bool)
+        bins[levels] = True
+        bins[MISSING_BIN] = bins[MISSING_BIN] if some_missing else majority
+        best[TURN] = bins[MISSING_BIN]
+        node.bits = np.packbits(bins, bitorder="little").view(np.uint32)
+
+    def _allowed(self, node: _Node) -> Any:
+        """The columns that a node tries: the seed and the way from the root draw them, so weights mean repetition."""
+        if self.teams is None and self.limits.features >= 1:
+            return self.everything
+        allowed = self.everything if self.teams is None else self.teams[node.teams].any(axis=0).astype(np.uint8)
+        if self.limits.features < 1:
+            columns = np.flatnonzero(allowed)
+            count = max(1, int(np.ceil(self.limits.features * len(columns))))
+            drawn = np.random.default_rng([self.seed, node.way]).permutation(columns)[:count]
+            allowed = np.zeros_like(allowed)
+            allowed[drawn] = 1
+        return allowed
+
+    def _table(self) -> Any:
+        return self.tables.pop() if self.tables else np.empty(self.shape, dtype=np.int64)
+
+    def _give_back(self, node: _Node) -> None:
+        if node.table is not None:
+            self.tables.append(node.table)
+            node.table = None
+
+    def _grown(self) -> Grown:
+        nodes = self.nodes
+        inner = np.array([node.left >= 0 for node in nodes])
+        feature = np.array([int(node.best[COLUMN]) if node.left >= 0 else -1 for node in nodes], dtype=np.int32)
+        by_set = inner & self.bins.categorical[feature]
+        return Grown(
+            feature,
+            np.array([self._threshold(node) for node in nodes]),
+            np.array([node.left for node in nodes], dtype=np.int32),
+            np.array([node.best[TURN] if node.left >= 0 else 0 for node in nodes], dtype=np.uint8),
+            np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int32),
+            np.array([nodes[t].bits for t in np.flatnonzero(by_set)], dtype=np.uint32).reshape(-1, 8),
+            np.array([node.sums[VALUE] for node in nodes]),
+            np.array([node.best[GAIN] if node.left >= 0 else 0.0 for node in nodes]),
+            np.array([node.hi - node.lo for node in nodes]),
         )
-        at = len(self.nodes)
-        edges = self.edges[f]
-        threshold = float(edges[b]) if b < len(edges) else np.inf
-        self.nodes[leaf.at] = (f, threshold, at, missing_left, leaf.depth, leaf.hi - leaf.lo)
-        G, H = self._totals(_side(leaf.table[f], b, missing_left))
-        sides = (
-            _Leaf(at, leaf.lo, middle, leaf.depth + 1, G, H),
-            _Leaf(at + 1, middle, leaf.hi, leaf.depth + 1, leaf.G - G, leaf.H - H),
-        )
-        for side in sides:
-            self._note(side)
-        if more and leaf.depth + 1 < self.limits.depth:
-            small, large = sorted(sides, key=lambda side: side.hi - side.lo)
-            if small.hi - small.lo >= 2 * self.limits.rows or large.hi - large.lo >= 2 * self.limits.rows:
-                self._opened(small)
-                leaf.table -= small.table
-                large.table, leaf.table = leaf.table, None
-                self._opened(large)
-        leaf.table = None
-        return sides
 
-    def _totals(self, sums: Any) -> tuple[float, float]:
-        return float(sums[0]) * self.units.gradient, float(int(sums[1]) >> COUNT_BITS) * self.units.curvature
+    def _threshold(self, node: _Node) -> float:
+        if node.left < 0 or node.bits is not None:
+            return np.nan
+        edges, cut = self.bins.edges[int(node.best[COLUMN])], int(node.best[CUT])
+        return float(edges[cut]) if cut < len(edges) else np.inf
 
-    def _note(self, leaf: _Leaf) -> None:
-        self.nodes.append((-1, np.nan, -1, 0, leaf.depth, leaf.hi - leaf.lo))
-        self.values.append(-leaf.G / (leaf.H + self.limits.ridge))
 
-    def _tree(self) -> Tree:
-        feature, threshold, child, missing, depth, rows = (np.array(part) for part in zip(*self.nodes, strict=True))
-        left = child.astype(np.int32)
-        return Tree(
-            feature.astype(np.int32),
-            threshold.astype(np.float64),
-            left,
-            np.where(left >= 0, left + 1, -1).astype(np.int32),
-            missing.astype(np.uint8),
-            depth.astype(np.int32),
-            rows.astype(np.int64),
-        )
+_NO_BITS = np.zeros(8, dtype=np.uint32)
+
+
+def _units(g: Any, h: Any, repeats: Any) -> Units:
+    """Powers of two, so that products with them are exact, and sums fit their bits."""
+    bounds = map_parts(lambda lo, hi: _bounds(g[lo:hi], h[lo:hi], repeats[lo:hi]), len(g))
+    top, total = max(max(b[0] for b in bounds), 1e-290), max(sum(b[1] for b in bounds), 1e-290)
+    return Units(float(2.0 ** (np.ceil(np.log2(top)) - 31)), float(2.0 ** (np.ceil(np.log2(total)) - TOP)))
 
 
 @jit(error_model="numpy")
-def _round(g, h, per_gradient, per_curvature, out):
+def _bounds(g, h, repeats):
+    top, total = 0.0, 0.0
     for i in range(len(g)):
-        out[i, 0] = np.int64(np.rint(g[i] * per_gradient))
-        out[i, 1] = (np.int64(np.rint(h[i] * per_curvature)) << COUNT_BITS) + 1
-
-
-@jit
-def _fill_all(codes, rows, lo, hi, packed, table):
-    for i in range(lo, hi):
-        a, b = packed[i, 0], packed[i, 1]
-        for j in range(GROUP):
-            code = codes[i, j]
-            table[j, code, 0] += a
-            table[j, code, 1] += b
-
-
-@jit
-def _fill(codes, rows, lo, hi, packed, table):
-    for i in range(lo, hi):
-        row = rows[i]
-        a, b = packed[row, 0], packed[row, 1]
-        for j in range(GROUP):
-            code = codes[row, j]
-            table[j, code, 0] += a
-            table[j, code, 1] += b
+        top = max(top, abs(g[i]))
+        total += h[i] * repeats[i]
+    return top, total
 
 
 @jit(error_model="numpy")
-def _best(table, sizes, G, H, rows, units, limits, best):
-    """Fill best = (gain, column, last bin on the left, missing left)."""
-    whole = G * G / (H + limits.ridge)
-    best[0] = 0.0
-    for f in range(len(sizes)):
-        absent = table[f, MISSING_BIN, 1] & COUNT
-        for side in range(2 if absent > 0 else 1):
-            a = table[f, MISSING_BIN, 0] if side == 1 else np.int64(0)
-            b = table[f, MISSING_BIN, 1] if side == 1 else np.int64(0)
-            end = sizes[f] if absent > 0 and side == 0 else sizes[f] - 1
-            for code in range(end):
-                a += table[f, code, 0]
-                b += table[f, code, 1]
-                count = b & COUNT
-                if count < limits.rows:
-                    continue
-                if rows - count < limits.rows:
-                    break
-                g, h = a * units.gradient, (b >> COUNT_BITS) * units.curvature
-                if h < limits.curvature or H - h < limits.curvature:
-                    continue
-                gain = 0.5 * (g * g / (h + limits.ridge) + (G - g) * (G - g) / (H - h + limits.ridge) - whole)
-                if gain > best[0]:
-                    best[0], best[1], best[2], best[3] = gain, f, code, side
-
-
-def _side(table: Any, b: int, missing_left: int) -> Any:
-    """Sums of the bins that go left."""
-    left = table[: b + 1].sum(axis=0)
-    return left + table[MISSING_BIN] if missing_left else left
+def _round(g, h, repeats, per_gradient, per_curvature, first, rows, out):
+    """Fill the rounded numbers and the list of rows; sums of the numbers."""
+    a, b = np.int64(0), np.int64(0)
+    for i in range(len(g)):
+        times = np.int64(repeats[i])
+        rows[i] = first + i
+        out[i, 0] = np.int64(np.rint(g[i] * per_gradient)) * times
+        out[i, 1] = ((np.int64(np.rint(h[i] * per_curvature)) * times) << COUNT_BITS) + times
+        a += out[i, 0]
+        b += out[i, 1]
+    return a, b
 
 
 @jit
-def _separate(codes, j, b, missing_left, rows, spare, lo, hi):
+def _fill(codes, first, last, rows, lo, hi, packed, tables):
+    """Histograms of groups first..last of columns over rows lo..hi of the list."""
+    everything = hi - lo == len(rows)
+    for k in range(first, last):
+        table = tables[k * GROUP : (k + 1) * GROUP]
+        for j in range(GROUP):
+            for code in range(WIDTH):
+                table[j, code, 0] = table[j, code, 1] = 0
+        for i in range(lo, hi):
+            row = i if everything else np.int64(rows[i])
+            a, b = packed[row, 0], packed[row, 1]
+            for j in range(GROUP):
+                code = codes[k, row, j]
+                table[j, code, 0] += a
+                table[j, code, 1] += b
+
+
+@jit
+def _subtract(large, small, first, last):
+    for f in range(first, last):
+        for code in range(WIDTH):
+            large[f, code, 0] -= small[f, code, 0]
+            large[f, code, 1] -= small[f, code, 1]
+
+
+@jit
+def _search(tables, first, last, columns, allowed, sums, rows, curvature, ridge, unit, bend, lines, order, found):
+    """Fill found with the best cut of columns first..last."""
+    found[GAIN] = 0.0
+    for f in range(first, min(last, len(columns))):
+        if allowed[f] == 0:
+            continue
+        table, m, by_level = tables[f], columns[f, SIZE], columns[f, CATEGORICAL] == 1
+        absent = (table[MISSING_BIN, 1] & COUNT) > 0
+        if by_level:
+            m = _sorted(table, m, sums, unit, bend, order[0])
+        for turn in range(2 if absent or by_level else 1):
+            cuts = m if absent and turn == 0 else m - 1
+            if by_level:  # up to the middle
+                cuts = max((m + 1) // 2 - turn, 0) if m > 1 else 0
+            a = table[MISSING_BIN, 0] if turn == 1 and not by_level else np.int64(0)
+            b = table[MISSING_BIN, 1] if turn == 1 and not by_level else np.int64(0)
+            for i in range(cuts):  # levels: the first ones, or on the second turn the last ones
+                code = (order[0, i] if turn == 0 else order[0, m - 1 - i]) if by_level else i
+                a += table[code, 0]
+                b += table[code, 1]
+                lines[0, i], lines[1, i], lines[2, i] = a * unit, (b >> COUNT_BITS) * bend, b & COUNT
+            top = _gains(lines, cuts, sums, columns[f, SIGN], rows, curvature, ridge)
+            if top > found[GAIN]:
+                i = 0
+                while lines[3, i] < top:
+                    i += 1
+                found[GAIN], found[COLUMN], found[CUT], found[TURN], found[7] = top, f, i, turn, m
+                for j in range(3):
+                    found[4 + j] = lines[j, i]
+                for j in range(m if by_level else 0):
+                    order[1, j] = order[0, j]
+
+
+@jit(error_model="numpy", **INNER)
+def _sorted(table, size, sums, unit, bend, order):
+    """The levels of a category that enough rows have, by G / H, missing values as a level; how many."""
+    per_row = sums[N] / (sums[H] + TINY)
+    m = 0
+    for i in range(size + 1):
+        code = i if i < size else MISSING_BIN
+        h = (table[code, 1] >> COUNT_BITS) * bend
+        if h * per_row < SUPPORT:
+            continue
+        score, at = table[code, 0] * unit / (h + SUPPORT), m
+        while at > 0:
+            before = order[at - 1]
+            if table[before, 0] * unit / ((table[before, 1] >> COUNT_BITS) * bend + SUPPORT) <= score:
+                break
+            order[at] = before
+            at -= 1
+        order[at] = code
+        m += 1
+    return m
+
+
+@jit(fastmath=PLAIN, error_model="numpy", **INNER)
+def _gains(lines, cuts, sums, sign, rows, curvature, ridge):
+    """Fill the gain of each cut, -1 where it is forbidden; the largest."""
+    g_all, h_all, n_all, low, high = sums[G], sums[H], sums[N], sums[LOW], sums[HIGH]
+    whole = -g_all * sums[VALUE]
+    slight, top = SLIGHT * abs(whole), -1.0
+    for i in range(cuts):
+        g, h, n = lines[0, i], lines[1, i], lines[2, i]
+        left = min(max(-g / (h + ridge), low), high)
+        right = min(max(-(g_all - g) / (h_all - h + ridge), low), high)
+        gain = -(g * left + (g_all - g) * right) - whole
+        fine = (n >= rows) & (n_all - n >= rows) & (h >= curvature) & (h_all - h >= curvature)
+        fine = fine & (sign * (right - left) >= 0.0) & (gain > slight)
+        gain = 0.5 * gain if fine else -1.0
+        lines[3, i] = gain
+        top = max(top, gain)
+    return top
+
+
+@jit
+def _separate(codes, j, bits, cut, turn, by_level, rows, spare, lo, hi):
+    """The rows of lo..hi that go left first, in their order; where the others begin."""
     left, right = np.int64(lo), np.int64(0)
     for i in range(lo, hi):
         row = rows[i]
-        code = codes[row, j]
-        goes = np.int64(missing_left if code == MISSING_BIN else code <= b)
+        code = np.int64(codes[row, j])
+        if by_level == 1:
+            goes = np.int64((bits[code >> 5] >> np.uint32(code & 31)) & np.uint32(1))
+        else:
+            goes = turn if code == MISSING_BIN else np.int64(code <= cut)
         rows[left] = row
         spare[right] = row
         left += goes
@@ -249,3 +453,10 @@ def _separate(codes, j, b, missing_left, rows, spare, lo, hi):
     for i in range(right):
         rows[left + i] = spare[i]
     return left
+
+
+@jit
+def _add(ends, value, rows, out):
+    for t in range(len(ends)):
+        for i in range(ends[t, 0], ends[t, 1]):
+            out[rows[i]] += value[t]

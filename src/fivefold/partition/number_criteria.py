@@ -6,7 +6,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fivefold.partition.criteria import accumulate, heft, impurity, merit, scores, tally, width
+from fivefold.partition.criteria import (
+    accumulate,
+    aim,
+    aims,
+    heft,
+    impurity,
+    merit,
+    output,
+    scores,
+    tally,
+    weigh,
+    width,
+)
 
 
 class Squares(NamedTuple):
@@ -182,3 +194,31 @@ def _(c, bins, rows, lo, hi, table):
 def _(c, left, sums):
     G, H, g, h = sums[1], sums[2], left[1], left[2]
     return 0.5 * (g * g / (h + c.ridge) + (G - g) ** 2 / (H - h + c.ridge) - G * G / (H + c.ridge))
+
+
+# Targets of rows
+
+
+@weigh.rule(Squares, Deviance)
+def _(c, row):
+    return c.w[row]
+
+
+@aims.rule(Squares, Deviance)
+def _(c):
+    return 1
+
+
+@aim.rule(Squares, Deviance)
+def _(c, row, j):
+    return c.y[row]
+
+
+@output.rule(Squares)
+def _(c, j):
+    return Squares(c.y[j], c.w)
+
+
+@output.rule(Deviance)
+def _(c, j):
+    return Deviance(c.y[j], c.w)

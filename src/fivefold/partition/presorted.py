@@ -91,7 +91,7 @@ def choose(rank, lo, mid, hi, side, rules, total, gain, weight, best):
     for i in range(first, last):
         if gain[i] > top + slack:
             enough = least <= 0.0 or (weight[i] >= least and total - weight[i] >= least)
-            if enough and (lo + i + 1 == hi or rank[lo + i] != rank[lo + i + 1]):
+            if enough and rank[lo + i] != rank[lo + i + 1]:
                 top = gain[i]
                 best[0], best[1], best[2] = top, lo + i, side
                 if mid == hi:  # a value that is missing later goes with most of the weight

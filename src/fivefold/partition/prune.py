@@ -67,6 +67,7 @@ def cut_back(tree: Tree, leaves: Any) -> tuple[Tree, Any]:
         missing_left=np.where(inner, tree.missing_left[kept], 0).astype(np.uint8),
         depth=tree.depth[kept],
         rows=tree.rows[kept],
+        set_start=None if tree.set_start is None else np.where(inner, tree.set_start[kept], -1),
     ), kept
 
 

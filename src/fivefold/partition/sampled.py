@@ -12,9 +12,10 @@ import numpy as np
 
 from fivefold.core.compile import FAST, jit
 from fivefold.core.parallel import map_items
+from fivefold.partition.columns import column_by_column
 from fivefold.partition.criteria import heft, merit, tally
 from fivefold.partition.presorted import MISSING, best_cut
-from fivefold.partition.splitter import apart, cut, listed
+from fivefold.partition.splitter import INNER, cut, divide, listed, lists, mark
 from fivefold.partition.tree import HIGH, LOW
 
 BINS = 255  # and one for missing values
@@ -48,9 +49,10 @@ def rank_columns(X: Any) -> Ranked:
     rank = np.empty((d, n), dtype=np.int32)
     bins = np.empty((d, n), dtype=np.uint8)
     edge = np.empty((d, BINS), dtype=np.int32)
+    values = column_by_column(X)
 
     def column(f: int) -> None:
-        x = np.ascontiguousarray(X[:, f])
+        x = values(f)
         order = np.argsort(x)
         x = x[order]
         known = n - int(np.isnan(x).sum())
@@ -85,14 +87,23 @@ def _(splitter, criterion, f, lo, hi, rules, total, work):
     return _binned(criterion, splitter, f, lo, hi, rules, total, work)
 
 
-@apart.rule(Sampled)
-def _(splitter, f, lo, hi, work, at, nodes):
+@lists.rule(Sampled)
+def _(splitter):
+    return 0
+
+
+@mark.rule(Sampled)
+def _(splitter, criterion, f, lo, hi, work, node):
     rank, missing_left = np.int32(work.best[1]), np.int64(work.best[2])
-    middle = _separate(splitter.rows, splitter.rank[f], rank, missing_left, lo, hi, work.order, nodes[at])
-    return middle
+    return _separate(splitter.rows, splitter.rank[f], rank, missing_left, lo, hi, work.order, node)
 
 
-@jit(fastmath=IN_ORDER, error_model="numpy")
+@divide.rule(Sampled)
+def _(splitter, j, lo, hi, work):
+    return
+
+
+@jit(fastmath=IN_ORDER, error_model="numpy", **INNER)
 def _exact(criterion, rank, rows, keys, lo, hi, rules, total, work):
     m = hi - lo
     for i in range(m):
@@ -108,7 +119,7 @@ def _exact(criterion, rank, rows, keys, lo, hi, rules, total, work):
     return found
 
 
-@jit
+@jit(**INNER)
 def _sort(keys, m):
     """Insertion sort in growing steps (Shell, 1959)."""
     gap = 40
@@ -122,7 +133,7 @@ def _sort(keys, m):
         gap = 13 if gap == 40 else (4 if gap == 13 else (1 if gap == 4 else 0))
 
 
-@jit(fastmath=IN_ORDER, error_model="numpy")
+@jit(fastmath=IN_ORDER, error_model="numpy", **INNER)
 def _binned(criterion, splitter, f, lo, hi, rules, total, work):
     bins, table, count, rows = splitter.bins[f], splitter.table, splitter.count, splitter.rows
     q = table.shape[1]
@@ -160,10 +171,12 @@ def _binned(criterion, splitter, f, lo, hi, rules, total, work):
             gain = merit(criterion, left, sums)
             if gain > best[0] + best[3]:
                 best[0], best[1], best[2] = gain, splitter.edge[f, b], side
+                if absent <= 0.0:  # a value that is missing later goes with most of the weight
+                    best[2] = 1.0 if 2.0 * L > total else 0.0
     return found
 
 
-@jit
+@jit(**INNER)
 def _separate(rows, rank, cut, missing_left, lo, hi, spare, node):
     """Rows of the range with ranks up to the cut first, then the others; where they begin.
 

@@ -28,8 +28,7 @@ from fivefold.core.compile import generic, jit
 
 STACK = 128  # smaller side first: a stack of nodes holds at most log2(n)
 TIE = 1e-10  # of the impurity of a node: gains that differ by less are equal, and the first wins
-INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # only loops call it: a third less to compile
-GAIN, PLACE, MISSING_LEFT, SLACK, KEY = range(5)  # entries of `Scratch.best`
+INNER = {"inline": "always"}  # a loop that only loops call costs no compilation of its own
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -52,7 +51,7 @@ class Scratch(NamedTuple):
     sums: Any
     left: Any
     right: Any
-    best: Any  # gain, place of the cut, missing left; the gain below which a difference is rounding; key of the node
+    best: Any  # gain, place, missing left of a cut; the gain that is rounding; key of the node; fraction drawn
     gain: Any
     weight: Any
     order: Any
@@ -82,7 +81,7 @@ def scratch(statistics: int, rows: int, columns: int) -> Scratch:
         np.empty((2, rows)),
         np.empty((2, rows), dtype=np.int32),
     )
-    best, stack = np.array([-np.inf, 0.0, 0.0, 0.0, 0.0]), np.zeros(STACK, dtype=np.int64)
+    best, stack = np.array([-np.inf, 0.0, 0.0, 0.0, 0.0, 0.0]), np.zeros(STACK, dtype=np.int64)
     return Scratch(sums[0], sums[1], sums[2], best, gain, weight, order, rank, np.arange(columns), stack)
 
 

@@ -1,7 +1,9 @@
 """A tree as a struct of arrays, in the order of a walk that goes left first.
 
 Row x goes from node t to `left[t]` if x[feature[t]] <= threshold[t], else to `right[t]`; a missing value goes left
-where `missing_left[t]` says so. Leaves have feature -1.
+where `missing_left[t]` says so. Leaves have feature -1. Where the column holds categories, the cut is a set of them: the
+bits of the set of node t begin at byte `set_start[t]` of `set_bits`; a category that its rows did not show goes with the
+missing values.
 """
 
 from __future__ import annotations
@@ -11,9 +13,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from fivefold.core.compile import jit
 from fivefold.core.parallel import map_parts
+from fivefold.partition.columns import values_at
 
 FEATURE, LOW, HIGH, MISSING_LEFT, CHILD, LO, HI, DEPTH, KEY = range(9)  # fields of a node while it grows
 FIELDS = 9
@@ -30,6 +34,8 @@ class Tree:
     missing_left: Any  # (m,) uint8
     depth: Any  # (m,) int32
     rows: Any  # (m,) int64: rows it grew from
+    set_start: Any = None  # (m,) int64, -1 where there is no set; None for a tree without sets
+    set_bits: Any = None  # uint8
 
     def __len__(self) -> int:
         return len(self.feature)
@@ -41,14 +47,23 @@ class Tree:
 
     def apply(self, X: Any) -> Any:
         """The leaf of each row."""
-        out = np.empty(len(X), dtype=np.int64)
-        map_parts(
-            lambda lo, hi: _descend(
-                X[lo:hi], self.feature, self.threshold, self.left, self.right, self.missing_left, out[lo:hi]
-            ),
-            len(X),
-        )
+        out = np.empty(X.shape[0], dtype=np.int64)
+        nodes = (self.feature, self.threshold, self.left, self.right, self.missing_left)
+        if issparse(X):
+            X = X.tocsr()
+            table = (X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data.astype(np.float64))
+            map_parts(lambda lo, hi: _descend_sparse(*table, *nodes, lo, hi, np.zeros(X.shape[1]), out), len(out))
+        elif self.set_start is None:
+            map_parts(lambda lo, hi: _descend(X[lo:hi], *nodes, out[lo:hi]), len(out))
+        else:
+            sets = (self.set_start, self.set_bits)
+            map_parts(lambda lo, hi: _descend_sets(X[lo:hi], *nodes, *sets, out[lo:hi]), len(out))
         return out
+
+    def chosen(self, t: int, levels: int) -> Any:
+        """Which of the categories of its column node t sends left: a mask."""
+        start = self.set_start[t]
+        return np.unpackbits(self.set_bits[start : start + (levels + 7) // 8], count=levels, bitorder="little") == 1
 
     def aggregate(self, at_leaves: Any) -> Any:
         """Sums (m, q) of every node from those of the leaves (leaves, q), from the bottom up."""
@@ -80,25 +95,27 @@ class Grown(NamedTuple):
         return self.tree.aggregate(at.reshape(-1, classes))
 
 
-def assemble(nodes: Any, members: Any, X: Any) -> Grown:
-    """The tree of the nodes a grower left, thresholds halfway between the values on either side."""
+def assemble(nodes: Any, members: Any, X: Any, levels: Any = None, drawn: Any = None) -> Grown:
+    """The tree of the nodes a grower left, thresholds halfway between the values on either side.
+
+    `levels` (d,) counts the categories of each column; `drawn` holds thresholds where the right side of a cut begins.
+    """
     place, order = np.empty(len(nodes), dtype=np.int64), np.empty(len(nodes), dtype=np.int64)
     _preorder(nodes, place, order, np.zeros(len(nodes) + 1, dtype=np.int64))
+    middle = nodes[np.where(nodes[:, FEATURE] >= 0, nodes[:, CHILD] + 1, 0), LO][order]  # where the right side begins
     nodes = nodes[order]
     inner = nodes[:, FEATURE] >= 0
     left, right = np.full(len(nodes), -1, dtype=np.int32), np.full(len(nodes), -1, dtype=np.int32)
     left[inner], right[inner] = place[nodes[inner, CHILD]], place[nodes[inner, CHILD] + 1]
     rows = (nodes[:, HI] - nodes[:, LO]).astype(np.int64)
-    tree = Tree(
-        np.where(inner, nodes[:, FEATURE], -1).astype(np.int32),
-        _thresholds(nodes, inner, X),
-        left,
-        right,
-        np.where(inner, nodes[:, MISSING_LEFT], 0).astype(np.uint8),
-        nodes[:, DEPTH].copy(),
-        rows,
-    )
-    leaf = np.full(len(X), -1, dtype=np.int64)
+    threshold = np.where(inner, drawn[middle], np.nan) if drawn is not None else _thresholds(nodes, inner, X)
+    missing_left = np.where(inner, nodes[:, MISSING_LEFT], 0).astype(np.uint8)
+    start, bits = _sets(nodes, inner, middle, missing_left, members, X, levels)
+    if start is not None:
+        threshold[start >= 0] = np.nan
+    feature = np.where(inner, nodes[:, FEATURE], -1).astype(np.int32)
+    tree = Tree(feature, threshold, left, right, missing_left, nodes[:, DEPTH].copy(), rows, start, bits)
+    leaf = np.full(X.shape[0], -1, dtype=np.int64)
     leaf[members] = np.repeat(np.arange(len(tree.leaves)), rows[tree.leaves])  # leaves hold the rows from left to right
     return Grown(tree, leaf)
 
@@ -107,11 +124,29 @@ def _thresholds(nodes: Any, inner: Any, X: Any) -> Any:
     """Halfway between the neighbours, but below the upper one also where they differ by rounding only."""
     out = np.full(len(nodes), np.nan)
     f = nodes[inner, FEATURE]
-    low = X[nodes[inner, LOW], f].astype(np.float64)
-    high = np.where(nodes[inner, HIGH] >= 0, X[nodes[inner, HIGH], f].astype(np.float64), np.inf)
+    low, high = values_at(X, nodes[inner, LOW], f), values_at(X, nodes[inner, HIGH], f)
     middle = low / 2 + high / 2
-    out[inner] = np.where((nodes[inner, HIGH] >= 0) & ((middle >= high) | (middle < low)), low, middle)
+    middle = np.where((middle >= high) | (middle < low), low, middle)
+    out[inner] = np.where(nodes[inner, HIGH] >= 0, middle, np.inf)
     return out
+
+
+def _sets(nodes: Any, inner: Any, middle: Any, missing_left: Any, members: Any, X: Any, levels: Any) -> Any:
+    """Where the set of each node begins, and the bits of all sets; None for both where no column holds categories."""
+    if levels is None or not levels.any():
+        return None, None
+    start, bits, filled = np.full(len(nodes), -1, dtype=np.int64), [np.empty(0, dtype=np.uint8)], 0
+    for t in np.flatnonzero(inner & (levels[nodes[:, FEATURE]] > 0)):
+        f = nodes[t, FEATURE]
+        mask = np.full(levels[f], missing_left[t], dtype=np.uint8)
+        for goes, lo, hi in ((0, middle[t], nodes[t, HI]), (1, nodes[t, LO], middle[t])):
+            codes = X[members[lo:hi], f]
+            mask[codes[~np.isnan(codes)].astype(np.int64)] = goes
+        packed = np.packbits(mask, bitorder="little")
+        start[t] = filled
+        filled += len(packed)
+        bits.append(packed)
+    return start, np.concatenate(bits)
 
 
 @jit
@@ -134,5 +169,37 @@ def _descend(X, feature, threshold, left, right, missing_left, out):
         while feature[t] >= 0:
             x = X[i, feature[t]]
             goes = missing_left[t] == 1 if x != x else x <= threshold[t]
+            t = left[t] if goes else right[t]
+        out[i] = t
+
+
+@jit
+def _descend_sparse(indptr, indices, data, feature, threshold, left, right, missing_left, lo, hi, row, out):
+    for i in range(lo, hi):
+        for p in range(indptr[i], indptr[i + 1]):
+            row[indices[p]] = data[p]
+        t = 0
+        while feature[t] >= 0:
+            x = row[feature[t]]
+            goes = missing_left[t] == 1 if x != x else x <= threshold[t]
+            t = left[t] if goes else right[t]
+        out[i] = t
+        for p in range(indptr[i], indptr[i + 1]):
+            row[indices[p]] = 0.0
+
+
+@jit
+def _descend_sets(X, feature, threshold, left, right, missing_left, set_start, set_bits, out):
+    for i in range(X.shape[0]):
+        t = 0
+        while feature[t] >= 0:
+            x = X[i, feature[t]]
+            if x != x:
+                goes = missing_left[t] == 1
+            elif set_start[t] >= 0:
+                level = np.int64(x)
+                goes = set_bits[set_start[t] + (level >> 3)] >> (level & 7) & 1 == 1
+            else:
+                goes = x <= threshold[t]
             t = left[t] if goes else right[t]
         out[i] = t

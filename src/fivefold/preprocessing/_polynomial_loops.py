@@ -1,17 +1,19 @@
 """Compiled expansions: products of columns, dense and sparse.
 
 Monomials of degree t are ordered by their columns c_1 <= ... <= c_t. Those that begin with column j are x_j times the
-monomials of degree t - 1 that begin with j or later, which lie together: a run. A row is made of runs, each one multiple of
-numbers already there.
+monomials of degree t - 1 that begin with j or later, which lie together: a run. A row is made of runs, each one
+multiple of numbers already there.
 """
+
+from typing import Any
 
 import numpy as np
 
 from fivefold.core.compile import FAST, jit
 
 
-@jit(fastmath=FAST, error_model="numpy")
-def expand(X, runs, bias, out):
+@jit(fastmath=FAST, error_model="numpy")  # type: ignore[untyped-decorator]
+def expand(X: Any, runs: Any, bias: Any, out: Any) -> None:
     """Rows of out: a one if `bias`, the columns, then the runs (column, source, length, target)."""
     n, d = X.shape
     for i in range(n):
@@ -26,8 +28,20 @@ def expand(X, runs, bias, out):
                 row[target + k] = v * row[source + k]
 
 
-@jit(fastmath=FAST, error_model="numpy")
-def expand_sparse(data, indices, indptr, d, degree, strict, counts, offset, start, out_data, out_indices):
+@jit(fastmath=FAST, error_model="numpy")  # type: ignore[untyped-decorator]
+def expand_sparse(
+    data: Any,
+    indices: Any,
+    indptr: Any,
+    d: Any,
+    degree: Any,
+    strict: Any,
+    counts: Any,
+    offset: Any,
+    start: Any,
+    out_data: Any,
+    out_indices: Any,
+) -> None:
     """Products of `degree` stored entries of each row, from place start[i] on; `strict` takes no entry twice.
 
     counts[m, r] is the number of choices of r columns out of m: it gives the place of a choice among all.

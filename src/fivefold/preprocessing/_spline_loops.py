@@ -1,12 +1,14 @@
 """Compiled B-splines: the degree + 1 of them that are not zero at a point, by the triangle of Cox and de Boor."""
 
+from typing import Any
+
 import numpy as np
 
 from fivefold.core.compile import FAST, jit
 
 
-@jit(fastmath=FAST, error_model="numpy")
-def windows(x, knots, degree, first, values):
+@jit(fastmath=FAST, error_model="numpy")  # type: ignore[untyped-decorator]
+def windows(x: Any, knots: Any, degree: Any, first: Any, values: Any) -> None:
     """Of each x: the number of the first B-spline that is not zero, and the values of it and the next `degree`.
 
     Beyond the ends the polynomials of the outermost interval go on.
@@ -35,9 +37,9 @@ def windows(x, knots, degree, first, values):
             row[j] = saved
 
 
-@jit(fastmath=FAST, error_model="numpy")
-def scatter(first, values, offset, count, period, out):
-    """Write windows into columns offset .. offset + count of out, numbers modulo the period; beyond count they are dropped."""
+@jit(fastmath=FAST, error_model="numpy")  # type: ignore[untyped-decorator]
+def scatter(first: Any, values: Any, offset: Any, count: Any, period: Any, out: Any) -> None:
+    """Write windows into columns offset .. offset + count of out, modulo the period; beyond count they are dropped."""
     n, m = values.shape
     for i in range(n):
         row = out[i]

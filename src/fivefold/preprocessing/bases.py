@@ -89,7 +89,7 @@ class Gaussians(Basis):
     def learn(self, X: Array) -> Basis:
         return replace(self, centres=X.copy() if self.centres is None else np.atleast_2d(self.centres).astype(float))
 
-    def __call__(self, X: Array) -> Array:
+    def __call__(self, X: Array) -> Any:
         C = self.centres
         square = (X**2).sum(1)[:, None] + (C**2).sum(1) - 2 * X @ C.T
         return np.exp(np.maximum(square, 0.0) / (-2 * self.width**2))
@@ -179,8 +179,8 @@ class Logs(Basis):
         for j in own:
             if (bad := X[:, j] <= 0).any():
                 raise ValueError(
-                    f"Logs: column {j} holds {X[bad, j][0]:g} in row {int(bad.argmax())}; a logarithm needs numbers above "
-                    "zero. Shift the column, or leave it out by `columns`"
+                    f"Logs: column {j} holds {X[bad, j][0]:g} in row {int(bad.argmax())}; a logarithm needs numbers "
+                    "above zero. Shift the column, or leave it out by `columns`"
                 )
         return np.log(X[:, list(own)])
 
@@ -215,7 +215,7 @@ class HalfPlanes(Basis):
     directions: Any
     cuts: Any
 
-    def __call__(self, X: Array) -> Array:
+    def __call__(self, X: Array) -> Any:
         return (X @ np.atleast_2d(self.directions).T > np.asarray(self.cuts)).astype(float)
 
     def names(self, columns: Any) -> list[str]:

@@ -1,8 +1,8 @@
 """General basis expansion: f(x) = sum_j w_j phi_j(x), linear in functions that are chosen beforehand.
 
-The functions come from `bases`: polynomials, bells, steps, waves, logarithms, thresholds, kernels at the data, or functions
-of your own. A linear method on the new columns fits a curve; with one kernel for every row and the penalty a'Ka it is
-kernel ridge regression.
+The functions come from `bases`: polynomials, bells, steps, waves, logarithms, thresholds, kernels at the data, or
+functions of your own. A linear method on the new columns fits a curve; with one kernel for every row and the penalty
+a'Ka it is kernel ridge regression.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ class BasisExpansion(TransformerMixin, Unsupervised):
 
     card = Card(
         applications=("data mining",),
-        use="A linear method that must bend, with functions chosen by what is known of the problem. Take 'orthogonal' rather "
-        "than 'polynomial' for degrees above five; SplineTransformer for smooth curves without choices.",
+        use="A linear method that must bend, with functions chosen by what is known of the problem. Take 'orthogonal' "
+        "rather than 'polynomial' for degrees above five; SplineTransformer for smooth curves without choices.",
         steps=(
             "Fill in what the bases leave to the data: ranges, centres, cuts.",
             "Evaluate every function at every row, side by side.",
@@ -105,13 +105,13 @@ class BasisExpansion(TransformerMixin, Unsupervised):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _fit(self, X: Any) -> None:
+    def _fit(self, X: Any) -> None:  # type: ignore[override]
         given = self.basis if isinstance(self.basis, list | tuple) else [self.basis]
         unknown = [b for b in given if not isinstance(b, Basis) and b not in NAMED]
         if unknown:
             raise ValueError(
-                f"BasisExpansion: {unknown[0]!r} is no basis; give an object of fivefold.preprocessing.bases, or one of "
-                f"{', '.join(NAMED)}"
+                f"BasisExpansion: {unknown[0]!r} is no basis; give an object of fivefold.preprocessing.bases, or "
+                f"one of {', '.join(NAMED)}"
             )
         Z = X.astype(np.float64)
         bases = tuple((b if isinstance(b, Basis) else NAMED[b]).learn(Z) for b in given)

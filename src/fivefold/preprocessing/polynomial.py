@@ -2,8 +2,8 @@
 
     (a, b) -> (1, a, b, a^2, ab, b^2)          degree 2
 
-A linear model of these is a polynomial of the columns. High powers of raw numbers are nearly dependent (degree 20 on [-4, 7]
-has a condition number near 1e32): scale first, or take orthogonal polynomials (`BasisExpansion`).
+A linear model of these is a polynomial of the columns. High powers of raw numbers are nearly dependent (degree 20 on
+[-4, 7] has a condition number near 1e32): scale first, or take orthogonal polynomials (`BasisExpansion`).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Monomials:
         every = chain.from_iterable(pick(range(self.d), t) for t in range(max(1, self.least), self.most + 1))
         return chain([()], every) if self.bias else every
 
-    def runs(self) -> Array:
+    def runs(self) -> Any:
         """What the compiled loop multiplies: (column, source, length, target) of every run, degree 2 and up."""
         found, target = [], self.bias + self.d
         for t in range(2, self.most + 1):
@@ -137,7 +137,7 @@ class PolynomialFeatures(TransformerMixin, Unsupervised):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _fit(self, X: Any) -> None:
+    def _fit(self, X: Any) -> None:  # type: ignore[override]
         least, most = (0, self.degree) if isinstance(self.degree, Integral) else self._range()
         if most == 0 and not self.include_bias:
             raise ValueError("PolynomialFeatures: degree 0 without include_bias leaves no column; raise degree")
@@ -145,7 +145,7 @@ class PolynomialFeatures(TransformerMixin, Unsupervised):
         if (size := terms.count()) > np.iinfo(np.intp).max:
             raise ValueError(
                 f"PolynomialFeatures: the output would have {size} features, which is too large to be indexed by "
-                f"{np.intp().dtype.name}: {X.shape[1]} columns, degree {self.degree}. Lower the degree, or set interaction_only"
+                f"{np.intp().dtype.name}: {X.shape[1]} columns, degree {self.degree}. Lower the degree"
             )
         self.model_ = Expansion(terms, size)
 

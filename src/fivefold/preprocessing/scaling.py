@@ -3,8 +3,8 @@
     CommonScaler     x -> c (x - m),   (1/n) sum_i |c (x_i - m)|^2 = 1         m = 0 unless centred
     Normalizer       x -> x / |x|                                              a row of zeros stays
 
-One common factor keeps the shape of the cloud, unlike a factor a column. With it a penalty of strength one is a sensible
-start, even with more columns than rows; a centred target of one column gets unit variance.
+One common factor keeps the shape of the cloud, unlike a factor a column. With it a penalty of strength one is a
+sensible start, even with more columns than rows; a centred target of one column gets unit variance.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class CommonScaler(SameNames, TransformerMixin, Unsupervised):
     takes = Takes()
     card = Card(
         applications=("denoising",),
-        use="Before a penalised linear model whose columns share a unit (pixels, counts, sensors): a penalty of one is then a "
-        "sensible start. Columns of unlike units need a factor each.",
+        use="Before a penalised linear model whose columns share a unit (pixels, counts, sensors): a penalty of one is "
+        "then a sensible start. Columns of unlike units need a factor each.",
         steps=("Take the mean squared length of the rows.", "Divide by its root."),
         source="Shalev-Shwartz & Ben-David (2014), chapter 13",
         see_also=("Normalizer", "Ridge"),
@@ -162,11 +162,11 @@ class Normalizer(SameNames, TransformerMixin, Unsupervised):
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def _fit(self, X: Any) -> None:
+    def _fit(self, X: Any) -> None:  # type: ignore[override]
         self.model_ = Stateless(X.shape[1])
 
-    def transform(self, X: Any) -> Any:
-        """Rows of unit length."""
+    def transform(self, X: Any, copy: bool | None = None) -> Any:
+        """Rows of unit length; `copy` is scikit-learn's, and a copy is always made."""
         X = self._admit(X)
         if issparse(X):
             size = NORMS[self.norm](X)

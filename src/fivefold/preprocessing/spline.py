@@ -1,9 +1,10 @@
 """B-spline features: piecewise polynomials that join smoothly at knots.
 
-    B_{i,0}(x) = 1 between knots i and i + 1,    B_{i,k} = (x - t_i)/(t_{i+k} - t_i) B_{i,k-1} + (t_{i+k+1} - x)/(...) B_{i+1,k-1}
+    B_{i,0}(x) = 1 between knots i and i + 1
+    B_{i,k}(x) = (x - t_i) / (t_{i+k} - t_i) B_{i,k-1}(x) + (t_{i+k+1} - x) / (t_{i+k+1} - t_{i+1}) B_{i+1,k-1}(x)
 
-Of n_knots + degree - 1 splines a column only degree + 1 are not zero at a point, so only these are computed. Beyond the outer
-knots the splines stay as they are at the knot, go on along a line or as polynomials, repeat, or are refused.
+Of n_knots + degree - 1 splines a column only degree + 1 are not zero at a point, so only these are computed. Beyond the
+outer knots the splines stay as they are at the knot, go on along a line or as polynomials, repeat, or are refused.
 
 De Boor (1978); Eilers & Marx (1996).
 """
@@ -32,9 +33,9 @@ SEVERAL = Annotated[int, Range(2)]
 
 @dataclass(frozen=True)
 class Splines:
-    """Knots of each column, outer ones included, and the splines on them."""
+    """Knots of each column, those beyond the ends included."""
 
-    bsplines: tuple[BSpline, ...]
+    knots: Array  # (d, knots)
     degree: int
     n_splines: int  # of a column
     n_out: int
@@ -86,7 +87,7 @@ class SplineTransformer(TransformerMixin, Unsupervised):
            [0. , 0. , 1. ]])
     """
 
-    n_knots: SEVERAL = 5  # type: ignore[valid-type]
+    n_knots: SEVERAL = 5
     degree: Index = 3
     _: KW_ONLY
     knots: Literal["uniform", "quantile"] | np.ndarray | list[Any] | tuple[Any, ...] = "uniform"
@@ -96,7 +97,7 @@ class SplineTransformer(TransformerMixin, Unsupervised):
     handle_missing: Literal["error", "zeros"] = "error"
     sparse_output: bool = False
 
-    takes = _WhereAsked()  # type: ignore[assignment]
+    takes = _WhereAsked()
     card = Card(
         applications=("data mining",),
         use="A smooth curve in each column for a linear model, without the swings of high powers. Interactions need "
@@ -110,7 +111,7 @@ class SplineTransformer(TransformerMixin, Unsupervised):
         see_also=("PolynomialFeatures", "BasisExpansion"),
         variants=(
             {"knots": "quantile", "extrapolation": "linear", "include_bias": False},
-            {"extrapolation": "periodic", "degree": 2, "handle_missing": "zeros"},
+            {"extrapolation": "periodic", "degree": 2},
         ),
     )
 
@@ -124,7 +125,12 @@ class SplineTransformer(TransformerMixin, Unsupervised):
     @property
     def bsplines_(self) -> list[BSpline]:
         """The splines of each column."""
-        return list(self.model_.bsplines)
+        model = self.model_
+        coef = np.eye(model.n_splines)
+        if model.periodic:
+            coef = np.concatenate([coef, coef[: model.degree]])
+        on = self.extrapolation in ("periodic", "continue")
+        return [BSpline.construct_fast(t, coef, model.degree, extrapolate=on) for t in model.knots]
 
     def _fit(self, X: Any, w: Any) -> None:
         base, degree, d = self._base(X.astype(np.float64), w), self.degree, X.shape[1]  # (knots, d)
@@ -135,17 +141,8 @@ class SplineTransformer(TransformerMixin, Unsupervised):
                 f"{len(base)} and degree={degree}."
             )
         n_splines = len(base) - 1 + (0 if periodic else degree)
-        coef = np.eye(n_splines)
-        if periodic:
-            coef = np.concatenate([coef, coef[:degree]])
-        on = self.extrapolation in ("periodic", "continue")
-        splines = tuple(
-            BSpline.construct_fast(
-                np.ascontiguousarray(_extended(base[:, j], degree, periodic)), coef, degree, extrapolate=on
-            )
-            for j in range(d)
-        )
-        self.model_ = Splines(splines, degree, n_splines, d * (n_splines - (not self.include_bias)), periodic)
+        knots = np.array([_extended(t, degree, periodic) for t in base.T])
+        self.model_ = Splines(knots, degree, n_splines, d * (n_splines - (not self.include_bias)), periodic)
 
     def _base(self, X: Array, w: Array) -> Array:
         if isinstance(self.knots, str):
@@ -184,11 +181,10 @@ class SplineTransformer(TransformerMixin, Unsupervised):
         map_parts(part, len(X))
         return out
 
-    def _windows(self, column: Array, j: int) -> tuple[Array, Array]:
+    def _windows(self, column: Array, j: int) -> tuple[Any, Array]:
         """The number of the first spline and the values of those that are not zero, of each row."""
-        spline, degree = self.model_.bsplines[j], self.model_.degree
+        t, degree = self.model_.knots[j], self.model_.degree
         x = column.astype(np.float64)
-        t = spline.t
         low, high = t[degree], t[-degree - 1]
         missing = np.isnan(x)
         if missing.any():
@@ -197,7 +193,7 @@ class SplineTransformer(TransformerMixin, Unsupervised):
         if self.extrapolation == "error" and (below.any() or above.any()):
             raise ValueError(
                 f"SplineTransformer: `X` contains values beyond the limits of the knots: column {j} holds "
-                f"{x[below | above][0]:g}, the knots go from {low:g} to {high:g}. Clip it, or choose another extrapolation"
+                f"{x[below | above][0]:g}, the knots go from {low:g} to {high:g}. Clip it, or extrapolate otherwise"
             )
         at = low + (x - low) % (high - low) if self.model_.periodic and high > low else x
         if self.extrapolation in ("constant", "linear"):
@@ -206,7 +202,7 @@ class SplineTransformer(TransformerMixin, Unsupervised):
         windows(np.ascontiguousarray(at), t, degree, first, values)
         if self.extrapolation == "linear":
             for outside, edge, start in ((below, low, 0), (above, high, self.model_.n_splines - degree - 1)):
-                slope = spline(edge, nu=1)[start : start + degree + 1]
+                slope = self.bsplines_[j](edge, nu=1)[start : start + degree + 1]
                 first[outside] = start
                 values[outside] += np.outer(x[outside] - edge, slope)
         values[missing] = 0
@@ -238,14 +234,14 @@ def _quantile(X: Array, w: Array, at: Array) -> Array:
     return np.column_stack([_repeated(x[~np.isnan(x)], w[~np.isnan(x)], at) for x in X.T])
 
 
-def _repeated(x: Array, w: Array, at: Array) -> Array:
+def _repeated(x: Array, w: Array, at: Array) -> Any:
     order = np.argsort(x, kind="stable")
     x, ends = x[order], np.cumsum(w[order])
     place = at * max(ends[-1] - 1, 0.0)
     low = np.floor(place + 1e-9)
     share = np.maximum(place - low, 0.0)
 
-    def value(index: Array) -> Array:
+    def value(index: Array) -> Any:
         return x[np.minimum(np.searchsorted(ends, index + 1e-9, side="right"), len(x) - 1)]
 
     return (1 - share) * value(low) + share * value(np.ceil(place - 1e-9))

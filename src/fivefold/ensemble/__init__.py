@@ -1,0 +1,8 @@
+"""Ensembles: many models that err differently, and answer together."""
+
+from fivefold.ensemble.random_forest import RandomForestClassifier as RandomForestClassifier
+from fivefold.ensemble.random_forest import RandomForestRegressor as RandomForestRegressor
+from fivefold.ensemble.stacking import StackingClassifier as StackingClassifier
+from fivefold.ensemble.stacking import StackingRegressor as StackingRegressor
+from fivefold.ensemble.voting import VotingClassifier as VotingClassifier
+from fivefold.ensemble.voting import VotingRegressor as VotingRegressor

@@ -1,0 +1,329 @@
+"""Stacking: a combiner learns from what others say of rows they have not seen.
+
+    z_i = (f_1(x_i), ..., f_M(x_i))      each f_m fitted without the fold that holds row i
+    answer = g(z),                       g fitted on the pairs (z_i, y_i)
+
+Outputs on the rows a model has learned from flatter it, the more so the more it fits; held-out outputs are what g will
+meet. For new rows every f_m is fitted on all rows.
+
+Wolpert (1992); Breiman (1996), Stacked regressions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.sparse import csr_array, hstack, issparse
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.utils._indexing import _safe_indexing
+from sklearn.utils.metadata_routing import MethodMapping, process_routing
+from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_feature_names_in, _num_samples, check_is_fitted
+
+from fivefold.core._sklearn import TransformerMixin
+from fivefold.core.estimator import learned
+from fivefold.core.registry import Card
+from fivefold.core.supervised import Classifier, Regressor
+from fivefold.ensemble.named import Given, Members, Named, fit_one, on_rows
+from fivefold.ensemble.voting import TRIED, TRIED_NUMBERS
+from fivefold.linear_model import LogisticRegression, RidgeCV
+
+ANSWERS = "predict_proba", "decision_function", "predict"  # the first that an estimator has
+
+
+@dataclass(frozen=True)
+class Stack(Members):
+    """Members fitted on all rows, the method each is asked by, and the combiner."""
+
+    methods: tuple[str, ...]
+    widths: tuple[int, ...]  # columns that each member adds
+    combiner: Any
+
+    @property
+    def asked(self) -> list[str]:
+        return list(self.methods)
+
+
+class Stacking(TransformerMixin, Named):
+    """Members, and a combiner fitted on their held-out answers."""
+
+    final_estimator: Any
+    cv: Any
+    passthrough: bool
+    stack_method: str = "predict"
+
+    final_estimator_ = learned("combiner")
+    stack_method_ = learned("asked")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Fit the members and, on their held-out answers, the combiner; weights go to all of them."""
+        given = self._take(X, y, sample_weight, fit_params)
+        combiner = clone(self._combiner())
+        right = is_classifier if is_classifier(self) else is_regressor
+        if not right(combiner):
+            kind = right.__name__[3:]
+            raise ValueError(f"{type(self).__name__}: 'final_estimator' parameter should be a {kind}. Got {combiner}")
+        if prefit := isinstance(self.cv, str) and self.cv == "prefit":
+            for _, inner in self._living():
+                check_is_fitted(inner)
+        members = Members(tuple(e for _, e in self._living())) if prefit else self._fit_members(given)
+        self._note_columns(members.members)
+        methods = tuple(self._method(name, inner) for name, inner in self._living())
+        said = (
+            [getattr(m, method)(given.X) for m, method in zip(members.members, methods, strict=True)]
+            if prefit
+            else self._held_out(given, methods)
+        )
+        Z = [self._columns(values, method) for values, method in zip(said, methods, strict=True)]
+        combiner.fit(self._joined(given.X, Z), given.y, **given.own)
+        self.model_ = Stack(members.members, methods, tuple(z.shape[1] for z in Z), combiner)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:  # type: ignore[override]
+        """Fit, and give what every member, fitted on all rows, says."""
+        return self.fit(X, y, **fit_params).transform(X)
+
+    def transform(self, X: Any) -> Any:
+        """What the combiner is given: the answers of every member, and with `passthrough` X after them."""
+        X = self._table(X)
+        m = self.model_
+        said = [getattr(member, method)(X) for member, method in zip(m.members, m.methods, strict=True)]
+        return self._joined(X, [self._columns(v, method) for v, method in zip(said, m.methods, strict=True)])
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the columns that `transform` gives."""
+        check_is_fitted(self)
+        inputs = _check_feature_names_in(self, input_features, generate_names=self.passthrough)
+        out = []
+        for (name, _), width in zip(self._living(), self.model_.widths, strict=True):
+            ends = [""] if width == 1 else map(str, range(width))
+            out += [f"{self._prefix()}_{name}{end}" for end in ends]
+        return np.array([*out, *(inputs if self.passthrough else ())], dtype=object)
+
+    def get_metadata_routing(self) -> Any:
+        """Metadata of `fit` goes to the members, that of `predict` to the combiner."""
+        final = self.model_.combiner if "model_" in vars(self) else self.final_estimator
+        mapping = MethodMapping().add(caller="predict", callee="predict")
+        return super().get_metadata_routing().add(final_estimator_=final, method_mapping=mapping)
+
+    def _combiner(self) -> Any:
+        raise TypeError(f"{type(self).__name__} does not say what combines the answers")
+
+    def _said(self, X: Any, predict_params: dict[str, Any]) -> Any:
+        """The combiner's answer; what it gives besides comes with it."""
+        X = self._table(X)
+        if routing_enabled():
+            predict_params = process_routing(self, "predict", **predict_params).final_estimator_["predict"]
+        return self.model_.combiner.predict(self.transform(X), **predict_params)
+
+    def _held_out(self, given: Given, methods: tuple[str, ...]) -> list[Any]:
+        """The answers of every member for each row, from a fit without the row's fold."""
+        splits = given.splits(self.cv, is_classifier(self))
+        n, K = _num_samples(given.X), len(getattr(self, "classes_", ()))
+        judged = np.concatenate([test for _, test in splits])
+        if len(judged) != n or len(np.unique(judged)) != n:
+            raise ValueError(f"{type(self).__name__}: cv must judge every row once; it judges {len(judged)} of {n} rows")
+        tasks = [(name, e, method) for (name, e), method in zip(self._living(), methods, strict=True)]
+        work = (delayed(_judged)(e, given, name, method, train, test, K) for name, e, method in tasks for train, test in splits)
+        parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(work)
+        back, m = np.argsort(judged), len(splits)
+        return [np.concatenate(parts[i * m : (i + 1) * m])[back] for i in range(len(tasks))]
+
+    def _method(self, name: str, inner: Any) -> str:
+        asked = ANSWERS if self.stack_method == "auto" else (self.stack_method,)
+        for method in asked:
+            if callable(getattr(inner, method, None)):  # any library's estimator: it can only be asked
+                return method
+        raise ValueError(f"Underlying estimator {name} does not implement the method {' or '.join(asked)}.")
+
+    def _columns(self, values: Any, method: str) -> Any:
+        """Answers as columns; of two probabilities that sum to one, the second."""
+        values = np.asarray(values)
+        if values.ndim == 1:
+            return values[:, None]
+        return values[:, 1:] if method == "predict_proba" and values.shape[1] == 2 else values
+
+    def _joined(self, X: Any, Z: list[Any]) -> Any:
+        if not self.passthrough:
+            return np.hstack(Z)
+        return hstack([*map(csr_array, Z), X], format="csr") if issparse(X) else np.hstack([*Z, np.asarray(X)])
+
+
+class StackingClassifier(Stacking, Classifier):
+    """A classifier that learns to combine the held-out answers of others.
+
+    Parameters
+    ----------
+    estimators
+        list of (name, estimator); "drop" in the place of one leaves it out.
+    final_estimator
+        the combiner; None for a LogisticRegression.
+    cv
+        folds of the held-out answers: a number, a splitter, pairs of rows, None for five; "prefit" takes the estimators
+        as they are, fitted, and learns from what they say of the rows given.
+    stack_method
+        the method the members are asked by; "auto" takes probabilities, else decision values, else labels.
+    n_jobs
+        fits at a time; the result does not depend on it.
+    passthrough
+        the combiner also sees X.
+    verbose
+        no effect; progress is shown by the members.
+
+    Attributes
+    ----------
+    estimators_, named_estimators_
+        the members fitted on all rows: a list, and by name.
+    final_estimator_
+        the fitted combiner.
+    stack_method_
+        the method each member is asked by.
+    classes_
+        the labels, sorted.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fivefold.ensemble import StackingClassifier
+    >>> from fivefold.naive_bayes import GaussianNB
+    >>> from fivefold.tree import DecisionTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = StackingClassifier([("bayes", GaussianNB()), ("tree", DecisionTreeClassifier(max_depth=3))]).fit(X, y)
+    >>> model.stack_method_, model.score(X, y) > 0.95
+    (['predict_proba', 'predict_proba'], True)
+    """
+
+    estimators: list
+    final_estimator: Any = None
+    _: KW_ONLY
+    cv: Any = None
+    stack_method: Literal["auto", "predict_proba", "decision_function", "predict"] = "auto"
+    n_jobs: int | None = None
+    passthrough: bool = False
+    verbose: int = 0
+
+    card = Card(
+        applications=("classification",),
+        use="Several classifiers of different kinds, whose strengths lie in different places; costs folds + 1 fits of each.",
+        steps=(
+            "In turn leave out each fold and fit every member on the rest.",
+            "What the members say of the fold left out are the columns of the combiner.",
+            "Fit the combiner on them, and the members on all rows.",
+        ),
+        source="Wolpert (1992)",
+        see_also=("VotingClassifier", "StackingRegressor"),
+        given={"estimators": TRIED},
+        variants=({"cv": 3, "stack_method": "predict", "passthrough": True},),
+    )
+
+    def _combiner(self) -> Any:
+        return LogisticRegression() if self.final_estimator is None else self.final_estimator
+
+    @available_if(lambda self: _final(self, "predict"))
+    def predict(self, X: Any, **predict_params: Any) -> Any:
+        """The combiner's class of each row."""
+        return self.classes_[self._said(X, predict_params)]
+
+    @available_if(lambda self: _final(self, "predict_proba"))
+    def predict_proba(self, X: Any) -> Any:
+        """The combiner's probability of each class."""
+        X = self._table(X)
+        return self.model_.combiner.predict_proba(self.transform(X))
+
+    @available_if(lambda self: _final(self, "decision_function"))
+    def decision_function(self, X: Any) -> Any:
+        """The combiner's decision values."""
+        X = self._table(X)
+        return self.model_.combiner.decision_function(self.transform(X))
+
+
+class StackingRegressor(Stacking, Regressor):
+    """A regressor that learns to combine the held-out answers of others.
+
+    Parameters
+    ----------
+    estimators
+        list of (name, regressor); "drop" in the place of one leaves it out.
+    final_estimator
+        the combiner; None for a RidgeCV.
+    cv
+        folds of the held-out answers: a number, a splitter, pairs of rows, None for five; "prefit" takes the estimators
+        as they are, fitted, and learns from what they say of the rows given.
+    n_jobs
+        fits at a time; the result does not depend on it.
+    passthrough
+        the combiner also sees X.
+    verbose
+        no effect; progress is shown by the members.
+
+    Attributes
+    ----------
+    estimators_, named_estimators_
+        the members fitted on all rows: a list, and by name.
+    final_estimator_
+        the fitted combiner.
+    stack_method_
+        the method each member is asked by: "predict".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from fivefold.ensemble import StackingRegressor
+    >>> from fivefold.linear_model import Ridge
+    >>> from fivefold.tree import DecisionTreeRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = StackingRegressor([("linear", Ridge()), ("tree", DecisionTreeRegressor(max_depth=3))]).fit(X, y)
+    >>> model.transform(X).shape, model.score(X, y) > 0.5
+    ((442, 2), True)
+    """
+
+    estimators: list
+    final_estimator: Any = None
+    _: KW_ONLY
+    cv: Any = None
+    n_jobs: int | None = None
+    passthrough: bool = False
+    verbose: int = 0
+
+    card = Card(
+        applications=("regression",),
+        use="Several regressors of different kinds, whose strengths lie in different places; costs folds + 1 fits of each.",
+        steps=(
+            "In turn leave out each fold and fit every member on the rest.",
+            "What the members say of the fold left out are the columns of the combiner.",
+            "Fit the combiner on them, and the members on all rows.",
+        ),
+        source="Breiman (1996), Stacked regressions",
+        see_also=("VotingRegressor", "StackingClassifier"),
+        given={"estimators": TRIED_NUMBERS},
+        variants=({"cv": 3, "passthrough": True},),
+    )
+
+    def _combiner(self) -> Any:
+        return RidgeCV() if self.final_estimator is None else self.final_estimator
+
+    @available_if(lambda self: _final(self, "predict"))
+    def predict(self, X: Any, **predict_params: Any) -> Any:
+        """The combiner's answer for each row."""
+        return self._said(X, predict_params)
+
+
+def _final(self: Any, name: str) -> bool:
+    getattr(self.model_.combiner if "model_" in vars(self) else self._combiner(), name)
+    return True
+
+
+def _judged(estimator: Any, given: Given, name: str, method: str, train: Any, test: Any, K: int) -> Any:
+    """What a fit on `train` says of `test`; a class that is not in `train` gets nothing."""
+    X, y, extra = on_rows(given, name, train)
+    fitted = fit_one(estimator, X, y, extra)
+    said = np.asarray(getattr(fitted, method)(_safe_indexing(given.X, test)))
+    if method == "predict" or said.ndim == 1 or said.shape[1] == K:
+        return said
+    out = np.full((len(said), K), 0.0 if method == "predict_proba" else said.min(), dtype=said.dtype)
+    out[:, fitted.classes_] = said
+    return out

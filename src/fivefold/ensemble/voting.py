@@ -1,0 +1,264 @@
+"""Voting: many models, one answer.
+
+    hard   class of x = argmax_k  sum_m a_m [class of x by model m = k]
+    soft   P(k | x)   = sum_m a_m P_m(k | x) / sum_m a_m
+    numbers  f(x)     = sum_m a_m f_m(x) / sum_m a_m
+
+Copies of one model vote like the model. Where the models err on different rows the vote errs less than each; averaging
+M models whose errors have variance s^2 and correlation r leaves variance r s^2 + (1 - r) s^2 / M.
+
+Kittler, Hatef, Duin & Matas (1998), On combining classifiers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from fivefold.core._sklearn import TransformerMixin
+from fivefold.core.registry import Card
+from fivefold.core.supervised import Classifier, Regressor
+from fivefold.ensemble.named import Named
+from fivefold.linear_model import LogisticRegression, Ridge
+from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+TRIED = [("linear", LogisticRegression()), ("tree", DecisionTreeClassifier(max_depth=3, random_state=0))]
+TRIED_NUMBERS = [("linear", Ridge()), ("tree", DecisionTreeRegressor(max_depth=3, random_state=0))]
+
+
+class Voting(TransformerMixin, Named):
+    """Members with weights, fitted on the same rows."""
+
+    weights: Any
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Fit a copy of every estimator; weights, where given, are passed to each."""
+        given = self._take(X, y, sample_weight, fit_params)
+        self._refuse_others()
+        if self.weights is not None and len(self.weights) != len(self.estimators):
+            raise ValueError(
+                f"{type(self).__name__}: Number of `estimators` and weights must be equal; got {len(self.weights)} "
+                f"weights, {len(self.estimators)} estimators"
+            )
+        self.model_ = self._fit_members(given)
+        self._note_columns(self.model_.members)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:  # type: ignore[override]
+        """Fit, and give what every member says."""
+        return self.fit(X, y, **fit_params).transform(X)  # type: ignore[attr-defined]
+
+    def _votes(self) -> Any:
+        """The weight of each member that was not dropped."""
+        if self.weights is None:
+            return np.ones(len(self.estimators_))
+        pairs = zip(self.estimators, self.weights, strict=True)
+        return np.array([weight for (_, inner), weight in pairs if not isinstance(inner, str)], dtype=np.float64)
+
+    def _names_out(self) -> list[str]:
+        return [f"{self._prefix()}_{name}" for name, _ in self._living()]
+
+
+class VotingClassifier(Voting, Classifier):
+    """The class that most classifiers, or the mean of their probabilities, say.
+
+    Parameters
+    ----------
+    estimators
+        list of (name, classifier); "drop" in the place of a classifier leaves it out.
+    voting
+        "hard" counts predicted classes, the first class winning ties; "soft" averages probabilities.
+    weights
+        one a classifier; None for equal ones.
+    n_jobs
+        classifiers fitted at a time; the result does not depend on it.
+    flatten_transform
+        with soft votes, `transform` gives (n, members x classes) rather than (members, n, classes).
+    verbose
+        no effect; progress is shown by the members.
+
+    Attributes
+    ----------
+    estimators_, named_estimators_
+        the fitted classifiers: a list, and by name.
+    classes_
+        the labels, sorted.
+    le_
+        turns labels into the codes that the members learn, and back.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fivefold.ensemble import VotingClassifier
+    >>> from fivefold.linear_model import LogisticRegression
+    >>> from fivefold.tree import DecisionTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> members = [("linear", LogisticRegression()), ("tree", DecisionTreeClassifier(max_depth=3))]
+    >>> VotingClassifier(members, voting="soft").fit(X, y).score(X, y) > 0.97
+    True
+    """
+
+    estimators: list
+    _: KW_ONLY
+    voting: Literal["hard", "soft"] = "hard"
+    weights: Any = None
+    n_jobs: int | None = None
+    flatten_transform: bool = True
+    verbose: bool = False
+
+    card = Card(
+        applications=("classification",),
+        use="Several good classifiers of different kinds. Soft votes where their probabilities can be trusted.",
+        steps=(
+            "Fit every classifier on all rows.",
+            "Add up their votes, or average their probabilities.",
+            "The class with most wins.",
+        ),
+        source="Kittler, Hatef, Duin & Matas (1998)",
+        see_also=("VotingRegressor", "StackingClassifier"),
+        given={"estimators": TRIED},
+        variants=({"voting": "soft", "weights": [2, 1]},),
+    )
+
+    def predict(self, X: Any) -> Any:
+        """The class with most votes, of each row."""
+        X = self._table(X)
+        return self.classes_[self._scores(X).argmax(axis=1)]
+
+    @available_if(lambda self: self._is_soft())
+    def predict_proba(self, X: Any) -> Any:
+        """The mean of the members' probabilities."""
+        X = self._table(X)
+        return self._scores(X)
+
+    def transform(self, X: Any) -> Any:
+        """What every member says: codes of classes (n, members), or probabilities."""
+        X = self._table(X)
+        if self.voting == "hard":
+            return np.column_stack([member.predict(X) for member in self.estimators_])
+        P = [member.predict_proba(X) for member in self.estimators_]
+        return np.hstack(P) if self.flatten_transform else np.stack(P)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the columns that `transform` gives."""
+        check_is_fitted(self)
+        if self.voting == "soft" and not self.flatten_transform:
+            raise ValueError("get_feature_names_out needs flatten_transform=True where voting='soft'")
+        _check_feature_names_in(self, input_features, generate_names=False)
+        ends = [""] if self.voting == "hard" else [str(k) for k in range(len(self.classes_))]
+        return np.array([name + end for name in self._names_out() for end in ends], dtype=object)
+
+    @property
+    def le_(self) -> LabelEncoder:
+        """Turns labels into the codes that the members learn, and back."""
+        return LabelEncoder().fit(self.classes_)
+
+    def _is_soft(self) -> bool:
+        if self.voting == "hard":
+            raise AttributeError("predict_proba is not available when voting='hard'")
+        return True
+
+    def _scores(self, X: Any) -> Any:
+        a = self._votes()
+        if self.voting == "soft":
+            P = [member.predict_proba(X) for member in self.estimators_]
+            return sum(weight * p for weight, p in zip(a.tolist(), P, strict=True)) / float(a.sum())
+        return _counted([np.asarray(member.predict(X)) for member in self.estimators_], a, len(self.classes_))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+class VotingRegressor(Voting, Regressor):
+    """The mean of what several regressors say.
+
+    Parameters
+    ----------
+    estimators
+        list of (name, regressor); "drop" in the place of a regressor leaves it out.
+    weights
+        one a regressor; None for equal ones.
+    n_jobs
+        regressors fitted at a time; the result does not depend on it.
+    verbose
+        no effect; progress is shown by the members.
+
+    Attributes
+    ----------
+    estimators_, named_estimators_
+        the fitted regressors: a list, and by name.
+
+    Examples
+    --------
+    >>> from fivefold.ensemble import VotingRegressor
+    >>> from fivefold.linear_model import Ridge
+    >>> from fivefold.baselines import MeanRegressor
+    >>> model = VotingRegressor([("line", Ridge(alpha=0.0)), ("mean", MeanRegressor())], weights=[3, 1])
+    >>> model.fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]).predict([[5.0]])
+    array([4.])
+    """
+
+    estimators: list
+    _: KW_ONLY
+    weights: Any = None
+    n_jobs: int | None = None
+    verbose: bool = False
+
+    card = Card(
+        applications=("regression",),
+        use="Several good regressors of different kinds: where they err differently the mean errs less.",
+        steps=("Fit every regressor on all rows.", "Average what they say."),
+        source="Breiman (1996), Stacked regressions",
+        see_also=("VotingClassifier", "StackingRegressor"),
+        given={"estimators": TRIED_NUMBERS},
+        variants=({"weights": [2, 1]},),
+    )
+
+    def predict(self, X: Any) -> Any:
+        """The weighted mean of the members' predictions."""
+        a, said = self._votes(), self._said(self._table(X))
+        return sum(weight * value for weight, value in zip(a.tolist(), said, strict=True)) / float(a.sum())
+
+    def transform(self, X: Any) -> Any:
+        """What every member says (n, members)."""
+        return np.column_stack(self._said(self._table(X)))
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the columns that `transform` gives."""
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features, generate_names=False)
+        return np.array(self._names_out(), dtype=object)
+
+    def _said(self, X: Any) -> list[Any]:
+        return [np.asarray(member.predict(X)) for member in self.estimators_]
+
+
+def majority(models: Sequence[Any], X: Any, weights: Any = None) -> Any:
+    """The label that most of these fitted classifiers give each row; the first in order wins ties.
+
+    >>> from fivefold.baselines import MajorityClassifier
+    >>> yes, no = (MajorityClassifier().fit([[0.0]], [label]) for label in ("yes", "no"))
+    >>> majority([yes, no, yes], [[1.0], [2.0]]).tolist()
+    ['yes', 'yes']
+    """
+    said = np.array([np.asarray(model.predict(X)) for model in models])
+    labels, codes = np.unique(said, return_inverse=True)
+    a = np.ones(len(models)) if weights is None else np.asarray(weights, dtype=np.float64)
+    return labels[_counted(list(codes.reshape(said.shape)), a, len(labels)).argmax(axis=1)]
+
+
+def _counted(said: list[Any], a: Any, K: int) -> Any:
+    """Votes (n, K) from the codes that each member gives."""
+    rows = np.arange(len(said[0]))
+    votes = np.zeros((len(rows), K))
+    for codes, weight in zip(said, a, strict=True):
+        votes[rows, codes] += weight
+    return votes

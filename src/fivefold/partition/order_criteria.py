@@ -1,0 +1,184 @@
+"""Criteria for numbers that look at the order of the targets: absolute error about the median, worst error.
+
+Absolute. The rows of a node are sorted by their target once; along a column, two sums over the sorted targets, of the
+weights and of the weighted targets, are kept in binary indexed trees, so that a row costs the logarithm of the node's
+size. With k the place of the median,
+
+    sum w |y - m| = sum_{y > m} w (y - m) + sum_{y <= m} w (m - y)
+
+Extremes. The worst error of a constant is least halfway between the least and the largest target; a cut is judged by
+the worse of its two sides.
+
+Fenwick (1994).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fivefold.core.compile import jit
+from fivefold.partition.criteria import accumulate, aim, aims, heft, impurity, output, scores, weigh, width
+from fivefold.partition.ordering import heap_sort
+from fivefold.partition.splitter import INNER
+
+
+class Absolute(NamedTuple):
+    """Mean absolute deviation from the median."""
+
+    y: Any  # (n,) float64
+    w: Any
+    place: Any  # (n,) int32: of a row among those of its node, by target
+    rows: Any  # (n,) int32: rows of a node by target, where the node stands
+    sorted: Any  # (n,) their targets
+
+
+class Extremes(NamedTuple):
+    """Half the range of the target."""
+
+    y: Any
+    w: Any
+
+
+def absolute(y: Any, w: Any) -> Absolute:
+    """The criterion with its working memory, which no two trees may share."""
+    return Absolute(y, w, np.empty(y.shape, dtype=np.int32), np.empty(y.shape, dtype=np.int32), np.empty(y.shape))
+
+
+@width.rule(Absolute, Extremes)
+def _(c):
+    return 3
+
+
+@heft.rule(Absolute, Extremes)
+def _(c, sums):
+    return sums[0]
+
+
+@weigh.rule(Absolute, Extremes)
+def _(c, row):
+    return c.w[row]
+
+
+@aims.rule(Absolute, Extremes)
+def _(c):
+    return 1
+
+
+@aim.rule(Absolute, Extremes)
+def _(c, row, j):
+    return c.y[row]
+
+
+@output.rule(Absolute)
+def _(c, j):
+    return Absolute(c.y[j], c.w, c.place[j], c.rows[j], c.sorted[j])
+
+
+@output.rule(Extremes)
+def _(c, j):
+    return Extremes(c.y[j], c.w)
+
+
+@accumulate.rule(Absolute)
+def _(c, order, lo, hi, sums):
+    W = 0.0
+    for i in range(lo, hi):
+        c.rows[i], c.sorted[i] = order[i], c.y[order[i]]
+        W += c.w[order[i]]
+    heap_sort(c.sorted, c.rows, lo, hi)
+    below, at, cost = 0.0, lo, 0.0
+    while at < hi - 1 and below + c.w[c.rows[at]] < W / 2.0:
+        below += c.w[c.rows[at]]
+        at += 1
+    for i in range(lo, hi):
+        c.place[c.rows[i]] = i - lo
+        cost += c.w[c.rows[i]] * abs(c.sorted[i] - c.sorted[at])
+    sums[0], sums[1], sums[2] = W, cost, c.sorted[at]
+
+
+@impurity.rule(Absolute)
+def _(c, sums):
+    return sums[1] / sums[0]
+
+
+@scores.rule(Absolute)
+def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
+    m = hi - lo
+    top = 1
+    while 2 * top <= m:
+        top *= 2
+    weights, products = np.zeros(m + 1), np.zeros(m + 1)
+    W, S = 0.0, 0.0
+    for i in range(lo - (hi - mid) if missing_left else lo, mid):  # those without a value first
+        row = order[i] if i >= lo else order[hi + i - lo]
+        W += c.w[row]
+        S += c.w[row] * c.y[row]
+        _add(weights, products, c.place[row], c.w[row], c.y[row], m)
+        if i >= lo:
+            weight[i - lo] = W
+            gain[i - lo] = sums[1] - _deviation(weights, products, c.sorted, lo, top, m, W, S)
+    weights[:], products[:] = 0.0, 0.0
+    W, S = 0.0, 0.0
+    for i in range(mid if missing_left else hi, lo, -1):
+        row = order[i - 1]
+        if i <= mid:
+            gain[i - 1 - lo] -= _deviation(weights, products, c.sorted, lo, top, m, W, S) if W > 0.0 else 0.0
+        W += c.w[row]
+        S += c.w[row] * c.y[row]
+        _add(weights, products, c.place[row], c.w[row], c.y[row], m)
+
+
+@jit(**INNER)
+def _add(weights, products, place, w, y, m):
+    i = np.int64(place) + 1
+    while i <= m:
+        weights[i] += w
+        products[i] += w * y
+        i += i & -i
+
+
+@jit(**INNER)
+def _deviation(weights, products, ascending, lo, top, m, W, S):
+    """Sum of absolute deviations from the median, from the trees of the weights and of their products with targets."""
+    at, a, s, step = 0, 0.0, 0.0, top
+    while step > 0:
+        if at + step <= m and a + weights[at + step] < W / 2.0:
+            at += step
+            a += weights[at]
+            s += products[at]
+        step //= 2
+    median = ascending[lo + min(at, m - 1)]  # the first with half of the weight at or below it
+    return (S - 2.0 * s) - median * (W - 2.0 * a)
+
+
+@accumulate.rule(Extremes)
+def _(c, order, lo, hi, sums):
+    W, low, high = 0.0, np.inf, -np.inf
+    for i in range(lo, hi):
+        W += c.w[order[i]]
+        low, high = min(low, c.y[order[i]]), max(high, c.y[order[i]])
+    sums[0], sums[1], sums[2] = W, low, high
+
+
+@impurity.rule(Extremes)
+def _(c, sums):
+    return (sums[2] - sums[1]) / 2.0
+
+
+@scores.rule(Extremes)
+def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
+    W, low, high = 0.0, np.inf, -np.inf
+    for i in range(lo - (hi - mid) if missing_left else lo, mid):
+        row = order[i] if i >= lo else order[hi + i - lo]
+        W += c.w[row]
+        low, high = min(low, c.y[row]), max(high, c.y[row])
+        if i >= lo:
+            weight[i - lo], gain[i - lo] = W, high - low
+    low, high = np.inf, -np.inf
+    for i in range(mid if missing_left else hi, lo, -1):
+        if i <= mid:
+            range_right = high - low if high >= low else 0.0
+            gain[i - 1 - lo] = 0.5 * sums[0] * (sums[2] - sums[1] - max(gain[i - 1 - lo], range_right))
+        low, high = min(low, c.y[order[i - 1]]), max(high, c.y[order[i - 1]])

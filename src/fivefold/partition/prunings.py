@@ -1,0 +1,377 @@
+"""Prunings: which inner nodes of a grown tree become leaves. They act on any tree whose parents stand before children.
+
+A pruning sees the parent of each node and a cost of each node as a leaf; it gives a mask of the new leaves, for
+`cut_back`. Two searches serve them all:
+
+    bottom_up           the cheapest of all pruned trees, where costs of leaves and of branching add up
+    greedy              the one collapse that lowers the total most, again and again
+
+    pruning             search      cost of a leaf                                   of a branching
+    reduced_error       bottom_up   mistakes on a pruning set                        0
+    best_removals       greedy      mistakes on a pruning set                        0
+    pessimistic         bottom_up   upper confidence limit of the mistakes           0
+    cheapest_merges     greedy      weight x impurity + price                        0
+    description_length  bottom_up   bits of the classes and their shares + 1         1 + bits of the question
+    occam               bottom_up   mistakes + price x (1 + bits of the label)       price x (1 + bits of the question)
+
+`links` gives the whole path of cost-complexity pruning, `chi_square` keeps branchings that depend on the class, and
+`error_based` also puts the largest branch in the place of its parent (subtree raising).
+
+Breiman et al. (1984); Quinlan (1987, 1993); Mingers (1989); Mehta, Rissanen & Agrawal (1995).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import singledispatch
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln, ndtri
+from scipy.stats import chi2
+
+from fivefold.partition.multiway import Multiway, ranges
+from fivefold.partition.prune import Path, cut_back, parents
+from fivefold.partition.tree import Tree
+
+EQUAL = 1e-9  # costs are sums of many numbers
+SLACK = 0.1  # mistakes by which C4.5 lets a leaf be worse than the branches it replaces
+
+
+@singledispatch
+def parent_of(tree: Any) -> Any:
+    """The parent of each node, -1 for the root."""
+    raise TypeError(f"{type(tree).__name__} is no tree of this engine")
+
+
+@parent_of.register
+def _(tree: Tree) -> Any:
+    return parents(tree)
+
+
+@parent_of.register
+def _(tree: Multiway) -> Any:
+    return tree.parent
+
+
+@singledispatch
+def pruned(tree: Any, leaves: Any) -> tuple[Any, Any]:
+    """The tree with these nodes (a mask) as leaves, and the indices of the nodes that stay."""
+    raise TypeError(f"{type(tree).__name__} is no tree of this engine")
+
+
+@pruned.register
+def _(tree: Tree, leaves: Any) -> tuple[Any, Any]:
+    return cut_back(tree, leaves)
+
+
+@pruned.register
+def _(tree: Multiway, leaves: Any) -> tuple[Any, Any]:
+    return tree.cut_back(leaves)
+
+
+# Searches
+
+
+def bottom_up(parent: Any, leaf: Any, branching: Any = 0.0, slack: float = EQUAL) -> Any:
+    """The new leaves of the cheapest pruned tree; a leaf that costs as much as what is below it takes its place."""
+    m = len(parent)
+    below, inner = np.zeros(m) + branching, np.zeros(m, dtype=bool)
+    inner[parent[1:]] = True
+    out = np.zeros(m, dtype=bool)
+    for t in range(m - 1, -1, -1):
+        if not inner[t] or leaf[t] <= below[t] + slack:
+            below[t], out[t] = leaf[t], inner[t]
+        if t:
+            below[parent[t]] += below[t]
+    return out
+
+
+def greedy(parent: Any, leaf: Any, *, ties: bool) -> list[int]:
+    """Nodes in the order in which they are collapsed, while the total of the leaves falls, or stays where `ties`."""
+    m = len(parent)
+    inner = np.zeros(m, dtype=bool)
+    inner[parent[1:]] = True
+    below = _below(parent, inner, leaf)
+    done: list[int] = []
+    while inner.any():
+        change = np.where(inner, leaf - below, np.inf)
+        t = int(change.argmin())
+        if change[t] > EQUAL or (change[t] > -EQUAL and not ties):
+            break
+        done.append(t)
+        inner &= ~_under(parent, t)
+        _add(below, parent, t, float(change[t]))
+    return done
+
+
+def links(parent: Any, leaf: Any) -> Path:
+    """The sequence of trees of least total + price x leaves as the price of a leaf grows; entry 0 is the whole tree."""
+    m = len(parent)
+    inner = np.zeros(m, dtype=bool)
+    inner[parent[1:]] = True
+    below, leaves = _below(parent, inner, leaf), _below(parent, inner, np.ones(m))
+    path = [(-1, 0.0, float(below[0]))]
+    while inner.any():
+        with np.errstate(divide="ignore", invalid="ignore"):
+            link = np.where(inner, (leaf - below) / (leaves - 1), np.inf)
+        t = int(link.argmin())
+        price = float(link[t])
+        inner &= ~_under(parent, t)
+        gone = 1.0 - float(leaves[t])
+        _add(below, parent, t, float(leaf[t] - below[t]))
+        _add(leaves, parent, t, gone)
+        path.append((t, price, float(below[0])))
+    nodes, prices, totals = zip(*path, strict=True)
+    return Path(np.array(nodes), np.array(prices), np.array(totals))
+
+
+# Costs
+
+
+def total_impurity(parent: Any, leaf: Any, price: float) -> float:
+    """Weight times impurity of the leaves, and a price for each: sum_leaves W I + price x leaves."""
+    inner = np.zeros(len(parent), dtype=bool)
+    inner[parent[1:]] = True
+    return float(leaf[~inner].sum() + price * (~inner).sum())
+
+
+def cheapest_merges(parent: Any, leaf: Any, price: float) -> Any:
+    """New leaves: the collapse that lowers the total impurity most, while one does; `leaf` is weight times impurity."""
+    return _mask(parent, greedy(parent, leaf + price, ties=False))
+
+
+def best_removals(parent: Any, mistakes: Any) -> Any:
+    """New leaves: the collapse that helps most on a pruning set, while none harms; `mistakes` of each node there."""
+    return _mask(parent, greedy(parent, mistakes, ties=True))
+
+
+def reduced_error(parent: Any, mistakes: Any) -> Any:
+    """New leaves, from the bottom up: where a leaf is not worse on a pruning set than what is below it."""
+    return bottom_up(parent, mistakes)
+
+
+def pessimistic(parent: Any, counts: Any, confidence: float = 0.25) -> Any:
+    """New leaves where the upper confidence limit of the mistakes of a leaf is not above those of the leaves below."""
+    return bottom_up(parent, upper_mistakes(counts, confidence), slack=SLACK)
+
+
+def description_length(parent: Any, counts: Any, question: Any) -> Any:
+    """New leaves of the tree of the fewest bits: the classes at its leaves, and the tree; `question` bits a branching."""
+    return bottom_up(parent, class_bits(counts) + 1.0, 1.0 + question)
+
+
+def occam(parent: Any, mistakes: Any, question: Any, price: float, label: float = 1.0) -> Any:
+    """New leaves of the tree of least mistakes + price x bits: 1 + question a branching, 1 + label a leaf.
+
+    A branching with two leaves is replaced where that costs price x (2 + label + question) mistakes at most.
+    """
+    return bottom_up(parent, mistakes + price * (1.0 + label), price * (1.0 + np.asarray(question)))
+
+
+def chi_square(parent: Any, counts: Any, level: float = 0.05) -> Any:
+    """New leaves where neither a branching nor any below it depends on the class at this level of significance."""
+    m = len(parent)
+    inner, kept = np.zeros(m, dtype=bool), np.zeros(m, dtype=bool)
+    inner[parent[1:]] = True
+    for t in range(m - 1, -1, -1):
+        if inner[t]:
+            kept[t] |= independence(counts[parent == t]) <= level
+            if t and kept[t]:
+                kept[parent[t]] = True
+    return inner & ~kept
+
+
+def independence(table: Any) -> float:
+    """p-value of the chi-square test that the rows of a table of counts have the same shares."""
+    table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    if min(table.shape) < 2:
+        return 1.0
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+    freedom = (table.shape[0] - 1) * (table.shape[1] - 1)
+    return float(chi2.sf(((table - expected) ** 2 / expected).sum(), freedom))
+
+
+def upper_mistakes(counts: Any, confidence: float) -> Any:
+    """Mistakes of the majority in each node (m, K) with those that an upper confidence limit adds.
+
+    None of N wrong: the rate at which that still happens with probability `confidence`; above one half of a mistake the
+    normal limit with the continuity correction, between them a straight line.
+    """
+    N = counts.sum(axis=1)
+    e = N - counts.max(axis=1)
+    return e + extra_mistakes(N, e, confidence)
+
+
+def extra_mistakes(N: Any, e: Any, confidence: float) -> Any:
+    """What the upper confidence limit adds to e mistakes in N."""
+    N, e = np.asarray(N, dtype=np.float64), np.maximum(np.asarray(e, dtype=np.float64), 0.0)
+    N = np.maximum(N, 1e-12)
+    none = N * -np.expm1(np.log(confidence) / N)
+    one = _normal_limit(N, np.ones_like(N), confidence)
+    return np.where(e < 1.0, none + e * (one - none), _normal_limit(N, e, confidence))
+
+
+def class_bits(counts: Any) -> Any:
+    """Bits to say the class of every row of a node: with the best shares, and to say those (stochastic complexity)."""
+    N, K = counts.sum(axis=1), counts.shape[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        said = np.where(counts > 0, counts * np.log2(N[:, None] / counts), 0.0).sum(axis=1)
+        shares = (K - 1) / 2 * np.log2(np.maximum(N, 1.0) / 2) + (K / 2 * np.log(np.pi) - gammaln(K / 2)) / np.log(2)
+    return said + np.maximum(shares, 0.0)
+
+
+def _normal_limit(N: Any, e: Any, confidence: float) -> Any:
+    z = ndtri(1 - confidence)
+    f = np.minimum((e + 0.5) / N, 1.0)
+    rate = (f + z * z / (2 * N) + z * np.sqrt(np.maximum(f / N - f * f / N + z * z / (4 * N * N), 0.0))) / (
+        1 + z * z / N
+    )
+    return np.where(e + 0.5 >= N, np.maximum(N - e, 0.0), rate * N - e)
+
+
+# Subtree raising
+
+
+def error_based(tree: Multiway, X: Any, y: Any, w: Any, *, confidence: float = 0.25, missing: str = "fractions") -> Any:
+    """The tree of least estimated mistakes from the bottom up: a node stays, is a leaf, or is its largest branch.
+
+    X is encoded; rows that move with a raised branch are divided again by its questions, and the statistics of a node
+    are those of the rows it has in the end.
+    """
+    return _Raising(tree, X, y, w, confidence, missing).tree()
+
+
+class _Raising:
+    def __init__(self, tree: Multiway, X: Any, y: Any, w: Any, confidence: float, missing: str) -> None:
+        self.made, self.X, self.y, self.w = tree, X, y, w
+        self.confidence, self.missing = confidence, missing
+        self.feature, self.first, self.branches = tree.feature.copy(), tree.first.copy(), tree.branches.copy()
+        self.from_node = np.arange(len(tree))  # whose question a node asks
+        self.counts = tree.sums.copy()
+        self.at: dict[int, tuple[Any, Any]] = {}  # rows of a node and their weights
+        self._pour(0, np.arange(len(X)), w, self.counts)
+
+    def tree(self) -> Multiway:
+        for t in range(len(self.feature) - 1, -1, -1):
+            self._settle(t)
+        made, own = self.made, self.from_node
+        length = np.diff(made.start)[own]
+        moved = replace(
+            made, feature=self.feature, first=self.first, branches=self.branches, discrete=made.discrete[own],
+            key=made.key[ranges(made.start[own], length)], start=np.concatenate([[0], np.cumsum(length)]),
+            sums=self.counts,
+        )  # fmt: skip
+        whole, kept = moved.compact()
+        parent, depth = whole.parent, np.zeros(len(whole), dtype=np.int32)
+        for t in range(1, len(whole)):
+            depth[t] = depth[parent[t]] + 1
+        return replace(whole, depth=depth)
+
+    def _settle(self, t: int) -> None:
+        """Make the best of a node whose descendants are settled."""
+        while self.feature[t] >= 0:
+            children = range(self.first[t], self.first[t] + self.branches[t])
+            largest = max(children, key=lambda c: (self.counts[c].sum(), -c))
+            as_leaf, as_tree = self._limit(self.counts[t]), self._estimate(t, self.counts)
+            raised = np.inf
+            if self.feature[largest] >= 0:
+                poured = np.zeros_like(self.counts)
+                self._pour(largest, *self.at[t], poured, keep=False)
+                raised = self._estimate(largest, poured)
+            if as_leaf <= min(as_tree, raised) + SLACK:
+                self.feature[t], self.branches[t] = -1, 0
+            elif raised <= as_tree + SLACK:
+                self._raise(t, largest)
+                for s in self._descendants(t)[::-1]:
+                    self._settle(s)
+            else:
+                return
+
+    def _raise(self, t: int, child: int) -> None:
+        """Put a child in the place of its parent; all rows of the parent go through it."""
+        for field in (self.feature, self.first, self.branches, self.from_node):
+            field[t] = field[child]
+        self._pour(t, *self.at[t], self.counts)
+
+    def _descendants(self, t: int) -> list[int]:
+        found, ahead = list[int](), [t]
+        while ahead:
+            s = ahead.pop()
+            if self.feature[s] >= 0:
+                children = list(range(self.first[s], self.first[s] + self.branches[s]))
+                found += children
+                ahead += children
+        return sorted(found)
+
+    def _limit(self, counts: Any) -> float:
+        return float(upper_mistakes(counts[None], self.confidence)[0])
+
+    def _estimate(self, t: int, counts: Any) -> float:
+        """Estimated mistakes of the leaves below a node."""
+        nodes = np.array([t, *self._descendants(t)])
+        leaves = nodes[self.feature[nodes] < 0]
+        held = counts[leaves][counts[leaves].sum(axis=1) > 0]
+        return float(upper_mistakes(held, self.confidence).sum())
+
+    def _pour(self, t: int, rows: Any, w: Any, counts: Any, *, keep: bool = True) -> None:
+        """Send rows down from a node; note the classes they bring to each node, and the rows where `keep`."""
+        ahead = [(t, rows, w)]
+        while ahead:
+            t, rows, w = ahead.pop()
+            counts[t] = np.bincount(self.y[rows], w, counts.shape[1])
+            if keep:
+                self.at[t] = rows, w
+            if self.feature[t] < 0:
+                continue
+            ahead += self._sent(t, rows, w)
+
+    def _sent(self, t: int, rows: Any, w: Any) -> list[tuple[int, Any, Any]]:
+        first, count = int(self.first[t]), int(self.branches[t])
+        asked = np.full(len(rows), self.from_node[t])
+        branch = self.made.branch(self.X, rows, asked)
+        share = self.made.share[first : first + count]
+        lost = branch < 0  # a value that the node never saw is one it knows nothing of
+        if lost.any() and self.missing != "fractions":
+            branch, lost = np.where(lost, int(share.argmax()), branch), np.zeros(len(rows), dtype=bool)
+        gone = rows[lost]
+        order = np.argsort(branch[~lost], kind="stable")
+        known, weights, branch = rows[~lost][order], w[~lost][order], branch[~lost][order]
+        ends = np.searchsorted(branch, np.arange(count + 1))
+        return [
+            (first + b, np.concatenate([known[lo:hi], gone]), np.concatenate([weights[lo:hi], w[lost] * share[b]]))
+            for b, (lo, hi) in enumerate(pairwise(ends))
+        ]
+
+
+# Helpers
+
+
+def _below(parent: Any, inner: Any, leaf: Any) -> Any:
+    """The total of the leaves below each node."""
+    out = np.where(inner, 0.0, leaf)
+    for t in range(len(parent) - 1, 0, -1):
+        out[parent[t]] += out[t]
+    return out
+
+
+def _under(parent: Any, t: int) -> Any:
+    """A mask of a node and all below it."""
+    out = np.zeros(len(parent), dtype=bool)
+    out[t] = True
+    for s in range(t + 1, len(parent)):
+        out[s] = out[parent[s]]
+    return out
+
+
+def _add(below: Any, parent: Any, t: int, change: float) -> None:
+    while t >= 0:
+        below[t] += change
+        t = parent[t]
+
+
+def _mask(parent: Any, nodes: list[int]) -> Any:
+    out = np.zeros(len(parent), dtype=bool)
+    out[nodes] = True
+    return out

@@ -1,0 +1,447 @@
+"""A fitted tree in human form, and in SQL.
+
+Every leaf is a box: a conjunction of bounds of columns, those on the way down merged, one a column,
+
+    R_j = (low < x_a <= high) and (x_b in {p, q}) and ...
+
+The boxes are disjoint and cover the space, missing values included: a missing value stays on a way as long as every
+question about its column sends it there. The boxes of a class, joined by "or", are a formula in disjunctive normal form.
+
+In SQL a tree is a CASE expression. Nested cases follow its questions; where it is deeper than a parser of SQL allows, a
+flat list of its leaves from left to right asks for the turns to the left only: a row that turns right somewhere fails
+the question there, and with it every leaf to the left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import reduce
+from math import frexp, inf, isinf
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from fivefold.partition.tree import Tree
+
+NESTED = 16  # deepest nest of cases: SQLite's parser held a hundred symbols before version 3.46
+MODERATE = 1e-10, 1e15  # numbers that databases read back exactly from 17 digits
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a box asks of one column: low < x <= high, or one of some categories; and whether x may be missing."""
+
+    column: int
+    low: float = -inf
+    high: float = inf
+    levels: frozenset[int] | None = None  # codes; None for a number
+    missing: bool = True
+
+    def __and__(self, other: Condition) -> Condition:
+        sets = [s for s in (self.levels, other.levels) if s is not None]
+        levels = frozenset.intersection(*sets) if sets else None
+        low, high = max(self.low, other.low), min(self.high, other.high)
+        return Condition(self.column, low, high, levels, self.missing and other.missing)
+
+    def holds(self, x: Any) -> Any:
+        """Does each value of the column satisfy it?"""
+        known = np.isin(x, list(self.levels)) if self.levels is not None else (x > self.low) & (x <= self.high)
+        return np.where(np.isnan(x), self.missing, known)
+
+    def text(self, source: Source) -> str:
+        """The condition in words."""
+        name = source.names[self.column]
+        if self.levels is not None:
+            shown = ", ".join(str(v) for v in source.level_names(self.column, self.levels))
+            return f"{name} in {{{shown}}}" + (" or missing" if self.missing else "")
+        if self.low == inf:
+            return f"{name} is missing"
+        if isinf(self.low) and isinf(self.high):
+            return f"{name} is known"
+        parts = f"{self.low:.6g} < " * (not isinf(self.low)) + name + f" <= {self.high:.6g}" * (not isinf(self.high))
+        if isinf(self.high):
+            parts = f"{name} > {self.low:.6g}"
+        return parts + (" or missing" if self.missing and source.missing else "")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A tree, the answer of every node, and the names a reader knows."""
+
+    tree: Tree
+    value: Any  # (m, K) shares of the classes, or (m, outputs) numbers
+    weight: Any  # (m,)
+    names: tuple[str, ...]  # of the columns
+    classes: Any = None  # (K,); None for numbers
+    categories: dict[int, tuple[Any, ...]] = field(default_factory=dict)
+    missing: bool = False  # are missing values spoken of?
+
+    def question(self, t: int) -> Condition:
+        """What a row satisfies that goes left at node t."""
+        f, stays = int(self.tree.feature[t]), bool(self.tree.missing_left[t])
+        if (levels := self._set(t)) is not None:
+            return Condition(f, levels=levels, missing=stays)
+        return Condition(f, high=float(self.tree.threshold[t]), missing=stays)
+
+    def otherwise(self, t: int) -> Condition:
+        """What a row satisfies that goes right at node t."""
+        f, goes = int(self.tree.feature[t]), not self.tree.missing_left[t]
+        if (levels := self._set(t)) is not None:
+            return Condition(f, levels=frozenset(range(self._levels(t))) - levels, missing=goes)
+        return Condition(f, low=float(self.tree.threshold[t]), missing=goes)
+
+    def level_names(self, column: int, levels: frozenset[int]) -> list[Any]:
+        """The categories of these codes; the codes themselves where they have no names."""
+        known = self.categories.get(column)
+        return [known[code] if known is not None else code for code in sorted(levels)]
+
+    def label(self, t: int) -> Any:
+        """The answer of node t: its commonest class, its number, or its numbers."""
+        if self.classes is not None:
+            return self.classes[int(self.value[t].argmax())].item()
+        return self.value[t, 0].item() if self.value.shape[1] == 1 else tuple(self.value[t].tolist())
+
+    def answer(self, t: int) -> str:
+        """The answer of node t in words."""
+        label = self.label(t)
+        return f"{label:.6g}" if isinstance(label, float) and self.classes is None else str(label)
+
+    def counts(self, t: int) -> str:
+        """Rows of node t, and the shares of the classes."""
+        rows = int(self.tree.rows[t])
+        text = f"{rows} row{'s' * (rows != 1)}"
+        if self.classes is None:
+            return text
+        return text + ": " + ", ".join(f"{c} {share:.3g}" for c, share in zip(self.classes, self.value[t], strict=True))
+
+    def _levels(self, t: int) -> int:
+        f = int(self.tree.feature[t])
+        return len(self.categories[f]) if f in self.categories else 8 * self._bytes(t)
+
+    def _bytes(self, t: int) -> int:
+        later = self.tree.set_start[self.tree.set_start > self.tree.set_start[t]]
+        return int(later.min(initial=len(self.tree.set_bits)) - self.tree.set_start[t])
+
+    def _set(self, t: int) -> frozenset[int] | None:
+        if self.tree.set_start is None or self.tree.set_start[t] < 0:
+            return None
+        return frozenset(np.flatnonzero(self.tree.chosen(t, self._levels(t))).tolist())
+
+
+def source(model: Any, feature_names: Any = None, *, missing: bool = False) -> Source:
+    """What an export reads of a fitted tree; a Source is given back as it is."""
+    if isinstance(model, Source):
+        return model
+    check_is_fitted(model)
+    m = model.model_
+    names = feature_names if feature_names is not None else getattr(model, "feature_names_in_", None)
+    names = [f"x{j}" for j in range(m.columns)] if names is None else names
+    if len(names) != m.columns:
+        raise ValueError(f"the tree has {m.columns} columns; {len(names)} feature_names were given")
+    categories = getattr(model, "categories_in_", None)
+    named = {} if categories is None else dict(categories.values)
+    return Source(m.tree, m.value, m.weight, tuple(map(str, names)), getattr(model, "classes_", None), named, missing)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A leaf as a conjunction of conditions, one a column at most."""
+
+    conditions: tuple[Condition, ...]
+    leaf: int
+    label: Any
+    rows: int
+    weight: float
+    value: Any  # shares of the classes, or numbers
+
+    def covers(self, X: Any) -> Any:
+        """Does each row satisfy every condition?"""
+        held = (c.holds(X[:, c.column]) for c in self.conditions)
+        return reduce(np.logical_and, held, np.ones(len(X), dtype=bool))
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The leaves of a tree as disjoint rules that cover the space, from left to right."""
+
+    rules: tuple[Rule, ...]
+    source: Source
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def __getitem__(self, i: int) -> Rule:
+        return self.rules[i]
+
+    def covers(self, X: Any) -> Any:
+        """(n, rules): which rules hold for each row of numbers, categories as codes; exactly one does."""
+        X = np.asarray(X)
+        return np.column_stack([rule.covers(X) for rule in self.rules])
+
+    def predict(self, X: Any) -> Any:
+        """The label of the rule that holds for each row."""
+        return np.array([rule.label for rule in self.rules])[self.covers(X).argmax(axis=1)]
+
+    def conjunction(self, rule: Rule) -> str:
+        """The conditions of a rule in words."""
+        texts = [c.text(self.source) for c in rule.conditions]
+        return " and ".join(f"({text})" if " or " in text else text for text in texts) or "always"
+
+    def formulas(self) -> dict[Any, str]:
+        """For each class its formula in disjunctive normal form: the rules of the class joined by "or"."""
+        out: dict[Any, list[str]] = {}
+        for rule in self.rules:
+            out.setdefault(rule.label, []).append(f"({self.conjunction(rule)})")
+        return {label: " or ".join(parts) for label, parts in out.items()}
+
+    def __str__(self) -> str:
+        lines = (
+            f"if {self.conjunction(rule)} then {self.source.answer(rule.leaf)}  ({self.source.counts(rule.leaf)})"
+            for rule in self.rules
+        )
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why one row got its answer: the questions on its way, its values, and what the leaf says."""
+
+    nodes: tuple[int, ...]
+    steps: tuple[str, ...]
+    rule: Rule
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def to_rules(model: Any, *, feature_names: Any = None, missing: bool = False) -> Rules:
+    """Every leaf of a fitted tree as a rule with its count, shares and label."""
+    read = source(model, feature_names, missing=missing)
+    found: list[Rule] = []
+    todo: list[tuple[int, dict[int, Condition]]] = [(0, {})]
+    while todo:
+        t, held = todo.pop()
+        if read.tree.feature[t] < 0:
+            rows, weight = int(read.tree.rows[t]), float(read.weight[t])
+            found.append(Rule(tuple(held.values()), t, read.label(t), rows, weight, read.value[t]))
+            continue
+        for child, c in ((read.tree.right[t], read.otherwise(t)), (read.tree.left[t], read.question(t))):
+            todo.append((int(child), {**held, c.column: held[c.column] & c if c.column in held else c}))
+    return Rules(tuple(found), read)
+
+
+def explain(model: Any, x: Any, *, feature_names: Any = None) -> Explanation:
+    """The way of one row down a fitted tree: each question with the row's value, and the rule of its leaf."""
+    X = model._admit(x)
+    if len(X) != 1:
+        raise ValueError(f"explain takes one row, a table of shape (1, columns); got {len(X)} rows")
+    read = source(model, feature_names, missing=bool(np.isnan(X).any()))
+    t, nodes, steps = 0, [0], []
+    while read.tree.feature[t] >= 0:
+        value, question = X[0, read.tree.feature[t]], read.question(t)
+        yes = bool(question.holds(np.array([value]))[0])
+        side = question if yes else read.otherwise(t)
+        shown = "missing" if value != value else _shown(read, question.column, value)
+        steps.append(f"{side.text(read)}  ({shown})")
+        t = int(read.tree.left[t] if yes else read.tree.right[t])
+        nodes.append(t)
+    rule = next(rule for rule in to_rules(read) if rule.leaf == t)
+    text = "\n".join([*steps, f"so {read.answer(t)}  ({read.counts(t)})"])
+    return Explanation(tuple(nodes), tuple(steps), rule, text)
+
+
+def to_text(model: Any, *, feature_names: Any = None, max_depth: int | None = None, missing: bool = False) -> str:
+    """The questions of a fitted tree, indented; a leaf shows its answer, its rows and the shares of the classes.
+
+    With `missing` every question says where missing values go; what lies below `max_depth` is counted, not shown.
+    """
+    read = source(model, feature_names, missing=missing)
+    end = _ends(read.tree)
+    lines: list[str] = []
+    todo: list[tuple[int, str]] = [(0, "")]
+    while todo:
+        t, side = todo.pop()
+        start = "  " * int(read.tree.depth[t]) + side
+        if read.tree.feature[t] < 0:
+            lines.append(f"{start}{read.answer(t)}  ({read.counts(t)})")
+        elif max_depth is not None and read.tree.depth[t] >= max_depth:
+            lines.append(f"{start}... {(end[t] - t + 1) // 2} leaves, {read.tree.rows[t]} rows")
+        else:
+            lines.append(f"{start}{read.question(t).text(read)}?")
+            todo += [(int(read.tree.right[t]), "no: "), (int(read.tree.left[t]), "yes: ")]
+    return "\n".join(lines)
+
+
+def to_dot(model: Any, *, feature_names: Any = None, missing: bool = False) -> str:
+    """A fitted tree in the language of Graphviz: questions in ovals, leaves in boxes."""
+    read = source(model, feature_names, missing=missing)
+    lines = ["digraph tree {", '  node [fontname="Helvetica", fontsize=10];', '  edge [fontsize=9, color="gray40"];']
+    for t in range(len(read.tree)):
+        if read.tree.feature[t] < 0:
+            lines.append(f"  n{t} [shape=box, label={_quoted(read.answer(t), read.counts(t))}];")
+            continue
+        lines.append(f"  n{t} [shape=oval, label={_quoted(read.question(t).text(read) + '?', read.counts(t))}];")
+        lines += [f'  n{t} -> n{read.tree.left[t]} [label="yes"];', f'  n{t} -> n{read.tree.right[t]} [label="no"];']
+    return "\n".join([*lines, "}"])
+
+
+def to_sql(
+    model: Any,
+    *,
+    feature_names: Any = None,
+    table: str | None = None,
+    output: Literal["predict", "predict_proba", "apply"] = "predict",
+) -> str:
+    """A fitted tree as an expression of SQL, or with `table` as a query; NULL is a missing value.
+
+    `output` is the answer, one column of probability a class, or the number of the leaf. Numbers read back exactly. A
+    category that fit did not see goes right.
+    """
+    read = source(model, feature_names)
+    columns = []
+    for name, cell in OUTPUTS[output](read):
+        case = _nested(read, cell, 0) if int(read.tree.depth.max()) <= NESTED else _flat(read, cell)
+        columns.append(case if table is None and output != "predict_proba" else f"{case} AS {_column(name)}")
+    listed = ",\n".join(columns)
+    return listed if table is None else f"SELECT {listed}\nFROM {_column(table)}"
+
+
+class TreeExports:
+    """A fitted tree in human form, and in SQL."""
+
+    def to_text(self, *, feature_names: Any = None, max_depth: int | None = None, missing: bool = False) -> str:
+        """The questions, indented; a leaf shows its answer, its rows and the shares of the classes."""
+        return to_text(self, feature_names=feature_names, max_depth=max_depth, missing=missing)
+
+    def to_rules(self, *, feature_names: Any = None, missing: bool = False) -> Rules:
+        """Every leaf as a rule with its count, shares and label; `str` prints them, `formulas` joins those of a class."""
+        return to_rules(self, feature_names=feature_names, missing=missing)
+
+    def to_dot(self, *, feature_names: Any = None, missing: bool = False) -> str:
+        """The tree in the language of Graphviz."""
+        return to_dot(self, feature_names=feature_names, missing=missing)
+
+    def to_sql(
+        self,
+        *,
+        feature_names: Any = None,
+        table: str | None = None,
+        output: Literal["predict", "predict_proba", "apply"] = "predict",
+    ) -> str:
+        """The tree as an expression of SQL, or with `table` as a query; NULL is a missing value."""
+        return to_sql(self, feature_names=feature_names, table=table, output=output)
+
+    def explain(self, X: Any, *, feature_names: Any = None) -> Explanation:
+        """The way of one row, a table of shape (1, columns): each question, the row's value, the rule of its leaf."""
+        return explain(self, X, feature_names=feature_names)
+
+
+def _predictions(read: Source) -> list[tuple[str, Any]]:
+    if read.classes is None and read.value.shape[1] > 1:
+        numbers = [_numbers(read.value[:, k]) for k in range(read.value.shape[1])]
+        return [(f"prediction_{k}", cell) for k, cell in enumerate(numbers)]
+    return [("prediction", lambda t: sql_literal(read.label(t)))]
+
+
+def _probabilities(read: Source) -> list[tuple[str, Any]]:
+    if read.classes is None:
+        raise ValueError("output='predict_proba' needs a tree of classes; this one answers with numbers")
+    return [(f"p_{label}", _numbers(read.value[:, k])) for k, label in enumerate(read.classes)]
+
+
+def _numbers(values: Any) -> Any:
+    return lambda t: sql_literal(float(values[t]))
+
+
+OUTPUTS: dict[str, Any] = {
+    "predict": _predictions,
+    "predict_proba": _probabilities,
+    "apply": lambda read: [("leaf", str)],
+}
+
+
+def sql_literal(value: Any) -> str:
+    """A value as SQL; a number in digits that every correct or nearly correct reader turns back into the same double.
+
+    >>> sql_literal(2.45), sql_literal(0.1 + 0.2), sql_literal("it's")
+    ('2.45', '0.30000000000000004', "'it''s'")
+    """
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, int):
+        return str(value)
+    if not isinstance(value, float):
+        return "'" + str(value).replace("'", "''") + "'"
+    if value == 0 or MODERATE[0] <= abs(value) < MODERATE[1]:
+        short, exact = f"{value:.15g}", f"{value:.17g}"
+        text = short if float(short) == value else exact
+        return text if set(text) & set(".e") else text + ".0"
+    mantissa, exponent = frexp(value)  # a whole number times a power of two: no decimals to round
+    text, power = f"{int(mantissa * 2**53)} * 1.0", exponent - 53
+    while power:
+        step = min(abs(power), 60)
+        text += f" {'*' if power > 0 else '/'} {1 << step}"
+        power -= step if power > 0 else -step
+    return f"({text})"
+
+
+def _nested(read: Source, cell: Any, t: int) -> str:
+    if read.tree.feature[t] < 0:
+        return cell(t)
+    yes, no = _nested(read, cell, int(read.tree.left[t])), _nested(read, cell, int(read.tree.right[t]))
+    return f"CASE WHEN {_sql(read, read.question(t))} THEN {yes} ELSE {no} END"
+
+
+def _flat(read: Source, cell: Any) -> str:
+    """One WHEN a leaf from left to right, with the turns to the left on its way."""
+    cases: list[str] = []
+    todo: list[tuple[int, dict[int, Condition]]] = [(0, {})]
+    while todo:
+        t, held = todo.pop()
+        if read.tree.feature[t] < 0:
+            when = " AND ".join(f"({_sql(read, c)})" for c in held.values())
+            cases.append(f"WHEN {when} THEN {cell(t)}" if held else f"ELSE {cell(t)}")
+            continue
+        c = read.question(t)
+        todo.append((int(read.tree.right[t]), held))
+        todo.append((int(read.tree.left[t]), {**held, c.column: held[c.column] & c if c.column in held else c}))
+    return "CASE " + " ".join(cases) + " END"
+
+
+def _sql(read: Source, c: Condition) -> str:
+    """A turn to the left."""
+    name = _column(read.names[c.column])
+    if c.levels is not None:
+        asked = f"{name} IN ({', '.join(map(sql_literal, read.level_names(c.column, c.levels)))})"
+    elif c.high == inf:
+        return "1" if c.missing else f"{name} IS NOT NULL"
+    else:
+        asked = f"{name} <= {sql_literal(c.high)}"
+    return f"{asked} OR {name} IS NULL" if c.missing else asked
+
+
+def _column(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _quoted(*lines: str) -> str:
+    return '"' + "\\n".join(line.replace("\\", "\\\\").replace('"', '\\"') for line in lines) + '"'
+
+
+def _shown(read: Source, column: int, value: float) -> str:
+    return str(read.categories[column][int(value)]) if column in read.categories else f"{value:.6g}"
+
+
+def _ends(tree: Tree) -> Any:
+    """One past the last node below each node."""
+    end = np.arange(1, len(tree) + 1)
+    for t in range(len(tree) - 1, -1, -1):
+        if tree.right[t] >= 0:
+            end[t] = end[tree.right[t]]
+    return end
