@@ -148,7 +148,7 @@ CASES = (
     Case(
         "ARDRegression fit",
         partial(data.linear, d=50),
-        20_000,
+        100_000,
         drop_in("linear_model.ARDRegression", fit),
         same("coef_", "intercept_"),
         1.2,

@@ -19,7 +19,7 @@ CASES = (
         50_000,
         drop_in("preprocessing.PolynomialFeatures", transform, degree=3),
         same_output(1e-12),
-        1.5,
+        1.0,
     ),
     Case(
         "SplineTransformer transform",

@@ -27,7 +27,7 @@ _inside = threading.local()
 
 def threads() -> int:
     """Threads to use: what the environment allows (joblib lowers it inside its workers)."""
-    if getattr(_inside, "part", False):
+    if _busy():
         return 1
     return int(os.environ.get("OMP_NUM_THREADS") or cpu_count())
 
@@ -46,14 +46,14 @@ def map_parts(work: Callable[[int, int], Any], n: int, *, rows: int = PART) -> l
         return [work(*cut[0])]
     count = threads()
     with _blas().limit(limits=1, user_api="blas"):
-        if count == 1:
+        if count == 1 or _busy():
             return [work(lo, hi) for lo, hi in cut]
         return list(_pool(count).map(_mark, [work] * len(cut), cut))
 
 
 def map_items(work: Callable[[int], Any], count: int) -> list[Any]:
     """[work(i) for i in range(count)], on the pool; results in order; each should be worth a thread's while."""
-    if count < 2 or threads() < 2:
+    if count < 2 or threads() < 2 or _busy():
         return [work(i) for i in range(count)]
     with _blas().limit(limits=1, user_api="blas"):
         return list(_pool(threads()).map(_mark, [lambda lo, hi: work(lo)] * count, [(i, i + 1) for i in range(count)]))
@@ -85,6 +85,11 @@ def scratch(name: str, *shape: int) -> Any:
     if name not in held or held[name].shape != shape:
         held[name] = np.empty(shape)
     return held[name]
+
+
+def _busy() -> bool:
+    """Is this a thread of the pool? It works alone: waiting for others of the pool could wait forever."""
+    return bool(getattr(_inside, "part", False))
 
 
 def _mark(work: Callable[[int, int], Any], part: tuple[int, int]) -> Any:

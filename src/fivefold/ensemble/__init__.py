@@ -1,5 +1,9 @@
 """Ensembles: many models that err differently, and answer together."""
 
+from fivefold.ensemble.bagging import BaggingClassifier as BaggingClassifier
+from fivefold.ensemble.bagging import BaggingRegressor as BaggingRegressor
+from fivefold.ensemble.hist_boosting import HistGradientBoostingClassifier as HistGradientBoostingClassifier
+from fivefold.ensemble.hist_boosting import HistGradientBoostingRegressor as HistGradientBoostingRegressor
 from fivefold.ensemble.random_forest import RandomForestClassifier as RandomForestClassifier
 from fivefold.ensemble.random_forest import RandomForestRegressor as RandomForestRegressor
 from fivefold.ensemble.stacking import StackingClassifier as StackingClassifier

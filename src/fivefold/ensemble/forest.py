@@ -23,16 +23,21 @@ from sklearn.base import clone
 from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state, compute_class_weight
 
+from fivefold.core.estimator import learned
 from fivefold.core.parallel import map_items
 from fivefold.core.params import Count, Range
 from fivefold.core.progress import kept_best, steps
 from fivefold.ensemble.forest_kernels import Trees
 from fivefold.ensemble.oob import Bag
-from fivefold.partition.class_criteria import Entropy, Gini, TwoCounts
-from fivefold.partition.grow import grow, grow_sampled
-from fivefold.partition.number_criteria import Deviance, Squares
+from fivefold.partition.class_criteria import TwoCounts
+from fivefold.partition.columns import by_columns
+from fivefold.partition.grow import grow, grow_drawn, grow_sampled
 from fivefold.partition.sampled import rank_columns
-from fivefold.tree.base import TreeModel, columns_tried, decision_path, rules_of
+from fivefold.partition.several import several
+from fivefold.partition.splitter import Manner, Rules, manner
+from fivefold.partition.tree import Grown
+from fivefold.tree.base import TreeModel, bounded, columns_tried, decision_path, manner_of, rules_of
+from fivefold.tree.fitting import CLASSES, IMPURITY, NUMBERS
 
 TOGETHER = 32  # trees between two reports of progress
 COUNTED = 2**31  # total weight up to which whole weights are integers
@@ -73,23 +78,31 @@ class Forest:
     @cached_property
     def votes(self) -> Any:
         """The class that each node votes for, as shares (m, K); the first of those that are equally common."""
-        return np.eye(self.trees.value.shape[1])[self.trees.value.argmax(axis=1)]
+        each = self.trees.each(self.trees.value)
+        return np.concatenate([np.eye(v.shape[1])[v.argmax(axis=1)] for v in each], axis=1)
 
 
 @dataclass(frozen=True)
 class Classes:
     """Codes of classes, and the impurity that a tree lowers."""
 
-    y: Any  # (n,) int64
-    K: int
+    y: Any  # (n, outputs) int64
+    sizes: tuple[int, ...]  # classes of each output
     impurity: str
     factors: Any = None  # (n,) weights of the classes
     balanced: bool = False  # classes have equal weight in every tree
 
+    tallied = True  # statistics of the targets add
+
+    @property
+    def one_mean(self) -> bool:
+        """Is the answer one mean, which can be held between bounds?"""
+        return self.sizes == (2,)
+
     @cached_property
     def packed(self) -> Any:
         """One, and 2**32 more where the class is 1."""
-        return 1 + (self.y << 32)
+        return 1 + (self.y[:, 0] << 32)
 
     def take(self, rows: Any) -> Classes:
         """Some of the rows."""
@@ -97,50 +110,64 @@ class Classes:
 
     def weights(self, c: Any) -> Any:
         """Weights of the rows of a tree that has each of them c times."""
-        if not self.balanced:
-            return c
-        sums = np.bincount(self.y, c, self.K)
-        return c * (c.sum() / np.maximum(sums, 1e-300) / np.count_nonzero(sums))[self.y]
+        for codes, K in zip(self.y.T, self.sizes, strict=True) if self.balanced else ():
+            sums = np.bincount(codes, c, K)
+            c = c * (c.sum() / np.maximum(sums, 1e-300) / np.count_nonzero(sums))[codes]
+        return c
 
     def criterion(self, w: Any) -> Any:
         """What scores the splits of rows of these weights."""
-        if self.impurity != "gini":
-            return Entropy(self.y.astype(np.int32), w.astype(np.float64), self.K)
-        if self.K == 2 and w.dtype.kind == "i":
+        if self.impurity == "gini" and self.sizes == (2,) and w.dtype.kind == "i":
             return TwoCounts(w * self.packed)
-        return Gini(self.y.astype(np.int32), w.astype(np.float64), self.K)
+        make, w = CLASSES[self.impurity], w.astype(np.float64)
+        if len(self.sizes) > 1:
+            return several(make(np.ascontiguousarray(self.y.T, dtype=np.int32), w, np.array(self.sizes)))
+        return make(self.y[:, 0].astype(np.int32), w, self.sizes[0])
 
-    def answers(self, grown: Any, w: Any) -> tuple[Any, Any, Any]:
-        """Shares of the classes, impurity and weight of every node."""
-        counts = grown.counts(self.y, w, self.K)
-        weight = counts.sum(axis=1)
-        shares = counts / weight[:, None]
-        return shares, CLASS_IMPURITY[self.impurity](shares), weight
-
-
-def _gini(shares: Any) -> Any:
-    return 1.0 - (shares**2).sum(axis=1)
-
-
-def _entropy(shares: Any) -> Any:
-    return -(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1)
-
-
-CLASS_IMPURITY = {"gini": _gini, "entropy": _entropy, "log_loss": _entropy}
+    def answers(self, grown: Grown, w: Any, sign: Any) -> tuple[Any, Any, Any]:
+        """Shares of the classes, impurity and weight of every node; `sign`: see `bounded`."""
+        counts = [grown.counts(codes, w, K) for codes, K in zip(self.y.T, self.sizes, strict=True)]
+        weight = counts[0].sum(axis=1)
+        shares = [c / weight[:, None] for c in counts]
+        spread = np.mean([IMPURITY[self.impurity](s) for s in shares], axis=0)
+        if sign is not None:
+            second = bounded(grown.tree, shares[0][:, 1], sign)
+            shares = [np.stack([1 - second, second], axis=1)]
+        return np.concatenate(shares, axis=1), spread, weight
 
 
 @dataclass(frozen=True)
 class Numbers:
     """Numbers about a centre, and the impurity that a tree lowers."""
 
-    y: Any  # (n,) float64, less the centre
-    centre: float
+    Y: Any  # (outputs, n) float64, less the centre
+    centre: Any  # (outputs,)
     impurity: str
     factors: Any = None
 
+    @property
+    def y(self) -> Any:
+        """The targets as they were given (n, outputs)."""
+        return (self.Y + self.centre[:, None]).T
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """One number an output."""
+        return (1,) * len(self.Y)
+
+    @property
+    def tallied(self) -> bool:
+        """Do statistics of the targets add?"""
+        return self.impurity in ("squared_error", "friedman_mse", "poisson")
+
+    @property
+    def one_mean(self) -> bool:
+        """Is the answer one mean, which can be held between bounds?"""
+        return len(self.Y) == 1 and self.tallied
+
     def take(self, rows: Any) -> Numbers:
         """Some of the rows."""
-        return replace(self, y=self.y[rows])
+        return replace(self, Y=np.ascontiguousarray(self.Y[:, rows]))
 
     def weights(self, c: Any) -> Any:
         """Weights of the rows of a tree that has each of them c times."""
@@ -148,29 +175,46 @@ class Numbers:
 
     def criterion(self, w: Any) -> Any:
         """What scores the splits of rows of these weights."""
-        return NUMBER_CRITERIA[self.impurity](self.y, w.astype(np.float64))
+        make, w = NUMBERS[self.impurity][0], w.astype(np.float64)
+        return several(make(self.Y, w)) if len(self.Y) > 1 else make(self.Y[0], w)
 
-    def answers(self, grown: Any, w: Any) -> tuple[Any, Any, Any]:
-        """Mean, impurity and weight of every node."""
-        spread = _deviance if self.impurity == "poisson" else _variance
-        extra = _x_log_x(self.y) if self.impurity == "poisson" else self.y**2
-        weight, total, extra = grown.sums(w, w * self.y, w * extra).T
-        return (total / weight + self.centre)[:, None], np.maximum(spread(weight, total, extra), 0.0), weight
-
-
-def _x_log_x(y: Any) -> Any:
-    return y * np.log(np.where(y > 0, y, 1.0))
-
-
-def _deviance(weight: Any, total: Any, extra: Any) -> Any:
-    return (extra - total * np.log(np.where(total > 0, total, 1.0) / weight)) / weight
+    def answers(self, grown: Grown, w: Any, sign: Any) -> tuple[Any, Any, Any]:
+        """Answer, impurity and weight of every node; `sign`: see `bounded`."""
+        w = w.astype(np.float64)
+        values, spreads = zip(*(NUMBERS[self.impurity][1](grown, y, w) for y in self.Y), strict=True)
+        if sign is not None:
+            values = (bounded(grown.tree, values[0], sign),)
+        spread = np.maximum(np.mean(spreads, axis=0), 0.0)
+        return np.stack(values, axis=1) + self.centre, spread, grown.sums(w)[:, 0]
 
 
-def _variance(weight: Any, total: Any, extra: Any) -> Any:
-    return extra / weight - (total / weight) ** 2
+def searched(estimator: Any, X: Any, target: Any, manners: Manner | None) -> Callable[..., Any]:
+    """A function of rows, their weights and rules that grows a tree of the best cuts; with its target and weights."""
+    leaves = estimator.max_leaf_nodes or 0
+    if not leaves and manners is None and target.tallied:
+        ranked = rank_columns(X)
+        return lambda rows, w, rules: (grow_sampled(X, ranked, rows, target.criterion(w), rules), target, w)
+
+    def exact(rows: Any, w: Any, rules: Rules) -> Any:
+        some, w = target.take(rows), w[rows]
+        return grow(X[rows], some.criterion(w), rules, leaves=leaves, manner=_fresh(manners, len(rows))), some, w
+
+    return exact
 
 
-NUMBER_CRITERIA = {"squared_error": Squares, "friedman_mse": Squares, "poisson": Deviance}
+def drawn(estimator: Any, X: Any, target: Any, manners: Manner | None) -> Callable[..., Any]:
+    """The same with thresholds drawn at random."""
+    values, leaves = by_columns(X), estimator.max_leaf_nodes or 0
+
+    def draw(rows: Any, w: Any, rules: Rules) -> Any:
+        criterion, own = target.criterion(w), _fresh(manners, len(rows))
+        return grow_drawn(X, rows, criterion, rules, leaves=leaves, values=values, manners=own), target, w
+
+    return draw
+
+
+def _fresh(manners: Manner | None, n: int) -> Manner | None:
+    return None if manners is None else manner(n, manners.levels, manners.sign)
 
 
 class Members(Sequence[Any]):
@@ -205,6 +249,7 @@ class ForestMethods:
     max_samples: Any
     _admit: Any
     _score: Any
+    _grower: Any
     get_params: Any
 
     def _forget(self) -> None:
@@ -246,20 +291,17 @@ class ForestMethods:
 
     def _grown(self, X: Any, target: Any, w: Any, draws: Draws, trees: Trees | None) -> Trees:
         """All trees, those from before first."""
-        tried = columns_tried(self.max_features, X.shape[1])
         w = w if target.factors is None else w * target.factors
         w = w.astype(np.int64) if w.sum() < COUNTED and (w == np.rint(w)).all() else w
-        ranked = rank_columns(X) if self.max_leaf_nodes is None else None
+        manners = manner_of(self, X, means=target.one_mean)
+        sign = manners.sign if manners is not None and manners.sign.any() else None
+        tried, grow_one = columns_tried(self.max_features, X.shape[1]), self._grower(self, X, target, manners)
 
         def one(i: int) -> Trees:
             c = target.weights(w if draws.bag is None else draws.of(i))
-            rows, rules = np.flatnonzero(c).astype(np.int32), rules_of(self, X, c, int(draws.seeds[i]))
-            if ranked is None:
-                some, c = target.take(rows), c[rows]
-                grown = grow(X[rows], some.criterion(c), rules, leaves=self.max_leaf_nodes)
-            else:
-                some, grown = target, grow_sampled(X, ranked, rows, target.criterion(c), rules)
-            tree = TreeModel(grown.tree, *some.answers(grown, c), X.shape[1], tried)
+            rows = np.flatnonzero(c).astype(np.int32)
+            grown, some, c = grow_one(rows, c, rules_of(self, X, c, int(draws.seeds[i])))
+            tree = TreeModel(grown.tree, *some.answers(grown, c, sign), X.shape[1], tried, target.sizes)
             return Trees.of(tree.pruned(self.ccp_alpha))
 
         parts = [] if trees is None else [trees]
@@ -279,7 +321,7 @@ class ForestMethods:
 
     def _out_of_bag(self, X: Any, target: Any, forest: Forest) -> OutOfBag:
         """The mean answer of the trees that did not see a row, and how good it is."""
-        value, n = self._values(forest), len(X)
+        value, n = self._values(forest), X.shape[0]
         total, times = np.zeros((n, value.shape[1])), np.zeros(n)
         for i in range(len(forest.trees)):
             out = np.flatnonzero(forest.draws.of(i) == 0)
@@ -292,7 +334,7 @@ class ForestMethods:
                 stacklevel=5,
             )
         answers = total / np.maximum(times, 1)[:, None]
-        return OutOfBag(answers, self._score(target, answers))
+        return OutOfBag(answers, self._score(target, forest, answers))
 
     def _values(self, forest: Forest) -> Any:
         """What nodes answer."""
@@ -316,8 +358,8 @@ class ForestMethods:
     def apply(self, X: Any) -> Any:
         """The leaf of each row in every tree (n, T)."""
         X = self._admit(X)
-        trees, ids = self.model_.trees, np.arange(len(X))
-        return np.stack([trees.leaves(X, i, ids) - trees.start[i] for i in range(len(trees))], axis=1)
+        trees = self.model_.trees
+        return np.stack([trees.leaves(X, i) - trees.start[i] for i in range(len(trees))], axis=1)
 
     def decision_path(self, X: Any) -> tuple[Any, Any]:
         """Sparse (n, nodes of all trees), 1 where a row passes a node; and where the nodes of each tree begin."""
@@ -344,75 +386,96 @@ class ForestOfClasses(ForestMethods):
     class_weight: Any
     voting: str
 
-    n_outputs_ = 1
+    n_outputs_ = learned("trees.outputs")
 
     @property
-    def n_classes_(self) -> int:
-        """Number of classes."""
-        return len(self.classes_)
+    def n_classes_(self) -> Any:
+        """Number of classes, a list of them for several outputs."""
+        return len(self.classes_) if self.n_outputs_ == 1 else [len(classes) for classes in self.classes_]
 
     def _fold(self, y: Any, codes: Any, w: Any) -> Any:
         """Weights of classes decide which rows are drawn, not how many: they are kept apart."""
         return w
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
-        rule, balanced, factors = self.class_weight, False, None
+        each = (self.classes_,) if y.ndim == 1 else tuple(self.classes_)
+        rule, balanced, factors, codes = self.class_weight, False, None, y.reshape(len(y), -1)
         if isinstance(rule, str) and rule == "balanced_subsample":
             rule, balanced = "balanced", self.bootstrap
         if rule is not None and not balanced:
-            each = compute_class_weight(rule, classes=self.classes_, y=self.classes_[y], sample_weight=w)
-            factors = each[y]
-        self._plant(X, Classes(y, len(self.classes_), self.criterion, factors, balanced), w)
+            factors = np.ones(len(y))
+            for own, classes, c in zip(_rules(rule, each), each, codes.T, strict=True):
+                factors *= compute_class_weight(own, classes=classes, y=classes[c], sample_weight=w)[c]
+        self._plant(X, Classes(codes, tuple(map(len, each)), self.criterion, factors, balanced), w)
 
     def predict_proba(self, X: Any) -> Any:
-        """The mean over the trees of the shares of the classes, or of the votes."""
+        """The mean over the trees of the shares of the classes, or of the votes; a list for several outputs."""
         return self._scores(self._admit(X))
 
     def predict_log_proba(self, X: Any) -> Any:
         """Their logarithms."""
+        shares = self.predict_proba(X)
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return [np.log(s) for s in shares] if isinstance(shares, list) else np.log(shares)
 
     def _scores(self, X: Any) -> Any:
-        return self.model_.trees.mean(X, self._values(self.model_))
+        trees = self.model_.trees
+        shares = trees.mean(X, self._values(self.model_)).astype(X.dtype, copy=False)
+        return shares if trees.outputs == 1 else trees.each(shares)
 
     def _values(self, forest: Forest) -> Any:
         return forest.votes if self.voting == "hard" else forest.trees.value
 
-    def _score(self, target: Classes, answers: Any) -> float:
-        said = answers.argmax(axis=1)
-        return float(self.oob_score(target.y, said) if callable(self.oob_score) else np.mean(said == target.y))
+    def _score(self, target: Classes, forest: Forest, answers: Any) -> float:
+        said = np.stack([a.argmax(axis=1) for a in forest.trees.each(answers)], axis=1)
+        if callable(self.oob_score):
+            return float(self.oob_score(*_flat(target.y, said)))
+        return float(np.mean(said == target.y))
 
     def _member(self, i: int) -> Any:
-        tree = super()._member(i)
-        tree.classes_ = np.arange(float(len(self.classes_)))
+        tree, counts = super()._member(i), self.model_.trees.sizes
+        tree.classes_ = [np.arange(float(K)) for K in counts] if len(counts) > 1 else np.arange(float(counts[0]))
         return tree
 
 
+def _rules(rule: Any, each: Any) -> Any:
+    """The weights of the classes of each output."""
+    return rule if isinstance(rule, list | tuple) else [rule] * len(each)
+
+
 class ForestOfNumbers(ForestMethods):
-    """A forest that answers with a number."""
+    """A forest that answers with numbers."""
 
     criterion: str
 
-    n_outputs_ = 1
+    n_outputs_ = learned("trees.outputs")
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
-        y, poisson = y.astype(np.float64), self.criterion == "poisson"
-        if poisson and ((y < 0).any() or y.sum() == 0):
+        Y = np.ascontiguousarray(y.reshape(len(y), -1).T, dtype=np.float64)
+        if self.criterion == "poisson" and ((Y < 0).any() or (Y.sum(axis=1) == 0).any()):
             raise ValueError(
                 f"{type(self).__name__}: criterion='poisson' needs counts, none negative and not all zero; the least "
-                f"of y is {y.min():g}, their sum {y.sum():g}"
+                f"of y is {Y.min():g}, their sum {Y.sum():g}"
             )
-        centre = 0.0 if poisson else float(w @ y / w.sum())  # about it squares keep their digits
-        self._plant(X, Numbers(y - centre, centre, self.criterion), w)
+        centred = NUMBERS[self.criterion][2]  # about the mean squares keep their digits
+        centre = np.average(Y, axis=1, weights=w) if centred else np.zeros(len(Y))
+        self._plant(X, Numbers(Y - centre[:, None], centre, self.criterion), w)
 
     def predict(self, X: Any) -> Any:
         """The mean answer of the trees."""
         X = self._admit(X)
-        return self.model_.trees.mean(X, self.model_.trees.value)[:, 0]
+        said = self.model_.trees.mean(X, self.model_.trees.value)
+        return said[:, 0] if said.shape[1] == 1 else said
 
-    def _score(self, target: Numbers, answers: Any) -> float:
-        y, said = target.y + target.centre, answers[:, 0]
-        if callable(self.oob_score):
-            return float(self.oob_score(y, said))
-        return float(r2_score(y, said))
+    @property
+    def oob_prediction_(self) -> Any:
+        """What trees said of the rows they did not see."""
+        answers = self.model_.oob.answers
+        return answers[:, 0] if answers.shape[1] == 1 else answers
+
+    def _score(self, target: Numbers, forest: Forest, answers: Any) -> float:
+        return float((self.oob_score if callable(self.oob_score) else r2_score)(*_flat(target.y, answers)))
+
+
+def _flat(*tables: Any) -> Any:
+    return (t[:, 0] if t.shape[1] == 1 else t for t in tables)

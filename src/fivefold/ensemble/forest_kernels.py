@@ -2,7 +2,8 @@
 
 A row at node t goes to t + 1, the left child, if x[code >> 1] <= threshold, else to t + skip; a missing value goes left
 where code & 1. A leaf has threshold -inf and skip 0: a row that has arrived stays. So the loop has no branch to guess,
-and works on many rows at a time, each a step further, while the memory of the others is fetched.
+and works on many rows at a time, each a step further, while the memory of the others is fetched. Trees that divide
+sets of categories, and sparse rows, are asked one tree after the other.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from fivefold.core.compile import jit
 from fivefold.core.parallel import map_parts
@@ -35,24 +37,36 @@ class Trees:
     rows: Any  # (m,) int32
     columns: int
     tried: int
+    sizes: tuple[int, ...]  # numbers of each output in `value`
+    set_start: Any = None  # (m,) int64: where the categories of a node that go left begin, -1 for a threshold
+    set_bits: Any = None  # uint8
 
     @classmethod
     def of(cls, model: TreeModel) -> Trees:
         """A forest of one tree."""
         tree, start = model.tree, np.array([0, len(model.tree)])
-        rows = tree.rows.astype(np.int32)
-        return cls(start, _packed(tree), model.value, model.impurity, model.weight, rows, model.columns, model.tried)
+        arrays = _packed(tree), model.value, model.impurity, model.weight, tree.rows.astype(np.int32)
+        return cls(start, *arrays, model.columns, model.tried, model.sizes, tree.set_start, tree.set_bits)
 
     @classmethod
     def joined(cls, forests: list[Trees]) -> Trees:
         """The trees of all these, in their order."""
         sizes = np.concatenate([np.diff(forest.start) for forest in forests])
         arrays = zip(*((f.nodes, f.value, f.impurity, f.weight, f.rows) for f in forests), strict=True)
-        start = np.concatenate([[0], np.cumsum(sizes)])
-        return cls(start, *map(np.concatenate, arrays), forests[0].columns, forests[0].tried)
+        start, first = np.concatenate([[0], np.cumsum(sizes)]), forests[0]
+        return cls(start, *map(np.concatenate, arrays), first.columns, first.tried, first.sizes, *_sets(forests))
 
     def __len__(self) -> int:
         return len(self.start) - 1
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs."""
+        return len(self.sizes)
+
+    def each(self, values: Any) -> list[Any]:
+        """The columns of each output."""
+        return np.split(values, np.cumsum(self.sizes)[:-1], axis=1)
 
     def __getitem__(self, i: int) -> TreeModel:
         """One tree on its own."""
@@ -70,10 +84,11 @@ class Trees:
             missing_left=(nodes["code"] & 1).astype(np.uint8),
             depth=depth,
             rows=self.rows[lo:hi].astype(np.int64),
+            set_start=None if self.set_start is None else self.set_start[lo:hi],
+            set_bits=self.set_bits,
         )
-        return TreeModel(
-            tree, self.value[lo:hi], self.impurity[lo:hi], self.weight[lo:hi], self.columns, self.tried
-        )
+        arrays = self.value[lo:hi], self.impurity[lo:hi], self.weight[lo:hi]
+        return TreeModel(tree, *arrays, self.columns, self.tried, self.sizes)
 
     @cached_property
     def importances(self) -> Any:
@@ -83,28 +98,37 @@ class Trees:
         return total / total.sum() if total.sum() > 0 else total
 
     def mean(self, X: Any, value: Any) -> Any:
-        """The mean over the trees of the value of each row's leaf: (n, K) in the type of X."""
-        out = np.zeros((len(X), value.shape[1]))
-        fields = self._fields
+        """The mean over the trees of the value of each row's leaf: (n, K)."""
+        out, fields = np.zeros((X.shape[0], value.shape[1])), self._fields
 
         def part(lo: int, hi: int) -> None:
             at, active = np.empty((2, TOGETHER), dtype=np.int64)
             _add_up(X, np.arange(lo, hi), *fields, self.start, value, at, active, out[lo:hi])
 
-        map_parts(part, len(X), rows=ROWS)
+        if self._plain(X):
+            map_parts(part, len(out), rows=ROWS)
+        else:
+            for i in range(len(self)):
+                out += value[self.leaves(X, i)]
         out /= len(self)
-        return out.astype(X.dtype, copy=False)
+        return out
 
-    def leaves(self, X: Any, i: int, ids: Any) -> Any:
-        """The leaves of some rows in tree i, as nodes of the whole table."""
+    def leaves(self, X: Any, i: int, ids: Any = None) -> Any:
+        """The leaves of some rows (all by default) in tree i, as nodes of the whole table."""
+        if not self._plain(X):
+            return self.start[i] + self[i].tree.apply(X if ids is None else X[ids])
+        ids = np.arange(X.shape[0]) if ids is None else ids
         out, fields = np.empty(len(ids), dtype=np.int64), self._fields
 
         def part(lo: int, hi: int) -> None:
             active = np.empty(hi - lo, dtype=np.int64)
-            _descend(X, ids[lo:hi], *fields, int(self.start[i]), out[lo:hi], active)
+            _descend(X, ids[lo:hi], *fields, self.start[i], out[lo:hi], active)
 
         map_parts(part, len(ids), rows=ROWS)
         return out
+
+    def _plain(self, X: Any) -> bool:
+        return self.set_start is None and not issparse(X)
 
     @property
     def _fields(self) -> tuple[Any, Any, Any]:
@@ -117,6 +141,20 @@ def _packed(tree: Tree) -> Any:
     out["code"] = np.where(inner, 2 * tree.feature + tree.missing_left, 0)
     out["skip"] = np.where(inner, tree.right - np.arange(len(tree)), 0)
     return out
+
+
+def _sets(forests: list[Trees]) -> tuple[Any, Any]:
+    """Sets of categories of all trees, one after the other; None where no tree has any."""
+    if all(f.set_start is None for f in forests):
+        return None, None
+    starts, bits, base = [], [], 0
+    for f in forests:
+        own = np.full(len(f.nodes), -1) if f.set_start is None else f.set_start
+        starts.append(np.where(own >= 0, own + base, -1))
+        if f.set_bits is not None:
+            bits.append(f.set_bits)
+            base += len(f.set_bits)
+    return np.concatenate(starts), np.concatenate(bits)
 
 
 @jit

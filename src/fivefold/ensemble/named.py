@@ -13,10 +13,9 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.model_selection import check_cv
-from sklearn.utils import Bunch, check_consistent_length, get_tags
+from sklearn.utils import Bunch, check_consistent_length, get_tags, indexable
 from sklearn.utils._indexing import _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
@@ -116,7 +115,9 @@ class Named(_BaseComposition):  # type: ignore[misc]
         me = type(self).__name__
         pairs = _pairs(self.estimators)
         if not pairs or len(pairs) != len(self.estimators):
-            raise ValueError(f"{me}: estimators must be a list of (name, estimator), not empty; got {self.estimators!r}")
+            raise ValueError(
+                f"{me}: estimators must be a list of (name, estimator), not empty; got {self.estimators!r}"
+            )
         self._validate_names([name for name, _ in pairs])
         living = [(name, inner) for name, inner in pairs if not _dropped(inner)]
         if not living:
@@ -147,9 +148,11 @@ class Named(_BaseComposition):  # type: ignore[misc]
         if not len(y):
             raise ValueError(f"{me}: the table is empty: 0 sample(s) and as many targets")
         if fit_params and not routing_enabled():
-            raise TypeError(f"fit() got unexpected arguments {sorted(fit_params)}; enable metadata routing to pass them on")
+            raise TypeError(
+                f"fit() got unexpected arguments {sorted(fit_params)}; enable metadata routing to pass them on"
+            )
         fit_params, there = dict(fit_params), None
-        X = X.tocsr() if issparse(X) else X
+        X = indexable(X)[0]
         if sample_weight is not None:
             w = admit_weights(self, sample_weight, np.empty((len(y), 0)))
             if not w.all():
@@ -171,7 +174,7 @@ class Named(_BaseComposition):  # type: ignore[misc]
             return column_or_1d(y, warn=True) if y.ndim > 1 and y.shape[1] == 1 else y
         if type_of_target(y) in ("multilabel-indicator", "multiclass-multioutput"):
             raise NotImplementedError(
-                f"{type(self).__name__} takes one label a row; Multilabel and multi-output classification are not supported"
+                f"{type(self).__name__} takes one label a row: Multilabel and multi-output targets are not supported"
             )
         y = column_or_1d(y, warn=True)
         self.classes_, codes = encode(y)

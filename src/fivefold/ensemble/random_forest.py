@@ -16,7 +16,7 @@ from fivefold.core.estimator import learned
 from fivefold.core.params import Count, Index, NonNegative, Seed
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier, Regressor
-from fivefold.ensemble.forest import ForestOfClasses, ForestOfNumbers, MaxSamples, OobScore
+from fivefold.ensemble.forest import ForestOfClasses, ForestOfNumbers, MaxSamples, OobScore, searched
 from fivefold.tree.base import Leaves, MaxFeatures, MinLeaf, MinSplit, MinWeight
 from fivefold.tree.decision import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -63,7 +63,7 @@ class RandomForestClassifier(ForestOfClasses, Classifier):
     max_samples
         rows of a sample: a number, or a share of all; None for as many as there are, whole weights counted.
     monotonic_cst
-        only None is taken.
+        1 for each column along which the probability of the second class must rise, -1 where it must fall, 0 elsewhere.
     voting
         "soft" averages the shares of the classes in the leaves; "hard" lets each tree vote for the commonest class of
         the leaf, the first of equals, and averages the votes.
@@ -79,7 +79,7 @@ class RandomForestClassifier(ForestOfClasses, Classifier):
     oob_score_, oob_decision_function_
         accuracy on the rows that trees did not see, and what those trees said.
     classes_, n_classes_, n_outputs_
-        the labels, their number, and the number of outputs: one.
+        the labels, their number, and the number of outputs; for several outputs, lists of the first two.
 
     Examples
     --------
@@ -110,10 +110,10 @@ class RandomForestClassifier(ForestOfClasses, Classifier):
     class_weight: Any = None
     ccp_alpha: NonNegative = 0.0
     max_samples: MaxSamples = None
-    monotonic_cst: None = None
+    monotonic_cst: Any = None
     voting: Literal["soft", "hard"] = "soft"
 
-    takes = Takes(missing=True)
+    takes = Takes(missing=True, categories=True, sparse=True, outputs=True)
     card = Card(
         applications=("classification",),
         use="Tables of any kind, without tuning: columns of any scale, interactions, missing values. It judges itself "
@@ -138,6 +138,7 @@ class RandomForestClassifier(ForestOfClasses, Classifier):
     feature_importances_ = learned("trees.importances")
     oob_score_ = learned("oob.score")
     oob_decision_function_ = learned("oob.answers")
+    _grower = staticmethod(searched)
     estimator_ = DecisionTreeClassifier()
 
 
@@ -149,7 +150,9 @@ class RandomForestRegressor(ForestOfNumbers, Regressor):
     n_estimators
         trees.
     criterion
-        "squared_error" and "friedman_mse" lower the variance, "poisson" the deviance of counts.
+        "squared_error" and "friedman_mse" lower the variance, "poisson" the deviance of counts; leaves answer with the
+        mean. "absolute_error" lowers the absolute deviation from the median, the answer; "max_error" the worst error
+        about the middle of the range.
     max_depth
         most questions on a way down; None for no limit.
     min_samples_split, min_samples_leaf
@@ -180,7 +183,7 @@ class RandomForestRegressor(ForestOfNumbers, Regressor):
     max_samples
         rows of a sample: a number, or a share of all; None for as many as there are, whole weights counted.
     monotonic_cst
-        only None is taken.
+        1 for each column along which the answer must rise, -1 where it must fall, 0 elsewhere.
 
     Attributes
     ----------
@@ -193,7 +196,7 @@ class RandomForestRegressor(ForestOfNumbers, Regressor):
     oob_score_, oob_prediction_
         R^2 on the rows that trees did not see, and what those trees said.
     n_outputs_
-        number of outputs: one.
+        number of outputs.
 
     Examples
     --------
@@ -207,7 +210,7 @@ class RandomForestRegressor(ForestOfNumbers, Regressor):
 
     n_estimators: Count = 100
     _: KW_ONLY
-    criterion: Literal["squared_error", "friedman_mse", "poisson"] = "squared_error"
+    criterion: Literal["squared_error", "friedman_mse", "absolute_error", "poisson", "max_error"] = "squared_error"
     max_depth: Count | None = None
     min_samples_split: MinSplit = 2
     min_samples_leaf: MinLeaf = 1
@@ -223,9 +226,9 @@ class RandomForestRegressor(ForestOfNumbers, Regressor):
     warm_start: bool = False
     ccp_alpha: NonNegative = 0.0
     max_samples: MaxSamples = None
-    monotonic_cst: None = None
+    monotonic_cst: Any = None
 
-    takes = Takes(missing=True)
+    takes = Takes(missing=True, categories=True, sparse=True, outputs=True)
     card = Card(
         applications=("regression",),
         use="Tables of any kind, without tuning: steps, interactions, missing values. It never answers beyond the "
@@ -248,9 +251,5 @@ class RandomForestRegressor(ForestOfNumbers, Regressor):
 
     feature_importances_ = learned("trees.importances")
     oob_score_ = learned("oob.score")
+    _grower = staticmethod(searched)
     estimator_ = DecisionTreeRegressor()
-
-    @property
-    def oob_prediction_(self) -> Any:
-        """What trees said of the rows they did not see."""
-        return self.model_.oob.answers[:, 0]

@@ -126,9 +126,15 @@ class Stacking(TransformerMixin, Named):
         n, K = _num_samples(given.X), len(getattr(self, "classes_", ()))
         judged = np.concatenate([test for _, test in splits])
         if len(judged) != n or len(np.unique(judged)) != n:
-            raise ValueError(f"{type(self).__name__}: cv must judge every row once; it judges {len(judged)} of {n} rows")
+            raise ValueError(
+                f"{type(self).__name__}: cv must judge every row once; it judges {len(judged)} of {n} rows"
+            )
         tasks = [(name, e, method) for (name, e), method in zip(self._living(), methods, strict=True)]
-        work = (delayed(_judged)(e, given, name, method, train, test, K) for name, e, method in tasks for train, test in splits)
+        work = (
+            delayed(_judged)(e, given, name, method, train, test, K)
+            for name, e, method in tasks
+            for train, test in splits
+        )
         parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(work)
         back, m = np.argsort(judged), len(splits)
         return [np.concatenate(parts[i * m : (i + 1) * m])[back] for i in range(len(tasks))]
@@ -150,7 +156,10 @@ class Stacking(TransformerMixin, Named):
     def _joined(self, X: Any, Z: list[Any]) -> Any:
         if not self.passthrough:
             return np.hstack(Z)
-        return hstack([*map(csr_array, Z), X], format="csr") if issparse(X) else np.hstack([*Z, np.asarray(X)])
+        if issparse(X):
+            return hstack([*map(csr_array, Z), X], format="csr")
+        table = np.asarray(X)  # codes of classes take its type
+        return np.hstack([*(z.astype(table.dtype) if z.dtype.kind == "i" else z for z in Z), table])
 
 
 class StackingClassifier(Stacking, Classifier):
@@ -208,7 +217,7 @@ class StackingClassifier(Stacking, Classifier):
 
     card = Card(
         applications=("classification",),
-        use="Several classifiers of different kinds, whose strengths lie in different places; costs folds + 1 fits of each.",
+        use="Classifiers of different kinds, whose strengths lie in different places; costs folds + 1 fits of each.",
         steps=(
             "In turn leave out each fold and fit every member on the rest.",
             "What the members say of the fold left out are the columns of the combiner.",
@@ -226,7 +235,8 @@ class StackingClassifier(Stacking, Classifier):
     @available_if(lambda self: _final(self, "predict"))
     def predict(self, X: Any, **predict_params: Any) -> Any:
         """The combiner's class of each row."""
-        return self.classes_[self._said(X, predict_params)]
+        said = self._said(X, predict_params)
+        return self.classes_[said]
 
     @available_if(lambda self: _final(self, "predict_proba"))
     def predict_proba(self, X: Any) -> Any:
@@ -291,7 +301,7 @@ class StackingRegressor(Stacking, Regressor):
 
     card = Card(
         applications=("regression",),
-        use="Several regressors of different kinds, whose strengths lie in different places; costs folds + 1 fits of each.",
+        use="Regressors of different kinds, whose strengths lie in different places; costs folds + 1 fits of each.",
         steps=(
             "In turn leave out each fold and fit every member on the rest.",
             "What the members say of the fold left out are the columns of the combiner.",

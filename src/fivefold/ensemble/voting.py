@@ -25,11 +25,11 @@ from fivefold.core._sklearn import TransformerMixin
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier, Regressor
 from fivefold.ensemble.named import Named
-from fivefold.linear_model import LogisticRegression, Ridge
-from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from fivefold.linear_model import Lasso, LogisticRegression, Ridge
+from fivefold.naive_bayes import GaussianNB
 
-TRIED = [("linear", LogisticRegression()), ("tree", DecisionTreeClassifier(max_depth=3, random_state=0))]
-TRIED_NUMBERS = [("linear", Ridge()), ("tree", DecisionTreeRegressor(max_depth=3, random_state=0))]
+TRIED = [("linear", LogisticRegression()), ("bayes", GaussianNB())]
+TRIED_NUMBERS = [("ridge", Ridge()), ("lasso", Lasso(alpha=0.1))]
 
 
 class Voting(TransformerMixin, Named):
@@ -224,7 +224,8 @@ class VotingRegressor(Voting, Regressor):
 
     def predict(self, X: Any) -> Any:
         """The weighted mean of the members' predictions."""
-        a, said = self._votes(), self._said(self._table(X))
+        X = self._table(X)
+        a, said = self._votes(), self._said(X)
         return sum(weight * value for weight, value in zip(a.tolist(), said, strict=True)) / float(a.sum())
 
     def transform(self, X: Any) -> Any:

@@ -85,7 +85,7 @@ class DeltaRule(Regressor):
     Examples
     --------
     >>> from fivefold.linear_model import DeltaRule
-    >>> model = DeltaRule(tol=1e-12, random_state=0).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+    >>> model = DeltaRule(tol=1e-9, random_state=0).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
     >>> model.coef_.round(3), round(model.intercept_, 3)
     (array([2.]), np.float64(1.0))
     """

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from fivefold.core.parallel import one_blas_thread
 from fivefold.linear_model.base import Linear
 from fivefold.optim import sgd_kernels as loop
 from fivefold.optim.losses import (
@@ -117,7 +118,8 @@ class Stream(Objective):
     def value(self, x: Array) -> float:
         plan, x = self.plan, self.answer(x)
         w = x[:-1]
-        eta = self.X @ w + x[-1] if x.any() else np.zeros(len(self.y))  # at zero no column is needed
+        with one_blas_thread():
+            eta = self.X @ w + x[-1] if x.any() else np.zeros(len(self.y))  # at zero no column is needed
         loss = LOSSES[plan.kind](plan.edge).value(self.y, eta)
         # sums, not inner products: for vectors BLAS's helpers spin longer than they work
         penalty = 0.5 * plan.l2 * np.square(w).sum() + plan.l1 * np.abs(w).sum()

@@ -366,7 +366,7 @@ class RiskMinimiserClassifier(Classifier):
         X = self._admit(X)
         return decision(self.model_, X)
 
-    @available_if(_probable)  # type: ignore[untyped-decorator]
+    @available_if(_probable)
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes, where the loss is a likelihood; of many classes scaled to sum to one."""
         eta = self.decision_function(X)

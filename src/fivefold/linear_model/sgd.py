@@ -194,7 +194,7 @@ class SGDClassifier(OnlineClassifier):
     def _plan(self) -> Plan:
         return sgd_plan(self)
 
-    @available_if(_says_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(_says_probabilities)
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class (n, K); of more than two, those of one against the rest, scaled to sum one."""
         X = self._admit(X)
@@ -204,7 +204,7 @@ class SGDClassifier(OnlineClassifier):
         total = P.sum(axis=1, keepdims=True)
         return np.divide(P, total, out=np.full_like(P, 1 / P.shape[1]), where=total > 0)
 
-    @available_if(_says_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(_says_probabilities)
     def predict_log_proba(self, X: Any) -> Any:
         """Log of predict_proba."""
         with np.errstate(divide="ignore"):

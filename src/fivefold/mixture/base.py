@@ -82,7 +82,7 @@ class BaseMixture(Density):
         self.model_ = self.model_.maximise(self.statistics_)
         return None
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     def fit_labelled(self, X: Any, labels: Any, sample_weight: Any = None) -> Self:
         """Fit when the components of some rows are known.
 

@@ -107,7 +107,7 @@ class Reduction(MetaEstimatorMixin, Classifier):  # type: ignore[misc]
         self._note_columns()
         return self
 
-    @available_if(lambda self: _inside(self, "partial_fit"))  # type: ignore[untyped-decorator]
+    @available_if(lambda self: _inside(self, "partial_fit"))
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Go on with every machine on a further batch of rows; `classes` lists all classes at the first call."""
         declared.check(self)

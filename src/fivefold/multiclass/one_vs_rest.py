@@ -106,14 +106,14 @@ class OneVsRestClassifier(Reduction):
         Y = (self.model_.answers(X) > 0).astype(int)
         return csr_array(Y) if self.indicator_ else Y
 
-    @available_if(inside_has("decision_function"))  # type: ignore[untyped-decorator]
+    @available_if(inside_has("decision_function"))
     def decision_function(self, X: Any) -> Any:
         """The answer of each class's machine (n, K); for two classes (n,), positive for the second."""
         check_is_fitted(self)
         G = self.model_.answers(X)
         return G[:, 0] if G.shape[1] == 1 else G
 
-    @available_if(inside_has("predict_proba"))  # type: ignore[untyped-decorator]
+    @available_if(inside_has("predict_proba"))
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class: those of the machines, made to sum to one; of each label, as they are."""
         check_is_fitted(self)

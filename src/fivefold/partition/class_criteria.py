@@ -1,4 +1,4 @@
-"""Criteria for classes: Gini, entropy, risk; statistics are the weights of the classes, or what each answer costs."""
+"""Criteria for classes: Gini, entropy, mistakes, risk; statistics are weights of classes, or costs of answers."""
 
 from __future__ import annotations
 
@@ -51,17 +51,20 @@ class Entropy(NamedTuple):
     classes: int
 
 
+class Mistakes(NamedTuple):
+    """Share of the rows that the commonest class gets wrong."""
+
+    y: Any
+    w: Any
+    classes: int
+
+
 class Risk(NamedTuple):
     """Mean cost of the cheapest answer."""
 
     y: Any
     w: Any
     loss: Any  # (K, K): loss[i, k] is the cost of answering i where it is k
-
-
-def mistakes(y: Any, w: Any, classes: int) -> Risk:
-    """Share of the rows that the commonest class gets wrong."""
-    return Risk(y, w, 1.0 - np.eye(classes))
 
 
 # Two classes
@@ -162,12 +165,12 @@ def _(c, bins, rows, lo, hi, table):
 # Classes
 
 
-@width.rule(Gini, Entropy)
+@width.rule(Gini, Entropy, Mistakes)
 def _(c):
     return c.classes
 
 
-@accumulate.rule(Gini, Entropy)
+@accumulate.rule(Gini, Entropy, Mistakes)
 def _(c, order, lo, hi, sums):
     for k in range(c.classes):
         sums[k] = 0.0
@@ -175,7 +178,7 @@ def _(c, order, lo, hi, sums):
         sums[c.y[order[i]]] += c.w[order[i]]
 
 
-@heft.rule(Gini, Entropy)
+@heft.rule(Gini, Entropy, Mistakes)
 def _(c, sums):
     total = 0.0
     for k in range(c.classes):
@@ -183,7 +186,7 @@ def _(c, sums):
     return total
 
 
-@tally.rule(Gini, Entropy)
+@tally.rule(Gini, Entropy, Mistakes)
 def _(c, bins, rows, lo, hi, table):
     for i in range(lo, hi):
         table[bins[rows[i]], c.y[rows[i]]] += c.w[rows[i]]
@@ -293,6 +296,50 @@ def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
         gain[i] = whole - (L * np.log2(L) - surprise_left) - ((R * np.log2(R) - surprise_right) if R > 0.0 else 0.0)
 
 
+@impurity.rule(Mistakes)
+def _(c, sums):
+    total, most = 0.0, 0.0
+    for k in range(c.classes):
+        total += sums[k]
+        most = max(most, sums[k])
+    return 1.0 - most / total
+
+
+@merit.rule(Mistakes)
+def _(c, left, sums):
+    a, b, most = 0.0, 0.0, 0.0
+    for k in range(c.classes):
+        a = max(a, left[k])
+        b = max(b, sums[k] - left[k])
+        most = max(most, sums[k])
+    return a + b - most
+
+
+@scores.rule(Mistakes)
+def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
+    for k in range(c.classes):
+        left[k] = 0.0
+    if missing_left:
+        for i in range(mid, hi):
+            left[c.y[order[i]]] += c.w[order[i]]
+    L, most = 0.0, 0.0
+    for k in range(c.classes):
+        right[k] = sums[k] - left[k]
+        L += left[k]
+        most = max(most, sums[k])
+    for i in range(mid - lo):
+        k, w = c.y[order[lo + i]], c.w[order[lo + i]]
+        left[k] += w
+        right[k] -= w
+        L += w
+        weight[i] = L
+        best_left, best_right = 0.0, 0.0
+        for k in range(c.classes):
+            best_left = max(best_left, left[k])
+            best_right = max(best_right, right[k])
+        gain[i] = best_left + best_right - most
+
+
 # Risk
 
 
@@ -375,7 +422,7 @@ def _(c, row):
     return float(c.packed[row] & LOW)
 
 
-@weigh.rule(Gini, Entropy, Risk)
+@weigh.rule(Gini, Entropy, Mistakes, Risk)
 def _(c, row):
     return c.w[row]
 
@@ -385,7 +432,7 @@ def _(c):
     return 1
 
 
-@aims.rule(Gini, Entropy)
+@aims.rule(Gini, Entropy, Mistakes)
 def _(c):
     return 1 if c.classes == 2 else c.classes
 
@@ -405,7 +452,7 @@ def _(c, row, j):
     return 1.0 if c.packed[row] >> 32 > 0 else 0.0
 
 
-@aim.rule(Gini, Entropy)
+@aim.rule(Gini, Entropy, Mistakes)
 def _(c, row, j):
     return 1.0 if c.y[row] == (1 if c.classes == 2 else j) else 0.0
 
@@ -423,3 +470,8 @@ def _(c, j):
 @output.rule(Entropy)
 def _(c, j):
     return Entropy(c.y[j], c.w, c.classes[j])
+
+
+@output.rule(Mistakes)
+def _(c, j):
+    return Mistakes(c.y[j], c.w, c.classes[j])

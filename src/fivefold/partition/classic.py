@@ -1,4 +1,4 @@
-"""How the questions of a node compete: gain, split information, gain ratio; and the risk under a matrix of losses.
+"""How the questions of a node compete: gain, split information, gain ratio.
 
     gain          G = I(node) - sum_b W_b / W I(b)                       I is the impurity of a criterion
     information   H = -sum_b W_b / W log2(W_b / W)                       rows without a value are one more part
@@ -8,9 +8,7 @@ Gain prefers columns of many values: a number that names each row has the larges
 what it takes to say the branch. A ratio alone would take a question that hardly divides, where G and H are both near
 zero; hence the condition on the gain.
 
-    risk          I = min_a sum_k p_k L[k, a]                            mistakes where L is 1 off the diagonal
-
-Quinlan (1986, 1993); Breiman, Friedman, Olshen & Stone (1984), section 4.4.
+Quinlan (1986, 1993).
 """
 
 from __future__ import annotations
@@ -21,18 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compile import jit
-from fivefold.partition.class_criteria import Entropy, Gini
-from fivefold.partition.criteria import accumulate, heft, impurity, scores, tally, width
+from fivefold.partition.criteria import heft, impurity
 
 NEAR = 1e-3  # bits by which a gain may fall short of the average and still compete, as in C4.5's release 8
-
-
-class Risk(NamedTuple):
-    """Least expected loss of one answer for all rows."""
-
-    y: Any  # (n,) int32 codes
-    w: Any  # (n,) float64
-    loss: Any  # (K, A): loss of answer a for class k
 
 
 class Offer(NamedTuple):
@@ -126,77 +115,3 @@ def _measured(criterion, table, weight, total):
         if W > 0.0:
             weight[i] = W
             total[i] = W * impurity(criterion, table[i])
-
-
-# Loss matrix
-
-
-@width.rule(Risk)
-def _(c):
-    return c.loss.shape[0]
-
-
-@accumulate.rule(Risk)
-def _(c, order, lo, hi, sums):
-    for k in range(len(sums)):
-        sums[k] = 0.0
-    for i in range(lo, hi):
-        sums[c.y[order[i]]] += c.w[order[i]]
-
-
-@heft.rule(Risk)
-def _(c, sums):
-    total = 0.0
-    for k in range(len(sums)):
-        total += sums[k]
-    return total
-
-
-@tally.rule(Risk)
-def _(c, bins, rows, lo, hi, table):
-    for i in range(lo, hi):
-        table[bins[rows[i]], c.y[rows[i]]] += c.w[rows[i]]
-
-
-@impurity.rule(Risk)
-def _(c, sums):
-    total, least = 0.0, np.inf
-    for k in range(len(sums)):
-        total += sums[k]
-    for a in range(c.loss.shape[1]):
-        loss = 0.0
-        for k in range(len(sums)):
-            loss += sums[k] * c.loss[k, a]
-        least = min(least, loss)
-    return least / total
-
-
-@scores.rule(Risk)
-def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
-    actions, whole, L = c.loss.shape[1], np.inf, 0.0
-    for k in range(len(sums)):
-        left[k] = 0.0
-    if missing_left:
-        for i in range(mid, hi):
-            left[c.y[order[i]]] += c.w[order[i]]
-            L += c.w[order[i]]
-    for a in range(actions):
-        loss = 0.0
-        for k in range(len(sums)):
-            loss += sums[k] * c.loss[k, a]
-        whole = min(whole, loss)
-    for i in range(mid - lo):
-        left[c.y[order[lo + i]]] += c.w[order[lo + i]]
-        L += c.w[order[lo + i]]
-        best_left, best_right = np.inf, np.inf
-        for a in range(actions):
-            one, other = 0.0, 0.0
-            for k in range(len(sums)):
-                one += left[k] * c.loss[k, a]
-                other += (sums[k] - left[k]) * c.loss[k, a]
-            best_left, best_right = min(best_left, one), min(best_right, other)
-        weight[i] = L
-        gain[i] = whole - best_left - best_right
-
-
-CLASS_CRITERIA: dict[str, Callable[..., Any]] = {"entropy": Entropy, "gini": Gini}

@@ -21,7 +21,8 @@ scratch of the size of `sums`.
     TwoCounts       the same                    the same, weights are whole numbers
     Gini            weight of each class        1 - sum p^2
     Entropy         weight of each class        -sum p log2 p
-    Risk            weight, cost of each answer least mean cost; 1 - max p where every mistake costs one
+    Mistakes        weight of each class        1 - max p
+    Risk            weight, cost of each answer mean cost of the cheapest answer
     Squares         sums of w, w y, w y^2       variance
     Deviance        sums of w, w y, w y log y   half the mean Poisson deviance
     Absolute        w, deviation, median        mean absolute deviation from the median

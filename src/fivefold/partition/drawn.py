@@ -60,7 +60,9 @@ def _uniform(state):
 
 @jit(**INNER)
 def _state(rules, f, key):
-    return mixed(np.uint64(rules.seed) * GOLDEN + np.uint64(np.int64(key)) * np.uint64(0xD1B54A32D192ED03) + np.uint64(f))
+    return mixed(
+        np.uint64(rules.seed) * GOLDEN + np.uint64(np.int64(key)) * np.uint64(0xD1B54A32D192ED03) + np.uint64(f)
+    )
 
 
 @jit(**INNER)

@@ -25,6 +25,7 @@ import numpy as np
 
 from fivefold.core.compile import jit
 from fivefold.core.parallel import map_parts
+from fivefold.partition.class_criteria import Risk
 from fivefold.partition.classic import CHOICES, Offer, measured, split_information
 from fivefold.partition.criteria import accumulate, heft, impurity, tally, width
 from fivefold.partition.missing import POLICIES, fullest
@@ -345,7 +346,7 @@ class _Grower:
             return None
         sums = table.sum(axis=0)
         weight, total = measured(self.criterion, np.vstack([sums, table]))
-        (known, whole), each = (weight[0], total[0]), (weight[1:], total[1:])
+        known, whole, each = weight[0], total[0], (weight[1:], total[1:])
         if self.columns.discrete[j]:
             found = NOMINAL[self.growth.nominal](self, table, sums, each)
         else:
@@ -445,15 +446,16 @@ def _groupings(criterion: Any, table: Any, weight: Any) -> Any:
     """Groups of values worth a try: (tried, values), 1 for the values in the first group."""
     v = len(table)
     if isinstance(criterion, Squares | Deviance):
-        score = table[:, 1] / table[:, 0]
-    elif table.shape[1] > 2 and v <= ALL:
-        return (np.arange(1, 2 ** (v - 1))[:, None] >> np.arange(v) & 1).astype(np.float64)
+        profile = table[:, 1:2]
     else:
-        shares = table / weight[:, None]
-        shares = (shares - weight @ shares / weight.sum()) * np.sqrt(weight)[:, None]
-        direction = np.linalg.svd(shares, full_matrices=False)[2][0]
-        direction *= np.sign(direction[np.abs(direction).argmax()])
-        score = np.round(table / weight[:, None] @ direction, 9)  # equal scores stay equal
+        profile = table[:, 1:] if isinstance(criterion, Risk) else table
+        if profile.shape[1] > 2 and v <= ALL:
+            return (np.arange(1, 2 ** (v - 1))[:, None] >> np.arange(v) & 1).astype(np.float64)
+    profile = profile / weight[:, None]  # mean of the target, shares of the classes, mean cost of the answers
+    centred = (profile - weight @ profile / weight.sum()) * np.sqrt(weight)[:, None]
+    direction = np.linalg.svd(centred, full_matrices=False)[2][0]
+    direction *= np.sign(direction[np.abs(direction).argmax()])
+    score = np.round(profile @ direction, 9)  # equal scores stay equal
     order = np.argsort(score, kind="stable")
     return (np.argsort(order)[None] <= np.arange(v - 1)[:, None]).astype(np.float64)
 

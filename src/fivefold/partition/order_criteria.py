@@ -22,6 +22,7 @@ from fivefold.core.compile import jit
 from fivefold.partition.criteria import accumulate, aim, aims, heft, impurity, output, scores, weigh, width
 from fivefold.partition.ordering import heap_sort
 from fivefold.partition.splitter import INNER
+from fivefold.partition.tree import Grown
 
 
 class Absolute(NamedTuple):
@@ -182,3 +183,46 @@ def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
             range_right = high - low if high >= low else 0.0
             gain[i - 1 - lo] = 0.5 * sums[0] * (sums[2] - sums[1] - max(gain[i - 1 - lo], range_right))
         low, high = min(low, c.y[order[i - 1]]), max(high, c.y[order[i - 1]])
+
+
+def medians(grown: Grown, y: Any, w: Any) -> tuple[Any, Any]:
+    """Weighted median and mean absolute deviation of the targets of every node; halfway between two middles."""
+    tree, rows = grown.tree, np.argsort(grown.leaf, kind="stable")
+    rows = rows[grown.leaf[rows] >= 0].astype(np.int32)
+    leaves = np.where(tree.feature < 0, tree.rows, 0)
+    start = np.cumsum(leaves) - leaves  # rows stand leaf by leaf
+    middle, deviation = np.empty(len(tree)), np.empty(len(tree))
+    _medians(rows, y[rows], start, start + tree.rows, y, w, np.empty(len(y), dtype=np.int32), middle, deviation)
+    return middle, deviation
+
+
+@jit(error_model="numpy")
+def _medians(rows, keys, start, end, y, w, items, middle, deviation):
+    for t in range(len(start)):
+        lo, hi, W = start[t], end[t], 0.0
+        for i in range(lo, hi):
+            keys[i], items[i] = y[rows[i]], rows[i]
+            W += w[rows[i]]
+        heap_sort(keys, items, lo, hi)
+        below, at, cost = w[items[lo]], lo, 0.0
+        while at < hi - 1 and below < W / 2.0:
+            at += 1
+            below += w[items[at]]
+        middle[t] = (keys[at] + keys[at + 1]) / 2.0 if at < hi - 1 and below == W / 2.0 else keys[at]
+        for i in range(lo, hi):
+            cost += w[items[i]] * abs(keys[i] - middle[t])
+        deviation[t] = cost / W
+
+
+def midranges(grown: Grown, y: Any) -> tuple[Any, Any]:
+    """Middle and half of the range of the targets of every node."""
+    tree, seen = grown.tree, grown.leaf >= 0
+    low, high = np.full(len(tree), np.inf), np.full(len(tree), -np.inf)
+    at = tree.leaves[grown.leaf[seen]]
+    np.minimum.at(low, at, y[seen])
+    np.maximum.at(high, at, y[seen])
+    inner = np.flatnonzero(tree.feature >= 0)
+    for t in inner[np.argsort(-tree.depth[inner], kind="stable")]:
+        low[t] = min(low[tree.left[t]], low[tree.right[t]])
+        high[t] = max(high[tree.left[t]], high[tree.right[t]])
+    return (low + high) / 2, (high - low) / 2

@@ -93,7 +93,7 @@ def greedy(parent: Any, leaf: Any, *, ties: bool) -> list[int]:
     m = len(parent)
     inner = np.zeros(m, dtype=bool)
     inner[parent[1:]] = True
-    below = _below(parent, inner, leaf)
+    below, children = _below(parent, inner, leaf), _children(parent)
     done: list[int] = []
     while inner.any():
         change = np.where(inner, leaf - below, np.inf)
@@ -101,7 +101,7 @@ def greedy(parent: Any, leaf: Any, *, ties: bool) -> list[int]:
         if change[t] > EQUAL or (change[t] > -EQUAL and not ties):
             break
         done.append(t)
-        inner &= ~_under(parent, t)
+        _close(children, inner, t)
         _add(below, parent, t, float(change[t]))
     return done
 
@@ -112,13 +112,13 @@ def links(parent: Any, leaf: Any) -> Path:
     inner = np.zeros(m, dtype=bool)
     inner[parent[1:]] = True
     below, leaves = _below(parent, inner, leaf), _below(parent, inner, np.ones(m))
-    path = [(-1, 0.0, float(below[0]))]
+    path, children = [(-1, 0.0, float(below[0]))], _children(parent)
     while inner.any():
         with np.errstate(divide="ignore", invalid="ignore"):
             link = np.where(inner, (leaf - below) / (leaves - 1), np.inf)
         t = int(link.argmin())
         price = float(link[t])
-        inner &= ~_under(parent, t)
+        _close(children, inner, t)
         gone = 1.0 - float(leaves[t])
         _add(below, parent, t, float(leaf[t] - below[t]))
         _add(leaves, parent, t, gone)
@@ -158,7 +158,7 @@ def pessimistic(parent: Any, counts: Any, confidence: float = 0.25) -> Any:
 
 
 def description_length(parent: Any, counts: Any, question: Any) -> Any:
-    """New leaves of the tree of the fewest bits: the classes at its leaves, and the tree; `question` bits a branching."""
+    """New leaves of the tree of the fewest bits: classes at its leaves, and the tree, `question` bits a branching."""
     return bottom_up(parent, class_bits(counts) + 1.0, 1.0 + question)
 
 
@@ -231,6 +231,34 @@ def _normal_limit(N: Any, e: Any, confidence: float) -> Any:
     return np.where(e + 0.5 >= N, np.maximum(N - e, 0.0), rate * N - e)
 
 
+# Pruning sets
+
+
+@singledispatch
+def visits(tree: Any, X: Any, values: Any, missing: str = "fractions") -> tuple[Any, Any]:
+    """Sums of the numbers values (n, q) over the rows that pass each node, and over those that end there: (m, q)."""
+    raise TypeError(f"{type(tree).__name__} is no tree of this engine")
+
+
+@visits.register
+def _(tree: Tree, X: Any, values: Any, missing: str = "fractions") -> tuple[Any, Any]:
+    return _passed(parents(tree), tree.apply(X), np.arange(len(X)), np.ones(len(X)), values)
+
+
+@visits.register
+def _(tree: Multiway, X: Any, values: Any, missing: str = "fractions") -> tuple[Any, Any]:
+    rows, nodes, part = tree.reach(tree.encode(X), missing)
+    return _passed(tree.parent, nodes, rows, part, values)
+
+
+def _passed(parent: Any, nodes: Any, rows: Any, part: Any, values: Any) -> tuple[Any, Any]:
+    ends = np.stack([np.bincount(nodes, part * column[rows], len(parent)) for column in values.T], axis=1)
+    passed = ends.copy()
+    for t in range(len(parent) - 1, 0, -1):
+        passed[parent[t]] += passed[t]
+    return passed, ends
+
+
 # Subtree raising
 
 
@@ -250,6 +278,7 @@ class _Raising:
         self.feature, self.first, self.branches = tree.feature.copy(), tree.first.copy(), tree.branches.copy()
         self.from_node = np.arange(len(tree))  # whose question a node asks
         self.counts = tree.sums.copy()
+        self.poured = np.zeros_like(self.counts)  # scratch
         self.at: dict[int, tuple[Any, Any]] = {}  # rows of a node and their weights
         self._pour(0, np.arange(len(X)), w, self.counts)
 
@@ -261,13 +290,22 @@ class _Raising:
         moved = replace(
             made, feature=self.feature, first=self.first, branches=self.branches, discrete=made.discrete[own],
             key=made.key[ranges(made.start[own], length)], start=np.concatenate([[0], np.cumsum(length)]),
-            sums=self.counts,
+            sums=self.counts, share=self._shares(),
         )  # fmt: skip
-        whole, kept = moved.compact()
+        whole = moved.compact()[0]
         parent, depth = whole.parent, np.zeros(len(whole), dtype=np.int32)
         for t in range(1, len(whole)):
             depth[t] = depth[parent[t]] + 1
         return replace(whole, depth=depth)
+
+    def _shares(self) -> Any:
+        """Shares of the branches; below a raised one its new rows decide."""
+        share = self.made.share.copy()
+        for t in np.flatnonzero((self.from_node != np.arange(len(share))) & (self.feature >= 0)):
+            some = slice(self.first[t], self.first[t] + self.branches[t])
+            weight = self.counts[some].sum(axis=1)
+            share[some] = weight / weight.sum()
+        return share
 
     def _settle(self, t: int) -> None:
         """Make the best of a node whose descendants are settled."""
@@ -277,9 +315,8 @@ class _Raising:
             as_leaf, as_tree = self._limit(self.counts[t]), self._estimate(t, self.counts)
             raised = np.inf
             if self.feature[largest] >= 0:
-                poured = np.zeros_like(self.counts)
-                self._pour(largest, *self.at[t], poured, keep=False)
-                raised = self._estimate(largest, poured)
+                self._pour(largest, *self.at[t], self.poured, keep=False)
+                raised = self._estimate(largest, self.poured)
             if as_leaf <= min(as_tree, raised) + SLACK:
                 self.feature[t], self.branches[t] = -1, 0
             elif raised <= as_tree + SLACK:
@@ -356,13 +393,20 @@ def _below(parent: Any, inner: Any, leaf: Any) -> Any:
     return out
 
 
-def _under(parent: Any, t: int) -> Any:
-    """A mask of a node and all below it."""
-    out = np.zeros(len(parent), dtype=bool)
-    out[t] = True
-    for s in range(t + 1, len(parent)):
-        out[s] = out[parent[s]]
+def _children(parent: Any) -> list[list[int]]:
+    out: list[list[int]] = [[] for _ in parent]
+    for t in range(1, len(parent)):
+        out[parent[t]].append(t)
     return out
+
+
+def _close(children: list[list[int]], inner: Any, t: int) -> None:
+    """A node, and all below it, are inner nodes no more."""
+    ahead = [t]
+    while ahead:
+        s = ahead.pop()
+        inner[s] = False
+        ahead += [c for c in children[s] if inner[c]]
 
 
 def _add(below: Any, parent: Any, t: int, change: float) -> None:

@@ -68,9 +68,7 @@ def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
     total = np.zeros(m)
     for j in range(outputs):
         a, b = c.start[j], c.start[j + 1]
-        scores(
-            output(c.every, j), order, lo, mid, hi, missing_left, sums[a:b], left[a:b], right[a:b], gain, weight
-        )
+        scores(output(c.every, j), order, lo, mid, hi, missing_left, sums[a:b], left[a:b], right[a:b], gain, weight)
         for i in range(m):
             total[i] += gain[i]
     for i in range(m):

@@ -1,9 +1,9 @@
 """A tree as a struct of arrays, in the order of a walk that goes left first.
 
 Row x goes from node t to `left[t]` if x[feature[t]] <= threshold[t], else to `right[t]`; a missing value goes left
-where `missing_left[t]` says so. Leaves have feature -1. Where the column holds categories, the cut is a set of them: the
-bits of the set of node t begin at byte `set_start[t]` of `set_bits`; a category that its rows did not show goes with the
-missing values.
+where `missing_left[t]` says so. Leaves have feature -1. Where the column holds categories, the cut is a set of them:
+the bits of the set of node t begin at byte `set_start[t]` of `set_bits`; a category that its rows did not show goes
+with the missing values.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import numpy as np
 from fivefold.core.compile import FAST, jit
 
 
-@jit(fastmath=FAST, error_model="numpy")  # type: ignore[untyped-decorator]
+@jit(fastmath=FAST, error_model="numpy")
 def expand(X: Any, runs: Any, bias: Any, out: Any) -> None:
     """Rows of out: a one if `bias`, the columns, then the runs (column, source, length, target)."""
     n, d = X.shape
@@ -28,7 +28,7 @@ def expand(X: Any, runs: Any, bias: Any, out: Any) -> None:
                 row[target + k] = v * row[source + k]
 
 
-@jit(fastmath=FAST, error_model="numpy")  # type: ignore[untyped-decorator]
+@jit(fastmath=FAST, error_model="numpy")
 def expand_sparse(
     data: Any,
     indices: Any,

@@ -7,7 +7,7 @@ import numpy as np
 from fivefold.core.compile import FAST, jit
 
 
-@jit(fastmath=FAST, error_model="numpy")  # type: ignore[untyped-decorator]
+@jit(fastmath=FAST, error_model="numpy")
 def windows(x: Any, knots: Any, degree: Any, first: Any, values: Any) -> None:
     """Of each x: the number of the first B-spline that is not zero, and the values of it and the next `degree`.
 
@@ -37,7 +37,7 @@ def windows(x: Any, knots: Any, degree: Any, first: Any, values: Any) -> None:
             row[j] = saved
 
 
-@jit(fastmath=FAST, error_model="numpy")  # type: ignore[untyped-decorator]
+@jit(fastmath=FAST, error_model="numpy")
 def scatter(first: Any, values: Any, offset: Any, count: Any, period: Any, out: Any) -> None:
     """Write windows into columns offset .. offset + count of out, modulo the period; beyond count they are dropped."""
     n, m = values.shape

@@ -34,7 +34,7 @@ class Ranker(Regressor):
     def _rank(self, X: Any, queries: Queries) -> None:
         raise TypeError(f"{type(self).__name__} does not say how to rank")
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn from rows, their grades (the higher the better) and their queries; a weight of two repeats a row."""
         params.check(self)

@@ -191,7 +191,7 @@ def _losses(
     losses = table.mean(axis=1)
     if failure is not None and np.isinf(losses).all():
         raise failure
-    return losses.tolist()  # type: ignore[no-any-return]
+    return losses.tolist()
 
 
 def _judged(scores: Sequence[Score], answers: Answers, y: np.ndarray) -> dict[str, float]:

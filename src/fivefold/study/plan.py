@@ -192,7 +192,7 @@ def as_json(plan: Plan) -> dict[str, Any]:
         "budget": plan.budget,
         "warnings": list(plan.warnings),
     }
-    return json.loads(json.dumps(entry, default=repr))  # type: ignore[no-any-return]
+    return json.loads(json.dumps(entry, default=repr))
 
 
 def too_slow(plan: Plan) -> dict[str, str]:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.params import Count, Range
 from fivefold.partition.prune import Path, cut_back, weakest_links
-from fivefold.partition.splitter import Rules
+from fivefold.partition.splitter import Manner, Rules, manner
 from fivefold.partition.tree import Tree
 
 MaxFeatures = Count | Annotated[float, Range(0, 1, open_low=True)] | Literal["sqrt", "log2"] | None
@@ -31,11 +31,17 @@ class TreeModel:
     """A tree with the answer, the impurity and the weight of every node."""
 
     tree: Tree
-    value: Any  # (m, K) shares of the classes, or (m, outputs) numbers
+    value: Any  # (m, K) shares of the classes, those of one output after those of another, or (m, outputs) numbers
     impurity: Any  # (m,)
     weight: Any  # (m,)
     columns: int
     tried: int  # columns tried at a node
+    sizes: tuple[int, ...] = (1,)  # numbers of each output in `value`
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs."""
+        return len(self.sizes)
 
     @cached_property
     def importances(self) -> Any:
@@ -55,6 +61,10 @@ class TreeModel:
     def answers(self, X: Any) -> Any:
         """The answer of the leaf of each row, in the type of X."""
         return self.value.astype(X.dtype, copy=False)[self.tree.apply(X)]
+
+    def each(self, values: Any) -> list[Any]:
+        """The columns of each output."""
+        return np.split(values, np.cumsum(self.sizes)[:-1], axis=1)
 
     def links(self) -> Path:
         """The sequence of trees that pruning by cost and complexity gives."""
@@ -83,12 +93,16 @@ class Nodes:
         self.threshold = np.where(inner, tree.threshold, -2.0)
         self.missing_go_to_left = tree.missing_left
         self.impurity, self.weighted_n_node_samples = model.impurity, model.weight
-        self.n_node_samples, self.value = tree.rows, model.value[:, None, :]
+        self.n_node_samples, self.n_outputs = tree.rows, model.outputs
+        self.n_classes, self.max_n_classes = np.array(model.sizes), max(model.sizes)
+        self.value = np.zeros((len(tree), self.n_outputs, self.max_n_classes))
+        for j, values in enumerate(model.each(model.value)):
+            self.value[:, j, : values.shape[1]] = values
         self._model = model
 
     def apply(self, X: Any) -> Any:
         """The leaf of each row."""
-        return self._model.tree.apply(np.asarray(X))
+        return self._model.tree.apply(X)
 
     def predict(self, X: Any) -> Any:
         """The answer of the leaf of each row."""
@@ -149,6 +163,48 @@ def rules_of(estimator: Any, X: Any, w: Any, seed: int) -> Rules:
     )
 
 
+def manner_of(estimator: Any, X: Any, *, means: bool) -> Manner | None:
+    """Which columns hold categories, and which the answer must follow; None for plain columns.
+
+    `means`: the answer is one mean, which can be held between bounds.
+    """
+    n, d = X.shape
+    known = getattr(estimator, "categories_in_", None)
+    levels, sign = np.zeros(d, dtype=np.int64), np.zeros(d, dtype=np.int64)
+    for j, values in known.values.items() if known else ():
+        levels[j] = max(len(values), 1)
+    if estimator.monotonic_cst is not None:
+        sign = _signs(estimator, d, levels, means)
+    return manner(n, levels, sign) if levels.any() or sign.any() else None
+
+
+def _signs(estimator: Any, d: int, levels: Any, means: bool) -> Any:
+    name, given = type(estimator).__name__, np.asarray(estimator.monotonic_cst)
+    if given.shape != (d,) or not np.isin(given, (-1, 0, 1)).all():
+        raise ValueError(f"{name}: monotonic_cst must hold -1, 0 or 1 for each of the {d} columns; got {given!r}")
+    if not means:
+        raise ValueError(
+            f"{name}: monotonic_cst needs one output that is a mean: two classes, or a number under squared_error, "
+            "friedman_mse or poisson"
+        )
+    if (bad := (given != 0) & (levels > 0)).any():
+        raise ValueError(f"{name}: column {int(bad.argmax())} holds categories, which have no order to rise along")
+    return given.astype(np.int64)
+
+
+def bounded(tree: Tree, answer: Any, sign: Any) -> Any:
+    """The answers (m,) held between the bounds that cuts of monotone columns pass down."""
+    low, high = np.full(len(tree), -np.inf), np.full(len(tree), np.inf)
+    inner = np.flatnonzero(tree.feature >= 0)
+    for depth in range(int(tree.depth.max())):
+        t = inner[tree.depth[inner] == depth]
+        left, right, s = tree.left[t], tree.right[t], sign[tree.feature[t]]
+        between = (answer[left] + answer[right]) / 2
+        low[left], high[left] = np.where(s < 0, between, low[t]), np.where(s > 0, between, high[t])
+        low[right], high[right] = np.where(s > 0, between, low[t]), np.where(s < 0, between, high[t])
+    return np.clip(answer, low, high)
+
+
 def columns_tried(max_features: Any, d: int) -> int:
     """How many columns a node tries."""
     if max_features is None:
@@ -173,7 +229,7 @@ def decision_path(tree: Tree, X: Any) -> Any:
     table = np.sort(np.stack(steps, axis=1), axis=1)  # preorder: a parent stands before its children
     nodes = table[table >= 0]
     indptr = np.concatenate([[0], np.cumsum(ends)])
-    return csr_matrix((np.ones(len(nodes), dtype=np.int64), nodes, indptr), shape=(len(X), len(tree)))
+    return csr_matrix((np.ones(len(nodes), dtype=np.int64), nodes, indptr), shape=(X.shape[0], len(tree)))
 
 
 def _rows(limit: Any, n: int) -> int:

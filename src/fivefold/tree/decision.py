@@ -3,8 +3,9 @@
     choose the cut x_j <= t of a node that lowers  W I - W_left I_left - W_right I_right  most, and go on in both parts
 
 I is the impurity of the rows in a node: Gini 1 - sum p_k^2, entropy -sum p_k log p_k, the variance of the target, its
-Poisson deviance. The answer of a leaf is the share of each class, or the mean. A missing value goes to the side that
-lowered the impurity more.
+Poisson deviance, its absolute deviation from the median. The answer of a leaf is the share of each class, the mean, the
+median. A missing value goes to the side that lowered the impurity more; a column of categories is cut into two sets of
+them; with several outputs, I is the mean over them.
 
 Breiman, Friedman, Olshen & Stone (1984), Classification and Regression Trees.
 """
@@ -14,48 +15,23 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Any, Literal
 
-import numpy as np
-from sklearn.utils import check_random_state
-
 from fivefold.core.data import Takes
-from fivefold.core.estimator import learned
 from fivefold.core.params import Count, NonNegative, Seed
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Classifier, Regressor
-from fivefold.partition.class_criteria import Entropy, Gini, TwoClasses
-from fivefold.partition.grow import grow
-from fivefold.partition.number_criteria import Deviance, Squares
-from fivefold.tree.base import (
-    Leaves,
-    MaxFeatures,
-    MinLeaf,
-    MinSplit,
-    MinWeight,
-    TreeMethods,
-    TreeModel,
-    columns_tried,
-    rules_of,
-)
+from fivefold.tree.base import Leaves, MaxFeatures, MinLeaf, MinSplit, MinWeight
+from fivefold.tree.fitting import ClassTree, NumberTree
 
 
-def _of_classes(estimator: Any, y: Any, w: Any, classes: int) -> Any:
-    """The criterion of a tree of classes."""
-    if estimator.criterion != "gini":
-        return Entropy(y.astype(np.int32), w, classes)
-    if classes == 2 and (w == 1).all():
-        return TwoClasses(y.astype(np.uint8))
-    return Gini(y.astype(np.int32), w, classes)
-
-
-class DecisionTreeClassifier(TreeMethods, Classifier):
+class DecisionTreeClassifier(ClassTree):
     """A tree of questions about single columns, with the shares of the classes at its leaves.
 
     Parameters
     ----------
     criterion
-        impurity of a node: "gini", or "entropy" (also called "log_loss").
+        impurity of a node: "gini", "entropy" (also called "log_loss"), "error" (the share that the commonest class
+        gets wrong), or "risk" (the mean cost of the cheapest answer, by `loss_matrix`).
     splitter
-        "best" takes the best cut of a column.
+        "best" takes the best cut of a column, "random" one at a threshold drawn between its least and largest value.
     max_depth
         most questions on a way down; None for no limit.
     min_samples_split, min_samples_leaf
@@ -65,7 +41,7 @@ class DecisionTreeClassifier(TreeMethods, Classifier):
     max_features
         columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
     random_state
-        seed of the draws of columns.
+        seed of the draws of columns and thresholds.
     max_leaf_nodes
         most leaves; the nodes that gain most are divided first.
     min_impurity_decrease
@@ -75,7 +51,11 @@ class DecisionTreeClassifier(TreeMethods, Classifier):
     ccp_alpha
         price of a leaf: the tree is cut back to the one of least risk + ccp_alpha x leaves.
     monotonic_cst
-        only None is taken.
+        1 for each column along which the probability of the second class must rise, -1 where it must fall, 0 elsewhere.
+    min_impurity
+        nodes of no more impurity are leaves.
+    loss_matrix
+        cost of answering class i (row) where it is k (column), for "risk"; answers are then the cheapest.
 
     Attributes
     ----------
@@ -86,7 +66,7 @@ class DecisionTreeClassifier(TreeMethods, Classifier):
     max_features_
         columns tried at a node.
     n_classes_, n_outputs_
-        numbers of classes, and of outputs: one.
+        numbers of classes, a list of them for several outputs, and of outputs.
 
     Examples
     --------
@@ -99,8 +79,8 @@ class DecisionTreeClassifier(TreeMethods, Classifier):
     """
 
     _: KW_ONLY
-    criterion: Literal["gini", "entropy", "log_loss"] = "gini"
-    splitter: Literal["best"] = "best"
+    criterion: Literal["gini", "entropy", "log_loss", "error", "risk"] = "gini"
+    splitter: Literal["best", "random"] = "best"
     max_depth: Count | None = None
     min_samples_split: MinSplit = 2
     min_samples_leaf: MinLeaf = 1
@@ -111,9 +91,11 @@ class DecisionTreeClassifier(TreeMethods, Classifier):
     min_impurity_decrease: NonNegative = 0.0
     class_weight: Any = None
     ccp_alpha: NonNegative = 0.0
-    monotonic_cst: None = None
+    monotonic_cst: Any = None
+    min_impurity: NonNegative = 0.0
+    loss_matrix: Any = None
 
-    takes = Takes(missing=True)
+    takes = Takes(missing=True, categories=True, sparse=True, outputs=True)
     card = Card(
         applications=("classification",),
         use="Rules a person can read, columns of any scale, missing values. Alone it errs more than a forest of trees; "
@@ -125,65 +107,28 @@ class DecisionTreeClassifier(TreeMethods, Classifier):
         ),
         source="Breiman, Friedman, Olshen & Stone (1984)",
         see_also=("DecisionTreeRegressor",),
-        variants=({"criterion": "entropy"}, {"max_leaf_nodes": 5}, {"max_features": "sqrt", "ccp_alpha": 0.01}),
+        variants=(
+            {"criterion": "entropy"},
+            {"criterion": "error", "splitter": "random"},
+            {"max_leaf_nodes": 5},
+            {"max_features": "sqrt", "ccp_alpha": 0.01},
+        ),
         search={"max_depth": (2, 4, 8, 16, None), "min_samples_leaf": (1, 5, 20)},
         portfolio=True,
     )
 
-    tree_ = learned("view")
-    feature_importances_ = learned("importances")
-    max_features_ = learned("tried")
-    n_outputs_ = 1
 
-    @property
-    def n_classes_(self) -> int:
-        return len(self.classes_)
-
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
-        K = len(self.classes_)
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        grown = grow(X, _of_classes(self, y, w, K), rules_of(self, X, w, seed), leaves=self.max_leaf_nodes or 0)
-        counts = grown.counts(y, w, K)
-        weight = counts.sum(axis=1)
-        shares = counts / weight[:, None]
-        impurity = IMPURITY[self.criterion](shares)
-        tried = columns_tried(self.max_features, X.shape[1])
-        model = TreeModel(grown.tree, shares, impurity, weight, X.shape[1], tried)
-        self.model_ = model.pruned(self.ccp_alpha)
-
-    def predict_proba(self, X: Any) -> Any:
-        """The shares of the classes in the leaf of each row."""
-        return self._scores(self._admit(X))
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Their logarithms."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def _scores(self, X: Any) -> Any:
-        return self.model_.answers(X)
-
-
-def _gini(shares: Any) -> Any:
-    return 1.0 - (shares**2).sum(axis=1)
-
-
-def _entropy(shares: Any) -> Any:
-    return -(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1)
-
-
-IMPURITY = {"gini": _gini, "entropy": _entropy, "log_loss": _entropy}
-
-
-class DecisionTreeRegressor(TreeMethods, Regressor):
+class DecisionTreeRegressor(NumberTree):
     """A tree of questions about single columns, with the mean of the target at its leaves.
 
     Parameters
     ----------
     criterion
-        "squared_error" and "friedman_mse" lower the variance, "poisson" the deviance of counts.
+        "squared_error" and "friedman_mse" lower the variance, "poisson" the deviance of counts; leaves answer with the
+        mean. "absolute_error" lowers the absolute deviation from the median, the answer; "max_error" the worst error
+        about the middle of the range.
     splitter
-        "best" takes the best cut of a column.
+        "best" takes the best cut of a column, "random" one at a threshold drawn between its least and largest value.
     max_depth
         most questions on a way down; None for no limit.
     min_samples_split, min_samples_leaf
@@ -193,7 +138,7 @@ class DecisionTreeRegressor(TreeMethods, Regressor):
     max_features
         columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
     random_state
-        seed of the draws of columns.
+        seed of the draws of columns and thresholds.
     max_leaf_nodes
         most leaves; the nodes that gain most are divided first.
     min_impurity_decrease
@@ -201,7 +146,9 @@ class DecisionTreeRegressor(TreeMethods, Regressor):
     ccp_alpha
         price of a leaf: the tree is cut back to the one of least risk + ccp_alpha x leaves.
     monotonic_cst
-        only None is taken.
+        1 for each column along which the answer must rise, -1 where it must fall, 0 elsewhere.
+    min_impurity
+        nodes of no more impurity are leaves.
 
     Attributes
     ----------
@@ -212,7 +159,7 @@ class DecisionTreeRegressor(TreeMethods, Regressor):
     max_features_
         columns tried at a node.
     n_outputs_
-        number of outputs: one.
+        number of outputs.
 
     Examples
     --------
@@ -223,8 +170,8 @@ class DecisionTreeRegressor(TreeMethods, Regressor):
     """
 
     _: KW_ONLY
-    criterion: Literal["squared_error", "friedman_mse", "poisson"] = "squared_error"
-    splitter: Literal["best"] = "best"
+    criterion: Literal["squared_error", "friedman_mse", "absolute_error", "poisson", "max_error"] = "squared_error"
+    splitter: Literal["best", "random"] = "best"
     max_depth: Count | None = None
     min_samples_split: MinSplit = 2
     min_samples_leaf: MinLeaf = 1
@@ -234,9 +181,10 @@ class DecisionTreeRegressor(TreeMethods, Regressor):
     max_leaf_nodes: Leaves = None
     min_impurity_decrease: NonNegative = 0.0
     ccp_alpha: NonNegative = 0.0
-    monotonic_cst: None = None
+    monotonic_cst: Any = None
+    min_impurity: NonNegative = 0.0
 
-    takes = Takes(missing=True)
+    takes = Takes(missing=True, categories=True, sparse=True, outputs=True)
     card = Card(
         applications=("regression",),
         use="Steps and interactions that a linear surface misses, columns of any scale, missing values. Alone it is "
@@ -248,45 +196,12 @@ class DecisionTreeRegressor(TreeMethods, Regressor):
         ),
         source="Breiman, Friedman, Olshen & Stone (1984)",
         see_also=("DecisionTreeClassifier", "Ridge"),
-        variants=({"max_leaf_nodes": 5}, {"max_features": 0.5, "ccp_alpha": 0.01}),
+        variants=(
+            {"criterion": "absolute_error", "max_depth": 4},
+            {"criterion": "max_error", "splitter": "random"},
+            {"max_leaf_nodes": 5},
+            {"max_features": 0.5, "ccp_alpha": 0.01},
+        ),
         search={"max_depth": (2, 4, 8, 16, None), "min_samples_leaf": (1, 5, 20)},
         portfolio=True,
     )
-
-    tree_ = learned("view")
-    feature_importances_ = learned("importances")
-    max_features_ = learned("tried")
-    n_outputs_ = 1
-
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
-        y = y.astype(np.float64)
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        centre = 0.0 if self.criterion == "poisson" else float(w @ y / w.sum())  # about it squares keep their digits
-        criterion = Deviance(y, w) if self.criterion == "poisson" else Squares(y - centre, w)
-        if self.criterion == "poisson" and ((y < 0).any() or y.sum() == 0):
-            raise ValueError(
-                f"DecisionTreeRegressor: criterion='poisson' needs counts, none negative and not all zero; the least "
-                f"of y is {y.min():g}, their sum {y.sum():g}"
-            )
-        grown = grow(X, criterion, rules_of(self, X, w, seed), leaves=self.max_leaf_nodes or 0)
-        extra = _x_log_x(y) if self.criterion == "poisson" else (y - centre) ** 2
-        weight, total, extra = grown.sums(w, w * (y - centre), w * extra).T
-        mean = total / weight
-        impurity = _deviance(weight, total, extra) if self.criterion == "poisson" else extra / weight - mean**2
-        tried = columns_tried(self.max_features, X.shape[1])
-        value = (mean + centre)[:, None]
-        model = TreeModel(grown.tree, value, np.maximum(impurity, 0.0), weight, X.shape[1], tried)
-        self.model_ = model.pruned(self.ccp_alpha)
-
-    def predict(self, X: Any, check_input: bool = True) -> Any:
-        """The mean of the leaf of each row."""
-        X = self._admit(X)
-        return self.model_.answers(X)[:, 0]
-
-
-def _x_log_x(y: Any) -> Any:
-    return y * np.log(np.where(y > 0, y, 1.0))
-
-
-def _deviance(weight: Any, total: Any, extra: Any) -> Any:
-    return (extra - total * np.log(np.where(total > 0, total, 1.0) / weight)) / weight

@@ -5,7 +5,7 @@ Every leaf is a box: a conjunction of bounds of columns, those on the way down m
     R_j = (low < x_a <= high) and (x_b in {p, q}) and ...
 
 The boxes are disjoint and cover the space, missing values included: a missing value stays on a way as long as every
-question about its column sends it there. The boxes of a class, joined by "or", are a formula in disjunctive normal form.
+question about its column sends it there. The boxes of a class joined by "or" are its disjunctive normal form.
 
 In SQL a tree is a CASE expression. Nested cases follow its questions; where it is deeper than a parser of SQL allows, a
 flat list of its leaves from left to right asks for the turns to the left only: a row that turns right somewhere fails
@@ -320,7 +320,7 @@ class TreeExports:
         return to_text(self, feature_names=feature_names, max_depth=max_depth, missing=missing)
 
     def to_rules(self, *, feature_names: Any = None, missing: bool = False) -> Rules:
-        """Every leaf as a rule with its count, shares and label; `str` prints them, `formulas` joins those of a class."""
+        """Every leaf as a rule with its count, shares and label; `formulas` joins those of a class."""
         return to_rules(self, feature_names=feature_names, missing=missing)
 
     def to_dot(self, *, feature_names: Any = None, missing: bool = False) -> str:

@@ -1,0 +1,400 @@
+"""Bagging: the same learner on many samples of the rows, and of the columns, answers averaged.
+
+    draw N of N rows with replacement, T times; fit a copy on each sample; average what the copies say, or let them vote
+
+It lowers the variance of a learner that small changes of the data upset; a stable one gains nothing. A copy gets its
+sample as a table of rows, those drawn twice there twice, in an order that their content decides: so weights mean
+repetition whatever the learner does with them.
+
+Breiman (1996), Bagging predictors; Ho (1998) for random subspaces; Louppe & Geurts (2012) for random patches.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metaestimators import available_if
+
+from fivefold.core.data import Takes
+from fivefold.core.estimator import learned
+from fivefold.core.params import Count, Index, Range, Seed
+from fivefold.core.registry import Card
+from fivefold.core.supervised import Classifier, Regressor
+from fivefold.ensemble.forest import MaxSamples, OutOfBag
+from fivefold.ensemble.oob import Bag
+from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+MaxColumns = Count | Annotated[float, Range(0, 1, open_low=True)]
+
+
+@dataclass(frozen=True)
+class Bagged:
+    """Fitted copies, the columns of each, and what their samples were drawn from."""
+
+    estimators: tuple[Any, ...]
+    features: tuple[Any, ...]
+    seeds: Any  # (T,)
+    bag: Bag
+    count: int
+    replacement: bool
+    oob: OutOfBag | None = None
+
+    def drawn(self, i: int) -> Any:
+        """How often copy i has each row."""
+        return _sample(self.bag, self.count, self.replacement, self.seeds[i])
+
+    def mean(self, X: Any, answer: Any) -> Any:
+        """The mean over the copies of `answer(copy, its columns of X)`."""
+        return sum(answer(e, _columns(X, f)) for e, f in zip(self.estimators, self.features, strict=True)) / len(
+            self.estimators
+        )
+
+
+class _Inside:
+    """What the learner inside takes; of the class, what the default learner does."""
+
+    def __get__(self, bagging: Any, owner: Any) -> Takes:
+        if bagging is None:
+            return owner.base.takes
+        tags = get_tags(bagging._inside())
+        return Takes(
+            missing=tags.input_tags.allow_nan,
+            sparse=tags.input_tags.sparse,
+            positive=tags.input_tags.positive_only,
+            outputs=tags.target_tags.multi_output and not issubclass(owner, Classifier),
+        )
+
+
+class BaggingMethods:
+    """What bags of classifiers and of regressors share."""
+
+    model_: Any
+    base: Any
+    estimator: Any
+    n_estimators: int
+    max_samples: Any
+    max_features: Any
+    bootstrap: bool
+    bootstrap_features: bool
+    oob_score: bool
+    warm_start: bool
+    n_jobs: Any
+    random_state: Any
+    verbose: Any
+    _admit: Any
+    _judge: Any
+
+    takes = _Inside()
+
+    def _forget(self) -> None:
+        if not self.warm_start:
+            vars(self).pop("model_", None)
+
+    def _inside(self) -> Any:
+        return self.base() if self.estimator is None else self.estimator
+
+    @property
+    def estimator_(self) -> Any:
+        """An unfitted copy of the learner."""
+        return clone(self._inside())
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        name, before = type(self).__name__, vars(self).get("model_")
+        bag, kept = Bag.of(X, y, w), () if before is None else before.estimators
+        count, width = bag.asked(self.max_samples), self._width(X.shape[1])
+        if not self.bootstrap and count > bag.size:
+            raise ValueError(f"{name}: max_samples={count} but there are only {bag.size} rows to draw from once each")
+        if self.oob_score and not self.bootstrap:
+            raise ValueError(f"{name}: oob_score=True needs rows left out: Out of bag estimation needs bootstrap=True")
+        if self.n_estimators < len(kept):
+            raise ValueError(
+                f"{name}: n_estimators={self.n_estimators} but there are {len(kept)} fitted copies already; with "
+                "warm_start=True ask for as many or more"
+            )
+        if self.n_estimators == len(kept):
+            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new copies.", stacklevel=5)
+        fresh = check_random_state(self.random_state).randint(2**31, size=self.n_estimators)[len(kept) :]
+        work = (delayed(self._copy)(X, y, bag, count, width, seed) for seed in fresh)
+        new = Parallel(n_jobs=self.n_jobs, verbose=int(self.verbose), prefer="threads")(work)
+        seeds = fresh if before is None else np.concatenate([before.seeds, fresh])
+        features = tuple(f for _, f in new) if before is None else (*before.features, *(f for _, f in new))
+        model = Bagged((*kept, *(e for e, _ in new)), features, seeds, bag, count, self.bootstrap)
+        self.model_ = self._judged(X, y, model) if self.oob_score else model
+
+    def _width(self, d: int) -> int:
+        """Columns of a copy."""
+        asked = self.max_features
+        width = int(asked) if isinstance(asked, int | np.integer) else max(1, int(asked * d))
+        if width > d:
+            raise ValueError(f"{type(self).__name__}: max_features={asked} but X has only {d} columns")
+        return width
+
+    def _copy(self, X: Any, y: Any, bag: Bag, count: int, width: int, seed: int) -> tuple[Any, Any]:
+        """A fitted copy of the learner, and its columns."""
+        rng, d = np.random.RandomState(seed), X.shape[1]
+        features = np.arange(d)
+        if self.bootstrap_features or width < d:
+            features = np.sort(rng.choice(d, width, replace=self.bootstrap_features))
+        copy = self.estimator_
+        seeded = [name for name in sorted(copy.get_params()) if name.split("__")[-1] == "random_state"]
+        copy.set_params(**{name: int(rng.randint(2**31)) for name in seeded})
+        drawn = _sample(bag, count, self.bootstrap, seed)
+        rows = np.repeat(bag.order, drawn[bag.order])
+        return copy.fit(_columns(X[rows], features), y[rows]), features
+
+    def _judged(self, X: Any, y: Any, model: Bagged) -> Bagged:
+        """The model with what copies say of rows they were not fitted to."""
+        total, times = 0.0, np.zeros(X.shape[0])
+        for i, (copy, features) in enumerate(zip(model.estimators, model.features, strict=True)):
+            out = np.flatnonzero(model.drawn(i) == 0)
+            said = np.zeros((X.shape[0], *self._answer(copy, _columns(X[:1], features)).shape[1:]))
+            if len(out):
+                said[out] = self._answer(copy, _columns(X[out], features))
+            total, times[out] = total + said, times[out] + 1
+        if (lonely := int((times == 0).sum())) > 0:
+            warnings.warn(
+                f"{type(self).__name__}: {lonely} of {len(times)} rows are in the sample of every copy and do not have "
+                "OOB scores: their answers are zero. Fit more copies",
+                stacklevel=5,
+            )
+        answers = (total.T / np.maximum(times, 1)).T  # type: ignore[attr-defined]
+        parts = {name: value for name, value in vars(model).items() if name != "oob"}
+        return Bagged(**parts, oob=OutOfBag(answers, float(self._judge(y, answers))))
+
+    def _answer(self, copy: Any, X: Any) -> Any:
+        raise NotImplementedError
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The fitted copies."""
+        return list(self.model_.estimators)
+
+    @property
+    def estimators_features_(self) -> list[Any]:
+        """The columns of each copy."""
+        return list(self.model_.features)
+
+    @property
+    def estimators_samples_(self) -> list[Any]:
+        """The rows of each copy; one drawn twice is there twice."""
+        drawn = map(self.model_.drawn, range(len(self.model_.estimators)))
+        return [np.repeat(np.arange(len(c)), c) for c in drawn]
+
+
+def _sample(bag: Bag, count: int, replacement: bool, seed: Any) -> Any:
+    return bag.draw(count, int(seed)) if replacement else bag.pick(count, int(seed))
+
+
+def _columns(X: Any, features: Any) -> Any:
+    return X if len(features) == X.shape[1] and (np.diff(features) == 1).all() else X[:, features]
+
+
+class BaggingClassifier(BaggingMethods, Classifier):
+    """Copies of a classifier, each fitted to a sample of the rows and columns; they answer together.
+
+    Parameters
+    ----------
+    estimator
+        the classifier; None for a decision tree.
+    n_estimators
+        copies.
+    max_samples
+        rows of a sample: a number, or a share of all; None for as many as there are, whole weights counted.
+    max_features
+        columns of a copy: a number, or a share.
+    bootstrap, bootstrap_features
+        whether rows, and columns, are drawn with replacement.
+    oob_score
+        whether to judge the copies by the rows that they were not fitted to.
+    warm_start
+        whether a further fit keeps the copies and adds those that are missing.
+    n_jobs
+        copies fitted at a time; the result does not depend on it.
+    random_state
+        seed of the samples and of the copies.
+    verbose
+        how much joblib says while it works.
+    voting
+        "soft" averages the probabilities of the copies; "hard", and copies without any, let each vote for a class.
+
+    Attributes
+    ----------
+    estimators_, estimator_
+        the fitted copies, which know the classes as 0, 1, ...; and an unfitted one.
+    estimators_features_, estimators_samples_
+        the columns and the rows of each copy.
+    oob_score_, oob_decision_function_
+        accuracy on the rows that copies were not fitted to, and what those said.
+    classes_, n_classes_
+        the labels and their number.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fivefold.ensemble import BaggingClassifier
+    >>> from fivefold.naive_bayes import GaussianNB
+    >>> X, y = load_iris(return_X_y=True)
+    >>> round(BaggingClassifier(GaussianNB(), random_state=0).fit(X, y).score(X, y), 2)
+    0.95
+    """
+
+    estimator: Any = None
+    n_estimators: Count = 10
+    _: KW_ONLY
+    max_samples: MaxSamples = None
+    max_features: MaxColumns = 1.0
+    bootstrap: bool = True
+    bootstrap_features: bool = False
+    oob_score: bool = False
+    warm_start: bool = False
+    n_jobs: int | None = None
+    random_state: Seed = None
+    verbose: Index | bool = 0
+    voting: Literal["soft", "hard"] = "soft"
+
+    base = DecisionTreeClassifier
+    card = Card(
+        applications=("classification",),
+        use="A learner that small changes of the data upset, such as a tree or a network. A stable one gains nothing.",
+        steps=(
+            "Draw samples of the rows, with replacement.",
+            "Fit a copy of the learner to each.",
+            "Average the probabilities, or count the votes.",
+        ),
+        source="Breiman (1996)",
+        see_also=("BaggingRegressor", "RandomForestClassifier"),
+        variants=(
+            {"max_samples": 0.7, "max_features": 0.5, "voting": "hard"},
+            {"bootstrap": False, "max_samples": 40, "bootstrap_features": True, "n_estimators": 4},
+        ),
+    )
+
+    oob_score_ = learned("oob.score")
+    oob_decision_function_ = learned("oob.answers")
+
+    @property
+    def n_classes_(self) -> int:
+        """Number of classes."""
+        return len(self.classes_)
+
+    def predict_proba(self, X: Any) -> Any:
+        """The mean of the probabilities that the copies give, or of their votes."""
+        return self._scores(self._admit(X))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Their logarithms."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @available_if(lambda self: hasattr(self._inside(), "decision_function"))
+    def decision_function(self, X: Any) -> Any:
+        """The mean of the scores that the copies give."""
+        return self.model_.mean(self._admit(X), lambda copy, Z: copy.decision_function(Z))
+
+    def _scores(self, X: Any) -> Any:
+        return self.model_.mean(X, self._answer).astype(X.dtype, copy=False)
+
+    def _answer(self, copy: Any, X: Any) -> Any:
+        """Probabilities of all classes, also those that the copy has not seen."""
+        out, seen = np.zeros((X.shape[0], len(self.classes_))), copy.classes_.astype(np.int64)
+        if self.voting == "soft" and hasattr(copy, "predict_proba"):
+            out[:, seen] = copy.predict_proba(X)
+        else:
+            out[np.arange(len(out)), copy.predict(X).astype(np.int64)] = 1.0
+        return out
+
+    def _judge(self, y: Any, answers: Any) -> float:
+        return float(accuracy_score(y, answers.argmax(axis=1)))
+
+
+class BaggingRegressor(BaggingMethods, Regressor):
+    """Copies of a regressor, each fitted to a sample of the rows and columns; their answers are averaged.
+
+    Parameters
+    ----------
+    estimator
+        the regressor; None for a decision tree.
+    n_estimators
+        copies.
+    max_samples
+        rows of a sample: a number, or a share of all; None for as many as there are, whole weights counted.
+    max_features
+        columns of a copy: a number, or a share.
+    bootstrap, bootstrap_features
+        whether rows, and columns, are drawn with replacement.
+    oob_score
+        whether to judge the copies by the rows that they were not fitted to.
+    warm_start
+        whether a further fit keeps the copies and adds those that are missing.
+    n_jobs
+        copies fitted at a time; the result does not depend on it.
+    random_state
+        seed of the samples and of the copies.
+    verbose
+        how much joblib says while it works.
+
+    Attributes
+    ----------
+    estimators_, estimator_
+        the fitted copies; and an unfitted one.
+    estimators_features_, estimators_samples_
+        the columns and the rows of each copy.
+    oob_score_, oob_prediction_
+        R^2 on the rows that copies were not fitted to, and what those said.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from fivefold.ensemble import BaggingRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> round(BaggingRegressor(n_estimators=50, oob_score=True, random_state=0).fit(X, y).oob_score_, 1)
+    0.4
+    """
+
+    estimator: Any = None
+    n_estimators: Count = 10
+    _: KW_ONLY
+    max_samples: MaxSamples = None
+    max_features: MaxColumns = 1.0
+    bootstrap: bool = True
+    bootstrap_features: bool = False
+    oob_score: bool = False
+    warm_start: bool = False
+    n_jobs: int | None = None
+    random_state: Seed = None
+    verbose: Index | bool = 0
+
+    base = DecisionTreeRegressor
+    card = Card(
+        applications=("regression",),
+        use="A learner that small changes of the data upset, such as a tree or a network. A stable one gains nothing.",
+        steps=(
+            "Draw samples of the rows, with replacement.",
+            "Fit a copy of the learner to each.",
+            "Average their answers.",
+        ),
+        source="Breiman (1996)",
+        see_also=("BaggingClassifier", "RandomForestRegressor"),
+        variants=({"max_samples": 0.7, "max_features": 0.5},),
+    )
+
+    oob_score_ = learned("oob.score")
+    oob_prediction_ = learned("oob.answers")
+
+    def predict(self, X: Any) -> Any:
+        """The mean answer of the copies."""
+        X = self._admit(X)
+        return self.model_.mean(X, self._answer)
+
+    def _answer(self, copy: Any, X: Any) -> Any:
+        return copy.predict(X)
+
+    def _judge(self, y: Any, answers: Any) -> float:
+        return float(r2_score(y, answers))

@@ -1,0 +1,143 @@
+"""A sum of trees that boosting found, all their nodes in one set of arrays.
+
+F_k(x) = base_k + sum over rounds of the value of the leaf that x reaches in tree k of the round
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from fivefold.core.compile import jit
+from fivefold.core.parallel import BLOCK, map_parts
+from fivefold.partition.bins import MISSING_BIN, Bins
+from fivefold.partition.histograms import Grown
+
+
+@dataclass(frozen=True)
+class Boosted:
+    """Trees one after the other; nodes are as in `Grown`, children and sets numbered over all trees."""
+
+    bins: Bins
+    base: Any  # (K,)
+    starts: Any  # (trees + 1,) int64: first node of each tree
+    feature: Any
+    threshold: Any
+    left: Any
+    missing_left: Any
+    category: Any
+    sets: Any
+    value: Any  # times the learning rate
+    gain: Any
+    rows: Any
+    train_score: Any = ()  # after each round, the start first
+    validation_score: Any = ()
+    stopping: bool = False  # did the score decide when to stop?
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of boosting."""
+        return (len(self.starts) - 1) // len(self.base)
+
+    def sums(self, X: Any) -> Any:
+        """F (K, n) of the rows of X."""
+        F = np.repeat(self.base[:, None], len(X), axis=1)
+        self.add(self.bins.levels(X), 0, self.rounds, F)
+        return F
+
+    def stages(self, X: Any) -> Any:
+        """F after each round; the array is used again."""
+        F, Z = np.repeat(self.base[:, None], len(X), axis=1), self.bins.levels(X)
+        for i in range(self.rounds):
+            self.add(Z, i, i + 1, F)
+            yield F
+
+    def add(self, Z: Any, first: int, last: int, F: Any) -> None:
+        """Add the trees of some rounds; Z has bins in the place of levels."""
+        K = len(self.base)
+        map_parts(
+            lambda lo, hi: _walk(
+                Z[lo:hi], first * K, last * K, K, self.starts, self.feature, self.threshold, self.left,
+                self.missing_left, self.category, self.sets, self.value, F[:, lo:hi],
+            ),
+            len(Z),
+        )  # fmt: skip
+
+
+class Grove:
+    """Trees collected while boosting goes on; a model of any round is a view of the same arrays."""
+
+    def __init__(self, bins: Bins, base: Any, earlier: Boosted | None = None) -> None:
+        self.bins, self.base = bins, base
+        names = [field.name for field in fields(Grown)]
+        self.starts = [0] if earlier is None else [int(s) for s in earlier.starts]
+        self.arrays = {name: _Growing(None if earlier is None else getattr(earlier, name)) for name in names}
+
+    @property
+    def rounds(self) -> int:
+        """Rounds that are complete."""
+        return (len(self.starts) - 1) // len(self.base)
+
+    def plant(self, tree: Grown, value: Any) -> None:
+        """Add a tree with these values at its nodes."""
+        at, sets = self.starts[-1], self.arrays["sets"].used
+        shifted = {
+            "left": np.where(tree.left >= 0, tree.left + at, -1).astype(np.int32),
+            "category": np.where(tree.category >= 0, tree.category + sets, -1).astype(np.int32),
+            "value": value,
+        }
+        for name, array in self.arrays.items():
+            array.extend(shifted.get(name, getattr(tree, name)))
+        self.starts.append(at + len(tree.feature))
+
+    def model(self, rounds: int | None = None, **more: Any) -> Boosted:
+        """The trees so far, or of the first rounds."""
+        count = (self.rounds if rounds is None else rounds) * len(self.base)
+        views = {
+            name: array.view(None if name == "sets" else self.starts[count]) for name, array in self.arrays.items()
+        }
+        return Boosted(self.bins, self.base, np.array(self.starts[: count + 1]), **views, **more)
+
+
+class _Growing:
+    """An array that grows at its end."""
+
+    def __init__(self, held: Any) -> None:
+        self.held, self.used = held, 0 if held is None else len(held)
+
+    def extend(self, more: Any) -> None:
+        if self.held is None:
+            self.held = more.copy()
+        end = self.used + len(more)
+        if end > len(self.held):
+            held = np.empty((2 * end, *self.held.shape[1:]), dtype=self.held.dtype)
+            held[: self.used] = self.held[: self.used]
+            self.held = held
+        self.held[self.used : end] = more
+        self.used = end
+
+    def view(self, end: int | None) -> Any:
+        return self.held[: self.used if end is None else end]
+
+
+@jit
+def _walk(X, first, last, K, starts, feature, threshold, left, missing_left, category, sets, value, out):
+    for block in range(0, len(X), BLOCK):  # rows stay in the cache while the trees pass
+        end = min(block + BLOCK, len(X))
+        for tree in range(first, last):
+            k, root = tree % K, starts[tree]
+            for i in range(block, end):
+                t = root
+                while feature[t] >= 0:
+                    x, c = X[i, feature[t]], category[t]
+                    if c >= 0:
+                        code = np.int64(x) if x == x else MISSING_BIN
+                        right = np.int64(((sets[c, code >> 5] >> np.uint32(code & 31)) & np.uint32(1)) == 0)
+                    elif x == x:
+                        right = np.int64(not x <= threshold[t])
+                    else:
+                        right = np.int64(missing_left[t] == 0)
+                    t = left[t] + right
+                out[k, i] += value[t]

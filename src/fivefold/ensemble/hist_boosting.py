@@ -1,0 +1,456 @@
+"""Gradient boosting with histograms: trees of a few leaves, each fitted to what the sum of those before it gets wrong.
+
+    F_m(x) = F_{m-1}(x) + nu tree_m(x),   tree_m: Newton steps -G / (H + ridge) for the slopes of the loss at F_{m-1}
+
+Columns are put in at most 255 bins once, so a split costs a pass over histograms, not over sorted rows. Missing values
+go to the side that gains more; categories are divided into two sets of levels.
+
+Friedman (2001); Ke et al. (2017), LightGBM; Chen & Guestrin (2016), XGBoost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import KW_ONLY
+from itertools import combinations
+from numbers import Integral
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_monotonic_cst, check_is_fitted
+
+from fivefold.core.data import Takes, admit, admit_weights
+from fivefold.core.estimator import learned
+from fivefold.core.params import Count, NonNegative, Positive, Range, Seed, Share
+from fivefold.core.registry import Card
+from fivefold.core.supervised import Classifier, Regressor
+from fivefold.ensemble.boosting_losses import NUMBERS, Target, classes_target
+from fivefold.ensemble.hist_rounds import Columns, Rows, boost
+from fivefold.partition.histograms import MOST_ROWS
+
+Leaves = Annotated[int, Range(2)] | None
+Bounded = Annotated[int, Range(2, 255)]
+Portion = Annotated[float, Range(0, 1, open_low=True)]
+
+
+class HistMethods:
+    """What both kinds of boosting share."""
+
+    train_score_ = learned("train_score")
+    validation_score_ = learned("validation_score")
+    n_iter_ = learned("rounds")
+    do_early_stopping_ = learned("stopping")
+
+    @property
+    def n_trees_per_iteration_(self: Any) -> int:
+        """Trees a round: one, or one for each of three classes or more."""
+        check_is_fitted(self)
+        return len(self.model_.base)
+
+    @property
+    def is_categorical_(self: Any) -> Any:
+        """Which columns hold categories; None if no column does."""
+        check_is_fitted(self)
+        categorical = self.model_.bins.categorical
+        return categorical if categorical.any() else None
+
+    def fit(
+        self: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Any:
+        """Learn from rows and their targets; `X_val` and `y_val` decide when to stop, in place of rows held back."""
+        if (X_val is None) != (y_val is None):
+            raise ValueError(f"{type(self).__name__}: give both X_val and y_val, or neither")
+        if X_val is not None and self.early_stopping is False:
+            raise ValueError(f"{type(self).__name__}: X_val and y_val stop early; early_stopping=False forbids it")
+        self._validation = (X_val, y_val, sample_weight_val)
+        try:
+            return super().fit(X, y, sample_weight)  # type: ignore[misc]
+        finally:
+            del self._validation
+
+    def _forget(self: Any) -> None:
+        if not self.warm_start:
+            super()._forget()  # type: ignore[misc]
+
+    def _boost(self: Any, X: Any, y: Any, w: Any, target: Target) -> None:
+        name = type(self).__name__
+        if len(X) > MOST_ROWS:
+            raise ValueError(f"{name}: X has {len(X)} rows; counts of histograms reach to {MOST_ROWS}. Take a sample")
+        if self.warm_start and "model_" in vars(self) and self.max_iter < self.model_.rounds:
+            raise ValueError(
+                f"{name}: max_iter={self.max_iter} is less than the {self.model_.rounds} rounds learned before; with "
+                "warm_start=True it counts all rounds"
+            )
+        if self.monotonic_cst is not None and target.trees > 1:
+            raise ValueError(f"{name}: monotonic_cst is not supported with {target.classes} classes; two are the most")
+        rng = check_random_state(self.random_state)
+        seed = int(rng.randint(np.iinfo(np.uint32).max, dtype="u8"))
+        if not (self.warm_start and "model_" in vars(self)):
+            self._seed = seed
+        d = X.shape[1]
+        signs = None if self.monotonic_cst is None else _check_monotonic_cst(self, self.monotonic_cst)
+        columns = Columns(self._categorical(d), signs, self._teams(d))
+        self.model_ = boost(self, Rows(X, y, w), self._given(target), target, columns, self._seed)
+
+    def _given(self: Any, target: Target) -> Rows | None:
+        """Rows passed for validation."""
+        X, y, w = self._validation
+        if X is None:
+            return None
+        X, y = admit(self, X, fitting=False), np.asarray(y)
+        if target.classes:
+            y = np.searchsorted(self.classes_, y).clip(0, target.classes - 1)
+        return Rows(X, _typed(y, target), admit_weights(self, w, X))
+
+    def _categorical(self: Any, d: int) -> Any:
+        """Which columns hold categories: those of text and of category types, and those that are named."""
+        out = np.zeros(d, dtype=bool)
+        if "categories_in_" in vars(self):
+            text = [j for j, values in self.categories_in_.values.items() if values != (False, True)]
+            out[text] = True
+        named = self.categorical_features
+        if named is None or (isinstance(named, str) and named == "from_dtype"):
+            return out
+        named = np.asarray(named)
+        if named.dtype == bool and named.shape != (d,):
+            raise ValueError(
+                f"{type(self).__name__}: categorical_features is a mask of shape {named.shape}; X has {d} columns"
+            )
+        if named.dtype.kind in "OU":
+            known = list(getattr(self, "feature_names_in_", ()))
+            if unknown := [str(x) for x in named if x not in known]:
+                raise ValueError(f"{type(self).__name__}: categorical_features names {unknown[0]!r}, no column of X")
+            named = np.array([known.index(x) for x in named], dtype=int)
+        if named.dtype != bool and len(named) and not ((named >= 0) & (named < d)).all():
+            raise ValueError(
+                f"{type(self).__name__}: categorical_features holds {named.max()}; columns are 0 to {d - 1}"
+            )
+        out[named] = True
+        return out
+
+    def _teams(self: Any, d: int) -> Any:
+        """(teams, d): columns that may meet on one way down; those not named are a team of their own."""
+        if self.interaction_cst is None:
+            return None
+        if isinstance(self.interaction_cst, str):
+            teams = list(combinations(range(d), 2 if self.interaction_cst == "pairwise" else 1))
+        else:
+            teams = [tuple(team) for team in self.interaction_cst]
+        named = {f for team in teams for f in team}
+        if wrong := [f for f in named if not isinstance(f, Integral) or not 0 <= f < d]:
+            raise ValueError(f"{type(self).__name__}: interaction_cst holds {wrong[0]!r}; columns are 0 to {d - 1}")
+        rest = set(range(d)) - named
+        out = np.zeros((len(teams) + bool(rest), d), dtype=bool)
+        for i, team in enumerate([*teams, tuple(rest)][: len(out)]):
+            out[i, list(team)] = True
+        return out
+
+
+def _typed(y: Any, target: Target) -> Any:
+    return y.astype(np.int64 if target.classes > 2 else np.float64)
+
+
+class HistGradientBoostingClassifier(HistMethods, Classifier):
+    """Boosted trees on binned columns, for classes: the first choice for tables of mixed columns.
+
+    Parameters
+    ----------
+    loss
+        "log_loss": the negative log-likelihood of the classes.
+    learning_rate
+        share of each tree that is added.
+    max_iter
+        most rounds.
+    max_leaf_nodes, max_depth
+        most leaves of a tree, and most questions on a way down; None for no limit.
+    min_samples_leaf
+        least rows of a leaf; weights that are whole numbers count as so many rows.
+    l2_regularization
+        ridge added to the curvature of a leaf.
+    max_features
+        share of the columns tried at a node, drawn at random.
+    max_bins
+        most bins of a column, besides the one of missing values.
+    categorical_features
+        columns of categories, by a mask, numbers or names; "from_dtype" takes those whose type says so, and text. Rare
+        levels beyond max_bins share a bin.
+    monotonic_cst
+        1 for a column along which the answer may not fall, -1 where it may not rise, 0 for none; a list or a
+        dictionary by name.
+    interaction_cst
+        sets of columns that may meet on one way down; "pairwise" or "no_interactions".
+    warm_start
+        go on from the rounds learned before.
+    early_stopping
+        stop when the score no longer grows; "auto" does so with more than 10,000 rows.
+    scoring
+        the score that decides: "loss", the name of a scorer, a function, or None for `score`.
+    validation_fraction
+        rows held back for the score: a share or a number; None takes the training rows.
+    n_iter_no_change, tol
+        rounds without a gain of more than tol after which to stop.
+    verbose
+        print a line a round.
+    random_state
+        seed of the rows held back, of the columns tried, and of the rows that decide the bins if there are more than
+        200,000.
+    class_weight
+        weights of the classes, or "balanced".
+    keep_best
+        after early stopping, drop the rounds beyond the best score.
+
+    Attributes
+    ----------
+    n_iter_
+        rounds.
+    train_score_, validation_score_
+        scores before the first and after each round, where they decided when to stop.
+    do_early_stopping_
+        whether they did.
+    n_trees_per_iteration_
+        trees a round.
+    is_categorical_
+        which columns hold categories, or None.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fivefold.ensemble import HistGradientBoostingClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = HistGradientBoostingClassifier(max_iter=20).fit(X, y)
+    >>> model.n_iter_, round(model.score(X, y), 2)
+    (20, 0.99)
+    """
+
+    loss: Literal["log_loss"] = "log_loss"
+    _: KW_ONLY
+    learning_rate: Positive = 0.1
+    max_iter: Count = 100
+    max_leaf_nodes: Leaves = 31
+    max_depth: Count | None = None
+    min_samples_leaf: Count = 20
+    l2_regularization: NonNegative = 0.0
+    max_features: Portion = 1.0
+    max_bins: Bounded = 255
+    categorical_features: Any = "from_dtype"
+    monotonic_cst: Any = None
+    interaction_cst: list[Any] | tuple[Any, ...] | Literal["pairwise", "no_interactions"] | None = None
+    warm_start: bool = False
+    early_stopping: bool | Literal["auto"] = "auto"
+    scoring: Any = "loss"
+    validation_fraction: Share | Count | None = 0.1
+    n_iter_no_change: Count = 10
+    tol: NonNegative = 1e-7
+    verbose: Annotated[int, Range(0)] | bool = 0
+    random_state: Seed = None
+    class_weight: Any = None
+    keep_best: bool = False
+
+    takes = Takes(missing=True, categories=True)
+    card = Card(
+        applications=("classification",),
+        use="Tables of numbers and categories with missing values, a thousand rows or more, interactions of any kind: "
+        "often the most accurate single method. With few rows, or a plain linear relation, simpler methods do better.",
+        steps=(
+            "Put every column in at most 255 bins.",
+            "Find the slopes and curvatures of the log loss at the sum of trees so far.",
+            "Grow a tree: divide the leaf whose best cut lowers the loss most, until there are 31 leaves.",
+            "Add a tenth of its Newton steps and go on, until the score of rows held back no longer grows.",
+        ),
+        source="Friedman (2001); Chen & Guestrin (2016); Ke et al. (2017)",
+        see_also=("HistGradientBoostingRegressor", "GradientBoostingClassifier", "AdaBoostClassifier"),
+        variants=(
+            {"min_samples_leaf": 3, "max_leaf_nodes": 5, "max_iter": 20},
+            {"max_features": 0.5, "min_samples_leaf": 5, "interaction_cst": "pairwise", "max_iter": 10},
+        ),
+        search={"learning_rate": (0.03, 0.1, 0.3), "max_leaf_nodes": (7, 31, 127), "min_samples_leaf": (5, 20, 60)},
+        portfolio=True,
+    )
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        target = classes_target(len(self.classes_))
+        self._boost(X, _typed(y, target), w, target)
+
+    def decision_function(self, X: Any) -> Any:
+        """The sum of trees: log-odds of the second of two classes, or (n, K)."""
+        return self._decision(self.model_.sums(X := self._admit(X)), X)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the classes."""
+        X = self._admit(X)
+        return classes_target(len(self.classes_)).answer(self.model_.sums(X)).astype(X.dtype, copy=False)
+
+    def staged_decision_function(self, X: Any) -> Iterator[Any]:
+        """The sum of trees after each round."""
+        X = self._admit(X)
+        yield from (self._decision(F, X).copy() for F in self.model_.stages(X))
+
+    def staged_predict(self, X: Any) -> Iterator[Any]:
+        """The likeliest class after each round."""
+        yield from (self.classes_[P.argmax(axis=1)] for P in self.staged_predict_proba(X))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Any]:
+        """Probabilities of the classes after each round."""
+        X, target = self._admit(X), classes_target(len(self.classes_))
+        yield from (target.answer(F).astype(X.dtype) for F in self.model_.stages(X))
+
+    def _scores(self, X: Any) -> Any:
+        F = self.model_.sums(X)
+        return F.T if len(F) > 1 else np.stack([-F[0], F[0]], axis=1)[:, : len(self.classes_)]
+
+    def _decision(self, F: Any, X: Any) -> Any:
+        return (F.T if len(F) > 1 else F[0]).astype(X.dtype, copy=False)
+
+
+class HistGradientBoostingRegressor(HistMethods, Regressor):
+    """Boosted trees on binned columns, for numbers: the first choice for tables of mixed columns.
+
+    Parameters
+    ----------
+    loss
+        "squared_error" for means, "absolute_error" for medians, "quantile", "gamma" and "poisson" for positive targets
+        and for counts, with the logarithm of the mean as the sum of trees.
+    quantile
+        the quantile of loss="quantile".
+    learning_rate
+        share of each tree that is added.
+    max_iter
+        most rounds.
+    max_leaf_nodes, max_depth
+        most leaves of a tree, and most questions on a way down; None for no limit.
+    min_samples_leaf
+        least rows of a leaf; weights that are whole numbers count as so many rows.
+    l2_regularization
+        ridge added to the curvature of a leaf.
+    max_features
+        share of the columns tried at a node, drawn at random.
+    max_bins
+        most bins of a column, besides the one of missing values.
+    categorical_features
+        columns of categories, by a mask, numbers or names; "from_dtype" takes those whose type says so, and text. Rare
+        levels beyond max_bins share a bin.
+    monotonic_cst
+        1 for a column along which the answer may not fall, -1 where it may not rise, 0 for none; a list or a
+        dictionary by name.
+    interaction_cst
+        sets of columns that may meet on one way down; "pairwise" or "no_interactions".
+    warm_start
+        go on from the rounds learned before.
+    early_stopping
+        stop when the score no longer grows; "auto" does so with more than 10,000 rows.
+    scoring
+        the score that decides: "loss", the name of a scorer, a function, or None for `score`.
+    validation_fraction
+        rows held back for the score: a share or a number; None takes the training rows.
+    n_iter_no_change, tol
+        rounds without a gain of more than tol after which to stop.
+    verbose
+        print a line a round.
+    random_state
+        seed of the rows held back, of the columns tried, and of the rows that decide the bins if there are more than
+        200,000.
+    keep_best
+        after early stopping, drop the rounds beyond the best score.
+
+    Attributes
+    ----------
+    n_iter_
+        rounds.
+    train_score_, validation_score_
+        scores before the first and after each round, where they decided when to stop.
+    do_early_stopping_
+        whether they did.
+    n_trees_per_iteration_
+        trees a round: one.
+    is_categorical_
+        which columns hold categories, or None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fivefold.ensemble import HistGradientBoostingRegressor
+    >>> X = np.arange(200.0)[:, None]
+    >>> model = HistGradientBoostingRegressor().fit(X, X[:, 0] > 100)
+    >>> model.predict([[10.0], [190.0]]).round(3)
+    array([0., 1.])
+    """
+
+    loss: Literal["squared_error", "absolute_error", "gamma", "poisson", "quantile"] = "squared_error"
+    _: KW_ONLY
+    quantile: Annotated[float, Range(0, 1)] | None = None
+    learning_rate: Positive = 0.1
+    max_iter: Count = 100
+    max_leaf_nodes: Leaves = 31
+    max_depth: Count | None = None
+    min_samples_leaf: Count = 20
+    l2_regularization: NonNegative = 0.0
+    max_features: Portion = 1.0
+    max_bins: Bounded = 255
+    categorical_features: Any = "from_dtype"
+    monotonic_cst: Any = None
+    interaction_cst: list[Any] | tuple[Any, ...] | Literal["pairwise", "no_interactions"] | None = None
+    warm_start: bool = False
+    early_stopping: bool | Literal["auto"] = "auto"
+    scoring: Any = "loss"
+    validation_fraction: Share | Count | None = 0.1
+    n_iter_no_change: Count = 10
+    tol: NonNegative = 1e-7
+    verbose: Annotated[int, Range(0)] | bool = 0
+    random_state: Seed = None
+    keep_best: bool = False
+
+    takes = Takes(missing=True, categories=True)
+    card = Card(
+        applications=("regression",),
+        use="Tables of numbers and categories with missing values, a thousand rows or more, interactions of any kind: "
+        "often the most accurate single method. It does not extrapolate; with few rows simpler methods do better.",
+        steps=(
+            "Put every column in at most 255 bins.",
+            "Find the slopes and curvatures of the loss at the sum of trees so far.",
+            "Grow a tree: divide the leaf whose best cut lowers the loss most, until there are 31 leaves.",
+            "Add a tenth of its Newton steps, or of the medians of its leaves, and go on, until the score of rows held "
+            "back no longer grows.",
+        ),
+        source="Friedman (2001); Chen & Guestrin (2016); Ke et al. (2017)",
+        see_also=("HistGradientBoostingClassifier", "GradientBoostingRegressor", "AdaBoostRegressor"),
+        variants=(
+            {"min_samples_leaf": 3, "max_leaf_nodes": 5, "max_iter": 20},
+            {"loss": "absolute_error", "min_samples_leaf": 5, "max_iter": 10},
+        ),
+        search={"learning_rate": (0.03, 0.1, 0.3), "max_leaf_nodes": (7, 31, 127), "min_samples_leaf": (5, 20, 60)},
+        portfolio=True,
+    )
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        if self.loss == "quantile" and self.quantile is None:
+            raise ValueError("HistGradientBoostingRegressor: loss='quantile' needs the quantile, a number in [0, 1]")
+        if self.loss == "gamma" and (y <= 0).any():
+            raise ValueError(f"HistGradientBoostingRegressor: loss='gamma' needs positive y; the least is {y.min():g}")
+        if self.loss == "poisson" and ((y < 0).any() or y.sum() <= 0):
+            raise ValueError(
+                f"HistGradientBoostingRegressor: loss='poisson' needs y that are not negative and not all zero; the "
+                f"least is {y.min():g}"
+            )
+        target = NUMBERS[self.loss](self.quantile)
+        self._boost(X, _typed(y, target), w, target)
+
+    def predict(self, X: Any) -> Any:
+        """The predicted number of each row."""
+        X = self._admit(X)
+        return self._answer(self.model_.sums(X), X)
+
+    def staged_predict(self, X: Any) -> Iterator[Any]:
+        """The predicted numbers after each round."""
+        X = self._admit(X)
+        yield from (self._answer(F, X).copy() for F in self.model_.stages(X))
+
+    def _answer(self, F: Any, X: Any) -> Any:
+        return NUMBERS[self.loss](self.quantile).answer(F)

@@ -1,0 +1,192 @@
+"""From the parameters of a tree to a fitted one: its criterion, how it grows, the answers of its nodes.
+
+A class of trees declares the parameters; `ClassTree` and `NumberTree` read them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from fivefold.core.estimator import learned
+from fivefold.core.supervised import Classifier, Regressor
+from fivefold.partition.class_criteria import Entropy, Gini, Mistakes, Risk, TwoClasses
+from fivefold.partition.grow import grow, grow_drawn
+from fivefold.partition.number_criteria import Deviance, Squares
+from fivefold.partition.order_criteria import Extremes, absolute, medians, midranges
+from fivefold.partition.several import several
+from fivefold.partition.tree import Grown
+from fivefold.tree.base import TreeMethods, TreeModel, bounded, columns_tried, manner_of, rules_of
+
+
+def _grown(estimator: Any, X: Any, w: Any, criterion: Any, manners: Any) -> Grown:
+    """The tree that the parameters ask for."""
+    seed = int(check_random_state(estimator.random_state).randint(2**31))
+    rules = rules_of(estimator, X, w, seed)._replace(least_impurity=float(estimator.min_impurity))
+    leaves = estimator.max_leaf_nodes or 0
+    if estimator.splitter == "random":
+        rows = np.arange(X.shape[0], dtype=np.int32)
+        return grow_drawn(X, rows, criterion, rules, leaves=leaves, manners=manners)
+    return grow(X, criterion, rules, leaves=leaves, manner=manners)
+
+
+class ClassTree(TreeMethods, Classifier):
+    """A tree with the shares of the classes at its leaves."""
+
+    tree_ = learned("view")
+    feature_importances_ = learned("importances")
+    max_features_ = learned("tried")
+    n_outputs_ = learned("outputs")
+
+    @property
+    def n_classes_(self) -> Any:
+        return len(self.classes_) if self.n_outputs_ == 1 else [len(classes) for classes in self.classes_]
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        each = [self.classes_] if y.ndim == 1 else self.classes_
+        sizes = tuple(len(classes) for classes in each)
+        codes = y.reshape(len(y), -1)
+        loss = self._losses(sizes)
+        manners = manner_of(self, X, means=sizes == (2,) and loss is None)
+        grown = _grown(self, X, w, _of_classes(self.criterion, codes, w, sizes, loss), manners)
+        shares, impurities = [], []
+        for code, K in zip(codes.T, sizes, strict=True):
+            counts = grown.counts(code, w, K)
+            weight = counts.sum(axis=1)
+            shares.append(counts / weight[:, None])
+            impurities.append(
+                (shares[-1] @ loss.T).min(axis=1) if loss is not None else IMPURITY[self.criterion](shares[-1])
+            )
+        if manners is not None and manners.sign.any():
+            second = bounded(grown.tree, shares[0][:, 1], manners.sign)
+            shares = [np.stack([1 - second, second], axis=1)]
+        tried, value = columns_tried(self.max_features, X.shape[1]), np.concatenate(shares, axis=1)
+        model = TreeModel(grown.tree, value, np.mean(impurities, axis=0), weight, X.shape[1], tried, sizes)
+        self.model_ = model.pruned(self.ccp_alpha)
+
+    def predict_proba(self, X: Any) -> Any:
+        """The shares of the classes in the leaf of each row; a list for several outputs."""
+        return self._shares(self._admit(X))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Their logarithms."""
+        shares = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return [np.log(s) for s in shares] if isinstance(shares, list) else np.log(shares)
+
+    def _shares(self, X: Any) -> Any:
+        answers = self.model_.answers(X)
+        return answers if self.n_outputs_ == 1 else self.model_.each(answers)
+
+    def _scores(self, X: Any) -> Any:
+        shares = self._shares(X)
+        return shares if self.criterion != "risk" else -shares @ self._losses(self.model_.sizes).T
+
+    def _losses(self, sizes: tuple[int, ...]) -> Any:
+        """The costs of answers, (K, K), where the criterion looks at them, else None."""
+        if self.criterion != "risk":
+            return None
+        loss = np.asarray([] if self.loss_matrix is None else self.loss_matrix, dtype=np.float64)
+        if len(sizes) > 1 or loss.shape != (sizes[0], sizes[0]) or not (loss >= 0).all():
+            raise ValueError(
+                f"{type(self).__name__}: criterion='risk' needs one output, here {len(sizes)}, and loss_matrix: the cost "
+                f"of answering class i where it is k in row i, column k, none negative, {sizes[0]} x {sizes[0]} numbers; "
+                f"got {self.loss_matrix!r}"
+            )
+        return loss
+
+
+def _of_classes(kind: str, codes: Any, w: Any, sizes: tuple[int, ...], loss: Any) -> Any:
+    """The criterion of a tree of classes."""
+    if loss is not None:
+        return Risk(codes[:, 0].astype(np.int32), w, loss)
+    if len(sizes) > 1:
+        return several(CLASSES[kind](np.ascontiguousarray(codes.T, dtype=np.int32), w, np.array(sizes)))
+    if kind == "gini" and sizes[0] == 2 and (w == 1).all():
+        return TwoClasses(codes[:, 0].astype(np.uint8))
+    return CLASSES[kind](codes[:, 0].astype(np.int32), w, sizes[0])
+
+
+def _gini(shares: Any) -> Any:
+    return 1.0 - (shares**2).sum(axis=1)
+
+
+def _entropy(shares: Any) -> Any:
+    return -(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1)
+
+
+def _error(shares: Any) -> Any:
+    return 1.0 - shares.max(axis=1)
+
+
+CLASSES = {"gini": Gini, "entropy": Entropy, "log_loss": Entropy, "error": Mistakes}
+IMPURITY = {"gini": _gini, "entropy": _entropy, "log_loss": _entropy, "error": _error}
+
+
+class NumberTree(TreeMethods, Regressor):
+    """A tree with numbers at its leaves: means, medians or middles, as the criterion asks."""
+
+    tree_ = learned("view")
+    feature_importances_ = learned("importances")
+    max_features_ = learned("tried")
+    n_outputs_ = learned("outputs")
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        Y = np.ascontiguousarray(y.reshape(len(y), -1).T, dtype=np.float64)  # (outputs, n)
+        make, answer, centred = NUMBERS[self.criterion]
+        if self.criterion == "poisson":
+            self._refuse_negative(Y)
+        centre = np.average(Y, axis=1, weights=w) if centred else np.zeros(len(Y))  # about it squares keep their digits
+        Y = Y - centre[:, None]
+        manners = manner_of(self, X, means=len(Y) == 1 and answer is not _median and answer is not _middle)
+        grown = _grown(self, X, w, several(make(Y, w)) if len(Y) > 1 else make(Y[0], w), manners)
+        weight = grown.sums(w)[:, 0]
+        values, impurities = zip(*(answer(grown, t, w) for t in Y), strict=True)
+        if manners is not None and manners.sign.any():
+            values = (bounded(grown.tree, values[0], manners.sign),)
+        value, impurity = np.stack(values, axis=1) + centre, np.maximum(np.mean(impurities, axis=0), 0.0)
+        tried, sizes = columns_tried(self.max_features, X.shape[1]), (1,) * len(Y)
+        model = TreeModel(grown.tree, value, impurity, weight, X.shape[1], tried, sizes)
+        self.model_ = model.pruned(self.ccp_alpha)
+
+    def predict(self, X: Any, check_input: bool = True) -> Any:
+        """The answer of the leaf of each row."""
+        answers = self.model_.answers(self._admit(X))
+        return answers[:, 0] if self.n_outputs_ == 1 else answers
+
+    def _refuse_negative(self, Y: Any) -> None:
+        if (Y < 0).any() or (Y.sum(axis=1) == 0).any():
+            raise ValueError(
+                f"{type(self).__name__}: criterion='poisson' needs counts, none negative and not all zero; the least "
+                f"of y is {Y.min():g}, their sum {Y.sum():g}"
+            )
+
+
+def _mean(grown: Grown, y: Any, w: Any) -> tuple[Any, Any]:
+    weight, total, squares = grown.sums(w, w * y, w * y**2).T
+    return total / weight, squares / weight - (total / weight) ** 2
+
+
+def _rate(grown: Grown, y: Any, w: Any) -> tuple[Any, Any]:
+    weight, total, extra = grown.sums(w, w * y, w * y * np.log(np.where(y > 0, y, 1.0))).T
+    return total / weight, (extra - total * np.log(np.where(total > 0, total, 1.0) / weight)) / weight
+
+
+def _median(grown: Grown, y: Any, w: Any) -> tuple[Any, Any]:
+    return medians(grown, y, w)
+
+
+def _middle(grown: Grown, y: Any, w: Any) -> tuple[Any, Any]:
+    return midranges(grown, y)
+
+
+# the criterion, the answer and the impurity of every node, and whether targets are centred first
+NUMBERS = {
+    "squared_error": (Squares, _mean, True),
+    "friedman_mse": (Squares, _mean, True),
+    "absolute_error": (absolute, _median, True),
+    "poisson": (Deviance, _rate, False),
+    "max_error": (Extremes, _middle, True),
+}
