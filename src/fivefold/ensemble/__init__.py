@@ -2,8 +2,11 @@
 
 from fivefold.ensemble.bagging import BaggingClassifier as BaggingClassifier
 from fivefold.ensemble.bagging import BaggingRegressor as BaggingRegressor
+from fivefold.ensemble.extra_trees import ExtraTreesClassifier as ExtraTreesClassifier
+from fivefold.ensemble.extra_trees import ExtraTreesRegressor as ExtraTreesRegressor
 from fivefold.ensemble.hist_boosting import HistGradientBoostingClassifier as HistGradientBoostingClassifier
 from fivefold.ensemble.hist_boosting import HistGradientBoostingRegressor as HistGradientBoostingRegressor
+from fivefold.ensemble.isolation import IsolationForest as IsolationForest
 from fivefold.ensemble.random_forest import RandomForestClassifier as RandomForestClassifier
 from fivefold.ensemble.random_forest import RandomForestRegressor as RandomForestRegressor
 from fivefold.ensemble.stacking import StackingClassifier as StackingClassifier

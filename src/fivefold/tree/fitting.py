@@ -91,9 +91,9 @@ class ClassTree(TreeMethods, Classifier):
         loss = np.asarray([] if self.loss_matrix is None else self.loss_matrix, dtype=np.float64)
         if len(sizes) > 1 or loss.shape != (sizes[0], sizes[0]) or not (loss >= 0).all():
             raise ValueError(
-                f"{type(self).__name__}: criterion='risk' needs one output, here {len(sizes)}, and loss_matrix: the cost "
-                f"of answering class i where it is k in row i, column k, none negative, {sizes[0]} x {sizes[0]} numbers; "
-                f"got {self.loss_matrix!r}"
+                f"{type(self).__name__}: criterion='risk' needs one output, here {len(sizes)}, and loss_matrix: the "
+                "cost of answering class i where it is k in row i, column k, none negative, "
+                f"{sizes[0]} x {sizes[0]} numbers; got {self.loss_matrix!r}"
             )
         return loss
 

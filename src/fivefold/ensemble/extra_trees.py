@@ -1,0 +1,255 @@
+"""Extremely randomised trees: thresholds are drawn, not drawn, and every tree has all rows.
+
+    repeat T times: grow a tree, at each node m columns and for each a threshold between its least and largest value,
+    all drawn at random; the best of these cuts is made
+    f(x) = 1/T sum_t tree_t(x)
+
+The trees differ more than those of a random forest, so their mean has less variance, and a smoother answer.
+
+Geurts, Ernst & Wehenkel (2006), Extremely randomized trees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Any, Literal
+
+from fivefold.core.data import Takes
+from fivefold.core.estimator import learned
+from fivefold.core.params import Count, Index, NonNegative, Seed
+from fivefold.core.registry import Card
+from fivefold.core.supervised import Classifier, Regressor
+from fivefold.ensemble.forest import ForestOfClasses, ForestOfNumbers, MaxSamples, OobScore, drawn
+from fivefold.tree.base import Leaves, MaxFeatures, MinLeaf, MinSplit, MinWeight
+from fivefold.tree.extra import ExtraTreeClassifier, ExtraTreeRegressor
+
+
+class ExtraTreesClassifier(ForestOfClasses, Classifier):
+    """A forest of trees with thresholds drawn at random, whose shares of the classes are averaged.
+
+    Parameters
+    ----------
+    n_estimators
+        trees.
+    criterion
+        impurity of a node: "gini", or "entropy" (also called "log_loss").
+    max_depth
+        most questions on a way down; None for no limit.
+    min_samples_split, min_samples_leaf
+        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+    min_weight_fraction_leaf
+        least share of the total weight in a leaf.
+    max_features
+        columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
+    max_leaf_nodes
+        most leaves of a tree; the nodes that gain most are divided first.
+    min_impurity_decrease
+        least fall of the impurity by a cut, a share of the root's weight.
+    bootstrap
+        whether a tree has a sample drawn with replacement, or all rows.
+    oob_score
+        whether to judge the forest by the rows that trees did not see: by accuracy, or by a function of the codes of
+        the true classes and of those said.
+    n_jobs
+        taken as it is: trees grow on all cores that the environment allows, and the bytes are the same for any number.
+    random_state
+        seed of the columns and thresholds drawn, and of the samples.
+    verbose
+        taken as it is: a long fit in a terminal draws a line of its own.
+    warm_start
+        whether a further fit keeps the trees and adds those that are missing.
+    class_weight
+        weights of the classes, by which rows are drawn; "balanced", or "balanced_subsample" for weights within each
+        sample.
+    ccp_alpha
+        price of a leaf: a tree is cut back to the one of least risk + ccp_alpha x leaves.
+    max_samples
+        rows of a sample: a number, or a share of all; None for as many as there are, whole weights counted.
+    monotonic_cst
+        1 for each column along which the probability of the second class must rise, -1 where it must fall, 0 elsewhere.
+    voting
+        "soft" averages the shares of the classes in the leaves; "hard" lets each tree vote for the commonest class of
+        the leaf, the first of equals, and averages the votes.
+
+    Attributes
+    ----------
+    estimators_, estimator_
+        the trees, each made when it is asked for; and an unfitted one.
+    estimators_samples_
+        the rows of each tree.
+    feature_importances_
+        share of each column in the fall of the impurity.
+    oob_score_, oob_decision_function_
+        accuracy on the rows that trees did not see, and what those trees said.
+    classes_, n_classes_, n_outputs_
+        the labels, their number, and the number of outputs; for several outputs, lists of the first two.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fivefold.ensemble import ExtraTreesClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = ExtraTreesClassifier(50, bootstrap=True, oob_score=True, random_state=0).fit(X, y)
+    >>> round(forest.oob_score_, 1), len(forest.estimators_)
+    (0.9, 50)
+    """
+
+    n_estimators: Count = 100
+    _: KW_ONLY
+    criterion: Literal["gini", "entropy", "log_loss"] = "gini"
+    max_depth: Count | None = None
+    min_samples_split: MinSplit = 2
+    min_samples_leaf: MinLeaf = 1
+    min_weight_fraction_leaf: MinWeight = 0.0
+    max_features: MaxFeatures = "sqrt"
+    max_leaf_nodes: Leaves = None
+    min_impurity_decrease: NonNegative = 0.0
+    bootstrap: bool = False
+    oob_score: OobScore = False
+    n_jobs: int | None = None
+    random_state: Seed = None
+    verbose: Index | bool = 0
+    warm_start: bool = False
+    class_weight: Any = None
+    ccp_alpha: NonNegative = 0.0
+    max_samples: MaxSamples = None
+    monotonic_cst: Any = None
+    voting: Literal["soft", "hard"] = "soft"
+
+    takes = Takes(missing=True, categories=True, sparse=True, outputs=True)
+    card = Card(
+        applications=("classification",),
+        use="Tables of any kind, without tuning, where a random forest is too rough or too slow: thresholds are not "
+        "searched. Many columns that say nothing hurt it more.",
+        steps=(
+            "At each node draw a few columns, and a threshold for each.",
+            "Make the best of these cuts; go on in both parts.",
+            "Average the shares of the classes over the trees.",
+        ),
+        source="Geurts, Ernst & Wehenkel (2006)",
+        see_also=("ExtraTreesRegressor", "RandomForestClassifier", "ExtraTreeClassifier"),
+        variants=(
+            {"n_estimators": 5, "criterion": "entropy", "voting": "hard", "bootstrap": True},
+            {"n_estimators": 5, "max_leaf_nodes": 6, "class_weight": "balanced"},
+        ),
+        search={"max_features": ("sqrt", 0.3, 0.6), "min_samples_leaf": (1, 3, 10)},
+        portfolio=True,
+    )
+
+    feature_importances_ = learned("trees.importances")
+    oob_score_ = learned("oob.score")
+    oob_decision_function_ = learned("oob.answers")
+    _grower = staticmethod(drawn)
+    estimator_ = ExtraTreeClassifier()
+
+
+class ExtraTreesRegressor(ForestOfNumbers, Regressor):
+    """A forest of trees with thresholds drawn at random, whose answers are averaged.
+
+    Parameters
+    ----------
+    n_estimators
+        trees.
+    criterion
+        "squared_error" and "friedman_mse" lower the variance, "poisson" the deviance of counts; leaves answer with the
+        mean. "absolute_error" lowers the absolute deviation from the median, the answer; "max_error" the worst error
+        about the middle of the range.
+    max_depth
+        most questions on a way down; None for no limit.
+    min_samples_split, min_samples_leaf
+        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+    min_weight_fraction_leaf
+        least share of the total weight in a leaf.
+    max_features
+        columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
+    max_leaf_nodes
+        most leaves of a tree; the nodes that gain most are divided first.
+    min_impurity_decrease
+        least fall of the impurity by a cut, a share of the root's weight.
+    bootstrap
+        whether a tree has a sample drawn with replacement, or all rows.
+    oob_score
+        whether to judge the forest by the rows that trees did not see: by the share of the variance it explains, or by
+        a function of the true targets and of what is said.
+    n_jobs
+        taken as it is: trees grow on all cores that the environment allows, and the bytes are the same for any number.
+    random_state
+        seed of the columns and thresholds drawn, and of the samples.
+    verbose
+        taken as it is: a long fit in a terminal draws a line of its own.
+    warm_start
+        whether a further fit keeps the trees and adds those that are missing.
+    ccp_alpha
+        price of a leaf: a tree is cut back to the one of least risk + ccp_alpha x leaves.
+    max_samples
+        rows of a sample: a number, or a share of all; None for as many as there are, whole weights counted.
+    monotonic_cst
+        1 for each column along which the answer must rise, -1 where it must fall, 0 elsewhere.
+
+    Attributes
+    ----------
+    estimators_, estimator_
+        the trees, each made when it is asked for; and an unfitted one.
+    estimators_samples_
+        the rows of each tree.
+    feature_importances_
+        share of each column in the fall of the impurity.
+    oob_score_, oob_prediction_
+        R^2 on the rows that trees did not see, and what those trees said.
+    n_outputs_
+        number of outputs.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from fivefold.ensemble import ExtraTreesRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = ExtraTreesRegressor(bootstrap=True, oob_score=True, random_state=0).fit(X, y)
+    >>> round(forest.oob_score_, 1)
+    0.4
+    """
+
+    n_estimators: Count = 100
+    _: KW_ONLY
+    criterion: Literal["squared_error", "friedman_mse", "absolute_error", "poisson", "max_error"] = "squared_error"
+    max_depth: Count | None = None
+    min_samples_split: MinSplit = 2
+    min_samples_leaf: MinLeaf = 1
+    min_weight_fraction_leaf: MinWeight = 0.0
+    max_features: MaxFeatures = 1.0
+    max_leaf_nodes: Leaves = None
+    min_impurity_decrease: NonNegative = 0.0
+    bootstrap: bool = False
+    oob_score: OobScore = False
+    n_jobs: int | None = None
+    random_state: Seed = None
+    verbose: Index | bool = 0
+    warm_start: bool = False
+    ccp_alpha: NonNegative = 0.0
+    max_samples: MaxSamples = None
+    monotonic_cst: Any = None
+
+    takes = Takes(missing=True, categories=True, sparse=True, outputs=True)
+    card = Card(
+        applications=("regression",),
+        use="Tables of any kind, without tuning, where a random forest is too rough or too slow: the answer is "
+        "smoother, and thresholds are not searched. It never answers beyond the targets it has seen.",
+        steps=(
+            "At each node draw columns, and a threshold for each.",
+            "Make the best of these cuts; go on in both parts.",
+            "Average the answers of the trees.",
+        ),
+        source="Geurts, Ernst & Wehenkel (2006)",
+        see_also=("ExtraTreesClassifier", "RandomForestRegressor", "ExtraTreeRegressor"),
+        variants=(
+            {"n_estimators": 5, "max_features": 0.5, "bootstrap": True, "max_samples": 0.7},
+            {"n_estimators": 5, "criterion": "absolute_error", "max_depth": 4},
+        ),
+        search={"max_features": (1.0, 0.6, 0.3), "min_samples_leaf": (1, 3, 10)},
+        portfolio=True,
+    )
+
+    feature_importances_ = learned("trees.importances")
+    oob_score_ = learned("oob.score")
+    _grower = staticmethod(drawn)
+    estimator_ = ExtraTreeRegressor()

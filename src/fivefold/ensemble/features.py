@@ -1,0 +1,346 @@
+"""Features of sparse linear rules: what may stand in a term, its name, and its code length.
+
+    kind      phi(x)                                   bits
+    Raw       x_j                                      log2 d
+    Squared   x_j^2                                    log2 d
+    Test      +1 if x_j > t else -1                    log2 d + those of t
+    Sides     +1 or -1, as a small tree says           1 + those of its test a branch, 2 a leaf
+    Boolean   +1 or -1, as a formula says              2 a node, log2 d more a column
+    Model     what a fitted model says                 stated
+
+A constructor lists features of one kind. On a table it becomes a pool, which answers one question: given residuals
+alpha, which feature has the largest |alpha' phi| / |phi|? For tests all cuts of all columns are tried in one pass over
+columns sorted once; for formulas one product with a table of truth values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import log2, sqrt
+from typing import Any
+
+import numpy as np
+
+from fivefold.core.compile import jit
+from fivefold.core.parallel import map_items
+from fivefold.ensemble.codes import shortest_between
+from fivefold.ensemble.formulas import Formula, shortest_formulas
+from fivefold.partition.tree import Tree
+
+TIE = 1e-10  # scores that differ by this share are equal, and the first wins
+
+
+@dataclass(frozen=True)
+class Constant:
+    """1, the feature of the bias."""
+
+    bits: float = 0.0
+
+    def values(self, X: Any) -> Any:
+        """Its value for each row."""
+        return np.ones(len(X))
+
+    def name(self, names: Any) -> str:
+        """What a person reads."""
+        return "1"
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A column as it is."""
+
+    column: int
+    bits: float
+
+    def values(self, X: Any) -> Any:
+        """Its value for each row."""
+        return X[:, self.column].astype(np.float64)
+
+    def name(self, names: Any) -> str:
+        """What a person reads."""
+        return str(names[self.column])
+
+
+@dataclass(frozen=True)
+class Squared:
+    """The square of a column."""
+
+    column: int
+    bits: float
+
+    def values(self, X: Any) -> Any:
+        """Its value for each row."""
+        return X[:, self.column].astype(np.float64) ** 2
+
+    def name(self, names: Any) -> str:
+        """What a person reads."""
+        return f"{names[self.column]}^2"
+
+
+@dataclass(frozen=True)
+class Test:
+    """+1 above a threshold, -1 elsewhere."""
+
+    __test__ = False  # not a test of pytest
+
+    column: int
+    threshold: float
+    bits: float
+
+    def values(self, X: Any) -> Any:
+        """Its value for each row."""
+        return np.where(X[:, self.column] > self.threshold, 1.0, -1.0)
+
+    def name(self, names: Any) -> str:
+        """What a person reads."""
+        return f"[{names[self.column]} > {self.threshold:.6g}]"
+
+
+@dataclass(frozen=True)
+class Sides:
+    """+1 or -1, as the leaf of a small tree says."""
+
+    tree: Tree
+    side: Any  # (m,) of the nodes
+    bits: float
+
+    def values(self, X: Any) -> Any:
+        """Its value for each row."""
+        return self.side[self.tree.apply(X)]
+
+    def name(self, names: Any) -> str:
+        """What a person reads."""
+        inner = np.flatnonzero(self.tree.feature >= 0)
+        asked = ", ".join(f"{names[self.tree.feature[t]]} <= {self.tree.threshold[t]:.6g}" for t in inner)
+        return f"tree({asked})"
+
+
+@dataclass(frozen=True)
+class Boolean:
+    """+1 where a formula over the columns that exceed 1/2 is true, -1 elsewhere."""
+
+    formula: Formula
+    bits: float
+
+    def values(self, X: Any) -> Any:
+        """Its value for each row."""
+        return np.where(self.formula.truth(X > 0.5), 1.0, -1.0)
+
+    def name(self, names: Any) -> str:
+        """What a person reads."""
+        return f"[{self.formula.text(names)}]"
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a fitted model says: its decision function, or its number."""
+
+    title: str
+    model: Any
+    method: str
+    bits: float
+
+    def values(self, X: Any) -> Any:
+        """Its value for each row."""
+        return np.asarray(getattr(self.model, self.method)(X), dtype=np.float64).ravel()
+
+    def name(self, names: Any) -> str:
+        """What a person reads."""
+        return self.title
+
+
+@dataclass(frozen=True)
+class Raws:
+    """Constructor of raw columns."""
+
+    def pool(self, X: Any, w: Any, extra: float) -> Powers:
+        """The features of a table; `extra` bits say which constructor it was."""
+        return powers(X.astype(np.float64), w, Raw, extra)
+
+
+@dataclass(frozen=True)
+class Squares:
+    """Constructor of squared columns."""
+
+    def pool(self, X: Any, w: Any, extra: float) -> Powers:
+        """The features of a table; `extra` bits say which constructor it was."""
+        return powers(X.astype(np.float64) ** 2, w, Squared, extra)
+
+
+@dataclass(frozen=True)
+class Powers:
+    """Columns, or their squares."""
+
+    V: Any  # (n, d)
+    norms: Any  # (d,)
+    kind: Any
+    bits: float
+
+    def best(self, alpha: Any) -> tuple[float, Any]:
+        """The highest score, and the feature that has it."""
+        score = np.abs(alpha @ self.V) / np.where(self.norms > 0, self.norms, np.inf)
+        j = _first(score)
+        return float(score[j]), self.kind(j, self.bits)
+
+
+def powers(V: Any, w: Any, kind: Any, extra: float) -> Powers:
+    """The pool of these columns."""
+    return Powers(V, np.sqrt(w @ V**2), kind, log2(V.shape[1]) + extra)
+
+
+@dataclass(frozen=True)
+class Tests:
+    """Constructor of threshold tests: every cut between two values of a column."""
+
+    __test__ = False
+
+    def pool(self, X: Any, w: Any, extra: float) -> Cuts:
+        """The features of a table; `extra` bits say which constructor it was."""
+        n, d = X.shape
+        order = np.empty((d, n), dtype=np.int32)
+        for j in range(d):
+            order[j] = np.argsort(X[:, j], kind="stable")
+        return Cuts(X, order, float(sqrt(w.sum())), log2(d) + extra)
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Columns sorted once: all cuts are scored in one pass over them."""
+
+    X: Any
+    order: Any  # (d, n)
+    norm: float
+    bits: float
+
+    def best(self, alpha: Any) -> tuple[float, Any]:
+        """The highest score, and the feature that has it."""
+        d, n = self.order.shape
+        score, place = np.zeros(d), np.zeros(d, dtype=np.int64)
+        total = float(alpha.sum())
+        map_items(lambda j: _scan(self.X, j, self.order[j], alpha, total, score, place), d)
+        j = _first(score)
+        x, i = self.X[:, j], int(place[j])
+        if score[j] <= 0.0:
+            return 0.0, None
+        low, high = float(x[self.order[j, i]]), float(x[self.order[j, i + 1]])
+        t, bits = shortest_between(low, high, float(x[self.order[j, 0]]), float(x[self.order[j, -1]]))
+        return float(score[j]) / self.norm, Test(j, t, self.bits + bits)
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Constructor of small trees, grown anew to the residuals of every round."""
+
+    max_depth: int = 2
+
+    def pool(self, X: Any, w: Any, extra: float) -> Grove:
+        """The features of a table; `extra` bits say which constructor it was."""
+        return Grove(X, float(sqrt(w.sum())), self.max_depth, extra)
+
+
+@dataclass(frozen=True)
+class Grove:
+    """A tree that follows the signs of the residuals, weighted by their size."""
+
+    X: Any
+    norm: float
+    max_depth: int
+    bits: float
+
+    def best(self, alpha: Any) -> tuple[float, Any]:
+        """The score of the tree that was grown, and the tree."""
+        from fivefold.tree import DecisionTreeClassifier
+
+        grown = DecisionTreeClassifier(max_depth=self.max_depth, random_state=0)
+        grown.fit(self.X, np.where(alpha >= 0, 1, -1), sample_weight=np.maximum(np.abs(alpha), 1e-300))
+        tree, shares = grown.model_.tree, grown.model_.value
+        if len(tree) == 1:
+            return 0.0, None
+        side = grown.classes_[shares.argmax(axis=1)].astype(np.float64)
+        threshold, bits = tree.threshold.copy(), self.bits + 2.0 * len(tree.leaves)
+        for t in np.flatnonzero(tree.feature >= 0):
+            x = self.X[:, tree.feature[t]].astype(np.float64)
+            low, high = x[x <= threshold[t]].max(), x[x > threshold[t]].min()
+            threshold[t], more = shortest_between(low, high, x.min(), x.max())
+            bits += 1 + log2(self.X.shape[1]) + more
+        feature = Sides(replace(tree, threshold=threshold), side, bits)
+        return float(abs(alpha @ feature.values(self.X))) / self.norm, feature
+
+
+@dataclass(frozen=True)
+class Formulas:
+    """Constructor of Boolean formulas over columns that are true above 1/2, up to a budget of bits."""
+
+    budget: float = 16.0
+    most: int = 20_000  # formulas made at most
+
+    def pool(self, X: Any, w: Any, extra: float) -> Sentences:
+        """The features of a table; `extra` bits say which constructor it was."""
+        patterns, which = np.unique(X > 0.5, axis=0, return_inverse=True)
+        formulas, truth = shortest_formulas(patterns, self.budget, self.most)
+        return Sentences(tuple(formulas), 2.0 * truth - 1.0, which.ravel(), float(sqrt(w.sum())), extra)
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Formulas, shortest first, and their values on the patterns of the table."""
+
+    formulas: tuple[Formula, ...]
+    values: Any  # (formulas, patterns), -1 or +1
+    which: Any  # (n,) pattern of each row
+    norm: float
+    bits: float
+
+    def best(self, alpha: Any) -> tuple[float, Any]:
+        """The highest score, and the shortest formula that has it."""
+        if not self.formulas:
+            return 0.0, None
+        score = np.abs(self.values @ np.bincount(self.which, alpha, self.values.shape[1])) / self.norm
+        i = _first(score)
+        return float(score[i]), Boolean(self.formulas[i], self.formulas[i].bits + self.bits)
+
+
+@dataclass(frozen=True)
+class Models:
+    """Constructor of features from fitted models: (name, model, name of its method, bits) each."""
+
+    models: tuple[tuple[str, Any, str, float], ...]
+
+    def pool(self, X: Any, w: Any, extra: float) -> Answers:
+        """The features of a table; `extra` bits say which constructor it was."""
+        made = tuple(Model(name, model, method, bits + extra) for name, model, method, bits in self.models)
+        V = np.stack([feature.values(X) for feature in made], axis=1)
+        return Answers(made, V, np.sqrt(w @ V**2))
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What fitted models say of the table."""
+
+    made: tuple[Model, ...]
+    V: Any  # (n, models)
+    norms: Any
+
+    def best(self, alpha: Any) -> tuple[float, Any]:
+        """The highest score, and the feature that has it."""
+        score = np.abs(alpha @ self.V) / np.where(self.norms > 0, self.norms, np.inf)
+        i = _first(score)
+        return float(score[i]), self.made[i]
+
+
+def _first(score: Any) -> int:
+    """The first score that is the largest, rounding apart."""
+    return int(np.flatnonzero(score >= score.max() * (1 - TIE))[0])
+
+
+@jit
+def _scan(X, j, order, alpha, total, score, place):
+    """The best cut of column j: what lies above it less what lies below, in size."""
+    s, best, at, n = 0.0, 0.0, 0, len(order)
+    for i in range(n - 1):
+        s += alpha[order[i]]
+        if X[order[i], j] < X[order[i + 1], j]:
+            found = abs(total - 2.0 * s)
+            if found > best * (1.0 + 1e-10):
+                best, at = found, i
+    score[j], place[j] = best, at
