@@ -102,6 +102,32 @@ def test_the_stamp_of_a_file_changes_with_the_files_it_imports(tmp_path, monkeyp
     floor._imports.cache_clear()
 
 
+def test_the_stamp_counts_the_rules_of_the_generics_a_file_uses_and_no_others(tmp_path, monkeypatch):
+    package = tmp_path / "fivefold"
+    package.mkdir()
+    (package / "plain.py").write_text("x = 1\n")
+    (package / "stubs.py").write_text("from fivefold.core.compile import generic\n@generic\ndef f(kind): ...\n")
+    (package / "rules.py").write_text("from fivefold.stubs import f\n@f.rule(int)\ndef g(kind): return 1\n")
+    (package / "apart.py").write_text("from fivefold.others import h\n@h.rule(int)\ndef g(kind): return 1\n")
+    monkeypatch.setattr(floor, "PACKAGE", package)
+
+    def stamps():
+        floor.stamp.cache_clear()
+        floor._imports.cache_clear()
+        return [floor.stamp(str(package / name)) for name in ("plain.py", "stubs.py")]
+
+    before = stamps()
+    with (package / "apart.py").open("a") as file:
+        file.write("# edited\n")
+    assert stamps() == before
+    with (package / "rules.py").open("a") as file:
+        file.write("# edited\n")
+    after = stamps()
+    assert after[0] == before[0] and after[1] != before[1]
+    floor.stamp.cache_clear()
+    floor._imports.cache_clear()
+
+
 def test_a_rule_with_other_argument_names_is_refused():
     @floor.generic
     def stub(kind, z):

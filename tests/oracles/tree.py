@@ -1,8 +1,8 @@
 """Trees grown in the obvious way: every column, every threshold, every side, one row at a time."""
 
-import numpy as np
+from itertools import pairwise
 
-TIE = 1e-10
+import numpy as np
 
 
 def gini(y, w):
@@ -57,7 +57,7 @@ IMPURITIES = {
 def cuts(x):
     """Every way to divide the values: a mask of the rows that go left."""
     known = np.unique(x[~np.isnan(x)])
-    for low, high in zip(known[:-1], known[1:], strict=True):
+    for low, high in pairwise(known):
         yield x <= low / 2 + high / 2
         if np.isnan(x).any():
             yield (x <= low / 2 + high / 2) | np.isnan(x)
@@ -79,12 +79,7 @@ def best_gain(criterion, X, y, w, least_leaf=1):
     """The largest fall of the impurity that one cut gives, or -inf."""
     impurity = IMPURITIES[criterion]
     return max(
-        (
-            gain(impurity, y, w, left)
-            for x in X.T
-            for left in cuts(x)
-            if min(left.sum(), (~left).sum()) >= least_leaf
-        ),
+        (gain(impurity, y, w, left) for x in X.T for left in cuts(x) if min(left.sum(), (~left).sum()) >= least_leaf),
         default=-np.inf,
     )
 

@@ -139,12 +139,14 @@ def _is_ours(folder: Path) -> bool:
 def stamp(file: str) -> str:
     """Digest of a source file and of every file of the package it imports, directly or not.
 
-    A loop that imports `generic` functions may be lowered to a rule of any module, so then all
-    modules that hold rules count.
+    A loop that imports `generic` functions may be lowered to any of their rules, so then the modules
+    that hold rules of these functions count too: such a module imports them.
     """
     files = _closure({Path(file).resolve()})
-    if any(b"@generic" in path.read_bytes() for path in files):
-        files = _closure(files | {p for p in PACKAGE.rglob("*.py") if b".rule(" in p.read_bytes()})
+    stubs = {path.stem.encode() for path in files if b"\n@generic\n" in path.read_bytes()}
+    if stubs:
+        rules = {path: text for path in PACKAGE.rglob("*.py") if b".rule(" in (text := path.read_bytes())}
+        files = _closure(files | {path for path, text in rules.items() if any(stub in text for stub in stubs)})
     digest = hashlib.sha256()
     for path in sorted(files):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())

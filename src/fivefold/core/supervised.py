@@ -40,7 +40,9 @@ class Classifier(ClassifierMixin, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = tags.classifier_tags.multi_label = self.takes.outputs
+        tags.target_tags.multi_output = self.takes.outputs
+        # the checks of this tag ask for decision_function too
+        tags.classifier_tags.multi_label = self.takes.outputs and "decision_function" in dir(type(self))
         return tags
 
     @with_callbacks

@@ -42,7 +42,7 @@ def tiny(method: Method) -> tuple[Table, ...]:
     X = rng.poisson(2.0 + codes[:, None], (ROWS, COLUMNS)).astype(float)  # (n, d)
     if not takes.positive:
         X = X - 2.0 + rng.normal(0.0, 0.1, X.shape)
-    y = X.sum(axis=1) + rng.normal(size=ROWS) if issubclass(method.cls, Regressor) else codes
+    y = _numbers(method, X, rng) if issubclass(method.cls, Regressor) else codes
     holes = np.where(rng.random(X.shape) < 0.1, np.nan, X)
     tables = [("float64", X), ("float32", X.astype(np.float32))]
     if takes.sparse:
@@ -52,6 +52,15 @@ def tiny(method: Method) -> tuple[Table, ...]:
     if takes.categories and find_spec("polars"):
         tables += [("categories", _with_categories(X, codes))]
     return tuple(Table(kind, Z, y) for kind, Z in tables)
+
+
+def _numbers(method: Method, X: Any, rng: np.random.Generator) -> Any:
+    """Targets of a regressor: positive, or of two columns, where it asks for them."""
+    y = X.sum(axis=1) + rng.normal(size=ROWS)
+    wanted = method.cls(**method.card.given).__sklearn_tags__().target_tags
+    if wanted.positive_only:
+        y = np.abs(y) + 0.1
+    return y if wanted.single_output else np.column_stack([y, -y + X[:, 0]])
 
 
 def _with_categories(X: Any, codes: Any) -> Any:

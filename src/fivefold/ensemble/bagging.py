@@ -62,7 +62,7 @@ class _Inside:
 
     def __get__(self, bagging: Any, owner: Any) -> Takes:
         if bagging is None:
-            return owner.base.takes
+            return Takes(missing=True)
         tags = get_tags(bagging._inside())
         return Takes(
             missing=tags.input_tags.allow_nan,
@@ -151,7 +151,8 @@ class BaggingMethods:
 
     def _judged(self, X: Any, y: Any, model: Bagged) -> Bagged:
         """The model with what copies say of rows they were not fitted to."""
-        total, times = 0.0, np.zeros(X.shape[0])
+        total: Any = 0.0
+        times = np.zeros(X.shape[0])
         for i, (copy, features) in enumerate(zip(model.estimators, model.features, strict=True)):
             out = np.flatnonzero(model.drawn(i) == 0)
             said = np.zeros((X.shape[0], *self._answer(copy, _columns(X[:1], features)).shape[1:]))
@@ -164,7 +165,7 @@ class BaggingMethods:
                 "OOB scores: their answers are zero. Fit more copies",
                 stacklevel=5,
             )
-        answers = (total.T / np.maximum(times, 1)).T  # type: ignore[attr-defined]
+        answers = (total.T / np.maximum(times, 1)).T
         parts = {name: value for name, value in vars(model).items() if name != "oob"}
         return Bagged(**parts, oob=OutOfBag(answers, float(self._judge(y, answers))))
 
@@ -272,7 +273,7 @@ class BaggingClassifier(BaggingMethods, Classifier):
         see_also=("BaggingRegressor", "RandomForestClassifier"),
         variants=(
             {"max_samples": 0.7, "max_features": 0.5, "voting": "hard"},
-            {"bootstrap": False, "max_samples": 40, "bootstrap_features": True, "n_estimators": 4},
+            {"bootstrap": False, "max_samples": 0.8, "bootstrap_features": True, "n_estimators": 4},
         ),
     )
 

@@ -26,6 +26,7 @@ class Boosted:
     feature: Any
     threshold: Any
     left: Any
+    right: Any
     missing_left: Any
     category: Any
     sets: Any
@@ -59,7 +60,7 @@ class Boosted:
         K = len(self.base)
         map_parts(
             lambda lo, hi: _walk(
-                Z[lo:hi], first * K, last * K, K, self.starts, self.feature, self.threshold, self.left,
+                Z[lo:hi], first * K, last * K, K, self.starts, self.feature, self.threshold, self.left, self.right,
                 self.missing_left, self.category, self.sets, self.value, F[:, lo:hi],
             ),
             len(Z),
@@ -67,7 +68,7 @@ class Boosted:
 
 
 NOTHING = Grown(
-    *(np.zeros(0, dtype=kind) for kind in (np.int32, np.float64, np.int32, np.uint8, np.int32)),
+    *(np.zeros(0, dtype=kind) for kind in (np.int32, np.float64, np.int32, np.int32, np.uint8, np.int32)),
     np.zeros((0, 8), dtype=np.uint32),
     *(np.zeros(0, dtype=kind) for kind in (np.float64, np.float64, np.int64)),
 )
@@ -92,6 +93,7 @@ class Grove:
         at, sets = self.starts[-1], self.arrays["sets"].used
         shifted = {
             "left": np.where(tree.left >= 0, tree.left + at, -1).astype(np.int32),
+            "right": np.where(tree.left >= 0, tree.right + at, -1).astype(np.int32),
             "category": np.where(tree.category >= 0, tree.category + sets, -1).astype(np.int32),
             "value": value,
         }
@@ -128,7 +130,7 @@ class _Growing:
 
 
 @jit
-def _walk(X, first, last, K, starts, feature, threshold, left, missing_left, category, sets, value, out):
+def _walk(X, first, last, K, starts, feature, threshold, left, right, missing_left, category, sets, value, out):
     for block in range(0, len(X), BLOCK):  # rows stay in the cache while the trees pass
         end = min(block + BLOCK, len(X))
         for tree in range(first, last):
@@ -139,10 +141,10 @@ def _walk(X, first, last, K, starts, feature, threshold, left, missing_left, cat
                     x, c = X[i, feature[t]], category[t]
                     if c >= 0:
                         code = np.int64(x) if x == x else MISSING_BIN
-                        right = np.int64(((sets[c, code >> 5] >> np.uint32(code & 31)) & np.uint32(1)) == 0)
+                        goes = ((sets[c, code >> 5] >> np.uint32(code & 31)) & np.uint32(1)) == 1
                     elif x == x:
-                        right = np.int64(not x <= threshold[t])
+                        goes = x <= threshold[t]
                     else:
-                        right = np.int64(missing_left[t] == 0)
-                    t = left[t] + right
+                        goes = missing_left[t] == 1
+                    t = left[t] if goes else right[t]
                 out[k, i] += value[t]

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import logit
 
 from fivefold.core.compile import jit
 from fivefold.core.parallel import map_parts
 from fivefold.optim.losses import Absolute, Gamma, Log, Loss, Poisson, Quantile, Softmax, Squared
 
+PART = 32_768  # rows of a part
 EDGE = 10 * np.finfo(float).eps  # shares of a class stay so far from zero and one
-WORTH = 8192  # rows that show how the loss falls
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,16 @@ class Target:
         def part(lo: int, hi: int) -> None:
             if self.classes > 2:
                 _softmax_slopes(y[lo:hi], F[:, lo:hi], g[:, lo:hi], h[:, lo:hi])
-            elif self.classes:
+            elif isinstance(self.loss, Log):
                 _log_slopes(y[lo:hi], F[0, lo:hi], g[0, lo:hi], h[0, lo:hi])
             else:
-                g[0, lo:hi] = self.loss.slope(y[lo:hi], F[0, lo:hi])
-                h[0, lo:hi] = 1.0 if self.constant is not None else self.loss.curvature(y[lo:hi], F[0, lo:hi])
+                t, eta = self._signed(y[lo:hi]), F[0, lo:hi]
+                g[0, lo:hi] = self.loss.slope(t, eta)
+                h[0, lo:hi] = 1.0 if self.constant is not None else self.loss.curvature(t, eta)
+                if not self.loss.smooth:  # at the kink the slope from below, as if the target were larger
+                    g[0, lo:hi][t == eta] = self.loss.slope(1.0, 0.0)
 
-        map_parts(part, F.shape[1])
+        map_parts(part, F.shape[1], rows=PART)
 
     def value(self, y: Any, F: Any, w: Any) -> float:
         """The mean loss."""
@@ -59,7 +62,11 @@ class Target:
         """The loss of each row."""
         if self.classes > 2:
             return self.loss.value(y, F)
-        return self.loss.value(2 * y - 1 if self.classes else y, F[0])
+        return self.loss.value(self._signed(y), F[0])
+
+    def _signed(self, y: Any) -> Any:
+        """Two classes are -1 and 1 to a loss of margins."""
+        return 2 * y - 1 if self.classes else y
 
     def answer(self, F: Any) -> Any:
         """What the sum of trees predicts: means, or (n, K) probabilities."""
@@ -67,7 +74,8 @@ class Target:
             return self.loss.inverse_link(F[0])
         if self.classes > 2:
             return self.loss.inverse_link(F).T
-        return np.stack([expit(-F[0]), expit(F[0])], axis=1)[:, : self.classes]
+        p = self.loss.inverse_link(F[0])
+        return np.stack([1 - p, p], axis=1)[:, : self.classes]
 
 
 def weighted_quantile(x: Any, w: Any, q: float, *, between: bool = True) -> float:

@@ -35,26 +35,19 @@ def fraction_bits(x: float) -> int:
     return 2 * digits - 1
 
 
-def shortest_fraction(low: float, high: float) -> float:
-    """The dyadic fraction x of fewest digits with low <= x < high.
+def shortest_between(low: float, high: float, a: float, b: float) -> float:
+    """The dyadic fraction x of fewest digits with low <= a + (b - a) x < high.
 
-    >>> shortest_fraction(0.3, 0.9), shortest_fraction(0.51, 0.63)
+    >>> shortest_between(0.3, 0.9, 0.0, 1.0), shortest_between(5.1, 6.3, 0.0, 10.0)
     (0.5, 0.625)
     """
+    start = (low - a) / (b - a)
     for L in range(1, DIGITS + 1):
-        k = max(1, -floor(-low * 2**L))  # the least whole number of 2^-L that is not below
-        if k / 2**L < high and k < 2**L:
-            return k / 2**L
-    return low
-
-
-def shortest_between(low: float, high: float, a: float, b: float) -> tuple[float, int]:
-    """The number t of the range (a, b) that is cheapest to write with low <= t < high, and its length."""
-    x = shortest_fraction((low - a) / (b - a), (high - a) / (b - a))
-    t = a + (b - a) * x
-    if low <= t < high:
-        return t, fraction_bits(x)
-    return low, 2 * DIGITS - 1
+        k = max(1, -floor(-start * 2**L))  # the least whole number of 2^-L that is not below
+        for x in (k / 2**L, (k + 1) / 2**L):  # rounding may put the first below after all
+            if x < 1 and low <= a + (b - a) * x < high:
+                return x
+    return start
 
 
 def rounded_fraction(x: float, L: int) -> float:

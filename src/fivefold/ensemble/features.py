@@ -23,15 +23,34 @@ import numpy as np
 
 from fivefold.core.compile import jit
 from fivefold.core.parallel import map_items
-from fivefold.ensemble.codes import shortest_between
+from fivefold.ensemble.codes import fraction_bits, rounded_fraction, shortest_between
 from fivefold.ensemble.formulas import Formula, shortest_formulas
 from fivefold.partition.tree import Tree
 
+COARSE = 16  # digits tried at most when a threshold is rounded
 TIE = 1e-10  # scores that differ by this share are equal, and the first wins
 
 
+class Feature:
+    """A number for every row, with a name and a code length."""
+
+    bits: float
+
+    def values(self, X: Any) -> Any:
+        """Its value for each row."""
+        raise TypeError(f"{type(self).__name__} does not say its values")
+
+    def name(self, names: Any) -> str:
+        """What a person reads."""
+        raise TypeError(f"{type(self).__name__} has no name")
+
+    def rounded(self) -> list[Feature]:
+        """The same in ever fewer digits, itself first."""
+        return [self]
+
+
 @dataclass(frozen=True)
-class Constant:
+class Constant(Feature):
     """1, the feature of the bias."""
 
     bits: float = 0.0
@@ -46,7 +65,7 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Raw:
+class Raw(Feature):
     """A column as it is."""
 
     column: int
@@ -62,7 +81,7 @@ class Raw:
 
 
 @dataclass(frozen=True)
-class Squared:
+class Squared(Feature):
     """The square of a column."""
 
     column: int
@@ -78,18 +97,35 @@ class Squared:
 
 
 @dataclass(frozen=True)
-class Test:
+class Test(Feature):
     """+1 above a threshold, -1 elsewhere."""
 
     __test__ = False  # not a test of pytest
 
     column: int
-    threshold: float
-    bits: float
+    fraction: float  # of the range of the column; dyadic
+    low: float
+    high: float
+    column_bits: float
+
+    @property
+    def threshold(self) -> float:
+        """Where the two sides meet."""
+        return self.low + (self.high - self.low) * self.fraction
+
+    @property
+    def bits(self) -> float:  # type: ignore[override]
+        """Those of the column and those of the threshold."""
+        return self.column_bits + fraction_bits(self.fraction)
 
     def values(self, X: Any) -> Any:
         """Its value for each row."""
         return np.where(X[:, self.column] > self.threshold, 1.0, -1.0)
+
+    def rounded(self) -> list[Feature]:
+        """The same test with its threshold in ever fewer digits, itself first."""
+        digits = range(min((fraction_bits(self.fraction) - 1) // 2, COARSE), 0, -1)
+        return [self, *(replace(self, fraction=rounded_fraction(self.fraction, L)) for L in digits)]
 
     def name(self, names: Any) -> str:
         """What a person reads."""
@@ -97,7 +133,7 @@ class Test:
 
 
 @dataclass(frozen=True)
-class Sides:
+class Sides(Feature):
     """+1 or -1, as the leaf of a small tree says."""
 
     tree: Tree
@@ -116,7 +152,7 @@ class Sides:
 
 
 @dataclass(frozen=True)
-class Boolean:
+class Boolean(Feature):
     """+1 where a formula over the columns that exceed 1/2 is true, -1 elsewhere."""
 
     formula: Formula
@@ -132,7 +168,7 @@ class Boolean:
 
 
 @dataclass(frozen=True)
-class Model:
+class Model(Feature):
     """What a fitted model says: its decision function, or its number."""
 
     title: str
@@ -197,10 +233,11 @@ class Tests:
     def pool(self, X: Any, w: Any, extra: float) -> Cuts:
         """The features of a table; `extra` bits say which constructor it was."""
         n, d = X.shape
-        order = np.empty((d, n), dtype=np.int32)
+        order, rises = np.empty((d, n), dtype=np.int32), np.zeros((d, n), dtype=bool)
         for j in range(d):
             order[j] = np.argsort(X[:, j], kind="stable")
-        return Cuts(X, order, float(sqrt(w.sum())), log2(d) + extra)
+            rises[j, :-1] = np.diff(X[order[j], j]) > 0
+        return Cuts(X, order, rises, float(sqrt(w.sum())), log2(d) + extra)
 
 
 @dataclass(frozen=True)
@@ -209,22 +246,22 @@ class Cuts:
 
     X: Any
     order: Any  # (d, n)
+    rises: Any  # (d, n): is the next value larger?
     norm: float
     bits: float
 
     def best(self, alpha: Any) -> tuple[float, Any]:
         """The highest score, and the feature that has it."""
-        d, n = self.order.shape
+        d = len(self.order)
         score, place = np.zeros(d), np.zeros(d, dtype=np.int64)
         total = float(alpha.sum())
-        map_items(lambda j: _scan(self.X, j, self.order[j], alpha, total, score, place), d)
+        map_items(lambda j: _scan(self.order[j], self.rises[j], alpha, total, score[j:], place[j:]), d)
         j = _first(score)
         x, i = self.X[:, j], int(place[j])
         if score[j] <= 0.0:
             return 0.0, None
-        low, high = float(x[self.order[j, i]]), float(x[self.order[j, i + 1]])
-        t, bits = shortest_between(low, high, float(x[self.order[j, 0]]), float(x[self.order[j, -1]]))
-        return float(score[j]) / self.norm, Test(j, t, self.bits + bits)
+        first, below, above, last = (float(x[self.order[j, at]]) for at in (0, i, i + 1, -1))
+        return float(score[j]) / self.norm, Test(j, shortest_between(below, above, first, last), first, last, self.bits)
 
 
 @dataclass(frozen=True)
@@ -260,9 +297,10 @@ class Grove:
         threshold, bits = tree.threshold.copy(), self.bits + 2.0 * len(tree.leaves)
         for t in np.flatnonzero(tree.feature >= 0):
             x = self.X[:, tree.feature[t]].astype(np.float64)
-            low, high = x[x <= threshold[t]].max(), x[x > threshold[t]].min()
-            threshold[t], more = shortest_between(low, high, x.min(), x.max())
-            bits += 1 + log2(self.X.shape[1]) + more
+            low, high = float(x.min()), float(x.max())
+            f = shortest_between(float(x[x <= threshold[t]].max()), float(x[x > threshold[t]].min()), low, high)
+            threshold[t] = low + (high - low) * f
+            bits += 1 + log2(self.X.shape[1]) + fraction_bits(f)
         feature = Sides(replace(tree, threshold=threshold), side, bits)
         return float(abs(alpha @ feature.values(self.X))) / self.norm, feature
 
@@ -328,19 +366,29 @@ class Answers:
         return float(score[i]), self.made[i]
 
 
+def products(features: list[Any], X: Any, alpha: Any) -> Any:
+    """alpha' phi of tests of one column, in one pass over the rows."""
+    t = np.array([feature.threshold for feature in features])
+    order = np.argsort(t, kind="stable")
+    below = np.bincount(np.searchsorted(t[order], X[:, features[0].column]), alpha, len(t) + 1).cumsum()[:-1]
+    out = np.empty(len(t))
+    out[order] = alpha.sum() - 2 * below
+    return out
+
+
 def _first(score: Any) -> int:
     """The first score that is the largest, rounding apart."""
     return int(np.flatnonzero(score >= score.max() * (1 - TIE))[0])
 
 
 @jit
-def _scan(X, j, order, alpha, total, score, place):
-    """The best cut of column j: what lies above it less what lies below, in size."""
-    s, best, at, n = 0.0, 0.0, 0, len(order)
-    for i in range(n - 1):
+def _scan(order, rises, alpha, total, score, place):
+    """The best cut of a sorted column: the sum above it less the sum below, in size."""
+    s, best, at = 0.0, 0.0, 0
+    for i in range(len(order)):
         s += alpha[order[i]]
-        if X[order[i], j] < X[order[i + 1], j]:
+        if rises[i]:
             found = abs(total - 2.0 * s)
             if found > best * (1.0 + 1e-10):
                 best, at = found, i
-    score[j], place[j] = best, at
+    score[0], place[0] = best, at

@@ -14,7 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from fivefold.core.progress import kept_best, steps
 from fivefold.ensemble.forest_kernels import Trees
 from fivefold.ensemble.oob import Bag
 from fivefold.partition.class_criteria import TwoCounts
-from fivefold.partition.columns import by_columns
+from fivefold.partition.columns import dense
 from fivefold.partition.grow import grow, grow_drawn, grow_sampled
 from fivefold.partition.sampled import rank_columns
 from fivefold.partition.several import several
@@ -119,7 +119,8 @@ class Classes:
         """What scores the splits of rows of these weights."""
         if self.impurity == "gini" and self.sizes == (2,) and w.dtype.kind == "i":
             return TwoCounts(w * self.packed)
-        make, w = CLASSES[self.impurity], w.astype(np.float64)
+        w = w.astype(np.float64)
+        make: Any = CLASSES[self.impurity]
         if len(self.sizes) > 1:
             return several(make(np.ascontiguousarray(self.y.T, dtype=np.int32), w, np.array(self.sizes)))
         return make(self.y[:, 0].astype(np.int32), w, self.sizes[0])
@@ -204,13 +205,17 @@ def searched(estimator: Any, X: Any, target: Any, manners: Manner | None) -> Cal
 
 def drawn(estimator: Any, X: Any, target: Any, manners: Manner | None) -> Callable[..., Any]:
     """The same with thresholds drawn at random."""
-    values, leaves = by_columns(X), estimator.max_leaf_nodes or 0
+    values, leaves = dense(X), estimator.max_leaf_nodes or 0
 
     def draw(rows: Any, w: Any, rules: Rules) -> Any:
         criterion, own = target.criterion(w), _fresh(manners, len(rows))
         return grow_drawn(X, rows, criterion, rules, leaves=leaves, values=values, manners=own), target, w
 
     return draw
+
+
+def _shifted(work: Callable[[int], Any], lo: int, i: int) -> Any:
+    return work(lo + i)
 
 
 def _fresh(manners: Manner | None, n: int) -> Manner | None:
@@ -220,11 +225,11 @@ def _fresh(manners: Manner | None, n: int) -> Manner | None:
 class Members(Sequence[Any]):
     """The trees of a forest as estimators, each made when it is asked for."""
 
-    def __init__(self, forest: Any) -> None:
-        self._forest = forest
+    def __init__(self, forest: Any, count: int) -> None:
+        self._forest, self._count = forest, count
 
     def __len__(self) -> int:
-        return len(self._forest.model_.trees)
+        return self._count
 
     def __getitem__(self, i: Any) -> Any:
         if isinstance(i, slice):
@@ -301,7 +306,8 @@ class ForestMethods:
             c = target.weights(w if draws.bag is None else draws.of(i))
             rows = np.flatnonzero(c).astype(np.int32)
             grown, some, c = grow_one(rows, c, rules_of(self, X, c, int(draws.seeds[i])))
-            tree = TreeModel(grown.tree, *some.answers(grown, c, sign), X.shape[1], tried, target.sizes)
+            value, impurity, weight = some.answers(grown, c, sign)
+            tree = TreeModel(grown.tree, value, impurity, weight, X.shape[1], tried, target.sizes)
             return Trees.of(tree.pruned(self.ccp_alpha))
 
         parts = [] if trees is None else [trees]
@@ -309,7 +315,8 @@ class ForestMethods:
         with steps(self, f"block of {TOGETHER} trees", len(blocks), X) as monitor:
             try:
                 for lo in blocks:
-                    parts += map_items(lambda j, lo=lo: one(lo + j), min(TOGETHER, len(draws.seeds) - lo))
+                    count = min(TOGETHER, len(draws.seeds) - lo)
+                    parts += map_items(partial(_shifted, one, lo), count)
                     parts = [Trees.joined(parts)]
                     if monitor(Forest(parts[0], draws), len(parts[0])):
                         break
@@ -343,9 +350,7 @@ class ForestMethods:
     @property
     def estimators_(self) -> Members:
         """The trees as estimators, each made when it is asked for."""
-        if "model_" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no 'estimators_' before fit")
-        return Members(self)
+        return Members(self, len(self.model_.trees))
 
     @property
     def estimators_samples_(self) -> list[Any]:

@@ -52,9 +52,11 @@ class Trees:
     def joined(cls, forests: list[Trees]) -> Trees:
         """The trees of all these, in their order."""
         sizes = np.concatenate([np.diff(forest.start) for forest in forests])
-        arrays = zip(*((f.nodes, f.value, f.impurity, f.weight, f.rows) for f in forests), strict=True)
+        parts = zip(*((f.nodes, f.value, f.impurity, f.weight, f.rows) for f in forests), strict=True)
+        nodes, value, impurity, weight, rows = (np.concatenate(part) for part in parts)
         start, first = np.concatenate([[0], np.cumsum(sizes)]), forests[0]
-        return cls(start, *map(np.concatenate, arrays), first.columns, first.tried, first.sizes, *_sets(forests))
+        shape = first.columns, first.tried, first.sizes
+        return cls(start, nodes, value, impurity, weight, rows, *shape, *_sets(forests))
 
     def __len__(self) -> int:
         return len(self.start) - 1

@@ -107,6 +107,9 @@ def _sizes(budget: float, d: int) -> list[tuple[int, int]]:
     """Pairs of nodes and columns within the budget, by their length."""
     price = log2(d)
     found = [
-        (m, l) for m in range(1, int(budget // 2) + 1) for l in range(1, (m + 1) // 2 + 1) if 2 * m + l * price <= budget
+        (m, l)
+        for m in range(1, int(budget // 2) + 1)
+        for l in range(1, (m + 1) // 2 + 1)
+        if 2 * m + l * price <= budget
     ]
     return sorted(found, key=lambda size: (2 * size[0] + size[1] * price, size))

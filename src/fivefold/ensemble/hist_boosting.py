@@ -201,7 +201,7 @@ class HistGradientBoostingClassifier(HistMethods, Classifier):
         print a line a round.
     random_state
         seed of the rows held back, of the columns tried, and of the rows that decide the bins if there are more than
-        200,000.
+        100,000.
     class_weight
         weights of the classes, or "balanced".
     keep_best
@@ -281,7 +281,8 @@ class HistGradientBoostingClassifier(HistMethods, Classifier):
 
     def decision_function(self, X: Any) -> Any:
         """The sum of trees: log-odds of the second of two classes, or (n, K)."""
-        return self._decision(self.model_.sums(X := self._admit(X)), X)
+        X = self._admit(X)
+        return self._decision(self.model_.sums(X), X)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes."""
@@ -356,7 +357,7 @@ class HistGradientBoostingRegressor(HistMethods, Regressor):
         print a line a round.
     random_state
         seed of the rows held back, of the columns tried, and of the rows that decide the bins if there are more than
-        200,000.
+        100,000.
     keep_best
         after early stopping, drop the rounds beyond the best score.
 

@@ -2,9 +2,9 @@
 
     score(x) = -2^(-mean_t h_t(x) / c(m)),    c(m) = 2 (log(m - 1) + 0.5772) - 2 (m - 1) / m
 
-A tree grows from m rows: at each node a column and a threshold between its least and largest value are drawn, until rows
-stand alone or the depth is that of a balanced tree, ceil(log2 m). h_t(x) is the number of cuts on the way of x, plus
-c(k) for the k rows that its leaf did not tell apart; c is the mean of h over random trees.
+A tree grows from m rows: at each node a column and a threshold between its least and largest value are drawn, until
+rows stand alone or the depth is that of a balanced tree, ceil(log2 m). h_t(x) is the number of cuts on the way of x,
+plus c(k) for the k rows that its leaf did not tell apart; c is the mean of h over random trees.
 
 Liu, Ting & Zhou (2008), Isolation Forest.
 """
@@ -193,7 +193,8 @@ class IsolationForest(Detector):
 
     def score_samples(self, X: Any) -> Any:
         """The lower, the sooner a row is isolated: between -1 and 0, about -0.5 where nothing stands apart."""
-        return self.model_.scores(self._admit(X)) if "model_" in vars(self) else self._admit(X)
+        X = self._admit(X)
+        return self.model_.scores(X)
 
     @property
     def offset_(self) -> float:
@@ -208,8 +209,7 @@ class IsolationForest(Detector):
     @property
     def estimators_(self) -> Members:
         """The trees as estimators, each made when it is asked for."""
-        self.model_  # noqa: B018  refuses before fit
-        return Members(self)
+        return Members(self, len(self.model_.trees))
 
     @property
     def estimators_features_(self) -> list[Any]:

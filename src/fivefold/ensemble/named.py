@@ -136,7 +136,7 @@ class Named(_BaseComposition):  # type: ignore[misc]
     def _take(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Given:
         """Rows of positive weight, targets as codes or numbers, and what goes to each member."""
         declared.check(self)
-        self._forget()  # type: ignore[attr-defined]
+        self._forget()
         me = type(self).__name__
         if X is None:
             raise ValueError(f"{me} needs a table X; got None")
@@ -195,8 +195,9 @@ class Named(_BaseComposition):  # type: ignore[misc]
                 setattr(self, name, found[0])
 
     def _table(self, X: Any) -> Any:
+        """New rows, in a form whose rows can be picked."""
         check_is_fitted(self)
-        return X
+        return indexable(X)[0]
 
     def _prefix(self) -> str:
         return type(self).__name__.lower()
@@ -235,4 +236,4 @@ def _pairs(estimators: Any) -> list[tuple[str, Any]]:
     """Those entries that are pairs of a name and something."""
     if not isinstance(estimators, list | tuple):
         return []
-    return [tuple(e) for e in estimators if isinstance(e, list | tuple) and len(e) == 2 and isinstance(e[0], str)]  # type: ignore[misc]
+    return [tuple(e) for e in estimators if isinstance(e, list | tuple) and len(e) == 2 and isinstance(e[0], str)]

@@ -1,6 +1,6 @@
 """Random forests: trees of bootstrap samples, each node with its own draw of columns.
 
-    repeat T times: draw N of N rows with replacement; grow a tree, at each node the best cut of m columns drawn at random
+    repeat T times: draw N of N rows with replacement; grow a tree, at each node the best cut of m random columns
     f(x) = 1/T sum_t tree_t(x)
 
 Breiman (2001), Random Forests.

@@ -206,7 +206,7 @@ class StackingClassifier(Stacking, Classifier):
     (['predict_proba', 'predict_proba'], True)
     """
 
-    estimators: list
+    estimators: list[Any]
     final_estimator: Any = None
     _: KW_ONLY
     cv: Any = None
@@ -291,7 +291,7 @@ class StackingRegressor(Stacking, Regressor):
     ((442, 2), True)
     """
 
-    estimators: list
+    estimators: list[Any]
     final_estimator: Any = None
     _: KW_ONLY
     cv: Any = None

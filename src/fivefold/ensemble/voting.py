@@ -52,7 +52,7 @@ class Voting(TransformerMixin, Named):
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:  # type: ignore[override]
         """Fit, and give what every member says."""
-        return self.fit(X, y, **fit_params).transform(X)  # type: ignore[attr-defined]
+        return self.fit(X, y, **fit_params).transform(X)
 
     def _votes(self) -> Any:
         """The weight of each member that was not dropped."""
@@ -104,7 +104,7 @@ class VotingClassifier(Voting, Classifier):
     True
     """
 
-    estimators: list
+    estimators: list[Any]
     _: KW_ONLY
     voting: Literal["hard", "soft"] = "hard"
     weights: Any = None
@@ -206,7 +206,7 @@ class VotingRegressor(Voting, Regressor):
     array([4.])
     """
 
-    estimators: list
+    estimators: list[Any]
     _: KW_ONLY
     weights: Any = None
     n_jobs: int | None = None

@@ -40,6 +40,7 @@ from fivefold.linear_model.path import (
 )
 from fivefold.optim.objective import Array
 
+WIDE = 64  # columns from which a fold's path is worth a thread: below it the interpreter is most of the work
 STEPS = (
     "Cut the rows into folds; take the moments of each.",
     "For each fold fit a path of strengths to the rows outside it, each from the one before.",
@@ -103,7 +104,8 @@ class NetCV(Regressor):
                     def judge(k: int) -> Any:
                         return self._errors(X, y, w, splits[k][1], folds[k], grids[i], ratio)  # noqa: B023
 
-                    for k, errors in enumerate(map_items(judge, len(splits))):
+                    judged = map_items(judge, len(splits)) if X.shape[1] >= WIDE else map(judge, range(len(splits)))
+                    for k, errors in enumerate(judged):
                         mse[i, :, k] = errors
                         monitor(self._best(whole, ratios, grids, mse, X.dtype), float(errors.min()))
             except KeyboardInterrupt:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from fivefold.optim.coordinate_kernels import gram_passes, group_passes
 from fivefold.optim.minimise import Solver, State, Stuck
@@ -226,7 +226,7 @@ def quadratic_model(
     d = len(q)
     G = np.ascontiguousarray(G, dtype=np.float64)
     x: Array = np.array(x0, dtype=np.float64)
-    l1, l2 = (np.broadcast_to(np.asarray(v, dtype=np.float64), d).copy() for v in (l1, l2))
+    l1, l2 = (np.full(d, v) if np.ndim(v) == 0 else np.array(v, dtype=np.float64) for v in (l1, l2))
     order = np.arange(d) if order is None else order
     enough, slack = TINY * _largest_gain(G, q, l2), EDGE * float(np.abs(q).max(initial=0.0))
     g, passes = q - G @ x, PASSES
@@ -247,18 +247,20 @@ def _on_face(G: Array, q: Array, l1: Array, l2: Array, x: Array) -> tuple[Array,
     A = np.flatnonzero((x != 0) | ((l1 == 0) & (G.diagonal() + l2 > 0)))
     if not len(A):
         return x, True
-    v, H = x[A], G[np.ix_(A, A)]
+    v, H, edge = x[A], G[A[:, None], A], l1[A]
     H.reshape(-1)[:: len(A) + 1] += l2[A]  # the diagonal
-    try:
-        factor = cho_factor(H, overwrite_a=True, check_finite=False)
-    except LinAlgError:  # dependent columns: the passes decide between them
+    factor, failed = dpotrf(H, overwrite_a=True)
+    if failed:  # dependent columns: the passes decide between them
         return x, False
-    u = cho_solve(factor, q[A] - l1[A] * np.sign(v), check_finite=False)
-    crossing = (l1[A] > 0) & (u * v <= 0)
+    u, out = dpotrs(factor, q[A] - edge * np.sign(v))[0], x.copy()
+    crossing = (edge > 0) & (u * v <= 0)
+    if not crossing.any():
+        out[A] = u
+        return out, True
     t = np.divide(v, v - u, out=np.ones_like(v), where=crossing)
-    step, out = float(t.min()), x.copy()
-    out[A] = np.where(crossing & (t == step), 0.0, v + step * (u - v)) if crossing.any() else u
-    return out, not crossing.any()
+    step = float(t.min())
+    out[A] = np.where(crossing & (t == step), 0.0, v + step * (u - v))
+    return out, False
 
 
 def _is_held(g: Array, x: Array, l1: Array, positive: bool) -> bool:

@@ -20,18 +20,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cholesky
-from scipy.linalg.lapack import dtrtri
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from fivefold.core.parallel import one_blas_thread
 from fivefold.optim.coordinate_newton import CoordinateNewton
 from fivefold.optim.lbfgs import LBFGS
-from fivefold.optim.minimise import Solver, minimise
+from fivefold.optim.minimise import Solver, State, minimise
 from fivefold.optim.objective import Array, Composite, Minimum, Objective, Smooth, TwiceSmooth
 from fivefold.optim.penalties import L1
 from fivefold.optim.proximal_newton import ProximalNewton
 from fivefold.optim.risk import Risk
-from fivefold.optim.search import Armijo
+from fivefold.optim.search import Armijo, Point
 
 FEW, MANY = 2000, 16_000  # rows of a sample: between these, unless
 A_COEFFICIENT = 10  # so many for each coefficient are more
@@ -43,7 +42,7 @@ LONG = 40  # steps with one diagonal
 MOST = 1500  # coefficients of a Hessian that is made
 NEAR = 1.0  # standard errors: a sample knows its own minimum no better
 SHARE = 1 / 6  # of tol^2 times the scale of the risk: twice the fall that may be left
-EXACT = 1e-4  # times tol where every row is in H: there the last digits cost one step
+EXACT = 1e-3  # times tol where every row is in H: there the last digits cost one step
 BLUR = 3e-8  # times the root of the value: below it a fall drowns in rounding, and only Newton's steps see a way
 FLOOR = 1e-4  # of a weight of the data, the least scale of a risk
 JITTER = 1e-10  # of the diagonal: a sample may lack a direction the data have
@@ -96,6 +95,23 @@ class Scaled(TwiceSmooth):
 
     def hessian(self, z: Array) -> Array:
         return self.H
+
+
+@dataclass(frozen=True)
+class WhiteNewton(Solver):
+    """Newton's steps with H taken anew at every point; the violation is the slope in z, by the H of the step."""
+
+    accepts = (Risk,)
+
+    def start(self, objective: Risk, x0: Array) -> State:
+        here, T = Point.at(objective, x0), Round().metric(objective, x0)
+        return State(x0, here.value, _largest(here.gradient @ T), (here, T))
+
+    def step(self, objective: Risk, state: State) -> State:
+        here, T = state.memory
+        T = Round().metric(objective, here.x) if T is None else T
+        _, there = Armijo().walk(objective, here, -T @ (here.gradient @ T))
+        return State(there.x, there.value, _largest(there.gradient @ T), (there, None))
 
 
 @dataclass(frozen=True)
@@ -183,6 +199,8 @@ def descend(
     """
     x0 = np.array(x0, dtype=np.float64)
     with one_blas_thread():
+        if lasso is None and _stride(risk, len(x0)) == 1 and _is_cheap(risk, len(x0)):
+            return _by_newton(risk, x0, tol, max_iter, monitor)
         if lasso is None:
             return _down(Round(), risk, x0, tol, max_iter, monitor)
         if len(x0) > MOST and not risk.outputs and risk.design.centre is None and np.isfinite(risk.loss.bend):
@@ -205,12 +223,18 @@ def root_of_inverse(H: Array) -> Array:
     scale = 1 / np.sqrt(np.where(bends > 0, bends, 1.0))
     C, jitter = H * scale * scale[:, None], JITTER
     while jitter < 1e10:
-        try:
-            L = cholesky(C + jitter * np.eye(len(C)), check_finite=False)  # C = L' L
+        L, failed = dpotrf(C + jitter * np.eye(len(C)))  # C = L' L
+        if not failed:
             return scale[:, None] * dtrtri(L)[0]
-        except LinAlgError:
-            jitter *= 100
+        jitter *= 100
     return scale  # not numbers: the axes as they are
+
+
+def _by_newton(risk: Risk, x: Array, tol: float, max_iter: int, monitor: Monitor | None) -> Minimum:
+    """Where every H is cheap: the rounds of `_rounds`, of one step each, as one descent."""
+    weight = float(risk.s.sum())
+    goal = enough(weight, weight, len(x), tol * EXACT)
+    return minimise(risk, x, WhiteNewton(), tol=goal, max_iter=max_iter, monitor=monitor)
 
 
 def _down(frame: Frame, risk: Risk, x: Array, tol: float, max_iter: int, monitor: Monitor | None) -> Minimum:
@@ -351,6 +375,10 @@ def _shared(risk: Risk, penalty: Any) -> Any:
     K, m = risk.outputs, risk.design.size
     free = np.broadcast_to(risk.ridge + penalty, K * m)[:m] == 0
     return np.kron(np.full((K, K), 1 / K**2), np.diag(np.where(free, risk.design.squares(risk.s), 0.0)))
+
+
+def _largest(v: Array) -> float:
+    return float(np.abs(v).max(initial=0.0))
 
 
 def _steps(risk: Risk, metric: Array, step: int) -> int:

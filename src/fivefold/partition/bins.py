@@ -2,9 +2,8 @@
 
 Numbers: a column with few distinct values has a bin for each, others have bins of nearly equal weight. A value x is in
 bin b if edges[b - 1] < x <= edges[b]. Categories: a level has a bin of its own; where there are more levels than bins
-the rarest share the last one. The last code, MISSING_BIN, is for missing values and for levels never seen. Columns
-stand in groups of `GROUP`, the codes of a row side by side, so that one pass over the rows of a node fills the
-histograms of a group in the cache.
+the rarest share the last one. The last code, MISSING_BIN, is for missing values and for levels never seen. The codes
+of a row stand side by side, in groups of `GROUP` columns: one word, whose histograms fit the first cache.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from fivefold.core.parallel import map_items
 
 MISSING_BIN = 255
 GROUP = 8  # histograms of so many columns fit the first cache
-SAMPLE = 200_000  # rows that decide the edges
+SAMPLE = 100_000  # rows that decide the edges
 
 
 @dataclass(frozen=True)
@@ -32,10 +31,10 @@ class Bins:
     categorical: Any  # (d,) bool
 
     def codes(self, X: Any) -> Any:
-        """Codes of the rows of X: (groups, n, GROUP) uint8; columns that only fill a group are zero."""
+        """Codes of the rows of X: (n, columns) uint8; columns that only fill a group are zero."""
         n, d = X.shape
-        out = np.zeros((-(-d // GROUP), n, GROUP), dtype=np.uint8)
-        map_items(lambda f: self._column(X, f, out[f // GROUP], f % GROUP), d)
+        out = np.zeros((n, -(-d // GROUP) * GROUP), dtype=np.uint8)
+        map_items(lambda f: self._column(X, f, out, f), d)
         return out
 
     def levels(self, X: Any) -> Any:
@@ -65,7 +64,8 @@ class Bins:
 def find_bins(X: Any, w: Any, max_bins: int, categorical: Any, rng: np.random.RandomState) -> Bins:
     """Bins of every column of X, at most max_bins each; edges lie halfway between values, or at weighted quantiles."""
     n, d = X.shape
-    some, weights = slice(None), None if (w == w[0]).all() else w
+    some: Any = slice(None)
+    weights = None if (w == w[0]).all() else w
     if n > SAMPLE:
         share = None if weights is None else w / w.sum()
         some, weights = np.sort(rng.choice(n, SAMPLE, replace=share is not None, p=share)), None
@@ -93,9 +93,9 @@ def _edges(x: Any, w: Any, max_bins: int) -> Any:
     if len(distinct) <= max_bins:
         return distinct[:-1] / 2 + distinct[1:] / 2
     total = np.arange(1, len(x) + 1) if w is None else np.cumsum(w)
-    wanted = np.arange(1, max_bins) * total[-1]  # times 1 / max_bins; whole numbers are compared exactly
-    at = np.searchsorted(total * max_bins, wanted)
-    after = np.minimum(at + (total[at] * max_bins == wanted), len(x) - 1)
+    wanted = np.linspace(0, 100, max_bins + 1)[1:-1] / 100 * total[-1]  # rounded as NumPy's percentiles are
+    at = np.searchsorted(total, wanted)
+    after = np.minimum(at + (total[at] == wanted), len(x) - 1)
     return np.unique(x[at] / 2 + x[after] / 2)
 
 

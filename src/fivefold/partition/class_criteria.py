@@ -156,10 +156,12 @@ def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
 
 @tally.rule(TwoCounts)
 def _(c, bins, rows, lo, hi, table):
+    packed = table.view(np.int64)  # whole numbers until all rows are counted
     for i in range(lo, hi):
-        packed = c.packed[rows[i]]
-        table[bins[rows[i]], 0] += packed & LOW
-        table[bins[rows[i]], 1] += packed >> 32
+        packed[bins[rows[i]], 0] += c.packed[rows[i]]
+    for b in range(len(table)):
+        both = packed[b, 0]
+        table[b, 0], table[b, 1] = both & LOW, both >> 32
 
 
 # Classes

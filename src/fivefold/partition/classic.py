@@ -86,7 +86,8 @@ def information_gain(table: Any) -> float:
     """
     table = np.asarray(table, dtype=np.float64)
     parts = table.sum(axis=1)
-    return entropy(table.sum(axis=0)) - sum(p / parts.sum() * entropy(row) for p, row in zip(parts, table, strict=True))
+    after = sum(p / parts.sum() * entropy(row) for p, row in zip(parts, table, strict=True))
+    return float(entropy(table.sum(axis=0)) - after)
 
 
 def gain_ratio(table: Any) -> float:

@@ -30,10 +30,6 @@ def values_at(X: Any, rows: Any, columns: Any) -> Any:
     return np.asarray(found, dtype=np.float64).ravel()
 
 
-def by_columns(X: Any) -> Any:
-    """All values, column by column: (d, n), dense."""
-    values = column_by_column(X)
-    out = np.empty(X.shape[::-1], dtype=X.dtype)
-    for f in range(len(out)):
-        out[f] = values(f)
-    return out
+def dense(X: Any) -> Any:
+    """The table as an array (n, d)."""
+    return X.toarray() if issparse(X) else X

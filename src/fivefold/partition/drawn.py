@@ -20,11 +20,12 @@ from fivefold.partition.splitter import GOLDEN, INNER, Manner, cut, divide, list
 
 
 class Drawn(NamedTuple):
-    """The rows of one tree, the values of all, column by column, and the thresholds drawn."""
+    """The rows of one tree, the values of all, and the thresholds drawn."""
 
     rows: Any  # (m,) int32
-    values: Any  # (d, n)
+    values: Any  # (n, d)
     threshold: Any  # (m,) float64: of a cut, where its right side begins
+    order: Any  # (m,) int32 scratch: rows as a cut would have them
     manner: Manner
 
 
@@ -66,46 +67,50 @@ def _state(rules, f, key):
 
 
 @jit(**INNER)
-def _value(splitter, f, row, draw):
-    """The value of a row, or of its level the random number that the draw (a fraction) and the level decide."""
-    x = np.float64(splitter.values[f, row])
-    if splitter.manner.levels[f] > 0 and x == x:
-        return _uniform(np.uint64(np.int64(draw * 2.0**53)) + (np.uint64(np.int64(x)) + np.uint64(1)) * GOLDEN)
-    return x
+def _fill(splitter, f, lo, hi, draw, out):
+    """Values of the rows of a node; of a category the random number that the draw (a fraction) and its level decide."""
+    rows, values = splitter.rows, splitter.values
+    for i in range(hi - lo):
+        out[i] = values[rows[lo + i], f]
+    if splitter.manner.levels[f] > 0:
+        for i in range(hi - lo):
+            if out[i] == out[i]:
+                level = np.uint64(np.int64(out[i])) + np.uint64(1)
+                out[i] = _uniform(np.uint64(np.int64(draw * 2.0**53)) + level * GOLDEN)
 
 
 @jit(error_model="numpy", **INNER)
 def _drawn_cut(splitter, criterion, f, lo, hi, rules, total, work):
-    rows, order, best, sums = splitter.rows, work.order, work.best, work.sums
+    order, best, x = splitter.order, work.best, work.gain
     draw = _uniform(_state(rules, f, best[4]))
-    low, high, absent = np.inf, -np.inf, 0
-    for i in range(lo, hi):
-        x = _value(splitter, f, rows[i], draw)
-        work.gain[i - lo] = x
-        if x != x:
+    _fill(splitter, f, lo, hi, draw, x)
+    low, high, absent, m = np.inf, -np.inf, 0, hi - lo
+    for i in range(m):
+        if x[i] < low:
+            low = x[i]
+        if x[i] > high:
+            high = x[i]
+        if x[i] != x[i]:
             absent += 1
-        else:
-            low = x if x < low else low
-            high = x if x > high else high
-    if absent == hi - lo or (absent == 0 and low == high):
+    if absent == m or (absent == 0 and low == high):
         return False
     threshold = low + draw * (high - low)
     if threshold >= high:
         threshold = low
-    a = _three_parts(rows, work.gain, threshold, lo, hi, absent, order)
-    whole, m = total * impurity(criterion, sums), hi - lo
+    a = _three_parts(splitter.rows, x, threshold, lo, hi, order, work.rank)
+    whole = total * impurity(criterion, work.sums)
     for side in range(2 if absent > 0 else 1):
         middle = a + absent if side == 1 else a
-        if middle < rules.least_leaf or m - middle < rules.least_leaf or middle == m:
+        if middle - lo < rules.least_leaf or hi - middle < rules.least_leaf:
             continue
-        accumulate(criterion, order, 0, middle, work.left)
-        accumulate(criterion, order, middle, m, work.right)
+        accumulate(criterion, order, lo, middle, work.left)
+        accumulate(criterion, order, middle, hi, work.right)
         L, R = heft(criterion, work.left), heft(criterion, work.right)
         if L < rules.least_weight or R < rules.least_weight:
             continue
         if splitter.manner.sign[f] != 0:
-            x, y = _mean(criterion, order, 0, middle), _mean(criterion, order, middle, m)
-            if not within(splitter.manner.sign[f], splitter.manner.low[lo], splitter.manner.high[lo], x, y):
+            left, right = _mean(criterion, order, lo, middle), _mean(criterion, order, middle, hi)
+            if not within(splitter.manner.sign[f], splitter.manner.low[lo], splitter.manner.high[lo], left, right):
                 continue
         gain = whole - L * impurity(criterion, work.left) - R * impurity(criterion, work.right)
         if gain > best[0] + best[3]:
@@ -116,24 +121,18 @@ def _drawn_cut(splitter, criterion, f, lo, hi, rules, total, work):
 
 
 @jit(**INNER)
-def _three_parts(rows, x, threshold, lo, hi, absent, order):
-    """Rows at or below the threshold first, those without a value next; how many the first are."""
-    a = 0
+def _three_parts(rows, x, threshold, lo, hi, order, spare):
+    """Rows at or below the threshold first, those without a value next, then the others; where the first end."""
+    left, right, away = lo, hi, 0
     for i in range(hi - lo):
-        if x[i] <= threshold:
-            a += 1
-    left, gap, right = 0, a, a + absent
-    for i in range(hi - lo):
-        if x[i] <= threshold:
-            order[left] = rows[lo + i]
-            left += 1
-        elif x[i] != x[i]:
-            order[gap] = rows[lo + i]
-            gap += 1
-        else:
-            order[right] = rows[lo + i]
-            right += 1
-    return a
+        row, goes, there = rows[lo + i], np.int64(x[i] <= threshold), np.int64(x[i] == x[i])
+        order[left] = order[right - 1] = spare[away] = row  # all ends are free; one of them moves on
+        left += goes
+        right -= there - goes
+        away += 1 - there
+    for i in range(away):
+        order[left + i] = spare[i]
+    return left
 
 
 @jit(**INNER)
@@ -151,15 +150,14 @@ def _separate(splitter, criterion, f, lo, hi, work):
     """Rows of the left side first, then the others; where they begin."""
     rows, left, right = splitter.rows, np.int64(lo), np.int64(0)
     threshold, missing_left, draw = work.best[1], work.best[2], work.best[5]
-    for i in range(lo, hi):
-        row = rows[i]
-        x = _value(splitter, f, row, draw)
-        if x <= threshold or (x != x and missing_left > 0.0):
-            rows[left] = row
-            left += 1
-        else:
-            work.order[right] = row
-            right += 1
+    _fill(splitter, f, lo, hi, draw, work.gain)
+    for i in range(hi - lo):
+        x, row = work.gain[i], rows[lo + i]
+        goes = np.int64(x <= threshold or (x != x and missing_left > 0.0))
+        rows[left] = row
+        work.order[right] = row
+        left += goes
+        right += 1 - goes
     for i in range(right):
         rows[left + i] = work.order[i]
     splitter.threshold[left] = threshold

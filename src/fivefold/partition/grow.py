@@ -20,7 +20,7 @@ import numpy as np
 
 from fivefold.core.compile import jit
 from fivefold.core.parallel import map_items
-from fivefold.partition.columns import by_columns
+from fivefold.partition.columns import dense
 from fivefold.partition.criteria import accumulate, heft, impurity, width
 from fivefold.partition.drawn import Drawn
 from fivefold.partition.presorted import IN_ORDER, Presorted, presort
@@ -28,6 +28,7 @@ from fivefold.partition.qualified import qualify
 from fivefold.partition.sampled import Ranked, sampled
 from fivefold.partition.splitter import (
     GOLDEN,
+    INLINE,
     INNER,
     TIE,
     Manner,
@@ -93,14 +94,13 @@ def grow_drawn(
 ) -> Grown:
     """The tree of some rows of X, its thresholds drawn at random; `rows` (int32) is put in another order.
 
-    `values`, from `by_columns(X)`, saves its work where many trees grow from the same table.
+    `values`, from `dense(X)`, saves its work where many trees grow from the same sparse table.
     """
-    d = X.shape[1]
-    values = by_columns(X) if values is None else values
+    d, values = X.shape[1], dense(X) if values is None else values
     plain = manner(len(rows), np.zeros(d), np.zeros(d)) if manners is None else manners
-    splitter = Drawn(rows, values, np.zeros(len(rows)), plain)
+    splitter = Drawn(rows, values, np.zeros(len(rows)), np.empty_like(rows), plain)
     bench = _Bench(splitter, criterion, rules, d)
-    nodes = _best_first(bench, len(rows), leaves) if leaves else bench.below(_root(len(rows)))
+    nodes = _best_first(bench, len(rows), leaves) if leaves else _depth_first(bench, len(rows))
     return assemble(nodes, rows, X, plain.levels, splitter.threshold)
 
 
@@ -233,8 +233,12 @@ def _grow(splitter, criterion, rules, work, nodes, job, f):
                 total = heft(criterion, sums)
                 best[0], best[3], best[4] = -np.inf, TIE * total * mixture, nodes[at, KEY]
                 if rules.features > 0:
-                    _shuffle(rules.seed, np.int64(nodes[at, KEY]), columns)
+                    for i in range(len(columns)):
+                        columns[i] = i
                 if job == OPEN:
+                    if rules.features > 0:
+                        for i in range(len(columns)):
+                            _draw(rules.seed, nodes[at, KEY], i, columns)
                     return 1 if mixture > PURE and mixture > rules.least_impurity else 0
                 if mixture <= PURE or mixture <= rules.least_impurity:
                     if job == CHOOSE:
@@ -244,6 +248,8 @@ def _grow(splitter, criterion, rules, work, nodes, job, f):
                 total = heft(criterion, sums)
             feature, tried = -1, 0
             for i in range(len(columns)):
+                if rules.features > 0 and job != CUT:
+                    _draw(rules.seed, nodes[at, KEY], i, columns)
                 j, before = f if job == CUT else columns[i], best[0]
                 if cut(splitter, criterion, j, lo, hi, rules, total, work):
                     tried += 1
@@ -280,19 +286,15 @@ def _grow(splitter, criterion, rules, work, nodes, job, f):
     return used
 
 
-@jit(**INNER)
+@jit(**INLINE)
 def _key(key, side):
     """A number for a child: the way from the root decides it, not the rows, so that weights mean repetition."""
     return np.int32(mixed(np.uint64(2 * np.int64(key) + side + 1) * GOLDEN) >> np.uint64(33))
 
 
 @jit(**INNER)
-def _shuffle(seed, key, columns):
-    """Columns in an order that the seed and the node's key decide."""
-    state = np.uint64(seed) * GOLDEN + np.uint64(key)
-    for i in range(len(columns)):
-        columns[i] = i
-    for i in range(len(columns) - 1):
-        state += GOLDEN
-        j = i + np.int64((mixed(state) >> np.uint64(32)) * np.uint64(len(columns) - i) >> np.uint64(32))
-        columns[i], columns[j] = columns[j], columns[i]
+def _draw(seed, key, i, columns):
+    """Put the next of the columns, in an order that the seed and the node's key decide, in place i."""
+    state = np.uint64(seed) * GOLDEN + np.uint64(np.int64(key)) + np.uint64(i + 1) * GOLDEN
+    j = i + np.int64((mixed(state) >> np.uint64(32)) * np.uint64(len(columns) - i) >> np.uint64(32))
+    columns[i], columns[j] = columns[j], columns[i]

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compile import jit
-from fivefold.core.parallel import map_items, map_parts
+from fivefold.core.parallel import map_items, map_parts, parts
 from fivefold.partition.bins import GROUP, MISSING_BIN, Bins
 
 WIDTH = MISSING_BIN + 1
@@ -33,9 +33,12 @@ SUPPORT = 10.0  # rows that a level needs to be sorted among the others; added t
 TINY = 1e-15  # keeps a division by no curvature finite
 SLIGHT = 1e-12  # gains below this share of a node's own term are rounding
 FAR = 1e300
-LARGE = 16_384  # rows of a node worth more than one thread
+STRIP = 1024  # rows whose codes and gradients fit the second cache
+LARGE = 6144  # rows of a node worth more than one thread
+PART = 32_768  # rows of a part of longer passes
 ROOM = 2**26  # bytes of histograms that are kept for later
 PLAIN = frozenset({"nnan", "ninf", "nsz"})  # no other order of sums: equal cuts must have equal gains
+ONE, TWO, BYTE = np.uint64(1), np.uint64(2), np.uint64(255)
 INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # only loops call it: less to compile
 
 SIZE, CATEGORICAL, SIGN = range(3)  # what is known of a column
@@ -63,11 +66,12 @@ class Units(NamedTuple):
 
 @dataclass(frozen=True)
 class Grown:
-    """A tree: a row goes from node t to left[t] or to left[t] + 1; leaves have feature -1."""
+    """A tree: a row goes from node t to left[t] or to right[t]; leaves have feature -1."""
 
     feature: Any  # (m,) int32
     threshold: Any  # (m,) float64
     left: Any  # (m,) int32
+    right: Any
     missing_left: Any  # (m,) uint8
     category: Any  # (m,) int32: the row of `sets` that decides, -1 for a threshold
     sets: Any  # (c, 8) uint32: bins that go left
@@ -89,7 +93,7 @@ class _Node:
     teams: Any  # (teams,) bool: teams of columns that it may use
     table: Any = None  # (columns, WIDTH, 2) int64
     best: Any = None  # (8,) float64: its cut
-    bits: Any = None  # (8,) uint32: bins on the left of a cut of categories
+    goes: Any = None  # (WIDTH,) uint8: bins on the left of its cut
     left: int = -1
 
 
@@ -97,7 +101,7 @@ class Grower:
     """Grows tree after tree from the same binned rows."""
 
     def __init__(self, bins: Bins, codes: Any, limits: Limits, signs: Any = None, teams: Any = None) -> None:
-        (groups, n), d = codes.shape[:2], len(bins.sizes)
+        n, groups, d = len(codes), codes.shape[1] // GROUP, len(bins.sizes)
         self.bins, self.codes, self.limits = bins, codes, limits
         self.columns = np.zeros((d, 3), dtype=np.int64)
         self.columns[:, SIZE], self.columns[:, CATEGORICAL] = bins.sizes, bins.categorical
@@ -106,8 +110,8 @@ class Grower:
         self.everything = np.ones(d, dtype=np.uint8)
         self.packed = np.empty((n, 2), dtype=np.int64)
         self.rows, self.spare = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
-        self.lines, self.order = np.zeros((groups, 4, WIDTH)), np.zeros((groups, 2, WIDTH), dtype=np.int64)
-        self.found = np.zeros((groups, 8))
+        self.lines, self.order = np.zeros((groups, 4, WIDTH)), np.zeros((2, groups, 2, WIDTH), dtype=np.int64)
+        self.found = np.zeros((2, groups, 8))
         self.shape = (groups * GROUP, WIDTH, 2)
         self.tables: list[Any] = []  # free to use
         self.room = max(8, ROOM // (8 * int(np.prod(self.shape))))
@@ -117,11 +121,12 @@ class Grower:
         """The tree of Newton steps for gradients and curvatures of rows that are there `repeats` times."""
         self.units, self.seed = _units(g, h, repeats), seed
         per = 1 / self.units.gradient, 1 / self.units.curvature
-        parts = map_parts(
+        sums = map_parts(
             lambda lo, hi: _round(g[lo:hi], h[lo:hi], repeats[lo:hi], *per, lo, self.rows[lo:hi], self.packed[lo:hi]),
             len(g),
+            rows=PART,
         )
-        a, b = (sum(part[i] for part in parts) for i in range(2))
+        a, b = (sum(part[i] for part in sums) for i in range(2))
         whole = (a * self.units.gradient, (b >> COUNT_BITS) * self.units.curvature, b & COUNT)
         root = self._node(0, 0, len(g), 0, 1, whole, (-FAR, FAR), None)
         root.teams = None if self.teams is None else np.ones(len(self.teams), dtype=bool)
@@ -173,14 +178,10 @@ class Grower:
 
     def _divided(self, node: _Node, leaves: int) -> tuple[_Node, _Node]:
         f = int(node.best[COLUMN])
-        kind, codes = self.columns[f], self.codes[f // GROUP]
-        bits = _NO_BITS if node.bits is None else node.bits
-        middle = _separate(
-            codes, f % GROUP, bits, int(node.best[CUT]), int(node.best[TURN]), int(kind[CATEGORICAL]),
-            self.rows, self.spare, node.lo, node.hi,
-        )  # fmt: skip
+        kind = self.columns[f]
+        middle = self._separated(f, node)
         node.left, bounds = len(self.nodes), (node.sums[LOW], node.sums[HIGH])
-        teams = None if node.teams is None else node.teams & self.teams[:, f]
+        teams = None if self.teams is None else node.teams & self.teams[:, f]
         part = node.best[4:7]
         sides = [
             self._node(node.left + i, *ends, node.depth + 1, 2 * node.way + i, sums, bounds, teams)
@@ -198,63 +199,59 @@ class Grower:
         self._give_back(node)
         return large, small
 
+    def _separated(self, f: int, node: _Node) -> int:
+        """Put the rows that go left first, in parts where they are many; where the others begin."""
+        ends = [(node.lo + a, node.lo + b) for a, b in parts(node.hi - node.lo, PART)]
+        each = map_items if len(ends) > 1 else _in_turn
+        counts = each(lambda i: _separate(self.codes, f, node.goes, self.rows, self.spare, *ends[i]), len(ends))
+        left = node.lo + np.cumsum([0, *counts])
+        right = left[-1] + np.cumsum([0, *(b - a - c for (a, b), c in zip(ends, counts, strict=True))])
+        each(lambda i: _place(self.spare, *ends[i], counts[i], int(left[i]), int(right[i]), self.rows), len(ends))
+        return int(left[-1])
+
     def _weigh(self, small: _Node, large: _Node | None, parent: _Node | None) -> None:
-        """Histograms and best cuts of a node, or of two sides."""
-        rows = small.hi - small.lo if large is None else max(large.hi, small.hi) - min(large.lo, small.lo)
-        groups = len(self.codes)
-
-        def some(first: int, last: int) -> None:
-            if parent is not None:
-                _fill(self.codes, first, last, self.rows, parent.lo, parent.hi, self.packed, large.table)  # type: ignore[union-attr]
-            _fill(self.codes, first, last, self.rows, small.lo, small.hi, self.packed, small.table)
-            if large is not None:
-                _subtract(large.table, small.table, first * GROUP, last * GROUP)
-
-        if rows < LARGE:
-            some(0, groups)
-        else:
-            map_items(lambda k: some(k, k + 1), groups)
-        for node in (small, large):
-            if node is not None and self._may(node, 1):
-                self._search(node)
-
-    def _search(self, node: _Node) -> None:
-        """The best cut of a node."""
-        limits, groups = self.limits, len(self.codes)
+        """Histograms and best cuts of a node, or of two sides; `parent` if its own histogram is wanted first."""
+        n, groups = len(self.rows), self.codes.shape[1] // GROUP
+        words, packed = self.codes.reshape(-1).view(np.uint64), self.packed.reshape(-1)
+        sides = [(i, node, self._allowed(node)) for i, node in enumerate((small, large)) if node and self._may(node, 1)]
+        limits = self.limits
         bounds = float(limits.rows), limits.curvature, limits.ridge + TINY
-        allowed, spans = self._allowed(node), [(0, groups)]
 
-        def some(k: int) -> None:
-            first, last = spans[k]
-            _search(node.table, first * GROUP, last * GROUP, self.columns, allowed, node.sums, *bounds, *self.units,
-                    self.lines[k], self.order[k], self.found[k])  # fmt: skip
+        def some(k: int, first: int, last: int) -> None:
+            if parent is not None:
+                _fill(words, groups, first, last, self.rows, parent.lo, parent.hi, packed, large.table.reshape(-1))  # type: ignore[union-attr]
+            _fill(words, groups, first, last, self.rows, small.lo, small.hi, packed, small.table.reshape(-1))
+            if large is not None:
+                _subtract(large.table.reshape(-1), small.table.reshape(-1), first, last)
+            for i, node, allowed in sides:
+                _search(node.table, first * GROUP, last * GROUP, self.columns, allowed, node.sums, *bounds, *self.units,
+                        self.lines[k], self.order[i, k], self.found[i, k])  # fmt: skip
 
-        if node.hi - node.lo >= LARGE:
-            spans = [(k, k + 1) for k in range(groups)]
-            map_items(some, groups)
+        spans = 1
+        if small.hi - small.lo >= LARGE or (parent is not None and n >= LARGE):
+            spans = groups
+            map_items(lambda k: some(k, k, k + 1), groups)
         else:
-            some(0)
-        k = int(self.found[: len(spans), GAIN].argmax())
-        if self.found[k, GAIN] > 0:
-            node.best = self.found[k].copy()
-            self._point(node, self.order[k, 1])
+            some(0, 0, groups)
+        for i, node, _ in sides:
+            k = int(self.found[i, :spans, GAIN].argmax())
+            if self.found[i, k, GAIN] > 0:
+                node.best = self.found[i, k].copy()
+                node.goes = self._goes(node, self.order[i, k, 1])
 
-    def _point(self, node: _Node, order: Any) -> None:
-        """Where missing values go if the cut does not say it, and the set of levels on the left."""
-        best = node.best
-        f = int(best[COLUMN])
-        some_missing = int(node.table[f, MISSING_BIN, 1]) & MOST_ROWS > 0
-        majority = float(2 * best[4 + N] > node.sums[N])
-        if not self.columns[f, CATEGORICAL]:
-            best[TURN] = best[TURN] if some_missing else majority
-            return
-        levels = order[: int(best[7])]
-        levels = levels[: int(best[CUT]) + 1] if best[TURN] == 0 else levels[::-1][: int(best[CUT]) + 1]
-        bins = np.zeros(WIDTH, dtype=bool)
-        bins[levels] = True
-        bins[MISSING_BIN] = bins[MISSING_BIN] if some_missing else majority
-        best[TURN] = bins[MISSING_BIN]
-        node.bits = np.packbits(bins, bitorder="little").view(np.uint32)
+    def _goes(self, node: _Node, order: Any) -> Any:
+        """Which bins go left; missing values, if there were none, with the many."""
+        best, goes = node.best, np.zeros(WIDTH, dtype=np.uint8)
+        f, cut = int(best[COLUMN]), int(best[CUT]) + 1
+        if self.columns[f, CATEGORICAL]:
+            levels = order[: int(best[7])]
+            goes[levels[:cut] if best[TURN] == 0 else levels[len(levels) - cut :]] = 1
+        else:
+            goes[:cut] = 1
+            goes[MISSING_BIN] = best[TURN]
+        if int(node.table[f, MISSING_BIN, 1]) & MOST_ROWS == 0:
+            goes[MISSING_BIN] = 2 * best[4 + N] > node.sums[N]
+        return goes
 
     def _allowed(self, node: _Node) -> Any:
         """The columns that a node tries: the seed and the way from the root draw them, so weights mean repetition."""
@@ -284,29 +281,36 @@ class Grower:
         by_set = inner & self.bins.categorical[feature]
         return Grown(
             feature,
-            np.array([self._threshold(node) for node in nodes]),
-            np.array([node.left for node in nodes], dtype=np.int32),
-            np.array([node.best[TURN] if node.left >= 0 else 0 for node in nodes], dtype=np.uint8),
+            np.array(
+                [self._threshold(node) if one else np.nan for node, one in zip(nodes, inner & ~by_set, strict=True)]
+            ),
+            left := np.array([node.left for node in nodes], dtype=np.int32),
+            np.where(inner, left + 1, -1).astype(np.int32),
+            np.array([node.goes[MISSING_BIN] if node.left >= 0 else 0 for node in nodes], dtype=np.uint8),
             np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int32),
-            np.array([nodes[t].bits for t in np.flatnonzero(by_set)], dtype=np.uint32).reshape(-1, 8),
+            np.array([_bits(nodes[t].goes) for t in np.flatnonzero(by_set)], dtype=np.uint32).reshape(-1, 8),
             np.array([node.sums[VALUE] for node in nodes]),
             np.array([node.best[GAIN] if node.left >= 0 else 0.0 for node in nodes]),
             np.array([node.hi - node.lo for node in nodes]),
         )
 
     def _threshold(self, node: _Node) -> float:
-        if node.left < 0 or node.bits is not None:
-            return np.nan
         edges, cut = self.bins.edges[int(node.best[COLUMN])], int(node.best[CUT])
         return float(edges[cut]) if cut < len(edges) else np.inf
 
 
-_NO_BITS = np.zeros(8, dtype=np.uint32)
+def _in_turn(work: Any, count: int) -> list[Any]:
+    return [work(i) for i in range(count)]
+
+
+def _bits(goes: Any) -> Any:
+    """A mask of bins as bits (8,) uint32."""
+    return np.packbits(goes, bitorder="little").view(np.uint32)
 
 
 def _units(g: Any, h: Any, repeats: Any) -> Units:
     """Powers of two, so that products with them are exact, and sums fit their bits."""
-    bounds = map_parts(lambda lo, hi: _bounds(g[lo:hi], h[lo:hi], repeats[lo:hi]), len(g))
+    bounds = map_parts(lambda lo, hi: _bounds(g[lo:hi], h[lo:hi], repeats[lo:hi]), len(g), rows=PART)
     top, total = max(max(b[0] for b in bounds), 1e-290), max(sum(b[1] for b in bounds), 1e-290)
     return Units(float(2.0 ** (np.ceil(np.log2(top)) - 31)), float(2.0 ** (np.ceil(np.log2(total)) - TOP)))
 
@@ -335,29 +339,29 @@ def _round(g, h, repeats, per_gradient, per_curvature, first, rows, out):
 
 
 @jit
-def _fill(codes, first, last, rows, lo, hi, packed, tables):
-    """Histograms of groups first..last of columns over rows lo..hi of the list."""
-    everything = hi - lo == len(rows)
-    for k in range(first, last):
-        table = tables[k * GROUP : (k + 1) * GROUP]
-        for j in range(GROUP):
-            for code in range(WIDTH):
-                table[j, code, 0] = table[j, code, 1] = 0
-        for i in range(lo, hi):
-            row = i if everything else np.int64(rows[i])
-            a, b = packed[row, 0], packed[row, 1]
-            for j in range(GROUP):
-                code = codes[k, row, j]
-                table[j, code, 0] += a
-                table[j, code, 1] += b
+def _fill(words, groups, first, last, rows, lo, hi, packed, tables):
+    """Histograms of groups first..last of columns over rows lo..hi of the list; a word holds the codes of a group."""
+    every, step, width = hi - lo == len(rows), GROUP * WIDTH * 2, np.uint64(groups)
+    for i in range(first * step, last * step):
+        tables[i] = 0
+    for start in range(lo, hi, STRIP):  # rows stay in the cache while the groups pass
+        for k in range(first, last):
+            table, group = tables[k * step : (k + 1) * step], np.uint64(k)
+            for i in range(start, min(start + STRIP, hi)):  # numbers without a sign need no look at it
+                row = np.uint64(i if every else rows[i])
+                a, b, word = packed[TWO * row], packed[TWO * row + ONE], words[row * width + group]
+                for j in range(GROUP):
+                    at = TWO * (np.uint64(WIDTH * j) + ((word >> np.uint64(8 * j)) & BYTE))
+                    table[at] += a
+                    table[at + ONE] += b
 
 
 @jit
 def _subtract(large, small, first, last):
-    for f in range(first, last):
-        for code in range(WIDTH):
-            large[f, code, 0] -= small[f, code, 0]
-            large[f, code, 1] -= small[f, code, 1]
+    step = GROUP * WIDTH * 2
+    a, b = large[first * step : last * step], small[first * step : last * step]
+    for i in range(len(a)):
+        a[i] -= b[i]
 
 
 @jit
@@ -436,23 +440,26 @@ def _gains(lines, cuts, sums, sign, rows, curvature, ridge):
 
 
 @jit
-def _separate(codes, j, bits, cut, turn, by_level, rows, spare, lo, hi):
-    """The rows of lo..hi that go left first, in their order; where the others begin."""
-    left, right = np.int64(lo), np.int64(0)
+def _separate(codes, f, goes_left, rows, spare, lo, hi):
+    """Write the rows of lo..hi that go left from the front, the others from the back; how many go left."""
+    left, right = np.uint64(lo), np.uint64(hi - 1)
     for i in range(lo, hi):
         row = rows[i]
-        code = np.int64(codes[row, j])
-        if by_level == 1:
-            goes = np.int64((bits[code >> 5] >> np.uint32(code & 31)) & np.uint32(1))
-        else:
-            goes = turn if code == MISSING_BIN else np.int64(code <= cut)
-        rows[left] = row
+        goes = np.uint64(goes_left[codes[np.uint64(row), f]])
+        spare[left] = row
         spare[right] = row
         left += goes
-        right += 1 - goes
-    for i in range(right):
-        rows[left + i] = spare[i]
-    return left
+        right -= ONE - goes
+    return np.int64(left) - lo
+
+
+@jit
+def _place(spare, lo, hi, count, left, right, rows):
+    """Copy what was written to its places, in the order it had."""
+    for i in range(count):
+        rows[left + i] = spare[lo + i]
+    for i in range(hi - lo - count):
+        rows[right + i] = spare[hi - 1 - i]
 
 
 @jit

@@ -4,6 +4,8 @@
     majority    into the branch where most of the known rows are
     class       into the branch where most of the known rows of their class are; new rows, whose class is unknown, by
                 the majority
+    surrogates  where the questions of `partition.surrogates` send them; those that lack these values too, by the
+                majority
 
 A rule gets the branch of each row (-1 where the value is missing), the weights and classes, and the share of the
 known rows in each branch; it gives rows (positions), branches and weights, a row in several branches once for each.
@@ -58,4 +60,5 @@ POLICIES: dict[str, Callable[[Any, Any, Any, Any], Sent]] = {
     "fractions": fractions,
     "majority": majority,
     "class": by_class,
+    "surrogates": majority,  # those that no surrogate places
 }

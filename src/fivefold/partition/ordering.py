@@ -20,18 +20,16 @@ def heap_sort(keys, items, lo, hi):
 
 @jit(**INNER)
 def _sift(keys, items, lo, root, m):
+    """Let the entry at `root` sink below those that are larger."""
     key, item = keys[lo + root], items[lo + root]
     child = 2 * root + 1
     while child < m:
-        if child + 1 < m and _before(keys, items, lo + child, keys[lo + child + 1], items[lo + child + 1]):
+        a = lo + child
+        if child + 1 < m and (keys[a] < keys[a + 1] or (keys[a] == keys[a + 1] and items[a] < items[a + 1])):
             child += 1
-        if not (key < keys[lo + child] or (key == keys[lo + child] and item < items[lo + child])):
+            a += 1
+        if not (key < keys[a] or (key == keys[a] and item < items[a])):
             break
-        keys[lo + root], items[lo + root] = keys[lo + child], items[lo + child]
+        keys[lo + root], items[lo + root] = keys[a], items[a]
         root, child = child, 2 * child + 1
     keys[lo + root], items[lo + root] = key, item
-
-
-@jit(**INNER)
-def _before(keys, items, at, key, item):
-    return keys[at] < key or (keys[at] == key and items[at] < item)

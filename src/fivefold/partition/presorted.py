@@ -16,7 +16,7 @@ from fivefold.core.compile import FAST, jit
 from fivefold.core.parallel import map_items
 from fivefold.partition.columns import column_by_column
 from fivefold.partition.criteria import scores
-from fivefold.partition.splitter import INNER, cut, divide, listed, lists, mark
+from fivefold.partition.splitter import INLINE, cut, divide, listed, lists, mark
 from fivefold.partition.tree import HIGH, LOW
 
 MISSING = np.int32(2**31 - 1)
@@ -54,7 +54,7 @@ def presort(X: Any) -> Presorted:
     return Presorted(order, rank, np.zeros(n, dtype=np.uint8))
 
 
-@jit(**INNER)
+@jit(**INLINE)
 def known_end(rank, lo, hi):
     """Where the missing values of the range begin."""
     while hi > lo and rank[hi - 1] == MISSING:
@@ -62,7 +62,7 @@ def known_end(rank, lo, hi):
     return hi
 
 
-@jit(fastmath=IN_ORDER, error_model="numpy", **INNER)
+@jit(fastmath=IN_ORDER, error_model="numpy", **INLINE)
 def best_cut(criterion, order, rank, lo, hi, rules, total, work):
     """Fill work.best = (gain, position, missing left) if a cut of this column beats it; has the column two values?
 
@@ -78,7 +78,7 @@ def best_cut(criterion, order, rank, lo, hi, rules, total, work):
     return True
 
 
-@jit(fastmath=IN_ORDER, error_model="numpy", **INNER)
+@jit(fastmath=IN_ORDER, error_model="numpy", **INLINE)
 def choose(rank, lo, mid, hi, side, rules, total, gain, weight, best):
     """The first cut that gains most, between values that differ and with enough on either side."""
     extra = hi - mid if side == 1 else 0
@@ -123,7 +123,7 @@ def _(splitter, j, lo, hi, work):
     parted(splitter.order[j], splitter.rank[j], lo, hi, splitter.flag, work.order, work.rank)
 
 
-@jit(**INNER)
+@jit(**INLINE)
 def flagged(order, rank, lo, hi, best, flag, node):
     """Flag the rows that go left by the cut of one column; where the others begin. The node gets its neighbours."""
     at, missing_left, mid = np.int64(best[1]), np.int64(best[2]), known_end(rank, lo, hi)
@@ -134,7 +134,7 @@ def flagged(order, rank, lo, hi, best, flag, node):
     return at + 1 + (hi - mid if missing_left == 1 else 0)
 
 
-@jit(**INNER)
+@jit(**INLINE)
 def parted(order, rank, lo, hi, flag, spare_order, spare_rank):
     """Stable partition of one column by the flags."""
     left, right = np.int64(lo), np.int64(0)

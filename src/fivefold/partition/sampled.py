@@ -1,7 +1,8 @@
 """Splits on a sample of the columns: for forests, where sorting every column of every node would be wasted.
 
 A node is a range of one list of rows. Large nodes tally their rows into at most 255 bins of equal share a column and
-cut between bins; nodes of at most `SMALL` rows are sorted by their ranks and cut exactly.
+cut between bins; nodes of at most `SMALL` rows, counted by their weight, are sorted by their ranks and cut exactly, and
+so are columns of larger nodes that no edge of a bin divides.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from fivefold.partition.splitter import INNER, cut, divide, listed, lists, mark
 from fivefold.partition.tree import HIGH, LOW
 
 BINS = 255  # and one for missing values
-SMALL = 96  # rows of a node that is sorted
+SMALL = 64  # weight of a node that is sorted
 IN_ORDER = FAST - {"nnan", "ninf"}
 
 
@@ -40,7 +41,7 @@ class Sampled(NamedTuple):
     edge: Any
     table: Any  # (BINS + 1, q) scratch
     count: Any  # (BINS + 1,) int64 scratch
-    keys: Any  # (SMALL,) int64 scratch
+    keys: Any  # (m,) int64 scratch
 
 
 def rank_columns(X: Any) -> Ranked:
@@ -72,7 +73,7 @@ def rank_columns(X: Any) -> Ranked:
 def sampled(ranked: Ranked, rows: Any, statistics: int) -> Sampled:
     """A splitter of these rows, which it will reorder."""
     table, count = np.empty((BINS + 1, statistics)), np.zeros(BINS + 1, dtype=np.int64)
-    return Sampled(rows, *ranked, table, count, np.empty(SMALL, dtype=np.int64))
+    return Sampled(rows, *ranked, table, count, np.empty(len(rows), dtype=np.int64))
 
 
 @listed.rule(Sampled)
@@ -82,9 +83,12 @@ def _(splitter):
 
 @cut.rule(Sampled)
 def _(splitter, criterion, f, lo, hi, rules, total, work):
-    if hi - lo <= SMALL:
-        return _exact(criterion, splitter.rank[f], splitter.rows, splitter.keys, lo, hi, rules, total, work)
-    return _binned(criterion, splitter, f, lo, hi, rules, total, work)
+    small = total <= SMALL and hi - lo <= SMALL  # by weight, so that it means repetition
+    if not small and _binned(criterion, splitter, f, lo, hi, rules, total, work):
+        return True
+    if not small and not _varied(splitter.rank[f], splitter.rows, lo, hi):
+        return False
+    return _exact(criterion, splitter.rank[f], splitter.rows, splitter.keys, lo, hi, rules, total, work)
 
 
 @lists.rule(Sampled)
@@ -121,8 +125,10 @@ def _exact(criterion, rank, rows, keys, lo, hi, rules, total, work):
 
 @jit(**INNER)
 def _sort(keys, m):
-    """Insertion sort in growing steps (Shell, 1959)."""
-    gap = 40
+    """Insertion sort in shrinking steps (Shell, 1959)."""
+    gap = 1
+    while 3 * gap + 1 < m:
+        gap = 3 * gap + 1
     while gap > 0:
         for i in range(gap, m):
             key, j = keys[i], i
@@ -130,7 +136,17 @@ def _sort(keys, m):
                 keys[j] = keys[j - gap]
                 j -= gap
             keys[j] = key
-        gap = 13 if gap == 40 else (4 if gap == 13 else (1 if gap == 4 else 0))
+        gap //= 3
+
+
+@jit(**INNER)
+def _varied(rank, rows, lo, hi):
+    """Do the rows have more than one value?"""
+    first = rank[rows[lo]]
+    for i in range(lo + 1, hi):
+        if rank[rows[i]] != first:
+            return True
+    return False
 
 
 @jit(fastmath=IN_ORDER, error_model="numpy", **INNER)

@@ -28,7 +28,8 @@ from fivefold.core.compile import generic, jit
 
 STACK = 128  # smaller side first: a stack of nodes holds at most log2(n)
 TIE = 1e-10  # of the impurity of a node: gains that differ by less are equal, and the first wins
-INNER = {"inline": "always"}  # a loop that only loops call costs no compilation of its own
+INLINE = {"inline": "always"}  # a short loop that one other calls: no compilation of its own
+INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # only loops call it
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -113,7 +114,7 @@ def divide(splitter: Any, j: int, lo: int, hi: int, work: Any) -> None:
     """Put the rows that go left first in list j."""
 
 
-@jit(**INNER)
+@jit(**INLINE)
 def mixed(state):
     """The next of a sequence of 64-bit numbers (Steele, Lea & Flood, 2014)."""
     z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -38,3 +38,7 @@ from fivefold.plot.table import distribution as distribution
 from fivefold.plot.table import missing_map as missing_map
 from fivefold.plot.training import evolution as evolution
 from fivefold.plot.training import fits_after as fits_after
+from fivefold.plot.tree import impurities as impurities
+from fivefold.plot.tree import partition as partition
+from fivefold.plot.tree import tree as tree
+from fivefold.plot.tree import tree_and_partition as tree_and_partition

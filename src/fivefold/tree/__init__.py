@@ -8,3 +8,7 @@ from fivefold.tree.decision import DecisionTreeRegressor as DecisionTreeRegresso
 from fivefold.tree.extra import ExtraTreeClassifier as ExtraTreeClassifier
 from fivefold.tree.extra import ExtraTreeRegressor as ExtraTreeRegressor
 from fivefold.tree.id3 import ID3Classifier as ID3Classifier
+from fivefold.tree.linear_leaves import LinearLeafClassifier as LinearLeafClassifier
+from fivefold.tree.model_tree import ModelTreeRegressor as ModelTreeRegressor
+from fivefold.tree.occam import OccamTreeClassifier as OccamTreeClassifier
+from fivefold.tree.pruning import prune_on as prune_on

@@ -18,6 +18,7 @@ from fivefold.core.params import Count, Range
 from fivefold.partition.prune import Path, cut_back, weakest_links
 from fivefold.partition.splitter import Manner, Rules, manner
 from fivefold.partition.tree import Tree
+from fivefold.tree.export import TreeExports
 
 MaxFeatures = Count | Annotated[float, Range(0, 1, open_low=True)] | Literal["sqrt", "log2"] | None
 MinSplit = Annotated[int, Range(2)] | Annotated[float, Range(0, 1, open_low=True)]
@@ -117,7 +118,7 @@ class Nodes:
         return decision_path(self._model.tree, X)
 
 
-class TreeMethods:
+class TreeMethods(TreeExports):
     """What every fitted tree can be asked."""
 
     model_: Any

@@ -34,14 +34,16 @@ class C45Classifier(MultiwayTree):
     thresholds
         of a numeric question: one, or two for three branches.
     missing
-        where a row goes that lacks the value: by "fractions" into every branch, by the "majority" of the node, or in
-        fit by the majority of its "class".
+        where a row goes that lacks the value: by "fractions" into every branch, by the "majority" of the node, in fit
+        by the majority of its "class", or, at questions with two branches, by the other columns that most often send
+        rows the same way ("surrogates").
     pruning
         None, "pessimistic", "error_based" (pessimistic, and the largest branch may take the place of its parent),
         "chi_square", "description_length", or "cost_complexity".
     confidence
         of pessimistic pruning: the probability that the true number of mistakes is above the limit taken, smaller
-        prunes more; of chi-square pruning: the level of significance.
+        prunes more; of chi-square pruning: the level of significance, to be small where thresholds are the best of
+        many.
     ccp_alpha
         price of a leaf of cost-complexity pruning, a share of the impurity of the root.
     max_depth
@@ -82,7 +84,7 @@ class C45Classifier(MultiwayTree):
     """
 
     selection: Literal["gain", "ratio"] = "ratio"
-    missing: Literal["fractions", "majority", "class"] = "fractions"
+    missing: Literal["fractions", "majority", "class", "surrogates"] = "fractions"
     pruning: Literal["pessimistic", "error_based", "chi_square", "description_length", "cost_complexity"] | None = (
         "error_based"
     )

@@ -2,8 +2,9 @@
 
     choose the tree of least  sum_leaves W I / W_all + alpha x leaves
 
-A discrete column is divided into the best two groups of its values. As alpha grows the tree of least total shrinks by
-one weakest link at a time; `choose_alpha` tries the alphas between the links by cross-validation.
+A discrete column is divided into the best two groups of its values. A row that lacks the value of a question is asked
+a surrogate. As alpha grows the tree of least total shrinks by one weakest link at a time; `choose_alpha` tries the
+alphas between the links by cross-validation.
 
 Breiman, Friedman, Olshen & Stone (1984), Classification and Regression Trees.
 """
@@ -38,14 +39,16 @@ class CARTClassifier(MultiwayTree):
     thresholds
         of a numeric question: one, or two for three branches.
     missing
-        where a row goes that lacks the value: by "fractions" into every branch, by the "majority" of the node, or in
-        fit by the majority of its "class".
+        where a row goes that lacks the value: by "fractions" into every branch, by the "majority" of the node, in fit
+        by the majority of its "class", or, at questions with two branches, by the other columns that most often send
+        rows the same way ("surrogates").
     pruning
         None, "pessimistic", "error_based" (pessimistic, and the largest branch may take the place of its parent),
         "chi_square", "description_length", or "cost_complexity".
     confidence
         of pessimistic pruning: the probability that the true number of mistakes is above the limit taken, smaller
-        prunes more; of chi-square pruning: the level of significance.
+        prunes more; of chi-square pruning: the level of significance, to be small where thresholds are the best of
+        many.
     ccp_alpha
         price of a leaf of cost-complexity pruning, a share of the impurity of the root.
     max_depth
@@ -85,6 +88,7 @@ class CARTClassifier(MultiwayTree):
 
     criterion: Literal["entropy", "gini"] = "gini"
     nominal: Literal["values", "groups", "dummies"] = "groups"
+    missing: Literal["fractions", "majority", "class", "surrogates"] = "surrogates"
     pruning: Literal["pessimistic", "error_based", "chi_square", "description_length", "cost_complexity"] | None = (
         "cost_complexity"
     )
@@ -96,12 +100,12 @@ class CARTClassifier(MultiwayTree):
         "is the same tree, faster.",
         steps=(
             "Cut numbers by a threshold, and categories into the two groups that leave the least impurity.",
-            "Divide until nodes are pure; rows without the value go with the majority.",
+            "Divide until nodes are pure; a row without the value is asked the question that most often agrees.",
             "Cut the tree back to the one of least impurity + ccp_alpha x leaves.",
         ),
         source="Breiman, Friedman, Olshen & Stone (1984)",
         see_also=("C45Classifier", "ID3Classifier", "DecisionTreeClassifier"),
-        variants=({"ccp_alpha": 0.02}, {"lookahead": 1, "max_depth": 3, "min_share": 0.1}),
+        variants=({"ccp_alpha": 0.02, "missing": "majority"}, {"lookahead": 1, "max_depth": 3, "min_share": 0.1}),
         search={"ccp_alpha": (0.0, 0.001, 0.003, 0.01, 0.03)},
     )
 

@@ -55,7 +55,7 @@ class Condition:
         name = source.names[self.column]
         if self.levels is not None:
             shown = ", ".join(str(v) for v in source.level_names(self.column, self.levels))
-            return f"{name} in {{{shown}}}" + (" or missing" if self.missing else "")
+            return f"{name} in {{{shown}}}" + (" or missing" if self.missing and source.missing else "")
         if self.low == inf:
             return f"{name} is missing"
         if isinf(self.low) and isinf(self.high):
@@ -71,10 +71,10 @@ class Source:
     """A tree, the answer of every node, and the names a reader knows."""
 
     tree: Tree
-    value: Any  # (m, K) shares of the classes, or (m, outputs) numbers
+    value: Any  # (m, K) shares of the classes, those of one output after those of another, or (m, outputs) numbers
     weight: Any  # (m,)
     names: tuple[str, ...]  # of the columns
-    classes: Any = None  # (K,); None for numbers
+    classes: tuple[Any, ...] | None = None  # the labels of each output; None for numbers
     categories: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     missing: bool = False  # are missing values spoken of?
 
@@ -97,24 +97,43 @@ class Source:
         known = self.categories.get(column)
         return [known[code] if known is not None else code for code in sorted(levels)]
 
+    @property
+    def outputs(self) -> int:
+        """Answers of a leaf."""
+        return len(self.classes) if self.classes is not None else self.value.shape[1]
+
+    def shares(self, k: int) -> Any:
+        """(m, K): the shares of the classes of output k in every node."""
+        ends = np.cumsum([0, *(len(labels) for labels in self.classes or ())])
+        return self.value[:, ends[k] : ends[k + 1]]
+
+    def answers(self, t: int) -> tuple[Any, ...]:
+        """What node t says of each output: its commonest class, or its number."""
+        if self.classes is None:
+            return tuple(self.value[t].tolist())
+        return tuple(labels[int(self.shares(k)[t].argmax())].item() for k, labels in enumerate(self.classes))
+
     def label(self, t: int) -> Any:
-        """The answer of node t: its commonest class, its number, or its numbers."""
-        if self.classes is not None:
-            return self.classes[int(self.value[t].argmax())].item()
-        return self.value[t, 0].item() if self.value.shape[1] == 1 else tuple(self.value[t].tolist())
+        """The answer of node t; those of several outputs together."""
+        said = self.answers(t)
+        return said[0] if len(said) == 1 else said
 
     def answer(self, t: int) -> str:
         """The answer of node t in words."""
-        label = self.label(t)
-        return f"{label:.6g}" if isinstance(label, float) and self.classes is None else str(label)
+        return ", ".join(f"{v:.6g}" if self.classes is None else str(v) for v in self.answers(t))
 
     def counts(self, t: int) -> str:
-        """Rows of node t, and the shares of the classes."""
+        """Rows of node t, and the shares of the classes it holds."""
         rows = int(self.tree.rows[t])
         text = f"{rows} row{'s' * (rows != 1)}"
         if self.classes is None:
             return text
-        return text + ": " + ", ".join(f"{c} {share:.3g}" for c, share in zip(self.classes, self.value[t], strict=True))
+        labels = np.concatenate([np.asarray(c, dtype=object) for c in self.classes])
+        held = [(label, share) for label, share in zip(labels, self.value[t], strict=True) if share > 0]
+        named = (
+            (f"{100 * share:.3g}%", label if isinstance(label, str) else f"class {label}") for label, share in held
+        )
+        return text + "".join(f", {percent} {name}" for percent, name in named)
 
     def _levels(self, t: int) -> int:
         f = int(self.tree.feature[t])
@@ -142,7 +161,9 @@ def source(model: Any, feature_names: Any = None, *, missing: bool = False) -> S
         raise ValueError(f"the tree has {m.columns} columns; {len(names)} feature_names were given")
     categories = getattr(model, "categories_in_", None)
     named = {} if categories is None else dict(categories.values)
-    return Source(m.tree, m.value, m.weight, tuple(map(str, names)), getattr(model, "classes_", None), named, missing)
+    labels = getattr(model, "classes_", None)
+    classes = tuple(labels) if isinstance(labels, list) else None if labels is None else (labels,)
+    return Source(m.tree, m.value, m.weight, tuple(map(str, names)), classes, named, missing)
 
 
 @dataclass(frozen=True)
@@ -221,7 +242,10 @@ class Explanation:
 
 
 def to_rules(model: Any, *, feature_names: Any = None, missing: bool = False) -> Rules:
-    """Every leaf of a fitted tree as a rule with its count, shares and label."""
+    """Every leaf of a fitted tree as a rule with its count, shares and label.
+
+    The rules always know where missing values belong; with `missing` their words say so.
+    """
     read = source(model, feature_names, missing=missing)
     found: list[Rule] = []
     todo: list[tuple[int, dict[int, Condition]]] = [(0, {})]
@@ -307,8 +331,9 @@ def to_sql(
     columns = []
     for name, cell in OUTPUTS[output](read):
         case = _nested(read, cell, 0) if int(read.tree.depth.max()) <= NESTED else _flat(read, cell)
-        columns.append(case if table is None and output != "predict_proba" else f"{case} AS {_column(name)}")
-    listed = ",\n".join(columns)
+        columns.append((case, _column(name)))
+    single = table is None and len(columns) == 1
+    listed = ",\n".join(case if single else f"{case} AS {name}" for case, name in columns)
     return listed if table is None else f"SELECT {listed}\nFROM {_column(table)}"
 
 
@@ -343,16 +368,19 @@ class TreeExports:
 
 
 def _predictions(read: Source) -> list[tuple[str, Any]]:
-    if read.classes is None and read.value.shape[1] > 1:
-        numbers = [_numbers(read.value[:, k]) for k in range(read.value.shape[1])]
-        return [(f"prediction_{k}", cell) for k, cell in enumerate(numbers)]
-    return [("prediction", lambda t: sql_literal(read.label(t)))]
+    ends = [""] if read.outputs == 1 else [f"_{k}" for k in range(read.outputs)]
+    return [(f"prediction{end}", _nth(read, k)) for k, end in enumerate(ends)]
+
+
+def _nth(read: Source, k: int) -> Any:
+    return lambda t: sql_literal(read.answers(t)[k])
 
 
 def _probabilities(read: Source) -> list[tuple[str, Any]]:
     if read.classes is None:
         raise ValueError("output='predict_proba' needs a tree of classes; this one answers with numbers")
-    return [(f"p_{label}", _numbers(read.value[:, k])) for k, label in enumerate(read.classes)]
+    labels = [label for c in read.classes for label in c]
+    return [(f"p_{label}", _numbers(read.value[:, i])) for i, label in enumerate(labels)]
 
 
 def _numbers(values: Any) -> Any:

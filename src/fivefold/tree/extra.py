@@ -103,7 +103,7 @@ class ExtraTreeClassifier(ClassTree):
         ),
         source="Geurts, Ernst & Wehenkel (2006)",
         see_also=("DecisionTreeClassifier",),
-        variants=({"criterion": "entropy", "max_features": None}, {"max_leaf_nodes": 5}),
+        variants=({"criterion": "entropy", "max_features": None}, {"max_leaf_nodes": 20}),
         search={"max_depth": (4, 8, 16, None), "min_samples_leaf": (1, 5, 20)},
     )
 
@@ -186,6 +186,6 @@ class ExtraTreeRegressor(NumberTree):
         ),
         source="Geurts, Ernst & Wehenkel (2006)",
         see_also=("DecisionTreeRegressor",),
-        variants=({"criterion": "friedman_mse", "max_features": 0.5}, {"max_leaf_nodes": 5}),
+        variants=({"criterion": "friedman_mse", "max_features": 0.5}, {"max_leaf_nodes": 20}),
         search={"max_depth": (4, 8, 16, None), "min_samples_leaf": (1, 5, 20)},
     )

@@ -44,7 +44,7 @@ class ClassTree(TreeMethods, Classifier):
     def n_classes_(self) -> Any:
         return len(self.classes_) if self.n_outputs_ == 1 else [len(classes) for classes in self.classes_]
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self: Any, X: Any, y: Any, w: Any) -> None:
         each = [self.classes_] if y.ndim == 1 else self.classes_
         sizes = tuple(len(classes) for classes in each)
         codes = y.reshape(len(y), -1)
@@ -80,11 +80,17 @@ class ClassTree(TreeMethods, Classifier):
         answers = self.model_.answers(X)
         return answers if self.n_outputs_ == 1 else self.model_.each(answers)
 
-    def _scores(self, X: Any) -> Any:
-        shares = self._shares(X)
-        return shares if self.criterion != "risk" else -shares @ self._losses(self.model_.sizes).T
+    def predict(self: Any, X: Any) -> Any:
+        """The likeliest class of each row, or the cheapest answer where the criterion is "risk"."""
+        X = self._admit(X)
+        leaf, shares = self.model_.tree.apply(X), self.model_.each(self.model_.value)
+        if self.criterion == "risk":
+            shares = [-shares[0] @ self._losses(self.model_.sizes).T]
+        each = [self.classes_] if self.n_outputs_ == 1 else self.classes_
+        labels = [classes[share.argmax(axis=1)][leaf] for classes, share in zip(each, shares, strict=True)]
+        return labels[0] if self.n_outputs_ == 1 else np.stack(labels, axis=1)
 
-    def _losses(self, sizes: tuple[int, ...]) -> Any:
+    def _losses(self: Any, sizes: tuple[int, ...]) -> Any:
         """The costs of answers, (K, K), where the criterion looks at them, else None."""
         if self.criterion != "risk":
             return None
@@ -121,7 +127,7 @@ def _error(shares: Any) -> Any:
     return 1.0 - shares.max(axis=1)
 
 
-CLASSES = {"gini": Gini, "entropy": Entropy, "log_loss": Entropy, "error": Mistakes}
+CLASSES: dict[str, Any] = {"gini": Gini, "entropy": Entropy, "log_loss": Entropy, "error": Mistakes}
 IMPURITY = {"gini": _gini, "entropy": _entropy, "log_loss": _entropy, "error": _error}
 
 
@@ -133,7 +139,7 @@ class NumberTree(TreeMethods, Regressor):
     max_features_ = learned("tried")
     n_outputs_ = learned("outputs")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self: Any, X: Any, y: Any, w: Any) -> None:
         Y = np.ascontiguousarray(y.reshape(len(y), -1).T, dtype=np.float64)  # (outputs, n)
         make, answer, centred = NUMBERS[self.criterion]
         if self.criterion == "poisson":
@@ -153,7 +159,8 @@ class NumberTree(TreeMethods, Regressor):
 
     def predict(self, X: Any, check_input: bool = True) -> Any:
         """The answer of the leaf of each row."""
-        answers = self.model_.answers(self._admit(X))
+        X = self._admit(X)
+        answers = self.model_.answers(X)
         return answers[:, 0] if self.n_outputs_ == 1 else answers
 
     def _refuse_negative(self, Y: Any) -> None:

@@ -31,14 +31,16 @@ class ID3Classifier(MultiwayTree):
     thresholds
         of a numeric question: one, or two for three branches.
     missing
-        where a row goes that lacks the value: by "fractions" into every branch, by the "majority" of the node, or in
-        fit by the majority of its "class".
+        where a row goes that lacks the value: by "fractions" into every branch, by the "majority" of the node, in fit
+        by the majority of its "class", or, at questions with two branches, by the other columns that most often send
+        rows the same way ("surrogates").
     pruning
         None, "pessimistic", "error_based" (pessimistic, and the largest branch may take the place of its parent),
         "chi_square", "description_length", or "cost_complexity".
     confidence
         of pessimistic pruning: the probability that the true number of mistakes is above the limit taken, smaller
-        prunes more; of chi-square pruning: the level of significance.
+        prunes more; of chi-square pruning: the level of significance, to be small where thresholds are the best of
+        many.
     ccp_alpha
         price of a leaf of cost-complexity pruning, a share of the impurity of the root.
     max_depth
@@ -91,8 +93,8 @@ class ID3Classifier(MultiwayTree):
         source="Quinlan (1986)",
         see_also=("C45Classifier", "CARTClassifier", "DecisionTreeClassifier", "CategoricalNB"),
         variants=(
-            {"thresholds": 2, "missing": "class"},
-            {"pruning": "description_length", "nominal": "dummies", "categorical_features": "all"},
+            {"thresholds": 2, "missing": "class", "max_depth": 4},
+            {"pruning": "description_length", "nominal": "dummies", "categorical_features": [0], "max_depth": 4},
             {"pruning": "chi_square", "confidence": 0.05, "max_depth": 3},
         ),
         search={"max_depth": (2, 4, 8, None), "min_samples_leaf": (1, 5, 20)},

@@ -2,7 +2,7 @@
 
     choose the question of a node by gain or gain ratio, send every row into its branch, and go on in the branches
 
-Questions and their scores are those of `partition.multiway`, rows without a value go by `partition.missing`, and
+Questions and their scores are those of `partition.branching`, rows without a value go by `partition.missing`, and
 `partition.prunings` cuts the tree back.
 """
 
@@ -22,17 +22,18 @@ from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
 from fivefold.core.params import Count, Fraction, Index, NonNegative, Range, Share
 from fivefold.core.supervised import Classifier
+from fivefold.partition.branching import Growth, grow_multiway
 from fivefold.partition.class_criteria import Entropy, Gini
 from fivefold.partition.classic import measured
-from fivefold.partition.multiway import Columns, Growth, Multiway, coded, grow_multiway
+from fivefold.partition.multiway import Columns, Multiway, coded
 from fivefold.partition.prunings import (
     bottom_up,
     chi_square,
     description_length,
-    error_based,
     links,
     pessimistic,
 )
+from fivefold.partition.raising import error_based
 
 CRITERIA: dict[str, Callable[..., Any]] = {"entropy": Entropy, "gini": Gini}
 
@@ -85,7 +86,7 @@ class MultiwayTree(Classifier):
     selection: Literal["gain", "ratio"] = "gain"
     nominal: Literal["values", "groups", "dummies"] = "values"
     thresholds: Annotated[int, Range(1, 2)] = 1
-    missing: Literal["fractions", "majority", "class"] = "majority"
+    missing: Literal["fractions", "majority", "class", "surrogates"] = "majority"
     pruning: Literal["pessimistic", "error_based", "chi_square", "description_length", "cost_complexity"] | None = None
     confidence: Share = 0.25
     ccp_alpha: NonNegative = 0.0
@@ -132,7 +133,7 @@ class MultiwayTree(Classifier):
 
     def explain(self, X: Any) -> list[list[tuple[float, tuple[str, ...]]]]:
         """For each row the questions on its way down; a row that lacks a value has several ways, each with its part."""
-        return [self.model_.tree.explain(x, self._word) for x in self._admit(X)]
+        return [self.model_.tree.explain(x, self._word, self.missing) for x in self._admit(X)]
 
     def to_text(self) -> str:
         """The tree, a line a branch."""
@@ -185,7 +186,7 @@ class MultiwayTree(Classifier):
 
     def _word(self, j: int, value: Any) -> str:
         if value is None:
-            return str(self.feature_names_in_[j]) if "feature_names_in_" in vars(self) else f"x{j}"
+            return str(vars(self)["feature_names_in_"][j]) if "feature_names_in_" in vars(self) else f"x{j}"
         known = self._categories().get(j)
         return f"{value:g}" if known is None else str(known[int(value)])
 

@@ -1,0 +1,78 @@
+"""Ensembles beside scikit-learn's and the Intel extension's."""
+
+from functools import cache
+
+import numpy as np
+
+from benchmarks.harness import Case, Data, Disagreement, data, drop_in, fit, predict
+
+NEW = 30_000  # rows that judge what was learned
+
+
+# Forests
+
+
+@cache
+def whole(n):
+    return data.classes(n + NEW, 30, redundant=6)
+
+
+def table(n):
+    return Data(whole(n).X[:n], whole(n).y[:n])
+
+
+def numbers(n):
+    """The first column is the target of the others."""
+    X = whole(n).X[:n]
+    return Data(np.ascontiguousarray(X[:, 1:]), X[:, 0] + np.abs(X[:, 1]))
+
+
+def as_accurate(table, ours, rival):
+    """Accuracy on new rows is at most one standard error lower."""
+    new, truth = (part[len(table.X) :] for part in (whole(len(table.X)).X, whole(len(table.X)).y))
+    a, b = (float(np.mean(model.predict(new) == truth)) for model in (ours, rival))
+    error = np.sqrt(b * (1 - b) / NEW)
+    if a < b - error:
+        raise Disagreement(f"accuracy on new rows {a:.4f}, the rival's {b:.4f} +- {error:.4f}")
+    return f"accuracy on {NEW} new rows {a:.4f}, rival {b:.4f}"
+
+
+def explains_as_much(table, ours, rival):
+    """R^2 on new rows is at most 0.002 lower."""
+    X = whole(len(table.X)).X[len(table.X) :]
+    new, truth = np.ascontiguousarray(X[:, 1:]), X[:, 0] + np.abs(X[:, 1])
+    a, b = (1 - np.mean((truth - model.predict(new)) ** 2) / np.var(truth) for model in (ours, rival))
+    if a < b - 0.002:
+        raise Disagreement(f"R^2 on new rows {a:.4f}, the rival's {b:.4f}")
+    return f"R^2 on {NEW} new rows {a:.4f}, rival {b:.4f}"
+
+
+def same_marks(table, ours, rival):
+    """Scores of both rank the rows alike."""
+    a, b = (model.score_samples(table.X[:5000]) for model in (ours, rival))
+    if (r := np.corrcoef(a, b)[0, 1]) < 0.95:
+        raise Disagreement(f"scores correlate by {r:.3f}")
+    return f"correlation of scores {r:.3f}"
+
+
+def close_shares(table, ours, rival):
+    """What is predicted for rows of the fit, which full trees know by heart."""
+    equal = float(np.mean(ours == rival))
+    if equal < 0.98:
+        raise Disagreement(f"{equal:.4f} of the predictions are the rival's")
+    return f"{equal:.2%} of predictions equal"
+
+
+FEW = {"n_estimators": 20, "n_jobs": 2, "random_state": 0}
+RF, ET = "ensemble.RandomForestClassifier", "ensemble.ExtraTreesClassifier"
+RFR, IF = "ensemble.RandomForestRegressor", "ensemble.IsolationForest"
+
+FORESTS = (
+    Case("RandomForestClassifier fit", table, 100_000, drop_in(RF, fit, **FEW), as_accurate, 7, "20 trees"),
+    Case("RandomForestClassifier predict", table, 100_000, drop_in(RF, predict, **FEW), close_shares, 1, "20 trees"),
+    Case("ExtraTreesClassifier fit", table, 100_000, drop_in(ET, fit, **FEW), as_accurate, 1, "20 trees"),
+    Case("RandomForestRegressor fit", numbers, 20_000, drop_in(RFR, fit, **FEW), explains_as_much, 3, "20 trees"),
+    Case("IsolationForest fit", table, 100_000, drop_in(IF, fit, random_state=0), same_marks, 1, "100 trees"),
+)
+
+CASES = (*FORESTS,)

@@ -1,0 +1,377 @@
+"""Cascades: learners one after the other, each for what those before it leave.
+
+CascadeClassifier: a general rule, then learners for its exceptions. Learner j answers where it is sure,
+
+    max_k P_j(k | x) >= theta_j,
+
+and hands on the rest; learner j + 1 is fitted on the rows handed on alone, the last answers all it gets. Whether a
+learner is sure of a training row is judged by a fit without the row's fold. Cheap rules stand first: most rows never
+reach the costly ones.
+
+EnrichmentCascade: tests for something rare, as faces in the windows of a picture. Stage s is a rule fitted to the rows
+that passed all before it, with a threshold so low that it keeps a share r of the positives; what fails is rejected at
+once. After S stages r^S of the positives are left, and the share of positives among the survivors grows at every stage.
+
+Kaynak & Alpaydin (2000), MultiStage cascading of multiple classifiers; Viola & Jones (2004), Robust real-time face
+detection.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils._indexing import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from fivefold.baselines import MajorityClassifier
+from fivefold.core.data import Takes
+from fivefold.core.estimator import learned
+from fivefold.core.params import Count, Fraction
+from fivefold.core.registry import Card
+from fivefold.core.supervised import Classifier
+from fivefold.ensemble.greedy import SparseLinearClassifier
+from fivefold.ensemble.named import Given, Named, fit_one, on_rows
+from fivefold.ensemble.voting import TRIED
+
+TERMS = 4  # of the rule of a stage
+LAST = 0.0  # the threshold of the last learner: it answers whatever reaches it
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Learners, the confidence each needs to answer, and the share of the training weight it answered."""
+
+    members: tuple[Any, ...]
+    thresholds: tuple[float, ...]
+    shares: Any  # (members,)
+    classes: int
+
+    @property
+    def estimators(self) -> list[Any]:
+        return list(self.members)
+
+    def answer(self, X: Any) -> tuple[Any, Any]:
+        """Probabilities (n, K) by the learner that answers each row, and its number."""
+        n = _num_samples(X)
+        P: Any = None
+        who, left = np.zeros(n, dtype=np.int64), np.arange(n)
+        for j, (member, threshold) in enumerate(zip(self.members, self.thresholds, strict=True)):
+            if not len(left):
+                break
+            own = _probabilities(member, X if len(left) == n else _safe_indexing(X, left), self.classes)
+            P = np.zeros((n, self.classes), dtype=own.dtype) if P is None else P
+            sure = own.max(axis=1) >= threshold
+            P[left[sure]], who[left[sure]] = own[sure], j
+            left = left[~sure]
+        return P, who
+
+
+class CascadeClassifier(Named, Classifier):
+    """A general rule, and learners for what it is unsure of.
+
+    Parameters
+    ----------
+    estimators
+        list of (name, classifier with predict_proba), the most general and cheapest first.
+    threshold
+        the probability a learner needs to answer itself: one number, or one a learner but the last.
+    cv
+        folds of the fits that judge whether a learner is sure of a training row: a number, a splitter, pairs of rows,
+        None for five.
+    n_jobs
+        no effect: a learner waits for the one before it.
+
+    Attributes
+    ----------
+    estimators_, named_estimators_
+        the fitted learners: a list, and by name. Those that no row reached are left out of the list.
+    shares_
+        the share of the training rows that each learner answers, by held-out judgement.
+    classes_
+        the labels, sorted.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fivefold.ensemble import CascadeClassifier
+    >>> from fivefold.linear_model import LogisticRegression
+    >>> from fivefold.tree import DecisionTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learners = [("stump", DecisionTreeClassifier(max_depth=1)), ("linear", LogisticRegression())]
+    >>> model = CascadeClassifier(learners, threshold=0.9).fit(X, y)
+    >>> model.shares_.round(2), model.score(X, y) > 0.95
+    (array([0.33, 0.67]), True)
+    """
+
+    estimators: list[Any]
+    _: KW_ONLY
+    threshold: Fraction | list[float] | tuple[float, ...] = 0.8
+    cv: Any = None
+    n_jobs: int | None = None
+
+    card = Card(
+        applications=("classification",),
+        use="A simple rule covers most rows and the rest need a finer or costlier learner: few rows ever reach it.",
+        steps=(
+            "Fit the first learner on all rows.",
+            "Find the rows it is unsure of, by fits without their fold.",
+            "Fit the next learner on those alone, and so on; the last answers all it gets.",
+        ),
+        source="Kaynak & Alpaydin (2000)",
+        see_also=("StackingClassifier", "VotingClassifier", "EnrichmentCascade"),
+        given={"estimators": TRIED},
+        variants=({"threshold": 0.95, "cv": 3},),
+    )
+
+    shares_ = learned("shares")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Fit each learner on what those before it leave; weights, where given, are passed to each."""
+        given = self._take(X, y, sample_weight, fit_params)
+        self._refuse_others()
+        self.model_ = self._chain(given)
+        self._note_columns(self.model_.members)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The class by the first learner that is sure."""
+        X = self._table(X)
+        return self.classes_[self.model_.answer(X)[0].argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Any:
+        """The probabilities of the first learner that is sure."""
+        X = self._table(X)
+        return self.model_.answer(X)[0]
+
+    def answered_by(self, X: Any) -> Any:
+        """The number of the learner that answers each row."""
+        X = self._table(X)
+        return self.model_.answer(X)[1]
+
+    def _chain(self, given: Given) -> Chain:
+        living, K = self._living(), len(self.classes_)
+        thresholds = [*self._thresholds(len(living) - 1), LAST]
+        splits = given.splits(self.cv, True) if len(living) > 1 else []
+        left = np.arange(_num_samples(given.X))
+        members, shares = [], []
+        for (name, inner), threshold in zip(living, thresholds, strict=True):
+            X, y, extra = on_rows(given, name, left)
+            inner = clone(inner) if len(np.unique(y)) > 1 else MajorityClassifier()
+            members.append(inner.fit(X, y, **(extra if len(np.unique(y)) > 1 else {})))
+            sure = self._sure(given, name, members[-1], left, splits, threshold, K)
+            shares.append(float(given.w[left[sure]].sum()))
+            left = left[~sure]
+            if not len(left):
+                break
+        kept = (*thresholds[: len(members) - 1], LAST)
+        return Chain(tuple(members), kept, np.array(shares) / given.w.sum(), K)
+
+    def _sure(self, given: Given, name: str, fitted: Any, left: Any, splits: Any, threshold: float, K: int) -> Any:
+        """Of which of these rows is the learner sure, judged by fits without their fold?"""
+        if threshold <= LAST:
+            return np.ones(len(left), dtype=bool)
+        sure = np.zeros(_num_samples(given.X), dtype=bool)
+        for train, test in splits:
+            own, judged = np.intersect1d(train, left), np.intersect1d(test, left)
+            if not len(judged):
+                continue
+            member = fitted  # too few classes are left to learn without the fold
+            if len(np.unique(given.y[own])) > 1:
+                member = fit_one(fitted, *on_rows(given, name, own))
+            sure[judged] = _probabilities(member, _safe_indexing(given.X, judged), K).max(axis=1) >= threshold
+        return sure[left]
+
+    def _thresholds(self, count: int) -> list[float]:
+        if isinstance(self.threshold, list | tuple):
+            if len(self.threshold) != count:
+                raise ValueError(
+                    f"CascadeClassifier: threshold needs {count} numbers, one for each learner but the last; got "
+                    f"{self.threshold}"
+                )
+            return [float(t) for t in self.threshold]
+        return [float(self.threshold)] * count
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A rule, and the score that is needed to pass."""
+
+    rule: Any
+    least: float
+
+    def margin(self, X: Any) -> Any:
+        """Score above what is needed, of each row."""
+        return _score(self.rule, X) - self.least
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Stages for one class; recall and share of positives after each, on the training rows."""
+
+    stages: tuple[Stage, ...]
+    recall: tuple[float, ...]
+    share: tuple[float, ...]
+    survivors: tuple[float, ...]
+
+    def passed(self, X: Any) -> tuple[Any, Any]:
+        """How many stages each row passes, and its margin at the last it met; rejected rows are looked at no more."""
+        n = len(X)
+        count, margin, left = np.zeros(n, dtype=np.int64), np.zeros(n), np.arange(n)
+        for stage in self.stages:
+            if not len(left):
+                break
+            own = stage.margin(X[left])
+            margin[left] = own
+            left = left[own > 0]
+            count[left] += 1
+        return count, margin
+
+    def decide(self, X: Any) -> Any:
+        """Positive for survivors; among the rejected, the higher the later."""
+        count, margin = self.passed(X)
+        out = count - len(self.stages) + 1 + margin / (1 + np.abs(margin))
+        return np.where(count == len(self.stages), margin, out)
+
+
+@dataclass(frozen=True)
+class Filters:
+    """One filter for two classes, else one a class."""
+
+    filters: tuple[Filter, ...]
+
+
+class EnrichmentCascade(Classifier):
+    """Stages that each keep nearly all positives and reject what they can, so that positives grow common.
+
+    Parameters
+    ----------
+    estimator
+        the rule of a stage, with `decision_function` or `predict_proba`; None for a short SparseLinearClassifier.
+    n_stages
+        most stages; fewer if no negative is left, or a stage would reject none.
+    recall
+        least share of the positives that reach a stage which it keeps.
+
+    Attributes
+    ----------
+    filters_
+        the stages of each class; one filter for two classes, whose positives are the second class. A filter holds
+        `recall`, `share` and `survivors` after each stage: of the positives, of positives among the rows left, of rows.
+    classes_
+        the labels, sorted; for more than two each has a filter against all others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fivefold.ensemble import EnrichmentCascade
+    >>> rng = np.random.RandomState(0)
+    >>> X = rng.normal(size=(5000, 4))
+    >>> y = (X[:, 0] > 1) & (X[:, 1] > 1) & (X[:, 2] > 0)  # one row in eighty
+    >>> model = EnrichmentCascade(n_stages=4).fit(X, y)
+    >>> shares = model.filters_[0].share
+    >>> shares[0] < shares[1], shares[-1] > 0.3
+    (True, True)
+    """
+
+    _: KW_ONLY
+    estimator: Any = None
+    n_stages: Count = 5
+    recall: Fraction = 0.99
+
+    takes = Takes(one_class=False)
+    card = Card(
+        applications=("classification",),
+        use="Something rare among much background that is easily told apart: most rows are rejected by the first cheap "
+        "stages. Not for classes of similar size.",
+        steps=(
+            "Fit a rule to the rows that are left.",
+            "Lower its threshold until it keeps the share of positives asked for.",
+            "Reject what lies below, and go on with the rest.",
+        ),
+        source="Viola & Jones (2004)",
+        see_also=("SparseLinearClassifier", "CascadeClassifier"),
+        variants=({"n_stages": 2, "recall": 0.9},),
+    )
+
+    filters_ = learned("filters")
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        K = len(self.classes_)
+        self.model_ = Filters(tuple(self._filter(X, y == k, w) for k in ([1] if K == 2 else range(K))))
+
+    def decision_function(self, X: Any) -> Any:
+        """Positive for rows that pass every stage: (n,) for two classes, (n, K) for more."""
+        X = self._admit(X)
+        return self._decide(X)
+
+    def predict(self, X: Any) -> Any:
+        """The class whose filter a row passes, or passes furthest."""
+        X = self._admit(X)
+        D = self._decide(X)
+        return self.classes_[(D > 0).astype(int) if D.ndim == 1 else D.argmax(axis=1)]
+
+    def stages_passed(self, X: Any) -> Any:
+        """How many stages each row passes: (n,) for two classes, (n, K) for more."""
+        X = self._admit(X)
+        counts = np.column_stack([f.passed(X)[0] for f in self.filters_])
+        return counts[:, 0] if counts.shape[1] == 1 else counts
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # recall comes first: among classes of one size many others pass
+        return tags
+
+    def _decide(self, X: Any) -> Any:
+        D = np.column_stack([f.decide(X) for f in self.filters_]).astype(X.dtype)
+        return D[:, 0] if D.shape[1] == 1 else D
+
+    def _filter(self, X: Any, positive: Any, w: Any) -> Filter:
+        rule = SparseLinearClassifier(max_terms=TERMS) if self.estimator is None else self.estimator
+        left, total = np.arange(len(X)), w[positive].sum()
+        stages: list[Stage] = []
+        recall, share, survivors = [], [], []
+        while len(stages) < self.n_stages and not positive[left].all():
+            own = positive[left]
+            fitted = clone(rule).fit(X[left], own.astype(np.int64), sample_weight=w[left])
+            score = _score(fitted, X[left])
+            stage = Stage(fitted, _threshold(score, own, w[left], self.recall))
+            passes = score > stage.least
+            if passes.all() and stages:
+                break
+            left = left[passes]
+            stages.append(stage)
+            recall.append(float(w[left][positive[left]].sum() / total))
+            share.append(float(w[left][positive[left]].sum() / w[left].sum()))
+            survivors.append(float(w[left].sum() / w.sum()))
+        return Filter(tuple(stages), tuple(recall), tuple(share), tuple(survivors))
+
+
+def _threshold(score: Any, positive: Any, w: Any, recall: float) -> float:
+    """Between the least score that has to pass, to keep this share of the positives, and the next below."""
+    own, weight = score[positive], w[positive]
+    order = np.argsort(-own, kind="stable")
+    kept = np.cumsum(weight[order])
+    last = min(int(np.searchsorted(kept, recall * kept[-1] * (1 - 1e-12))), len(order) - 1)
+    least = float(own[order[last]])
+    below = float(score[score < least].max(initial=-np.inf))
+    return least - 1.0 if below == -np.inf else min(below + (least - below) / 2, least)
+
+
+def _score(rule: Any, X: Any) -> Any:
+    """What a rule for two classes says, large for the second."""
+    if callable(getattr(rule, "decision_function", None)):  # any library's estimator: it can only be asked
+        return np.asarray(rule.decision_function(X), dtype=np.float64)
+    return np.asarray(rule.predict_proba(X)[:, 1], dtype=np.float64)
+
+
+def _probabilities(member: Any, X: Any, K: int) -> Any:
+    """(n, K), zero for the classes that a learner has not met."""
+    P = np.asarray(member.predict_proba(X))
+    if P.shape[1] == K:
+        return P
+    out = np.zeros((len(P), K), dtype=P.dtype)
+    out[:, member.classes_] = P
+    return out

@@ -1,0 +1,407 @@
+"""Gradient boosting with exact trees: small trees, each fitted to the slopes of the loss at the sum of those before it.
+
+    F_m(x) = F_{m-1}(x) + nu sum_j gamma_jm [x in leaf j],   gamma_jm = argmin_c sum of loss(y_i, F_{m-1}(x_i) + c)
+
+over the rows of the leaf, or one Newton step towards it. Every threshold between two values is tried, so it suits
+tables of up to some ten thousand rows; beyond, histograms are as good and much faster.
+
+Friedman (2001, 2002).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from scipy.special import logit
+from sklearn.utils.validation import check_is_fitted
+
+from fivefold.core.data import Takes
+from fivefold.core.estimator import learned
+from fivefold.core.params import Count, NonNegative, Range, Seed, Share
+from fivefold.core.registry import Card
+from fivefold.core.supervised import Classifier, Regressor
+from fivefold.ensemble.boosting_losses import EDGE, Target, classes_target, weighted_quantile
+from fivefold.ensemble.gradient_rounds import boost, start_of
+from fivefold.optim.losses import Absolute, Exponential, Huber, Quantile, Squared
+from fivefold.tree.base import Leaves, MaxFeatures, MinLeaf, MinSplit, MinWeight
+
+Portion = Annotated[float, Range(0, 1, open_low=True)]
+
+
+def _half_log_odds(y: Any, w: Any) -> Any:
+    return 0.5 * logit(np.clip(np.atleast_1d(np.average(y, weights=w)), EDGE, 1 - EDGE))
+
+
+def _at_quantile(loss: Any, q: float) -> Target:
+    def constant(r: Any, w: Any) -> float:
+        return weighted_quantile(r, w, q, between=False)
+
+    return Target(loss, lambda y, w: np.atleast_1d(weighted_quantile(y, w, q)), constant)
+
+
+NUMBERS = {
+    "squared_error": lambda alpha: Target(Squared(), lambda y, w: np.atleast_1d(np.average(y, weights=w))),
+    "absolute_error": lambda alpha: _at_quantile(Absolute(), 0.5),
+    "huber": lambda alpha: _at_quantile(Huber(), 0.5),
+    "quantile": lambda alpha: _at_quantile(Quantile(alpha), alpha),
+}
+
+
+class GradientMethods:
+    """What both kinds of gradient boosting share."""
+
+    estimators_ = learned("estimators")
+    train_score_ = learned("train_score")
+    feature_importances_ = learned("importances")
+    max_features_ = learned("tried")
+    n_estimators_ = learned("rounds")
+    n_trees_per_iteration_ = learned("trees")
+    init_ = learned("init")
+
+    @property
+    def oob_improvement_(self: Any) -> Any:
+        """How much each round lowered the loss out of the bag."""
+        return self._outside("oob_improvement")
+
+    @property
+    def oob_scores_(self: Any) -> Any:
+        """The loss out of the bag after each round."""
+        return self._outside("oob_scores")
+
+    @property
+    def oob_score_(self: Any) -> float:
+        """The last of them."""
+        return self._outside("oob_score")
+
+    def fit(self: Any, X: Any, y: Any, sample_weight: Any = None, monitor: Any = None) -> Any:
+        """Learn from rows and their targets; `monitor(round, self, {})` is called each round and may stop it."""
+        self._monitor = monitor
+        try:
+            return super().fit(X, y, sample_weight)  # type: ignore[misc]
+        finally:
+            del self._monitor
+
+    def apply(self: Any, X: Any) -> Any:
+        """(n, rounds, K): the leaf of each row in each tree."""
+        X = self._admit(X)
+        each = [[tree.model_.tree.apply(X) for tree in trees] for trees in self.model_.estimators]
+        return np.array(each, dtype=np.float64).transpose(2, 0, 1)
+
+    def _outside(self: Any, name: str) -> Any:
+        check_is_fitted(self)
+        if self.subsample >= 1:
+            raise AttributeError(f"{type(self).__name__} has no {name}_ with subsample=1.0: no row is out of the bag")
+        return getattr(self.model_, name)
+
+    def _forget(self: Any) -> None:
+        if not self.warm_start:
+            super()._forget()  # type: ignore[misc]
+
+    def _boost(self: Any, X: Any, y: Any, w: Any, target: Target) -> None:
+        if "model_" in vars(self) and self.n_estimators < self.model_.rounds:
+            raise ValueError(
+                f"{type(self).__name__}: n_estimators={self.n_estimators} is less than the {self.model_.rounds} rounds "
+                "learned before; with warm_start=True it counts all rounds"
+            )
+        self.model_ = boost(self, X, y, w, target, self._monitor)
+
+    def _sums(self: Any, X: Any) -> Any:
+        F = start_of(self.model_.init, self._target(), X)
+        self.model_.boosted.add(X, 0, self.model_.rounds, F)
+        return F
+
+    def _stages(self: Any, X: Any) -> Iterator[Any]:
+        F = start_of(self.model_.init, self._target(), X)
+        for i in range(self.model_.rounds):
+            self.model_.boosted.add(X, i, i + 1, F)
+            yield F
+
+
+class GradientBoostingClassifier(GradientMethods, Classifier):
+    """Boosted exact trees for classes, for tables of up to some ten thousand rows.
+
+    Parameters
+    ----------
+    loss
+        "log_loss", or "exponential" for two classes, which is what AdaBoost lowers.
+    learning_rate
+        share of each tree that is added.
+    n_estimators
+        rounds.
+    subsample
+        share of the rows that a round sees, drawn at random.
+    criterion
+        has no effect.
+    min_samples_split, min_samples_leaf
+        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+    min_weight_fraction_leaf
+        least share of the total weight in a leaf.
+    max_depth
+        most questions on a way down; None for no limit.
+    min_impurity_decrease
+        least fall of the squared error by a cut, a share of the root's weight.
+    init
+        an estimator whose probabilities are the start; "zero"; None for the shares of the classes.
+    random_state
+        seed of the samples, of the columns tried and of the rows held back.
+    max_features
+        columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
+    verbose
+        print a line a round.
+    max_leaf_nodes
+        most leaves; the nodes that gain most are divided first.
+    warm_start
+        go on from the rounds learned before.
+    validation_fraction
+        share of the rows held back if n_iter_no_change is given.
+    n_iter_no_change, tol
+        stop when the loss of the rows held back is not lower by tol than one of the last so many; None never stops.
+    ccp_alpha
+        price of a leaf, by which each tree is cut back.
+
+    Attributes
+    ----------
+    estimators_
+        (rounds, K) fitted trees.
+    n_estimators_, n_trees_per_iteration_, max_features_, n_classes_
+        rounds, trees a round, columns tried at a node, classes.
+    train_score_
+        the loss of the rows in the sample after each round.
+    oob_improvement_, oob_scores_, oob_score_
+        what the rows out of the sample say, with subsample below one.
+    feature_importances_
+        share of each column in the fall of the squared error.
+    init_
+        the start.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from fivefold.ensemble import GradientBoostingClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = GradientBoostingClassifier(n_estimators=20).fit(X, y)
+    >>> round(model.train_score_[-1], 2), round(model.score(X, y), 2)
+    (0.2, 0.99)
+    """
+
+    _: KW_ONLY
+    loss: Literal["log_loss", "exponential"] = "log_loss"
+    learning_rate: NonNegative = 0.1
+    n_estimators: Count = 100
+    subsample: Portion = 1.0
+    criterion: Literal["deprecated", "friedman_mse", "squared_error"] = "deprecated"
+    min_samples_split: MinSplit = 2
+    min_samples_leaf: MinLeaf = 1
+    min_weight_fraction_leaf: MinWeight = 0.0
+    max_depth: Count | None = 3
+    min_impurity_decrease: NonNegative = 0.0
+    init: Any = None
+    random_state: Seed = None
+    max_features: MaxFeatures = None
+    verbose: Annotated[int, Range(0)] | bool = 0
+    max_leaf_nodes: Leaves = None
+    warm_start: bool = False
+    validation_fraction: Share = 0.1
+    n_iter_no_change: Count | None = None
+    tol: NonNegative = 1e-4
+    ccp_alpha: NonNegative = 0.0
+
+    takes = Takes(missing=True, one_class=False)
+    card = Card(
+        applications=("classification",),
+        use="Small and middling tables where accuracy matters and every threshold counts. Above some ten thousand rows "
+        "HistGradientBoostingClassifier is as good and much faster.",
+        steps=(
+            "Sort every column once.",
+            "Fit a tree of depth three to what the sum of trees so far gets wrong.",
+            "Give each leaf one Newton step of the log loss; add a tenth of it and go on.",
+        ),
+        source="Friedman (2001, 2002)",
+        see_also=("GradientBoostingRegressor", "HistGradientBoostingClassifier", "AdaBoostClassifier"),
+        variants=({"n_estimators": 5, "subsample": 0.7, "max_features": 2}, {"n_estimators": 5, "max_leaf_nodes": 4}),
+        search={"learning_rate": (0.03, 0.1, 0.3), "n_estimators": (100, 300), "max_depth": (2, 3, 5)},
+    )
+
+    @property
+    def n_classes_(self) -> int:
+        """Number of classes."""
+        return len(self.classes_)
+
+    def _target(self) -> Target:
+        K = len(self.classes_)
+        if self.loss == "log_loss":
+            return classes_target(K)
+        if K > 2:
+            raise ValueError(f"GradientBoostingClassifier: loss='exponential' takes two classes; y holds {K}")
+        return Target(Exponential(), _half_log_odds, classes=2)
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        target = self._target()
+        self._boost(X, y.astype(np.int64 if target.classes > 2 else np.float64), w, target)
+
+    def decision_function(self, X: Any) -> Any:
+        """The sum of trees: for two classes a number a row, or (n, K)."""
+        X = self._admit(X)
+        return _decision(self._sums(X), X)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the classes."""
+        X = self._admit(X)
+        return self._target().answer(self._sums(X)).astype(X.dtype, copy=False)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Their logarithms."""
+        return np.log(self.predict_proba(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[Any]:
+        """The sum of trees after each round."""
+        X = self._admit(X)
+        yield from (_decision(F, X).copy() for F in self._stages(X))
+
+    def staged_predict(self, X: Any) -> Iterator[Any]:
+        """The likeliest class after each round."""
+        yield from (self.classes_[P.argmax(axis=1)] for P in self.staged_predict_proba(X))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Any]:
+        """Probabilities of the classes after each round."""
+        X = self._admit(X)
+        yield from (self._target().answer(F).astype(X.dtype) for F in self._stages(X))
+
+    def _scores(self, X: Any) -> Any:
+        F = self._sums(X)
+        return F.T if len(F) > 1 else np.stack([-F[0], F[0]], axis=1)
+
+
+def _decision(F: Any, X: Any) -> Any:
+    return (F.T if len(F) > 1 else F[0]).astype(X.dtype, copy=False)
+
+
+class GradientBoostingRegressor(GradientMethods, Regressor):
+    """Boosted exact trees for numbers, for tables of up to some ten thousand rows.
+
+    Parameters
+    ----------
+    loss
+        "squared_error", "absolute_error", "huber", a mixture of both, or "quantile".
+    learning_rate
+        share of each tree that is added.
+    n_estimators
+        rounds.
+    subsample
+        share of the rows that a round sees, drawn at random.
+    criterion
+        has no effect.
+    min_samples_split, min_samples_leaf
+        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+    min_weight_fraction_leaf
+        least share of the total weight in a leaf.
+    max_depth
+        most questions on a way down; None for no limit.
+    min_impurity_decrease
+        least fall of the squared error by a cut, a share of the root's weight.
+    init
+        an estimator whose predictions are the start; "zero"; None for the mean, the median or the quantile.
+    random_state
+        seed of the samples, of the columns tried and of the rows held back.
+    max_features
+        columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
+    alpha
+        the quantile of "quantile"; of "huber", the share of residuals that count by their square.
+    verbose
+        print a line a round.
+    max_leaf_nodes
+        most leaves; the nodes that gain most are divided first.
+    warm_start
+        go on from the rounds learned before.
+    validation_fraction
+        share of the rows held back if n_iter_no_change is given.
+    n_iter_no_change, tol
+        stop when the loss of the rows held back is not lower by tol than one of the last so many; None never stops.
+    ccp_alpha
+        price of a leaf, by which each tree is cut back.
+
+    Attributes
+    ----------
+    estimators_
+        (rounds, 1) fitted trees.
+    n_estimators_, n_trees_per_iteration_, max_features_
+        rounds, trees a round, columns tried at a node.
+    train_score_
+        the loss of the rows in the sample after each round.
+    oob_improvement_, oob_scores_, oob_score_
+        what the rows out of the sample say, with subsample below one.
+    feature_importances_
+        share of each column in the fall of the squared error.
+    init_
+        the start.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fivefold.ensemble import GradientBoostingRegressor
+    >>> X = np.linspace(0, 6, 200)[:, None]
+    >>> model = GradientBoostingRegressor().fit(X, np.sin(X[:, 0]))
+    >>> round(model.train_score_[-1], 4)
+    0.0
+    """
+
+    _: KW_ONLY
+    loss: Literal["squared_error", "absolute_error", "huber", "quantile"] = "squared_error"
+    learning_rate: NonNegative = 0.1
+    n_estimators: Count = 100
+    subsample: Portion = 1.0
+    criterion: Literal["deprecated", "friedman_mse", "squared_error"] = "deprecated"
+    min_samples_split: MinSplit = 2
+    min_samples_leaf: MinLeaf = 1
+    min_weight_fraction_leaf: MinWeight = 0.0
+    max_depth: Count | None = 3
+    min_impurity_decrease: NonNegative = 0.0
+    init: Any = None
+    random_state: Seed = None
+    max_features: MaxFeatures = None
+    alpha: Share = 0.9
+    verbose: Annotated[int, Range(0)] | bool = 0
+    max_leaf_nodes: Leaves = None
+    warm_start: bool = False
+    validation_fraction: Share = 0.1
+    n_iter_no_change: Count | None = None
+    tol: NonNegative = 1e-4
+    ccp_alpha: NonNegative = 0.0
+
+    takes = Takes(missing=True)
+    card = Card(
+        applications=("regression",),
+        use="Small and middling tables where accuracy matters and every threshold counts; outliers, with the absolute "
+        "or Huber loss. Above some ten thousand rows HistGradientBoostingRegressor is as good and much faster.",
+        steps=(
+            "Sort every column once; start from the mean or the median.",
+            "Fit a tree of depth three to the slopes of the loss at the sum of trees so far.",
+            "Give each leaf the constant that lowers the loss most; add a tenth of it and go on.",
+        ),
+        source="Friedman (2001, 2002)",
+        see_also=("GradientBoostingClassifier", "HistGradientBoostingRegressor", "AdaBoostRegressor"),
+        variants=(
+            {"n_estimators": 15, "learning_rate": 0.5, "loss": "huber"},
+            {"n_estimators": 15, "learning_rate": 0.5, "subsample": 0.7, "loss": "absolute_error"},
+        ),
+        search={"learning_rate": (0.03, 0.1, 0.3), "n_estimators": (100, 300), "max_depth": (2, 3, 5)},
+    )
+
+    def _target(self) -> Target:
+        return NUMBERS[self.loss](self.alpha)
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        self._boost(X, y.astype(np.float64), w, self._target())
+
+    def predict(self, X: Any) -> Any:
+        """The predicted number of each row."""
+        X = self._admit(X)
+        return self._sums(X)[0]
+
+    def staged_predict(self, X: Any) -> Iterator[Any]:
+        """The predicted numbers after each round."""
+        X = self._admit(X)
+        yield from (F[0].copy() for F in self._stages(X))
