@@ -51,12 +51,13 @@ class Classifier(ClassifierMixin, Estimator):
         params.check(self)
         self._forget()
         X, y = admit_pair(self, X, y)
-        if not self.takes.outputs or y.ndim == 1 or y.shape[1] == 1:
+        if y.ndim == 2 and (not self.takes.outputs or y.shape[1] == 1):
             y = column_or_1d(y, warn=True)
         X, y, w = keep_positive(admit_weights(self, sample_weight, X), X, y)
         self.classes_, codes = encode(y)
         for classes in self.classes_ if y.ndim == 2 else [self.classes_]:
-            check_classification_targets(np.repeat(classes, 2))  # the labels say it as well as all rows, and are few
+            if classes.dtype.kind not in "iub":  # the labels say it as well as all rows, and are few
+                check_classification_targets(np.repeat(classes, 2))
         if len(self.classes_) < 2 and not self.takes.one_class:
             raise ValueError(f"{type(self).__name__} needs two classes or more; y holds one class: {y[0]!r}")
         self._fit(X, codes, self._fold(y, codes, w))
@@ -156,8 +157,8 @@ def _pairs(self: Any, X: Any, y: Any, sample_weight: Any, *, fitting: bool) -> t
 def encode(y: Any) -> tuple[Any, Any]:
     """The distinct labels, sorted, and for each row the index of its label (int64); lists for several columns."""
     if y.ndim == 2:
-        classes, codes = zip(*(encode(np.ascontiguousarray(column)) for column in y.T), strict=True)
-        return list(classes), np.stack(codes, axis=1)
+        each = [encode(np.ascontiguousarray(column)) for column in y.T]
+        return [classes for classes, _ in each], np.stack([codes for _, codes in each], axis=1)
     if y.dtype.kind in "iu" and (low := int(y.min())) > -(2**31) and int(y.max()) - low < max(1024, len(y)):
         present = np.bincount(y - low) > 0
         return np.flatnonzero(present).astype(y.dtype) + y.dtype.type(low), (np.cumsum(present) - 1)[y - low]

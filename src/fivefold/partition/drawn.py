@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compile import jit
-from fivefold.partition.criteria import accumulate, aim, heft, impurity, weigh
+from fivefold.partition.criteria import accumulate, heft, impurity
 from fivefold.partition.qualified import pass_bounds, within
-from fivefold.partition.splitter import GOLDEN, INNER, Manner, cut, divide, listed, lists, mark, mixed
+from fivefold.partition.splitter import GOLDEN, INLINE, INNER, Manner, cut, divide, listed, lists, mark, mixed
 
 
 class Drawn(NamedTuple):
@@ -51,15 +51,15 @@ def _(splitter, criterion, f, lo, hi, rules, total, work):
 
 @mark.rule(Drawn)
 def _(splitter, criterion, f, lo, hi, work, node):
-    return _separate(splitter, criterion, f, lo, hi, work)
+    return _separate(splitter, f, lo, hi, work)
 
 
-@jit(**INNER)
+@jit(**INLINE)
 def _uniform(state):
     return np.float64(mixed(state) >> np.uint64(11)) * 2.0**-53
 
 
-@jit(**INNER)
+@jit(**INLINE)
 def _state(rules, f, key):
     return mixed(
         np.uint64(rules.seed) * GOLDEN + np.uint64(np.int64(key)) * np.uint64(0xD1B54A32D192ED03) + np.uint64(f)
@@ -108,13 +108,14 @@ def _drawn_cut(splitter, criterion, f, lo, hi, rules, total, work):
         L, R = heft(criterion, work.left), heft(criterion, work.right)
         if L < rules.least_weight or R < rules.least_weight:
             continue
-        if splitter.manner.sign[f] != 0:
-            left, right = _mean(criterion, order, lo, middle), _mean(criterion, order, middle, hi)
-            if not within(splitter.manner.sign[f], splitter.manner.low[lo], splitter.manner.high[lo], left, right):
+        left, right = 0.0, 0.0
+        if splitter.manner.sign[f] != 0:  # then the answer is one mean, statistic 1 by weight
+            left, right = work.left[1] / L, work.right[1] / R
+            if not within(splitter.manner, f, lo, left, right):
                 continue
         gain = whole - L * impurity(criterion, work.left) - R * impurity(criterion, work.right)
         if gain > best[0] + best[3]:
-            best[0], best[1], best[2], best[5] = gain, threshold, side, draw
+            best[0], best[1], best[2], best[5], best[6], best[7] = gain, threshold, side, draw, left, right
             if absent == 0:  # a value that is missing later goes with most of the weight
                 best[2] = 1.0 if L > R else 0.0
     return True
@@ -123,7 +124,7 @@ def _drawn_cut(splitter, criterion, f, lo, hi, rules, total, work):
 @jit(**INNER)
 def _three_parts(rows, x, threshold, lo, hi, order, spare):
     """Rows at or below the threshold first, those without a value next, then the others; where the first end."""
-    left, right, away = lo, hi, 0
+    left, right, away = np.int64(lo), np.int64(hi), np.int64(0)
     for i in range(hi - lo):
         row, goes, there = rows[lo + i], np.int64(x[i] <= threshold), np.int64(x[i] == x[i])
         order[left] = order[right - 1] = spare[away] = row  # all ends are free; one of them moves on
@@ -135,18 +136,8 @@ def _three_parts(rows, x, threshold, lo, hi, order, spare):
     return left
 
 
-@jit(**INNER)
-def _mean(criterion, order, lo, hi):
-    a, s = 0.0, 0.0
-    for i in range(lo, hi):
-        w = weigh(criterion, order[i])
-        a += w
-        s += w * aim(criterion, order[i], 0)
-    return s / a
-
-
 @jit(error_model="numpy", **INNER)
-def _separate(splitter, criterion, f, lo, hi, work):
+def _separate(splitter, f, lo, hi, work):
     """Rows of the left side first, then the others; where they begin."""
     rows, left, right = splitter.rows, np.int64(lo), np.int64(0)
     threshold, missing_left, draw = work.best[1], work.best[2], work.best[5]
@@ -161,6 +152,5 @@ def _separate(splitter, criterion, f, lo, hi, work):
     for i in range(right):
         rows[left + i] = work.order[i]
     splitter.threshold[left] = threshold
-    if splitter.manner.sign[f] != 0 or splitter.manner.low[lo] > -np.inf or splitter.manner.high[lo] < np.inf:
-        pass_bounds(splitter.manner, f, lo, left, _mean(criterion, rows, lo, left), _mean(criterion, rows, left, hi))
+    pass_bounds(splitter.manner, f, lo, left, work.best[6], work.best[7])
     return left

@@ -14,6 +14,7 @@ its share of compilation again.
 from __future__ import annotations
 
 import heapq
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -179,14 +180,14 @@ class _Bench:
         limit, results = self.rules.features or self.columns, list[tuple[int, Any]]()
         while (tried := sum(cuttable for cuttable, _ in results)) < limit and len(results) < self.columns:
             done = work.columns[len(results) :][: limit - tried]  # columns without a cut do not count
-            results += map_items(lambda i, done=done: self._column(node, work, int(done[i])), len(done))
+            results += map_items(partial(self._column, node, work, done), len(done))
         most = max(best[0] for _, best in results)
         i = next(i for i, (_, best) in enumerate(results) if best[0] >= most - work.best[3])
         work.best[:] = results[i][1]
         return int(work.columns[i]) if work.best[0] >= max(self.rules.least_gain, -1e300) else -1
 
-    def _column(self, node: Any, work: Scratch, f: int) -> tuple[int, Any]:
-        own = self._scratch(node)
+    def _column(self, node: Any, work: Scratch, columns: Any, i: int) -> tuple[int, Any]:
+        own, f = self._scratch(node), int(columns[i])
         own.sums[:], own.best[:] = work.sums, work.best
         return self._do(CUT, node[None], own, f), own.best
 

@@ -19,7 +19,7 @@ import numpy as np
 from fivefold.core.compile import jit
 from fivefold.partition.criteria import aim, aims, scores, weigh
 from fivefold.partition.ordering import heap_sort
-from fivefold.partition.presorted import IN_ORDER, Presorted, best_cut, choose, flagged, known_end, parted
+from fivefold.partition.presorted import Presorted, choose, flagged, known_end, parted
 from fivefold.partition.splitter import INNER, Manner, cut, divide, listed, lists, mark
 
 
@@ -55,12 +55,24 @@ def _(splitter, j, lo, hi, work):
 @cut.rule(Qualified)
 def _(splitter, criterion, f, lo, hi, rules, total, work):
     order, rank, manner = splitter.order[f], splitter.rank[f], splitter.manner
-    if manner.levels[f] > 0:
-        return _level_cut(criterion, order, rank, lo, hi, rules, total, work)
-    if manner.sign[f] != 0:
-        low, high = manner.low[lo], manner.high[lo]
-        return _monotone_cut(criterion, order, rank, manner.sign[f], low, high, lo, hi, rules, total, work)
-    return best_cut(criterion, order, rank, lo, hi, rules, total, work)
+    mid = known_end(rank, lo, hi)
+    if mid == lo or (mid == hi and rank[lo] == rank[mid - 1]):
+        return False
+    turns, winner, best = aims(criterion) if manner.levels[f] > 0 else 1, 0, work.best
+    for turn in range(turns + 1):
+        if manner.levels[f] > 0:
+            _arrange(criterion, order, rank, lo, mid, turn if turn < turns else winner, work)
+        if turn == turns:  # the column is left in the order of its best cut
+            break
+        before = best[0]
+        for side in range(2 if mid < hi else 1):
+            scores(criterion, order, lo, mid, hi, side == 1, work.sums, work.left, work.right, work.gain, work.weight)
+            if manner.sign[f] != 0:
+                _forbid(criterion, order, manner, f, lo, mid, hi, side, total, work.gain, work.weight)
+            choose(rank, lo, mid, hi, side, rules, total, work.gain, work.weight, best)
+        if best[0] > before:
+            winner = turn
+    return True
 
 
 @mark.rule(Qualified)
@@ -68,14 +80,14 @@ def _(splitter, criterion, f, lo, hi, work, node):
     order = splitter.order[f]
     middle = flagged(order, splitter.rank[f], lo, hi, work.best, splitter.flag, node)
     a, s, b, t = 0.0, 0.0, 0.0, 0.0
-    for i in range(lo, hi):
-        w = weigh(criterion, order[i])
-        if splitter.flag[order[i]] == 1:
-            a += w
-            s += w * aim(criterion, order[i], 0)
-        else:
-            b += w
-            t += w * aim(criterion, order[i], 0)
+    if splitter.manner.sign[f] != 0:
+        for i in range(lo, hi):
+            w = weigh(criterion, order[i])
+            part, goes = w * aim(criterion, order[i], 0), splitter.flag[order[i]]
+            a += w * goes
+            s += part * goes
+            b += w * (1 - goes)
+            t += part * (1 - goes)
     pass_bounds(splitter.manner, f, lo, middle, s / a, t / b)
     return middle
 
@@ -92,55 +104,32 @@ def pass_bounds(manner, f, lo, middle, left, right):
 
 
 @jit(**INNER)
-def within(sign, low, high, left, right):
-    """May the sides of a cut answer so?"""
-    return sign * (left - right) <= 0.0 and low <= left <= high and low <= right <= high
-
-
-@jit(fastmath=IN_ORDER, error_model="numpy", **INNER)
-def _monotone_cut(criterion, order, rank, sign, low, high, lo, hi, rules, total, work):
-    mid = known_end(rank, lo, hi)
-    absent = hi - mid
-    if mid == lo or (absent == 0 and rank[lo] == rank[mid - 1]):
-        return False
-    known, away = 0.0, 0.0
-    for i in range(lo, mid):
-        known += weigh(criterion, order[i]) * aim(criterion, order[i], 0)
-    for i in range(mid, hi):
-        away += weigh(criterion, order[i]) * aim(criterion, order[i], 0)
-    for side in range(2 if absent > 0 else 1):
-        scores(criterion, order, lo, mid, hi, side == 1, work.sums, work.left, work.right, work.gain, work.weight)
-        T = away if side == 1 else 0.0
-        for i in range(mid - lo):
-            T += weigh(criterion, order[lo + i]) * aim(criterion, order[lo + i], 0)
-            L = work.weight[i]
-            if L >= total or not within(sign, low, high, T / L, (known + away - T) / (total - L)):
-                work.gain[i] = -np.inf
-        choose(rank, lo, mid, hi, side, rules, total, work.gain, work.weight, work.best)
-    return True
-
-
-@jit(fastmath=IN_ORDER, error_model="numpy", **INNER)
-def _level_cut(criterion, order, rank, lo, hi, rules, total, work):
-    """The best cut over the orders of the levels; the column is left in the order of that cut."""
-    found, winner, turns = False, -1, aims(criterion)
-    for j in range(turns):
-        _arrange(criterion, order, rank, lo, hi, j)
-        before = work.best[0]
-        found = best_cut(criterion, order, rank, lo, hi, rules, total, work)
-        if work.best[0] > before:
-            winner = j
-    if 0 <= winner < turns - 1:
-        _arrange(criterion, order, rank, lo, hi, winner)
-    return found
+def within(manner, f, lo, left, right):
+    """May the sides of a cut of the node that begins at lo answer so?"""
+    low, high = manner.low[lo], manner.high[lo]
+    return manner.sign[f] * (left - right) <= 0.0 and low <= left <= high and low <= right <= high
 
 
 @jit(error_model="numpy", **INNER)
-def _arrange(criterion, order, rank, lo, hi, j):
-    """Levels in the order of their mean target, rows of a level together; rows without a value stay last."""
-    mid = known_end(rank, lo, hi)
-    m, count = mid - lo, 0
-    start, mean = np.empty(m + 1, dtype=np.int32), np.empty(m)
+def _forbid(criterion, order, manner, f, lo, mid, hi, side, total, gain, weight):
+    """Rule out cuts whose sides may not answer so."""
+    T, S = 0.0, 0.0
+    for i in range(lo, hi):
+        part = weigh(criterion, order[i]) * aim(criterion, order[i], 0)
+        S += part
+        if i >= mid and side == 1:
+            T += part
+    for i in range(mid - lo):
+        T += weigh(criterion, order[lo + i]) * aim(criterion, order[lo + i], 0)
+        L = weight[i]
+        if L >= total or not within(manner, f, lo, T / L, (S - T) / (total - L)):
+            gain[i] = -np.inf
+
+
+@jit(error_model="numpy", **INNER)
+def _arrange(criterion, order, rank, lo, mid, j, work):
+    """Levels in the order of their mean target j, rows of a level together."""
+    mean, start, level, rows, count = work.gain, work.rank, work.weight, work.order, 0
     i = lo
     while i < mid:
         a, s, begin = 0.0, 0.0, i
@@ -152,13 +141,17 @@ def _arrange(criterion, order, rank, lo, hi, j):
         start[count], mean[count] = begin, s / a
         count += 1
     heap_sort(mean, start, 0, count)
-    rows, ranks, filled = np.empty(m, dtype=np.int32), np.empty(m, dtype=np.int32), 0
+    filled = 0
     for b in range(count):
         i = np.int64(start[b])
-        level = rank[i]
-        while i < mid and rank[i] == level:
-            rows[filled], ranks[filled] = order[i], level
+        level[b] = rank[i]
+        while i < mid and rank[i] == level[b]:
+            rows[filled] = order[i]
             filled += 1
             i += 1
-    for i in range(m):
-        order[lo + i], rank[lo + i] = rows[i], ranks[i]
+        start[b] = filled  # where the next begins
+    b = 0
+    for i in range(filled):
+        if i == start[b]:
+            b += 1
+        order[lo + i], rank[lo + i] = rows[i], np.int32(level[b])

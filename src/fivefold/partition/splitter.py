@@ -52,7 +52,7 @@ class Scratch(NamedTuple):
     sums: Any
     left: Any
     right: Any
-    best: Any  # gain, place, missing left of a cut; the gain that is rounding; key of the node; fraction drawn
+    best: Any  # gain, place, missing left of a cut; gain that is rounding; key; fraction drawn; answers of the sides
     gain: Any
     weight: Any
     order: Any
@@ -82,7 +82,7 @@ def scratch(statistics: int, rows: int, columns: int) -> Scratch:
         np.empty((2, rows)),
         np.empty((2, rows), dtype=np.int32),
     )
-    best, stack = np.array([-np.inf, 0.0, 0.0, 0.0, 0.0, 0.0]), np.zeros(STACK, dtype=np.int64)
+    best, stack = np.array([-np.inf, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), np.zeros(STACK, dtype=np.int64)
     return Scratch(sums[0], sums[1], sums[2], best, gain, weight, order, rank, np.arange(columns), stack)
 
 

@@ -104,5 +104,5 @@ class C45Classifier(MultiwayTree):
         see_also=("ID3Classifier", "CARTClassifier", "DecisionTreeClassifier", "MixedNB"),
         variants=({"pruning": "pessimistic", "confidence": 0.1}, {"pruning": None, "missing": "majority"}),
         search={"confidence": (0.05, 0.25, 0.5), "min_samples_leaf": (2, 5, 20)},
-        portfolio=True,
+        portfolio=False,
     )
