@@ -1,10 +1,13 @@
 """Ensembles beside scikit-learn's and the Intel extension's."""
 
 from functools import cache
+from importlib import import_module
 
 import numpy as np
+from sklearn.metrics import log_loss
 
-from benchmarks.harness import Case, Data, Disagreement, data, drop_in, fit, predict
+from benchmarks.harness import Case, Data, Disagreement, data, drop_in, fit, predict, same, same_predictions
+from benchmarks.harness.case import Absent
 
 NEW = 30_000  # rows that judge what was learned
 
@@ -75,4 +78,57 @@ FORESTS = (
     Case("IsolationForest fit", table, 100_000, drop_in(IF, fit, random_state=0), same_marks, 1, "100 trees"),
 )
 
-CASES = (*FORESTS,)
+# Boosting
+
+
+def as_sure(table, ours, rival):
+    """Log loss on new rows is at most 0.001 higher."""
+    new, truth = (part[len(table.X) :] for part in (whole(len(table.X)).X, whole(len(table.X)).y))
+    a, b = (log_loss(truth, model.predict_proba(new)) for model in (ours, rival))
+    if a > b + 0.001:
+        raise Disagreement(f"log loss on new rows {a:.5f}, the rival's {b:.5f}")
+    return f"log loss on {NEW} new rows {a:.5f}, rival {b:.5f}"
+
+
+def library(package, name, **params):
+    """An estimator of a library of boosting."""
+
+    def prepare(data):
+        try:
+            make = getattr(import_module(package), name)
+        except ModuleNotFoundError as error:
+            raise Absent(f"{package} is not installed") from error
+        return fit(make(**params), data)
+
+    return prepare
+
+
+HGB, GB, ADA = (
+    f"ensemble.{name}"
+    for name in ("HistGradientBoostingClassifier", "GradientBoostingClassifier", "AdaBoostClassifier")
+)
+HUNDRED = {"n_estimators": 100, "n_jobs": 2}
+LEAVES = {"tree_method": "hist", "grow_policy": "lossguide", "max_leaves": 31, "max_depth": 0, "learning_rate": 0.1}
+RIVALS = {
+    **drop_in(HGB, fit, early_stopping=False),
+    "LightGBM": library("lightgbm", "LGBMClassifier", **HUNDRED, verbose=-1),
+    "XGBoost": library("xgboost", "XGBClassifier", **HUNDRED, **LEAVES),
+}
+
+BOOSTING = (
+    Case("HistGradientBoostingClassifier fit", table, 200_000, RIVALS, as_sure, 0.8, "100 rounds of 31 leaves"),
+    Case(
+        "HistGradientBoostingClassifier predict", table, 200_000, drop_in(HGB, predict, early_stopping=False),
+        same_predictions(0.999), 1, "100 rounds of 31 leaves",
+    ),
+    Case(
+        "AdaBoostClassifier fit", table, 100_000, drop_in(ADA, fit, n_estimators=100, random_state=0),
+        same("estimator_errors_", rtol=1e-6), 20, "100 stumps",
+    ),
+    Case(
+        "GradientBoostingClassifier fit", table, 20_000, drop_in(GB, fit, n_estimators=20, random_state=0),
+        same("train_score_", rtol=1e-6), 3, "20 rounds",
+    ),
+)  # fmt: skip
+
+CASES = (*FORESTS, *BOOSTING)

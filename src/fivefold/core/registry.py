@@ -59,7 +59,7 @@ class Card:
     source: str  # literature
     see_also: tuple[str, ...] = ()  # names of other methods in the registry
     variants: tuple[Mapping[str, Any], ...] = ()  # settings besides the defaults that every law checks as well
-    given: Mapping[str, Any] = field(default_factory=dict)  # arguments without a default, for those who try every method
+    given: Mapping[str, Any] = field(default_factory=dict)  # arguments without a default, to try the method with
     search: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # values the study tries
     portfolio: bool = False  # in the study by default
     growth: float = 1.0  # fit and predict take time as rows ** growth

@@ -67,7 +67,7 @@ class Boosted:
         )  # fmt: skip
 
 
-NOTHING = Grown(
+NOTHING = Grown(  # type: ignore[call-arg]
     *(np.zeros(0, dtype=kind) for kind in (np.int32, np.float64, np.int32, np.int32, np.uint8, np.int32)),
     np.zeros((0, 8), dtype=np.uint32),
     *(np.zeros(0, dtype=kind) for kind in (np.float64, np.float64, np.int64)),

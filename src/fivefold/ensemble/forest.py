@@ -95,6 +95,11 @@ class Classes:
     tallied = True  # statistics of the targets add
 
     @property
+    def named(self) -> str:
+        """The impurity of a node, which follows from the shares of its classes."""
+        return self.impurity
+
+    @property
     def one_mean(self) -> bool:
         """Is the answer one mean, which can be held between bounds?"""
         return self.sizes == (2,)
@@ -145,6 +150,8 @@ class Numbers:
     centre: Any  # (outputs,)
     impurity: str
     factors: Any = None
+
+    named = None  # the impurity of a node does not follow from its answer
 
     @property
     def y(self) -> Any:
@@ -212,6 +219,11 @@ def drawn(estimator: Any, X: Any, target: Any, manners: Manner | None) -> Callab
         return grow_drawn(X, rows, criterion, rules, leaves=leaves, values=values, manners=own), target, w
 
     return draw
+
+
+def _whole(w: Any) -> Any:
+    """Weights as integers where they are."""
+    return w.astype(np.int64) if w.sum() < COUNTED and (w == np.rint(w)).all() else w
 
 
 def _shifted(work: Callable[[int], Any], lo: int, i: int) -> Any:
@@ -296,8 +308,7 @@ class ForestMethods:
 
     def _grown(self, X: Any, target: Any, w: Any, draws: Draws, trees: Trees | None) -> Trees:
         """All trees, those from before first."""
-        w = w if target.factors is None else w * target.factors
-        w = w.astype(np.int64) if w.sum() < COUNTED and (w == np.rint(w)).all() else w
+        w = _whole(w if target.factors is None else w * target.factors) if draws.bag is None else None
         manners = manner_of(self, X, means=target.one_mean)
         sign = manners.sign if manners is not None and manners.sign.any() else None
         tried, grow_one = columns_tried(self.max_features, X.shape[1]), self._grower(self, X, target, manners)
@@ -308,7 +319,7 @@ class ForestMethods:
             grown, some, c = grow_one(rows, c, rules_of(self, X, c, int(draws.seeds[i])))
             value, impurity, weight = some.answers(grown, c, sign)
             tree = TreeModel(grown.tree, value, impurity, weight, X.shape[1], tried, target.sizes)
-            return Trees.of(tree.pruned(self.ccp_alpha))
+            return Trees.of(tree.pruned(self.ccp_alpha), target.named if sign is None else None)
 
         parts = [] if trees is None else [trees]
         blocks = range(0 if trees is None else len(trees), len(draws.seeds), TOGETHER)

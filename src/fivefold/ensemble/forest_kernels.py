@@ -1,9 +1,8 @@
 """A forest as one table of nodes, tree after tree, and the loops that send rows down.
 
 A row at node t goes to t + 1, the left child, if x[code >> 1] <= threshold, else to t + skip; a missing value goes left
-where code & 1. A leaf has threshold -inf and skip 0: a row that has arrived stays. So the loop has no branch to guess,
-and works on many rows at a time, each a step further, while the memory of the others is fetched. Trees that divide
-sets of categories, and sparse rows, are asked one tree after the other.
+where code & 1. A leaf has skip 0. A part of the rows goes down one tree after the other, so that a tree stays in the
+cache. Trees that divide sets of categories, and sparse rows, are asked through the trees themselves.
 """
 
 from __future__ import annotations
@@ -19,10 +18,9 @@ from fivefold.core.compile import jit
 from fivefold.core.parallel import map_parts
 from fivefold.partition.tree import Tree
 from fivefold.tree.base import TreeModel
+from fivefold.tree.fitting import IMPURITY
 
-NODE = np.dtype([("threshold", np.float64), ("code", np.int32), ("skip", np.int32)])
-TOGETHER = 256  # rows that go down together
-ROWS = 1024  # rows that are worth a thread
+ROWS = 4096  # rows that are worth a thread
 
 
 @dataclass(frozen=True)
@@ -30,9 +28,11 @@ class Trees:
     """Trees, their nodes one tree after the other, each in preorder."""
 
     start: Any  # (T + 1,) int64: the first node of each tree
-    nodes: Any  # (m,) NODE
+    threshold: Any  # (m,) float64
+    code: Any  # (m,) int32: twice the column, and one more where missing values go left
+    skip: Any  # (m,) int32: to the right child, 0 for a leaf
     value: Any  # (m, K) shares of the classes, or numbers
-    impurity: Any  # (m,)
+    impurity: Any  # (m,), or the name of what follows from the shares of the classes
     weight: Any  # (m,)
     rows: Any  # (m,) int32
     columns: int
@@ -42,21 +42,28 @@ class Trees:
     set_bits: Any = None  # uint8
 
     @classmethod
-    def of(cls, model: TreeModel) -> Trees:
-        """A forest of one tree."""
+    def of(cls, model: TreeModel, impurity: str | None = None) -> Trees:
+        """A forest of one tree; an impurity of classes can be given by name, and is not kept."""
         tree, start = model.tree, np.array([0, len(model.tree)])
-        arrays = _packed(tree), model.value, model.impurity, model.weight, tree.rows.astype(np.int32)
-        return cls(start, *arrays, model.columns, model.tried, model.sizes, tree.set_start, tree.set_bits)
+        kept = model.impurity if impurity is None else impurity
+        arrays = model.value, kept, model.weight, tree.rows.astype(np.int32)
+        shape = model.columns, model.tried, model.sizes
+        return cls(start, *_packed(tree), *arrays, *shape, tree.set_start, tree.set_bits)
 
     @classmethod
     def joined(cls, forests: list[Trees]) -> Trees:
-        """The trees of all these, in their order."""
+        """The trees of all these, in their order; the list is emptied, so that no array is held twice for long."""
         sizes = np.concatenate([np.diff(forest.start) for forest in forests])
-        parts = zip(*((f.nodes, f.value, f.impurity, f.weight, f.rows) for f in forests), strict=True)
-        nodes, value, impurity, weight, rows = (np.concatenate(part) for part in parts)
-        start, first = np.concatenate([[0], np.cumsum(sizes)]), forests[0]
+        start, first, sets = np.concatenate([[0], np.cumsum(sizes)]), forests[0], _sets(forests)
+        named = isinstance(first.impurity, str)
+        names = ("threshold", "code", "skip", "value", "weight", "rows", *(() if named else ("impurity",)))
+        parts, impurity = [[getattr(f, name) for f in forests] for name in names], first.impurity
         shape = first.columns, first.tried, first.sizes
-        return cls(start, nodes, value, impurity, weight, rows, *shape, *_sets(forests))
+        forests.clear()
+        del first
+        threshold, code, skip, value, weight, rows, *kept = (np.concatenate(parts.pop(0)) for _ in names)
+        impurity = impurity if named else kept[0]
+        return cls(start, threshold, code, skip, value, impurity, weight, rows, *shape, *sets)
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -73,24 +80,28 @@ class Trees:
     def __getitem__(self, i: int) -> TreeModel:
         """One tree on its own."""
         lo, hi = self.start[i], self.start[i + 1]
-        nodes = self.nodes[lo:hi]
-        inner, here = nodes["skip"] > 0, np.arange(hi - lo)
-        right = np.where(inner, here + nodes["skip"], -1).astype(np.int32)
-        depth = np.zeros(len(nodes), dtype=np.int32)
+        code, skip, here = self.code[lo:hi], self.skip[lo:hi], np.arange(hi - lo)
+        inner = skip > 0
+        right = np.where(inner, here + skip, -1).astype(np.int32)
+        depth = np.zeros(len(skip), dtype=np.int32)
         _depths(right, depth)
         tree = Tree(
-            feature=np.where(inner, nodes["code"] >> 1, -1).astype(np.int32),
-            threshold=np.where(inner, nodes["threshold"], np.nan),
+            feature=np.where(inner, code >> 1, -1).astype(np.int32),
+            threshold=self.threshold[lo:hi],
             left=np.where(inner, here + 1, -1).astype(np.int32),
             right=right,
-            missing_left=(nodes["code"] & 1).astype(np.uint8),
+            missing_left=(code & 1).astype(np.uint8),
             depth=depth,
             rows=self.rows[lo:hi].astype(np.int64),
             set_start=None if self.set_start is None else self.set_start[lo:hi],
             set_bits=self.set_bits,
         )
-        arrays = self.value[lo:hi], self.impurity[lo:hi], self.weight[lo:hi]
-        return TreeModel(tree, *arrays, self.columns, self.tried, self.sizes)
+        value, impurity = self.value[lo:hi], self.impurity
+        if isinstance(impurity, str):
+            impurity = np.mean([IMPURITY[impurity](shares) for shares in self.each(value)], axis=0)
+        else:
+            impurity = impurity[lo:hi]
+        return TreeModel(tree, value, impurity, self.weight[lo:hi], self.columns, self.tried, self.sizes)
 
     @cached_property
     def importances(self) -> Any:
@@ -104,8 +115,8 @@ class Trees:
         out, fields = np.zeros((X.shape[0], value.shape[1])), self._fields
 
         def part(lo: int, hi: int) -> None:
-            at, active = np.empty((2, TOGETHER), dtype=np.int64)
-            _add_up(X, np.arange(lo, hi), *fields, self.start, value, at, active, out[lo:hi])
+            at = np.empty(hi - lo, dtype=np.int64)
+            _add_up(X, np.arange(lo, hi), *fields, self.start, value, at, out[lo:hi])
 
         if self._plain(X):
             map_parts(part, len(out), rows=ROWS)
@@ -123,8 +134,7 @@ class Trees:
         out, fields = np.empty(len(ids), dtype=np.int64), self._fields
 
         def part(lo: int, hi: int) -> None:
-            active = np.empty(hi - lo, dtype=np.int64)
-            _descend(X, ids[lo:hi], *fields, self.start[i], out[lo:hi], active)
+            _descend(X, ids[lo:hi], *fields, self.start[i], out[lo:hi])
 
         map_parts(part, len(ids), rows=ROWS)
         return out
@@ -134,15 +144,13 @@ class Trees:
 
     @property
     def _fields(self) -> tuple[Any, Any, Any]:
-        return self.nodes["threshold"], self.nodes["code"], self.nodes["skip"]
+        return self.threshold, self.code, self.skip
 
 
-def _packed(tree: Tree) -> Any:
-    out, inner = np.zeros(len(tree), dtype=NODE), tree.feature >= 0
-    out["threshold"] = np.where(inner, tree.threshold, -np.inf)
-    out["code"] = np.where(inner, 2 * tree.feature + tree.missing_left, 0)
-    out["skip"] = np.where(inner, tree.right - np.arange(len(tree)), 0)
-    return out
+def _packed(tree: Tree) -> tuple[Any, Any, Any]:
+    inner = tree.feature >= 0
+    code = np.where(inner, 2 * tree.feature + tree.missing_left, 0).astype(np.int32)
+    return tree.threshold, code, np.where(inner, tree.right - np.arange(len(tree)), 0).astype(np.int32)
 
 
 def _sets(forests: list[Trees]) -> tuple[Any, Any]:
@@ -151,7 +159,7 @@ def _sets(forests: list[Trees]) -> tuple[Any, Any]:
         return None, None
     starts, bits, base = [], [], 0
     for f in forests:
-        own = np.full(len(f.nodes), -1) if f.set_start is None else f.set_start
+        own = np.full(len(f.skip), -1) if f.set_start is None else f.set_start
         starts.append(np.where(own >= 0, own + base, -1))
         if f.set_bits is not None:
             bits.append(f.set_bits)
@@ -167,34 +175,26 @@ def _depths(right, depth):
 
 
 @jit
-def _descend(X, ids, threshold, code, skip, root, at, active):
+def _descend(X, ids, threshold, code, skip, root, at):
     """Fill at[i] with the leaf of row ids[i] in the tree that begins at `root`."""
-    m = len(ids)
-    for i in range(m):
-        at[i], active[i] = root, i
-    while m > 0:
-        moving = 0
-        for j in range(m):
-            i = active[j]
-            t = at[i]
+    for i in range(len(ids)):
+        row, t = ids[i], root
+        step = skip[t]
+        while step > 0:
             c = code[t]
-            x = X[ids[i], c >> 1]
+            x = X[row, c >> 1]
             goes = (c & 1) == 1 if x != x else x <= threshold[t]
-            step = 1 if goes else skip[t]
-            at[i] = t + step
-            active[moving] = i
-            moving += 1 if step > 0 else 0
-        m = moving
+            t += 1 if goes else step
+            step = skip[t]
+        at[i] = t
 
 
 @jit
-def _add_up(X, ids, threshold, code, skip, start, value, at, active, out):
+def _add_up(X, ids, threshold, code, skip, start, value, at, out):
     """Add to out[i] the value of row ids[i] in every tree."""
     n, K = out.shape
-    for lo in range(0, n, TOGETHER):
-        m = min(TOGETHER, n - lo)
-        for k in range(len(start) - 1):
-            _descend(X, ids[lo : lo + m], threshold, code, skip, start[k], at, active)
-            for i in range(m):
-                for q in range(K):
-                    out[lo + i, q] += value[at[i], q]
+    for k in range(len(start) - 1):
+        _descend(X, ids, threshold, code, skip, start[k], at)
+        for i in range(n):
+            for q in range(K):
+                out[i, q] += value[at[i], q]

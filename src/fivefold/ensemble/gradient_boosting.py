@@ -183,8 +183,8 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
     >>> from fivefold.ensemble import GradientBoostingClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = GradientBoostingClassifier(n_estimators=20).fit(X, y)
-    >>> round(model.train_score_[-1], 2), round(model.score(X, y), 2)
-    (0.2, 0.99)
+    >>> print(f"{model.train_score_[-1]:.2f} {model.score(X, y):.2f}")
+    0.20 0.99
     """
 
     _: KW_ONLY
@@ -344,8 +344,8 @@ class GradientBoostingRegressor(GradientMethods, Regressor):
     >>> from fivefold.ensemble import GradientBoostingRegressor
     >>> X = np.linspace(0, 6, 200)[:, None]
     >>> model = GradientBoostingRegressor().fit(X, np.sin(X[:, 0]))
-    >>> round(model.train_score_[-1], 4)
-    0.0
+    >>> print(f"{model.train_score_[-1]:.4f}")
+    0.0000
     """
 
     _: KW_ONLY

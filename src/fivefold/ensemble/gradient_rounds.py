@@ -98,7 +98,7 @@ class Sums:
         for node in np.flatnonzero(left >= 0):  # preorder: parents come first
             depth[[left[node], right[node]]] = depth[node] + 1
         tree = Tree(b.feature[part], b.threshold[part], left, right, b.missing_left[part], depth, b.rows[part])
-        out = DecisionTreeRegressor()
+        out: Any = DecisionTreeRegressor()
         out.n_features_in_ = len(b.bins.categorical)
         value = self.answer[part][:, None]
         out.model_ = TreeModel(tree, value, self.impurity[part], self.weight[part], out.n_features_in_, self.tried)
@@ -288,7 +288,9 @@ class _Boosting:
     def _model(self) -> Sums:
         parts = [np.concatenate(part) for part in self.nodes] if self.nodes[0] else [np.zeros(0)] * 3
         scores = [np.array(a) for a in (self.train, *self.oob)]
-        return Sums(self.init, self.estimator.loss, self.grove.model(), *parts, scores[0], self.tried, *scores[1:])
+        answer, impurity, weight = parts
+        rest = (scores[0], self.tried, *scores[1:])
+        return Sums(self.init, self.estimator.loss, self.grove.model(), answer, impurity, weight, *rest)
 
 
 def _taken(columns: Presorted, mask: Any) -> Presorted:

@@ -82,7 +82,7 @@ class Bag:
         return self._by_row(np.bincount(place, minlength=n))
 
     def _by_row(self, along: Any) -> Any:
-        out = np.empty_like(along)
+        out = np.empty(len(along), dtype=np.int32)
         out[self.order] = along
         return out
 

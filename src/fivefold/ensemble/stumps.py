@@ -96,7 +96,7 @@ class Sorted:
         left = np.bincount(self.y[rows], w[rows], self.K)
         low, high = (float(self.X[self.order[f, j], f]) for j in (i, i + 1))
         middle = low / 2 + high / 2
-        return Stump(f, middle if low <= middle < high else low, left, total - left, i + 1)
+        return Stump(f, middle if low <= middle < high else low, left, np.maximum(total - left, 0.0), i + 1)
 
     def wrong(self, stump: Stump) -> Any:
         """Which rows the stump gets wrong: (n,) bool."""
@@ -109,9 +109,9 @@ class Sorted:
 
     def _scan(self, f: int, signed: Any, total: Any, enough: float) -> tuple[float, int]:
         if self.K == 2:
-            return _scan_two(self.order[f], self.tie[f], signed, total[0], total[1], enough)  # type: ignore[no-any-return]
+            return _scan_two(self.order[f], self.tie[f], signed, total[0], total[1], enough)
         left = np.zeros(self.K)
-        return _scan_many(self.order[f], self.tie[f], signed, self.y, total, left, enough)  # type: ignore[no-any-return]
+        return _scan_many(self.order[f], self.tie[f], signed, self.y, total, left, enough)
 
 
 @jit(error_model="numpy")
@@ -122,9 +122,9 @@ def _scan_two(order, tie, signed, zeros, ones, enough):
         s = signed[order[i]]  # positive for class 1
         w += abs(s)
         p += max(s, 0.0)
-        if tie[i] == 0:
+        if tie[i] == 0 and w > TIE * W and W - w > TIE * W:  # less is rounding
             z = p * W - w * P
-            gain = 2.0 * z * z / (W * W * w * (W - w)) * W
+            gain = 2.0 * z * z / (W * w * (W - w))
             if gain > top:
                 top, at = gain, i
                 if top >= enough:
@@ -146,7 +146,7 @@ def _scan_many(order, tie, w, y, total, left, enough):
         rest -= v * (2.0 * right - v)
         left[k] += v
         L += v
-        if tie[i] == 0:
+        if tie[i] == 0 and L > TIE * W and W - L > TIE * W:
             gain = squares / L + rest / (W - L) - whole
             if gain > top:
                 top, at = gain, i

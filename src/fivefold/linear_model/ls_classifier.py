@@ -79,7 +79,7 @@ class LeastSquaresClassifier(Classifier):
 
     takes = Takes(one_class=False)
     card = Card(
-        applications=("classification", "baseline"),
+        applications=("classification",),
         use="A first answer in closed form. Outliers far on the right side turn the boundary, and of three classes in "
         "a row the middle one may never win: take LogisticRegression then.",
         steps=(

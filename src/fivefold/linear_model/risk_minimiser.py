@@ -83,9 +83,11 @@ SHARES: dict[str | None, Callable[[float], tuple[float, float]]] = {
 LIKELIHOODS = (losses.Log, losses.Softmax, losses.Probit, losses.ProbitMargin, losses.Exponential)
 
 
-def least_risk(risk: Risk, lasso: Any, *, tol: float, max_iter: int, monitor: Any = None) -> Minimum:
-    """The minimum of a risk plus sum of lasso |x|, by the solver that suits the loss."""
-    loss, x0 = risk.loss, np.zeros(risk.design.size * max(risk.outputs, 1))
+def least_risk(
+    risk: Risk, lasso: Any, *, tol: float, max_iter: int, monitor: Any = None, x0: Array | None = None
+) -> Minimum:
+    """The minimum of a risk plus sum of lasso |x|, by the solver that suits the loss; of a convex one from x0."""
+    loss, x0 = risk.loss, np.zeros(risk.design.size * max(risk.outputs, 1)) if x0 is None else x0
     if not loss.smooth:
         if not loss.convex:
             raise ValueError(f"{type(loss).__name__} is for judging: no solver can descend it. Take a convex loss")

@@ -18,7 +18,7 @@ from fivefold.core.parallel import map_items
 
 MISSING_BIN = 255
 GROUP = 8  # histograms of so many columns fit the first cache
-SAMPLE = 100_000  # rows that decide the edges
+SAMPLE = 200_000  # rows that decide the edges
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ def grow(
 def grow_sampled(X: Any, ranked: Ranked, rows: Any, criterion: Any, rules: Rules) -> Grown:
     """The tree of some rows of X, whose columns were ranked once for all trees."""
     splitter = sampled(ranked, rows, width(criterion))
-    nodes = _Bench(splitter, criterion, rules, len(ranked.rank)).below(_root(len(rows)))
+    nodes = _Bench(splitter, criterion, rules, len(ranked.bins)).below(_root(len(rows)))
     return assemble(nodes, rows, X)
 
 

@@ -20,36 +20,33 @@ from fivefold.partition.splitter import INNER, cut, divide, listed, lists, mark
 from fivefold.partition.tree import HIGH, LOW
 
 BINS = 255  # and one for missing values
+FINE = 2**16  # values of a bin that are told apart
 SMALL = 64  # weight of a node that is sorted
 IN_ORDER = FAST - {"nnan", "ninf"}
 
 
 class Ranked(NamedTuple):
-    """Ranks and bins of every value, column by column (d, n): what all trees of a forest share."""
+    """The place of every value in its column, a bin and a rank within it (d, n): what all trees of a forest share."""
 
-    rank: Any  # int32
     bins: Any  # uint8, BINS for missing
-    edge: Any  # (d, BINS) int32: the last rank of each bin
+    fine: Any  # uint16
 
 
 class Sampled(NamedTuple):
     """The rows of one tree, and what it shares with the others."""
 
     rows: Any  # (m,) int32
-    rank: Any
     bins: Any
-    edge: Any
+    fine: Any
     table: Any  # (BINS + 1, q) scratch
     count: Any  # (BINS + 1,) int64 scratch
     keys: Any  # (m,) int64 scratch
 
 
 def rank_columns(X: Any) -> Ranked:
-    """Ranks and bins of the columns of X (n, d)."""
+    """Bins of the values of each column of X (n, d), and their ranks within."""
     n, d = X.shape
-    rank = np.empty((d, n), dtype=np.int32)
-    bins = np.empty((d, n), dtype=np.uint8)
-    edge = np.empty((d, BINS), dtype=np.int32)
+    bins, fine = np.empty((d, n), dtype=np.uint8), np.empty((d, n), dtype=np.uint16)
     values = column_by_column(X)
 
     def column(f: int) -> None:
@@ -57,23 +54,30 @@ def rank_columns(X: Any) -> Ranked:
         order = np.argsort(x)
         x = x[order]
         known = n - int(np.isnan(x).sum())
-        ranks = np.full(n, MISSING)
-        ranks[:1] = 0 if known else MISSING
-        np.cumsum(x[1:known] != x[: known - 1], out=ranks[1:known])
-        count = int(ranks[known - 1]) + 1 if known else 0
-        place = np.minimum(ranks.astype(np.int64), count) * BINS // max(count, 1)
-        place[known:] = BINS
-        rank[f, order], bins[f, order] = ranks, place
-        edge[f] = (np.arange(1, BINS + 1) * count + BINS - 1) // BINS - 1
+        rank = np.zeros(n, dtype=np.int64)
+        np.cumsum(x[1:known] != x[: known - 1], out=rank[1:known])
+        count = int(rank[known - 1]) + 1 if known else 1
+        place = rank * BINS // count
+        rank -= (place * count + BINS - 1) // BINS  # the rank of the first of its bin
+        if (most := count // BINS + 1) > FINE:
+            rank = rank * FINE // most
+        place[known:], rank[known:] = BINS, 0
+        bins[f, order], fine[f, order] = place, rank
 
     map_items(column, d)
-    return Ranked(rank, bins, edge)
+    return Ranked(bins, fine)
 
 
 def sampled(ranked: Ranked, rows: Any, statistics: int) -> Sampled:
     """A splitter of these rows, which it will reorder."""
     table, count = np.empty((BINS + 1, statistics)), np.zeros(BINS + 1, dtype=np.int64)
     return Sampled(rows, *ranked, table, count, np.empty(len(rows), dtype=np.int64))
+
+
+@jit(**INNER)
+def _rank(bins, fine, row):
+    """The place of a row in its column."""
+    return np.int32(np.int32(bins[row]) * FINE + fine[row]) if bins[row] < BINS else MISSING
 
 
 @listed.rule(Sampled)
@@ -86,9 +90,9 @@ def _(splitter, criterion, f, lo, hi, rules, total, work):
     small = total <= SMALL and hi - lo <= SMALL  # by weight, so that it means repetition
     if not small and _binned(criterion, splitter, f, lo, hi, rules, total, work):
         return True
-    if not small and not _varied(splitter.rank[f], splitter.rows, lo, hi):
+    if not small and not _varied(splitter.bins[f], splitter.fine[f], splitter.rows, lo, hi):
         return False
-    return _exact(criterion, splitter.rank[f], splitter.rows, splitter.keys, lo, hi, rules, total, work)
+    return _exact(criterion, splitter, f, lo, hi, rules, total, work)
 
 
 @lists.rule(Sampled)
@@ -99,7 +103,7 @@ def _(splitter):
 @mark.rule(Sampled)
 def _(splitter, criterion, f, lo, hi, work, node):
     rank, missing_left = np.int32(work.best[1]), np.int64(work.best[2])
-    return _separate(splitter.rows, splitter.rank[f], rank, missing_left, lo, hi, work.order, node)
+    return _separate(splitter.rows, splitter.bins[f], splitter.fine[f], rank, missing_left, lo, hi, work.order, node)
 
 
 @divide.rule(Sampled)
@@ -108,10 +112,11 @@ def _(splitter, j, lo, hi, work):
 
 
 @jit(fastmath=IN_ORDER, error_model="numpy", **INNER)
-def _exact(criterion, rank, rows, keys, lo, hi, rules, total, work):
-    m = hi - lo
+def _exact(criterion, splitter, f, lo, hi, rules, total, work):
+    bins, fine, rows, keys, m = splitter.bins[f], splitter.fine[f], splitter.rows, splitter.keys, hi - lo
     for i in range(m):
-        keys[i] = np.int64(rank[rows[lo + i]]) << 32 | rows[lo + i]
+        row = rows[lo + i]
+        keys[i] = np.int64(_rank(bins, fine, row)) << 32 | row
     _sort(keys, m)
     for i in range(m):
         work.rank[i] = keys[i] >> 32
@@ -140,13 +145,12 @@ def _sort(keys, m):
 
 
 @jit(**INNER)
-def _varied(rank, rows, lo, hi):
+def _varied(bins, fine, rows, lo, hi):
     """Do the rows have more than one value?"""
-    first = rank[rows[lo]]
-    for i in range(lo + 1, hi):
-        if rank[rows[i]] != first:
-            return True
-    return False
+    first, i = _rank(bins, fine, rows[lo]), lo + 1
+    while i < hi and _rank(bins, fine, rows[i]) == first:
+        i += 1
+    return i < hi
 
 
 @jit(fastmath=IN_ORDER, error_model="numpy", **INNER)
@@ -186,14 +190,14 @@ def _binned(criterion, splitter, f, lo, hi, rules, total, work):
             found = True
             gain = merit(criterion, left, sums)
             if gain > best[0] + best[3]:
-                best[0], best[1], best[2] = gain, splitter.edge[f, b], side
+                best[0], best[1], best[2] = gain, (b + 1) * FINE - 1, side
                 if absent <= 0.0:  # a value that is missing later goes with most of the weight
                     best[2] = 1.0 if 2.0 * L > total else 0.0
     return found
 
 
 @jit(**INNER)
-def _separate(rows, rank, cut, missing_left, lo, hi, spare, node):
+def _separate(rows, bins, fine, cut, missing_left, lo, hi, spare, node):
     """Rows of the range with ranks up to the cut first, then the others; where they begin.
 
     The node gets the row with the largest rank on the left, and that with the least on the right or -1.
@@ -202,7 +206,7 @@ def _separate(rows, rank, cut, missing_left, lo, hi, spare, node):
     node[LOW], node[HIGH] = -1, -1
     for i in range(lo, hi):
         row = rows[i]
-        r = rank[row]
+        r = _rank(bins, fine, row)
         goes = np.int64(missing_left if r == MISSING else r <= cut)
         if r != MISSING:
             if goes == 1 and r > low:
