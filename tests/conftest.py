@@ -1,4 +1,4 @@
-"""Laws over variants of a method are slow tests: `make test` checks the defaults of every method, `make test-all` all."""
+"""Laws over variants of a method are slow: `make test` checks the defaults of every method, `make test-all` all."""
 
 import pytest
 

@@ -289,7 +289,7 @@ class _Boosting:
         parts = [np.concatenate(part) for part in self.nodes] if self.nodes[0] else [np.zeros(0)] * 3
         scores = [np.array(a) for a in (self.train, *self.oob)]
         answer, impurity, weight = parts
-        rest = (scores[0], self.tried, *scores[1:])
+        rest: Any = (scores[0], self.tried, *scores[1:])
         return Sums(self.init, self.estimator.loss, self.grove.model(), answer, impurity, weight, *rest)
 
 
