@@ -132,8 +132,8 @@ class ExtraTreesClassifier(ForestOfClasses, Classifier):
             {"n_estimators": 5, "criterion": "entropy", "voting": "hard", "bootstrap": True},
             {"n_estimators": 5, "max_leaf_nodes": 6, "class_weight": "balanced"},
         ),
-        search={"max_features": ("sqrt", 0.3, 0.6), "min_samples_leaf": (1, 3, 10)},
-        portfolio=True,
+        search={"max_features": ("sqrt", 0.5), "min_samples_leaf": (1, 5)},
+        portfolio=False,
     )
 
     feature_importances_ = learned("trees.importances")
@@ -245,8 +245,8 @@ class ExtraTreesRegressor(ForestOfNumbers, Regressor):
             {"n_estimators": 5, "max_features": 0.5, "bootstrap": True, "max_samples": 0.7},
             {"n_estimators": 5, "criterion": "absolute_error", "max_depth": 4},
         ),
-        search={"max_features": (1.0, 0.6, 0.3), "min_samples_leaf": (1, 3, 10)},
-        portfolio=True,
+        search={"max_features": (1.0, 0.4), "min_samples_leaf": (1, 5)},
+        portfolio=False,
     )
 
     feature_importances_ = learned("trees.importances")

@@ -271,7 +271,7 @@ class HistGradientBoostingClassifier(HistMethods, Classifier):
             {"min_samples_leaf": 3, "max_leaf_nodes": 5, "max_iter": 20},
             {"max_features": 0.5, "min_samples_leaf": 5, "interaction_cst": "pairwise", "max_iter": 10},
         ),
-        search={"learning_rate": (0.03, 0.1, 0.3), "max_leaf_nodes": (7, 31, 127), "min_samples_leaf": (5, 20, 60)},
+        search={"learning_rate": (0.05, 0.2), "max_leaf_nodes": (7, 31)},
         portfolio=True,
     )
 
@@ -426,7 +426,7 @@ class HistGradientBoostingRegressor(HistMethods, Regressor):
             {"min_samples_leaf": 3, "max_leaf_nodes": 5, "max_iter": 20},
             {"loss": "absolute_error", "min_samples_leaf": 5, "max_iter": 10},
         ),
-        search={"learning_rate": (0.03, 0.1, 0.3), "max_leaf_nodes": (7, 31, 127), "min_samples_leaf": (5, 20, 60)},
+        search={"learning_rate": (0.05, 0.2), "max_leaf_nodes": (7, 31)},
         portfolio=True,
     )
 

@@ -131,7 +131,7 @@ class RandomForestClassifier(ForestOfClasses, Classifier):
             {"n_estimators": 5, "bootstrap": False, "class_weight": "balanced"},
             {"n_estimators": 5, "max_leaf_nodes": 6, "class_weight": "balanced_subsample", "max_samples": 0.8},
         ),
-        search={"max_features": ("sqrt", 0.3, 0.6), "min_samples_leaf": (1, 3, 10)},
+        search={"max_features": ("sqrt", 0.5), "min_samples_leaf": (1, 5)},
         portfolio=True,
     )
 
@@ -245,7 +245,7 @@ class RandomForestRegressor(ForestOfNumbers, Regressor):
             {"n_estimators": 5, "max_features": 0.5, "max_samples": 0.7},
             {"n_estimators": 5, "bootstrap": False, "max_leaf_nodes": 8},
         ),
-        search={"max_features": (1.0, 0.6, 0.3), "min_samples_leaf": (1, 3, 10)},
+        search={"max_features": (1.0, 0.4), "min_samples_leaf": (1, 5)},
         portfolio=True,
     )
 
