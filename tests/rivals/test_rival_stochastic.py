@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-import torch
 
 from fivefold.optim.rates import Constant
 from fivefold.optim.stochastic import SGD, Adadelta, Adagrad, Adam, Nesterov, RMSProp
+
+torch = pytest.importorskip("torch")
 
 PAIRS = {
     "momentum": (SGD(momentum=0.9, form="classic"), lambda p: torch.optim.SGD(p, 0.01, momentum=0.9)),

@@ -243,7 +243,7 @@ class BaggingClassifier(BaggingMethods, Classifier):
     >>> from fivefold.naive_bayes import GaussianNB
     >>> X, y = load_iris(return_X_y=True)
     >>> round(BaggingClassifier(GaussianNB(), random_state=0).fit(X, y).score(X, y), 2)
-    0.95
+    0.96
     """
 
     estimator: Any = None

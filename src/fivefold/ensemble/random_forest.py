@@ -88,7 +88,7 @@ class RandomForestClassifier(ForestOfClasses, Classifier):
     >>> X, y = load_iris(return_X_y=True)
     >>> forest = RandomForestClassifier(50, oob_score=True, random_state=0).fit(X, y)
     >>> round(forest.oob_score_, 1), len(forest.estimators_)
-    (0.9, 50)
+    (1.0, 50)
     """
 
     n_estimators: Count = 100
