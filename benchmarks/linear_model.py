@@ -91,6 +91,14 @@ CASES = (
         200_000,
         drop_in("linear_model.Ridge", fit),
         same("coef_", "intercept_"),
+        1.0,
+    ),
+    Case(
+        "Ridge fit beside scikit-learn",
+        partial(data.linear, d=50),
+        200_000,
+        _few(drop_in("linear_model.Ridge", fit)),
+        same("coef_", "intercept_"),
         1.7,
     ),
     # stochastic learners: equal passes, rows shuffled by each in its own way

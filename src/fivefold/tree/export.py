@@ -17,53 +17,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import reduce
-from math import frexp, inf, isinf
+from math import frexp, inf
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from fivefold.partition.conditions import Condition
 from fivefold.partition.tree import Tree
 
 NESTED = 16  # deepest nest of cases: SQLite's parser held a hundred symbols before version 3.46
 MODERATE = 1e-10, 1e15  # numbers that databases read back exactly from 17 digits
-
-
-@dataclass(frozen=True)
-class Condition:
-    """What a box asks of one column: low < x <= high, or one of some categories; and whether x may be missing."""
-
-    column: int
-    low: float = -inf
-    high: float = inf
-    levels: frozenset[int] | None = None  # codes; None for a number
-    missing: bool = True
-
-    def __and__(self, other: Condition) -> Condition:
-        sets = [s for s in (self.levels, other.levels) if s is not None]
-        levels = frozenset.intersection(*sets) if sets else None
-        low, high = max(self.low, other.low), min(self.high, other.high)
-        return Condition(self.column, low, high, levels, self.missing and other.missing)
-
-    def holds(self, x: Any) -> Any:
-        """Does each value of the column satisfy it?"""
-        known = np.isin(x, list(self.levels)) if self.levels is not None else (x > self.low) & (x <= self.high)
-        return np.where(np.isnan(x), self.missing, known)
-
-    def text(self, source: Source) -> str:
-        """The condition in words."""
-        name = source.names[self.column]
-        if self.levels is not None:
-            shown = ", ".join(str(v) for v in source.level_names(self.column, self.levels))
-            return f"{name} in {{{shown}}}" + (" or missing" if self.missing and source.missing else "")
-        if self.low == inf:
-            return f"{name} is missing"
-        if isinf(self.low) and isinf(self.high):
-            return f"{name} is known"
-        parts = f"{self.low:.6g} < " * (not isinf(self.low)) + name + f" <= {self.high:.6g}" * (not isinf(self.high))
-        if isinf(self.high):
-            parts = f"{name} > {self.low:.6g}"
-        return parts + (" or missing" if self.missing and source.missing else "")
 
 
 @dataclass(frozen=True)
