@@ -17,7 +17,8 @@ from fivefold.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from fivefold.ensemble.oob import Bag, content_order
+from fivefold.ensemble.oob import Bag
+from fivefold.spatial.content import content_order
 
 CLASSIFIERS = (RandomForestClassifier, ExtraTreesClassifier)
 REGRESSORS = (RandomForestRegressor, ExtraTreesRegressor)

@@ -14,8 +14,9 @@ from sklearn.linear_model import LogisticRegression
 from fivefold.ensemble import SparseLinearClassifier
 from fivefold.ensemble.codes import fraction_bits, integer_bits, list_bits, shortest_between
 from fivefold.ensemble.features import Constant, Formulas, Models, Raw, Raws, Squared, Squares, Test, Tests, Trees
-from fivefold.ensemble.formulas import Formula, shortest_formulas
 from fivefold.ensemble.greedy import SparseRule, Term, best_weight, log_posterior
+from fivefold.rules.formula_table import shortest_formulas
+from fivefold.rules.formulas import Formula
 from fivefold.tree import DecisionTreeClassifier
 
 CANCER = load_breast_cancer(return_X_y=True)
@@ -150,12 +151,12 @@ def test_a_planted_formula_is_found_as_one_term_once_the_budget_allows_it():
     """B-77: (x0 and not x1) or x4 takes 6 nodes and 3 columns of 8: 21 bits."""
     X = bits(400, 8)
     y = ((X[:, 0] == 1) & (X[:, 1] == 0)) | (X[:, 4] == 1)
-    planted = Formula((0, 1, "not", "and", 4, "or"), 8)
-    assert planted.bits == 21
+    planted = Formula(("or", "and", 0, "not", 1, 4))
+    assert planted.bits(8) == 21
     found = SparseLinearClassifier(features=(Formulas(21),)).fit(X, y)
     (_, term) = found.rules_[0].terms
     np.testing.assert_array_equal(term.feature.formula.truth(X > 0.5), planted.truth(X > 0.5))
-    assert term.feature.formula.bits == 21
+    assert term.feature.formula.bits(8) == 21
     assert found.score(X, y) == 1
     short = SparseLinearClassifier(features=(Formulas(20),)).fit(X, y)
     assert len(short.rules_[0].terms) > 2 or short.score(X, y) < 1
@@ -171,17 +172,17 @@ def test_formulas_come_shortest_first_one_for_every_function():
     """Against every formula of up to six nodes, written out."""
     patterns = np.array(np.meshgrid(*[[False, True]] * 3)).reshape(3, -1).T
     formulas, truth = shortest_formulas(patterns, budget=12 + 3 * log2(3), most=10_000)
-    lengths = [f.bits for f in formulas]
+    lengths = [f.bits(3) for f in formulas]
     assert lengths == sorted(lengths)
     best = {}
     for nodes in range(1, 7):
         for tokens in all_formulas(3, nodes):
-            formula = Formula(tokens, 3)
+            formula = Formula(tokens)
             key = formula.truth(patterns).tobytes()
-            best[key] = min(best.get(key, np.inf), formula.bits)
+            best[key] = min(best.get(key, np.inf), formula.bits(3))
     constant = {np.zeros(8, dtype=bool).tobytes(), np.ones(8, dtype=bool).tobytes()}
     wanted = {k: v for k, v in best.items() if v <= 12 + 3 * log2(3) and k not in constant}
-    assert {value.tobytes(): f.bits for f, value in zip(formulas, truth, strict=True)} == pytest.approx(wanted)
+    assert {value.tobytes(): f.bits(3) for f, value in zip(formulas, truth, strict=True)} == pytest.approx(wanted)
 
 
 def test_code_lengths_are_those_of_the_texts():

@@ -28,11 +28,11 @@ def best_weight(eta, y, w, phi, reach):
 
 
 def all_formulas(d, nodes):
-    """Every formula of exactly so many nodes, in postfix order."""
+    """Every formula of exactly so many nodes, in prefix order."""
     if nodes == 1:
         return [(j,) for j in range(d)]
-    made = [(*inner, "not") for inner in all_formulas(d, nodes - 1)]
+    made = [("not", *inner) for inner in all_formulas(d, nodes - 1)]
     for left in range(1, nodes - 1):
         pairs = product(all_formulas(d, left), all_formulas(d, nodes - 1 - left))
-        made += [(*a, *b, join) for a, b in pairs for join in ("and", "or")]
+        made += [(join, *a, *b) for a, b in pairs for join in ("and", "or")]
     return made

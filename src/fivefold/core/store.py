@@ -18,6 +18,7 @@ from fivefold.core._sklearn import BaseEstimator
 
 TRUSTED = frozenset(  # data and nothing else
     {
+        "builtins.frozenset",
         "datetime.datetime",
         "numpy.dtype",
         "numpy.random._pickle.__randomstate_ctor",

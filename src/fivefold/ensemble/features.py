@@ -24,8 +24,9 @@ import numpy as np
 from fivefold.core.compile import jit
 from fivefold.core.parallel import map_items
 from fivefold.ensemble.codes import fraction_bits, rounded_fraction, shortest_between
-from fivefold.ensemble.formulas import Formula, shortest_formulas
 from fivefold.partition.tree import Tree
+from fivefold.rules.formula_table import shortest_formulas
+from fivefold.rules.formulas import Formula
 
 COARSE = 16  # digits tried at most when a threshold is rounded
 TIE = 1e-10  # scores that differ by this share are equal, and the first wins
@@ -316,7 +317,8 @@ class Formulas:
         """The features of a table; `extra` bits say which constructor it was."""
         patterns, which = np.unique(X > 0.5, axis=0, return_inverse=True)
         formulas, truth = shortest_formulas(patterns, self.budget, self.most)
-        return Sentences(tuple(formulas), 2.0 * truth - 1.0, which.ravel(), float(sqrt(w.sum())), extra)
+        lengths = np.array([formula.bits(X.shape[1]) for formula in formulas])
+        return Sentences(tuple(formulas), lengths, 2.0 * truth - 1.0, which.ravel(), float(sqrt(w.sum())), extra)
 
 
 @dataclass(frozen=True)
@@ -324,6 +326,7 @@ class Sentences:
     """Formulas, shortest first, and their values on the patterns of the table."""
 
     formulas: tuple[Formula, ...]
+    lengths: Any  # (formulas,) bits
     values: Any  # (formulas, patterns), -1 or +1
     which: Any  # (n,) pattern of each row
     norm: float
@@ -335,7 +338,7 @@ class Sentences:
             return 0.0, None
         score = np.abs(self.values @ np.bincount(self.which, alpha, self.values.shape[1])) / self.norm
         i = _first(score)
-        return float(score[i]), Boolean(self.formulas[i], self.formulas[i].bits + self.bits)
+        return float(score[i]), Boolean(self.formulas[i], float(self.lengths[i]) + self.bits)
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,22 @@
 """What a box asks of one column, as a value: trees are written in conditions, and rules are made of them.
 
     low < x <= high        x in {p, q, ...}        and whether a missing x may pass
+
+A bound that is not there is infinite: low = -inf lets every number through, high = inf too. No number passes low = inf,
+and no category an empty set.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import inf, isinf
+from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, Protocol
 
 import numpy as np
 
 
 class Names(Protocol):
-    """The names a reader knows."""
+    """The names a reader knows, and how numbers are written for it."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -29,6 +32,10 @@ class Names(Protocol):
         """The categories of these codes."""
         ...
 
+    def number(self, value: float) -> str:
+        """A bound in digits."""
+        ...
+
 
 @dataclass(frozen=True)
 class Condition:
@@ -41,27 +48,58 @@ class Condition:
     missing: bool = True
 
     def __and__(self, other: Condition) -> Condition:
-        sets = [s for s in (self.levels, other.levels) if s is not None]
-        levels = frozenset.intersection(*sets) if sets else None
-        low, high = max(self.low, other.low), min(self.high, other.high)
-        return Condition(self.column, low, high, levels, self.missing and other.missing)
+        missing = self.missing and other.missing
+        if self.levels is None and other.levels is None:
+            return Condition(self.column, max(self.low, other.low), min(self.high, other.high), None, missing)
+        levels = self.levels if self.levels is not None else other.levels or frozenset()
+        both = frozenset(v for v in levels if self.holds(np.array(v)) and other.holds(np.array(v)))
+        return Condition(self.column, levels=both, missing=missing)
 
     def holds(self, x: Any) -> Any:
         """Does each value of the column satisfy it?"""
-        known = np.isin(x, list(self.levels)) if self.levels is not None else (x > self.low) & (x <= self.high)
+        if self.levels is not None:
+            known = np.isin(x, list(self.levels))
+        else:  # bounds are doubles: a float32 is compared as it is, not with a rounded bound
+            known = x <= np.float64(self.high)
+            if self.low > -inf:
+                known = known & (x > np.float64(self.low))
         return np.where(np.isnan(x), self.missing, known)
+
+    @property
+    def empty(self) -> bool:
+        """Can nothing pass?"""
+        return not self.missing and self.only_missing
+
+    @property
+    def only_missing(self) -> bool:
+        """Does no number and no category pass?"""
+        if self.levels is not None:
+            return not self.levels
+        return self.low == inf or (self.low >= self.high and self.low > -inf)
+
+    @property
+    def trivial(self) -> bool:
+        """Does everything pass?"""
+        return self.missing and self.levels is None and self.low == -inf and self.high == inf
+
+    def within(self, other: Condition) -> bool:
+        """Does whatever passes pass the other condition of the same column too?"""
+        if self.missing and not other.missing:
+            return False
+        return self.only_missing or replace(self & other, missing=self.missing) == self
 
     def text(self, source: Names) -> str:
         """The condition in words."""
-        name = source.names[self.column]
+        name, said = source.names[self.column], source.missing
+        extra = " or missing" if self.missing and said else ""
         if self.levels is not None:
             shown = ", ".join(str(v) for v in source.level_names(self.column, self.levels))
-            return f"{name} in {{{shown}}}" + (" or missing" if self.missing and source.missing else "")
-        if self.low == inf:
+            return f"{name} in {{{shown}}}" + extra
+        if self.low == inf and self.missing:
             return f"{name} is missing"
-        if isinf(self.low) and isinf(self.high):
-            return f"{name} is known"
-        parts = f"{self.low:.6g} < " * (not isinf(self.low)) + name + f" <= {self.high:.6g}" * (not isinf(self.high))
-        if isinf(self.high):
-            parts = f"{name} > {self.low:.6g}"
-        return parts + (" or missing" if self.missing and source.missing else "")
+        if self.low == -inf and self.high == inf:
+            return f"{name} is known" + extra
+        low, high = source.number(self.low), source.number(self.high)
+        if self.high == inf:
+            return f"{name} > {low}" + extra
+        return (f"{low} < " if self.low > -inf else "") + f"{name} <= {high}" + extra

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fivefold.core.compile import jit
 from fivefold.partition.splitter import INNER
 
+SHORT = 16  # runs of no more are sorted by insertion
+
 
 @jit(**INNER)
 def heap_sort(keys, items, lo, hi):
@@ -28,3 +30,46 @@ def heap_sort(keys, items, lo, hi):
             keys[at], items[at] = keys[child], items[child]
             at, child = child, 2 * child - lo + 1
         keys[at], items[at] = key, item
+
+
+@jit(**INNER)
+def quick_sort(keys, items, m, stack):
+    """Sort keys[:m], and items[:m] with them, upwards; no key is NaN; `stack` has room for 128 places (Hoare, 1962)."""
+    stack[0] = 0
+    stack[1] = m - 1
+    top = 2
+    while top > 0:
+        top -= 2
+        lo, hi = stack[top], stack[top + 1]
+        while hi - lo > SHORT:
+            i, j, pivot = lo, hi, keys[(lo + hi) >> 1]
+            while i <= j:
+                while keys[i] < pivot:
+                    i += 1
+                while keys[j] > pivot:
+                    j -= 1
+                if i <= j:
+                    key, item = keys[i], items[i]
+                    keys[i] = keys[j]
+                    items[i] = items[j]
+                    keys[j] = key
+                    items[j] = item
+                    i += 1
+                    j -= 1
+            if j - lo < hi - i:  # the shorter part first: the stack stays below log2(m)
+                stack[top] = i
+                stack[top + 1] = hi
+                hi = j
+            else:
+                stack[top] = lo
+                stack[top + 1] = j
+                lo = i
+            top += 2
+        for i in range(lo + 1, hi + 1):
+            key, item, j = keys[i], items[i], i - 1
+            while j >= lo and keys[j] > key:
+                keys[j + 1] = keys[j]
+                items[j + 1] = items[j]
+                j -= 1
+            keys[j + 1] = key
+            items[j + 1] = item

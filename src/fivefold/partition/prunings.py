@@ -239,16 +239,16 @@ def visits(tree: Any, X: Any, values: Any, missing: str = "fractions") -> tuple[
 
 @visits.register
 def _(tree: Tree, X: Any, values: Any, missing: str = "fractions") -> tuple[Any, Any]:
-    return _passed(parents(tree), tree.apply(X), np.arange(len(X)), np.ones(len(X)), values)
+    return visited(parents(tree), tree.apply(X), np.arange(len(X)), np.ones(len(X)), values)
 
 
 @visits.register
 def _(tree: Multiway, X: Any, values: Any, missing: str = "fractions") -> tuple[Any, Any]:
     rows, nodes, part = tree.reach(tree.encode(X), missing)
-    return _passed(tree.parent, nodes, rows, part, values)
+    return visited(tree.parent, nodes, rows, part, values)
 
 
-def _passed(parent: Any, nodes: Any, rows: Any, part: Any, values: Any) -> tuple[Any, Any]:
+def visited(parent: Any, nodes: Any, rows: Any, part: Any, values: Any) -> tuple[Any, Any]:
     ends = np.stack([np.bincount(nodes, part * column[rows], len(parent)) for column in values.T], axis=1)
     passed = ends.copy()
     for t in range(len(parent) - 1, 0, -1):

@@ -121,7 +121,7 @@ def _box(style: str, face: str, edge: str, width: float = 1.0) -> dict[str, Any]
 
 
 def _ink(read: Source, t: int) -> str:
-    return colour(int(read.shares(0)[t].argmax()))
+    return colour(read.winner(t, 0))
 
 
 def _patch(read: Source, t: int, ends: Any) -> Any:

@@ -164,19 +164,19 @@ def rules_of(estimator: Any, X: Any, w: Any, seed: int) -> Rules:
     )
 
 
-def manner_of(estimator: Any, X: Any, *, means: bool) -> Manner | None:
+def manner_of(estimator: Any, X: Any, w: Any, *, means: bool) -> Manner | None:
     """Which columns hold categories, and which the answer must follow; None for plain columns.
 
     `means`: the answer is one mean, which can be held between bounds.
     """
-    n, d = X.shape
+    d = X.shape[1]
     known = getattr(estimator, "categories_in_", None)
     levels, sign = np.zeros(d, dtype=np.int64), np.zeros(d, dtype=np.int64)
     for j, values in known.values.items() if known else ():
         levels[j] = max(len(values), 1)
     if estimator.monotonic_cst is not None:
         sign = _signs(estimator, d, levels, means)
-    return manner(n, levels, sign) if levels.any() or sign.any() else None
+    return manner(w, levels, sign) if levels.any() or sign.any() else None
 
 
 def _signs(estimator: Any, d: int, levels: Any, means: bool) -> Any:

@@ -123,7 +123,8 @@ def choose_alpha(tree: Any, X: Any, y: Any, *, cv: Any = 5, scoring: Any = None,
     """Choose the price of a leaf of any tree that has `ccp_alpha`, by cross-validation.
 
     Between two weakest links of the tree of all rows the pruned tree is the same; the geometric mean of each pair
-    stands for it. Of equal scores the largest price, and so the smallest tree, wins. Long paths are thinned to `most`.
+    stands for it. Of equal scores the largest price, and so the smallest tree, wins. Long paths are thinned to `most`,
+    large trees before small ones.
 
     Examples
     --------
@@ -134,12 +135,22 @@ def choose_alpha(tree: Any, X: Any, y: Any, *, cv: Any = 5, scoring: Any = None,
     >>> 0 < found.best < 0.5
     True
     """
-    links = tree.cost_complexity_pruning_path(X, y).ccp_alphas
-    alphas = np.unique(np.append(np.sqrt(links[:-1] * links[1:]), links[-1])).clip(0)
-    if len(alphas) > most:
-        alphas = alphas[np.linspace(0, len(alphas) - 1, most).round().astype(int)]
+    alphas = between_links(tree.cost_complexity_pruning_path(X, y).ccp_alphas, most)
     scores = np.array(
         [cross_val_score(clone(tree).set_params(ccp_alpha=a), X, y, cv=cv, scoring=scoring).mean() for a in alphas]
     )
     best = len(scores) - 1 - int(np.argmax(scores[::-1] >= scores.max() - 1e-12))
     return Alphas(alphas, scores, float(alphas[best]))
+
+
+def between_links(links: Any, most: int) -> Any:
+    """A price for each tree of a pruning path, or for some: every small tree, and ever fewer of the large ones."""
+    links = np.maximum(links, 0.0)
+    alphas = np.unique(np.append(np.sqrt(links[:-1] * links[1:]), links[-1]))
+    m = len(alphas)
+    if m <= most:
+        return alphas
+    from_end = np.arange(most)
+    rest = np.geomspace(1, m / (most / 2), most - most // 2) * (most / 2)  # half of them one by one, then growing steps
+    from_end[most // 2 :] = np.minimum(rest.round(), m - 1)
+    return alphas[np.unique(m - 1 - from_end)]

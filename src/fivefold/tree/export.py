@@ -14,20 +14,18 @@ the question there, and with it every leaf to the left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import reduce
-from math import frexp, inf
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.partition.conditions import Condition
+from fivefold.partition.rules import Conjunctions, Rule
 from fivefold.partition.tree import Tree
+from fivefold.partition.writing import dot_label, sql_condition, sql_literal, sql_name
 
 NESTED = 16  # deepest nest of cases: SQLite's parser held a hundred symbols before version 3.46
-MODERATE = 1e-10, 1e15  # numbers that databases read back exactly from 17 digits
 
 
 @dataclass(frozen=True)
@@ -41,6 +39,7 @@ class Source:
     classes: tuple[Any, ...] | None = None  # the labels of each output; None for numbers
     categories: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     missing: bool = False  # are missing values spoken of?
+    scores: Any = None  # (m, K) by which nodes answer, where that is not by the shares
 
     def question(self, t: int) -> Condition:
         """What a row satisfies that goes left at node t."""
@@ -62,20 +61,34 @@ class Source:
         return [known[code] if known is not None else code for code in sorted(levels)]
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Their names, for other languages."""
+        return self.names
+
+    def values(self, column: int, levels: frozenset[int]) -> list[Any]:
+        """The categories of these codes, for other languages."""
+        return self.level_names(column, levels)
+
+    def number(self, value: float) -> str:
+        """A bound in six digits."""
+        return f"{value:.6g}"
+
+    @property
     def outputs(self) -> int:
         """Answers of a leaf."""
         return len(self.classes) if self.classes is not None else self.value.shape[1]
 
-    def shares(self, k: int) -> Any:
-        """(m, K): the shares of the classes of output k in every node."""
+    def winner(self, t: int, k: int) -> int:
+        """The class of output k that node t answers with."""
         ends = np.cumsum([0, *(len(labels) for labels in self.classes or ())])
-        return self.value[:, ends[k] : ends[k + 1]]
+        scores = self.value if self.scores is None else self.scores
+        return int(scores[t, ends[k] : ends[k + 1]].argmax())
 
     def answers(self, t: int) -> tuple[Any, ...]:
         """What node t says of each output: its commonest class, or its number."""
         if self.classes is None:
             return tuple(self.value[t].tolist())
-        return tuple(labels[int(self.shares(k)[t].argmax())].item() for k, labels in enumerate(self.classes))
+        return tuple(labels[self.winner(t, k)].item() for k, labels in enumerate(self.classes))
 
     def label(self, t: int) -> Any:
         """The answer of node t; those of several outputs together."""
@@ -127,62 +140,25 @@ def source(model: Any, feature_names: Any = None, *, missing: bool = False) -> S
     named = {} if categories is None else dict(categories.values)
     labels = getattr(model, "classes_", None)
     classes = tuple(labels) if isinstance(labels, list) else None if labels is None else (labels,)
-    return Source(m.tree, m.value, m.weight, tuple(map(str, names)), classes, named, missing)
+    scores = None if classes is None else model._node_scores()
+    return Source(m.tree, m.value, m.weight, tuple(map(str, names)), classes, named, missing, scores)
 
 
 @dataclass(frozen=True)
-class Rule:
-    """A leaf as a conjunction of conditions, one a column at most."""
-
-    conditions: tuple[Condition, ...]
-    leaf: int
-    label: Any
-    rows: int
-    weight: float
-    value: Any  # shares of the classes, or numbers
-
-    def covers(self, X: Any) -> Any:
-        """Does each row satisfy every condition?"""
-        held = (c.holds(X[:, c.column]) for c in self.conditions)
-        return reduce(np.logical_and, held, np.ones(len(X), dtype=bool))
-
-
-@dataclass(frozen=True)
-class Rules:
+class Rules(Conjunctions):
     """The leaves of a tree as disjoint rules that cover the space, from left to right."""
 
     rules: tuple[Rule, ...]
     source: Source
 
-    def __len__(self) -> int:
-        return len(self.rules)
-
-    def __iter__(self) -> Iterator[Rule]:
-        return iter(self.rules)
-
-    def __getitem__(self, i: int) -> Rule:
-        return self.rules[i]
-
-    def covers(self, X: Any) -> Any:
-        """(n, rules): which rules hold for each row of numbers, categories as codes; exactly one does."""
-        X = np.asarray(X)
-        return np.column_stack([rule.covers(X) for rule in self.rules])
+    @property
+    def words(self) -> Source:
+        """Names as they are, numbers in six digits."""
+        return self.source
 
     def predict(self, X: Any) -> Any:
         """The label of the rule that holds for each row."""
         return np.array([rule.label for rule in self.rules])[self.covers(X).argmax(axis=1)]
-
-    def conjunction(self, rule: Rule) -> str:
-        """The conditions of a rule in words."""
-        texts = [c.text(self.source) for c in rule.conditions]
-        return " and ".join(f"({text})" if " or " in text else text for text in texts) or "always"
-
-    def formulas(self) -> dict[Any, str]:
-        """For each class its formula in disjunctive normal form: the rules of the class joined by "or"."""
-        out: dict[Any, list[str]] = {}
-        for rule in self.rules:
-            out.setdefault(rule.label, []).append(f"({self.conjunction(rule)})")
-        return {label: " or ".join(parts) for label, parts in out.items()}
 
     def __str__(self) -> str:
         lines = (
@@ -217,7 +193,7 @@ def to_rules(model: Any, *, feature_names: Any = None, missing: bool = False) ->
         t, held = todo.pop()
         if read.tree.feature[t] < 0:
             rows, weight = int(read.tree.rows[t]), float(read.weight[t])
-            found.append(Rule(tuple(held.values()), t, read.label(t), rows, weight, read.value[t]))
+            found.append(Rule(tuple(held.values()), read.label(t), tuple(read.value[t].tolist()), weight, rows, t))
             continue
         for child, c in ((read.tree.right[t], read.otherwise(t)), (read.tree.left[t], read.question(t))):
             todo.append((int(child), {**held, c.column: held[c.column] & c if c.column in held else c}))
@@ -272,9 +248,9 @@ def to_dot(model: Any, *, feature_names: Any = None, missing: bool = False) -> s
     lines = ["digraph tree {", '  node [fontname="Helvetica", fontsize=10];', '  edge [fontsize=9, color="gray40"];']
     for t in range(len(read.tree)):
         if read.tree.feature[t] < 0:
-            lines.append(f"  n{t} [shape=box, label={_quoted(read.answer(t), read.counts(t))}];")
+            lines.append(f"  n{t} [shape=box, label={dot_label(read.answer(t), read.counts(t))}];")
             continue
-        lines.append(f"  n{t} [shape=oval, label={_quoted(read.question(t).text(read) + '?', read.counts(t))}];")
+        lines.append(f"  n{t} [shape=oval, label={dot_label(read.question(t).text(read) + '?', read.counts(t))}];")
         lines += [f'  n{t} -> n{read.tree.left[t]} [label="yes"];', f'  n{t} -> n{read.tree.right[t]} [label="no"];']
     return "\n".join([*lines, "}"])
 
@@ -295,10 +271,10 @@ def to_sql(
     columns = []
     for name, cell in OUTPUTS[output](read):
         case = _nested(read, cell, 0) if int(read.tree.depth.max()) <= NESTED else _flat(read, cell)
-        columns.append((case, _column(name)))
+        columns.append((case, sql_name(name)))
     single = table is None and len(columns) == 1
     listed = ",\n".join(case if single else f"{case} AS {name}" for case, name in columns)
-    return listed if table is None else f"SELECT {listed}\nFROM {_column(table)}"
+    return listed if table is None else f"SELECT {listed}\nFROM {sql_name(table)}"
 
 
 class TreeExports:
@@ -358,36 +334,11 @@ OUTPUTS: dict[str, Any] = {
 }
 
 
-def sql_literal(value: Any) -> str:
-    """A value as SQL; a number in digits that every correct or nearly correct reader turns back into the same double.
-
-    >>> sql_literal(2.45), sql_literal(0.1 + 0.2), sql_literal("it's")
-    ('2.45', '0.30000000000000004', "'it''s'")
-    """
-    if isinstance(value, bool):
-        return str(int(value))
-    if isinstance(value, int):
-        return str(value)
-    if not isinstance(value, float):
-        return "'" + str(value).replace("'", "''") + "'"
-    if value == 0 or MODERATE[0] <= abs(value) < MODERATE[1]:
-        short, exact = f"{value:.15g}", f"{value:.17g}"
-        text = short if float(short) == value else exact
-        return text if set(text) & set(".e") else text + ".0"
-    mantissa, exponent = frexp(value)  # a whole number times a power of two: no decimals to round
-    text, power = f"{int(mantissa * 2**53)} * 1.0", exponent - 53
-    while power:
-        step = min(abs(power), 60)
-        text += f" {'*' if power > 0 else '/'} {1 << step}"
-        power -= step if power > 0 else -step
-    return f"({text})"
-
-
 def _nested(read: Source, cell: Any, t: int) -> str:
     if read.tree.feature[t] < 0:
         return cell(t)
     yes, no = _nested(read, cell, int(read.tree.left[t])), _nested(read, cell, int(read.tree.right[t]))
-    return f"CASE WHEN {_sql(read, read.question(t))} THEN {yes} ELSE {no} END"
+    return f"CASE WHEN {sql_condition(read.question(t), read)} THEN {yes} ELSE {no} END"
 
 
 def _flat(read: Source, cell: Any) -> str:
@@ -397,33 +348,13 @@ def _flat(read: Source, cell: Any) -> str:
     while todo:
         t, held = todo.pop()
         if read.tree.feature[t] < 0:
-            when = " AND ".join(f"({_sql(read, c)})" for c in held.values())
+            when = " AND ".join(f"({sql_condition(c, read)})" for c in held.values())
             cases.append(f"WHEN {when} THEN {cell(t)}" if held else f"ELSE {cell(t)}")
             continue
         c = read.question(t)
         todo.append((int(read.tree.right[t]), held))
         todo.append((int(read.tree.left[t]), {**held, c.column: held[c.column] & c if c.column in held else c}))
     return "CASE " + " ".join(cases) + " END"
-
-
-def _sql(read: Source, c: Condition) -> str:
-    """A turn to the left."""
-    name = _column(read.names[c.column])
-    if c.levels is not None:
-        asked = f"{name} IN ({', '.join(map(sql_literal, read.level_names(c.column, c.levels)))})"
-    elif c.high == inf:
-        return "1" if c.missing else f"{name} IS NOT NULL"
-    else:
-        asked = f"{name} <= {sql_literal(c.high)}"
-    return f"{asked} OR {name} IS NULL" if c.missing else asked
-
-
-def _column(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _quoted(*lines: str) -> str:
-    return '"' + "\\n".join(line.replace("\\", "\\\\").replace('"', '\\"') for line in lines) + '"'
 
 
 def _shown(read: Source, column: int, value: float) -> str:

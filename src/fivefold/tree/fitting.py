@@ -49,7 +49,7 @@ class ClassTree(TreeMethods, Classifier):
         sizes = tuple(len(classes) for classes in each)
         codes = y.reshape(len(y), -1)
         loss = self._losses(sizes)
-        manners = manner_of(self, X, means=sizes == (2,) and loss is None)
+        manners = manner_of(self, X, w, means=sizes == (2,) and loss is None)
         grown = _grown(self, X, w, _of_classes(self.criterion, codes, w, sizes, loss), manners)
         shares, impurities = [], []
         for code, K in zip(codes.T, sizes, strict=True):
@@ -83,12 +83,15 @@ class ClassTree(TreeMethods, Classifier):
     def predict(self: Any, X: Any) -> Any:
         """The likeliest class of each row, or the cheapest answer where the criterion is "risk"."""
         X = self._admit(X)
-        leaf, shares = self.model_.tree.apply(X), self.model_.each(self.model_.value)
-        if self.criterion == "risk":
-            shares = [-shares[0] @ self._losses(self.model_.sizes).T]
+        leaf, scores = self.model_.tree.apply(X), self.model_.each(self._node_scores())
         each = [self.classes_] if self.n_outputs_ == 1 else self.classes_
-        labels = [classes[share.argmax(axis=1)][leaf] for classes, share in zip(each, shares, strict=True)]
+        labels = [classes[score.argmax(axis=1)][leaf] for classes, score in zip(each, scores, strict=True)]
         return labels[0] if self.n_outputs_ == 1 else np.stack(labels, axis=1)
+
+    def _node_scores(self: Any) -> Any:
+        """What every node answers by, the largest of each output: shares, or costs with the sign turned."""
+        value = self.model_.value
+        return value if self.criterion != "risk" else -value @ self._losses(self.model_.sizes).T
 
     def _losses(self: Any, sizes: tuple[int, ...]) -> Any:
         """The costs of answers, (K, K), where the criterion looks at them, else None."""
@@ -146,7 +149,7 @@ class NumberTree(TreeMethods, Regressor):
             self._refuse_negative(Y)
         centre = np.average(Y, axis=1, weights=w) if centred else np.zeros(len(Y))  # about it squares keep their digits
         Y = Y - centre[:, None]
-        manners = manner_of(self, X, means=len(Y) == 1 and answer is not _median and answer is not _middle)
+        manners = manner_of(self, X, w, means=len(Y) == 1 and answer is not _median and answer is not _middle)
         grown = _grown(self, X, w, several(make(Y, w)) if len(Y) > 1 else make(Y[0], w), manners)
         weight = grown.sums(w)[:, 0]
         values, impurities = zip(*(answer(grown, t, w) for t in Y), strict=True)

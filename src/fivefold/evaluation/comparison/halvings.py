@@ -16,11 +16,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import fdtrc, fdtri
+from scipy.special import fdtri
 
 from fivefold.evaluation.comparison.pairing import paired
 from fivefold.evaluation.comparison.result import UNKNOWN, Alternative, Comparison, compared, level_of_tail
 from fivefold.evaluation.comparison.student import NORMAL, student_comparison
+from fivefold.inference.paired import halving_f
 
 HALVINGS = 5
 
@@ -56,8 +57,7 @@ def five_by_two_f(a: Any, b: Any, *, alpha: float = 0.05) -> Comparison:
     """
     p, s2 = _halvings(a, b)
     spread, mean = 2 * s2.sum(), p.mean()
-    f = (p**2).sum() / spread if spread else (np.inf if p.any() else 0.0)
-    p_value = fdtrc(2 * HALVINGS, HALVINGS, f) if np.isfinite(f) else 0.0
+    f, p_value = halving_f(p)
     tails = (p_value / 2, 1 - p_value / 2) if mean < 0 else (1 - p_value / 2, p_value / 2)  # the sign of m tells which
     critical = fdtri(2 * HALVINGS, HALVINGS, 1 - 2 * level_of_tail(alpha, "two-sided"))
     room = (critical * spread - ((p - mean) ** 2).sum()) / p.size

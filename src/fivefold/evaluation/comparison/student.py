@@ -17,10 +17,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtrit
 
 from fivefold.evaluation.comparison.pairing import Scores, differences, same_splits
 from fivefold.evaluation.comparison.result import Alternative, Comparison, Kind, Over, compared, level_of_tail
+from fivefold.inference.paired import standard_error as standard_error
+from fivefold.inference.paired import student
 
 NORMAL = "the differences are normally distributed"
 
@@ -130,12 +132,7 @@ def student_comparison(
     test: str, difference: float, error: float, dof: float, alternative: Alternative, alpha: float, kind: Kind
 ) -> Comparison:
     """The test of difference / error against Student's t; without any spread nothing is left to doubt."""
-    if error == 0.0:
-        t = float(np.sign(difference)) * np.inf if difference else 0.0
-        tails = (float(difference >= 0), float(difference <= 0))
-    else:
-        t = difference / error
-        tails = (stdtr(dof, t), stdtr(dof, -t))
+    t, tails = student(difference, error, dof)
     reach = float(stdtrit(dof, 1 - level_of_tail(alpha, alternative)))
     return compared(
         test,
@@ -150,8 +147,3 @@ def student_comparison(
         assumptions=(NORMAL,),
         dof=(float(dof),),
     )
-
-
-def standard_error(values: Any, shared: float = 0.0) -> float:
-    """Of a mean of J values: sqrt((1/J + shared) s^2)."""
-    return float(np.sqrt((1 / len(values) + shared) * np.var(values, ddof=1)))

@@ -1,0 +1,242 @@
+"""CN2: rules found by beam search, in an ordered list or an unordered set, each significant on its own.
+
+    laplace        (n_k + 1) / (sum n + K)             likely share of the class of the rule
+    entropy        -sum p_k log2 p_k                   of the rows it covers
+    significance   2 sum f_k ln (f_k / e_k)            chi-square with K - 1 degrees; f rows of each class it covers, e
+                                                       those expected of as many rows drawn at random
+
+A beam of the best conjunctions is made longer by one condition a round, for numbers the best threshold of either side
+of each column; the best significant conjunction ever met becomes a rule. Conjunctions that could not beat it even if
+they lost all rows of other classes are dropped, and the search ends after some rounds without a better one.
+
+    ordered     the rule answers with the commonest class of what it covers; all rows it covers are removed
+    unordered   a class at a time against the rest; only the rows of the class that it covers are removed; all rules
+                that hold vote with the classes they cover
+
+Clark & Niblett (1989); Clark & Boswell (1991).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import xlogy
+from scipy.stats import chi2
+
+from fivefold.core.params import Count, Fraction, NonNegative
+from fivefold.core.registry import Card
+from fivefold.rules.covering import Laplace, Purity, Search, depths, worth
+from fivefold.rules.ordered import Clause, OrderedRules, counted, listed
+from fivefold.rules.values import Rules, RuleSet, Schema
+
+PATIENCE = 3  # rounds without a better conjunction
+CLOSE = 1e-10  # worths as close as this are equal: the conjunction that covers more is better
+
+
+def significance(counts: Any, expected: Any) -> Any:
+    """Likelihood ratio of counts (..., K) beside shares (K,): 2 sum f ln (f / e).
+
+    Examples
+    --------
+    >>> round(float(significance([8.0, 0.0], [0.5, 0.5])), 3)
+    11.09
+    """
+    counts, expected = np.asarray(counts, dtype=float), np.asarray(expected, dtype=float)
+    total = counts.sum(axis=-1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = np.where(counts > 0, xlogy(counts, counts / (total * expected)), 0.0)
+    return 2 * parts.sum(axis=-1)
+
+
+@dataclass(frozen=True)
+class Beam:
+    """How conjunctions are searched for."""
+
+    search: Search
+    measure: Any
+    width: int
+    level: float  # of significance
+    most: int  # conditions of a rule
+
+    def best(self, S: Any, left: Any) -> Clause | None:
+        """The best significant conjunction on the rows left; None if none beats having no condition.
+
+        S (n, q): weights of the classes of each row.
+        """
+        before = S[left].sum(axis=0)
+        shares = before / before.sum()
+        limit = chi2.isf(self.level, max(int((before > 0).sum()) - 1, 1)) if self.level < 1 else -np.inf
+        measure = self.measure
+        if isinstance(measure, Purity):
+            measure = measure._replace(shares=shares, limit=limit)
+        top, found, waited = (float(worth(measure, before, before, -np.inf)) + CLOSE, 0.0), None, 0
+        star = [(Clause((), left), before)]
+        for _ in range(self.most):
+            longer, waited = self._longer(star, S, measure), waited + 1
+            if not len(longer):
+                break
+            good = np.flatnonzero(significance(longer.sums, shares) > limit)[:1].tolist()  # they are sorted
+            for i in good:
+                if (longer.worth[i], longer.sums[i].sum()) > top:
+                    top, found, waited = (longer.worth[i] + CLOSE, longer.sums[i].sum()), longer.clause(i), 0
+            if waited == PATIENCE:
+                break
+            star = longer.first(self.width, _bound(measure, longer.sums) > top[0])
+        return found
+
+    def _longer(self, star: list[tuple[Clause, Any]], S: Any, measure: Any) -> Longer:
+        """All conjunctions that are longer by one condition, the best first."""
+        each = []
+        for clause, sums in star:
+            self.search.enter(clause.covers)
+            found = self.search.candidates(measure, S, sums)
+            t = np.flatnonzero((found.worth > -np.inf) & (found.sums.sum(axis=1) < sums.sum()))
+            asked = [self.search.ask(found, int(i)) for i in t]
+            each += [(found.worth[i], found.sums[i], clause, c) for i, c in zip(t, asked, strict=True)]
+        each.sort(key=lambda one: (-round(one[0], 10), -one[1].sum()))
+        return Longer(each, self.search.X)
+
+
+class Longer:
+    """Conjunctions by their worth, made longer from shorter ones by one condition."""
+
+    def __init__(self, each: list[tuple[float, Any, Clause, Any]], X: Any) -> None:
+        self.each, self.X = each, X
+        self.worth = np.array([one[0] for one in each])
+        self.sums = np.array([one[1] for one in each])
+
+    def __len__(self) -> int:
+        return len(self.each)
+
+    def clause(self, i: int) -> Clause:
+        """Conjunction i with the rows it covers."""
+        _, _, parent, condition = self.each[i]
+        return Clause((*parent.conditions, condition), parent.covers & (depths(self.X, [condition]) == 1))
+
+    def first(self, width: int, hopeful: Any) -> list[tuple[Clause, Any]]:
+        """The best of the hopeful ones that do not cover the same rows."""
+        out: list[tuple[Clause, Any]] = []
+        seen: set[bytes] = set()
+        for i in np.flatnonzero(hopeful).tolist():
+            clause = self.clause(i)
+            if (key := np.packbits(clause.covers).tobytes()) not in seen:
+                seen.add(key)
+                out.append((clause, self.sums[i]))
+            if len(out) == width:
+                break
+        return out
+
+
+def _bound(measure: Any, sums: Any) -> Any:
+    """The most that a conjunction can be worth after more conditions: when only one class is left."""
+    if isinstance(measure, Purity):
+        return np.where((sums > 0).sum(axis=1) > 1, 0.0, -np.inf)
+    own = sums.max(axis=1) if measure.target < 0 else sums[:, measure.target]
+    others = sums.sum(axis=1) - own
+    return np.where(others > 0, (own + 1) / (own + measure.classes), -np.inf)
+
+
+class CN2Classifier(OrderedRules):
+    """CN2: rules found by beam search and tested for significance, in order or with votes.
+
+    Parameters
+    ----------
+    mode
+        "ordered": the first rule that holds answers; "unordered": all rules that hold vote.
+    evaluation
+        what a rule is good for: the "laplace" estimate of the share of its class, or low "entropy".
+    beam_width
+        conjunctions kept from one round to the next.
+    significance
+        level at which the classes of the rows that a rule covers must differ from those of all; 1 for no test.
+    min_weight
+        weight of the rows that a rule covers at least.
+    max_conditions
+        of a rule; None for no limit.
+
+    Attributes
+    ----------
+    rules_
+        the rules, a RuleList or a RuleSet.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fivefold.rules import CN2Classifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = CN2Classifier().fit(X, y)
+    >>> print(model.to_text(feature_names=["sl", "sw", "pl", "pw"]))
+    smoothing 1
+    if pl <= 2.5 then 0  (50 rows: 0 50)
+    if pl <= 4.75 and pw <= 1.65 then 1  (44 rows: 1 44)
+    if sl > 6.05 and pw > 1.75 then 2  (38 rows: 2 38)
+    else 2  (18 rows: 1 6, 2 12)
+    """
+
+    _: KW_ONLY
+    mode: Literal["ordered", "unordered"] = "ordered"
+    evaluation: Literal["laplace", "entropy"] = "laplace"
+    beam_width: Count = 5
+    significance: Fraction = 0.01
+    min_weight: NonNegative = 2.0
+    max_conditions: Count | None = None
+
+    card = Card(
+        applications=("classification", "data mining"),
+        use="Rules of which each is checked by itself, with little data and many categories. RIPPER is faster.",
+        steps=(
+            "Make the best conjunctions longer by one condition a round, and keep a beam of them.",
+            "The best that is significant becomes a rule; remove the rows it covers.",
+            "Stop when none is better than no condition at all; the commonest class of the rest is the default.",
+        ),
+        source="Clark & Niblett (1989); Clark & Boswell (1991)",
+        see_also=("RIPPERClassifier", "IREPClassifier", "C45Classifier"),
+        variants=({"mode": "unordered"}, {"evaluation": "entropy", "beam_width": 2}),
+        search={"significance": (0.001, 0.01, 0.1), "min_weight": (2.0, 5.0)},
+    )
+
+    def _most(self, y: Any) -> int:
+        return len(self.classes_) if self.mode == "unordered" else len(y)
+
+    def _stages(self, X: Any, y: Any, w: Any) -> Iterator[list[Clause]]:
+        return MODES[self.mode](self, Search(X, self._categories()), y, w)
+
+    def _model(self, clauses: list[Clause], y: Any, w: Any, schema: Schema) -> Rules:
+        if self.mode == "ordered":
+            return listed(clauses, y, w, schema)
+        rest = listed(clauses, y, w, schema)
+        rules = tuple(counted(c.conditions, np.flatnonzero(c.covers), y, w, schema, c.code) for c in clauses)
+        return RuleSet(rules, rest.default, schema, smoothing=rest.smoothing)
+
+    def _beam(self, search: Search, target: int) -> Beam:
+        laplace = Laplace(target, len(self.classes_), float(self.min_weight))
+        measure = laplace if self.evaluation == "laplace" else Purity(target, float(self.min_weight), np.zeros(1), 0.0)
+        most = 2**31 - 1 if self.max_conditions is None else self.max_conditions
+        return Beam(search, measure, self.beam_width, self.significance, most)
+
+
+def _ordered(model: Any, search: Search, y: Any, w: Any) -> Iterator[list[Clause]]:
+    S, left = np.eye(len(model.classes_))[y] * w[:, None], np.ones(len(y), dtype=bool)
+    beam, clauses = model._beam(search, -1), list[Clause]()
+    while left.any() and (found := beam.best(S, left)) is not None:
+        clauses = [*clauses, found]
+        left = left & ~found.covers
+        yield clauses
+
+
+def _unordered(model: Any, search: Search, y: Any, w: Any) -> Iterator[list[Clause]]:
+    beam, clauses = model._beam(search, 0), list[Clause]()
+    for code in range(len(model.classes_)):
+        positive = y == code
+        S, left = np.stack([positive, ~positive], axis=1) * w[:, None], np.ones(len(y), dtype=bool)
+        while (left & positive).any() and (found := beam.best(S, left)) is not None:
+            rows = depths(search.X, found.conditions) == len(found)
+            clauses = [*clauses, Clause(found.conditions, rows, code)]
+            left = left & ~(rows & positive)
+        yield clauses
+
+
+MODES = {"ordered": _ordered, "unordered": _unordered}

@@ -1,0 +1,175 @@
+"""Directions that part two groups of classes, learned from the rows of a node.
+
+    fisher     S_W^-1 (m_2 - m_1): the groups' means far apart for the scatter within the groups
+    logistic   the likeliest log odds of the second group, w'z + b, under a small ridge
+    error      fewest rows on the wrong side: the count is made smooth, each row counted by Phi(-y (w'z + b)), the
+               chance that a Gaussian nudge turns it; its minimum is followed by gradients while the nudge shrinks, and
+               of all directions met the one with the fewest errors at its best threshold is kept
+
+Where S_W is singular and the means differ along a direction in which no group varies, that direction parts the groups
+without error, and it is taken.
+
+Fisher (1936); Yildiz & Alpaydin (2005); Brodley & Utgoff (1995), Multivariate decision trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dposv
+
+from fivefold.discriminant_analysis.solvers import pooled
+from fivefold.distributions.family import Groups
+from fivefold.distributions.gaussian import Full, Gaussian, Moments
+from fivefold.optim.design import Design
+from fivefold.optim.lbfgs import LBFGS
+from fivefold.optim.losses import Log, ProbitMargin
+from fivefold.optim.minimise import minimise
+from fivefold.optim.risk import Risk
+from fivefold.optim.whitened import WhiteNewton
+from fivefold.partition.class_criteria import Mistakes
+from fivefold.partition.cuts import best_cut
+from fivefold.partition.nodes import Node
+from fivefold.spatial.points import Array
+
+FLAT = 1e-10  # eigenvalues of a correlation below this share of the largest are zero
+REGULAR = 1e-3  # Cholesky's diagonal of a correlation above it: no column depends on those before it
+SAME = 1e-9  # means that differ by less than this share of the spread do not differ
+RIDGE = 1e-3  # of the log odds, columns in units of their spread: separable groups have finite coefficients
+SHARPER = (1.0, 4.0, 16.0)  # one over the size of the nudge, in units of the mean margin
+STEPS = 40  # of a descent
+
+
+@dataclass(frozen=True)
+class ClassMoments:
+    """Weight, mean and scatter of each class that a node holds, columns in the node's units."""
+
+    classes: Array  # (k,) codes
+    place: Array  # (m,) of each row among them
+    w: Array  # (m,)
+    moments: Moments
+
+    @classmethod
+    def of(cls, node: Node) -> ClassMoments:
+        classes, place = np.unique(node.y, return_inverse=True)
+        rows = np.ascontiguousarray(node.Z.T)
+        return cls(classes, place, node.w, Gaussian(Full()).stats(rows, Groups(place, node.w, len(classes))))
+
+    @property
+    def weight(self) -> Array:
+        return self.moments.weight
+
+    @property
+    def mean(self) -> Array:
+        return self.moments.mean
+
+    @property
+    def scatter(self) -> Array:
+        return self.moments.scatter
+
+    @cached_property
+    def whole(self) -> Moments:
+        """Of all rows."""
+        return pooled(self.moments)
+
+    def group(self, some: Array) -> Moments:
+        """Of the classes in a mask, taken together."""
+        m = self.moments
+        return pooled(Moments(m.weight[some], m.count[some], m.mean[some], m.scatter[some], m.degrees[some]))
+
+    def within(self, upper: Array) -> tuple[Array, Array]:
+        """The difference of the two groups' means, and the scatter within the groups."""
+        low, high = self.group(~upper), self.group(upper)
+        return high.mean[0] - low.mean[0], low.scatter[0] + high.scatter[0]
+
+
+class Problem(NamedTuple):
+    """A node, its features z'B, and its classes in two groups."""
+
+    node: Node
+    moments: ClassMoments
+    B: Array  # (d, q)
+    upper: Array  # (k,) which classes are in the second group
+
+    @property
+    def side(self) -> Array:
+        """The group of each row (m,)."""
+        return self.upper[self.moments.place]
+
+    @property
+    def features(self) -> Array:
+        """(m, q)."""
+        return np.ascontiguousarray(self.node.Z.T @ self.B)
+
+    def risk(self, loss: Any, features: Array, ridge: float) -> Risk:
+        """Of a hyperplane w'z + b that is positive for the second group."""
+        penalty = np.append(np.full(features.shape[1], ridge), 0.0)
+        return Risk(loss, Design(features), np.where(self.side, 1.0, -1.0), self.node.w, ridge=penalty)
+
+
+def fisher(problem: Problem) -> Array:
+    """S_W^-1 (m_2 - m_1) in the units of the node (d,); zero where the means do not differ."""
+    delta, S = problem.moments.within(problem.upper)
+    B = problem.B
+    return B @ best_direction(B.T @ delta, B.T @ S @ B)
+
+
+def best_direction(delta: Array, S: Array) -> Array:
+    """S^-1 delta; where S is singular, the part of delta along which nothing varies, if there is one."""
+    if not np.abs(delta).max(initial=0.0) > SAME:
+        return np.zeros_like(delta)
+    scale = np.sqrt(np.where(S.diagonal() > FLAT * S.diagonal().max(), S.diagonal(), 0.0))
+    scale = np.where(scale > 0, scale, 1.0)
+    C = S / scale / scale[:, None]
+    L, solved, wrong = dposv(C, delta / scale, lower=1)
+    if wrong == 0 and L.diagonal().min() > REGULAR:
+        return solved / scale
+    values, V = np.linalg.eigh(C)
+    real = values > FLAT * values[-1]
+    along = V.T @ (delta / scale)
+    if not real.all() and np.abs(along[~real]).max() > SAME * np.abs(along).max():
+        return V[:, ~real] @ along[~real] / scale
+    return V[:, real] @ (along[real] / values[real]) / scale
+
+
+def logistic(problem: Problem) -> Array:
+    """The slope of the log odds (d,)."""
+    return problem.B @ _log_odds(problem, problem.features)[:-1]
+
+
+def _log_odds(problem: Problem, features: Array) -> Array:
+    start = np.zeros(features.shape[1] + 1)
+    return minimise(problem.risk(Log(), features, RIDGE), start, WhiteNewton(), tol=1e-8, max_iter=STEPS).x
+
+
+def error(problem: Problem) -> Array:
+    """The direction (d,) with the fewest rows on the wrong side of its best threshold."""
+    features = problem.features
+    found = [fisher(problem), problem.B @ (x := _log_odds(problem, features))[:-1]]
+    margin = problem.node.w @ np.abs(features @ x[:-1] + x[-1]) / problem.node.weight
+    risk = problem.risk(ProbitMargin(), features, 0.0)
+    if margin > 0:
+        x = x / margin
+        for sharper in SHARPER:
+            size = np.linalg.norm(x)
+            x = minimise(risk, sharper * x, LBFGS(), tol=1e-8 * problem.node.weight, max_iter=STEPS).x
+            found.append(problem.B @ x[:-1])
+            x = x * (size / max(float(np.linalg.norm(x)), np.finfo(float).tiny))
+    cuts = [fewest_errors(problem, direction)[0] for direction in found]
+    return found[cuts.index(max(cuts))]
+
+
+def fewest_errors(problem: Problem, direction: Array) -> tuple[float, float]:
+    """The mistakes that a threshold along the direction mends at most, the groups being the classes, and where."""
+    side = problem.side.astype(np.int32)
+    criterion = Mistakes(side, problem.node.w, 2)
+    sums = np.bincount(side, problem.node.w, 2)
+    cut = best_cut(criterion, sums, problem.node.along(direction)[None], problem.node.rules)
+    return cut.gain, cut.threshold
+
+
+DIRECTIONS: dict[str, Callable[[Problem], Array]] = {"fisher": fisher, "logistic": logistic, "error": error}

@@ -1,0 +1,189 @@
+"""Linear discriminant trees: every node parts two groups of classes by a hyperplane.
+
+    w'x <= c        group the classes in two, learn the direction w from the groups, cut it at c
+
+The groups come from `tree.grouping`, the direction from `tree.directions`: Fisher's S_W^-1 (m_2 - m_1), the slope of
+the log odds, or the direction of fewest errors. c lowers the impurity of the classes most, lies halfway between the
+means of the groups, or, for fewest errors, is the best threshold between the groups. Where the hyperplane gains nothing
+the best cut of a single column takes its place. A node may first reduce the columns (`tree.local_reduction`).
+
+Yildiz & Alpaydin (2005), Linear discriminant trees; Brodley & Utgoff (1995); Guo & Gelfand (1992); Loh & Shih (1997).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from fivefold.core.params import Count, Share
+from fivefold.core.registry import Card
+from fivefold.partition.hyperplanes import best_axis
+from fivefold.partition.nodes import Linear, Node, Question
+from fivefold.partition.splitter import TIE
+from fivefold.spatial.points import Array
+from fivefold.tree.directions import DIRECTIONS, ClassMoments, Problem, fewest_errors, fisher
+from fivefold.tree.grouping import GROUPINGS
+from fivefold.tree.local_reduction import REDUCTIONS, features
+from fivefold.tree.multivariate import Finder, NodeClassTree
+
+
+@dataclass(frozen=True)
+class Hyperplanes:
+    """Learns the hyperplane of a node; the names are those of the dictionaries of the parts."""
+
+    discriminant: str = "fisher"
+    grouping: str = "guo-gelfand"
+    threshold: str = "criterion"
+    reduction: str | None = None
+    n_components: int | float | None = None
+
+    def problem(self, node: Node) -> Problem:
+        """The features and the two groups of classes of a node."""
+        moments = ClassMoments.of(node)
+        B = reduced(self.reduction, self.n_components, node, moments)
+
+        def gain(upper: Array) -> float:
+            direction = fisher(Problem(node, moments, B, upper))
+            return max(node.cut(node.along(direction)).gain, 0.0) if direction.any() else 0.0
+
+        return Problem(node, moments, B, GROUPINGS[self.grouping](moments.weight, moments.mean, gain))
+
+    def __call__(self, node: Node) -> Linear | None:
+        problem = self.problem(node)
+        direction = DIRECTIONS[self.discriminant](problem)
+        if not direction.any():
+            return None
+        direction = direction / np.linalg.norm(direction)
+        return node.linear(direction, self._limit(problem, direction))
+
+    def _limit(self, problem: Problem, direction: Array) -> float:
+        if self.discriminant == "error":
+            return fewest_errors(problem, direction)[1]
+        if self.threshold == "midpoint":
+            low, high = (problem.moments.group(some).mean[0] for some in (~problem.upper, problem.upper))
+            return float(direction @ (low + high) / 2)
+        return problem.node.cut(problem.node.along(direction)).threshold
+
+
+def reduced(reduction: str | None, asked: int | float | None, node: Node, moments: ClassMoments) -> Array:
+    """The matrix (d, q) of the features that a node sees."""
+    if reduction is None:
+        return np.eye(node.X.shape[1])
+    return REDUCTIONS[reduction](moments, np.ascontiguousarray(node.Z.T), features(asked, moments))
+
+
+def or_single_column(node: Node, asked: Question | None) -> Question | None:
+    """The question where it parts the rows and lowers the impurity; the best cut of one column elsewhere."""
+    if asked is not None:
+        sides = asked.sides(node.X)
+        if np.ptp(sides) > 0 and node.gain(sides) > TIE * node.total and _allowed(node, sides):
+            return asked
+    return best_axis(node)[0]
+
+
+def _allowed(node: Node, sides: Array) -> bool:
+    count, weight = np.bincount(sides), np.bincount(sides, node.w)
+    held = count > 0
+    return bool(count[held].min() >= node.rules.least_leaf and weight[held].min() >= node.rules.least_weight)
+
+
+class DiscriminantTreeClassifier(NodeClassTree):
+    """A tree of hyperplanes, each learned as the discriminant of two groups of classes.
+
+    Parameters
+    ----------
+    criterion
+        impurity of a node: "gini", "entropy" (also called "log_loss"), or "error".
+    max_depth
+        most questions on a way down; None for no limit.
+    min_samples_split, min_samples_leaf
+        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+    min_weight_fraction_leaf
+        least share of the total weight in a leaf.
+    random_state
+        kept for the signature of the other trees; nothing is drawn.
+    min_impurity_decrease
+        least fall of the impurity by a question, a share of the root's weight.
+    class_weight
+        weights of the classes, or "balanced".
+    ccp_alpha
+        price of a leaf: the tree is cut back to the one of least risk + ccp_alpha x leaves.
+    discriminant
+        how the direction is learned: "fisher", "logistic", or "error" for the fewest rows on the wrong side.
+    grouping
+        how the classes are put into two groups: "guo-gelfand" moves one class at a time while that gains,
+        "two-means" clusters the class means, "exhaustive" tries every grouping, of ten classes at most. Groupings are
+        compared by the gain of Fisher's direction.
+    threshold
+        "criterion" cuts where the impurity falls most, "midpoint" halfway between the means of the groups;
+        discriminant="error" always cuts at the fewest errors.
+    reduction
+        features of a node: None for all columns, "select" for the columns that part the classes best there, "pca" or
+        "lda" for axes of the rows there.
+    n_components
+        how many features a node has: a number, a share of the spread (between classes for "select" and "lda"), or
+        None for one for each ten rows.
+
+    Attributes
+    ----------
+    tree_
+        the nodes and their questions.
+    classes_
+        the labels.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fivefold.tree import DiscriminantTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = DiscriminantTreeClassifier(max_depth=2).fit(X, y)
+    >>> model.get_n_leaves(), round(model.score(X, y), 2)
+    (3, 0.99)
+    """
+
+    _: KW_ONLY
+    discriminant: Literal["fisher", "error", "logistic"] = "fisher"
+    grouping: Literal["guo-gelfand", "two-means", "exhaustive"] = "guo-gelfand"
+    threshold: Literal["criterion", "midpoint"] = "criterion"
+    reduction: Literal["select", "pca", "lda"] | None = None
+    n_components: Count | Share | None = None
+
+    card = Card(
+        applications=("classification",),
+        use="Classes whose borders run across the columns: few questions where a tree of single columns needs a "
+        "staircase. Much faster than searching hyperplanes; less readable than single columns.",
+        steps=(
+            "Put the classes of the node into two groups.",
+            "Learn the direction that parts the groups.",
+            "Cut it where the impurity of the classes falls most, and go on in both parts.",
+        ),
+        source="Yildiz & Alpaydin (2005); Brodley & Utgoff (1995); Guo & Gelfand (1992); Loh & Shih (1997)",
+        see_also=("DecisionTreeClassifier", "FisherDiscriminant"),
+        variants=(
+            {"discriminant": "logistic", "grouping": "two-means"},
+            {"discriminant": "error", "max_depth": 4},
+            {"grouping": "exhaustive", "threshold": "midpoint", "criterion": "entropy"},
+            {"reduction": "select", "ccp_alpha": 0.01},
+            {"reduction": "pca", "n_components": 0.9},
+            {"reduction": "lda", "n_components": 1},
+        ),
+        search={"discriminant": ("fisher", "logistic"), "ccp_alpha": (0.0, 0.003, 0.01)},
+    )
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        refuse_components(self, X.shape[1])
+        super()._fit(X, y, w)
+
+    def _finder(self, rng: Any) -> Finder:
+        find = Hyperplanes(self.discriminant, self.grouping, self.threshold, self.reduction, self.n_components)
+        return lambda node: or_single_column(node, find(node))
+
+
+def refuse_components(estimator: Any, d: int) -> None:
+    """More features than columns cannot be."""
+    if estimator.n_components is not None and estimator.n_components > d:
+        raise ValueError(
+            f"{type(estimator).__name__}: n_components={estimator.n_components} is more than the {d} columns of X"
+        )
