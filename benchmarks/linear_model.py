@@ -2,14 +2,18 @@
 
 from functools import partial
 
-from benchmarks.harness import Absent, Case, data, drop_in, fit, function, same, same_output, same_predictions
-
-ONLY = {"scikit-learn", "fivefold"}
-
-
-def _few(contestants, names=ONLY):
-    """The contestants of those names."""
-    return {name: contestants[name] for name in contestants if name in names}
+from benchmarks.harness import (
+    Absent,
+    Case,
+    beside_sklearn,
+    data,
+    drop_in,
+    fit,
+    function,
+    same,
+    same_output,
+    same_predictions,
+)
 
 
 def _statsmodels(table):
@@ -57,7 +61,7 @@ CASES = (
         "LinearRegression fit beside scikit-learn",
         partial(data.linear, d=50),
         200_000,
-        _few(drop_in("linear_model.LinearRegression", fit)),
+        beside_sklearn("linear_model.LinearRegression", fit),
         same("coef_", "intercept_"),
         5.0,
     ),
@@ -73,7 +77,7 @@ CASES = (
         "RidgeCV fit",
         partial(data.linear, d=50),
         100_000,
-        _few(drop_in("linear_model.RidgeCV", fit)),
+        beside_sklearn("linear_model.RidgeCV", fit),
         same("alpha_", "coef_", "intercept_"),
         3.0,
     ),
@@ -81,7 +85,7 @@ CASES = (
         "RidgeClassifier fit",
         partial(data.classes, d=50, K=8),
         100_000,
-        _few(drop_in("linear_model.RidgeClassifier", fit)),
+        beside_sklearn("linear_model.RidgeClassifier", fit),
         same("coef_", "intercept_"),
         1.5,
     ),
@@ -97,7 +101,7 @@ CASES = (
         "Ridge fit beside scikit-learn",
         partial(data.linear, d=50),
         200_000,
-        _few(drop_in("linear_model.Ridge", fit)),
+        beside_sklearn("linear_model.Ridge", fit),
         same("coef_", "intercept_"),
         1.7,
     ),
@@ -106,7 +110,7 @@ CASES = (
         "SGDClassifier 5 passes, averaged",
         partial(data.classes, d=50),
         200_000,
-        _few(drop_in("linear_model.SGDClassifier", fit, max_iter=5, tol=None, average=True, random_state=0)),
+        beside_sklearn("linear_model.SGDClassifier", fit, max_iter=5, tol=None, average=True, random_state=0),
         same_predictions(0.97),
         1.5,
     ),
@@ -114,7 +118,7 @@ CASES = (
         "SGDClassifier 5 passes in the order of the rows",
         partial(data.classes, d=50),
         200_000,
-        _few(drop_in("linear_model.SGDClassifier", fit, max_iter=5, tol=None, shuffle=False)),
+        beside_sklearn("linear_model.SGDClassifier", fit, max_iter=5, tol=None, shuffle=False),
         same("coef_", "intercept_"),
         1.5,
     ),
@@ -122,7 +126,7 @@ CASES = (
         "SGDClassifier 5 passes over text",
         _words,
         20_000,
-        _few(drop_in("linear_model.SGDClassifier", fit, max_iter=5, tol=None, shuffle=False)),
+        beside_sklearn("linear_model.SGDClassifier", fit, max_iter=5, tol=None, shuffle=False),
         same("coef_", "intercept_"),
         1.2,
         "sparse",
@@ -131,7 +135,7 @@ CASES = (
         "Perceptron 5 passes",
         partial(data.classes, d=50),
         200_000,
-        _few(drop_in("linear_model.Perceptron", fit, max_iter=5, tol=None, shuffle=False)),
+        beside_sklearn("linear_model.Perceptron", fit, max_iter=5, tol=None, shuffle=False),
         same("coef_", "intercept_"),
         1.5,
     ),
@@ -139,7 +143,7 @@ CASES = (
         "Perceptron 5 passes over text",
         _words,
         20_000,
-        _few(drop_in("linear_model.Perceptron", fit, max_iter=5, tol=None, shuffle=False)),
+        beside_sklearn("linear_model.Perceptron", fit, max_iter=5, tol=None, shuffle=False),
         same("coef_", "intercept_"),
         1.2,
         "sparse",

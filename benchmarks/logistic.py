@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from sklearn.datasets import make_classification
 
-from benchmarks.harness import Absent, Case, Data, drop_in, fit, function, no_worse, same, same_output
+from benchmarks.harness import Absent, Case, Data, both, drop_in, fit, function, no_worse, same, same_output
 from benchmarks.harness.contestants import LIBRARIES
 
 SOLVERS = ("newton-cholesky", "newton-cg", "liblinear", "sag", "saga")
@@ -81,6 +81,21 @@ def _case(name, data, rows, contestants, bar):
     return Case(name, data, rows, contestants, no_worse(penalised_loss, 1e-9), bar)
 
 
+def objective_of_the_choice(data, model):
+    """The objective of the strength chosen, divided by the rows."""
+    eta = (data.X @ model.coef_.T + model.intercept_)[:, 0]
+    losses = np.logaddexp(0, np.where(data.y == model.classes_[1], -eta, eta))
+    return float((losses.sum() + 0.5 * (model.coef_**2).sum() / model.C_) / len(losses))
+
+
+def minus_the_best_mean_score(data, model):
+    """Of the strengths tried."""
+    return -float(model.scores_.mean(axis=0).max())
+
+
+CHOICE = {"l1_ratios": (0.0,), "scoring": "neg_log_loss", "use_legacy_attributes": False}
+CHOSEN = drop_in("linear_model.LogisticRegressionCV", fit, **CHOICE)
+
 TWO, EIGHT = partial(wide_scales, d=50), partial(wide_scales, d=50, K=8)
 DEFAULT = _only("scikit-learn", "fivefold")
 
@@ -98,6 +113,16 @@ CASES = (
         {"statsmodels": _statsmodels, "fivefold": function(_summary)},
         same_output(1e-8),
         5.0,
+    ),
+    Case(
+        "LogisticRegressionCV fit",
+        partial(wide_scales, d=30),
+        20_000,
+        {name: CHOSEN[name] for name in ("scikit-learn", "fivefold")},
+        # the rival stops early, and scores of folds move in the fifth digit
+        both(no_worse(objective_of_the_choice, 1e-4), no_worse(minus_the_best_mean_score, 1e-4)),
+        5.0,
+        "10 strengths, 5 folds, 2 classes",
     ),
     Case(
         "PoissonRegressor fit",

@@ -21,6 +21,11 @@ def drop_in(path: str, task: Task, **params: Any) -> Mapping[str, Contestant]:
     return {name: _contestant(name, path, task, params) for name in LIBRARIES}
 
 
+def beside_sklearn(path: str, task: Task, **params: Any) -> Mapping[str, Contestant]:
+    """The estimator of scikit-learn, without its extension, and ours."""
+    return {name: one for name, one in drop_in(path, task, **params).items() if name in ("scikit-learn", OURS)}
+
+
 def function(call: Callable[[Data], Any]) -> Contestant:
     """A plain function of the data, timed as it is."""
     return lambda data: lambda: call(data)

@@ -103,6 +103,13 @@ def shortest(x: Array, H: Array) -> Array:
     return x - scale * (N @ (N.T @ (x / scale))) if N.size else x
 
 
+def last_step(risk: Risk, x: Array, H: Array) -> Array:
+    """One step of Newton's method: digits that differences of the value are too small to show."""
+    T, g = root_of_inverse(H), risk.gradient(x)
+    moved: Array = x - T @ (g @ T)
+    return moved if np.abs(risk.gradient(moved)).max() < np.abs(g).max() else x
+
+
 def separation(risk: Risk, x: Array, H: Array | None) -> Array | None:
     """A direction in which every row is at least as well classified and some are better; None where none is found."""
     eta = risk.design.predictor(risk.shaped(x))

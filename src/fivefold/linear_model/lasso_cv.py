@@ -10,13 +10,11 @@ Hastie, Tibshirani & Friedman (2009), section 7.10.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from functools import reduce
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 
 from fivefold.core.data import Takes
@@ -28,6 +26,7 @@ from fivefold.core.progress import kept_best, steps
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Regressor
 from fivefold.linear_model.base import Linear, about, predictor
+from fivefold.linear_model.folds import folds
 from fivefold.linear_model.path import (
     Prepared,
     alpha_grid,
@@ -90,11 +89,11 @@ class NetCV(Regressor):
         return predictor(self.model_.linear, X)
 
     def _fit(self: Any, X: Any, y: Any, w: Any) -> None:
-        splits = self._splits(X, y)
+        splits = folds(self.cv, X, y, self._weights)
         whole = prepared(X, y[:, None], w, centred=self.fit_intercept)
         ratios = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))
         grids = np.array([self._grid(whole, ratio) for ratio in ratios])  # (ratios, alphas)
-        folds = _training(X, y, w, splits, self.fit_intercept)
+        ready = _training(X, y, w, splits, self.fit_intercept)
         mse = np.full((len(ratios), grids.shape[1], len(splits)), np.nan)
         interrupted = False
         with steps(self, "fold", len(ratios) * len(splits), X) as monitor:
@@ -102,7 +101,7 @@ class NetCV(Regressor):
                 for i, ratio in enumerate(ratios):
 
                     def judge(k: int) -> Any:
-                        return self._errors(X, y, w, splits[k][1], folds[k], grids[i], ratio)  # noqa: B023
+                        return self._errors(X, y, w, splits[k][1], ready[k], grids[i], ratio)  # noqa: B023
 
                     judged = map_items(judge, len(splits)) if X.shape[1] >= WIDE else map(judge, range(len(splits)))
                     for k, errors in enumerate(judged):
@@ -113,15 +112,6 @@ class NetCV(Regressor):
         self.model_ = self._best(whole, ratios, grids, mse, X.dtype)
         if interrupted:
             kept_best(self, int(np.isfinite(mse[:, 0]).sum()), "fold")
-
-    def _splits(self: Any, X: Any, y: Any) -> list[Any]:
-        """Pairs of rows to train on and to judge by."""
-        splits = list(check_cv(self.cv).split(X, y))
-        if self._weights is None or not isinstance(self.cv, Iterable):
-            return splits
-        there = np.asarray(self._weights) > 0
-        place = np.where(there, np.cumsum(there) - 1, -1)
-        return [tuple(place[rows][place[rows] >= 0] for rows in pair) for pair in splits]
 
     def _grid(self: Any, whole: Prepared, ratio: float) -> Array:
         if np.ndim(self.alphas) == 0:

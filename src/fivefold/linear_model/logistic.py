@@ -40,6 +40,7 @@ from fivefold.linear_model.inference import (
     columns_of,
     information,
     intercept_first,
+    last_step,
     names_of,
     separation,
     shortest,
@@ -159,19 +160,19 @@ class LogisticRegression(SparseCoefficients, Classifier):
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         C, ratio = self._strength()
         risk = self._risk(X, y, w, (1 - ratio) / C)
-        lasso = None if ratio == 0 or np.isinf(C) else _by_column(risk, ratio / C, self._on_intercept(ratio / C))
+        lasso = None if ratio == 0 or np.isinf(C) else by_column(risk, ratio / C, self._on_intercept(ratio / C))
         free, weight = bool(np.isinf(C)), float(w.sum())
         with steps(self, "pass", max(self.max_iter, 1), X) as monitor:
 
             def told(x: Array, value: float) -> bool:
-                return bool(monitor(_linear(risk, x, X.dtype, 0), value)) or (free and value < FITTED * weight)
+                return bool(monitor(surface_of(risk, x, X.dtype, 0), value)) or (free and value < FITTED * weight)
 
             found = self._descend(risk, lasso, told, free)
         if free and self.stop_after is None:
             found, self.likelihood_ = self._likelihood(risk, found)
         else:
             self.likelihood_ = None
-        self.model_ = _linear(risk, _level(risk, found.x), X.dtype, found.steps)
+        self.model_ = surface_of(risk, levelled(risk, found.x), X.dtype, found.steps)
         self.history_, self.reason_ = found.history, found.reason
         self._tell(found)
 
@@ -247,7 +248,7 @@ class LogisticRegression(SparseCoefficients, Classifier):
         risk = Risk(Log(), design, 2.0 * y - 1.0, w)
         if K > 2:
             risk = Risk(Softmax(), design, y, w, outputs=K, reference=self._reference())
-        return replace(risk, ridge=_by_column(risk, ridge, self._on_intercept(ridge, 2)))
+        return replace(risk, ridge=by_column(risk, ridge, self._on_intercept(ridge, 2)))
 
     def _reference(self, default: int | None = None) -> int | None:
         return default if self.reference_class is None else self._code(self.reference_class)
@@ -264,7 +265,7 @@ class LogisticRegression(SparseCoefficients, Classifier):
         if self.warm_start and "model_" in vars(self):
             known = self.densify().model_
             if known.coef.shape == (max(risk.outputs, 1), risk.design.X.shape[1]):
-                W = _about(risk.design, known.coef, known.intercept)
+                W = coefficients_about(risk.design, known.coef, known.intercept)
                 start = W if risk.reference is None else np.delete(W - W[risk.reference], risk.reference, axis=0)
         return start.ravel()
 
@@ -280,6 +281,9 @@ class LogisticRegression(SparseCoefficients, Classifier):
             self._warn_of(risk, direction)
         told = None
         if H is not None:
+            if direction is None and found.reason == "converged":
+                found = replace(found, x=last_step(risk, found.x, H))
+                H = risk.hessian(found.x)
             found = replace(found, x=shortest(found.x, H))
             estimate, spread = intercept_first(risk, found.x, H)
             count = np.bincount(self._codes(risk), risk.s)
@@ -332,7 +336,7 @@ def probabilities(eta: Array) -> Array:
     return out
 
 
-def _by_column(risk: Risk, columns: float, intercept: float) -> Array:
+def by_column(risk: Risk, columns: float, intercept: float) -> Array:
     """A strength for each coefficient."""
     row = np.full(risk.design.size, columns)
     if risk.design.intercept:
@@ -340,7 +344,7 @@ def _by_column(risk: Risk, columns: float, intercept: float) -> Array:
     return np.tile(row, risk.outputs - (risk.reference is not None) if risk.outputs else 1)
 
 
-def _about(design: Design, coef: Array, intercept: Any) -> Array:
+def coefficients_about(design: Design, coef: Array, intercept: Any) -> Array:
     """(outputs, size) coefficients of a design from those at zero."""
     if not design.intercept:
         return np.array(coef, dtype=np.float64)
@@ -348,7 +352,7 @@ def _about(design: Design, coef: Array, intercept: Any) -> Array:
     return np.column_stack([coef, level]).astype(np.float64)
 
 
-def _level(risk: Risk, x: Array) -> Array:
+def levelled(risk: Risk, x: Array) -> Array:
     """Of all that predict the same, the coefficients that sum to zero over the classes, where no penalty decides."""
     if not risk.outputs or risk.reference is not None:
         return x
@@ -359,7 +363,7 @@ def _level(risk: Risk, x: Array) -> Array:
     return W.ravel()
 
 
-def _linear(risk: Risk, x: Array, kind: Any, passes: int) -> Linear:
+def surface_of(risk: Risk, x: Array, kind: Any, passes: int) -> Linear:
     W, design = np.atleast_2d(risk.shaped(x)), risk.design
     w, b = design.split(W)
     count = np.array([passes], dtype=np.int32)

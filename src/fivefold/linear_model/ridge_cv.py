@@ -15,14 +15,13 @@ Allen (1974); Golub, Heath & Wahba (1979).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import check_cv
 
 from fivefold.core._sklearn import BaseEstimator, RegressorMixin
 from fivefold.core.data import Takes
@@ -34,6 +33,7 @@ from fivefold.core.registry import Card
 from fivefold.core.supervised import Regressor
 from fivefold.distributions.family import Array
 from fivefold.linear_model.base import Linear, about, finite_predictor, solved, unit
+from fivefold.linear_model.folds import folds
 from fivefold.linear_model.penalised import centred_rows, means
 from fivefold.linear_model.reduced import EPS, OVERFLOW, WIDE
 
@@ -200,11 +200,7 @@ class RidgeCV(Regressor):
         if self.store_cv_results or self.alpha_per_target:
             asked = "store_cv_results" if self.store_cv_results else "alpha_per_target"
             raise ValueError(f"RidgeCV: {asked}=True goes with cv=None only; got cv={self.cv!r}")
-        splits = list(check_cv(self.cv).split(X, y))
-        if self._given is not None and isinstance(self.cv, Iterable):
-            there = np.asarray(self._given) > 0
-            place = np.where(there, np.cumsum(there) - 1, -1)
-            splits = [tuple(place[rows][place[rows] >= 0] for rows in pair) for pair in splits]
+        splits = folds(self.cv, X, y, self._given)
         scores = np.empty((len(splits), len(alphas)))
         for k, (train, test) in enumerate(splits):
             axes = _axes(X[train], Y[train], unit(w[train]), self.fit_intercept)[0]

@@ -68,6 +68,8 @@ class BoxDual(Objective):
 
     def _primal(self, a: Array) -> Array:
         design = self.risk.design
+        if not a.any():  # where every descent begins
+            return np.zeros(design.size)
         if not design.sparse:
             return self.metric * design.transpose(a)
         v = design.X.T @ a  # sparse products are over before a pool of threads has begun
@@ -75,6 +77,8 @@ class BoxDual(Objective):
 
     def _predictor(self, x: Array) -> Array:
         design = self.risk.design
+        if not x.any():
+            return np.zeros(len(self.risk.y))
         if not design.sparse:
             return design.predictor(x)
         w, b = design.split(x)

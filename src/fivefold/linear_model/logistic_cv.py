@@ -1,0 +1,502 @@
+"""Logistic regression with the strength of its penalty chosen by cross-validation.
+
+For each fold and share of L1 the coefficients of every C are found on the rows outside the fold, from the strongest
+penalty to the weakest, each from the one before, and judged on the fold. The C (and l1_ratio) of the best mean score is
+fitted to all rows, from the mean of what the folds found; or the best of each fold are averaged.
+
+Hastie, Tibshirani & Friedman (2009), section 7.10; Friedman, Hastie & Tibshirani (2010).
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import get_scorer, make_scorer
+from sklearn.utils import Bunch
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
+from sklearn.utils.validation import _check_method_params
+
+from fivefold.core.data import Takes
+from fivefold.core.estimator import learned
+from fivefold.core.parallel import map_items
+from fivefold.core.params import Count, Index, NonNegative, Positive, Seed
+from fivefold.core.progress import kept_best, steps
+from fivefold.core.registry import Card
+from fivefold.core.supervised import Classifier
+from fivefold.linear_model.base import Linear, SparseCoefficients, class_scores, decision
+from fivefold.linear_model.folds import folds
+from fivefold.linear_model.logistic import (
+    FITTED,
+    TIGHT,
+    LogisticRegression,
+    by_column,
+    coefficients_about,
+    levelled,
+    probabilities,
+    surface_of,
+)
+from fivefold.optim.objective import Array, Minimum
+from fivefold.optim.risk import Risk
+from fivefold.optim.whitened import descend
+
+LARGE = 2**16  # numbers of a table from which a fold is worth a thread
+LOW, HIGH = -4, 4  # powers of ten of an automatic grid
+STILL = 5  # passes without a fall after which a descent has ended
+FOLDS = 5  # by default; fewer where no class has so many rows
+RATIOS = {"l1": 1.0, "l2": 0.0}
+
+Judge = Callable[[Linear, Any], float]  # the score of a surface on these rows
+
+
+@dataclass(frozen=True)
+class Search:
+    """What every strength gave on every fold, and what was chosen."""
+
+    Cs: Array
+    ratios: Array
+    paths: Array  # (folds, ratios, Cs, outputs, columns and intercept)
+    scores: Array  # (folds, ratios, Cs)
+    passes: Array  # (folds, ratios, Cs)
+    C: float = np.nan
+    ratio: float = np.nan
+
+    @classmethod
+    def empty(cls, Cs: Array, ratios: Array, count: int, outputs: int, size: int) -> Search:
+        """Nothing judged yet."""
+        shape = (count, len(ratios), len(Cs))
+        return cls(Cs, ratios, np.zeros((*shape, outputs, size)), np.full(shape, np.nan), np.zeros(shape, np.int32))
+
+    @property
+    def judged(self) -> Any:
+        """The folds that were judged, a mask."""
+        return np.isfinite(self.scores[:, 0, 0])
+
+    def best(self, scores: Array) -> tuple[int, int]:
+        """The first C, and the first share for it, with the highest of these scores (ratios, Cs)."""
+        j, i = np.unravel_index(int(np.argmax(scores.T)), scores.T.shape)
+        return int(i), int(j)
+
+
+@dataclass
+class Settled:
+    """Ends a descent that no longer falls: near the end of a path a value may stay at the last digit."""
+
+    low: float  # a value that is low enough
+    last: float = np.inf
+    still: int = 0
+
+    def __call__(self, x: Array, value: float) -> bool:
+        self.still = 0 if value < self.last else self.still + 1
+        self.last = min(self.last, value)
+        return value < self.low or self.still >= STILL
+
+
+@dataclass(frozen=True)
+class Descents:
+    """Minima of one kind of logistic regression for strength after strength."""
+
+    machine: LogisticRegression
+
+    def along(self, X: Any, y: Any, w: Array, Cs: Array, ratio: float) -> list[tuple[Risk, Minimum]]:
+        """One for each C, the strongest penalty first, each from the one before; in the order of Cs."""
+        risk = self.machine._risk(X, y, w, 0.0)
+        x: Array = np.zeros(risk.design.size * max(risk.outputs, 1))
+        found: dict[int, tuple[Risk, Minimum]] = {}
+        for j in np.argsort(Cs, kind="stable"):
+            found[j] = self.to(risk, x, float(Cs[j]), ratio)
+            if found[j][1].reason == "interrupted":
+                raise KeyboardInterrupt
+            x = found[j][1].x
+        return [found[j] for j in range(len(Cs))]
+
+    def to(self, risk: Risk, x: Array, C: float, ratio: float) -> tuple[Risk, Minimum]:
+        """The minimum for one C from x."""
+        machine, weight, free = self.machine, float(risk.s.sum()), bool(np.isinf(C))
+        ridge, lasso = (1 - ratio) / C, ratio / C
+        risk = replace(risk, ridge=by_column(risk, ridge, machine._on_intercept(ridge, 2)))
+        end = descend(
+            risk,
+            x,
+            lasso=by_column(risk, lasso, machine._on_intercept(lasso)) if lasso else None,
+            tol=machine.tol * (TIGHT if free else 1.0),
+            max_iter=machine.max_iter,
+            monitor=Settled(FITTED * weight if free else -np.inf),
+        )
+        return risk, replace(end, x=levelled(risk, end.x))
+
+
+class LogisticRegressionCV(SparseCoefficients, Classifier):
+    """Logistic regression whose penalty is chosen by cross-validation along paths of strengths.
+
+    Parameters
+    ----------
+    Cs
+        how many inverse strengths to try, evenly between 1e-4 and 1e4 in logarithms, or the inverse strengths.
+    l1_ratios
+        shares of the L1 penalty to try; None and "warn" take 0, L2 alone.
+    fit_intercept
+        fit an offset, which is not penalised.
+    cv
+        number of stratified folds, a splitter, or pairs of row numbers; five folds by default, fewer where no class
+        has five rows.
+    dual, random_state, verbose, n_jobs
+        kept for scikit-learn's signature; they change nothing.
+    penalty
+        kept for scikit-learn's signature: "l2" and "l1" are l1_ratios of 0 and 1, "elasticnet" takes l1_ratios.
+    scoring
+        name of a score or a scorer, to be large; None and "warn" take the accuracy.
+    solver
+        every name reaches the optimum of its objective, under any penalty; "liblinear" has an offset in the penalty.
+    tol
+        an objective in the end is at most a share tol^2 / 10 above the least.
+    max_iter
+        passes over the rows for one strength, at most.
+    class_weight
+        weights of the classes, a dictionary or "balanced"; they multiply the weights of the rows.
+    refit
+        fit the strength of the best mean score to all rows; False averages the best coefficients of each fold.
+    intercept_scaling
+        with solver="liblinear" the offset is penalised as the coefficient of a column of this value.
+    use_legacy_attributes
+        True and "warn" give `scores_`, `coefs_paths_`, `n_iter_`, `C_` and `l1_ratio_` by class, as scikit-learn did
+        before 1.10; False gives arrays over folds, shares and strengths, and numbers.
+
+    Attributes
+    ----------
+    classes_
+        the labels; with two classes coefficients and log odds speak for the second.
+    coef_, intercept_
+        (1, d) and (1,) for two classes, (K, d) and (K,) for more.
+    C_, l1_ratio_
+        the strength and the share chosen.
+    Cs_, l1_ratios_
+        those tried.
+    scores_
+        the score of each fold, share and strength.
+    coefs_paths_
+        their coefficients, the intercept last.
+    n_iter_
+        their passes over the rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fivefold.linear_model import LogisticRegressionCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegressionCV(scoring="neg_log_loss", use_legacy_attributes=False).fit(X, y)
+    >>> round(model.C_, 1), round(model.score(X, y), 2)
+    (166.8, -0.04)
+    """
+
+    _: KW_ONLY
+    Cs: Count | list[Any] | tuple[Any, ...] | np.ndarray = 10
+    l1_ratios: list[Any] | tuple[Any, ...] | np.ndarray | Literal["warn"] | None = "warn"
+    fit_intercept: bool = True
+    cv: Any = None
+    dual: bool = False
+    penalty: Literal["l1", "l2", "elasticnet", "deprecated"] = "deprecated"
+    scoring: str | Callable[..., Any] | None = "warn"
+    solver: Literal["lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"] = "lbfgs"
+    tol: NonNegative = 1e-4
+    max_iter: Index = 100
+    class_weight: dict[Any, Any] | Literal["balanced"] | None = None
+    n_jobs: int | None = None
+    verbose: int | bool = 0
+    refit: bool = True
+    intercept_scaling: Positive = 1.0
+    random_state: Seed = None
+    use_legacy_attributes: bool | Literal["warn"] = "warn"
+
+    takes = Takes(sparse=True, one_class=False)
+    card = Card(
+        applications=("classification",),
+        use="Logistic regression when you do not know the strength of its penalty. Scale the columns first.",
+        steps=(
+            "Cut the rows into folds with the same shares of the classes.",
+            "For each fold find the coefficients of every strength on the other rows, each from the one before.",
+            "Average the scores over the folds and take the strength of the best.",
+            "Fit that strength to all rows.",
+        ),
+        source="Hastie, Tibshirani & Friedman (2009); Friedman, Hastie & Tibshirani (2010)",
+        see_also=("LogisticRegression", "RidgeCV", "LassoCV"),
+        given={"Cs": 4, "l1_ratios": (0.0,), "scoring": "accuracy", "use_legacy_attributes": False},
+        variants=(
+            {"Cs": [0.1, 10.0], "l1_ratios": (0.0, 1.0), "cv": 3},
+            {"Cs": [1.0, 0.01], "scoring": "neg_log_loss", "refit": False, "class_weight": "balanced"},
+        ),
+    )
+
+    # the scorer says what it needs, the method itself needs nothing
+    __metadata_request__score = {"sample_weight": UNUSED}  # noqa: RUF012
+
+    coef_ = learned("coef")
+    intercept_ = learned("intercept")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
+        """Choose the strength and learn from rows and their targets; a weight of two means a row is there twice."""
+        self._given, self._routed = sample_weight, self._route("fit", sample_weight, params)
+        try:
+            super().fit(X, y, sample_weight)
+        finally:
+            del self._given, self._routed
+        return self
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        given = np.ones(len(w)) if self._given is None else np.asarray(self._given)
+        kept = np.flatnonzero(given > 0)
+        cv = min(FOLDS, max(2, int(np.bincount(y).max()))) if self.cv is None else self.cv
+        splits = folds(cv, X, y, self._given, classes=True, **_of_rows(self._routed.splitter.split, given, kept))
+        machine, judge = self._machine(X), self._judge(X, y, given, kept)
+        descents, Cs, ratios = Descents(machine), self._strengths(), self._shares()
+        outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
+        search = Search.empty(Cs, ratios, len(splits), outputs, X.shape[1] + self.fit_intercept)
+        reasons: list[str] = []
+
+        def part(k: int) -> Any:
+            train, test = splits[k]
+            rows = X[train], y[train], w[train]
+            surfaces = [[_surface(*one) for one in descents.along(*rows, Cs, ratio)] for ratio in ratios]
+            return surfaces, [[judge(surface, test) for surface, _ in row] for row in surfaces]
+
+        interrupted = False
+        with steps(self, "fold", len(splits), X) as monitor:
+            try:
+                large = X.shape[0] * X.shape[1] >= LARGE
+                for k, (surfaces, scores) in enumerate((map_items if large else _one_by_one)(part, len(splits))):
+                    search.scores[k] = scores
+                    for i, row in enumerate(surfaces):
+                        for j, (surface, end) in enumerate(row):
+                            search.paths[k, i, j] = self._flat(surface)
+                            search.passes[k, i, j] = end.steps
+                            reasons.append(end.reason)
+                    i, j = search.best(search.scores[k])
+                    monitor(surfaces[i][j][0], float(search.scores[k].max()))
+            except KeyboardInterrupt:
+                interrupted = True
+        self.search_ = search = self._chosen(search)
+        self.model_, reason = self._final(descents, X, y, w, search)
+        self._tell(search, [*reasons, reason], interrupted)
+
+    def decision_function(self, X: Any) -> Any:
+        """The log odds (n,) of the second of two classes; the linear predictors (n, K) of more."""
+        X = self._admit(X)
+        return decision(self.model_, X)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of each class."""
+        return probabilities(self.decision_function(X))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Log probability of each class."""
+        eta = self._scores(self._admit(X))
+        eta = eta - eta.max(axis=1, keepdims=True)
+        return eta - np.log(np.exp(eta).sum(axis=1, keepdims=True))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
+        """The score of `scoring` on new rows."""
+        return self._scorer()(self, X, y, **self._route("score", sample_weight, params).scorer.score)
+
+    def get_metadata_routing(self) -> Any:
+        """What the splitter and the scorer ask for."""
+        to_scorer = MethodMapping().add(caller="score", callee="score").add(caller="fit", callee="score")
+        to_splitter = MethodMapping().add(caller="fit", callee="split")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(splitter=self.cv, method_mapping=to_splitter).add(
+            scorer=self._scorer(), method_mapping=to_scorer
+        )
+
+    @property
+    def Cs_(self) -> Array:
+        """The inverse strengths tried."""
+        return self.search_.Cs
+
+    @property
+    def l1_ratios_(self) -> Any:
+        """The shares tried."""
+        return np.array([None]) if self._bare else self.search_.ratios
+
+    @property
+    def C_(self) -> Any:
+        """The inverse strength chosen, or the mean of those of the folds."""
+        return self._by_class(self.search_.C)
+
+    @property
+    def l1_ratio_(self) -> Any:
+        """The share chosen, or the mean of those of the folds."""
+        return self._by_class(None if self._bare and self._legacy and self.refit else self.search_.ratio)
+
+    @property
+    def scores_(self) -> Any:
+        """Scores (folds, ratios, Cs); a class's, of old, are (folds, Cs, ratios), (folds, Cs) without l1_ratios."""
+        scores = self.search_.scores
+        return {label: self._old(scores) for label in self._labels} if self._legacy else scores
+
+    @property
+    def coefs_paths_(self) -> Any:
+        """Coefficients (folds, ratios, Cs, outputs, columns and intercept), or a class's in the order of `scores_`."""
+        paths = self.search_.paths
+        return {c: self._old(paths[..., k, :]) for k, c in enumerate(self._labels)} if self._legacy else paths
+
+    @property
+    def n_iter_(self) -> Any:
+        """Passes over the rows, in the order of `scores_`."""
+        passes = self.search_.passes
+        return self._old(passes)[None] if self._legacy else passes
+
+    @property
+    def _legacy(self) -> bool:
+        return bool(self.use_legacy_attributes)
+
+    @property
+    def _bare(self) -> bool:
+        return self.l1_ratios is None or isinstance(self.l1_ratios, str)
+
+    @property
+    def _labels(self) -> Any:
+        return self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+
+    def _by_class(self, value: Any) -> Any:
+        return np.array([value] * len(self._labels)) if self._legacy else value
+
+    def _old(self, values: Array) -> Array:
+        """The axes of shares and strengths exchanged, that of shares left out where none were given."""
+        return values[:, 0] if self._bare else np.swapaxes(values, 1, 2)
+
+    def _scores(self, X: Any) -> Any:
+        return class_scores(self.model_, X)
+
+    def _strengths(self) -> Array:
+        Cs = np.asarray(self.Cs, dtype=np.float64)
+        Cs = np.logspace(LOW, HIGH, int(Cs)) if Cs.ndim == 0 else Cs
+        if Cs.ndim != 1 or not Cs.size or not (Cs > 0).all():
+            raise ValueError(f"LogisticRegressionCV: Cs must be positive numbers, one or more; got {self.Cs!r}")
+        return Cs
+
+    def _shares(self) -> Array:
+        if self.penalty in RATIOS or (self._bare and self.penalty == "deprecated"):
+            return np.array([RATIOS.get(self.penalty, 0.0)])
+        ratios = np.asarray([] if self._bare else self.l1_ratios, dtype=np.float64)
+        if ratios.ndim != 1 or not ratios.size or not ((ratios >= 0) & (ratios <= 1)).all():
+            raise ValueError(
+                f"LogisticRegressionCV: l1_ratios must be numbers between 0 and 1, one or more; got {self.l1_ratios!r}"
+            )
+        return ratios
+
+    def _machine(self, X: Any) -> LogisticRegression:
+        machine: Any = LogisticRegression(
+            fit_intercept=self.fit_intercept,
+            solver=self.solver,
+            intercept_scaling=self.intercept_scaling,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+        machine.classes_, machine.n_features_in_ = self.classes_, X.shape[1]
+        return machine
+
+    def _chosen(self, search: Search) -> Search:
+        """The best mean score over the folds judged, or the mean of the best of each."""
+        scores = search.scores[search.judged]
+        if self.refit or not len(scores):
+            i, j = search.best(scores.sum(axis=0))
+            return replace(search, C=float(search.Cs[j]), ratio=float(search.ratios[i]))
+        best = np.array([search.best(one) for one in scores])
+        return replace(search, C=float(search.Cs[best[:, 1]].mean()), ratio=float(search.ratios[best[:, 0]].mean()))
+
+    def _final(self, descents: Descents, X: Any, y: Any, w: Array, search: Search) -> tuple[Linear, str]:
+        """The surface of the strength chosen, and how its descent ended."""
+        paths, d = search.paths[search.judged], X.shape[1]
+        if not self.refit and len(paths):
+            best = [search.best(one) for one in search.scores[search.judged]]
+            W = np.mean([path[i, j] for path, (i, j) in zip(paths, best, strict=True)], axis=0).astype(X.dtype)
+            return Linear(W[:, :d], W[:, d] if self.fit_intercept else np.zeros(len(W), X.dtype)), "converged"
+        risk, i = descents.machine._risk(X, y, w, 0.0), int(np.argmax(search.ratios == search.ratio))
+        W = paths[:, i, int(np.argmax(search.Cs == search.C))].sum(axis=0) / max(len(paths), 1)
+        start = coefficients_about(risk.design, W[:, :d], W[:, d] if self.fit_intercept else 0.0)
+        risk, end = descents.to(risk, start.ravel(), search.C, search.ratio)
+        return surface_of(risk, end.x, X.dtype, end.steps), end.reason
+
+    def _flat(self, surface: Linear) -> Array:
+        return np.column_stack([surface.coef, surface.intercept]) if self.fit_intercept else surface.coef
+
+    def _scorer(self) -> Any:
+        return get_scorer("accuracy" if self.scoring in (None, "warn") else self.scoring)
+
+    def _judge(self, X: Any, y: Any, given: Array, kept: Any) -> Judge:
+        """How surfaces are scored: the accuracy at once, anything else by its scorer."""
+        params = self._routed.scorer.score
+        if self.scoring in (None, "warn", "accuracy"):
+            weights = params.get("sample_weight")
+            heft = None if weights is None else np.asarray(weights)[kept]
+
+            def accuracy(surface: Linear, rows: Any) -> float:
+                right = class_scores(surface, X[rows]).argmax(axis=1) == y[rows]
+                return float(np.average(right, weights=None if heft is None else heft[rows]))
+
+            return accuracy
+        scorer, labels = _of_all_classes(self._scorer(), self.classes_), self.classes_[y]
+
+        def score(surface: Linear, rows: Any) -> float:
+            model = self._machine(X)
+            model.model_ = surface
+            return float(scorer(model, X[rows], labels[rows], **_of_rows(params, given, kept[rows])))
+
+        return score
+
+    def _route(self, caller: str, sample_weight: Any, params: dict[str, Any]) -> Bunch:
+        if params and not routing_enabled():
+            raise ValueError(
+                f"LogisticRegressionCV: {caller}() got unexpected arguments {sorted(params)}; enable metadata routing "
+                "to pass them on"
+            )
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if routing_enabled():
+            return process_routing(self, caller, **weights, **params)
+        return Bunch(splitter=Bunch(split={}), scorer=Bunch(score=weights))
+
+    def _tell(self, search: Search, reasons: list[str], interrupted: bool) -> None:
+        short = sum(reason == "max_iter" for reason in reasons)
+        if interrupted or reasons[-1] == "interrupted":
+            kept_best(self, int(search.judged.sum()), "fold")
+        elif short and self.max_iter > 0:
+            warnings.warn(
+                f"LogisticRegressionCV: {self.max_iter} passes were not enough for tol={self.tol:g} in {short} of "
+                f"{len(reasons)} descents. Scale the columns, or raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+
+def _one_by_one(work: Callable[[int], Any], count: int) -> Any:
+    return map(work, range(count))
+
+
+def _surface(risk: Risk, end: Minimum) -> tuple[Linear, Minimum]:
+    """Coefficients in full precision, and how they were found."""
+    return surface_of(risk, end.x, np.float64, end.steps), end
+
+
+def _of_rows(params: dict[str, Any], given: Array, rows: Any) -> Any:
+    """What belongs to these rows, of parameters with an entry for each row that was given."""
+    return _check_method_params(given, params=params, indices=rows)
+
+
+def _of_all_classes(scorer: Any, classes: Any) -> Any:
+    """The scorer told of all labels, if its function asks: a fold may lack some of them."""
+    score = getattr(scorer, "_score_func", None)
+    asked = {} if score is None else inspect.signature(score).parameters
+    if score is None or "labels" not in asked:
+        return scorer
+    known = {"labels": classes, **({"pos_label": classes[-1]} if len(classes) == 2 and "pos_label" in asked else {})}
+    return make_scorer(
+        score,
+        greater_is_better=scorer._sign == 1,
+        response_method=scorer._response_method,
+        **{**known, **scorer._kwargs},
+    )
