@@ -168,7 +168,7 @@ WARM_ONE = """
 from fivefold.cli import cache, doctor
 from fivefold.cli.warm import warm_method
 cache.import_all()
-first, second = warm_method("GaussianNB"), warm_method("GaussianNB")
+first, second = warm_method("GaussianNB", True), warm_method("GaussianNB", True)
 print(first.compiled > 0, second.compiled, first.failures, len(cache.state().absent) < len(cache.state().kernels))
 """
 

@@ -184,3 +184,19 @@ def test_a_constant_target_needs_no_tree_of_more_than_one_node():
     model = HistGradientBoostingRegressor(max_iter=3).fit(X, np.full(100, 2.5))
     np.testing.assert_array_equal(model.predict(X), 2.5)
     assert (model.model_.feature < 0).all()
+
+
+@pytest.mark.parametrize(("n", "loss"), [(5000, "absolute_error"), (140_000, "squared_error")])
+def test_nodes_divided_beside_each_other_are_those_divided_in_turn(n, loss, monkeypatch):
+    """Few rows: waves of nodes, some of them in vain; many rows: nodes with all threads to themselves, and waves."""
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(n, 3))
+    y = X[:, 0] * X[:, 1] + np.abs(X[:, 2]) + 0.1 * rng.normal(size=n)
+    w = rng.uniform(0.5, 2, size=n)  # leaves of the first loss are weighted medians, sums in the order of the rows
+    answers = []
+    for count in ("1", "2", "5"):
+        monkeypatch.setenv("OMP_NUM_THREADS", count)
+        model = HistGradientBoostingRegressor(loss=loss, max_iter=3, early_stopping=False).fit(X, y, w)
+        answers.append(model.predict(X[:5000]))
+    np.testing.assert_array_equal(answers[1], answers[0])
+    np.testing.assert_array_equal(answers[2], answers[0])

@@ -266,7 +266,9 @@ def _typed(estimator: Any, column: Any, j: int) -> tuple[Any, tuple[Any, ...] | 
     if kind.is_numeric() or (truth and not estimator.takes.categories):
         return column.cast(nw.Float32 if kind == nw.Float32 else nw.Float64).to_numpy(), None
     if truth or kind in (nw.Categorical, nw.Enum, nw.String, nw.Object):
-        values = [None if null else v for v, null in zip(column.to_list(), column.is_null(), strict=True)]
+        values = column.to_list()
+        for i in np.flatnonzero(column.is_null().to_numpy()):
+            values[i] = None
         if kind in (nw.String, nw.Object):
             return _guessed(estimator, values)
         return values, (False, True) if truth else tuple(column.cat.get_categories().to_list())
@@ -291,9 +293,9 @@ def _is_missing(value: Any) -> bool:
 
 
 def _codes(estimator: Any, values: Any, categories: tuple[Any, ...], j: int) -> Any:
-    codes = {value: float(code) for code, value in enumerate(categories)}
+    codes = {value: float(code) for code, value in enumerate(categories)} | {None: np.nan}
     try:
-        return np.array([np.nan if _is_missing(v) else codes[v] for v in values], dtype=np.float64)
+        return np.array([codes[v] if v == v else np.nan for v in values], dtype=np.float64)
     except KeyError as unseen:
         raise ValueError(
             f"{_name(estimator)}: {_column(estimator, j)} holds {unseen.args[0]!r}, which fit did not see. "

@@ -29,7 +29,7 @@ def threads() -> int:
     """Threads to use: what the environment allows (joblib lowers it inside its workers)."""
     if _busy():
         return 1
-    return int(os.environ.get("OMP_NUM_THREADS") or cpu_count())
+    return int(os.environ.get("OMP_NUM_THREADS") or _cores(os.environ.get("LOKY_MAX_CPU_COUNT")))
 
 
 def parts(n: int, rows: int = PART) -> list[tuple[int, int]]:
@@ -42,7 +42,7 @@ def parts(n: int, rows: int = PART) -> list[tuple[int, int]]:
 def map_parts(work: Callable[[int, int], Any], n: int, *, rows: int = PART) -> list[Any]:
     """[work(lo, hi) for each part of range(n)], on the pool; results in the order of the parts."""
     cut = parts(n, rows)
-    if len(cut) == 1:  # to count the cores costs more than a small part
+    if len(cut) == 1:
         return [work(*cut[0])]
     count = threads()
     with _blas().limit(limits=1, user_api="blas"):
@@ -53,10 +53,10 @@ def map_parts(work: Callable[[int, int], Any], n: int, *, rows: int = PART) -> l
 
 def map_items(work: Callable[[int], Any], count: int) -> list[Any]:
     """[work(i) for i in range(count)], on the pool; results in order; each should be worth a thread's while."""
-    if count < 2 or threads() < 2 or _busy():
+    if count < 2 or (several := threads()) < 2:
         return [work(i) for i in range(count)]
     with _blas().limit(limits=1, user_api="blas"):
-        return list(_pool(threads()).map(_mark, [lambda lo, hi: work(lo)] * count, [(i, i + 1) for i in range(count)]))
+        return list(_pool(several).map(_mark, [lambda lo, hi: work(lo)] * count, [(i, i + 1) for i in range(count)]))
 
 
 def one_blas_thread() -> Any:
@@ -98,6 +98,12 @@ def _mark(work: Callable[[int, int], Any], part: tuple[int, int]) -> Any:
         return work(*part)
     finally:
         _inside.part = False
+
+
+@lru_cache(maxsize=8)
+def _cores(allowed: str | None) -> int:
+    """Cores that may be used, `allowed` by the environment: to ask the system costs more than a small part."""
+    return cpu_count()
 
 
 @lru_cache(maxsize=1)

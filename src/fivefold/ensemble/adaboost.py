@@ -19,9 +19,10 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
 from fivefold.core.params import Count, Positive, Seed
 from fivefold.core.progress import kept_best, steps
@@ -78,9 +79,18 @@ class Committee:
         return out
 
 
+class _Inside:
+    """Sparse tables are taken where the learner inside takes them, as the default learners do."""
+
+    def __get__(self, boosting: Any, owner: Any) -> Takes:
+        inside = None if boosting is None else boosting.estimator
+        return Takes(sparse=inside is None or get_tags(inside).input_tags.sparse)
+
+
 class Boosting:
     """What both kinds of adaptive boosting share."""
 
+    takes = _Inside()
     estimators_ = learned("estimators")
 
     @property
@@ -231,7 +241,7 @@ class AdaBoostClassifier(Boosting, Classifier):
         K, rng = len(self.classes_), check_random_state(self.random_state)
         if self.estimator is not None and not has_fit_parameter(self.estimator, "sample_weight"):
             raise ValueError(f"AdaBoostClassifier: {type(self.estimator).__name__} doesn't support sample_weight")
-        self._found = _Found(rows=len(X), classes=self.classes_, columns=X.shape[1])
+        self._found = _Found(rows=X.shape[0], classes=self.classes_, columns=X.shape[1])
         columns = Sorted(X, y, K) if self.estimator is None else None
         labels, w = self.classes_[y], w / w.sum()
 
@@ -281,7 +291,7 @@ class AdaBoostClassifier(Boosting, Classifier):
         """The sum of votes after each round."""
         X = self._admit(X)
         said = np.cumsum(self.model_.weights)
-        votes = np.zeros((len(X), len(self.classes_)))
+        votes = np.zeros((X.shape[0], len(self.classes_)))
         for t in range(len(said)):
             self._vote(X, t, votes)
             yield self._decision(votes, said[t], X)
@@ -305,13 +315,15 @@ class AdaBoostClassifier(Boosting, Classifier):
         if model.stumps is not None:
             model.stumps.add(X, model.weights, t, t + 1, votes)
         else:
-            votes[np.arange(len(X)), np.searchsorted(self.classes_, model.members[t].predict(X))] += model.weights[t]
+            votes[np.arange(X.shape[0]), np.searchsorted(self.classes_, model.members[t].predict(X))] += model.weights[
+                t
+            ]
 
     def _votes(self, X: Any) -> Any:
         model = self.model_
         if model.stumps is not None:
             return model.stumps.votes(X, model.weights)
-        votes = np.zeros((len(X), len(self.classes_)))
+        votes = np.zeros((X.shape[0], len(self.classes_)))
         for t in range(len(model.weights)):
             self._vote(X, t, votes)
         return votes
@@ -319,7 +331,7 @@ class AdaBoostClassifier(Boosting, Classifier):
     def _decision(self, votes: Any, said: float, X: Any) -> Any:
         K = len(self.classes_)
         if K == 1:
-            return np.zeros((len(X), 1), dtype=X.dtype)
+            return np.zeros((X.shape[0], 1), dtype=X.dtype)
         if K == 2:
             return (2 * (votes[:, 1] - votes[:, 0]) / said).astype(X.dtype, copy=False)
         return ((votes * K / said - 1) / (K - 1)).astype(X.dtype, copy=False)
@@ -402,7 +414,7 @@ class AdaBoostRegressor(Boosting, Regressor):
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         rng = check_random_state(self.random_state)
-        bag, factor = Bag.of(X, y, w), np.ones(len(X))
+        bag, factor = Bag.of(X, y, w), np.ones(X.shape[0])
         self._found = _Found()
 
         def one(i: int) -> tuple[bool, float]:

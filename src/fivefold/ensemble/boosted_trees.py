@@ -13,6 +13,7 @@ import numpy as np
 from fivefold.core.compile import jit
 from fivefold.core.parallel import BLOCK, map_parts
 from fivefold.partition.bins import MISSING_BIN, Bins
+from fivefold.partition.columns import asked_columns, dense
 from fivefold.partition.histograms import Grown
 
 
@@ -58,12 +59,13 @@ class Boosted:
     def add(self, Z: Any, first: int, last: int, F: Any) -> None:
         """Add the trees of some rounds; Z has bins in the place of levels."""
         K = len(self.base)
+        Z, feature = asked_columns(Z, self.feature)
         map_parts(
             lambda lo, hi: _walk(
-                Z[lo:hi], first * K, last * K, K, self.starts, self.feature, self.threshold, self.left, self.right,
+                dense(Z[lo:hi]), first * K, last * K, K, self.starts, feature, self.threshold, self.left, self.right,
                 self.missing_left, self.category, self.sets, self.value, F[:, lo:hi],
             ),
-            len(Z),
+            Z.shape[0],
         )  # fmt: skip
 
 
@@ -134,17 +136,18 @@ def _walk(X, first, last, K, starts, feature, threshold, left, right, missing_le
     for block in range(0, len(X), BLOCK):  # rows stay in the cache while the trees pass
         end = min(block + BLOCK, len(X))
         for tree in range(first, last):
-            k, root = tree % K, starts[tree]
+            k, root = tree % K, np.uint64(starts[tree])
             for i in range(block, end):
                 t = root
-                while feature[t] >= 0:
-                    x, c = X[i, feature[t]], category[t]
+                f = feature[t]
+                while f >= 0:
+                    x, c = X[i, np.uint64(f)], category[t]
+                    a, b, goes = left[t], right[t], x <= threshold[t]  # both are read: then no jump is guessed wrong
                     if c >= 0:
                         code = np.int64(x) if x == x else MISSING_BIN
                         goes = ((sets[c, code >> 5] >> np.uint32(code & 31)) & np.uint32(1)) == 1
-                    elif x == x:
-                        goes = x <= threshold[t]
-                    else:
+                    elif x != x:
                         goes = missing_left[t] == 1
-                    t = left[t] if goes else right[t]
+                    t = np.uint64(a if goes else b)
+                    f = feature[t]
                 out[k, i] += value[t]

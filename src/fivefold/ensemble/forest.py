@@ -29,6 +29,7 @@ from fivefold.core.params import Count, Range
 from fivefold.core.progress import kept_best, steps
 from fivefold.ensemble.forest_kernels import Trees
 from fivefold.ensemble.oob import Bag
+from fivefold.partition.assorted import coded
 from fivefold.partition.class_criteria import TwoCounts
 from fivefold.partition.columns import dense
 from fivefold.partition.grow import grow, grow_drawn, grow_sampled
@@ -199,13 +200,18 @@ class Numbers:
 def searched(estimator: Any, X: Any, target: Any, manners: Manner | None) -> Callable[..., Any]:
     """A function of rows, their weights and rules that grows a tree of the best cuts; with its target and weights."""
     leaves = estimator.max_leaf_nodes or 0
-    if not leaves and manners is None and target.tallied:
-        ranked = rank_columns(X)
-        return lambda rows, w, rules: (grow_sampled(X, ranked, rows, target.criterion(w), rules), target, w)
+    if not leaves and (manners is None or not manners.sign.any()) and target.tallied:
+        ranked, kinds = rank_columns(X), None if manners is None else coded(X, manners.levels)
+
+        def shared(rows: Any, w: Any, rules: Rules) -> Any:
+            unit = 1.0 if manners is None else _fresh(manners, w[rows]).unit
+            return grow_sampled(X, ranked, rows, target.criterion(w), rules, coded=kinds, unit=unit), target, w
+
+        return shared
 
     def exact(rows: Any, w: Any, rules: Rules) -> Any:
         some, w = target.take(rows), w[rows]
-        return grow(X[rows], some.criterion(w), rules, leaves=leaves, manner=_fresh(manners, len(rows))), some, w
+        return grow(X[rows], some.criterion(w), rules, leaves=leaves, manner=_fresh(manners, w)), some, w
 
     return exact
 
@@ -215,7 +221,7 @@ def drawn(estimator: Any, X: Any, target: Any, manners: Manner | None) -> Callab
     values, leaves = dense(X), estimator.max_leaf_nodes or 0
 
     def draw(rows: Any, w: Any, rules: Rules) -> Any:
-        criterion, own = target.criterion(w), _fresh(manners, len(rows))
+        criterion, own = target.criterion(w), _fresh(manners, w[rows])
         return grow_drawn(X, rows, criterion, rules, leaves=leaves, values=values, manners=own), target, w
 
     return draw
@@ -230,8 +236,8 @@ def _shifted(work: Callable[[int], Any], lo: int, i: int) -> Any:
     return work(lo + i)
 
 
-def _fresh(manners: Manner | None, n: int) -> Manner | None:
-    return None if manners is None else manner(n, manners.levels, manners.sign)
+def _fresh(manners: Any, w: Any) -> Any:
+    return None if manners is None else manner(w, manners.levels, manners.sign)
 
 
 class Members(Sequence[Any]):
@@ -309,7 +315,7 @@ class ForestMethods:
     def _grown(self, X: Any, target: Any, w: Any, draws: Draws, trees: Trees | None) -> Trees:
         """All trees, those from before first."""
         w = _whole(w if target.factors is None else w * target.factors) if draws.bag is None else None
-        manners = manner_of(self, X, means=target.one_mean)
+        manners = manner_of(self, X, np.ones(X.shape[0]), means=target.one_mean)
         sign = manners.sign if manners is not None and manners.sign.any() else None
         tried, grow_one = columns_tried(self.max_features, X.shape[1]), self._grower(self, X, target, manners)
 

@@ -2,7 +2,7 @@
 
 A row at node t goes to t + 1, the left child, if x[code >> 1] <= threshold, else to t + skip; a missing value goes left
 where code & 1. A leaf has skip 0. A part of the rows goes down one tree after the other, so that a tree stays in the
-cache. Trees that divide sets of categories, and sparse rows, are asked through the trees themselves.
+cache. Trees that divide sets of categories look levels up in bits; sparse rows are asked through the trees themselves.
 """
 
 from __future__ import annotations
@@ -112,39 +112,42 @@ class Trees:
 
     def mean(self, X: Any, value: Any) -> Any:
         """The mean over the trees of the value of each row's leaf: (n, K)."""
-        out, fields = np.zeros((X.shape[0], value.shape[1])), self._fields
+        out = np.zeros((X.shape[0], value.shape[1]))
+        add_up, fields = (_add_up, self._fields) if self.set_start is None else (_add_up_sets, self._all_fields)
 
         def part(lo: int, hi: int) -> None:
             at = np.empty(hi - lo, dtype=np.int64)
-            _add_up(X, np.arange(lo, hi), *fields, self.start, value, at, out[lo:hi])
+            add_up(X, np.arange(lo, hi), *fields, self.start, value, at, out[lo:hi])
 
-        if self._plain(X):
-            map_parts(part, len(out), rows=ROWS)
-        else:
+        if issparse(X):
             for i in range(len(self)):
                 out += value[self.leaves(X, i)]
+        else:
+            map_parts(part, len(out), rows=ROWS)
         out /= len(self)
         return out
 
     def leaves(self, X: Any, i: int, ids: Any = None) -> Any:
         """The leaves of some rows (all by default) in tree i, as nodes of the whole table."""
-        if not self._plain(X):
+        if issparse(X):
             return self.start[i] + self[i].tree.apply(X if ids is None else X[ids])
         ids = np.arange(X.shape[0]) if ids is None else ids
-        out, fields = np.empty(len(ids), dtype=np.int64), self._fields
+        out = np.empty(len(ids), dtype=np.int64)
+        descend, fields = (_descend, self._fields) if self.set_start is None else (_descend_sets, self._all_fields)
 
         def part(lo: int, hi: int) -> None:
-            _descend(X, ids[lo:hi], *fields, self.start[i], out[lo:hi])
+            descend(X, ids[lo:hi], *fields, self.start[i], out[lo:hi])
 
         map_parts(part, len(ids), rows=ROWS)
         return out
 
-    def _plain(self, X: Any) -> bool:
-        return self.set_start is None and not issparse(X)
-
     @property
     def _fields(self) -> tuple[Any, Any, Any]:
         return self.threshold, self.code, self.skip
+
+    @property
+    def _all_fields(self) -> tuple[Any, ...]:
+        return *self._fields, self.set_start, self.set_bits
 
 
 def _packed(tree: Tree) -> tuple[Any, Any, Any]:
@@ -190,11 +193,43 @@ def _descend(X, ids, threshold, code, skip, root, at):
 
 
 @jit
+def _descend_sets(X, ids, threshold, code, skip, set_start, set_bits, root, at):
+    """The same, in trees that divide sets of categories too."""
+    for i in range(len(ids)):
+        row, t = ids[i], root
+        step = skip[t]
+        while step > 0:
+            c = code[t]
+            x, bar = X[row, c >> 1], threshold[t]
+            if x != x:
+                goes = (c & 1) == 1
+            elif bar == bar:
+                goes = x <= bar
+            else:  # a set has no threshold
+                level = np.int64(x)
+                goes = set_bits[set_start[t] + (level >> 3)] >> (level & 7) & 1 == 1
+            t += 1 if goes else step
+            step = skip[t]
+        at[i] = t
+
+
+@jit
 def _add_up(X, ids, threshold, code, skip, start, value, at, out):
     """Add to out[i] the value of row ids[i] in every tree."""
     n, K = out.shape
     for k in range(len(start) - 1):
         _descend(X, ids, threshold, code, skip, start[k], at)
+        for i in range(n):
+            for q in range(K):
+                out[i, q] += value[at[i], q]
+
+
+@jit
+def _add_up_sets(X, ids, threshold, code, skip, set_start, set_bits, start, value, at, out):
+    """The same, in trees that divide sets of categories too."""
+    n, K = out.shape
+    for k in range(len(start) - 1):
+        _descend_sets(X, ids, threshold, code, skip, set_start, set_bits, start[k], at)
         for i in range(n):
             for q in range(K):
                 out[i, q] += value[at[i], q]

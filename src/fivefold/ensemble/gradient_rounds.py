@@ -108,9 +108,9 @@ class Sums:
 def start_of(init: Any, target: Target, X: Any) -> Any:
     """F (K, n) before the first round."""
     if isinstance(init, str):
-        return np.zeros((target.trees, len(X)))
+        return np.zeros((target.trees, X.shape[0]))
     if isinstance(init, Start):
-        return np.repeat(init.base[:, None], len(X), axis=1)
+        return np.repeat(init.base[:, None], X.shape[0], axis=1)
     if not target.classes:
         return np.asarray(init.predict(X), dtype=np.float64).reshape(1, -1)
     P = np.clip(np.asarray(init.predict_proba(X), dtype=np.float64), EDGE / 10, 1 - EDGE / 10)
@@ -125,7 +125,7 @@ def boost(estimator: Any, X: Any, y: Any, w: Any, target: Target, monitor: Any) 
     rows, held = Rows(X, y, w), None
     if estimator.n_iter_no_change is not None:
         kept, out = train_test_split(
-            np.arange(len(X)),
+            np.arange(X.shape[0]),
             test_size=estimator.validation_fraction,
             stratify=y if target.classes else None,
             random_state=estimator.random_state,
@@ -236,8 +236,9 @@ class _Boosting:
     def _plant(self, k: int, w: Any) -> None:
         e, X = self.estimator, self.rows.X
         some = np.flatnonzero(w)
-        columns = self.columns if len(some) == len(X) else _taken(self.columns, w > 0)
-        Z, v, r = (X, w, -self.g[k]) if len(some) == len(X) else (X[some], w[some], -self.g[k, some])
+        whole = len(some) == len(w)
+        columns = self.columns if whole else _taken(self.columns, w > 0)
+        Z, v, r = (X, w, -self.g[k]) if whole else (X[some], w[some], -self.g[k, some])
         rules = rules_of(e, Z, v, int(self.rng.randint(2**31)))
         grown = grow(Z, Squares(r, v), rules, leaves=e.max_leaf_nodes or 0, columns=columns)
         weight, total, squares = grown.sums(v, v * r, v * r * r).T
@@ -247,7 +248,7 @@ class _Boosting:
         )
         model = model.pruned(e.ccp_alpha)
         tree = model.tree
-        at = tree.leaves[grown.leaf] if tree is grown.tree and len(some) == len(X) else tree.apply(X)
+        at = tree.leaves[grown.leaf] if tree is grown.tree and whole else tree.apply(X)
         value = model.value[:, 0].copy()
         self._fit_leaves(k, w, at, value, tree.leaves)
         self.F[k] += e.learning_rate * value[at]

@@ -15,6 +15,7 @@ import numpy as np
 
 from fivefold.core.compile import jit
 from fivefold.core.parallel import map_items, map_parts
+from fivefold.partition.columns import asked_columns, dense
 from fivefold.partition.presorted import presort
 from fivefold.partition.splitter import TIE
 
@@ -57,15 +58,17 @@ class Stumps:
 
     def votes(self, X: Any, weight: Any) -> Any:
         """(n, K): sum of the weights of the stumps that say each class."""
-        out = np.zeros((len(X), self.left.shape[1]))
+        out = np.zeros((X.shape[0], self.left.shape[1]))
         self.add(X, weight, 0, len(weight), out)
         return out
 
     def add(self, X: Any, weight: Any, first: int, last: int, out: Any) -> None:
         """Add the votes of some stumps."""
         says = said(self.left), said(self.right)
+        X, feature = asked_columns(X, self.feature)
         map_parts(
-            lambda lo, hi: _vote(X[lo:hi], first, last, self.feature, self.threshold, *says, weight, out[lo:hi]), len(X)
+            lambda lo, hi: _vote(dense(X[lo:hi]), first, last, feature, self.threshold, *says, weight, out[lo:hi]),
+            X.shape[0],
         )
 
 

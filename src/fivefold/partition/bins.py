@@ -2,8 +2,8 @@
 
 Numbers: a column with few distinct values has a bin for each, others have bins of nearly equal weight. A value x is in
 bin b if edges[b - 1] < x <= edges[b]. Categories: a level has a bin of its own; where there are more levels than bins
-the rarest share the last one. The last code, MISSING_BIN, is for missing values and for levels never seen. The codes
-of a row stand side by side, in groups of `GROUP` columns: one word, whose histograms fit the first cache.
+the rarest share the last one. The last code, MISSING_BIN, is for missing values and for levels never seen. Codes are
+kept by column, where rows are told apart, and side by side in words of `GROUP` columns, where rows are added up.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.compile import jit
-from fivefold.core.parallel import map_items
+from fivefold.core.parallel import map_items, map_parts
 
 MISSING_BIN = 255
 GROUP = 8  # histograms of so many columns fit the first cache
@@ -31,10 +31,9 @@ class Bins:
     categorical: Any  # (d,) bool
 
     def codes(self, X: Any) -> Any:
-        """Codes of the rows of X: (n, columns) uint8; columns that only fill a group are zero."""
-        n, d = X.shape
-        out = np.zeros((n, -(-d // GROUP) * GROUP), dtype=np.uint8)
-        map_items(lambda f: self._column(X, f, out, f), d)
+        """Codes of the rows of X: (columns, n) uint8."""
+        out = np.empty(X.shape[::-1], dtype=np.uint8)
+        map_items(lambda f: self._column(X, f, out[f]), len(out))
         return out
 
     def levels(self, X: Any) -> Any:
@@ -42,23 +41,31 @@ class Bins:
         if not self.categorical.any():
             return X
         X = X.copy()
-        code = np.empty((len(X), 1), dtype=np.uint8)
+        code = np.empty(len(X), dtype=np.uint8)
         for f in np.flatnonzero(self.categorical):
-            self._column(X, int(f), code, 0)
-            X[:, f] = np.where(code[:, 0] == MISSING_BIN, np.nan, code[:, 0])
+            self._column(X, int(f), code)
+            X[:, f] = np.where(code == MISSING_BIN, np.nan, code)
         return X
 
     def pooled(self) -> list[tuple[int, int]]:
         """Columns whose rarest levels share a bin, and how many levels they are."""
         return [(f, int((p == p.max()).sum())) for f, p in enumerate(self.place) if len(p) > self.sizes[f]]
 
-    def _column(self, X: Any, f: int, out: Any, j: int) -> None:
+    def _column(self, X: Any, f: int, out: Any) -> None:
         if self.categorical[f]:
-            _level_codes(X, f, self.edges[f], self.place[f], out, j)
+            _level_codes(X, f, self.edges[f], self.place[f], out)
         else:
             padded = np.full(MISSING_BIN, np.inf)
             padded[: len(self.edges[f])] = self.edges[f]
-            _codes(X, f, padded, out, j)
+            _codes(X, f, padded, out)
+
+
+def side_by_side(codes: Any) -> Any:
+    """Words (n * groups,) int64: the codes of a row follow each other; columns that only fill a group are zero."""
+    d, n = codes.shape
+    out = np.zeros((n, -(-d // GROUP) * GROUP), dtype=np.uint8)
+    map_parts(lambda lo, hi: np.copyto(out[lo:hi, :d], codes[:, lo:hi].T), n)
+    return out.reshape(-1).view(np.int64)
 
 
 def find_bins(X: Any, w: Any, max_bins: int, categorical: Any, rng: np.random.RandomState) -> Bins:
@@ -89,9 +96,9 @@ def _edges(x: Any, w: Any, max_bins: int) -> Any:
     else:
         order = np.argsort(x, kind="stable")
         x, w = x[order], w[order]
-    distinct = np.concatenate([x[:1], x[1:][x[1:] != x[:-1]]])
-    if len(distinct) <= max_bins:
-        return distinct[:-1] / 2 + distinct[1:] / 2
+    fresh = x[1:] != x[:-1]
+    if np.count_nonzero(fresh) < max_bins:
+        return x[:-1][fresh] / 2 + x[1:][fresh] / 2
     total = np.arange(1, len(x) + 1) if w is None else np.cumsum(w)
     wanted = np.linspace(0, 100, max_bins + 1)[1:-1] / 100 * total[-1]  # rounded as NumPy's percentiles are
     at = np.searchsorted(total, wanted)
@@ -113,7 +120,7 @@ def _levels(x: Any, w: Any, max_bins: int) -> tuple[Any, Any, int]:
 
 
 @jit
-def _codes(X, f, edges, out, j):
+def _codes(X, f, edges, out):
     n = X.shape[0]
     for i in range(n):
         x = X[i, f]
@@ -121,11 +128,11 @@ def _codes(X, f, edges, out, j):
         for k in range(8):
             half = 128 >> k
             a += half if edges[a + half - 1] < x else 0
-        out[i, j] = a if x == x else MISSING_BIN
+        out[i] = a if x == x else MISSING_BIN
 
 
 @jit
-def _level_codes(X, f, levels, place, out, j):
+def _level_codes(X, f, levels, place, out):
     n, last = X.shape[0], len(levels)
     for i in range(n):
         x = np.float64(X[i, f])
@@ -136,4 +143,4 @@ def _level_codes(X, f, levels, place, out, j):
                 a = middle + 1
             else:
                 b = middle
-        out[i, j] = place[a] if a < last and levels[a] == x else MISSING_BIN
+        out[i] = place[a] if a < last and levels[a] == x else MISSING_BIN

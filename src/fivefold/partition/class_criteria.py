@@ -15,6 +15,7 @@ from fivefold.partition.criteria import (
     merit,
     output,
     scores,
+    sweep,
     tally,
     weigh,
     width,
@@ -116,9 +117,23 @@ def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
 
 @tally.rule(TwoClasses)
 def _(c, bins, rows, lo, hi, table):
+    packed = table.view(np.int64)
     for i in range(lo, hi):
-        table[bins[rows[i]], 0] += 1.0
-        table[bins[rows[i]], 1] += c.y[rows[i]]
+        packed[bins[rows[i]], 0] += 1 + (np.int64(c.y[rows[i]]) << 32)
+
+
+@sweep.rule(TwoClasses, TwoCounts)
+def _(c, table, bins, start, sums, left, gain, weight, place):
+    packed, N, A, k = table.view(np.int64), sums[0], sums[1], 0
+    both = packed[start, 0] if start >= 0 else np.int64(0)
+    for b in range(bins):
+        both += packed[b, 0]
+        weight[k], gain[k], place[k] = both & LOW, both >> 32, b
+        k += packed[b, 0] != 0
+    for i in range(k):
+        z = gain[i] * N - weight[i] * A
+        gain[i] = 2.0 * z * z / (N * weight[i] * max(N - weight[i], 1.0))
+    return k
 
 
 @merit.rule(TwoClasses, TwoCounts)
@@ -156,12 +171,9 @@ def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
 
 @tally.rule(TwoCounts)
 def _(c, bins, rows, lo, hi, table):
-    packed = table.view(np.int64)  # whole numbers until all rows are counted
+    packed = table.view(np.int64)
     for i in range(lo, hi):
         packed[bins[rows[i]], 0] += c.packed[rows[i]]
-    for b in range(len(table)):
-        both = packed[b, 0]
-        table[b, 0], table[b, 1] = both & LOW, both >> 32
 
 
 # Classes
@@ -192,6 +204,21 @@ def _(c, sums):
 def _(c, bins, rows, lo, hi, table):
     for i in range(lo, hi):
         table[bins[rows[i]], c.y[rows[i]]] += c.w[rows[i]]
+
+
+@sweep.rule(Gini, Entropy, Mistakes, Risk)
+def _(c, table, bins, start, sums, left, gain, weight, place):
+    whole, k = heft(c, sums), 0
+    for q in range(len(left)):
+        left[q] = table[start, q] if start >= 0 else 0.0
+    for b in range(bins):
+        if heft(c, table[b]) > 0.0:
+            for q in range(len(left)):
+                left[q] += table[b, q]
+            weight[k], place[k] = heft(c, left), b
+            gain[k] = merit(c, left, sums) if weight[k] < whole else -np.inf
+            k += 1
+    return k
 
 
 @impurity.rule(Gini)

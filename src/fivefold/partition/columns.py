@@ -30,6 +30,14 @@ def values_at(X: Any, rows: Any, columns: Any) -> Any:
     return np.asarray(found, dtype=np.float64).ravel()
 
 
+def asked_columns(X: Any, feature: Any) -> tuple[Any, Any]:
+    """Of a sparse table the columns that nodes ask about, and their numbers there; a dense one stays as it is."""
+    if not issparse(X):
+        return X, feature
+    used, number = np.unique(np.maximum(feature, 0), return_inverse=True)
+    return X[:, used], np.where(feature >= 0, number, -1).astype(feature.dtype)
+
+
 def dense(X: Any) -> Any:
     """The table as an array (n, d)."""
     return X.toarray() if issparse(X) else X

@@ -5,7 +5,8 @@ A criterion holds the targets and weights of the rows, and the rules that the gr
     accumulate(c, order, lo, hi, sums)      statistics of the rows order[lo:hi], summed
     impurity(c, sums)                       impurity of a node a unit of weight
     scores(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight)
-    tally(c, bins, rows, lo, hi, table)     statistics of the rows by bin
+    tally(c, bins, rows, lo, hi, table)     statistics of the rows by bin, in the criterion's own form
+    sweep(c, table, bins, start, sums, left, gain, weight, place)
     merit(c, left, sums)                    total fall of the impurity when `left` of `sums` goes left
 
     weigh(c, row), aims(c), aim(c, row, j)  weight of a row, and the targets whose means put categories in order
@@ -14,7 +15,8 @@ A criterion holds the targets and weights of the rows, and the rules that the gr
 `scores` fills, for i = 0, 1, ..., gain[i] with the total fall of the impurity, weight times impurity of the node less
 that of its sides, when rows order[lo : lo + i + 1] go left and the others right, and weight[i] with the weight on the
 left. Rows order[mid:hi] lack the value; they go right, or left where `missing_left` says so. `left` and `right` are
-scratch of the size of `sums`.
+scratch of the size of `sums`. `sweep` does the same for the cuts behind each bin of a table that holds rows: place[i]
+is the bin of cut i, and what bin `start` holds, if there is one, is on the left from the beginning.
 
     criterion       statistics                  impurity
     TwoClasses      rows, rows of class 1       Gini 1 - sum p^2, all weights one
@@ -30,7 +32,8 @@ scratch of the size of `sums`.
     Newton          rows, gradients, curvatures -G^2 / (H + ridge) / 2
     Several         those of each output        mean over the outputs
 
-Absolute and Extremes do not add, so they have no `tally` and `merit`: they suit sorted columns and drawn thresholds.
+Absolute and Extremes do not add: they have no `tally`, `sweep` and `merit`, and suit sorted columns and drawn
+thresholds.
 
 Breiman, Friedman, Olshen & Stone (1984); Quinlan (1993); Friedman (2001).
 """
@@ -90,6 +93,12 @@ def tally(c: Any, bins: Any, rows: Any, lo: int, hi: int, table: Any) -> None:
 @generic
 def merit(c: Any, left: Any, sums: Any) -> float:
     """Total fall of the impurity when `left` of the statistics goes left."""
+    raise NotImplementedError
+
+
+@generic
+def sweep(c: Any, table: Any, bins: int, start: int, sums: Any, left: Any, gain: Any, weight: Any, place: Any) -> int:
+    """Gains, weights on the left and places of the cuts behind every bin with rows; their number."""
     raise NotImplementedError
 
 

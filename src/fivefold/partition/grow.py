@@ -21,6 +21,7 @@ import numpy as np
 
 from fivefold.core.compile import jit
 from fivefold.core.parallel import map_items
+from fivefold.partition.assorted import Coded, assorted
 from fivefold.partition.columns import dense
 from fivefold.partition.criteria import accumulate, heft, impurity, width
 from fivefold.partition.drawn import Drawn
@@ -76,11 +77,15 @@ def grow(
     return assemble(nodes, columns.order[0], X, None if manner is None else manner.levels)
 
 
-def grow_sampled(X: Any, ranked: Ranked, rows: Any, criterion: Any, rules: Rules) -> Grown:
-    """The tree of some rows of X, whose columns were ranked once for all trees."""
-    splitter = sampled(ranked, rows, width(criterion))
+def grow_sampled(
+    X: Any, ranked: Ranked, rows: Any, criterion: Any, rules: Rules, *, coded: Coded | None = None, unit: float = 1.0
+) -> Grown:
+    """The tree of some rows of X, whose columns were ranked once for all trees, and their categories coded."""
+    splitter: Any = sampled(ranked, rows, width(criterion))
+    if coded is not None:
+        splitter = assorted(splitter, coded, unit)
     nodes = _Bench(splitter, criterion, rules, len(ranked.bins)).below(_root(len(rows)))
-    return assemble(nodes, rows, X)
+    return assemble(nodes, rows, X, None if coded is None else coded.levels)
 
 
 def grow_drawn(
@@ -98,7 +103,7 @@ def grow_drawn(
     `values`, from `dense(X)`, saves its work where many trees grow from the same sparse table.
     """
     d, values = X.shape[1], dense(X) if values is None else values
-    plain = manner(len(rows), np.zeros(d), np.zeros(d)) if manners is None else manners
+    plain = manner(np.ones(len(rows)), np.zeros(d), np.zeros(d)) if manners is None else manners
     splitter = Drawn(rows, values, np.zeros(len(rows)), np.empty_like(rows), plain)
     bench = _Bench(splitter, criterion, rules, d)
     nodes = _best_first(bench, len(rows), leaves) if leaves else _depth_first(bench, len(rows))

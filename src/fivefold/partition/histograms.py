@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compile import jit
-from fivefold.core.parallel import map_items, map_parts, parts
-from fivefold.partition.bins import GROUP, MISSING_BIN, Bins
+from fivefold.core.parallel import map_items, map_parts, parts, threads
+from fivefold.partition.bins import GROUP, MISSING_BIN, Bins, side_by_side
 
 WIDTH = MISSING_BIN + 1
 COUNT_BITS = 24
@@ -33,17 +33,22 @@ SUPPORT = 10.0  # rows that a level needs to be sorted among the others; added t
 TINY = 1e-15  # keeps a division by no curvature finite
 SLIGHT = 1e-12  # gains below this share of a node's own term are rounding
 FAR = 1e300
-STRIP = 1024  # rows whose codes and gradients fit the second cache
-LARGE = 6144  # rows of a node worth more than one thread
+STRIP = 512  # rows that are gathered before they are added up,
+TEAM = 8  # with this many groups of columns: a line of the cache
+LARGE = 49_152  # rows of a node that has all threads to itself
+SHARE = 4096  # rows of a histogram worth a thread
+SPAN = 16  # groups of columns worth a thread, where cuts are sought
+WAVE = 8  # nodes divided at a time, at most
 PART = 32_768  # rows of a part of longer passes
 ROOM = 2**26  # bytes of histograms that are kept for later
 PLAIN = frozenset({"nnan", "ninf", "nsz"})  # no other order of sums: equal cuts must have equal gains
-ONE, TWO, BYTE = np.uint64(1), np.uint64(2), np.uint64(255)
+ONE, TWO = np.uint64(1), np.uint64(2)
 INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # only loops call it: less to compile
 
 SIZE, CATEGORICAL, SIGN = range(3)  # what is known of a column
 G, H, N, VALUE, LOW, HIGH = range(6)  # of a node: sums, its value and the bounds of values below it
 GAIN, COLUMN, CUT, TURN = range(4)  # of a cut; then come the sums G, H, N on its left, and its number of levels
+ROWS, CURVATURE, RIDGE, UNIT, BEND = range(5)  # what the search is told of limits and units
 
 
 class Limits(NamedTuple):
@@ -84,25 +89,50 @@ class Grown:
 class _Node:
     """Rows lo..hi of the list."""
 
-    at: int
     lo: int
     hi: int
     depth: int
     way: int  # from the root, a bit a turn
     sums: Any  # (6,) float64: G, H, N, VALUE, LOW, HIGH
     teams: Any  # (teams,) bool: teams of columns that it may use
-    table: Any = None  # (columns, WIDTH, 2) int64
+    at: int = 0  # its number in the tree
+    table: Any = None  # (columns * WIDTH * 2,) int64
     best: Any = None  # (8,) float64: its cut
     goes: Any = None  # (WIDTH,) uint8: bins on the left of its cut
-    left: int = -1
+    sides: tuple[_Node, ...] = ()  # what it is divided into, once that is known
+    left: int = -1  # the number of its left side, once it is divided
+
+
+Queue = list[tuple[float, int, _Node]]
+
+
+class _Scratch(NamedTuple):
+    """What a thread writes on."""
+
+    held: Any  # ((2 + TEAM) * STRIP,) int64: gathered rows
+    lines: Any  # (2, WIDTH) int64: sums on the left of each cut
+    gains: Any  # (WIDTH,)
+    order: Any  # (2, 2, WIDTH) int64: of each side, levels in their order, of a column and of the best
+    found: Any  # (2, 8): of each side, the best cut
+
+    @classmethod
+    def new(cls) -> _Scratch:
+        """Empty."""
+        held, lines = np.zeros((2 + TEAM) * STRIP, dtype=np.int64), np.zeros((2, WIDTH), dtype=np.int64)
+        return cls(held, lines, np.zeros(WIDTH), np.zeros((2, 2, WIDTH), dtype=np.int64), np.zeros((2, 8)))
 
 
 class Grower:
-    """Grows tree after tree from the same binned rows."""
+    """Grows tree after tree from the same binned rows.
+
+    A node with many rows has all threads to itself. Smaller ones are divided a few at a time, a thread each: those that
+    gain most, which are likely to be next, so what is known of them too early is seldom in vain and changes no tree.
+    """
 
     def __init__(self, bins: Bins, codes: Any, limits: Limits, signs: Any = None, teams: Any = None) -> None:
-        n, groups, d = len(codes), codes.shape[1] // GROUP, len(bins.sizes)
+        d, n = codes.shape
         self.bins, self.codes, self.limits = bins, codes, limits
+        self.words, self.groups = side_by_side(codes), -(-d // GROUP)
         self.columns = np.zeros((d, 3), dtype=np.int64)
         self.columns[:, SIZE], self.columns[:, CATEGORICAL] = bins.sizes, bins.categorical
         self.columns[:, SIGN] = 0 if signs is None else signs
@@ -110,44 +140,53 @@ class Grower:
         self.everything = np.ones(d, dtype=np.uint8)
         self.packed = np.empty((n, 2), dtype=np.int64)
         self.rows, self.spare = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
-        self.lines, self.order = np.zeros((groups, 4, WIDTH)), np.zeros((2, groups, 2, WIDTH), dtype=np.int64)
-        self.found = np.zeros((2, groups, 8))
-        self.shape = (groups * GROUP, WIDTH, 2)
+        self.threads = threads()
+        self.scratch = [_Scratch.new() for _ in range(1 if self.threads == 1 else max(self.threads, WAVE))]
+        self.size = self.groups * GROUP * WIDTH * 2
         self.tables: list[Any] = []  # free to use
-        self.room = max(8, ROOM // (8 * int(np.prod(self.shape))))
+        self.room = max(8, ROOM // (8 * self.size))
         self.nodes: list[_Node] = []
 
     def grow(self, g: Any, h: Any, repeats: Any, seed: int = 0) -> Grown:
         """The tree of Newton steps for gradients and curvatures of rows that are there `repeats` times."""
-        self.units, self.seed = _units(g, h, repeats), seed
-        per = 1 / self.units.gradient, 1 / self.units.curvature
+        limits, units, self.seed = self.limits, _units(g, h, repeats), seed
+        per = 1 / units.gradient, 1 / units.curvature
         sums = map_parts(
             lambda lo, hi: _round(g[lo:hi], h[lo:hi], repeats[lo:hi], *per, lo, self.rows[lo:hi], self.packed[lo:hi]),
             len(g),
             rows=PART,
         )
         a, b = (sum(part[i] for part in sums) for i in range(2))
-        whole = (a * self.units.gradient, (b >> COUNT_BITS) * self.units.curvature, b & COUNT)
-        root = self._node(0, 0, len(g), 0, 1, whole, (-FAR, FAR), None)
+        whole = (a * units.gradient, (b >> COUNT_BITS) * units.curvature, b & COUNT)
+        self.terms = np.array([limits.rows, limits.curvature, limits.ridge + TINY, *units])
+        root = self._node(0, len(g), 0, 1, whole, (-FAR, FAR), None)
         root.teams = None if self.teams is None else np.ones(len(self.teams), dtype=bool)
         self.nodes = [root]
         if self._may(root, 1):
             root.table = self._table()
-            self._weigh(root, None, None)
-        ahead: list[tuple[float, int, _Node]] = []
+            self._fill(root.table, root.lo, root.hi, None)
+            self._weigh((root,), None)
+        ahead: Queue = []
         self._line_up(ahead, root)
         leaves = 1
-        while ahead and (leaves < self.limits.leaves or not self.limits.leaves):
+        while ahead and (leaves < limits.leaves or not limits.leaves):
+            node = heapq.heappop(ahead)[2]
             leaves += 1
-            for side in self._divided(heapq.heappop(ahead)[2], leaves):
+            if not node.sides:
+                self._divide(node, ahead, leaves)
+            node.left = len(self.nodes)
+            self.nodes += node.sides
+            for i, side in enumerate(node.sides):
+                side.at = node.left + i
                 self._line_up(ahead, side)
         for _, _, node in ahead:
-            self._give_back(node)
+            for one in (node, *node.sides):
+                self._give_back(one)
         return self._grown()
 
     def leaves(self) -> list[tuple[int, Any]]:
-        """The leaves of the tree that grew last, and their rows."""
-        return [(node.at, self.rows[node.lo : node.hi]) for node in self.nodes if node.left < 0]
+        """The leaves of the tree that grew last, and their rows, increasing."""
+        return [(node.at, np.sort(self.rows[node.lo : node.hi])) for node in self.nodes if node.left < 0]
 
     def add(self, value: Any, out: Any) -> None:
         """Add to each row the value of its leaf."""
@@ -156,11 +195,11 @@ class Grower:
         _add(ends, value[[node.at for node in leaves]], self.rows, out)
 
     def _node(
-        self, at: int, lo: int, hi: int, depth: int, way: int, sums: Any, bounds: tuple[float, float], teams: Any
+        self, lo: int, hi: int, depth: int, way: int, sums: Any, bounds: tuple[float, float], teams: Any
     ) -> _Node:
         value = -sums[G] / (sums[H] + self.limits.ridge + TINY)
         numbers = np.array([*sums, min(max(value, bounds[0]), bounds[1]), *bounds])
-        return _Node(at, lo, hi, depth, way, numbers, teams)
+        return _Node(lo, hi, depth, way, numbers, teams)
 
     def _may(self, node: _Node, leaves: int) -> bool:
         """May it be divided?"""
@@ -168,7 +207,7 @@ class Grower:
         full = limits.leaves and leaves >= limits.leaves
         return not full and node.depth < limits.depth and node.sums[N] >= 2 * limits.rows and node.hi - node.lo > 1
 
-    def _line_up(self, ahead: list[tuple[float, int, _Node]], node: _Node) -> None:
+    def _line_up(self, ahead: Queue, node: _Node) -> None:
         if node.best is None:
             self._give_back(node)
         else:  # the order does not matter where any number may be divided: the last first needs least memory
@@ -176,68 +215,96 @@ class Grower:
             if len(ahead) > self.room:
                 self._give_back(node)
 
-    def _divided(self, node: _Node, leaves: int) -> tuple[_Node, _Node]:
+    def _divide(self, node: _Node, ahead: Queue, leaves: int) -> None:
+        """Work out the sides of a node, and beside it those of the next ones that have none yet."""
+        wave, width = [node], min(2 * self.threads, WAVE)
+        if self.threads > 1 and node.hi - node.lo < LARGE:
+            nexts = [one for _, _, one in heapq.nsmallest(2 * width, ahead)]
+            if self.limits.leaves:
+                width = min(width, 1 + self.limits.leaves - leaves - sum(bool(one.sides) for one in nexts))
+            wave += [one for one in nexts if not one.sides and one.hi - one.lo < LARGE][: max(0, width - 1)]
+        if len(wave) == 1:
+            self._work_out(node, leaves, None)
+        else:
+            wave.sort(key=lambda one: one.lo - one.hi)  # the largest first
+            map_items(lambda k: self._work_out(wave[k], leaves, k), len(wave))
+
+    def _work_out(self, node: _Node, leaves: int, slot: int | None) -> None:
+        """The sides of a node, with histograms and cuts where they may be divided in turn."""
         f = int(node.best[COLUMN])
-        kind = self.columns[f]
         middle = self._separated(f, node)
-        node.left, bounds = len(self.nodes), (node.sums[LOW], node.sums[HIGH])
+        bounds, part = (node.sums[LOW], node.sums[HIGH]), node.best[4:7]
         teams = None if self.teams is None else node.teams & self.teams[:, f]
-        part = node.best[4:7]
-        sides = [
-            self._node(node.left + i, *ends, node.depth + 1, 2 * node.way + i, sums, bounds, teams)
-            for i, (ends, sums) in enumerate((((node.lo, middle), part), ((middle, node.hi), node.sums[:3] - part)))
-        ]
-        if kind[SIGN]:
-            lower, upper = sides[:: int(kind[SIGN])]
+        left = self._node(node.lo, middle, node.depth + 1, 2 * node.way, part, bounds, teams)
+        right = self._node(middle, node.hi, node.depth + 1, 2 * node.way + 1, node.sums[:3] - part, bounds, teams)
+        if sign := int(self.columns[f, SIGN]):
+            lower, upper = (left, right)[::sign]
             lower.sums[HIGH] = upper.sums[LOW] = 0.5 * (lower.sums[VALUE] + upper.sums[VALUE])
-        self.nodes += sides
-        small, large = sides if middle - node.lo <= node.hi - middle else sides[::-1]
+        small, large = (left, right) if middle - node.lo <= node.hi - middle else (right, left)
         if self._may(small, leaves) or self._may(large, leaves):
-            refill, large.table = node.table is None, self._table() if node.table is None else node.table
-            small.table, node.table = self._table(), None
-            self._weigh(small, large, node if refill else None)
+            if node.table is None:
+                node.table = self._table()
+                self._fill(node.table, node.lo, node.hi, slot)
+            small.table, large.table, node.table = self._table(), node.table, None
+            self._fill(small.table, small.lo, small.hi, slot)
+            self._weigh((small, large), slot)
         self._give_back(node)
-        return large, small
+        node.sides = left, right
 
     def _separated(self, f: int, node: _Node) -> int:
         """Put the rows that go left first, in parts where they are many; where the others begin."""
         ends = [(node.lo + a, node.lo + b) for a, b in parts(node.hi - node.lo, PART)]
         each = map_items if len(ends) > 1 else _in_turn
-        counts = each(lambda i: _separate(self.codes, f, node.goes, self.rows, self.spare, *ends[i]), len(ends))
-        left = node.lo + np.cumsum([0, *counts])
-        right = left[-1] + np.cumsum([0, *(b - a - c for (a, b), c in zip(ends, counts, strict=True))])
-        each(lambda i: _place(self.spare, *ends[i], counts[i], int(left[i]), int(right[i]), self.rows), len(ends))
-        return int(left[-1])
+        rows, spare, column = self.rows, self.spare, self.codes[f]
+        counts = each(lambda i: _separate(column, node.goes, rows, spare, *ends[i]), len(ends))
+        at = node.lo
+        for (lo, _), count in zip(ends, counts, strict=True):
+            if at < lo:
+                rows[at : at + count] = rows[lo : lo + count]
+            at += count
+        middle = at
+        for (lo, hi), count in zip(ends, counts, strict=True):
+            rows[at : at + hi - lo - count] = spare[lo : hi - count]
+            at += hi - lo - count
+        return middle
 
-    def _weigh(self, small: _Node, large: _Node | None, parent: _Node | None) -> None:
-        """Histograms and best cuts of a node, or of two sides; `parent` if its own histogram is wanted first."""
-        n, groups = len(self.rows), self.codes.shape[1] // GROUP
-        words, packed = self.codes.reshape(-1).view(np.uint64), self.packed.reshape(-1)
-        sides = [(i, node, self._allowed(node)) for i, node in enumerate((small, large)) if node and self._may(node, 1)]
-        limits = self.limits
-        bounds = float(limits.rows), limits.curvature, limits.ridge + TINY
+    def _weigh(self, sides: tuple[_Node, ...], slot: int | None) -> None:
+        """Best cuts of a node, or of two sides: the smaller with its histogram, the other with that of both."""
+        small, large, columns = sides[0], sides[-1], len(self.columns)
+        asked = [(i, node, self._allowed(node)) for i, node in enumerate(sides) if self._may(node, 1)]
+        count = 1 if slot is not None else max(1, min(self.threads, self.groups // SPAN))
+        scratch = self.scratch[slot or 0 :][:count]
 
-        def some(k: int, first: int, last: int) -> None:
-            if parent is not None:
-                _fill(words, groups, first, last, self.rows, parent.lo, parent.hi, packed, large.table.reshape(-1))  # type: ignore[union-attr]
-            _fill(words, groups, first, last, self.rows, small.lo, small.hi, packed, small.table.reshape(-1))
-            if large is not None:
-                _subtract(large.table.reshape(-1), small.table.reshape(-1), first, last)
-            for i, node, allowed in sides:
-                _search(node.table, first * GROUP, last * GROUP, self.columns, allowed, node.sums, *bounds, *self.units,
-                        self.lines[k], self.order[i, k], self.found[i, k])  # fmt: skip
+        def some(k: int) -> None:
+            first, last = columns * k // count, columns * (k + 1) // count
+            if large is not small:
+                large.table[first * WIDTH * 2 : last * WIDTH * 2] -= small.table[first * WIDTH * 2 : last * WIDTH * 2]
+            _, lines, gains, order, found = scratch[k]
+            for i, node, allowed in asked:
+                _search(node.table, first, last, self.columns, allowed, node.sums, self.terms, lines, gains, order[i],
+                        found[i])  # fmt: skip
 
-        spans = 1
-        if small.hi - small.lo >= LARGE or (parent is not None and n >= LARGE):
-            spans = groups
-            map_items(lambda k: some(k, k, k + 1), groups)
-        else:
-            some(0, 0, groups)
-        for i, node, _ in sides:
-            k = int(self.found[i, :spans, GAIN].argmax())
-            if self.found[i, k, GAIN] > 0:
-                node.best = self.found[i, k].copy()
-                node.goes = self._goes(node, self.order[i, k, 1])
+        (map_items if count > 1 else _in_turn)(some, count)
+        for i, node, _ in asked:
+            best = max(scratch, key=lambda one: float(one.found[i, GAIN]))
+            if best.found[i, GAIN] > 0:
+                node.best = best.found[i].copy()
+                node.goes = self._goes(node, best.order[i, 1])
+
+    def _fill(self, table: Any, lo: int, hi: int, slot: int | None) -> None:
+        """The histogram of rows lo..hi of the list; without a slot on all threads, each with a table of its own."""
+        count = 1 if slot is not None else max(1, min(self.threads, (hi - lo) // SHARE))
+        tables = [table, *(self._table() for _ in range(count - 1))]
+        packed, scratch = self.packed.reshape(-1), self.scratch[slot or 0 :]
+
+        def some(k: int) -> None:
+            ends = lo + (hi - lo) * k // count, lo + (hi - lo) * (k + 1) // count
+            _fill(self.words, self.groups, self.rows, *ends, packed, scratch[k].held, tables[k])
+
+        (map_items if count > 1 else _in_turn)(some, count)
+        for more in tables[1:]:
+            table += more
+        self.tables += tables[1:]
 
     def _goes(self, node: _Node, order: Any) -> Any:
         """Which bins go left; missing values, if there were none, with the many."""
@@ -249,7 +316,7 @@ class Grower:
         else:
             goes[:cut] = 1
             goes[MISSING_BIN] = best[TURN]
-        if int(node.table[f, MISSING_BIN, 1]) & MOST_ROWS == 0:
+        if int(node.table[2 * (f * WIDTH + MISSING_BIN) + 1]) & MOST_ROWS == 0:
             goes[MISSING_BIN] = 2 * best[4 + N] > node.sums[N]
         return goes
 
@@ -267,7 +334,10 @@ class Grower:
         return allowed
 
     def _table(self) -> Any:
-        return self.tables.pop() if self.tables else np.empty(self.shape, dtype=np.int64)
+        try:  # another thread may take the last one
+            return self.tables.pop()
+        except IndexError:
+            return np.empty(self.size, dtype=np.int64)
 
     def _give_back(self, node: _Node) -> None:
         if node.table is not None:
@@ -339,79 +409,82 @@ def _round(g, h, repeats, per_gradient, per_curvature, first, rows, out):
 
 
 @jit
-def _fill(words, groups, first, last, rows, lo, hi, packed, tables):
-    """Histograms of groups first..last of columns over rows lo..hi of the list; a word holds the codes of a group."""
-    every, step, width = hi - lo == len(rows), GROUP * WIDTH * 2, np.uint64(groups)
-    for i in range(first * step, last * step):
+def _fill(words, groups, rows, lo, hi, packed, held, tables):
+    """Histograms of all columns over rows lo..hi of the list; a word holds the codes of a group of columns.
+
+    Rows lie apart: a short loop that only gathers them has many reads under way, the long one none to wait for.
+    """
+    step, width = GROUP * WIDTH * 2, np.uint64(groups)
+    for i in range(len(tables)):
         tables[i] = 0
-    for start in range(lo, hi, STRIP):  # rows stay in the cache while the groups pass
-        for k in range(first, last):
-            table, group = tables[k * step : (k + 1) * step], np.uint64(k)
-            for i in range(start, min(start + STRIP, hi)):  # numbers without a sign need no look at it
-                row = np.uint64(i if every else rows[i])
-                a, b, word = packed[TWO * row], packed[TWO * row + ONE], words[row * width + group]
-                for j in range(GROUP):
-                    at = TWO * (np.uint64(WIDTH * j) + ((word >> np.uint64(8 * j)) & BYTE))
-                    table[at] += a
-                    table[at + ONE] += b
+    for begin in range(0, groups, TEAM):
+        end = min(begin + TEAM, groups)
+        for start in range(lo, hi, STRIP):
+            m = min(STRIP, hi - start)
+            for i in range(m):  # numbers without a sign need no look at it
+                row, to = np.uint64(rows[start + i]), np.uint64(i)
+                held[TWO * to], held[TWO * to + ONE] = packed[TWO * row], packed[TWO * row + ONE]
+                for k in range(begin, end):
+                    held[np.uint64((k - begin + 2) * STRIP) + to] = words[row * width + np.uint64(k)]
+            for k in range(begin, end):
+                table, word_of = tables[k * step : (k + 1) * step], np.uint64((k - begin + 2) * STRIP)
+                for i in range(m):
+                    to = np.uint64(i)
+                    a, b, word = held[TWO * to], held[TWO * to + ONE], held[word_of + to]
+                    for j in range(GROUP):
+                        at = TWO * np.uint64(WIDTH * j + ((word >> (8 * j)) & 255))
+                        table[at] += a
+                        table[at + ONE] += b
 
 
 @jit
-def _subtract(large, small, first, last):
-    step = GROUP * WIDTH * 2
-    a, b = large[first * step : last * step], small[first * step : last * step]
-    for i in range(len(a)):
-        a[i] -= b[i]
-
-
-@jit
-def _search(tables, first, last, columns, allowed, sums, rows, curvature, ridge, unit, bend, lines, order, found):
+def _search(tables, first, last, columns, allowed, sums, terms, lines, gains, order, found):
     """Fill found with the best cut of columns first..last."""
     found[GAIN] = 0.0
-    for f in range(first, min(last, len(columns))):
+    for f in range(first, last):
         if allowed[f] == 0:
             continue
-        table, m, by_level = tables[f], columns[f, SIZE], columns[f, CATEGORICAL] == 1
-        absent = (table[MISSING_BIN, 1] & COUNT) > 0
+        table, m, by_level = tables[2 * WIDTH * f : 2 * WIDTH * (f + 1)], columns[f, SIZE], columns[f, CATEGORICAL] == 1
+        absent = (table[2 * MISSING_BIN + 1] & COUNT) > 0
         if by_level:
-            m = _sorted(table, m, sums, unit, bend, order[0])
+            m = _sorted(table, m, sums, terms, order[0])
         for turn in range(2 if absent or by_level else 1):
             cuts = m if absent and turn == 0 else m - 1
             if by_level:  # up to the middle
                 cuts = max((m + 1) // 2 - turn, 0) if m > 1 else 0
-            a = table[MISSING_BIN, 0] if turn == 1 and not by_level else np.int64(0)
-            b = table[MISSING_BIN, 1] if turn == 1 and not by_level else np.int64(0)
+            a = table[2 * MISSING_BIN] if turn == 1 and not by_level else np.int64(0)
+            b = table[2 * MISSING_BIN + 1] if turn == 1 and not by_level else np.int64(0)
             for i in range(cuts):  # levels: the first ones, or on the second turn the last ones
-                code = (order[0, i] if turn == 0 else order[0, m - 1 - i]) if by_level else i
-                a += table[code, 0]
-                b += table[code, 1]
-                lines[0, i], lines[1, i], lines[2, i] = a * unit, (b >> COUNT_BITS) * bend, b & COUNT
-            top = _gains(lines, cuts, sums, columns[f, SIGN], rows, curvature, ridge)
+                code = np.uint64((order[0, i] if turn == 0 else order[0, m - 1 - i]) if by_level else i)
+                a += table[TWO * code]
+                b += table[TWO * code + ONE]
+                lines[0, i], lines[1, i] = a, b
+            top = _gains(lines, cuts, sums, columns[f, SIGN], terms, gains)
             if top > found[GAIN]:
                 i = 0
-                while lines[3, i] < top:
+                while gains[i] < top:
                     i += 1
                 found[GAIN], found[COLUMN], found[CUT], found[TURN], found[7] = top, f, i, turn, m
-                for j in range(3):
-                    found[4 + j] = lines[j, i]
+                b = lines[1, i]
+                found[4], found[5], found[6] = lines[0, i] * terms[UNIT], (b >> COUNT_BITS) * terms[BEND], b & COUNT
                 for j in range(m if by_level else 0):
                     order[1, j] = order[0, j]
 
 
 @jit(error_model="numpy", **INNER)
-def _sorted(table, size, sums, unit, bend, order):
+def _sorted(table, size, sums, terms, order):
     """The levels of a category that enough rows have, by G / H, missing values as a level; how many."""
-    per_row = sums[N] / (sums[H] + TINY)
+    unit, bend, per_row = terms[UNIT], terms[BEND], sums[N] / (sums[H] + TINY)
     m = 0
     for i in range(size + 1):
         code = i if i < size else MISSING_BIN
-        h = (table[code, 1] >> COUNT_BITS) * bend
+        h = (table[2 * code + 1] >> COUNT_BITS) * bend
         if h * per_row < SUPPORT:
             continue
-        score, at = table[code, 0] * unit / (h + SUPPORT), m
+        score, at = table[2 * code] * unit / (h + SUPPORT), m
         while at > 0:
             before = order[at - 1]
-            if table[before, 0] * unit / ((table[before, 1] >> COUNT_BITS) * bend + SUPPORT) <= score:
+            if table[2 * before] * unit / ((table[2 * before + 1] >> COUNT_BITS) * bend + SUPPORT) <= score:
                 break
             order[at] = before
             at -= 1
@@ -421,45 +494,38 @@ def _sorted(table, size, sums, unit, bend, order):
 
 
 @jit(fastmath=PLAIN, error_model="numpy", **INNER)
-def _gains(lines, cuts, sums, sign, rows, curvature, ridge):
+def _gains(lines, cuts, sums, sign, terms, gains):
     """Fill the gain of each cut, -1 where it is forbidden; the largest."""
     g_all, h_all, n_all, low, high = sums[G], sums[H], sums[N], sums[LOW], sums[HIGH]
+    rows, curvature, ridge, unit, bend = terms[ROWS], terms[CURVATURE], terms[RIDGE], terms[UNIT], terms[BEND]
     whole = -g_all * sums[VALUE]
-    slight, top = SLIGHT * abs(whole), -1.0
+    slight = SLIGHT * abs(whole)
     for i in range(cuts):
-        g, h, n = lines[0, i], lines[1, i], lines[2, i]
+        g, h, n = lines[0, i] * unit, (lines[1, i] >> COUNT_BITS) * bend, np.float64(lines[1, i] & COUNT)
         left = min(max(-g / (h + ridge), low), high)
         right = min(max(-(g_all - g) / (h_all - h + ridge), low), high)
         gain = -(g * left + (g_all - g) * right) - whole
         fine = (n >= rows) & (n_all - n >= rows) & (h >= curvature) & (h_all - h >= curvature)
         fine = fine & (sign * (right - left) >= 0.0) & (gain > slight)
-        gain = 0.5 * gain if fine else -1.0
-        lines[3, i] = gain
-        top = max(top, gain)
+        gains[i] = 0.5 * gain if fine else -1.0
+    top = -1.0
+    for i in range(cuts):  # in the loop above it would keep the divisions from being done side by side
+        top = max(top, gains[i])
     return top
 
 
 @jit
-def _separate(codes, f, goes_left, rows, spare, lo, hi):
-    """Write the rows of lo..hi that go left from the front, the others from the back; how many go left."""
-    left, right = np.uint64(lo), np.uint64(hi - 1)
+def _separate(column, goes_left, rows, spare, lo, hi):
+    """Move the rows of lo..hi that go left to the front, write the others to spare; how many go left."""
+    left, right = np.uint64(lo), np.uint64(lo)
     for i in range(lo, hi):
         row = rows[i]
-        goes = np.uint64(goes_left[codes[np.uint64(row), f]])
-        spare[left] = row
+        goes = np.uint64(goes_left[column[np.uint64(row)]])
+        rows[left] = row
         spare[right] = row
         left += goes
-        right -= ONE - goes
+        right += ONE - goes
     return np.int64(left) - lo
-
-
-@jit
-def _place(spare, lo, hi, count, left, right, rows):
-    """Copy what was written to its places, in the order it had."""
-    for i in range(count):
-        rows[left + i] = spare[lo + i]
-    for i in range(hi - lo - count):
-        rows[right + i] = spare[hi - 1 - i]
 
 
 @jit

@@ -15,6 +15,7 @@ from fivefold.partition.criteria import (
     merit,
     output,
     scores,
+    sweep,
     tally,
     weigh,
     width,
@@ -101,6 +102,36 @@ def _(c, bins, rows, lo, hi, table):
 def _(c, left, sums):
     z = left[1] * sums[0] - left[0] * sums[1]
     return z * z / (sums[0] * left[0] * (sums[0] - left[0]))
+
+
+@sweep.rule(Squares)
+def _(c, table, bins, start, sums, left, gain, weight, place):
+    W, S, k = sums[0], sums[1], 0
+    L, T = (table[start, 0], table[start, 1]) if start >= 0 else (0.0, 0.0)
+    for b in range(bins):
+        L += table[b, 0]
+        T += table[b, 1]
+        weight[k], gain[k], place[k] = L, T, b
+        k += table[b, 0] > 0.0
+    for i in range(k):
+        z = gain[i] * W - weight[i] * S
+        gain[i] = z * z / (W * weight[i] * max(W - weight[i], 1e-300))
+    return k
+
+
+@sweep.rule(Deviance, Newton)
+def _(c, table, bins, start, sums, left, gain, weight, place):
+    whole, k = heft(c, sums), 0
+    for q in range(len(left)):
+        left[q] = table[start, q] if start >= 0 else 0.0
+    for b in range(bins):
+        if heft(c, table[b]) > 0.0:
+            for q in range(len(left)):
+                left[q] += table[b, q]
+            weight[k], place[k] = heft(c, left), b
+            gain[k] = merit(c, left, sums) if weight[k] < whole else -np.inf
+            k += 1
+    return k
 
 
 @accumulate.rule(Deviance)

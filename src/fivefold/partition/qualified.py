@@ -4,10 +4,19 @@ Categories. The rows of a node stand level by level; the levels are put in the o
 and the column is cut like a sorted one. For two classes or a number under squared error, Gini or entropy no division of
 the levels into two sets gains more. With more classes every class takes its turn as the target.
 
+Levels put in order by the target gain something by chance, the more the more levels there are. On new rows the means
+of L levels explain less than on those they were taken from (Mallows, 1973); what lasts is the share
+
+    1 - 2 (L - 2) s^2 / B,   B = sum_k n_k (mean_k - mean)^2
+
+with s^2 the variance within levels, estimated from n - L degrees of freedom and, for where these are few, `PRIOR` more
+that have the variance of the node. Columns compete by that share of their gain. Where none of it lasts the levels are
+not divided: those of one row each say nothing.
+
 Monotone columns. Where the answer must rise with a column, the mean on the left of a cut may not exceed that on the
 right, and both stay within the bounds of the node; the point halfway between them bounds what stands below.
 
-Fisher (1958); Breiman, Friedman, Olshen & Stone (1984), section 4.2 and theorem 4.5.
+Fisher (1958); Mallows (1973); Breiman, Friedman, Olshen & Stone (1984), section 4.2 and theorem 4.5.
 """
 
 from __future__ import annotations
@@ -21,6 +30,8 @@ from fivefold.partition.criteria import aim, aims, scores, weigh
 from fivefold.partition.ordering import heap_sort
 from fivefold.partition.presorted import Presorted, choose, flagged, known_end, parted
 from fivefold.partition.splitter import INNER, Manner, cut, divide, listed, lists, mark
+
+PRIOR = 20.0  # rows that speak for levels that do not differ
 
 
 class Qualified(NamedTuple):
@@ -58,20 +69,13 @@ def _(splitter, criterion, f, lo, hi, rules, total, work):
     mid = known_end(rank, lo, hi)
     if mid == lo or (mid == hi and rank[lo] == rank[mid - 1]):
         return False
-    turns, winner, best = aims(criterion) if manner.levels[f] > 0 else 1, 0, work.best
-    for turn in range(turns + 1):
-        if manner.levels[f] > 0:
-            _arrange(criterion, order, rank, lo, mid, turn if turn < turns else winner, work)
-        if turn == turns:  # the column is left in the order of its best cut
-            break
-        before = best[0]
-        for side in range(2 if mid < hi else 1):
-            scores(criterion, order, lo, mid, hi, side == 1, work.sums, work.left, work.right, work.gain, work.weight)
-            if manner.sign[f] != 0:
-                _forbid(criterion, order, manner, f, lo, mid, hi, side, total, work.gain, work.weight)
-            choose(rank, lo, mid, hi, side, rules, total, work.gain, work.weight, best)
-        if best[0] > before:
-            winner = turn
+    if manner.levels[f] > 0:
+        return grouped(criterion, order, rank, lo, mid, hi, rules, manner.unit, total, work)
+    for side in range(2 if mid < hi else 1):
+        scores(criterion, order, lo, mid, hi, side == 1, work.sums, work.left, work.right, work.gain, work.weight)
+        if manner.sign[f] != 0:
+            _forbid(criterion, order, manner, f, lo, mid, hi, side, total, work.gain, work.weight)
+        choose(rank, lo, mid, hi, side, rules, total, work.gain, work.weight, work.best)
     return True
 
 
@@ -127,18 +131,45 @@ def _forbid(criterion, order, manner, f, lo, mid, hi, side, total, gain, weight)
 
 
 @jit(error_model="numpy", **INNER)
-def _arrange(criterion, order, rank, lo, mid, j, work):
-    """Levels in the order of their mean target j, rows of a level together."""
+def grouped(criterion, order, rank, lo, mid, hi, rules, unit, total, work):
+    """Fill work.best if a division of the levels beats it; is there one? The levels are left in the order of the best.
+
+    Rows of a level stand together, those without one from mid on; work.best[5] is the target that put them in order.
+    """
+    turns, winner, best, found = aims(criterion), 0, work.best, mid < hi
+    for turn in range(turns):
+        share = arrange(criterion, order, rank, lo, mid, turn, unit, work)
+        found, before = found or share > 0.0, best[0]
+        for side in range(2 if mid < hi else 1):
+            scores(criterion, order, lo, mid, hi, side == 1, work.sums, work.left, work.right, work.gain, work.weight)
+            for i in range(mid - lo - 1):  # the last leaves all levels on one side: nothing is sorted by the target
+                work.gain[i] = work.gain[i] * share if share > 0.0 else -np.inf
+            choose(rank, lo, mid, hi, side, rules, total, work.gain, work.weight, best)
+        if best[0] > before:
+            best[5] = winner = turn
+    if winner < turns - 1:
+        arrange(criterion, order, rank, lo, mid, winner, unit, work)
+    return found
+
+
+@jit(error_model="numpy", **INNER)
+def arrange(criterion, order, rank, lo, mid, j, unit, work):
+    """Put the levels in the order of their mean target j, rows of a level together; the share of gains that will last.
+
+    `order` and `rank` may not be those of `work`.
+    """
     mean, start, level, rows, count = work.gain, work.rank, work.weight, work.order, 0
-    i = lo
+    A, S, squares, between, i = 0.0, 0.0, 0.0, 0.0, lo
     while i < mid:
         a, s, begin = 0.0, 0.0, i
         while i < mid and rank[i] == rank[begin]:
-            w = weigh(criterion, order[i])
+            w, y = weigh(criterion, order[i]), aim(criterion, order[i], j)
             a += w
-            s += w * aim(criterion, order[i], j)
+            s += w * y
+            squares += w * y * y
             i += 1
         start[count], mean[count] = begin, s / a
+        A, S, between = A + a, S + s, between + s * s / a
         count += 1
     heap_sort(mean, start, 0, count)
     filled = 0
@@ -155,3 +186,15 @@ def _arrange(criterion, order, rank, lo, mid, j, work):
         if i == start[b]:
             b += 1
         order[lo + i], rank[lo + i] = rows[i], np.int32(level[b])
+    return _lasting(squares - between, between - S * S / A, A / unit, count)
+
+
+@jit(error_model="numpy", **INNER)
+def _lasting(within, between, rows, levels):
+    """The share of gains that will last, 0 where none will."""
+    if levels <= 2:
+        return 1.0
+    if between <= 0.0:
+        return 0.0
+    variance = (within + PRIOR * (within + between) / rows) / (rows - levels + PRIOR)
+    return max(0.0, 1.0 - 2.0 * (levels - 2) * variance / between)

@@ -14,14 +14,16 @@ import numpy as np
 from fivefold.core.compile import FAST, jit
 from fivefold.core.parallel import map_items
 from fivefold.partition.columns import column_by_column
-from fivefold.partition.criteria import heft, merit, tally
+from fivefold.partition.criteria import sweep, tally
 from fivefold.partition.presorted import MISSING, best_cut
-from fivefold.partition.splitter import INNER, cut, divide, listed, lists, mark
+from fivefold.partition.splitter import INLINE, INNER, cut, divide, listed, lists, mark
 from fivefold.partition.tree import HIGH, LOW
 
 BINS = 255  # and one for missing values
 FINE = 2**16  # values of a bin that are told apart
-SMALL = 64  # weight of a node that is sorted
+POSITION = 6  # bits
+SMALL = 1 << POSITION  # weight of a node that is sorted
+MOST = BINS * FINE << POSITION  # keys of missing values are no less
 IN_ORDER = FAST - {"nnan", "ninf"}
 
 
@@ -30,6 +32,7 @@ class Ranked(NamedTuple):
 
     bins: Any  # uint8, BINS for missing
     fine: Any  # uint16
+    gaps: Any  # (d,) uint8: has the column missing values?
 
 
 class Sampled(NamedTuple):
@@ -38,9 +41,15 @@ class Sampled(NamedTuple):
     rows: Any  # (m,) int32
     bins: Any
     fine: Any
+    gaps: Any
     table: Any  # (BINS + 1, q) scratch
+    cells: Any  # the same as a vector
     count: Any  # (BINS + 1,) int64 scratch
+    place: Any  # (BINS + 1,) int64 scratch
+    gain: Any  # (BINS + 1,) scratch
+    weight: Any  # (BINS + 1,) scratch
     keys: Any  # (m,) int64 scratch
+    few: Any  # (SMALL,) int32 scratch
 
 
 def rank_columns(X: Any) -> Ranked:
@@ -65,13 +74,15 @@ def rank_columns(X: Any) -> Ranked:
         bins[f, order], fine[f, order] = place, rank
 
     map_items(column, d)
-    return Ranked(bins, fine)
+    return Ranked(bins, fine, (bins == BINS).any(axis=1).astype(np.uint8))
 
 
 def sampled(ranked: Ranked, rows: Any, statistics: int) -> Sampled:
     """A splitter of these rows, which it will reorder."""
-    table, count = np.empty((BINS + 1, statistics)), np.zeros(BINS + 1, dtype=np.int64)
-    return Sampled(rows, *ranked, table, count, np.empty(len(rows), dtype=np.int64))
+    table, (gain, weight) = np.empty((BINS + 1, statistics)), np.empty((2, BINS + 1))
+    count, place = np.zeros((2, BINS + 1), dtype=np.int64)
+    keys, few = np.empty(len(rows), dtype=np.int64), np.empty(SMALL, dtype=np.int32)
+    return Sampled(rows, *ranked, table, table.ravel(), count, place, gain, weight, keys, few)
 
 
 @jit(**INNER)
@@ -87,12 +98,26 @@ def _(splitter):
 
 @cut.rule(Sampled)
 def _(splitter, criterion, f, lo, hi, rules, total, work):
+    return number_cut(splitter, criterion, f, lo, hi, rules, total, work)
+
+
+@jit(**INLINE)
+def number_cut(splitter, criterion, f, lo, hi, rules, total, work):
+    """Fill work.best if a cut of column f, which holds numbers, beats it; has it two values?"""
     small = total <= SMALL and hi - lo <= SMALL  # by weight, so that it means repetition
     if not small and _binned(criterion, splitter, f, lo, hi, rules, total, work):
         return True
     if not small and not _varied(splitter.bins[f], splitter.fine[f], splitter.rows, lo, hi):
         return False
-    return _exact(criterion, splitter, f, lo, hi, rules, total, work)
+    if small:
+        _place(splitter.bins[f], splitter.fine[f], splitter.rows, lo, hi - lo, splitter.few, work.order, work.rank)
+    else:
+        _sort(splitter.bins[f], splitter.fine[f], splitter.rows, lo, hi - lo, splitter.keys, work.order, work.rank)
+    before = work.best[0]
+    found = best_cut(criterion, work.order, work.rank, 0, hi - lo, rules, total, work)
+    if work.best[0] > before:
+        work.best[1] = work.rank[np.int64(work.best[1])]
+    return found
 
 
 @lists.rule(Sampled)
@@ -102,6 +127,12 @@ def _(splitter):
 
 @mark.rule(Sampled)
 def _(splitter, criterion, f, lo, hi, work, node):
+    return number_mark(splitter, f, lo, hi, work, node)
+
+
+@jit(**INLINE)
+def number_mark(splitter, f, lo, hi, work, node):
+    """Put the rows first that go left by work.best in column f, which holds numbers; where the others begin."""
     rank, missing_left = np.int32(work.best[1]), np.int64(work.best[2])
     return _separate(splitter.rows, splitter.bins[f], splitter.fine[f], rank, missing_left, lo, hi, work.order, node)
 
@@ -111,25 +142,42 @@ def _(splitter, j, lo, hi, work):
     return
 
 
-@jit(fastmath=IN_ORDER, error_model="numpy", **INNER)
-def _exact(criterion, splitter, f, lo, hi, rules, total, work):
-    bins, fine, rows, keys, m = splitter.bins[f], splitter.fine[f], splitter.rows, splitter.keys, hi - lo
+@jit(**INNER)
+def _place(bins, fine, rows, lo, m, keys, order, rank):
+    """Few rows in the order of their ranks: the place of each is the number of those below it."""
     for i in range(m):
         row = rows[lo + i]
-        keys[i] = np.int64(_rank(bins, fine, row)) << 32 | row
-    _sort(keys, m)
+        keys[i] = (np.int32(bins[row]) * FINE + fine[row]) << POSITION | i
+    for i in range(m, SMALL):
+        keys[i] = MISSING
     for i in range(m):
-        work.rank[i] = keys[i] >> 32
-        work.order[i] = keys[i] & 0xFFFFFFFF
-    before = work.best[0]
-    found = best_cut(criterion, work.order, work.rank, 0, m, rules, total, work)
-    if work.best[0] > before:
-        work.best[1] = work.rank[np.int64(work.best[1])]
-    return found
+        key, at = keys[i], np.int32(0)
+        for j in range(16):  # loops of fixed length are done eight numbers at once
+            at += np.int32(keys[j] < key)
+        if m > 16:
+            for j in range(16, 32):
+                at += np.int32(keys[j] < key)
+        if m > 32:
+            for j in range(32, SMALL):
+                at += np.int32(keys[j] < key)
+        order[at] = rows[lo + i]
+        rank[at] = key >> POSITION if key < MOST else MISSING
 
 
 @jit(**INNER)
-def _sort(keys, m):
+def _sort(bins, fine, rows, lo, m, keys, order, rank):
+    """Rows in the order of their ranks."""
+    for i in range(m):
+        row = rows[lo + i]
+        keys[i] = np.int64(_rank(bins, fine, row)) << 32 | row
+    shell_sort(keys, m)
+    for i in range(m):
+        rank[i] = keys[i] >> 32
+        order[i] = keys[i] & 0xFFFFFFFF
+
+
+@jit(**INNER)
+def shell_sort(keys, m):
     """Insertion sort in shrinking steps (Shell, 1959)."""
     gap = 1
     while 3 * gap + 1 < m:
@@ -155,44 +203,36 @@ def _varied(bins, fine, rows, lo, hi):
 
 @jit(fastmath=IN_ORDER, error_model="numpy", **INNER)
 def _binned(criterion, splitter, f, lo, hi, rules, total, work):
-    bins, table, count, rows = splitter.bins[f], splitter.table, splitter.count, splitter.rows
-    q = table.shape[1]
-    for b in range(BINS + 1):
-        for k in range(q):
-            table[b, k] = 0.0
-    tally(criterion, bins, rows, lo, hi, table)
-    if rules.least_leaf > 1:
+    bins, cells, count, rows = splitter.bins[f], splitter.cells, splitter.count, splitter.rows
+    gain, weight, place, best = splitter.gain, splitter.weight, splitter.place, work.best
+    for i in range(len(cells)):
+        cells[i] = 0.0
+    tally(criterion, bins, rows, lo, hi, splitter.table)
+    absent = 0
+    if splitter.gaps[f] == 1 or rules.least_leaf > 1:
         for b in range(BINS + 1):
             count[b] = 0
         for i in range(lo, hi):
             count[bins[rows[i]]] += 1
-    left, sums, best = work.left, work.sums, work.best
-    absent = heft(criterion, table[BINS])
-    found = False
-    for side in range(2 if absent > 0.0 else 1):
-        for k in range(q):
-            left[k] = table[BINS, k] if side == 1 else 0.0
-        there = count[BINS] if side == 1 else 0
-        for b in range(BINS):
-            mass = heft(criterion, table[b])
-            if mass <= 0.0:
-                continue
-            for k in range(q):
-                left[k] += table[b, k]
-            L = heft(criterion, left)
-            there += count[b]
-            if total - L <= 1e-12 * total:
-                break
-            if L < rules.least_weight or total - L < rules.least_weight:
-                continue
-            if rules.least_leaf > 1 and (there < rules.least_leaf or hi - lo - there < rules.least_leaf):
-                continue
-            found = True
-            gain = merit(criterion, left, sums)
-            if gain > best[0] + best[3]:
-                best[0], best[1], best[2] = gain, (b + 1) * FINE - 1, side
-                if absent <= 0.0:  # a value that is missing later goes with most of the weight
-                    best[2] = 1.0 if 2.0 * L > total else 0.0
+        absent = count[BINS]
+    found, least = False, rules.least_weight
+    for side in range(2 if absent > 0 else 1):
+        start = BINS if side == 1 else -1
+        cuts = sweep(criterion, splitter.table, BINS, start, work.sums, work.left, gain, weight, place)
+        last = cuts if absent > 0 and side == 0 else cuts - 1  # behind the last bin nothing is left, or what is missing
+        found = found or last > 0
+        there, b = absent if side == 1 else 0, 0
+        for i in range(last):
+            if rules.least_leaf > 1:
+                while b <= place[i]:
+                    there += count[b]
+                    b += 1
+                if there < rules.least_leaf or hi - lo - there < rules.least_leaf:
+                    continue
+            if gain[i] > best[0] + best[3] and weight[i] >= least and total - weight[i] >= least:
+                best[0], best[1], best[2] = gain[i], (place[i] + 1) * FINE - 1, side
+                if absent == 0:  # a value that is missing later goes with most of the weight
+                    best[2] = 1.0 if 2.0 * weight[i] > total else 0.0
     return found
 
 

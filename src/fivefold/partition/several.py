@@ -19,6 +19,7 @@ from fivefold.partition.criteria import (
     merit,
     output,
     scores,
+    sweep,
     tally,
     weigh,
     width,
@@ -88,6 +89,21 @@ def _(c, left, sums):
         a, b = c.start[j], c.start[j + 1]
         total += merit(output(c.every, j), left[a:b], sums[a:b])
     return total / outputs
+
+
+@sweep.rule(Several)
+def _(c, table, bins, start, sums, left, gain, weight, place):
+    whole, k = heft(c, sums), 0
+    for q in range(len(left)):
+        left[q] = table[start, q] if start >= 0 else 0.0
+    for b in range(bins):
+        if heft(c, table[b]) > 0.0:
+            for q in range(len(left)):
+                left[q] += table[b, q]
+            weight[k], place[k] = heft(c, left), b
+            gain[k] = merit(c, left, sums) if weight[k] < whole else -np.inf
+            k += 1
+    return k
 
 
 @weigh.rule(Several)

@@ -15,6 +15,7 @@ side of the cut, which decide its threshold.
     Presorted    every column sorted once               one exact tree
     Qualified    the same, with categories and bounds   tables with categories, constraints of monotony
     Sampled      ranks and bins shared by many trees    forests
+    Assorted     the same, with categories              forests of tables with categories
     Drawn        values, thresholds drawn at random     extremely random trees
 """
 
@@ -68,11 +69,14 @@ class Manner(NamedTuple):
     sign: Any  # (d,) int64: 1 where the answer must rise with the column, -1 where it must fall
     low: Any  # (n,) bounds of the answer
     high: Any
+    unit: float  # weight of one row, as evidence about a level
 
 
-def manner(n: int, levels: Any, sign: Any) -> Manner:
-    """No bounds yet."""
-    return Manner(levels.astype(np.int64), sign.astype(np.int64), np.full(n, -np.inf), np.full(n, np.inf))
+def manner(w: Any, levels: Any, sign: Any) -> Manner:
+    """No bounds yet. Weights (n,) that are whole numbers count rows; of others the mean is one row."""
+    unit = 1.0 if w.dtype.kind == "i" or (w == np.rint(w)).all() else float(w.mean())
+    n = len(w)
+    return Manner(levels.astype(np.int64), sign.astype(np.int64), np.full(n, -np.inf), np.full(n, np.inf), unit)
 
 
 def scratch(statistics: int, rows: int, columns: int) -> Scratch:

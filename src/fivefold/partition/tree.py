@@ -135,18 +135,28 @@ def _sets(nodes: Any, inner: Any, middle: Any, missing_left: Any, members: Any, 
     """Where the set of each node begins, and the bits of all sets; None for both where no column holds categories."""
     if levels is None or not levels.any():
         return None, None
-    start, bits, filled = np.full(len(nodes), -1, dtype=np.int64), [np.empty(0, dtype=np.uint8)], 0
-    for t in np.flatnonzero(inner & (levels[nodes[:, FEATURE]] > 0)):
-        f = nodes[t, FEATURE]
-        mask = np.full(levels[f], missing_left[t], dtype=np.uint8)
-        for goes, lo, hi in ((0, middle[t], nodes[t, HI]), (1, nodes[t, LO], middle[t])):
-            codes = X[members[lo:hi], f]
-            mask[codes[~np.isnan(codes)].astype(np.int64)] = goes
-        packed = np.packbits(mask, bitorder="little")
-        start[t] = filled
-        filled += len(packed)
-        bits.append(packed)
-    return start, np.concatenate(bits)
+    start, which = np.full(len(nodes), -1, dtype=np.int64), np.flatnonzero(inner & (levels[nodes[:, FEATURE]] > 0))
+    ends = np.concatenate([[0], np.cumsum((levels[nodes[which, FEATURE]] + 7) // 8)])
+    start[which], bits = ends[:-1], np.zeros(ends[-1], dtype=np.uint8)
+    _fill_sets(which, nodes, middle, missing_left, members, X, levels, start, bits)
+    return start, bits
+
+
+@jit
+def _fill_sets(which, nodes, middle, missing_left, members, X, levels, start, bits):
+    for t in which:
+        f, first = nodes[t, FEATURE], start[t]
+        if missing_left[t] == 1:
+            for k in range(levels[f]):
+                bits[first + (k >> 3)] |= 1 << (k & 7)
+        for i in range(nodes[t, LO], nodes[t, HI]):
+            x = X[members[i], f]
+            if x == x:
+                level = np.int64(x)
+                if i < middle[t]:
+                    bits[first + (level >> 3)] |= 1 << (level & 7)
+                else:
+                    bits[first + (level >> 3)] &= ~(1 << (level & 7))
 
 
 @jit
