@@ -73,8 +73,12 @@ def doctor(as_json: JSON = False) -> None:
 
 
 @app.command()
-def warm(jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 2, as_json: JSON = False) -> None:
-    """Compile every loop ahead of time, and remove what other versions left unused."""
+def warm(
+    jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 2,
+    variants: Annotated[bool, typer.Option("--variants", help="Unusual settings of every method too.")] = False,
+    as_json: JSON = False,
+) -> None:
+    """Compile the loops of every method ahead of time, and remove what other versions left unused."""
     from fivefold.cli.warm import perform
 
-    raise typer.Exit(0 if perform(jobs, as_json=as_json) else 1)
+    raise typer.Exit(0 if perform(jobs, variants=variants, as_json=as_json) else 1)

@@ -1,7 +1,8 @@
 """`fivefold warm`: compile every loop ahead of time.
 
-Every registered method, with its defaults and with each variant of its card, is fitted on the tiny tables it takes and
-asked for whatever it can give, in a few worker processes; what they compile stays on disk for every later process.
+Every registered method is fitted with its defaults on the tiny tables it takes and asked for whatever it can give, in a
+few worker processes; what they compile stays on disk for every later process. With `variants` the other settings of its
+card are fitted too: loops that a first fit with unusual options would compile.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ class Warmed:
     failures: tuple[str, ...]
 
 
-def perform(jobs: int, *, as_json: bool) -> bool:
+def perform(jobs: int, *, variants: bool, as_json: bool) -> bool:
     """Compile, prune, report; did every method go through?"""
     start = time.perf_counter()
     cache.import_all()
-    done = _all(jobs)
+    done = _all(jobs, variants)
     removed, state = cache.prune(), cache.state()
     if as_json:
         print(json.dumps(_plain(done, state, removed), indent=1))
@@ -50,11 +51,11 @@ def perform(jobs: int, *, as_json: bool) -> bool:
     return not any(warmed.failures for warmed in done)
 
 
-def warm_method(name: str) -> Warmed:
-    """Fit a method, plain and in its variants, on all its tiny tables."""
+def warm_method(name: str, variants: bool) -> Warmed:
+    """Fit a method, plain or in its variants too, on all its tiny tables."""
     method, start, before = find(name), time.perf_counter(), _compiled()
     failures = []
-    for setting in ({}, *method.card.variants):
+    for setting in ({}, *(method.card.variants if variants else ())):
         for table in tiny(method):
             try:
                 _exercise(method.cls(**{**method.card.given, **setting}), table)
@@ -64,13 +65,13 @@ def warm_method(name: str) -> Warmed:
     return Warmed(name, _compiled() - before, time.perf_counter() - start, tuple(failures))
 
 
-def _all(jobs: int) -> list[Warmed]:
+def _all(jobs: int, variants: bool) -> list[Warmed]:
     names = [method.name for method in methods()]
     half = (len(names) + 1) // 2  # neighbours share loops: start the workers far apart, so that each is compiled once
     order = [name for i in range(half) for name in names[i::half]]
     done = []
     with progress(len(order)) as tick, parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
-        for warmed in Parallel(return_as="generator_unordered")(delayed(warm_method)(name) for name in order):
+        for warmed in Parallel(return_as="generator_unordered")(delayed(warm_method)(name, variants) for name in order):
             tick(warmed.name)
             done.append(warmed)
     return done
