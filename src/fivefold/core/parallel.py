@@ -53,7 +53,7 @@ def map_parts(work: Callable[[int, int], Any], n: int, *, rows: int = PART) -> l
 
 def map_items(work: Callable[[int], Any], count: int) -> list[Any]:
     """[work(i) for i in range(count)], on the pool; results in order; each should be worth a thread's while."""
-    if count < 2 or (several := threads()) < 2:
+    if count < 2 or _busy() or (several := threads()) < 2:
         return [work(i) for i in range(count)]
     with _blas().limit(limits=1, user_api="blas"):
         return list(_pool(several).map(_mark, [lambda lo, hi: work(lo)] * count, [(i, i + 1) for i in range(count)]))

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compile import jit
+from fivefold.partition.splitter import INNER
 from fivefold.partition.tree import Tree
 
 
@@ -35,9 +36,8 @@ def weakest_links(tree: Tree, risk: Any) -> Path:
     m = len(tree)
     nodes, alphas, risks = np.full(m, -1, dtype=np.int64), np.zeros(m), np.zeros(m)
     below, leaves = risk.astype(np.float64).copy(), np.ones(m, dtype=np.int64)
-    count = _weakest_links(
-        tree.left, tree.right, parents(tree), np.empty(m, dtype=np.int64), risk, below, leaves, nodes, alphas, risks
-    )
+    least, at = np.full(m, np.inf), np.full(m, -1, dtype=np.int64)
+    count = _weakest_links(tree.left, tree.right, parents(tree), risk, below, leaves, least, at, nodes, alphas, risks)
     return Path(nodes[:count], alphas[:count], risks[:count])
 
 
@@ -72,32 +72,36 @@ def cut_back(tree: Tree, leaves: Any) -> tuple[Tree, Any]:
 
 
 @jit
-def _weakest_links(left, right, parent, end, risk, below, leaves, nodes, alphas, risks):
+def _weakest_links(left, right, parent, risk, below, leaves, least, at, nodes, alphas, risks):
+    """Every node knows the weakest link below it, the first of equals: a step costs the depth of the tree."""
     m = len(left)
     for t in range(m - 1, -1, -1):  # from the bottom up
-        end[t] = t + 1 if left[t] < 0 else end[right[t]]
         if left[t] >= 0:
             below[t] = below[left[t]] + below[right[t]]
             leaves[t] = leaves[left[t]] + leaves[right[t]]
+            _look(t, left, right, risk, below, leaves, least, at)
     risks[0] = below[0]
     count = 1
     while leaves[0] > 1:
-        best, at = np.inf, -1
-        t = 0
-        while t < m:
-            if leaves[t] == 1:  # a leaf, or one by now: what stood below it is skipped
-                t = end[t]
-                continue
-            link = (risk[t] - below[t]) / (leaves[t] - 1)
-            if link < best:
-                best, at = link, t
-            t += 1
-        fall, gone = risk[at] - below[at], leaves[at] - 1
-        t = at
+        t = at[0]
+        nodes[count], alphas[count] = t, least[0]
+        fall, gone = risk[t] - below[t], leaves[t] - 1
         while t >= 0:
             below[t] += fall
             leaves[t] -= gone
+            _look(t, left, right, risk, below, leaves, least, at)
             t = parent[t]
-        nodes[count], alphas[count], risks[count] = at, best, below[0]
+        risks[count] = below[0]
         count += 1
     return count
+
+
+@jit(**INNER)
+def _look(t, left, right, risk, below, leaves, least, at):
+    """The weakest link at or below a node; none where it has become a leaf."""
+    least[t], at[t] = np.inf, -1
+    if leaves[t] > 1:
+        least[t], at[t] = (risk[t] - below[t]) / (leaves[t] - 1), t
+        for child in (left[t], right[t]):
+            if least[child] < least[t]:
+                least[t], at[t] = least[child], at[child]

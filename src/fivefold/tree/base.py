@@ -71,11 +71,11 @@ class TreeModel:
         """The sequence of trees that pruning by cost and complexity gives."""
         return weakest_links(self.tree, self.impurity * self.weight / self.weight[0])
 
-    def pruned(self, alpha: float) -> TreeModel:
-        """The smallest tree of least risk + alpha x leaves."""
+    def pruned(self, alpha: float, path: Path | None = None) -> TreeModel:
+        """The smallest tree of least risk + alpha x leaves; `path`, its links, saves work where many are asked for."""
         if alpha <= 0 or len(self.tree) == 1:
             return self
-        path, leaves = self.links(), np.zeros(len(self.tree), dtype=bool)
+        path, leaves = self.links() if path is None else path, np.zeros(len(self.tree), dtype=bool)
         leaves[path.node[1:][path.alpha[1:] <= alpha]] = True
         tree, kept = cut_back(self.tree, leaves)
         return replace(self, tree=tree, value=self.value[kept], impurity=self.impurity[kept], weight=self.weight[kept])

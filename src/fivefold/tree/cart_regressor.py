@@ -149,8 +149,9 @@ class CARTRegressor(DecisionTreeRegressor):
         for k in range(fold.max() + 1):
             kept, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
             tree, asked = self._whole(X[kept], y[kept], w[kept]), X[out]
+            path = tree.links()
             for i, alpha in enumerate(alphas):
-                smaller = tree.pruned(alpha)
+                smaller = tree.pruned(alpha, path)
                 squares[i, out] = ((smaller.value[smaller.tree.apply(asked)] - target[out]) ** 2).mean(axis=1)
         errors = squares @ w / w.sum()
         best = int(errors.argmin())
