@@ -84,6 +84,10 @@ class BoxDual(Objective):
         w, b = design.split(x)
         return design.X @ w + b
 
+    def pair(self, a: Array, x: Array) -> None:
+        """Take x for the coefficients of these multipliers: a solver may know them to more digits."""
+        self._last["primal"] = a, x
+
     @cached_property
     def _last(self) -> dict[str, tuple[Array, Array]]:
         return {}

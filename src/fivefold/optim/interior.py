@@ -3,14 +3,15 @@
 Split a = a+ - a- where the loss is insensitive, so that the terms are linear: c'a over low <= a <= high, each a_i with
 the sign of its row in Z'a. With multipliers u, v of the edges and mu falling to zero
 
-    sign z'x - c - u + v = 0        (a - low) u = mu        (high - a) v = mu        x = R^-1 Z'(sign a)
+    sign z'x - c - u + v = 0        (a - low) u = mu        (high - a) v = mu        R x = Z'(sign a)
 
-and Newton's step is found from a system of the size of x alone:
+and Newton's step is found from a system of the size of x alone, r = Z'(sign a) - R x being what is left of the last:
 
-    t = u / (a - low) + v / (high - a)        (R + Z' diag(1/t) Z) dx = Z'(sign b / t)        da = (b - sign z'dx) / t
+    t = u / (a - low) + v / (high - a)    (R + Z' diag(1/t) Z) dx = Z'(sign b / t) + r    da = (b - sign z'dx) / t
 
-Each step is predicted with mu = 0 first, which says how far mu can fall (Mehrotra, 1992). The scale of the columns
-does not matter to the number of steps.
+x is a variable of its own: where columns differ in scale by as many digits as a number has, it cannot be had from a, a
+difference of sums far larger than itself. Each step is predicted with mu = 0 first, which says how far mu can fall
+(Mehrotra, 1992). The scale of the columns does not matter to the number of steps.
 
 Ferris & Munson (2002).
 """
@@ -48,13 +49,11 @@ class InteriorPoint(Solver):
     accepts = (BoxDual,)
 
     def start(self, objective: BoxDual, x0: Array) -> State:
-        sign, c, low, high = _terms(objective)
+        _, c, low, high = _terms(objective)
         a = low + 0.5 * (high - low) * np.ones_like(c)
-        x = objective.primal((sign * a).sum(axis=0))
-        eta = objective.risk.design.predictor(x)
-        g = sign * eta - c
-        room = np.abs(g).mean() or 1.0
-        return _state(objective, Inside(a, np.maximum(g, 0) + room, np.maximum(-g, 0) + room, x, eta))
+        x, eta = np.zeros(objective.risk.design.size), np.zeros(c.shape[1])
+        room = np.abs(c).mean() or 1.0
+        return _state(objective, Inside(a, np.maximum(-c, 0) + room, np.maximum(c, 0) + room, x, eta))
 
     def step(self, objective: BoxDual, state: State) -> State:
         at: Inside = state.memory
@@ -64,10 +63,11 @@ class InteriorPoint(Solver):
         t = at.u / below + at.v / above
         solve = _factor(design.gram((1.0 / t).sum(axis=0)), ridge)
         slack = c - sign * at.eta  # minus the gradient
+        left = design.transpose((sign * at.a).sum(axis=0)) - ridge * at.x
 
         def move(up: Any, down: Any) -> tuple[Array, Array, Array, Array, Array]:
             b = slack + up / below - down / above
-            dx = solve(design.transpose((sign * b / t).sum(axis=0)))
+            dx = solve(design.transpose((sign * b / t).sum(axis=0)) + left)
             deta = design.predictor(dx)
             da = (b - sign * deta) / t
             return da, (up - at.u * da) / below - at.u, (down + at.v * da) / above - at.v, dx, deta
@@ -87,7 +87,8 @@ class InteriorPoint(Solver):
 
 def _state(dual: BoxDual, at: Inside) -> State:
     a = (_terms(dual)[0] * at.a).sum(axis=0)
-    value = dual.value_at(a, at.x)
+    value = dual.value(a)
+    dual.pair(a, at.x)
     return State(a, value, value + dual.primal_value(at.x, at.eta), at)
 
 

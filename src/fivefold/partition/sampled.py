@@ -208,32 +208,44 @@ def _binned(criterion, splitter, f, lo, hi, rules, total, work):
     for i in range(len(cells)):
         cells[i] = 0.0
     tally(criterion, bins, rows, lo, hi, splitter.table)
-    absent = 0
-    if splitter.gaps[f] == 1 or rules.least_leaf > 1:
-        for b in range(BINS + 1):
-            count[b] = 0
-        for i in range(lo, hi):
-            count[bins[rows[i]]] += 1
-        absent = count[BINS]
+    absent, counted = False, False
+    if splitter.gaps[f] == 1:
+        for i in range(BINS * splitter.table.shape[1], len(cells)):
+            absent = absent or cells[i] != 0.0
     found, least = False, rules.least_weight
-    for side in range(2 if absent > 0 else 1):
+    for side in range(2 if absent else 1):
         start = BINS if side == 1 else -1
         cuts = sweep(criterion, splitter.table, BINS, start, work.sums, work.left, gain, weight, place)
-        last = cuts if absent > 0 and side == 0 else cuts - 1  # behind the last bin nothing is left, or what is missing
+        last = cuts if absent and side == 0 else cuts - 1  # behind the last bin nothing is left, or what is missing
         found = found or last > 0
-        there, b = absent if side == 1 else 0, 0
+        there, b = -1, 0
         for i in range(last):
+            if gain[i] <= best[0] + best[3] or weight[i] < least or total - weight[i] < least:
+                continue
             if rules.least_leaf > 1:
+                if not counted:
+                    _count(bins, rows, lo, hi, count)
+                    counted = True
+                if there < 0:
+                    there = count[BINS] if side == 1 else 0
                 while b <= place[i]:
                     there += count[b]
                     b += 1
                 if there < rules.least_leaf or hi - lo - there < rules.least_leaf:
                     continue
-            if gain[i] > best[0] + best[3] and weight[i] >= least and total - weight[i] >= least:
-                best[0], best[1], best[2] = gain[i], (place[i] + 1) * FINE - 1, side
-                if absent == 0:  # a value that is missing later goes with most of the weight
-                    best[2] = 1.0 if 2.0 * weight[i] > total else 0.0
+            best[0], best[1], best[2] = gain[i], (place[i] + 1) * FINE - 1, side
+            if not absent:  # a value that is missing later goes with most of the weight
+                best[2] = 1.0 if 2.0 * weight[i] > total else 0.0
     return found
+
+
+@jit(**INNER)
+def _count(bins, rows, lo, hi, count):
+    """Rows of each bin."""
+    for b in range(BINS + 1):
+        count[b] = 0
+    for i in range(lo, hi):
+        count[bins[rows[i]]] += 1
 
 
 @jit(**INNER)
