@@ -9,6 +9,7 @@ from typing import Any
 
 from numba import __version__, njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.core.registry import cpu_target
 from numba.extending import overload
 
 from fivefold.core.compile import cache_folder, stamp
@@ -77,3 +78,6 @@ def compiled(function: FunctionType, options: dict[str, Any]) -> Any:
 def overloaded(chosen: Callable[..., Any], lowered: Callable[..., Any]) -> Callable[..., Any]:
     overload(chosen)(lowered)
     return chosen
+
+
+cpu_target.target_context.refresh()  # what the first call would do: here no garbage is looked for meanwhile

@@ -9,11 +9,13 @@ what is kept is keyed by a hash of the file and of every file of the package it 
 from __future__ import annotations
 
 import ast
+import gc
 import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, cached_property
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -40,8 +42,8 @@ class Kernel:
 
     @cached_property
     def compiled(self) -> Any:
-        from fivefold.core._numba import compiled
-
+        with _uncollected():
+            from fivefold.core._numba import compiled
         return compiled(_resolved(self.function), self.options)
 
     def __reduce__(self) -> str:
@@ -86,7 +88,8 @@ class _Generic:
     @cached_property
     def compiled(self) -> Any:
         """A Python function that Numba replaces by the rule for the type it meets."""
-        from fivefold.core._numba import overloaded
+        with _uncollected():
+            from fivefold.core._numba import overloaded
 
         def chosen(*args: Any) -> Any:
             return self(*args)
@@ -100,6 +103,18 @@ class _Generic:
             function.__signature__ = bare  # type: ignore[attr-defined]
         chosen.__name__ = self.__name__
         return overloaded(chosen, lowered)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Importing Numba makes a million objects and no garbage: to look for some would take a third of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _resolved(function: FunctionType) -> FunctionType:
