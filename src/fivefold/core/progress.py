@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Any
 
 PATIENCE = 2.0  # seconds before a line is drawn
@@ -27,7 +28,8 @@ def steps(estimator: Any, name: str, count: int, X: Any = None) -> Iterator[Call
     """Yield `monitor(model, value) -> stop`, which reports one step of an iterative fit.
 
     A callback that asks for it gets a fitted copy of the estimator: its `model_` is the model of
-    that step, which costs nothing because models are immutable.
+    that step, which costs nothing because models are immutable. Where one has to be made first,
+    give a function that makes it.
     """
     root = estimator._init_callback_context(max_subtasks=count)
     root.call_on_fit_task_begin(estimator=estimator, X=X)
@@ -39,9 +41,11 @@ def steps(estimator: Any, name: str, count: int, X: Any = None) -> Iterator[Call
             return False
         task = root.subcontext(task_name=name)
         task.call_on_fit_task_begin(estimator=estimator, X=X)
-        return bool(
-            task.call_on_fit_task_end(estimator=estimator, X=X, reconstruction_attributes=lambda: {"model_": model})
-        )
+
+        def known() -> dict[str, Any]:
+            return {"model_": model() if isinstance(model, FunctionType) else model}
+
+        return bool(task.call_on_fit_task_end(estimator=estimator, X=X, reconstruction_attributes=known))
 
     try:
         yield monitor

@@ -165,7 +165,8 @@ class LogisticRegression(SparseCoefficients, Classifier):
         with steps(self, "pass", max(self.max_iter, 1), X) as monitor:
 
             def told(x: Array, value: float) -> bool:
-                return bool(monitor(surface_of(risk, x, X.dtype, 0), value)) or (free and value < FITTED * weight)
+                stop = monitor(lambda: surface_of(risk, x, X.dtype, 0), value)
+                return bool(stop) or (free and value < FITTED * weight)
 
             found = self._descend(risk, lasso, told, free)
         if free and self.stop_after is None:
