@@ -57,7 +57,8 @@ def study(
     from fivefold.cli.session import Asked, How, kinds, perform, seconds
     from fivefold.study.data import BadInput
 
-    typed = [name for name in context.params if context.get_parameter_source(name).name == "COMMANDLINE"]  # type: ignore[union-attr]
+    sources = ((name, context.get_parameter_source(name)) for name in context.params)
+    typed = [name for name, source in sources if source is not None and source.name == "COMMANDLINE"]
     try:
         asked = Asked(
             str(Path(data).resolve()) if Path(data).is_file() else data,

@@ -37,7 +37,7 @@ class _Locator(_CacheLocator):
 
 
 class _Implementation(CompileResultCacheImpl):
-    _locator_classes = [_Locator]  # noqa: RUF012
+    _locator_classes = [_Locator]  # noqa: RUF012  # as Numba declares it
 
 
 class _Files(IndexDataCacheFile):

@@ -68,7 +68,7 @@ def generic(stub: Callable[..., Any]) -> Any:
 
 class _Generic:
     def __init__(self, stub: Callable[..., Any]) -> None:
-        self.stub, self.rules = stub, dict[type, FunctionType]()
+        self.stub, self.rules = stub, dict[Any, FunctionType]()
         self.names = list(signature(stub).parameters)
         self.__name__, self.__doc__ = stub.__name__, stub.__doc__
 
@@ -95,12 +95,12 @@ class _Generic:
             return self(*args)
 
         def lowered(*args: Any) -> Any:
-            rule = self.rules.get(getattr(args[0], "instance_class", None))  # type: ignore[arg-type]
+            rule = self.rules.get(getattr(args[0], "instance_class", None))
             return None if rule is None else _resolved(rule)
 
         bare = Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in self.names])
-        for function in (chosen, lowered):
-            function.__signature__ = bare  # type: ignore[attr-defined]
+        for function in list[Any]([chosen, lowered]):
+            function.__signature__ = bare
         chosen.__name__ = self.__name__
         return overloaded(chosen, lowered)
 

@@ -91,14 +91,16 @@ class Unsupervised(Estimator):
     """Learns from X alone."""
 
     def __init_subclass__(cls, **options: Any) -> None:
+        made: Any = cls
         if "_fit" in vars(cls) and "w" not in signature(cls._fit).parameters:
-            cls.fit = with_callbacks(_fit_unweighted)  # type: ignore[method-assign]
+            made.fit = with_callbacks(_fit_unweighted)
         if "_update" in vars(cls):
-            weighted = "w" in signature(cls._update).parameters
-            cls.partial_fit = _partial_fit if weighted else _partial_fit_unweighted  # type: ignore[attr-defined]
+            weighted = "w" in signature(made._update).parameters
+            made.partial_fit = _partial_fit if weighted else _partial_fit_unweighted
         super().__init_subclass__(**options)
 
-    def _fit(self, X: Any, w: Any) -> None:
+    def _fit(self, *args: Any, **kwargs: Any) -> None:
+        """Learn from X and the weights w of its rows, or from X alone."""
         raise TypeError(f"{type(self).__name__} does not say how to fit")
 
     def _update(self, X: Any, w: Any) -> None:
@@ -177,14 +179,19 @@ class Density(DensityMixin, Unsupervised):
 
 
 class Detector(OutlierMixin, Unsupervised):
-    """Marks rows that do not belong: -1 outlier, +1 inlier. `offset_` is learned: the lowest score inside."""
+    """Marks rows that do not belong: -1 outlier, +1 inlier. The score of the last one inside is learned."""
 
     def score_samples(self, X: Any) -> Any:
         raise TypeError(f"{type(self).__name__} does not score rows")
 
+    @property
+    def offset_(self) -> float:
+        """The lowest score inside."""
+        raise TypeError(f"{type(self).__name__} does not say which scores are inside")
+
     def decision_function(self, X: Any) -> Any:
         """Positive inside, negative outside."""
-        return self.score_samples(X) - self.offset_  # type: ignore[attr-defined]
+        return self.score_samples(X) - self.offset_
 
     def predict(self, X: Any) -> Any:
         """+1 for rows that belong, -1 for the others."""

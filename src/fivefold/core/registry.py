@@ -82,13 +82,13 @@ class Method:
 
     name: str
     chapter: str
-    cls: type
+    cls: Any  # the class
     card: Card
 
     @property
     def summary(self) -> str:
         """The first sentence of the documentation."""
-        return inspect.getdoc(self.cls).partition("\n\n")[0].replace("\n", " ")  # type: ignore[union-attr]
+        return (inspect.getdoc(self.cls) or "").partition("\n\n")[0].replace("\n", " ")
 
     @property
     def formula(self) -> str:
@@ -113,8 +113,8 @@ class Method:
     @property
     def abilities(self) -> tuple[str, ...]:
         """What it takes and gives, in words."""
-        takes = self.cls.takes  # type: ignore[attr-defined]
-        fit = inspect.signature(self.cls.fit).parameters  # type: ignore[attr-defined]
+        takes = self.cls.takes
+        fit = inspect.signature(self.cls.fit).parameters
         found = {
             "missing values": takes.missing,
             "categories": takes.categories,

@@ -50,7 +50,7 @@ def save(model: Any, file: str | PathLike[str], also: Collection[str] = ()) -> N
     """Write a fitted model; one that `load` would refuse is not written to the end."""
     try:
         _skops().dump(model, file, compression=ZIP_DEFLATED, compresslevel=6)
-    except (AttributeError, TypeError, ValueError, NotImplementedError) as error:
+    except (AttributeError, TypeError, ValueError, NotImplementedError) as error:  # skops has no error of its own
         raise ValueError(f"skops cannot hold this model: {error}") from error
     if foreign := _foreign(_skops().get_untrusted_types(file=file), also):
         raise Untrusted(f"the model holds types that would not be trusted when it is read: {', '.join(foreign)}")

@@ -29,7 +29,8 @@ class Classifier(ClassifierMixin, Estimator):
 
     def __init_subclass__(cls, **options: Any) -> None:
         if "_update" in vars(cls):
-            cls.partial_fit = _partial_fit  # type: ignore[attr-defined]
+            made: Any = cls
+            made.partial_fit = _partial_fit
         super().__init_subclass__(**options)
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
@@ -118,7 +119,8 @@ class Regressor(RegressorMixin, Estimator):
 
     def __init_subclass__(cls, **options: Any) -> None:
         if "_update" in vars(cls):
-            cls.partial_fit = _partial_fit_regressor  # type: ignore[attr-defined]
+            made: Any = cls
+            made.partial_fit = _partial_fit_regressor
         super().__init_subclass__(**options)
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:

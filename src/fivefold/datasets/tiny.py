@@ -36,7 +36,7 @@ def tiny(method: Method) -> tuple[Table, ...]:
     >>> [table.kind for table in tiny(find("Ridge"))][:2]
     ['float64', 'float32']
     """
-    takes = method.cls.takes  # type: ignore[attr-defined]
+    takes = method.cls.takes
     rng = np.random.default_rng(0)
     codes = np.arange(ROWS) % CLASSES
     X = rng.poisson(2.0 + codes[:, None], (ROWS, COLUMNS)).astype(float)  # (n, d)

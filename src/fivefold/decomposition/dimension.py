@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import gammaln
@@ -76,8 +76,9 @@ class Explained(Rule):
     more: bool = False  # more than the share, as a fraction given for n_components asks
 
     def __call__(self, scree: Scree) -> int:
-        side, slack = ("right", 0.0) if self.more else ("left", len(scree.values) * EPS)
-        m = int(np.searchsorted(scree.cumulative, self.share - slack, side=side)) + 1  # type: ignore[call-overload]
+        side: Literal["left", "right"] = "right" if self.more else "left"
+        slack = 0.0 if self.more else len(scree.values) * EPS
+        m = int(np.searchsorted(scree.cumulative, self.share - slack, side=side)) + 1
         return min(m, len(scree.values) if self.more else scree.rank)
 
 

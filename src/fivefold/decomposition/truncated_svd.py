@@ -110,7 +110,7 @@ class TruncatedSVD(Transformer):
     explained_variance_ = learned("variance")
     explained_variance_ratio_ = learned("share")
 
-    def _fit(self, X: Any) -> None:  # type: ignore[override]
+    def _fit(self, X: Any) -> None:
         algorithm = self.algorithm
         if algorithm == "auto":
             algorithm = "gram" if min(X.shape) <= SMALL else "randomized"

@@ -29,7 +29,7 @@ class Target:
 
     loss: Loss
     start: Callable[[Any, Any], Any]  # (y, w) -> (K,)
-    constant: Callable[[Any, Any], float] | None = None
+    constant: Any = None  # (residuals, weights) -> the best constant, where leaves are fitted apart
     classes: int = 0
 
     @property

@@ -115,7 +115,7 @@ class Test(Feature):
         return self.low + (self.high - self.low) * self.fraction
 
     @property
-    def bits(self) -> float:  # type: ignore[override]
+    def bits(self) -> float:  # type: ignore[override]  # a field of other features
         """Those of the column and those of the threshold."""
         return self.column_bits + fraction_bits(self.fraction)
 

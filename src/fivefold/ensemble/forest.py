@@ -52,12 +52,12 @@ class Draws:
     """What the sample of each tree is drawn from, and its seed."""
 
     seeds: Any  # (T,) int64
-    bag: Bag | None  # None: every tree has all rows
+    bag: Any  # a Bag; None: every tree has all rows
     count: int
 
     def of(self, i: int) -> Any:
         """How often tree i has each row."""
-        return self.bag.draw(self.count, int(self.seeds[i]))  # type: ignore[union-attr]
+        return self.bag.draw(self.count, int(self.seeds[i]))
 
 
 @dataclass(frozen=True)

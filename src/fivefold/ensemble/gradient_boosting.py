@@ -80,7 +80,7 @@ class GradientMethods:
         """Learn from rows and their targets; `monitor(round, self, {})` is called each round and may stop it."""
         self._monitor = monitor
         try:
-            return super().fit(X, y, sample_weight)  # type: ignore[misc]
+            return super().fit(X, y, sample_weight)  # type: ignore[misc]  # of the class it is mixed into
         finally:
             del self._monitor
 
@@ -98,7 +98,7 @@ class GradientMethods:
 
     def _forget(self: Any) -> None:
         if not self.warm_start:
-            super()._forget()  # type: ignore[misc]
+            super()._forget()  # type: ignore[misc]  # of the class it is mixed into
 
     def _boost(self: Any, X: Any, y: Any, w: Any, target: Target) -> None:
         if "model_" in vars(self) and self.n_estimators < self.model_.rounds:

@@ -281,7 +281,7 @@ class _Boosting:
 
     def _constant(self, r: Any, w: Any) -> float:
         if not isinstance(self.target.loss, Huber):
-            return self.target.constant(r, w)  # type: ignore[misc]
+            return float(self.target.constant(r, w))
         middle = weighted_quantile(r, w, 0.5, between=False)
         away = np.clip(r - middle, -self.target.loss.delta, self.target.loss.delta)
         return middle + float(np.average(away, weights=w))

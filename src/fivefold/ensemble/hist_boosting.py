@@ -72,13 +72,13 @@ class HistMethods:
             raise ValueError(f"{type(self).__name__}: X_val and y_val stop early; early_stopping=False forbids it")
         self._validation = (X_val, y_val, sample_weight_val)
         try:
-            return super().fit(X, y, sample_weight)  # type: ignore[misc]
+            return super().fit(X, y, sample_weight)  # type: ignore[misc]  # of the class it is mixed into
         finally:
             del self._validation
 
     def _forget(self: Any) -> None:
         if not self.warm_start:
-            super()._forget()  # type: ignore[misc]
+            super()._forget()  # type: ignore[misc]  # of the class it is mixed into
 
     def _boost(self: Any, X: Any, y: Any, w: Any, target: Target) -> None:
         name = type(self).__name__

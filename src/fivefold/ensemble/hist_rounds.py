@@ -143,7 +143,7 @@ class _Boosting:
     def _fit_leaves(self, value: Any, F: Any) -> None:
         """Each leaf gets the best constant for the residuals of its rows."""
         for leaf, rows in self.grower.leaves():
-            value[leaf] = self.target.constant(self.rows.y[rows] - F[rows], self.rows.w[rows])  # type: ignore[misc]
+            value[leaf] = self.target.constant(self.rows.y[rows] - F[rows], self.rows.w[rows])
 
     def _judge(self, earlier: Boosted | None) -> _Scores:
         e = self.estimator

@@ -160,7 +160,7 @@ class IsolationForest(Detector):
             warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=5)
         seeds = check_random_state(self.random_state).randint(2**31, size=self.n_estimators)[len(kept) :]
         count, width = self._rows(bag.size), self._width(X.shape[1])
-        blank = Isolation(None, seeds, (), bag, count, self.bootstrap)  # type: ignore[arg-type]
+        blank = Isolation(None, seeds, (), bag, count, self.bootstrap)  # type: ignore[arg-type]  # no trees yet
         grown = map_items(lambda i: _isolating(X, blank, i, width), len(seeds))
         trees = [t for t, _ in grown] if before is None else [before.trees, *(t for t, _ in grown)]
         features = (*(() if before is None else before.features), *(f for _, f in grown))
@@ -222,8 +222,8 @@ class IsolationForest(Detector):
         return [np.repeat(np.arange(len(c)), c) for c in map(self.model_.drawn, range(len(self.model_.trees)))]
 
     def _member(self, i: int) -> Any:
-        tree = ExtraTreeRegressor(max_features=1, random_state=int(self.model_.seeds[i]))
-        tree.n_features_in_, tree.model_ = self.n_features_in_, self.model_.trees[i]  # type: ignore[attr-defined]
+        tree: Any = ExtraTreeRegressor(max_features=1, random_state=int(self.model_.seeds[i]))
+        tree.n_features_in_, tree.model_ = vars(self)["n_features_in_"], self.model_.trees[i]
         return tree
 
 

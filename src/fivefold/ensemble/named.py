@@ -66,7 +66,7 @@ class Given:
         return [(_living_rows(place, train), _living_rows(place, test)) for train, test in splits]
 
 
-class Named(_BaseComposition):  # type: ignore[misc]
+class Named(_BaseComposition):
     """Estimators under names: parameters of the members are reached as `name__parameter`."""
 
     model_: Any

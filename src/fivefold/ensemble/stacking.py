@@ -83,7 +83,7 @@ class Stacking(TransformerMixin, Named):
         self.model_ = Stack(members.members, methods, tuple(z.shape[1] for z in Z), combiner)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:  # type: ignore[override]
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:  # type: ignore[override]  # scikit-learn says it so
         """Fit, and give what every member, fitted on all rows, says."""
         return self.fit(X, y, **fit_params).transform(X)
 

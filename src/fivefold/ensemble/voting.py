@@ -50,7 +50,7 @@ class Voting(TransformerMixin, Named):
         self._note_columns(self.model_.members)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:  # type: ignore[override]
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:  # type: ignore[override]  # scikit-learn says it so
         """Fit, and give what every member says."""
         return self.fit(X, y, **fit_params).transform(X)
 

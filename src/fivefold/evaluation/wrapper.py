@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from fivefold.core._sklearn import BaseEstimator, ClassifierMixin
 
 
-class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Holds a fitted copy of `estimator` in `estimator_`; a FrozenEstimator inside stays as it was fitted."""
 
     estimator: Any

@@ -186,7 +186,7 @@ def _climb(
     e, V = problem.values, problem.axes
     scores: list[float] = []
     W: Any = None
-    for done in range(1, max_iter + 1):  # noqa: B007
+    for _ in range(max_iter):
         c = problem.coordinates(lambda_ / alpha)
         error, length, before, W = problem.error(c), float(c @ c), W, V @ c
         scores.append(_log_evidence(problem, gammas, alpha, lambda_, error, length))
@@ -197,7 +197,7 @@ def _climb(
             break
     c = problem.coordinates(lambda_ / alpha)
     scores.append(_log_evidence(problem, gammas, alpha, lambda_, problem.error(c), float(c @ c)))
-    return alpha, lambda_, scores, done
+    return alpha, lambda_, scores, len(scores) - 1
 
 
 @np.errstate(divide="ignore")  # a start of zero has evidence zero

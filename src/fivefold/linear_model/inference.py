@@ -31,7 +31,7 @@ ON_LINE = 1e-7  # of the largest margin: a row that near the boundary is on it
 NAMED = 3
 
 
-class SeparationWarning(ConvergenceWarning):  # type: ignore[misc]
+class SeparationWarning(ConvergenceWarning):
     """The classes can be told apart without error: no finite coefficients are the likeliest."""
 
 

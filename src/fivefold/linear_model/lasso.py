@@ -68,8 +68,8 @@ class Net(Regressor):
         X = self._admit(X)
         return predictor(self.model_.linear, X)
 
-    def _forget(self) -> None:
-        if not self.warm_start:  # type: ignore[attr-defined]
+    def _forget(self: Any) -> None:
+        if not self.warm_start:
             super()._forget()
 
     def _fit(self: Any, X: Any, y: Any, w: Any) -> None:

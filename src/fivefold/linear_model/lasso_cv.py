@@ -100,8 +100,8 @@ class NetCV(Regressor):
             try:
                 for i, ratio in enumerate(ratios):
 
-                    def judge(k: int) -> Any:
-                        return self._errors(X, y, w, splits[k][1], ready[k], grids[i], ratio)  # noqa: B023
+                    def judge(k: int, grid: Any = grids[i], ratio: float = ratio) -> Any:
+                        return self._errors(X, y, w, splits[k][1], ready[k], grid, ratio)
 
                     judged = map_items(judge, len(splits)) if X.shape[1] >= WIDE else map(judge, range(len(splits)))
                     for k, errors in enumerate(judged):

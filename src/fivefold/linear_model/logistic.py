@@ -57,7 +57,29 @@ TIGHT = 1e-3  # times tol without a penalty: standard errors take more digits th
 FITTED = 1e-7  # a loss below it a row, without a penalty: the classes are apart
 
 
-class LogisticRegression(SparseCoefficients, Classifier):
+class LogLinear(SparseCoefficients, Classifier):
+    """Log odds of the classes are linear in the columns."""
+
+    def decision_function(self, X: Any) -> Any:
+        """The log odds (n,) of the second of two classes; the linear predictors (n, K) of more."""
+        X = self._admit(X)
+        return decision(self.model_, X)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of each class."""
+        return probabilities(self.decision_function(X))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Log probability of each class."""
+        eta = self._scores(self._admit(X))
+        eta = eta - eta.max(axis=1, keepdims=True)
+        return eta - np.log(np.exp(eta).sum(axis=1, keepdims=True))
+
+    def _scores(self, X: Any) -> Any:
+        return class_scores(self.model_, X)
+
+
+class LogisticRegression(LogLinear):
     """Linear log odds: the likeliest coefficients, shrunk by an L1 or L2 penalty.
 
     Parameters
@@ -186,21 +208,6 @@ class LogisticRegression(SparseCoefficients, Classifier):
             raise ValueError("LogisticRegression: stop_after descends by gradients, which an L1 penalty lacks at zero")
         return until_errors_stay(risk, start, patience=self.stop_after, max_iter=self.max_iter, monitor=told)
 
-    def decision_function(self, X: Any) -> Any:
-        """The log odds (n,) of the second of two classes; the linear predictors (n, K) of more."""
-        X = self._admit(X)
-        return decision(self.model_, X)
-
-    def predict_proba(self, X: Any) -> Any:
-        """Probability of each class."""
-        return probabilities(self.decision_function(X))
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Log probability of each class."""
-        eta = self._scores(self._admit(X))
-        eta = eta - eta.max(axis=1, keepdims=True)
-        return eta - np.log(np.exp(eta).sum(axis=1, keepdims=True))
-
     def log_odds(self, X: Any, label: Any, against: Any) -> Any:
         """ln P(label | x) / P(against | x), linear in x; the coding of the classes does not matter."""
         scores = self._scores(self._admit(X))
@@ -223,9 +230,6 @@ class LogisticRegression(SparseCoefficients, Classifier):
             others = [str(c) for k, c in enumerate(self.classes_) if k != self._reference(default=0)]
             names = tuple(f"{label}: {name}" for label in others for name in names)
         return self.likelihood_.summary("Logistic regression", names, level=level)
-
-    def _scores(self, X: Any) -> Any:
-        return class_scores(self.model_, X)
 
     def _forget(self) -> None:
         if not self.warm_start:

@@ -13,7 +13,7 @@ import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -29,17 +29,16 @@ from fivefold.core.parallel import map_items
 from fivefold.core.params import Count, Index, NonNegative, Positive, Seed
 from fivefold.core.progress import kept_best, steps
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Classifier
-from fivefold.linear_model.base import Linear, SparseCoefficients, class_scores, decision
+from fivefold.linear_model.base import Linear, class_scores
 from fivefold.linear_model.folds import folds
 from fivefold.linear_model.logistic import (
     FITTED,
     TIGHT,
     LogisticRegression,
+    LogLinear,
     by_column,
     coefficients_about,
     levelled,
-    probabilities,
     surface_of,
 )
 from fivefold.optim.objective import Array, Minimum
@@ -132,7 +131,7 @@ class Descents:
         return risk, replace(end, x=levelled(risk, end.x))
 
 
-class LogisticRegressionCV(SparseCoefficients, Classifier):
+class LogisticRegressionCV(LogLinear):
     """Logistic regression whose penalty is chosen by cross-validation along paths of strengths.
 
     Parameters
@@ -234,7 +233,7 @@ class LogisticRegressionCV(SparseCoefficients, Classifier):
     )
 
     # the scorer says what it needs, the method itself needs nothing
-    __metadata_request__score = {"sample_weight": UNUSED}  # noqa: RUF012
+    __metadata_request__score: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
 
     coef_ = learned("coef")
     intercept_ = learned("intercept")
@@ -283,21 +282,6 @@ class LogisticRegressionCV(SparseCoefficients, Classifier):
         self.search_ = search = self._chosen(search)
         self.model_, reason = self._final(descents, X, y, w, search)
         self._tell(search, [*reasons, reason], interrupted)
-
-    def decision_function(self, X: Any) -> Any:
-        """The log odds (n,) of the second of two classes; the linear predictors (n, K) of more."""
-        X = self._admit(X)
-        return decision(self.model_, X)
-
-    def predict_proba(self, X: Any) -> Any:
-        """Probability of each class."""
-        return probabilities(self.decision_function(X))
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Log probability of each class."""
-        eta = self._scores(self._admit(X))
-        eta = eta - eta.max(axis=1, keepdims=True)
-        return eta - np.log(np.exp(eta).sum(axis=1, keepdims=True))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
         """The score of `scoring` on new rows."""
@@ -368,9 +352,6 @@ class LogisticRegressionCV(SparseCoefficients, Classifier):
     def _old(self, values: Array) -> Array:
         """The axes of shares and strengths exchanged, that of shares left out where none were given."""
         return values[:, 0] if self._bare else np.swapaxes(values, 1, 2)
-
-    def _scores(self, X: Any) -> Any:
-        return class_scores(self.model_, X)
 
     def _strengths(self) -> Array:
         Cs = np.asarray(self.Cs, dtype=np.float64)

@@ -72,7 +72,7 @@ class RedundantFeatures(Transformer):
     kept_ = learned("kept")
     redundant_ = learned("redundant")
 
-    def _fit(self, X: Any) -> None:  # type: ignore[override]
+    def _fit(self, X: Any) -> None:
         if len(X) == 1 and self.fit_intercept:
             raise ValueError("RedundantFeatures: every column of n_samples=1 is constant; give two rows or more")
         redundant = dependencies(root_of(X.astype(np.float64, copy=False), None, self.fit_intercept)[0], self.tol)

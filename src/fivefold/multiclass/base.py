@@ -75,7 +75,7 @@ class Machines:
         return against == 0
 
 
-class Reduction(MetaEstimatorMixin, Classifier):  # type: ignore[misc]
+class Reduction(MetaEstimatorMixin, Classifier):
     """A classifier of many classes around an estimator for two; `_matrix(K)` gives the code matrix."""
 
     takes = Takes(one_class=False)

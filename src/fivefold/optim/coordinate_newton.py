@@ -55,13 +55,15 @@ class CoordinateNewton(Solver):
         return _state(objective, x0, risk.design.predictor(x0), _columns(risk))
 
     def step(self, objective: Composite, state: State) -> State:
-        x, here, risk, penalty = state.x, state.memory, objective.smooth, objective.penalty
-        u = _of_parabola(risk, np.broadcast_to(penalty.strength, x.shape), state)  # type: ignore[arg-type, attr-defined]
+        risk: Any = objective.smooth  # a Risk with an L1 penalty, as `start` saw to
+        penalty: Any = objective.penalty
+        x, here = state.x, state.memory
+        u = _of_parabola(risk, np.broadcast_to(penalty.strength, x.shape), state)
         d = u - x
         fall = float(here.gradient @ d) + penalty.value(u) - penalty.value(x)
         if not fall < 0:
             raise Stuck
-        along, t = risk.design.predictor(d), 1.0  # type: ignore[attr-defined]
+        along, t = risk.design.predictor(d), 1.0
         for _ in range(TRIALS):
             new = _state(objective, u if t == 1 else x + t * d, here.eta + t * along, here.columns)
             if new.value <= state.value + ENOUGH * t * fall:

@@ -260,11 +260,11 @@ class Tweedie(Family):
     canonical = LogLink()  # the canonical power link has no use
 
     @property
-    def low(self) -> float:  # type: ignore[override]
+    def low(self) -> float:  # type: ignore[override]  # a constant of other families
         return -np.inf if self.power <= 0 else 0.0
 
     @property
-    def at_low(self) -> bool:  # type: ignore[override]
+    def at_low(self) -> bool:  # type: ignore[override]  # the same
         return self.power < 2
 
     def variance(self, mu: Any) -> Any:

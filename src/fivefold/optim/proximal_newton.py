@@ -44,7 +44,8 @@ class ProximalNewton(Solver):
         return _state(objective, x0)
 
     def step(self, objective: Composite, state: State) -> State:
-        x, g, H = state.x, state.memory, objective.smooth.hessian(state.x)  # type: ignore[attr-defined]
+        smooth: Any = objective.smooth  # TwiceSmooth, as `start` saw to
+        x, g, H = state.x, state.memory, smooth.hessian(state.x)
         l1, l2 = STRENGTHS[type(objective.penalty)](objective.penalty)
         u = quadratic_model(H, H @ x - g, l1, l2, x)
         d = u - x

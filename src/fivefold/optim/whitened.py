@@ -59,7 +59,7 @@ class Remembered(Smooth):
     last: dict[str, Any] = field(default_factory=dict)
 
     def both(self, x: Array) -> tuple[float, Array]:
-        if not np.array_equal(self.last.get("x"), x):  # type: ignore[arg-type]
+        if "x" not in self.last or not np.array_equal(self.last["x"], x):
             self.last.update(x=x.copy(), answer=self.objective.both(x))
         return self.last["answer"]
 
@@ -294,7 +294,7 @@ def _rounds(
             frame.solver,
             tol=goal(history[-1]),
             max_iter=min(_steps(risk, metric, step), max_iter - len(history) + 1),
-            monitor=None if monitor is None else lambda z, value, at=view.at: monitor(at(z), value),  # type: ignore[misc]
+            monitor=None if monitor is None else lambda z, value, at=view.at: monitor(at(z), value),  # type: ignore[misc]  # mypy knows no default of a lambda
         )
         x = view.at(found.x)
         history += found.history[1:]

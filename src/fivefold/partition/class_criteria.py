@@ -10,6 +10,7 @@ from fivefold.partition.criteria import (
     accumulate,
     aim,
     aims,
+    bin_by_bin,
     heft,
     impurity,
     merit,
@@ -206,19 +207,7 @@ def _(c, bins, rows, lo, hi, table):
         table[bins[rows[i]], c.y[rows[i]]] += c.w[rows[i]]
 
 
-@sweep.rule(Gini, Entropy, Mistakes, Risk)
-def _(c, table, bins, start, sums, left, gain, weight, place):
-    whole, k = heft(c, sums), 0
-    for q in range(len(left)):
-        left[q] = table[start, q] if start >= 0 else 0.0
-    for b in range(bins):
-        if heft(c, table[b]) > 0.0:
-            for q in range(len(left)):
-                left[q] += table[b, q]
-            weight[k], place[k] = heft(c, left), b
-            gain[k] = merit(c, left, sums) if weight[k] < whole else -np.inf
-            k += 1
-    return k
+sweep.rule(Gini, Entropy, Mistakes, Risk)(bin_by_bin)
 
 
 @impurity.rule(Gini)

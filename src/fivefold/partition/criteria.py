@@ -42,6 +42,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from fivefold.core.compile import generic
 
 
@@ -124,3 +126,20 @@ def aim(c: Any, row: int, j: int) -> float:
 def output(c: Any, j: int) -> Any:
     """The criterion of output j, from one that holds the targets of all."""
     raise NotImplementedError
+
+
+def bin_by_bin(
+    c: Any, table: Any, bins: int, start: int, sums: Any, left: Any, gain: Any, weight: Any, place: Any
+) -> int:
+    """A `sweep` for any statistics that add."""
+    whole, k = heft(c, sums), 0
+    for q in range(len(left)):
+        left[q] = table[start, q] if start >= 0 else 0.0
+    for b in range(bins):
+        if heft(c, table[b]) > 0.0:
+            for q in range(len(left)):
+                left[q] += table[b, q]
+            weight[k], place[k] = heft(c, left), b
+            gain[k] = merit(c, left, sums) if weight[k] < whole else -np.inf
+            k += 1
+    return k

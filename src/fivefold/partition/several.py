@@ -14,6 +14,7 @@ from fivefold.partition.criteria import (
     accumulate,
     aim,
     aims,
+    bin_by_bin,
     heft,
     impurity,
     merit,
@@ -91,19 +92,7 @@ def _(c, left, sums):
     return total / outputs
 
 
-@sweep.rule(Several)
-def _(c, table, bins, start, sums, left, gain, weight, place):
-    whole, k = heft(c, sums), 0
-    for q in range(len(left)):
-        left[q] = table[start, q] if start >= 0 else 0.0
-    for b in range(bins):
-        if heft(c, table[b]) > 0.0:
-            for q in range(len(left)):
-                left[q] += table[b, q]
-            weight[k], place[k] = heft(c, left), b
-            gain[k] = merit(c, left, sums) if weight[k] < whole else -np.inf
-            k += 1
-    return k
+sweep.rule(Several)(bin_by_bin)
 
 
 @weigh.rule(Several)

@@ -105,7 +105,7 @@ class BasisExpansion(TransformerMixin, Unsupervised):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _fit(self, X: Any) -> None:  # type: ignore[override]
+    def _fit(self, X: Any) -> None:
         given = self.basis if isinstance(self.basis, list | tuple) else [self.basis]
         unknown = [b for b in given if not isinstance(b, Basis) and b not in NAMED]
         if unknown:

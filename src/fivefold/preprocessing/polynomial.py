@@ -137,7 +137,7 @@ class PolynomialFeatures(TransformerMixin, Unsupervised):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _fit(self, X: Any) -> None:  # type: ignore[override]
+    def _fit(self, X: Any) -> None:
         least, most = (0, self.degree) if isinstance(self.degree, Integral) else self._range()
         if most == 0 and not self.include_bias:
             raise ValueError("PolynomialFeatures: degree 0 without include_bias leaves no column; raise degree")
@@ -150,7 +150,7 @@ class PolynomialFeatures(TransformerMixin, Unsupervised):
         self.model_ = Expansion(terms, size)
 
     def _range(self) -> tuple[int, int]:
-        pair = tuple(self.degree)  # type: ignore[arg-type]
+        pair = tuple(self.degree)  # type: ignore[arg-type]  # an integer has its own way
         if len(pair) != 2 or not all(isinstance(v, Integral) for v in pair) or not 0 <= pair[0] <= pair[1]:
             raise ValueError(
                 "PolynomialFeatures: degree=(min_degree, max_degree) must be non-negative integers that fulfil "

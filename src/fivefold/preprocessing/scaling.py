@@ -162,7 +162,7 @@ class Normalizer(SameNames, TransformerMixin, Unsupervised):
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def _fit(self, X: Any) -> None:  # type: ignore[override]
+    def _fit(self, X: Any) -> None:
         self.model_ = Stateless(X.shape[1])
 
     def transform(self, X: Any, copy: bool | None = None) -> Any:

@@ -9,7 +9,7 @@ whole, and `fit` and `score` both see them.
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.callback import with_callbacks
@@ -28,8 +28,8 @@ from fivefold.spatial.points import Points
 class Ranker(Regressor):
     """`_rank(X, queries)` learns a linear score from rows and the pairs of their queries."""
 
-    __metadata_request__fit = {"groups": True}  # noqa: RUF012
-    __metadata_request__score = {"groups": True}  # noqa: RUF012
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True}
+    __metadata_request__score: ClassVar[dict[str, Any]] = {"groups": True}
 
     def _rank(self, X: Any, queries: Queries) -> None:
         raise TypeError(f"{type(self).__name__} does not say how to rank")

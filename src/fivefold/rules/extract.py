@@ -128,9 +128,9 @@ def _(model: MultiwayModel, tree: Any, schema: Schema) -> RuleList:
     for t, box, settled in _ways(model.tree, schema):
         weight = float(model.counts[t].sum()) if settled else 0.0
         value = model.counts[t] if weight > 0 else model.value[t]
-        label = schema.classes[int(model.value[t].argmax())]  # type: ignore[index]
+        label = schema.label(int(model.value[t].argmax()))
         found.append(Rule(tuple(box.values()), label, tuple(value.tolist()), weight, leaf=t))
-    label = schema.classes[int(model.value[0].argmax())]  # type: ignore[index]
+    label = schema.label(int(model.value[0].argmax()))
     return RuleList(tuple(found), Rule((), label, tuple(model.counts[0].tolist())), schema)
 
 

@@ -184,7 +184,7 @@ def _beam_round(found: Formulas, judge: _Judge, states: list[_State], covered: A
 def _trim(judge: _Judge, patterns: Any) -> None:
     """Take parts out of the best formula as long as that lowers the score."""
     better = True
-    while better and (shorter := list(_without_a_part(judge.formula.tokens))):  # type: ignore[union-attr]
+    while better and judge.formula and (shorter := list(_without_a_part(judge.formula.tokens))):
         covered = judge.covered(packed(np.array([f.truth(patterns) for f in shorter])))
         values = judge.scores(covered, np.array([f.bits(patterns.shape[1]) for f in shorter]))
         better = judge.offer(values, shorter.__getitem__)

@@ -87,7 +87,7 @@ def listed(clauses: list[Clause], y: Any, w: Any, schema: Schema) -> RuleList:
     if len(rest):
         return RuleList(tuple(rules), counted((), rest, y, w, schema), schema, smoothing=SMOOTHING)
     common = int(np.bincount(y, w, K).argmax())
-    default = Rule((), schema.classes[common], tuple(np.eye(K)[common].tolist()))  # type: ignore[index]
+    default = Rule((), schema.label(common), tuple(np.eye(K)[common].tolist()))
     return RuleList(tuple(rules), default, schema, smoothing=SMOOTHING)
 
 
@@ -102,5 +102,5 @@ def merged(conditions: Any) -> tuple[Condition, ...]:
 def counted(conditions: Any, rows: Any, y: Any, w: Any, schema: Schema, code: int = -1) -> Rule:
     """A rule with the classes of the rows it answers; its label is the commonest of them, or the one given."""
     counts = np.bincount(y[rows], w[rows], len(schema.classes or ()))
-    label = schema.classes[int(counts.argmax()) if code < 0 else code]  # type: ignore[index]
+    label = schema.label(int(counts.argmax()) if code < 0 else code)
     return Rule(merged(conditions), label, tuple(counts.tolist()), float(counts.sum()), len(rows))

@@ -201,20 +201,20 @@ class _Reader:
         known = self.categories.get(column)
         if known is None and not isinstance(value, str | bool):
             return value
-        if known is None and not self.fixed:
-            known = self.categories[column] = []
-        code = next((k for k, v in enumerate(known or ()) if v == value), None)
+        if known is None:
+            known = [] if self.fixed else self.categories.setdefault(column, [])
+        code = next((k for k, v in enumerate(known) if v == value), None)
         if code is None:
-            code = next((k for k, v in enumerate(known or ()) if str(v) == value), None)
+            code = next((k for k, v in enumerate(known) if str(v) == value), None)
         if code is not None:
             return code
         if self.fixed:
-            listed = ", ".join(map(repr, known or ())) or "none: it holds numbers"
+            listed = ", ".join(map(repr, known)) or "none: it holds numbers"
             raise self._wrong(
                 f"a category of column {self.columns[column]!r}, which are {listed}; {value!r} is new", at.at
             )
-        known.append(value)  # type: ignore[union-attr]
-        return len(known) - 1  # type: ignore[arg-type]
+        known.append(value)
+        return len(known) - 1
 
     def _answer(self, conditions: tuple[Condition, ...]) -> Draft:
         at, label = self._now.at, self._literal()

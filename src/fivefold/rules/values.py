@@ -68,6 +68,12 @@ class Schema:
         known = self.categories.get(column)
         return [known[code] if known is not None else code for code in sorted(levels)]
 
+    def label(self, code: int) -> Any:
+        """The class of this code."""
+        if self.classes is None:
+            raise ValueError("these rules answer with numbers and have no classes")
+        return self.classes[code]
+
     def level_names(self, column: int, levels: frozenset[int]) -> list[str]:
         """The categories of these codes as they are written."""
         return [literal(value) for value in self.values(column, levels)]

@@ -170,7 +170,7 @@ class Columns(Encoder):
         self.fit_transform(X, y)
         return self
 
-    def fit_transform(self, X: pl.DataFrame, y: Any, **params: Any) -> np.ndarray:  # type: ignore[override]
+    def fit_transform(self, X: pl.DataFrame, y: Any, **params: Any) -> np.ndarray:  # type: ignore[override]  # scikit-learn says it so
         """Learn, and encode the training rows, each without its own target."""
         counts = X.select(pl.all().drop_nulls().n_unique()).row(0)
         self.few_ = [name for name, count in zip(X.columns, counts, strict=True) if count <= MOST_LEVELS]
@@ -240,7 +240,7 @@ class Words(Encoder):
         self.fit_transform(X)
         return self
 
-    def fit_transform(self, X: pl.DataFrame, y: Any = None, **params: Any) -> np.ndarray:  # type: ignore[override]
+    def fit_transform(self, X: pl.DataFrame, y: Any = None, **params: Any) -> np.ndarray:  # type: ignore[override]  # scikit-learn says it so
         """Learn, and give the coordinates of the training rows."""
         self.reduced_, self.names_ = {}, []
         parts = [np.empty((len(X), 0))]

@@ -133,7 +133,7 @@ def _coded(model: ModelFile, new: NewData, truth: np.ndarray) -> tuple[np.ndarra
 def _fitted_on(model: ModelFile, new: NewData, truth: np.ndarray) -> bool:
     """Is it the table that the model was fitted on, or its hold-out was drawn from?"""
     schema = model.schema
-    data = Data(new.name, new.X, truth, schema.target, schema.task, schema.columns)  # type: ignore[arg-type]
+    data = Data(new.name, new.X, truth, schema.target, schema.task, schema.columns)  # type: ignore[arg-type]  # a name read from a file
     return bool(digest(data) == model.card.get("data", {}).get("digest"))
 
 

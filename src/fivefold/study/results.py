@@ -68,8 +68,9 @@ class Judged:
     @property
     def size_bytes(self) -> float | None:
         """Mean over the folds; None where a model could not be measured."""
-        sizes = [fold.size_bytes for fold in self.outcome.folds]
-        return None if None in sizes else float(np.mean(sizes))  # type: ignore[arg-type]
+        folds = self.outcome.folds
+        sizes = [fold.size_bytes for fold in folds if fold.size_bytes is not None]
+        return float(np.mean(sizes)) if len(sizes) == len(folds) else None
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def crew(data: Data, jobs: int) -> Workers:
 
 def probe(plan: Plan, workers: Workers, tick: Callable[[str], None] = lambda name: None) -> dict[str, Cost]:
     """What each learner costs; one that fails or takes too long is not in it, and will say so when it runs."""
-    bare = replace(plan, data=None, learners=(), splits=plan.splits[:1])  # type: ignore[arg-type]
+    bare = replace(plan, data=None, learners=(), splits=plan.splits[:1])  # type: ignore[arg-type]  # workers hold the data
     costs = {}
     for ended in workers.run(((_measure, bare, learner), PROBE_LIMIT) for learner in plan.learners):
         name = ended.task[2].name
@@ -70,7 +70,7 @@ def advance(plan: Plan, journal: Journal, workers: Workers, tick: Tick = lambda 
     """Do what is left to do; `tick` is called after each fold that is in the journal or given up."""
     left = pending(plan, journal)
     clock, late = _Clock(plan, [name for name, _ in left], workers.jobs), set[str]()
-    bare = replace(plan, data=None, learners=(), splits=())  # type: ignore[arg-type]
+    bare = replace(plan, data=None, learners=(), splits=())  # type: ignore[arg-type]  # workers hold the data
 
     def tasks() -> Iterator[tuple[Any, float]]:
         for (name, i), (learner, split) in left.items():

@@ -179,7 +179,7 @@ class _Worker:
         self.attendant.join()
         for pipe in (self.process.stdin, self.process.stdout):
             with suppress(OSError):  # what was not read is of no use now
-                pipe.close()  # type: ignore[union-attr]
+                pipe.close()  # type: ignore[union-attr]  # both were asked for
 
     def ending(self) -> str:
         """How the process ended."""
@@ -191,15 +191,15 @@ class _Worker:
 
     def _send(self, content: bytes) -> None:
         with suppress(OSError):  # it has ended, as the other pipe will say
-            pickle.dump(content, self.process.stdin)  # type: ignore[arg-type]
-            self.process.stdin.flush()  # type: ignore[union-attr]
+            pickle.dump(content, self.process.stdin)  # type: ignore[arg-type]  # it was asked for
+            self.process.stdin.flush()  # type: ignore[union-attr]  # the same
 
     def _attend(self, luggage: bytes, inbox: queue.SimpleQueue[tuple[_Worker, Message | None]]) -> None:
         """Give it what it needs, then pass on what it says; None is its end."""
         self._send(luggage)
         try:
             while True:
-                inbox.put((self, pickle.load(self.process.stdout)))  # type: ignore[arg-type]
+                inbox.put((self, pickle.load(self.process.stdout)))  # type: ignore[arg-type]  # the same
         except (EOFError, pickle.UnpicklingError, OSError):
             inbox.put((self, None))
 

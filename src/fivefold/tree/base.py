@@ -118,19 +118,10 @@ class Nodes:
         return decision_path(self._model.tree, X)
 
 
-class TreeMethods(TreeExports):
-    """What every fitted tree can be asked."""
+class Shaped:
+    """How large a fitted tree is."""
 
     model_: Any
-    _admit: Any
-
-    def apply(self, X: Any, check_input: bool = True) -> Any:
-        """The index of the leaf of each row."""
-        return self.model_.tree.apply(self._admit(X))
-
-    def decision_path(self, X: Any, check_input: bool = True) -> Any:
-        """Sparse (n, nodes): 1 where a row passes a node."""
-        return decision_path(self.model_.tree, self._admit(X))
 
     def get_depth(self) -> int:
         """Questions on the longest way down."""
@@ -142,11 +133,29 @@ class TreeMethods(TreeExports):
         check_is_fitted(self)
         return len(self.model_.tree.leaves)
 
+
+class Prunable(Shaped):
+    """A tree that a price of its leaves cuts back."""
+
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """The prices of a leaf at which the tree shrinks, `ccp_alphas`, and its risk then, `impurities`."""
         whole = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight=sample_weight)
         path = whole.model_.links()
         return Bunch(ccp_alphas=path.alpha, impurities=path.risk)
+
+
+class TreeMethods(Prunable, TreeExports):
+    """What every fitted tree can be asked."""
+
+    _admit: Any
+
+    def apply(self, X: Any, check_input: bool = True) -> Any:
+        """The index of the leaf of each row."""
+        return self.model_.tree.apply(self._admit(X))
+
+    def decision_path(self, X: Any, check_input: bool = True) -> Any:
+        """Sparse (n, nodes): 1 where a row passes a node."""
+        return decision_path(self.model_.tree, self._admit(X))
 
 
 def rules_of(estimator: Any, X: Any, w: Any, seed: int) -> Rules:

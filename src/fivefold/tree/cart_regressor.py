@@ -99,7 +99,7 @@ class CARTRegressor(DecisionTreeRegressor):
     """
 
     _: KW_ONLY
-    ccp_alpha: NonNegative | None = None  # type: ignore[assignment]
+    ccp_alpha: NonNegative | None = None  # type: ignore[assignment]  # wider: None asks the folds
     folds: Annotated[int, Range(2)] = 5
     standard_errors: NonNegative = 0.0
 

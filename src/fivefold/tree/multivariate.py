@@ -14,9 +14,7 @@ from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils import Bunch, check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_random_state
 
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
@@ -27,7 +25,7 @@ from fivefold.partition.number_criteria import Squares
 from fivefold.partition.prune import Path
 from fivefold.partition.prunings import links, pruned
 from fivefold.partition.splitter import Rules
-from fivefold.tree.base import MinLeaf, MinSplit, MinWeight
+from fivefold.tree.base import MinLeaf, MinSplit, MinWeight, Prunable
 from fivefold.tree.fitting import CLASSES, IMPURITY
 from fivefold.tree.node_export import NodeExports
 
@@ -93,10 +91,9 @@ class NodeModel:
         return replace(self, tree=tree, value=self.value[kept], impurity=self.impurity[kept], weight=self.weight[kept])
 
 
-class NodeMethods(NodeExports):
+class NodeMethods(Prunable, NodeExports):
     """What every fitted tree of such nodes can be asked, and how it is grown."""
 
-    model_: Any
     _admit: Any
     tree_ = learned("tree")
 
@@ -114,22 +111,6 @@ class NodeMethods(NodeExports):
         """The index of the leaf of each row."""
         X = self._admit(X)
         return self.model_.apply(X)
-
-    def get_depth(self) -> int:
-        """Questions on the longest way down."""
-        check_is_fitted(self)
-        return int(self.model_.tree.depth.max())
-
-    def get_n_leaves(self) -> int:
-        """Number of leaves."""
-        check_is_fitted(self)
-        return len(self.model_.tree.leaves)
-
-    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
-        """The prices of a leaf at which the tree shrinks, `ccp_alphas`, and its risk then, `impurities`."""
-        whole = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight=sample_weight)
-        path = whole.model_.links()
-        return Bunch(ccp_alphas=path.alpha, impurities=path.risk)
 
 
 class NodeClassTree(NodeMethods, Classifier):

@@ -34,6 +34,7 @@ from fivefold.partition.prunings import (
     pessimistic,
 )
 from fivefold.partition.raising import error_based
+from fivefold.tree.base import Shaped
 
 CRITERIA: dict[str, Callable[..., Any]] = {"entropy": Entropy, "gini": Gini}
 
@@ -78,7 +79,7 @@ class MultiwayModel:
         return replace(self, tree=tree, total=self.total[kept])
 
 
-class MultiwayTree(Classifier):
+class MultiwayTree(Shaped, Classifier):
     """All settings of a classic tree; ID3, C4.5 and CART fix their defaults."""
 
     _: KW_ONLY
@@ -114,16 +115,6 @@ class MultiwayTree(Classifier):
     def predict_proba(self, X: Any) -> Any:
         """Shares of the classes in the leaf of each row, or in its leaves by the parts of the row that reach them."""
         return self._scores(self._admit(X))
-
-    def get_depth(self) -> int:
-        """Questions on the longest way down."""
-        check_is_fitted(self)
-        return int(self.model_.tree.depth.max())
-
-    def get_n_leaves(self) -> int:
-        """Number of leaves."""
-        check_is_fitted(self)
-        return len(self.model_.tree.leaves)
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """The prices of a leaf at which the tree shrinks, `ccp_alphas`, and its impurity then, `impurities`."""

@@ -82,7 +82,7 @@ def read_json(path: Path, content: bytes) -> Table:
             frame = _framed(path, [_loaded(path, lines[i - 1], int(i)) for i in at])
         if len(frame) != len(at):
             raise BadInput(f"{path}: {len(at)} lines hold {len(frame)} objects; write one object a line")
-    return Table(path.name, _flat(frame), at, unit)  # type: ignore[arg-type]
+    return Table(path.name, _flat(frame), at, unit)  # type: ignore[arg-type]  # one of the two units
 
 
 def _loaded(path: Path, line: bytes, number: int) -> Any:

@@ -96,7 +96,7 @@ def _guess_number(raw: Raw, *, counters: bool) -> Typed:
         low, high = values.min(), values.max()
         if (low, high) == (0, 1):
             return Typed(values.cast(pl.Boolean), "boolean", ("0", "1"))
-        gapless, called = high - low == len(values) - 1, CALLED_ID.fullmatch(raw.name)  # type: ignore[operator]
+        gapless, called = high - low == len(values) - 1, CALLED_ID.fullmatch(raw.name)  # type: ignore[operator]  # integers, see above
         full = not values.null_count() and len(values) >= LEAST
         if counters and full and (gapless or called) and values.n_unique() == len(values):
             why = (
