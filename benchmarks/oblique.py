@@ -42,7 +42,20 @@ def mistakes_on(make):
     return new_mistakes
 
 
-def contest(name, **settings):
+def levels(n, d=6, seed=0):
+    """Numbers on steps across a slanted direction, with noise."""
+    rng = np.random.RandomState(seed)
+    X = rng.normal(size=(n, d))
+    return Data(X, np.floor(X @ np.linspace(0.2, 1.0, d)) + 0.1 * rng.normal(size=n))
+
+
+def new_squares(table, result):
+    """Mean squared error on rows that were not learned from."""
+    new = levels(20_000, seed=1)
+    return float(np.mean((result[1].predict(new.X) - new.y) ** 2))
+
+
+def contest(name, *, kind="DecisionTreeClassifier", **settings):
     def ours(table):
         import fivefold.tree
 
@@ -50,9 +63,10 @@ def contest(name, **settings):
         return lambda: (True, model.fit(table.X, table.y))
 
     def boxes(table):
-        from sklearn.tree import DecisionTreeClassifier
+        import sklearn.tree
 
-        return lambda: (False, DecisionTreeClassifier(random_state=0).fit(table.X, table.y))
+        model = getattr(sklearn.tree, kind)(random_state=0)
+        return lambda: (False, model.fit(table.X, table.y))
 
     return {OURS: ours, "sklearn": boxes}
 
@@ -60,12 +74,25 @@ def contest(name, **settings):
 SMALLER = no_worse(half_the_leaves, 0.0)
 ROTATED = both(SMALLER, no_worse(mistakes_on(rotated), 0.0))
 SHELLS = both(SMALLER, no_worse(mistakes_on(shells), 0.0))
+BOXES = "rotated boxes"
 OBLIQUE, CURVED = partial(contest, "ObliqueTreeClassifier"), partial(contest, "CurvedTreeClassifier")
 
 CASES = (
-    Case("ObliqueTreeClassifier fit cart", rotated, 5_000, OBLIQUE(search="cart"), ROTATED, 0.05, "rotated boxes"),
-    Case("ObliqueTreeClassifier fit oc1", rotated, 5_000, OBLIQUE(search="oc1"), ROTATED, 0.02, "rotated boxes"),
-    Case("ObliqueTreeClassifier fit fisher", rotated, 5_000, OBLIQUE(search="fisher"), ROTATED, 0.3, "rotated boxes"),
+    Case("ObliqueTreeClassifier fit cart", rotated, 5_000, OBLIQUE(search="cart"), ROTATED, 0.05, BOXES),
+    Case("ObliqueTreeClassifier fit oc1", rotated, 5_000, OBLIQUE(search="oc1"), ROTATED, 0.02, BOXES),
+    Case("ObliqueTreeClassifier fit fisher", rotated, 5_000, OBLIQUE(search="fisher"), ROTATED, 0.3, BOXES),
     Case("CurvedTreeClassifier fit quadratic", shells, 5_000, CURVED(node="quadratic"), SHELLS, 0.01, "shells"),
     Case("CurvedTreeClassifier fit sphere", shells, 5_000, CURVED(node="sphere"), SHELLS, 0.08, "shells"),
+    Case("DiscriminantTreeClassifier fit", rotated, 5_000, contest("DiscriminantTreeClassifier"), ROTATED, 0.3, BOXES),
+    Case("GaussianTreeClassifier fit", rotated, 5_000, contest("GaussianTreeClassifier"), ROTATED, 0.3, BOXES),
+    Case("OmnivariateTreeClassifier fit", rotated, 1_000, contest("OmnivariateTreeClassifier"), ROTATED, 0.01, BOXES),
+    Case(
+        "ObliqueTreeRegressor fit",
+        levels,
+        2_000,
+        contest("ObliqueTreeRegressor", kind="DecisionTreeRegressor", min_samples_leaf=5),
+        no_worse(new_squares, 0.0),
+        0.05,
+        "slanted steps",
+    ),
 )

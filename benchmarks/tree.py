@@ -25,14 +25,37 @@ def squares_left(table, model):
     return float(((table.y - means[leaf]) ** 2).sum())
 
 
+def squares_predicted(table, predicted):
+    """Sum of squares about the answers."""
+    return float(((table.y - predicted) ** 2).sum())
+
+
 def deviations_left(table, model):
     """Sum of absolute deviations from the answers."""
     return float(np.abs(table.y - model.predict(table.X)).sum())
 
 
 CASES = (
-    Case("DecisionTreeClassifier fit", CLASSES, 100_000, TREE(fit), no_worse(leaves, 0.02), 8, "2 classes, to the end"),
-    Case("DecisionTreeClassifier fit 8 classes", EIGHT, 50_000, TREE(fit), no_worse(leaves, 0.02), 5, "to the end"),
+    Case(
+        "DecisionTreeClassifier fit",
+        CLASSES,
+        100_000,
+        TREE(fit),
+        no_worse(leaves, 0.02),
+        8,
+        "2 classes, to the end",
+        memory=3,
+    ),
+    Case(
+        "DecisionTreeClassifier fit 8 classes",
+        EIGHT,
+        50_000,
+        TREE(fit),
+        no_worse(leaves, 0.02),
+        5,
+        "to the end",
+        memory=3,
+    ),
     Case(
         "DecisionTreeClassifier predict",
         CLASSES,
@@ -50,6 +73,7 @@ CASES = (
         as_good(squares_left, rtol=1e-3),  # thresholds of float32 beside those of float64
         5,
         "depth 10",
+        memory=3,
     ),
     Case(
         "DecisionTreeRegressor fit absolute error",
@@ -61,6 +85,25 @@ CASES = (
         "depth 6",
     ),
     Case(
+        "DecisionTreeRegressor predict",
+        LINEAR,
+        100_000,
+        NUMBERS(predict, max_depth=10),
+        as_good(squares_predicted, rtol=1e-3),  # thresholds of float32 beside those of float64
+        1,
+        "depth 10",
+    ),
+    Case(
+        "ExtraTreeRegressor fit",
+        LINEAR,
+        50_000,
+        drop_in("tree.ExtraTreeRegressor", fit, random_state=0, max_depth=10),
+        no_worse(squares_left, 0.1),  # draws of thresholds differ
+        1,
+        "depth 10",
+        memory=3,
+    ),
+    Case(
         "ExtraTreeClassifier fit",
         CLASSES,
         100_000,
@@ -68,5 +111,6 @@ CASES = (
         no_worse(leaves, 0.1),  # draws of thresholds differ
         1,
         "2 classes, to the end",
+        memory=3,
     ),
 )

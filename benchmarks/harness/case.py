@@ -55,6 +55,7 @@ class Case:
     agree: Callable[[Data, Any, Any], str]  # of data and two results: what was compared, or raises Disagreement
     bar: float  # the ratio rival / ours to reach
     note: str = ""  # what the shape of X does not say
+    memory: float | str | None = None  # most memory beyond the data: so many times the data, or that of a contestant
 
     @property
     def rivals(self) -> tuple[str, ...]:

@@ -21,6 +21,15 @@ def drop_in(path: str, task: Task, **params: Any) -> Mapping[str, Contestant]:
     return {name: _contestant(name, path, task, params) for name in LIBRARIES}
 
 
+def assembled(make: Callable[[Callable[[str], Any]], Any], task: Task) -> Mapping[str, Contestant]:
+    """What `make` puts together from a library's own estimators; it is given the way from a path to a class."""
+
+    def contestant(library: str) -> Contestant:
+        return lambda data: task(make(lambda path: _find(library, path)), data)
+
+    return {name: contestant(name) for name in LIBRARIES}
+
+
 def beside_sklearn(path: str, task: Task, **params: Any) -> Mapping[str, Contestant]:
     """The estimator of scikit-learn, without its extension, and ours."""
     return {name: one for name, one in drop_in(path, task, **params).items() if name in ("scikit-learn", OURS)}

@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.harness.agree import Disagreement
 from benchmarks.harness.case import OURS, Absent, Call, Case, Data
 from benchmarks.harness.probe import fresh, imported
-from benchmarks.harness.race import exponent, race
+from benchmarks.harness.race import SLOW, exponent, race
 from fivefold.core.registry import Method
 
 QUICK = 40  # a quick run has this many times fewer rows
@@ -65,7 +65,7 @@ def speed(case: Case, *, quick: bool = False, repeats: int = 5) -> Row:
         }
         del calls
         known = {name: {rows: timings[name].median} for name in (OURS, rival)}
-        return {**row, "exponent": _growth(case, known, options), "memory": _memory(case, (OURS, rival), rows)}
+        return {**row, "exponent": _growth(case, known, options), "memory": _memory(case, rival, rows)}
 
 
 def cold_start(method: Method) -> Row:
@@ -130,18 +130,26 @@ def _growth(case: Case, known: Mapping[str, Mapping[int, float]], options: Mappi
     for rows in (full // 4, full // 2):
         data = case.data(rows)
         calls = {name: case.contestants[name](data) for name in known}
-        for name, timing in race(calls, **{**options, "repeats": 3}).items():
+        for name, timing in race(calls, **{**options, "repeats": 3}, slow=SLOW * rows / full).items():
             seconds[name][rows] = timing.median
     return {name: exponent(times) for name, times in seconds.items()}
 
 
-def _memory(case: Case, names: tuple[str, ...], rows: int) -> dict[str, Any]:
-    """Megabytes each call needs beyond the data, and those of the data."""
+def _memory(case: Case, rival: str, rows: int) -> dict[str, Any]:
+    """Megabytes each call needs beyond the data, those of the data, and the most that ours may need."""
+    names = dict.fromkeys((OURS, rival, *([case.memory] if isinstance(case.memory, str) else [])))
     probes = {name: fresh("memory", case.name, name, rows) for name in names}
-    return {
-        "MB": {name: probe["growth"] / 1e6 for name, probe in probes.items()},
-        "data MB": next(iter(probes.values()))["data"] / 1e6,
-    }
+    needed = {name: probe["growth"] / 1e6 for name, probe in probes.items()}
+    size = probes[OURS]["data"] / 1e6
+    return {"MB": needed, "data MB": size, **allowed(case.memory, needed, size)}
+
+
+def allowed(bar: float | str | None, needed: Mapping[str, float], size: float) -> dict[str, Any]:
+    """The bar of memory in megabytes and whether it is met; nothing without a bar."""
+    if bar is None:
+        return {}
+    most = needed[bar] if isinstance(bar, str) else bar * size
+    return {"most MB": most, "met": needed[OURS] <= most}
 
 
 def _tidy(message: str) -> str:

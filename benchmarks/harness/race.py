@@ -3,7 +3,9 @@
 Contestants run in turn (A B A B ...), so that slow drift of the machine meets all of them alike. A
 repetition lasts at least SPAN seconds (a short call is made several times), long enough for the
 clock ticks of /proc/stat to say how many cores worked for other processes meanwhile; a repetition
-with more than LIMIT of them is thrown away and done again, a few times, and flagged after that.
+with more than LIMIT of them is thrown away and done again, a few times, and flagged after that. The
+first call of a race shows how long a contestant takes; one that needs more than SLOW seconds has
+been timed by it and is not called again.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from statistics import linear_regression, median
 from benchmarks.harness.case import Call
 
 SPAN = 0.2  # seconds
+SLOW = 20.0  # seconds
 LIMIT = 0.30  # cores
 RETRIES = 4  # for each contestant
 REST = 0.5  # seconds after a repetition that was thrown away
@@ -40,11 +43,19 @@ class Timing:
 
 
 def race(
-    calls: Mapping[str, Call], *, repeats: int = 5, retries: int = RETRIES, budget: float = 120.0
+    calls: Mapping[str, Call],
+    *,
+    repeats: int = 5,
+    retries: int = RETRIES,
+    budget: float = 120.0,
+    slow: float = SLOW,
 ) -> dict[str, Timing]:
-    """Time warm calls in turn: `repeats` of each, three at least, fewer than `repeats` once `budget` is spent."""
+    """Time warm calls in turn: `repeats` of each, three at least, fewer than `repeats` once `budget` is spent.
+
+    A call that takes more than `slow` seconds is timed once.
+    """
     start = time.perf_counter()
-    times = {name: _Times(_calls_a_span(call), retries) for name, call in calls.items()}
+    times = {name: _Times(call, retries, slow) for name, call in calls.items()}
     while any(t.wants(repeats) for t in times.values()):
         for name, call in calls.items():
             if times[name].wants(repeats):
@@ -62,19 +73,17 @@ def exponent(seconds: Mapping[int, float]) -> float:
 class _Times:
     """The repetitions of one contestant."""
 
-    def __init__(self, inner: int, retries: int):
-        self.inner, self.retries = inner, retries
-        self.seconds, self.foreign = list[float](), list[float]()
+    def __init__(self, call: Call, retries: int, slow: float = SLOW):
+        seconds, foreign = _metered(call, 1)
+        self.inner, self.retries = max(1, math.ceil(SPAN / max(seconds, 1e-6))), retries
+        self.slow = seconds > slow
+        self.seconds, self.foreign = ([seconds], [foreign]) if self.slow else (list[float](), list[float]())
 
     def wants(self, repeats: int) -> bool:
-        return len(self.seconds) < max(repeats, 3)
+        return not self.slow and len(self.seconds) < max(repeats, 3)
 
     def add(self, call: Call) -> None:
-        gc.collect()
-        time.sleep(PAUSE)
-        busy, own = _busy(), _own()
-        seconds = _seconds(call, self.inner)
-        foreign = max(0.0, (_busy() - busy) - (_own() - own)) / (seconds * self.inner)
+        seconds, foreign = _metered(call, self.inner)
         if foreign > LIMIT and self.retries:
             self.retries -= 1
             time.sleep(REST)
@@ -86,15 +95,15 @@ class _Times:
         return Timing(median(self.seconds), min(self.seconds), len(self.seconds), max(self.foreign))
 
 
-def _calls_a_span(call: Call) -> int:
-    return max(1, math.ceil(SPAN / max(_seconds(call, 1), 1e-6)))
-
-
-def _seconds(call: Call, inner: int) -> float:
-    start = time.perf_counter()
+def _metered(call: Call, inner: int) -> tuple[float, float]:
+    """Seconds of one of `inner` calls, and the cores that worked for others meanwhile."""
+    gc.collect()
+    time.sleep(PAUSE)
+    busy, own, start = _busy(), _own(), time.perf_counter()
     for _ in range(inner):
         call()
-    return (time.perf_counter() - start) / inner
+    seconds = time.perf_counter() - start
+    return seconds / inner, max(0.0, (_busy() - busy) - (_own() - own)) / seconds
 
 
 def _busy() -> float:

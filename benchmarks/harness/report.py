@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from benchmarks.harness.case import OURS
 from benchmarks.harness.measure import COLD, WARM_CACHE, Row
-from benchmarks.harness.race import LIMIT
+from benchmarks.harness.race import LIMIT, SLOW
 
 PACKAGES = ("fivefold", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex", "numba")
 SECTIONS = ("speed", "cold start", "imports")
+RESULTS = Path("benchmarks") / "results.json"
 
 INTRO = """# Benchmarks
 
@@ -26,17 +27,19 @@ Measured {date} with {threads} threads on {cores} cores ({memory} GiB):
 {versions}.
 
 Rivals and fivefold run in turn in one process, through the public methods, warm, with equal threads. A time is the
-median of the repetitions. Before a time counts, both must have done the same work: the objective, recomputed from the
-learned parameters, or the learned attributes or predictions are compared, and a row without agreement has no figures.
-*Ratio* is the time of the fastest rival over ours; *bar* is the ratio to reach. A repetition during which other
-processes took more than {limit} of a core is done again; where that did not help, the row is marked ~.
+median of the repetitions; a call of more than {slow:g} s is timed once. Before a time counts, both must have done the
+same work: the objective, recomputed from the learned parameters, or the learned attributes or predictions are compared,
+and a row without agreement has no figures. *Ratio* is the time of the fastest rival over ours; *bar* is the ratio to
+reach. A repetition during which other processes took more than {limit} of a core is done again; where that did not
+help, the row is marked ~.
 """
 
 MEMORY = """## Memory and growth
 
 *Memory* is what the call needs at its peak beyond the data (resident size of a fresh process), in MB and as a multiple
-of the data. *Exponent* is that of time against the number of rows, from the full size, its half and its quarter; a
-method that runs until it settles may need more or fewer steps on more rows, and its exponent holds that too.
+of the data; *most* is what it may need, where there is a bar. *Exponent* is that of time against the number of rows,
+from the full size, its half and its quarter; a method that runs until it settles may need more or fewer steps on more
+rows, and its exponent holds that too.
 """
 
 COLD_START = f"""## Cold start
@@ -46,14 +49,32 @@ on disk (bar {COLD} s), *kept code* with it (bar {WARM_CACHE} s). *Use* is the s
 """
 
 
-def load(path: Path) -> dict[str, Any]:
+def load(folder: Path) -> dict[str, Any]:
     """Results of earlier runs, or none."""
+    path = folder / RESULTS
     return json.loads(path.read_text()) if path.exists() else {}
 
 
 def merged(results: Mapping[str, Any], section: str, name: str, row: Row) -> dict[str, Any]:
     """Results with one row more, or replaced."""
     return {**results, section: {**results.get(section, {}), name: row}}
+
+
+def ordered(results: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Results with the rows of each section in the order of `names`; rows of other names come last."""
+    place = {name: i for i, name in enumerate(names)}
+    return {
+        key: dict(sorted(value.items(), key=lambda row: place.get(row[0], len(place)))) if key in SECTIONS else value
+        for key, value in results.items()
+    }
+
+
+def only(results: Mapping[str, Any], names: Container[str]) -> dict[str, Any]:
+    """Results without the rows of other names: benchmarks that are no more."""
+    return {
+        key: {name: row for name, row in value.items() if name in names} if key in SECTIONS else value
+        for key, value in results.items()
+    }
 
 
 def machine(threads: int) -> dict[str, Any]:
@@ -69,11 +90,13 @@ def machine(threads: int) -> dict[str, Any]:
 def write(results: Mapping[str, Any], folder: Path) -> None:
     """results.json and the page made from it."""
     for path, text in (
-        (folder / "benchmarks" / "results.json", json.dumps(_rounded(results), indent=1) + "\n"),
+        (folder / RESULTS, json.dumps(_rounded(results), indent=1) + "\n"),
         (folder / "docs" / "benchmarks.md", page(_rounded(results))),
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        new = path.with_suffix(".new")
+        new.write_text(text)
+        new.replace(path)  # whole or not at all, whenever the run is stopped
 
 
 def line(section: str, name: str, row: Row) -> str:
@@ -94,6 +117,7 @@ def page(results: Mapping[str, Any]) -> str:
         memory=about["memory GiB"],
         versions=versions,
         limit=f"{LIMIT:.0%}",
+        slow=SLOW,
     )
     sections = [_summary, _speed_table, _memory_table, _cold_table, _import_table]
     return "\n".join([intro, *(text for section in sections if (text := section(results)))])
@@ -106,12 +130,18 @@ def _summary(results: Mapping[str, Any]) -> str:
     text = f"{len(judged) - len(missed)} of {len(judged)} bars are met."
     if missed:
         text += f" Not met: {', '.join(missed)}."
+    bars = {name: row["memory"]["met"] for name, row in _measured(results, "speed") if "met" in row["memory"]}
+    if bars:
+        text += f" Of memory {sum(bars.values())} of {len(bars)} are met."
+    if above := [name for name, met in bars.items() if not met]:
+        text += f" Not met: {', '.join(above)}."
     for name, why in failed:
         text += f"\n\n**{name} failed:** {why}"
     return text + "\n"
 
 
 def _speed_table(results: Mapping[str, Any]) -> str:
+    rows = list(_measured(results, "speed"))
     body = [
         (
             name + ("~" if row["noisy"] else ""),
@@ -123,15 +153,21 @@ def _speed_table(results: Mapping[str, Any]) -> str:
             _met(row["met"]),
             row["agreed"],
         )
-        for name, row in _measured(results, "speed")
+        for name, row in rows
     ]
     head = ("benchmark", "data", "fivefold", "fastest rival", "ratio", "bar", "met", "agreement")
     left_out = [
         f"{other} is left out of {name}, where it does other work: {why}.\n"
-        for name, row in _measured(results, "speed")
+        for name, row in rows
         for other, why in row["left out"].items()
     ]
-    return "\n".join([_table("## Speed\n", head, body), *left_out])
+    once = [f"{', '.join(_once(row))} is timed once in {name}.\n" for name, row in rows if _once(row)]
+    return "\n".join([_table("## Speed\n", head, body), *left_out, *once])
+
+
+def _once(row: Row) -> list[str]:
+    """The contestants too slow for a second call."""
+    return [name for name, repeats in row["repeats"].items() if repeats == 1]
 
 
 def _memory_table(results: Mapping[str, Any]) -> str:
@@ -148,10 +184,12 @@ def _memory_table(results: Mapping[str, Any]) -> str:
             f"{row['exponent'][OURS]:.2f}",
             f"{row['exponent'][row['rival']]:.2f}",
             row["rival"],
+            f"{row['memory']['most MB']:.0f}" if "most MB" in row["memory"] else "",
+            _met(row["memory"].get("met")),
         )
         for name, row in _measured(results, "speed")
     ]
-    head = ("benchmark", "data, MB", "memory", "rival's", "exponent", "rival's", "rival")
+    head = ("benchmark", "data, MB", "memory", "rival's", "exponent", "rival's", "rival", "most, MB", "met")
     return _table(MEMORY, head, body)
 
 
@@ -191,11 +229,16 @@ def _speed_line(row: Row) -> str:
     verdict = {None: "", True: "met", False: "NOT MET"}[row["met"]]
     return (
         f"ours {_time(row['seconds'][OURS]):>8}  {others}  ratio {row['ratio']:.2f} (bar {row['bar']:g}) {verdict}  "
-        f"memory {memory[OURS]:.0f} MB, rival {memory[row['rival']]:.0f}  n^{grows[OURS]:.2f}, "
+        f"memory {memory[OURS]:.0f} MB, rival {memory[row['rival']]:.0f}{_most(row['memory'])}  n^{grows[OURS]:.2f}, "
         f"rival n^{grows[row['rival']]:.2f}  {row['agreed']}"
         + (f"  ~noisy: {row['foreign load']:.1f} foreign cores" if row["noisy"] else "")
         + "".join(f"  {name} left out: {why}" for name, why in row["left out"].items())
+        + "".join(f"  {name} timed once" for name in _once(row))
     )
+
+
+def _most(memory: Mapping[str, Any]) -> str:
+    return f" (most {memory['most MB']:.0f}) {'met' if memory['met'] else 'NOT MET'}" if "met" in memory else ""
 
 
 def _cold_line(row: Row) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -29,13 +30,16 @@ def jobs(*, quick: bool = False, repeats: int = 5) -> list[Job]:
 
 
 def run(wanted: Sequence[str], *, quick: bool, repeats: int, threads: int, out: Path | None) -> int:
-    """Measure the rows that hold one of the words; a run of all forgets what was known before."""
+    """Measure the rows that hold one of the words, all without any, and write after each.
+
+    A row replaces its elder and leaves the others alone, so a run that is stopped loses nothing and one row can be
+    measured again by itself. A run of all that reaches its end drops the rows of benchmarks that are no more.
+    """
     limit_threads(threads)
     folder = out or (None if quick else ROOT)
-    kept = report.load(folder / "benchmarks" / "results.json") if folder and wanted else {}
-    results = {**kept, "machine": report.machine(threads)}
     everything = jobs(quick=quick, repeats=repeats)
-    known, failed = set(chosen((name for _, name, _ in everything), wanted)), False
+    named = [name for _, name, _ in everything]
+    known, failed, start = set(chosen(named, wanted)), False, time.perf_counter()
     if not known:
         raise SystemExit(f"no benchmark is called {' or '.join(wanted)}; `python -m benchmarks --list` names them all")
     for section, name, measure in everything:
@@ -43,9 +47,12 @@ def run(wanted: Sequence[str], *, quick: bool, repeats: int, threads: int, out: 
             row = guarded(measure)
             failed |= "failed" in row
             print(report.line(section, name, row), flush=True)
-            results = report.merged(results, section, name, row)
             if folder:
-                report.write(results, folder)
+                results = {**report.load(folder), "machine": report.machine(threads)}
+                report.write(report.ordered(report.merged(results, section, name, row), named), folder)
+    if folder and not wanted:
+        report.write(report.only(report.load(folder), named), folder)
+    print(f"{(time.perf_counter() - start) / 60:.1f} minutes")
     return int(failed)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.utils import get_tags
 
 from benchmarks.__main__ import THREADS, main
 from benchmarks.harness import (
@@ -22,12 +23,14 @@ from benchmarks.harness import (
     no_worse,
     race,
     report,
+    run,
     same,
     same_output,
 )
 from benchmarks.harness import agree as agreements
 from benchmarks.harness.case import chosen
-from benchmarks.harness.probe import ROOT, last_words, peak_growth
+from benchmarks.harness.probe import ROOT, last_words, peak_growth, toy
+from fivefold.core.registry import methods
 
 
 def finder(answer):
@@ -58,7 +61,12 @@ def alone(monkeypatch):
         return {name: race.Timing(SECONDS[name], SECONDS[name], 3, 0.0) for name in calls}
 
     monkeypatch.setattr(measure, "race", timed)
-    monkeypatch.setattr(measure, "_memory", lambda case, names, rows: {"MB": dict.fromkeys(names, 1.0), "data MB": 2.0})
+    needs = {"slow": 3.0, "slower": 3.0, OURS: 1.0}
+    monkeypatch.setattr(
+        measure,
+        "_memory",
+        lambda case, rival, rows: {"MB": needs, "data MB": 2.0, **measure.allowed(case.memory, needs, 2.0)},
+    )
 
 
 def test_the_fastest_rival_that_agrees_sets_the_ratio(alone):
@@ -66,6 +74,15 @@ def test_the_fastest_rival_that_agrees_sets_the_ratio(alone):
     assert row["rival"] == "slow" and set(row["seconds"]) == {"slow", "slower", OURS}
     assert row["ratio"] == pytest.approx(3.0) and row["met"]
     assert not measure.speed(replace(TOY, bar=4.0))["met"]
+
+
+@pytest.mark.parametrize(("most", "met"), [(1, True), (0.4, False), ("slow", True), (OURS, True)])
+def test_memory_is_judged_by_the_data_or_by_a_rival(alone, tmp_path, most, met):
+    row = measure.guarded(measure.speed, replace(TOY, memory=most))
+    assert row["memory"]["met"] is met
+    report.write({"machine": report.machine(2), "speed": {"toy": row}}, tmp_path)
+    text = (tmp_path / "docs" / "benchmarks.md").read_text()
+    assert f"Of memory {int(met)} of 1 are met." in text and ("NOT MET" in report.line("speed", "toy", row)) is not met
 
 
 def test_a_quick_run_judges_no_bar(alone):
@@ -94,15 +111,26 @@ def test_an_error_of_ours_is_told_without_paths_of_the_machine(alone):
 
 
 def test_a_noisy_repetition_is_thrown_away_and_done_again(monkeypatch):
-    load = iter([0.0, 100.0] + [100.0] * 100)  # the first repetition alone sees foreign work
+    load = iter([0.0, 0.0, 0.0, 100.0] + [100.0] * 100)  # the first repetition alone sees foreign work
     monkeypatch.setattr(race, "_busy", lambda: next(load))
     monkeypatch.setattr(race, "SPAN", 0.0)
     monkeypatch.setattr(race, "REST", 0.0)
-    times = race._Times(1, retries=4)
+    times = race._Times(lambda: None, retries=4)
     times.add(lambda: None)
     assert times.seconds == [] and times.retries == 3
     times.add(lambda: None)
     assert len(times.seconds) == 1 and not times.summary().noisy
+
+
+def test_a_slow_contestant_is_called_once_and_the_page_says_so(monkeypatch, alone, tmp_path):
+    calls = []
+    timing = race.race({"a": lambda: calls.append(time.sleep(0.02))}, repeats=3, slow=0.01)["a"]
+    assert len(calls) == timing.repeats == 1 and timing.median >= 0.02
+    row = measure.guarded(measure.speed, TOY)
+    row["repeats"] = {**row["repeats"], "slower": 1}
+    assert "slower timed once" in report.line("speed", "toy", row)
+    report.write({"machine": report.machine(2), "speed": {"toy": row}}, tmp_path)
+    assert "slower is timed once in toy." in (tmp_path / "docs" / "benchmarks.md").read_text()
 
 
 def test_load_that_stays_is_flagged(monkeypatch):
@@ -186,6 +214,17 @@ def test_every_case_has_a_name_of_its_own_a_rival_and_us():
         assert OURS in case.contestants and case.rivals and case.bar > 0, case.name
 
 
+def test_every_tree_and_every_ensemble_has_a_row_of_its_own():
+    rows = {case.name.split()[0] for case in cases()}
+    wanted = {method.name for method in methods() if method.chapter in ("tree", "ensemble")}
+    assert wanted <= rows, sorted(wanted - rows)
+
+
+def test_a_bar_of_memory_names_a_contestant_of_its_row():
+    judged = [case for case in cases() if case.memory is not None]
+    assert judged and all(not isinstance(case.memory, str) or case.memory in case.rivals for case in judged)
+
+
 def test_words_choose_rows_whatever_their_letter_case():
     assert chosen(["PCA fit", "KMeans fit"], ["pca"]) == ["PCA fit"]
     assert chosen(["PCA fit", "KMeans fit"], []) == ["PCA fit", "KMeans fit"]
@@ -197,11 +236,44 @@ def test_a_row_replaces_its_elder_and_keeps_the_others(alone, tmp_path):
     results = report.merged(results, "speed", "other", {"failed": "no agreement", "date": "2026-01-01"})
     results = report.merged(results, "speed", "toy", {**row, "ratio": 1.5, "met": False})
     report.write(results, tmp_path)
-    kept = report.load(tmp_path / "benchmarks" / "results.json")
+    kept = report.load(tmp_path)
     assert list(kept["speed"]) == ["toy", "other"] and kept["speed"]["toy"]["ratio"] == 1.5
     text = (tmp_path / "docs" / "benchmarks.md").read_text()
     assert "0 of 1 bars are met. Not met: toy." in text and "**other failed:** no agreement" in text
     assert "| toy" in text and "1.5x" in text
+
+
+@pytest.mark.usefixtures("environment")
+def test_a_run_that_is_stopped_keeps_the_rows_of_the_one_before(alone, tmp_path, monkeypatch):
+    def stopped():
+        raise KeyboardInterrupt
+
+    old = {"failed": "old", "date": "2026-01-01"}
+    report.write({"machine": report.machine(2), "speed": dict.fromkeys(("gone", "second", "first"), old)}, tmp_path)
+    row = {"failed": "new", "date": "2026-01-02"}
+    todo = [("speed", "first", lambda: row), ("speed", "second", stopped)]
+    monkeypatch.setattr(run, "jobs", lambda **options: todo)
+    everything = {"quick": False, "repeats": 3, "threads": 2, "out": tmp_path}
+    with pytest.raises(KeyboardInterrupt):
+        run.run([], **everything)
+    kept = report.load(tmp_path)["speed"]
+    assert list(kept) == ["first", "second", "gone"]  # in the order of the benchmarks, those unknown last
+    assert [kept[name]["failed"] for name in kept] == ["new", "old", "old"]
+    todo[1] = ("speed", "second", lambda: row)
+    assert run.run([], **everything) == 1
+    assert {name: row["failed"] for name, row in report.load(tmp_path)["speed"].items()} == {
+        "first": "new",
+        "second": "new",
+    }
+
+
+def test_a_small_table_suits_every_method():
+    for method in methods():
+        model = method.cls(**method.card.given)
+        X, y = toy(model)
+        tags = get_tags(model).target_tags
+        assert len(X) == len(y) and (y.ndim == 1) == tags.single_output, method.name
+        assert y.min() > 0 or not tags.positive_only, method.name
 
 
 def test_the_last_line_of_a_traceback_is_found():

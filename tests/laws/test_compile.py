@@ -48,6 +48,7 @@ print(total(Square(3.0), np.arange(4.0)))
 stats = getattr(total.compiled, "stats", None)
 print(sum(stats.cache_hits.values()) if stats else 0, sum(stats.cache_misses.values()) if stats else 0)
 """
+UNKNOWN = "import fivefold.core._numba\nfivefold.core._numba.KNOWN = False\n"
 
 
 @pytest.fixture
@@ -55,9 +56,9 @@ def run(tmp_path):
     (tmp_path / "loops.py").write_text(LOOPS)
     (tmp_path / "callee.py").write_text(CALLEE.format(factor="2.0"))
 
-    def run(**environment):
+    def run(code=RUN, **environment):
         env = {**os.environ, "FIVEFOLD_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path), **environment}
-        done = subprocess.run([sys.executable, "-c", RUN], capture_output=True, text=True, env=env, check=True)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
         value, counts = done.stdout.split("\n")[:2]
         return float(value), tuple(map(int, counts.split()))
 
@@ -71,6 +72,12 @@ def test_a_second_process_reads_what_the_first_compiled(run):
 
 def test_loops_run_as_plain_python_when_compilation_is_off(run):
     assert run(NUMBA_DISABLE_JIT="1")[0] == 168.0
+
+
+def test_versions_of_numba_that_are_not_known_compile_in_its_own_way(run):
+    code = RUN.replace("print(total", UNKNOWN + "print(total")
+    assert run(code) == (168.0, (0, 1))
+    assert run(code) == (168.0, (1, 0))
 
 
 def test_without_a_place_to_write_loops_are_compiled_in_memory(run, tmp_path):

@@ -39,8 +39,17 @@ class Keeper(Transformer):
     def _fit(self, X):
         self.model_ = Kept(X)
 
+    def _update(self, X):
+        self.model_ = Kept(X)
+
     def transform(self, X):
         return self._admit(X)
+
+
+class Coder(Keeper):
+    """Takes categories, and no missing values."""
+
+    takes = Takes(categories=True)
 
 
 class Plain(Keeper):
@@ -96,15 +105,53 @@ def test_frames_are_read_alike_whatever_their_library(maker):
     assert list(keeper.feature_names_in_) == list(ROWS)
 
 
+def renewed(maker, words):
+    """The table with other words; the type of polars that has a list of words is not kept."""
+    return (pl.DataFrame if maker == "polars category" else MAKERS[maker])({**ROWS, "word": words})
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_an_unseen_category_is_a_missing_value_where_both_are_taken(maker):
+    keeper = Keeper().fit(MAKERS[maker](ROWS))
+    found = keeper.transform(renewed(maker, ["y", "z", None]))
+    np.testing.assert_array_equal(found[:, 2], [1, np.nan, np.nan])
+    assert keeper.categories_in_.values[2] == ("x", "y")
+
+
 @pytest.mark.parametrize("maker", MAKERS)
 def test_an_unseen_category_is_refused_with_column_value_and_the_known_ones(maker):
-    keeper = Keeper().fit(MAKERS[maker](ROWS))
-    if maker == "polars category":
-        other = pl.DataFrame({**ROWS, "word": ["x", "z", None]})
-    else:
-        other = MAKERS[maker]({**ROWS, "word": ["x", "z", None]})
-    with pytest.raises(ValueError, match="Keeper: column 'word' holds 'z', which fit did not see. Known: 'x', 'y'"):
-        keeper.transform(other)
+    """By a method without missing values, and by one that learns from a further batch: there is no place for it."""
+    whole = {name: [v for v in values if v is not None] * 6 for name, values in ROWS.items()}
+    rows = MAKERS[maker]({name: values[:6] for name, values in whole.items()})
+    known = "which fit did not see. Known: 'x', 'y'. Map it to one of these"
+    with pytest.raises(ValueError, match=f"Coder: column 'word' holds 'z', {known} or fit again with it"):
+        Coder().fit(rows).transform(renewed(maker, ["x", "z", "y"]))
+    with pytest.raises(ValueError, match=f"Keeper: column 'word' holds 'z', {known}, to a missing value, or fit again"):
+        Keeper().fit(rows).partial_fit(renewed(maker, ["x", "z", None]))
+
+
+def test_a_column_of_another_type_than_in_fit_is_no_column_of_new_categories():
+    keeper = Keeper().fit(pd.DataFrame(ROWS))
+    with pytest.raises(ValueError, match=r"column 'word' holds 1\.0 where fit saw 'x', 'y'\. Give the column"):
+        keeper.transform(pd.DataFrame({**ROWS, "word": [1.0, 2.0, 3.0]}))
+    with pytest.raises(ValueError, match=r"column 'number' holds 'one' where fit saw numbers\. Give the column"):
+        keeper.transform(pd.DataFrame({**ROWS, "number": ["one", None, "two"]}))
+    gaps = keeper.transform(pd.DataFrame({**ROWS, "word": [None, None, None], "number": [None, None, None]}))
+    assert np.isnan(gaps[:, [0, 2]]).all()
+
+
+def test_a_text_column_without_a_value_has_no_categories_and_any_is_new():
+    keeper = Keeper().fit(pd.DataFrame({**ROWS, "word": [None, None, None]}))
+    assert keeper.categories_in_.values[2] == ()
+    assert np.isnan(keeper.transform(pd.DataFrame(ROWS))[:, 2]).all()
+
+
+@pytest.mark.parametrize("maker", ["pandas", "polars", "pyarrow"])
+def test_a_column_of_nulls_holds_no_text_and_is_to_be_dropped_where_values_may_not_be_missing(maker):
+    frame = MAKERS[maker]({"number": [1.0, 2.0, 3.0], "nothing": [None, None, None]})
+    with pytest.raises(ValueError, match="Plain: column 'nothing' contains NaN in 3 of 3 rows.*drop that column"):
+        Plain().fit(frame)
+    assert np.isnan(Keeper().fit(frame).table_[:, 1]).all()
 
 
 def test_text_in_an_array_becomes_codes_for_a_method_that_takes_categories():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
+from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
 
 def test_a_category_that_a_node_never_saw_goes_with_most_of_its_rows():
@@ -14,6 +14,20 @@ def test_a_category_that_a_node_never_saw_goes_with_most_of_its_rows():
     assert model.tree_.feature.tolist() == [0, -2, 1, -2, -2]
     assert model.predict(X).tolist() == y.tolist()
     assert model.predict(np.array([[1.0, "z"], [1.0, None]], dtype=object)).tolist() == [20.0, 20.0]
+
+
+@pytest.mark.parametrize(
+    "cls", [DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor]
+)
+def test_check_input_is_taken_as_scikit_learn_has_it_and_tables_are_checked_all_the_same(cls):
+    X = np.random.RandomState(0).normal(size=(30, 2))
+    y = (X[:, 0] > 0).astype(int)
+    tree = cls(random_state=0).fit(X, y, None, False)
+    for name in {"predict", "predict_proba", "apply"} & set(dir(tree)):
+        np.testing.assert_array_equal(getattr(tree, name)(X, check_input=False), getattr(tree, name)(X))
+        with pytest.raises(ValueError, match="X has 1 features"):
+            getattr(tree, name)(X[:, :1], check_input=False)
+    assert "check_input" not in str(tree.get_metadata_routing())
 
 
 def test_the_set_of_a_node_says_which_categories_go_left():

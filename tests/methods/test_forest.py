@@ -64,6 +64,27 @@ def test_rows_out_of_the_bag_are_judged_by_the_trees_that_did_not_see_them(kind,
     assert forest.oob_score_ == np.mean(expected.argmax(axis=1) == y)
 
 
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesRegressor], ids=lambda k: k.__name__)
+def test_rows_of_weight_zero_keep_their_places_in_samples_and_out_of_the_bag(kind, classes):
+    """They are in no sample, so every tree speaks of them."""
+    X, y = classes
+    w = np.random.RandomState(0).randint(0, 3, size=len(X)).astype(float)
+    used = w > 0
+    forest, few = (kind(120, bootstrap=True, oob_score=True, random_state=0) for _ in range(2))
+    forest.fit(X, y, sample_weight=w)
+    few.fit(X[used], y[used], sample_weight=w[used])
+    said, every = ("oob_decision_function_", "predict_proba") if kind is RandomForestClassifier else (
+        "oob_prediction_", "predict"
+    )  # fmt: skip
+    assert len(getattr(forest, said)) == len(X) and forest.oob_score_ == few.oob_score_
+    np.testing.assert_array_equal(getattr(forest, said)[used], getattr(few, said))
+    np.testing.assert_array_equal(getattr(forest, said)[~used], getattr(forest, every)(X[~used]))
+    for mine, theirs in zip(forest.estimators_samples_, few.estimators_samples_, strict=True):
+        np.testing.assert_array_equal(mine, np.flatnonzero(used)[theirs])
+    whole = kind(2, bootstrap=False, random_state=0).fit(X, y, sample_weight=w)
+    np.testing.assert_array_equal(whole.estimators_samples_, [np.flatnonzero(used)] * 2)
+
+
 def test_the_judgement_out_of_the_bag_can_be_any_function(numbers):
     X, y = numbers
     forest = RandomForestRegressor(30, oob_score=lambda y, said: np.abs(y - said).mean(), random_state=0).fit(X, y)

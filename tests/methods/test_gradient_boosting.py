@@ -47,10 +47,10 @@ def test_boosting_starts_from_an_estimator():
 def test_the_trees_can_be_looked_at():
     X, y = waves()
     model = GradientBoostingRegressor(n_estimators=4).fit(X, y)
-    assert model.estimators_.shape == (4, 1) and model.apply(X).shape == (300, 4, 1)
+    assert model.estimators_.shape == (4, 1) and model.apply(X).shape == (300, 4)
     total = model.init_.base[0] + 0.1 * sum(tree.predict(X) for tree in model.estimators_[:, 0])
     np.testing.assert_allclose(model.predict(X), total, atol=1e-12)
-    np.testing.assert_array_equal(model.apply(X)[:, 2, 0], model.estimators_[2, 0].apply(X))
+    np.testing.assert_array_equal(model.apply(X)[:, 2], model.estimators_[2, 0].apply(X))
 
 
 def test_a_warm_start_goes_on_and_a_monitor_can_stop():

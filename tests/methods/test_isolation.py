@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from oracles.forest import isolation_score, usual_length
+from scipy.sparse import csc_matrix, csr_matrix
 from sklearn import ensemble as theirs
 
 from fivefold.ensemble import IsolationForest
@@ -75,3 +76,21 @@ def test_the_share_that_is_marked_is_a_share_of_the_weight(table):
     repeated = IsolationForest(n_estimators=20, contamination=0.07, random_state=0).fit(table.repeat(w, axis=0))
     assert weighted.offset_ == pytest.approx(repeated.offset_, rel=1e-12)
     np.testing.assert_allclose(weighted.score_samples(table), repeated.score_samples(table), rtol=1e-12)
+
+
+def test_sparse_rows_say_the_same_as_dense_ones(table):
+    X = table * (np.random.RandomState(0).uniform(size=table.shape) < 0.5)
+    dense, thin = (
+        IsolationForest(n_estimators=20, random_state=0).fit(X),
+        IsolationForest(n_estimators=20, random_state=0).fit(csr_matrix(X)),
+    )
+    np.testing.assert_array_equal(thin.score_samples(csc_matrix(X)), dense.score_samples(X))
+
+
+def test_rows_of_weight_zero_are_in_no_sample(table):
+    w = np.arange(len(table)) % 3 / 1.0
+    used = np.flatnonzero(w)
+    forest = IsolationForest(n_estimators=5, max_samples=0.5, random_state=0).fit(table, sample_weight=w)
+    few = IsolationForest(n_estimators=5, max_samples=0.5, random_state=0).fit(table[used], sample_weight=w[used])
+    for rows, same in zip(forest.estimators_samples_, few.estimators_samples_, strict=True):
+        np.testing.assert_array_equal(rows, used[same])

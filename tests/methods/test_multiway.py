@@ -39,10 +39,11 @@ def test_a_discrete_column_gets_a_branch_a_value_and_the_rows_add_up():
 
 
 def test_a_value_never_seen_at_a_node_is_answered_by_the_node():
-    """E-62, D-18."""
-    X, y = np.array([[0.0], [0.0], [1.0], [1.0], [1.0]]), np.array([0, 0, 1, 1, 1])
-    model = ID3Classifier(categorical_features="all").fit(X, y)
-    np.testing.assert_allclose(model.predict_proba([[7.0]]), [[0.4, 0.6]])
+    """E-62, D-18: 2 is known, but not where the first column is 1; 7 is not known at all, and so it is missing."""
+    X = np.array([[0.0, 0.0], [0, 1], [0, 2], [0, 2], [1, 0], [1, 0], [1, 1], [1, 1], [1, 1]])
+    model = ID3Classifier(categorical_features="all").fit(X, [0, 0, 0, 0, 1, 1, 2, 2, 2])
+    np.testing.assert_allclose(model.predict_proba([[1.0, 2.0]]), [[0.0, 0.4, 0.6]])
+    np.testing.assert_array_equal(model.predict_proba([[1.0, 7.0]]), model.predict_proba([[1.0, np.nan]]))
 
 
 def test_consistent_tables_are_learned_by_heart():

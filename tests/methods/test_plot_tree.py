@@ -2,6 +2,7 @@
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.patches import Rectangle
 from sklearn.datasets import load_iris
@@ -9,7 +10,13 @@ from sklearn.datasets import load_iris
 from fivefold import plot
 from fivefold.evaluation import validation_curve
 from fivefold.evaluation.losses import zero_one
-from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from fivefold.tree import (
+    C45Classifier,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ID3Classifier,
+    OccamTreeClassifier,
+)
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -52,6 +59,44 @@ def test_the_way_of_an_example_is_thick():
     thick = plot.tree(model, example=X[120:121])
     assert {line.get_linewidth() for line in thin.lines} == {1.0}
     assert sum(line.get_linewidth() > 1 for line in thick.lines) == len(model.explain(X[120:121]).steps)
+
+
+def styled(ax, style):
+    return [t.get_text() for t in ax.texts if type(t.get_bbox_patch().get_boxstyle()).__name__ == style]
+
+
+def test_with_details_every_node_tells_its_test_its_label_its_counts_and_its_entropy():
+    """D-38: 50 of each of three species are log2 3 bits."""
+    model, _, _ = petals(max_depth=2)
+    ovals, leaves = (styled(plot.tree(model, details=True), style) for style in ("Ellipse", "Square"))
+    assert ovals[0] == "x0 <= 2.45?\n0, 150 rows\n1.58 bits"
+    assert ovals[1] == "x1 <= 1.75?\n1, 100 rows\n1 bits"
+    assert next(text for text in leaves if "\n" in text) == "0\n50 rows, 100%\n0 bits"
+    numbers = DecisionTreeRegressor(max_depth=1).fit(np.arange(4.0)[:, None], [0.0, 0, 1, 1])
+    assert styled(plot.tree(numbers, details=True), "Ellipse") == ["x0 <= 1.5?\n4 rows"]
+
+
+def test_a_classic_tree_is_drawn_with_a_branch_a_value():
+    """D-38, E-62: leaves are as many as conjunctions; a row that lacks the value takes several ways."""
+    frame = pd.DataFrame({"sky": ["sun", "sun", "rain", "rain", "fog"] * 4, "heat": [30.0, 10.0, 30.0, 10.0, 20.0] * 4})
+    y = ["a", "b", "c", "c", "a"] * 4
+    model = ID3Classifier().fit(frame, y)
+    ax = plot.tree(model, details=True, example=frame[:1])
+    assert styled(ax, "Ellipse") == ["sky?\na, 20 rows\n1.52 bits", "heat?\na, 8 rows\n1 bits"]
+    words = [text for text in styled(ax, "Square") if "\n" not in text]
+    assert sorted(words) == ["fog", "heat <= 20", "heat > 20", "rain", "sun"]
+    assert len([text for text in styled(ax, "Square") if "\n" in text]) == model.get_n_leaves() == 4
+    assert sum(line.get_linewidth() > 1 for line in ax.lines) == 2
+    parted = C45Classifier(min_samples_leaf=1, pruning=None).fit(frame, y)
+    lost = plot.tree(parted, example=pd.DataFrame({"sky": [None], "heat": [30.0]}), feature_names=["weather", "t"])
+    assert sum(line.get_linewidth() > 1 for line in lost.lines) == 4
+    assert styled(lost, "Ellipse")[0] == "weather?"
+
+
+def test_an_occam_tree_is_drawn_too():
+    X, y = load_iris(return_X_y=True)
+    model = OccamTreeClassifier().fit(X, y)
+    assert len([text for text in styled(plot.tree(model), "Square") if "\n" in text]) == model.get_n_leaves() == 3
 
 
 @pytest.mark.parametrize("method", [DecisionTreeClassifier, DecisionTreeRegressor])

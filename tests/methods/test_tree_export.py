@@ -138,7 +138,7 @@ def test_sqlite_says_the_same_of_thousands_of_rows_missing_values_included(setti
     np.testing.assert_array_equal(np.array(said)[:, 0], model.apply(new))
 
 
-def test_sqlite_says_the_same_of_categories():
+def test_sqlite_says_the_same_of_categories_those_that_fit_did_not_see_included():
     rng = np.random.RandomState(0)
     frame = pd.DataFrame(
         {'the "shop"': rng.choice([f"no. {i}'s" for i in range(30)], 3000), "x": rng.normal(size=3000)}
@@ -148,14 +148,16 @@ def test_sqlite_says_the_same_of_categories():
     y = frame["x"].fillna(1.0) * frame['the "shop"'].fillna("").str.len() + rng.normal(size=3000)
     for model in (DecisionTreeRegressor(max_depth=6), DecisionTreeRegressor(min_samples_leaf=3)):
         model.fit(frame, y)
+        new = frame.copy()
+        new.loc[::11, 'the "shop"'] = "a new shop"
         base = sqlite3.connect(":memory:")
         base.execute('CREATE TABLE t ("the ""shop""" TEXT, x REAL)')
-        cells = [[None if v is None or v != v else v for v in row] for row in frame.to_numpy(dtype=object).tolist()]
+        cells = [[None if v is None or v != v else v for v in row] for row in new.to_numpy(dtype=object).tolist()]
         base.executemany("INSERT INTO t VALUES (?, ?)", cells)
         said = base.execute(model.to_sql(table="t")).fetchall()
-        np.testing.assert_array_equal(np.array(said)[:, 0], model.predict(frame))
+        np.testing.assert_array_equal(np.array(said)[:, 0], model.predict(new))
         rules = model.to_rules()
-        np.testing.assert_array_equal(rules.predict(model._admit(frame)), model.predict(frame))
+        np.testing.assert_array_equal(rules.predict(model._admit(new)), model.predict(new))
 
 
 def test_numbers_read_back_exactly():

@@ -11,7 +11,18 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fivefold.tree import C45Classifier, CARTClassifier
 
-RECORD = json.loads(Path(__file__).with_name("j48.json").read_text())["tables"]
+WHOLE = json.loads(Path(__file__).with_name("j48.json").read_text())
+RECORD = WHOLE["tables"]
+
+
+def test_the_record_is_whole():
+    """Six tables of ten folds, three of them with missing values, and how they were made."""
+    assert WHOLE["weka"].startswith("3.6.14") and "J48 -C 0.25 -M 2" in WHOLE["command"]
+    assert list(RECORD) == list(tables())
+    for name, (X, y, _) in tables().items():
+        assert len(RECORD[name]["correct"]) == len(RECORD[name]["leaves"]) == 10
+        assert RECORD[name]["rows"] == [len(test) for _, test in folds(X, y)]
+    assert sum(bool(np.isnan(X).any()) for X, _, _ in tables().values()) == 3
 
 
 @pytest.mark.parametrize("name", RECORD)

@@ -13,7 +13,7 @@ from pathlib import Path
 from pkgutil import walk_packages
 
 import fivefold
-from fivefold.core.compile import KERNELS, Kernel, cache_folder, stamp
+from fivefold.core.compile import KERNELS, Kernel, cache_folder, parts, stamp
 
 DAYS = 30
 DAY = 86400.0
@@ -27,7 +27,7 @@ class State:
     folder: Path | None  # None: nowhere to write, loops are compiled in every process
     files: int
     bytes: int
-    kernels: tuple[str, ...]  # every loop of the package
+    kernels: tuple[str, ...]  # every loop of the package that Python calls
     absent: tuple[str, ...]  # those not compiled yet
 
 
@@ -36,7 +36,9 @@ def state() -> State:
     folder = cache_folder()
     files = {path.name: path.stat().st_size for path in _files(folder)}
     cached = [path.rsplit(".py", 1)[0] for path in files if path.endswith(".nbc")]
-    names = {entry(kernel): f"{kernel.__module__.removeprefix('fivefold.')}.{kernel.__name__}" for kernel in KERNELS}
+    called = parts()  # their code is in that of others
+    wholes = [kernel for kernel in KERNELS if kernel not in called or entry(kernel) in cached]
+    names = {entry(kernel): f"{kernel.__module__.removeprefix('fivefold.')}.{kernel.__name__}" for kernel in wholes}
     absent = sorted(name for key, name in names.items() if key not in cached)
     return State(folder, len(files), sum(files.values()), tuple(sorted(names.values())), tuple(absent))
 

@@ -8,14 +8,17 @@ card are fitted too: loops that a first fit with unusual options would compile.
 from __future__ import annotations
 
 import json
+import os
 import time
 import warnings
 from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from multiprocessing import get_context
 from typing import Any
 
-from joblib import Parallel, delayed, parallel_config
 from rich.console import Console
+from threadpoolctl import threadpool_limits
 
 from fivefold.cli import cache
 from fivefold.cli.progress import progress
@@ -66,15 +69,34 @@ def warm_method(name: str, variants: bool) -> Warmed:
 
 
 def _all(jobs: int, variants: bool) -> list[Warmed]:
-    names = [method.name for method in methods()]
-    half = (len(names) + 1) // 2  # neighbours share loops: start the workers far apart, so that each is compiled once
-    order = [name for i in range(half) for name in names[i::half]]
-    done = []
-    with progress(len(order)) as tick, parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
-        for warmed in Parallel(return_as="generator_unordered")(delayed(warm_method)(name, variants) for name in order):
+    order, done = _order(), []
+    with progress(len(order)) as tick, ProcessPoolExecutor(jobs, get_context("spawn"), _alone) as pool:
+        for future in as_completed([pool.submit(warm_method, name, variants) for name in order]):
+            done.append(warmed := future.result())
             tick(warmed.name)
-            done.append(warmed)
     return done
+
+
+def _order() -> list[str]:
+    """Methods that take the most kinds of tables first: they compile most, and nobody shall wait for them at the end.
+
+    Of those that take as many, neighbours share loops: workers start far apart, so that each is compiled once.
+    """
+    groups: dict[int, list[str]] = {}
+    for method in methods():
+        groups.setdefault(len(tiny(method)), []).append(method.name)
+    return [name for kinds in sorted(groups, reverse=True) for name in _apart(groups[kinds])]
+
+
+def _apart(names: list[str]) -> list[str]:
+    half = (len(names) + 1) // 2
+    return [name for i in range(half) for name in names[i::half]]
+
+
+def _alone() -> None:
+    """One thread for each worker: the tables are tiny."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    threadpool_limits(1)
 
 
 def _exercise(estimator: Any, table: Table) -> None:

@@ -8,11 +8,17 @@ from types import FunctionType
 from typing import Any
 
 from numba import __version__, njit
+from numba._dynfunc import make_function
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.registry import cpu_target
 from numba.extending import overload
 
-from fivefold.core.compile import cache_folder, stamp
+from fivefold.core.compile import cache_folder, stamp, uncollected
+
+KNOWN = __version__.startswith("0.68.")  # versions whose insides `_Part` relies on; others compile in Numba's own way
+APART: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # Python cannot call it
 
 
 class _Locator(_CacheLocator):
@@ -66,18 +72,72 @@ class _Cache(FunctionCache):
         self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
 
 
+class _Whole(Compiler):
+    """The compiler of loops that Python calls: it makes many objects and hardly any garbage, so none is looked for."""
+
+    def _compile_core(self) -> Any:
+        with uncollected():
+            result = super()._compile_core()
+        for environment in result._find_referenced_environments():  # those of its parts, which nobody else sets
+            result.codegen.set_env(environment.env_name, environment)
+        return result
+
+
+class _Part(Compiler):
+    """The compiler of loops as others call them: to intermediate code, optimised once with that of the caller.
+
+    Numba would make machine code of each, and optimise what a loop calls, and what that calls, at every level again.
+    """
+
+    def _compile_core(self) -> Any:
+        self.state.flags.no_compile = True
+        self.state.library = _Code(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        result = super()._compile_core()
+        result.library.finalize()
+        name = result.fndesc.qualname.rsplit(".", 1)[-1]
+        entry = make_function(result.fndesc.lookup_module(), name, "", 0, result.environment, (result.library,))
+        result.target_context.insert_user_function(entry, result.fndesc, [result.library])
+        return result._replace(entry_point=entry)  # no address: Numba asks for a function, and nobody calls it
+
+
+class _Code(JITCodeLibrary):
+    """Intermediate code of a loop and of what it calls."""
+
+    def finalize(self) -> None:
+        self._raise_if_finalized()
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalized = True
+
+
 def compiled(function: FunctionType, options: dict[str, Any]) -> Any:
     """The dispatcher of a loop, with its cache on disk where there is a place for one."""
-    options = {**options, "fastmath": set(options["fastmath"])} if "fastmath" in options else options
-    dispatcher = njit(nogil=True, **options)(function)
+    more: dict[str, Any] = {"pipeline_class": _Whole, "no_cfunc_wrapper": True} if KNOWN else {}
+    dispatcher = njit(nogil=True, **{**more, **_given(options)})(function)
     if hasattr(dispatcher, "_cache") and cache_folder() is not None:
         dispatcher._cache = _Cache(function)
     return dispatcher
 
 
-def overloaded(chosen: Callable[..., Any], lowered: Callable[..., Any]) -> Callable[..., Any]:
-    overload(chosen)(lowered)
+def part(function: FunctionType, options: dict[str, Any]) -> Any:
+    """The dispatcher of a loop for other loops to call."""
+    return njit(nogil=True, **{**_given(options), **_apart()})(function)
+
+
+def overloaded(chosen: Callable[..., Any], lowered: Callable[..., Any], inline: bool) -> Callable[..., Any]:
+    """`chosen`, which loops replace by what `lowered` gives for the types at hand."""
+    overload(chosen, jit_options=_apart(), inline="always" if inline else "never")(lowered)
     return chosen
+
+
+def _apart() -> Any:
+    return {**APART, "pipeline_class": _Part} if KNOWN else APART
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    """Options as Numba takes them."""
+    return {**options, "fastmath": set(options["fastmath"])} if "fastmath" in options else options
 
 
 cpu_target.target_context.refresh()  # what the first call would do: here no garbage is looked for meanwhile

@@ -1,9 +1,10 @@
 """Compiled loops: `jit` for loops, `generic` for functions chosen by the type of an argument.
 
 Numba is imported, and machine code made or read from disk, at the first call: importing a module of
-loops costs nothing. The code is kept in one folder of ours; Numba's settings, and the caches of
-other libraries, are left as they are. Numba does not notice an edited callee in another file, so
-what is kept is keyed by a hash of the file and of every file of the package it imports.
+loops costs nothing. What a loop calls becomes part of its code, and is optimised once with it. The code
+is kept in one folder of ours; Numba's settings, and the caches of other libraries, are left as they are.
+Numba does not notice an edited callee in another file, so what is kept is keyed by a hash of the file
+and of every file of the package it imports.
 """
 
 from __future__ import annotations
@@ -42,9 +43,16 @@ class Kernel:
 
     @cached_property
     def compiled(self) -> Any:
-        with _uncollected():
+        with uncollected():
             from fivefold.core._numba import compiled
         return compiled(_resolved(self.function), self.options)
+
+    @cached_property
+    def part(self) -> Any:
+        """The form that other loops call."""
+        with uncollected():
+            from fivefold.core._numba import part
+        return part(_resolved(self.function), self.options)
 
     def __reduce__(self) -> str:
         return self.__name__
@@ -57,18 +65,21 @@ def jit(function: Any = None, **options: Any) -> Any:
     return Kernel(function, options)
 
 
-def generic(stub: Callable[..., Any]) -> Any:
+def generic(stub: Callable[..., Any] | None = None, *, inline: bool = False) -> Any:
     """Let `stub` pick its rule by the type of its first argument, in Python and in compiled loops.
 
     Rules are plain functions registered by `stub.rule(Type, ...)`; the types are NamedTuples of numbers
-    and arrays. A loop that calls `stub` is compiled once for each Type and cached like any other.
+    and arrays. A loop that calls `stub` is compiled once for each Type and cached like any other. Rules that get many
+    arrays for little work are written into the loop where `inline` says so: no argument is then passed.
     """
-    return _Generic(stub)
+    if stub is None:
+        return lambda stub: _Generic(stub, inline)
+    return _Generic(stub, inline)
 
 
 class _Generic:
-    def __init__(self, stub: Callable[..., Any]) -> None:
-        self.stub, self.rules = stub, dict[Any, FunctionType]()
+    def __init__(self, stub: Callable[..., Any], inline: bool) -> None:
+        self.stub, self.inline, self.rules = stub, inline, dict[Any, FunctionType]()
         self.names = list(signature(stub).parameters)
         self.__name__, self.__doc__ = stub.__name__, stub.__doc__
 
@@ -86,9 +97,9 @@ class _Generic:
         return register
 
     @cached_property
-    def compiled(self) -> Any:
+    def part(self) -> Any:
         """A Python function that Numba replaces by the rule for the type it meets."""
-        with _uncollected():
+        with uncollected():
             from fivefold.core._numba import overloaded
 
         def chosen(*args: Any) -> Any:
@@ -102,11 +113,11 @@ class _Generic:
         for function in list[Any]([chosen, lowered]):
             function.__signature__ = bare
         chosen.__name__ = self.__name__
-        return overloaded(chosen, lowered)
+        return overloaded(chosen, lowered, self.inline)
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """Importing Numba makes a million objects and no garbage: to look for some would take a third of the time."""
     enabled = gc.isenabled()
     gc.disable()
@@ -119,12 +130,30 @@ def _uncollected() -> Iterator[None]:
 
 def _resolved(function: FunctionType) -> FunctionType:
     """The function with the compiled form of every loop and generic it names."""
-    names = function.__code__.co_names
-    ours = {n: function.__globals__[n] for n in names if isinstance(function.__globals__.get(n), Kernel | _Generic)}
-    scope = {**function.__globals__, **{name: thing.compiled for name, thing in ours.items()}}
+    scope = {**function.__globals__, **{name: thing.part for name, thing in _named(function).items()}}
     copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
     copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
     return copy
+
+
+def _named(function: FunctionType) -> dict[str, Kernel | _Generic]:
+    """The loops and generics that a function names."""
+    scope, names = function.__globals__, function.__code__.co_names
+    return {name: scope[name] for name in names if isinstance(scope.get(name), Kernel | _Generic)}
+
+
+def parts() -> set[Kernel]:
+    """Loops that others call, of the modules imported so far: by themselves they are compiled only if Python calls."""
+    found, seen = set[Kernel](), set[FunctionType]()
+    ahead = [kernel.function for kernel in KERNELS]
+    while ahead:
+        seen.add(function := ahead.pop())
+        for thing in _named(function).values():
+            if isinstance(thing, Kernel):
+                found.add(thing)
+            else:
+                ahead += set(thing.rules.values()) - seen
+    return found
 
 
 @cache

@@ -3,7 +3,8 @@
 An admitted X is C-contiguous float64 or float32 (float32 stays float32), CSR where the method takes
 sparse matrices, or a tensor on its device where it takes tensors. Frames of any library that narwhals
 reads keep their column names; a column of categories becomes codes 0, 1, ... of the categories seen in
-fit, for methods that take them. Every refusal names the column, the value and the cure.
+fit, for methods that take them. A category that fit did not see is a missing value to methods that take
+those, and refused by the others. Every refusal names the column, the value and the cure.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class Takes:
     """What a method accepts."""
 
     missing: bool = False
+    empty: bool = True  # where values may be missing, those of a whole column may: nothing is learned from it
     categories: bool = False
     sparse: bool = False
     tensors: bool = False  # tensors stay on their device; otherwise they become NumPy arrays
@@ -36,6 +38,11 @@ class Takes:
     outputs: bool = False  # y may have several columns
     one_class: bool = True  # a y with one class can be learned from
     finite_later: bool = False  # the method itself calls `refuse_unfinite` when its sums are not finite
+
+    @property
+    def unseen(self) -> bool:
+        """Is a category that fit did not see answered? It is a missing value."""
+        return self.missing and self.categories
 
 
 @dataclass(frozen=True)
@@ -45,8 +52,11 @@ class Categories:
     values: dict[int, tuple[Any, ...]]  # column index -> categories
 
 
-def admit(estimator: Any, X: Any, *, fitting: bool) -> Any:
-    """X as a clean matrix; remembers names, width and categories when fitting, checks them after."""
+def admit(estimator: Any, X: Any, *, fitting: bool, learning: bool = False) -> Any:
+    """X as a clean matrix; remembers names, width and categories when fitting, checks them after.
+
+    `learning`: a further batch is learned from, and a category that the first did not have is not passed over.
+    """
     if X is None:
         raise ValueError(f"{_name(estimator)} needs a table X; got None")
     if fitting:
@@ -61,10 +71,10 @@ def admit(estimator: Any, X: Any, *, fitting: bool) -> Any:
     frame = nw.dependencies.is_into_dataframe(X)
     if frame:
         _same_table(estimator, X, fitting)
-        X = _numbers(estimator, _columns_of_frame(X), len(X), fitting)
+        X = _numbers(estimator, _columns_of_frame(X), len(X), fitting, learning)
     elif estimator.takes.categories and _holds_text(X):
         _same_table(estimator, X, fitting)
-        X = _numbers(estimator, _columns_of_array(X), len(X), fitting)
+        X = _numbers(estimator, _columns_of_array(X), len(X), fitting, learning)
     table = _matrix(estimator, X)
     if not frame:
         _same_table(estimator, table, fitting)
@@ -81,7 +91,7 @@ def admit_pair(estimator: Any, X: Any, y: Any, *, numeric: bool = False, fitting
         raise ValueError(
             f"{_name(estimator)} requires y to be passed, but the target y is None: pass one label or value a row"
         )
-    X = admit(estimator, X, fitting=fitting)
+    X = admit(estimator, X, fitting=fitting, learning=True)
     y = to_numpy(y)
     _refuse_missing_target(estimator, y)
     y = _check_y(y, multi_output=estimator.takes.outputs, y_numeric=numeric, estimator=estimator)
@@ -130,7 +140,7 @@ def as_rows(X: Any, layout: Literal["rows", "columns"] = "rows") -> Any:
 
 
 def refuse_unfinite(estimator: Any, X: Any, *, fitting: bool = False) -> None:
-    """Infinity never passes; NaN only for methods that take missing values, and in fit not as a whole column."""
+    """Infinity never passes; NaN only for methods that take missing values, a whole column where they take that."""
     values = X.data if issparse(X) else X
     if is_tensor(X):
         clean = bool(X.isfinite().all())
@@ -144,10 +154,11 @@ def refuse_unfinite(estimator: Any, X: Any, *, fitting: bool = False) -> None:
     dense = X.toarray() if issparse(X) else to_numpy(X)
     nan = np.isnan(dense)
     _refuse(estimator, np.isinf(dense), "infinity", "Replace or clip those values")
+    hollow = nan.all(axis=0) & fitting
     if not estimator.takes.missing:
-        _refuse(estimator, nan, "NaN", "Impute or drop those rows")
-    elif fitting:
-        _refuse(estimator, nan & nan.all(axis=0), "NaN", "No value was observed: drop that column")
+        _refuse(estimator, nan & ~hollow, "NaN", "Impute or drop those rows")
+    if not (estimator.takes.missing and estimator.takes.empty):
+        _refuse(estimator, nan & hollow, "NaN", "No value was observed: drop that column")
 
 
 def _refuse(estimator: Any, bad: Any, kind: str, cure: str) -> None:
@@ -233,7 +244,7 @@ def _holds_text(X: Any) -> bool:
     )
 
 
-def _numbers(estimator: Any, columns: list[Any], n: int, fitting: bool) -> Any:
+def _numbers(estimator: Any, columns: list[Any], n: int, fitting: bool, learning: bool) -> Any:
     """Columns as a matrix of numbers: nulls are NaN, categories are codes."""
     known = {} if fitting else getattr(estimator, "categories_in_", Categories({})).values
     seen: dict[int, tuple[Any, ...]] = {}
@@ -243,15 +254,20 @@ def _numbers(estimator: Any, columns: list[Any], n: int, fitting: bool) -> Any:
         if categories is None and j not in known:
             numbers.append(values)
             continue
+        example = next((v for v in values if not _is_missing(v)), None)
+        if example is None and not estimator.takes.categories:
+            numbers.append(np.full(n, np.nan))
+            continue
         if not estimator.takes.categories:
-            example = next((v for v in values if not _is_missing(v)), None)
             raise ValueError(
                 f"{_name(estimator)}: {_column(estimator, j)} holds text (for example {example!r}); this method takes "
                 "numbers. Encode it, for example with sklearn.preprocessing.OneHotEncoder, or drop it "
                 "(could not convert string to float)"
             )
+        if not fitting and j not in known and example is not None:
+            raise _of_other_kind(estimator, j, example, "numbers")
         seen[j] = known.get(j, categories or () if fitting else ())
-        numbers.append(_codes(estimator, values, seen[j], j))
+        numbers.append(_codes(estimator, values, seen[j], j, unseen=estimator.takes.unseen and not learning))
     if fitting and seen:
         estimator.categories_in_ = Categories(seen)
     return np.column_stack(numbers) if numbers else np.empty((n, 0))
@@ -265,11 +281,12 @@ def _typed(estimator: Any, column: Any, j: int) -> tuple[Any, tuple[Any, ...] | 
     truth = kind == nw.Boolean
     if kind.is_numeric() or (truth and not estimator.takes.categories):
         return column.cast(nw.Float32 if kind == nw.Float32 else nw.Float64).to_numpy(), None
-    if truth or kind in (nw.Categorical, nw.Enum, nw.String, nw.Object):
+    hollow = kind == nw.Unknown and column.is_null().all()  # the type of a column of nulls
+    if truth or hollow or kind in (nw.Categorical, nw.Enum, nw.String, nw.Object):
         values = column.to_list()
         for i in np.flatnonzero(column.is_null().to_numpy()):
             values[i] = None
-        if kind in (nw.String, nw.Object):
+        if hollow or kind in (nw.String, nw.Object):
             return _guessed(estimator, values)
         return values, (False, True) if truth else tuple(column.cat.get_categories().to_list())
     raise ValueError(
@@ -292,15 +309,31 @@ def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
 
-def _codes(estimator: Any, values: Any, categories: tuple[Any, ...], j: int) -> Any:
+def _codes(estimator: Any, values: Any, categories: tuple[Any, ...], j: int, *, unseen: bool) -> Any:
+    """The code of each value; NaN for one that fit did not see, where that is a missing value (`unseen`)."""
     codes = {value: float(code) for code, value in enumerate(categories)} | {None: np.nan}
     try:
         return np.array([codes[v] if v == v else np.nan for v in values], dtype=np.float64)
-    except KeyError as unseen:
+    except KeyError as error:
+        new = error.args[0]
+    if not unseen:
+        gap = ", to a missing value, " if estimator.takes.missing else " "
         raise ValueError(
-            f"{_name(estimator)}: {_column(estimator, j)} holds {unseen.args[0]!r}, which fit did not see. "
-            f"Known: {_listed(categories)}. Map it to one of these, to a missing value, or fit again with it"
-        ) from None
+            f"{_name(estimator)}: {_column(estimator, j)} holds {new!r}, which fit did not see. "
+            f"Known: {_listed(categories)}. Map it to one of these{gap}or fit again with it"
+        )
+    if categories and isinstance(new, str) not in {isinstance(v, str) for v in categories}:
+        raise _of_other_kind(estimator, j, new, _listed(categories))
+    return np.array([codes.get(v, np.nan) for v in values], dtype=np.float64)
+
+
+def _of_other_kind(estimator: Any, j: int, value: Any, seen: str) -> ValueError:
+    """A whole column read otherwise than in fit is no column of new categories."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return ValueError(
+        f"{_name(estimator)}: {_column(estimator, j)} holds {value!r} where fit saw {seen}. Give the column in the "
+        "type that it had in fit"
+    )
 
 
 def _refuse_negative(estimator: Any, X: Any) -> None:

@@ -131,7 +131,7 @@ def _fit_unweighted(self: Any, X: Any, y: Any = None) -> Any:
 def _partial_fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
     """Go on learning from a further batch of rows."""
     params.check(self)
-    X = admit(self, X, fitting=not self.__sklearn_is_fitted__())
+    X = admit(self, X, fitting=not self.__sklearn_is_fitted__(), learning=True)
     kept, w = keep_positive(admit_weights(self, sample_weight, X), X)
     self._update(kept, w)
     self._label(X)
@@ -141,7 +141,7 @@ def _partial_fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None) ->
 def _partial_fit_unweighted(self: Any, X: Any, y: Any = None) -> Any:
     """Go on learning from a further batch of rows."""
     params.check(self)
-    self._update(admit(self, X, fitting=not self.__sklearn_is_fitted__()))
+    self._update(admit(self, X, fitting=not self.__sklearn_is_fitted__(), learning=True))
     return self
 
 

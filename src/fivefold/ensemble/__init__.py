@@ -6,6 +6,7 @@ from fivefold.ensemble.bagging import BaggingClassifier as BaggingClassifier
 from fivefold.ensemble.bagging import BaggingRegressor as BaggingRegressor
 from fivefold.ensemble.cascade import CascadeClassifier as CascadeClassifier
 from fivefold.ensemble.cascade import EnrichmentCascade as EnrichmentCascade
+from fivefold.ensemble.embedding import RandomTreesEmbedding as RandomTreesEmbedding
 from fivefold.ensemble.extra_trees import ExtraTreesClassifier as ExtraTreesClassifier
 from fivefold.ensemble.extra_trees import ExtraTreesRegressor as ExtraTreesRegressor
 from fivefold.ensemble.gradient_boosting import GradientBoostingClassifier as GradientBoostingClassifier

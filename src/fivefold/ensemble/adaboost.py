@@ -28,6 +28,7 @@ from fivefold.core.params import Count, Positive, Seed
 from fivefold.core.progress import kept_best, steps
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier, Regressor
+from fivefold.ensemble.learners import learner
 from fivefold.ensemble.oob import Bag
 from fivefold.ensemble.stumps import Sorted, Stump, Stumps
 from fivefold.partition.tree import Tree
@@ -84,7 +85,9 @@ class _Inside:
 
     def __get__(self, boosting: Any, owner: Any) -> Takes:
         inside = None if boosting is None else boosting.estimator
-        return Takes(sparse=inside is None or get_tags(inside).input_tags.sparse)
+        return Takes(
+            sparse=inside is None or get_tags(learner(boosting, inside, "estimator", "predict")).input_tags.sparse
+        )
 
 
 class Boosting:
@@ -113,6 +116,11 @@ class Boosting:
     def feature_importances_(self: Any) -> Any:
         """Mean of the importances of the learners, by their say."""
         check_is_fitted(self)
+        if not hasattr(self.model_.estimators[0], "feature_importances_"):
+            raise AttributeError(
+                f"{type(self).__name__} has no feature_importances_: its learners, {type(self.estimator).__name__}, "
+                "have none; sklearn.inspection.permutation_importance asks any model"
+            )
         each = [member.feature_importances_ for member in self.model_.estimators]
         return np.average(each, axis=0, weights=self.model_.weights)
 
@@ -240,7 +248,10 @@ class AdaBoostClassifier(Boosting, Classifier):
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         K, rng = len(self.classes_), check_random_state(self.random_state)
         if self.estimator is not None and not has_fit_parameter(self.estimator, "sample_weight"):
-            raise ValueError(f"AdaBoostClassifier: {type(self.estimator).__name__} doesn't support sample_weight")
+            raise ValueError(
+                f"AdaBoostClassifier: {type(self.estimator).__name__} doesn't support sample_weight, by which rounds "
+                "tell it which rows count; give an estimator whose fit takes it"
+            )
         self._found = _Found(rows=X.shape[0], classes=self.classes_, columns=X.shape[1])
         columns = Sorted(X, y, K) if self.estimator is None else None
         labels, w = self.classes_[y], w / w.sum()

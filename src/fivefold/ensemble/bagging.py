@@ -12,15 +12,18 @@ Breiman (1996), Bagging predictors; Ho (1998) for random subspaces; Louppe & Geu
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state, get_tags
+from sklearn.utils._indexing import _safe_indexing
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _num_samples
 
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
@@ -28,7 +31,10 @@ from fivefold.core.params import Count, Index, Range, Seed
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier, Regressor
 from fivefold.ensemble.forest import MaxSamples, OutOfBag
-from fivefold.ensemble.oob import Bag
+from fivefold.ensemble.learners import learner
+from fivefold.ensemble.oob import Bag, judged, sampled_rows
+from fivefold.ensemble.passing import Passed, Passing
+from fivefold.ensemble.warm import WarmStart
 from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 MaxColumns = Count | Annotated[float, Range(0, 1, open_low=True)]
@@ -44,7 +50,23 @@ class Bagged:
     bag: Bag
     count: int
     replacement: bool
+    rows: Any = None  # where the rows that samples are drawn from stand in the table given; None for all
     oob: OutOfBag | None = None
+
+    @property
+    def listed(self) -> list[Any]:
+        """The fitted copies."""
+        return list(self.estimators)
+
+    @property
+    def columns(self) -> list[Any]:
+        """The columns of each copy."""
+        return list(self.features)
+
+    @property
+    def samples(self) -> list[Any]:
+        """The rows of each copy, by their place in the table given; one drawn twice is there twice."""
+        return [sampled_rows(self.drawn(i), self.rows) for i in range(len(self.estimators))]
 
     def drawn(self, i: int) -> Any:
         """How often copy i has each row."""
@@ -72,7 +94,7 @@ class _Inside:
         )
 
 
-class BaggingMethods:
+class BaggingMethods(WarmStart, Passing):
     """What bags of classifiers and of regressors share."""
 
     model_: Any
@@ -92,13 +114,23 @@ class BaggingMethods:
     _judge: Any
 
     takes = _Inside()
+    estimators_ = learned("listed")
+    estimators_features_ = learned("columns")
+    estimators_samples_ = learned("samples")
 
-    def _forget(self) -> None:
-        if not self.warm_start:
-            vars(self).pop("model_", None)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
+        """Fit copies to samples; a weight of two means a row is there twice, other metadata goes to the copies."""
+        self._given = given = self._passed(X, sample_weight, fit_params)
+        try:
+            super().fit(X, y, sample_weight)  # type: ignore[misc]  # of the class it is mixed into
+        finally:
+            del self._given
+        if self.model_.oob is not None and given.rows is not None:
+            self.model_ = self._with_idle_rows(X)
+        return self
 
     def _inside(self) -> Any:
-        return self.base() if self.estimator is None else self.estimator
+        return self.base() if self.estimator is None else learner(self, self.estimator, "estimator", "predict")
 
     @property
     def estimator_(self) -> Any:
@@ -106,7 +138,10 @@ class BaggingMethods:
         return clone(self._inside())
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
-        name, before = type(self).__name__, vars(self).get("model_")
+        name, before = type(self).__name__, self._resume(X, y)
+        if is_classifier(self) != is_classifier(self._inside()):
+            kind = "classifier" if is_classifier(self) else "regressor"
+            raise ValueError(f"{name}: estimator should be a {kind}; got {self.estimator!r}")
         bag, kept = Bag.of(X, y, w), () if before is None else before.estimators
         count, width = bag.asked(self.max_samples), self._width(X.shape[1])
         if not self.bootstrap and count > bag.size:
@@ -121,11 +156,12 @@ class BaggingMethods:
         if self.n_estimators == len(kept):
             warnings.warn("Warm-start fitting without increasing n_estimators does not fit new copies.", stacklevel=5)
         fresh = check_random_state(self.random_state).randint(2**31, size=self.n_estimators)[len(kept) :]
-        work = (delayed(self._copy)(X, y, bag, count, width, seed) for seed in fresh)
+        given: Passed = self._given
+        work = (delayed(self._copy)(X, y, bag, count, width, seed, given) for seed in fresh)
         new = Parallel(n_jobs=self.n_jobs, verbose=int(self.verbose), prefer="threads")(work)
         seeds = fresh if before is None else np.concatenate([before.seeds, fresh])
         features = tuple(f for _, f in new) if before is None else (*before.features, *(f for _, f in new))
-        model = Bagged((*kept, *(e for e, _ in new)), features, seeds, bag, count, self.bootstrap)
+        model = Bagged((*kept, *(e for e, _ in new)), features, seeds, bag, count, self.bootstrap, given.rows)
         self.model_ = self._judged(X, y, model) if self.oob_score else model
 
     def _width(self, d: int) -> int:
@@ -136,7 +172,7 @@ class BaggingMethods:
             raise ValueError(f"{type(self).__name__}: max_features={asked} but X has only {d} columns")
         return width
 
-    def _copy(self, X: Any, y: Any, bag: Bag, count: int, width: int, seed: int) -> tuple[Any, Any]:
+    def _copy(self, X: Any, y: Any, bag: Bag, count: int, width: int, seed: int, given: Passed) -> tuple[Any, Any]:
         """A fitted copy of the learner, and its columns."""
         rng, d = np.random.RandomState(seed), X.shape[1]
         features = np.arange(d)
@@ -147,7 +183,7 @@ class BaggingMethods:
         copy.set_params(**{name: int(rng.randint(2**31)) for name in seeded})
         drawn = _sample(bag, count, self.bootstrap, seed)
         rows = np.repeat(bag.order, drawn[bag.order])
-        return copy.fit(_columns(X[rows], features), y[rows]), features
+        return copy.fit(_columns(X[rows], features), y[rows], **given.of(rows, X.shape[0])), features
 
     def _judged(self, X: Any, y: Any, model: Bagged) -> Bagged:
         """The model with what copies say of rows they were not fitted to."""
@@ -166,27 +202,23 @@ class BaggingMethods:
                 stacklevel=5,
             )
         answers = (total.T / np.maximum(times, 1)).T
-        parts = {name: value for name, value in vars(model).items() if name != "oob"}
-        return Bagged(**parts, oob=OutOfBag(answers, float(self._judge(y, answers))))
+        return replace(model, oob=OutOfBag(answers, float(self._judge(y, answers))))
 
-    def _answer(self, copy: Any, X: Any) -> Any:
+    def _with_idle_rows(self, X: Any) -> Bagged:
+        """The model with what all copies say of the rows of weight zero, in their places."""
+        model, n = self.model_, _num_samples(X)
+        idle = np.setdiff1d(np.arange(n), model.rows)
+        said = model.mean(self._admit(_safe_indexing(X, idle)), self._answer)
+        answers = np.empty((n, *said.shape[1:]))
+        answers[model.rows], answers[idle] = model.oob.answers, said
+        return replace(model, oob=replace(model.oob, answers=answers))
+
+    def _asked(self, copy: Any) -> str:
+        """The method that a copy answers by."""
+        return "predict"
+
+    def _answer(self, copy: Any, X: Any, **extra: Any) -> Any:
         raise NotImplementedError
-
-    @property
-    def estimators_(self) -> list[Any]:
-        """The fitted copies."""
-        return list(self.model_.estimators)
-
-    @property
-    def estimators_features_(self) -> list[Any]:
-        """The columns of each copy."""
-        return list(self.model_.features)
-
-    @property
-    def estimators_samples_(self) -> list[Any]:
-        """The rows of each copy; one drawn twice is there twice."""
-        drawn = map(self.model_.drawn, range(len(self.model_.estimators)))
-        return [np.repeat(np.arange(len(c)), c) for c in drawn]
 
 
 def _sample(bag: Bag, count: int, replacement: bool, seed: Any) -> Any:
@@ -277,38 +309,50 @@ class BaggingClassifier(BaggingMethods, Classifier):
         ),
     )
 
-    oob_score_ = learned("oob.score")
-    oob_decision_function_ = learned("oob.answers")
+    oob_score_ = judged("oob.score")
+    oob_decision_function_ = judged("oob.answers")
 
     @property
     def n_classes_(self) -> int:
         """Number of classes."""
         return len(self.classes_)
 
-    def predict_proba(self, X: Any) -> Any:
-        """The mean of the probabilities that the copies give, or of their votes."""
-        return self._scores(self._admit(X))
+    def predict(self, X: Any, **params: Any) -> Any:
+        """The class that gets most; further arguments go to the copies."""
+        shares = self._mean(X, "predict", params)
+        return self.classes_[shares.argmax(axis=1)]
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any, **params: Any) -> Any:
+        """The mean of the probabilities that the copies give, or of their votes."""
+        return self._mean(X, "predict_proba", params)
+
+    def predict_log_proba(self, X: Any, **params: Any) -> Any:
         """Their logarithms."""
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self._mean(X, "predict_log_proba", params))
 
     @available_if(lambda self: hasattr(self._inside(), "decision_function"))
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Any, **params: Any) -> Any:
         """The mean of the scores that the copies give."""
-        return self.model_.mean(self._admit(X), lambda copy, Z: copy.decision_function(Z))
+        X, extra = self._admit(X), self._routed("decision_function", params)
+        return self.model_.mean(X, lambda copy, Z: copy.decision_function(Z, **extra))
 
-    def _scores(self, X: Any) -> Any:
-        return self.model_.mean(X, self._answer).astype(X.dtype, copy=False)
+    def _mean(self, X: Any, method: str, params: dict[str, Any]) -> Any:
+        X, extra = self._admit(X), self._routed(method, params)
+        return self.model_.mean(X, partial(self._answer, **extra)).astype(X.dtype, copy=False)
 
-    def _answer(self, copy: Any, X: Any) -> Any:
+    def _asked(self, copy: Any) -> str:
+        soft = self.voting == "soft" and hasattr(copy, "predict_proba")
+        return "predict_proba" if soft else "predict"
+
+    def _answer(self, copy: Any, X: Any, **extra: Any) -> Any:
         """Probabilities of all classes, also those that the copy has not seen."""
-        out, seen = np.zeros((X.shape[0], len(self.classes_))), copy.classes_.astype(np.int64)
-        if self.voting == "soft" and hasattr(copy, "predict_proba"):
-            out[:, seen] = copy.predict_proba(X)
+        out, method = np.zeros((X.shape[0], len(self.classes_))), self._asked(copy)
+        said = getattr(copy, method)(X, **extra)
+        if method == "predict_proba":
+            out[:, copy.classes_.astype(np.int64)] = said
         else:
-            out[np.arange(len(out)), copy.predict(X).astype(np.int64)] = 1.0
+            out[np.arange(len(out)), said.astype(np.int64)] = 1.0
         return out
 
     def _judge(self, y: Any, answers: Any) -> float:
@@ -386,16 +430,16 @@ class BaggingRegressor(BaggingMethods, Regressor):
         variants=({"max_samples": 0.7, "max_features": 0.5},),
     )
 
-    oob_score_ = learned("oob.score")
-    oob_prediction_ = learned("oob.answers")
+    oob_score_ = judged("oob.score")
+    oob_prediction_ = judged("oob.answers")
 
-    def predict(self, X: Any) -> Any:
-        """The mean answer of the copies."""
-        X = self._admit(X)
-        return self.model_.mean(X, self._answer)
+    def predict(self, X: Any, **params: Any) -> Any:
+        """The mean answer of the copies; further arguments go to them."""
+        X, extra = self._admit(X), self._routed("predict", params)
+        return self.model_.mean(X, partial(self._answer, **extra))
 
-    def _answer(self, copy: Any, X: Any) -> Any:
-        return copy.predict(X)
+    def _answer(self, copy: Any, X: Any, **extra: Any) -> Any:
+        return copy.predict(X, **extra)
 
     def _judge(self, y: Any, answers: Any) -> float:
         return float(r2_score(y, answers))

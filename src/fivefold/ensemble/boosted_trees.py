@@ -142,12 +142,11 @@ def _walk(X, first, last, K, starts, feature, threshold, left, right, missing_le
                 f = feature[t]
                 while f >= 0:
                     x, c = X[i, np.uint64(f)], category[t]
-                    a, b, goes = left[t], right[t], x <= threshold[t]  # both are read: then no jump is guessed wrong
+                    a, b = left[t], right[t]  # all is read and no jump guessed
+                    goes = (x <= threshold[t]) | ((x != x) & (missing_left[t] == 1))
                     if c >= 0:
                         code = np.int64(x) if x == x else MISSING_BIN
                         goes = ((sets[c, code >> 5] >> np.uint32(code & 31)) & np.uint32(1)) == 1
-                    elif x != x:
-                        goes = missing_left[t] == 1
                     t = np.uint64(a if goes else b)
                     f = feature[t]
                 out[k, i] += value[t]

@@ -33,7 +33,8 @@ from fivefold.core.params import Count, Fraction
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier
 from fivefold.ensemble.greedy import SparseLinearClassifier
-from fivefold.ensemble.named import Given, Named, fit_one, on_rows
+from fivefold.ensemble.learners import fit_one
+from fivefold.ensemble.named import Given, Named, on_rows
 from fivefold.ensemble.voting import TRIED
 
 TERMS = 4  # of the rule of a stage

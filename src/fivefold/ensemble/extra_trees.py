@@ -19,7 +19,9 @@ from fivefold.core.estimator import learned
 from fivefold.core.params import Count, Index, NonNegative, Seed
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier, Regressor
-from fivefold.ensemble.forest import ForestOfClasses, ForestOfNumbers, MaxSamples, OobScore, drawn
+from fivefold.ensemble.forest import ForestOfClasses, ForestOfNumbers, MaxSamples, OobScore
+from fivefold.ensemble.forest_targets import drawn
+from fivefold.ensemble.oob import judged
 from fivefold.tree.base import Leaves, MaxFeatures, MinLeaf, MinSplit, MinWeight
 from fivefold.tree.extra import ExtraTreeClassifier, ExtraTreeRegressor
 
@@ -137,8 +139,7 @@ class ExtraTreesClassifier(ForestOfClasses, Classifier):
     )
 
     feature_importances_ = learned("trees.importances")
-    oob_score_ = learned("oob.score")
-    oob_decision_function_ = learned("oob.answers")
+    oob_score_ = judged("oob.score")
     _grower = staticmethod(drawn)
     estimator_ = ExtraTreeClassifier()
 
@@ -250,6 +251,6 @@ class ExtraTreesRegressor(ForestOfNumbers, Regressor):
     )
 
     feature_importances_ = learned("trees.importances")
-    oob_score_ = learned("oob.score")
+    oob_score_ = judged("oob.score")
     _grower = staticmethod(drawn)
     estimator_ = ExtraTreeRegressor()

@@ -22,23 +22,19 @@ from scipy.sparse import hstack
 from sklearn.base import clone
 from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils._indexing import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from fivefold.core.estimator import learned
 from fivefold.core.parallel import map_items
 from fivefold.core.params import Count, Range
 from fivefold.core.progress import kept_best, steps
 from fivefold.ensemble.forest_kernels import Trees
-from fivefold.ensemble.oob import Bag
-from fivefold.partition.assorted import coded
-from fivefold.partition.class_criteria import TwoCounts
-from fivefold.partition.columns import dense
-from fivefold.partition.grow import grow, grow_drawn, grow_sampled
-from fivefold.partition.sampled import rank_columns
-from fivefold.partition.several import several
-from fivefold.partition.splitter import Manner, Rules, manner
-from fivefold.partition.tree import Grown
-from fivefold.tree.base import TreeModel, bounded, columns_tried, decision_path, manner_of, rules_of
-from fivefold.tree.fitting import CLASSES, IMPURITY, NUMBERS
+from fivefold.ensemble.forest_targets import Classes, Numbers
+from fivefold.ensemble.oob import Bag, judged, kept_rows, sampled_rows
+from fivefold.ensemble.warm import WarmStart
+from fivefold.tree.base import TreeModel, columns_tried, decision_path, manner_of, rules_of
+from fivefold.tree.fitting import NUMBERS
 
 TOGETHER = 32  # trees between two reports of progress
 COUNTED = 2**31  # total weight up to which whole weights are integers
@@ -54,6 +50,7 @@ class Draws:
     seeds: Any  # (T,) int64
     bag: Any  # a Bag; None: every tree has all rows
     count: int
+    rows: Any = None  # where the rows that samples are drawn from stand in the table given; None for all
 
     def of(self, i: int) -> Any:
         """How often tree i has each row."""
@@ -83,150 +80,6 @@ class Forest:
         return np.concatenate([np.eye(v.shape[1])[v.argmax(axis=1)] for v in each], axis=1)
 
 
-@dataclass(frozen=True)
-class Classes:
-    """Codes of classes, and the impurity that a tree lowers."""
-
-    y: Any  # (n, outputs) int64
-    sizes: tuple[int, ...]  # classes of each output
-    impurity: str
-    factors: Any = None  # (n,) weights of the classes
-    balanced: bool = False  # classes have equal weight in every tree
-
-    tallied = True  # statistics of the targets add
-
-    @property
-    def named(self) -> str:
-        """The impurity of a node, which follows from the shares of its classes."""
-        return self.impurity
-
-    @property
-    def one_mean(self) -> bool:
-        """Is the answer one mean, which can be held between bounds?"""
-        return self.sizes == (2,)
-
-    @cached_property
-    def packed(self) -> Any:
-        """One, and 2**32 more where the class is 1."""
-        return 1 + (self.y[:, 0] << 32)
-
-    def take(self, rows: Any) -> Classes:
-        """Some of the rows."""
-        return replace(self, y=self.y[rows])
-
-    def weights(self, c: Any) -> Any:
-        """Weights of the rows of a tree that has each of them c times."""
-        for codes, K in zip(self.y.T, self.sizes, strict=True) if self.balanced else ():
-            sums = np.bincount(codes, c, K)
-            c = c * (c.sum() / np.maximum(sums, 1e-300) / np.count_nonzero(sums))[codes]
-        return c
-
-    def criterion(self, w: Any) -> Any:
-        """What scores the splits of rows of these weights."""
-        if self.impurity == "gini" and self.sizes == (2,) and w.dtype.kind == "i":
-            return TwoCounts(w * self.packed)
-        w = w.astype(np.float64)
-        make: Any = CLASSES[self.impurity]
-        if len(self.sizes) > 1:
-            return several(make(np.ascontiguousarray(self.y.T, dtype=np.int32), w, np.array(self.sizes)))
-        return make(self.y[:, 0].astype(np.int32), w, self.sizes[0])
-
-    def answers(self, grown: Grown, w: Any, sign: Any) -> tuple[Any, Any, Any]:
-        """Shares of the classes, impurity and weight of every node; `sign`: see `bounded`."""
-        counts = [grown.counts(codes, w, K) for codes, K in zip(self.y.T, self.sizes, strict=True)]
-        weight = counts[0].sum(axis=1)
-        shares = [c / weight[:, None] for c in counts]
-        spread = np.mean([IMPURITY[self.impurity](s) for s in shares], axis=0)
-        if sign is not None:
-            second = bounded(grown.tree, shares[0][:, 1], sign)
-            shares = [np.stack([1 - second, second], axis=1)]
-        return np.concatenate(shares, axis=1), spread, weight
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers about a centre, and the impurity that a tree lowers."""
-
-    Y: Any  # (outputs, n) float64, less the centre
-    centre: Any  # (outputs,)
-    impurity: str
-    factors: Any = None
-
-    named = None  # the impurity of a node does not follow from its answer
-
-    @property
-    def y(self) -> Any:
-        """The targets as they were given (n, outputs)."""
-        return (self.Y + self.centre[:, None]).T
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """One number an output."""
-        return (1,) * len(self.Y)
-
-    @property
-    def tallied(self) -> bool:
-        """Do statistics of the targets add?"""
-        return self.impurity in ("squared_error", "friedman_mse", "poisson")
-
-    @property
-    def one_mean(self) -> bool:
-        """Is the answer one mean, which can be held between bounds?"""
-        return len(self.Y) == 1 and self.tallied
-
-    def take(self, rows: Any) -> Numbers:
-        """Some of the rows."""
-        return replace(self, Y=np.ascontiguousarray(self.Y[:, rows]))
-
-    def weights(self, c: Any) -> Any:
-        """Weights of the rows of a tree that has each of them c times."""
-        return c
-
-    def criterion(self, w: Any) -> Any:
-        """What scores the splits of rows of these weights."""
-        make, w = NUMBERS[self.impurity][0], w.astype(np.float64)
-        return several(make(self.Y, w)) if len(self.Y) > 1 else make(self.Y[0], w)
-
-    def answers(self, grown: Grown, w: Any, sign: Any) -> tuple[Any, Any, Any]:
-        """Answer, impurity and weight of every node; `sign`: see `bounded`."""
-        w = w.astype(np.float64)
-        values, spreads = zip(*(NUMBERS[self.impurity][1](grown, y, w) for y in self.Y), strict=True)
-        if sign is not None:
-            values = (bounded(grown.tree, values[0], sign),)
-        spread = np.maximum(np.mean(spreads, axis=0), 0.0)
-        return np.stack(values, axis=1) + self.centre, spread, grown.sums(w)[:, 0]
-
-
-def searched(estimator: Any, X: Any, target: Any, manners: Manner | None) -> Callable[..., Any]:
-    """A function of rows, their weights and rules that grows a tree of the best cuts; with its target and weights."""
-    leaves = estimator.max_leaf_nodes or 0
-    if not leaves and (manners is None or not manners.sign.any()) and target.tallied:
-        ranked, kinds = rank_columns(X), None if manners is None else coded(X, manners.levels)
-
-        def shared(rows: Any, w: Any, rules: Rules) -> Any:
-            unit = 1.0 if manners is None else _fresh(manners, w[rows]).unit
-            return grow_sampled(X, ranked, rows, target.criterion(w), rules, coded=kinds, unit=unit), target, w
-
-        return shared
-
-    def exact(rows: Any, w: Any, rules: Rules) -> Any:
-        some, w = target.take(rows), w[rows]
-        return grow(X[rows], some.criterion(w), rules, leaves=leaves, manner=_fresh(manners, w)), some, w
-
-    return exact
-
-
-def drawn(estimator: Any, X: Any, target: Any, manners: Manner | None) -> Callable[..., Any]:
-    """The same with thresholds drawn at random."""
-    values, leaves = dense(X), estimator.max_leaf_nodes or 0
-
-    def draw(rows: Any, w: Any, rules: Rules) -> Any:
-        criterion, own = target.criterion(w), _fresh(manners, w[rows])
-        return grow_drawn(X, rows, criterion, rules, leaves=leaves, values=values, manners=own), target, w
-
-    return draw
-
-
 def _whole(w: Any) -> Any:
     """Weights as integers where they are."""
     return w.astype(np.int64) if w.sum() < COUNTED and (w == np.rint(w)).all() else w
@@ -234,10 +87,6 @@ def _whole(w: Any) -> Any:
 
 def _shifted(work: Callable[[int], Any], lo: int, i: int) -> Any:
     return work(lo + i)
-
-
-def _fresh(manners: Any, w: Any) -> Any:
-    return None if manners is None else manner(w, manners.levels, manners.sign)
 
 
 class Members(Sequence[Any]):
@@ -255,7 +104,7 @@ class Members(Sequence[Any]):
         return self._forest._member(range(len(self))[i])
 
 
-class ForestMethods:
+class ForestMethods(WarmStart):
     """What every forest does: grow, go on growing, and answer."""
 
     model_: Any
@@ -275,13 +124,18 @@ class ForestMethods:
     _grower: Any
     get_params: Any
 
-    def _forget(self) -> None:
-        if not self.warm_start:
-            vars(self).pop("model_", None)
+    _oob_answers = judged("oob.answers")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Learn from rows and their targets; a weight of two means a row is there twice."""
+        super().fit(X, y, sample_weight)  # type: ignore[misc]  # of the class it is mixed into
+        if (rows := kept_rows(sample_weight)) is not None:
+            self.model_ = self._with_idle_rows(X, rows)
+        return self
 
     def _plant(self, X: Any, target: Any, w: Any) -> None:
         """Grow the trees that are missing, and judge them by the rows that they were not grown from."""
-        before = vars(self).get("model_")
+        before = self._resume(X, target.y)
         trees = None if before is None else before.trees
         draws = self._draws(X, target, w, () if before is None else before.draws.seeds)
         trees = self._grown(X, target, w, draws, trees)
@@ -298,7 +152,7 @@ class ForestMethods:
                 "warm_start=True ask for as many or more"
             )
         if count == len(kept):
-            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=6)
+            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=7)
         fresh = check_random_state(self.random_state).randint(2**31, size=count)
         seeds = np.concatenate([kept, fresh[len(kept) :]]).astype(np.int64)
         if not self.bootstrap:
@@ -355,10 +209,20 @@ class ForestMethods:
             warnings.warn(
                 f"{type(self).__name__}: {lonely} of {n} rows are in the sample of every tree and do not have OOB "
                 "scores: their answers are zero. Grow more trees",
-                stacklevel=5,
+                stacklevel=7,
             )
         answers = total / np.maximum(times, 1)[:, None]
         return OutOfBag(answers, self._score(target, forest, answers))
+
+    def _with_idle_rows(self, X: Any, rows: Any) -> Forest:
+        """The forest with what all trees say of the rows of weight zero, in their places."""
+        forest, oob, n = self.model_, self.model_.oob, _num_samples(X)
+        if oob is not None:
+            idle, answers = np.setdiff1d(np.arange(n), rows), np.empty((n, oob.answers.shape[1]))
+            answers[rows] = oob.answers
+            answers[idle] = forest.trees.mean(self._admit(_safe_indexing(X, idle)), self._values(forest))
+            oob = replace(oob, answers=answers)
+        return replace(forest, draws=replace(forest.draws, rows=rows), oob=oob)
 
     def _values(self, forest: Forest) -> Any:
         """What nodes answer."""
@@ -371,11 +235,10 @@ class ForestMethods:
 
     @property
     def estimators_samples_(self) -> list[Any]:
-        """The rows of each tree; one drawn twice is there twice."""
+        """The rows of each tree, by their place in the table given; one drawn twice is there twice."""
         trees, draws = self.model_.trees, self.model_.draws
-        if draws.bag is None:
-            return [np.arange(trees.rows[0]) for _ in range(len(trees))]
-        return [np.repeat(np.arange(len(c)), c) for c in map(draws.of, range(len(trees)))]
+        whole = np.ones(trees.rows[0], dtype=np.int64)
+        return [sampled_rows(whole if draws.bag is None else draws.of(i), draws.rows) for i in range(len(trees))]
 
     def apply(self, X: Any) -> Any:
         """The leaf of each row in every tree (n, T)."""
@@ -414,6 +277,15 @@ class ForestOfClasses(ForestMethods):
     def n_classes_(self) -> Any:
         """Number of classes, a list of them for several outputs."""
         return len(self.classes_) if self.n_outputs_ == 1 else [len(classes) for classes in self.classes_]
+
+    @property
+    def oob_decision_function_(self) -> Any:
+        """Shares of the classes by trees that did not see a row: (n, K), or (n, K, outputs) where all have K."""
+        answers, trees = self._oob_answers, self.model_.trees
+        if trees.outputs == 1:
+            return answers
+        each = trees.each(answers)
+        return np.stack(each, axis=2) if len(set(trees.sizes)) == 1 else each
 
     def _fold(self, y: Any, codes: Any, w: Any) -> Any:
         """Weights of classes decide which rows are drawn, not how many: they are kept apart."""
@@ -492,7 +364,7 @@ class ForestOfNumbers(ForestMethods):
     @property
     def oob_prediction_(self) -> Any:
         """What trees said of the rows they did not see."""
-        answers = self.model_.oob.answers
+        answers = self._oob_answers
         return answers[:, 0] if answers.shape[1] == 1 else answers
 
     def _score(self, target: Numbers, forest: Forest, answers: Any) -> float:

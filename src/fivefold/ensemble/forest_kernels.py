@@ -181,13 +181,13 @@ def _depths(right, depth):
 def _descend(X, ids, threshold, code, skip, root, at):
     """Fill at[i] with the leaf of row ids[i] in the tree that begins at `root`."""
     for i in range(len(ids)):
-        row, t = ids[i], root
+        row, t = np.uint64(ids[i]), np.uint64(root)
         step = skip[t]
         while step > 0:
             c = code[t]
-            x = X[row, c >> 1]
-            goes = (c & 1) == 1 if x != x else x <= threshold[t]
-            t += 1 if goes else step
+            x = X[row, np.uint64(c >> 1)]
+            goes = (x <= threshold[t]) | ((x != x) & ((c & 1) == 1))  # no jump to guess
+            t += np.uint64(1 if goes else step)
             step = skip[t]
         at[i] = t
 
@@ -196,19 +196,16 @@ def _descend(X, ids, threshold, code, skip, root, at):
 def _descend_sets(X, ids, threshold, code, skip, set_start, set_bits, root, at):
     """The same, in trees that divide sets of categories too."""
     for i in range(len(ids)):
-        row, t = ids[i], root
+        row, t = np.uint64(ids[i]), np.uint64(root)
         step = skip[t]
         while step > 0:
             c = code[t]
-            x, bar = X[row, c >> 1], threshold[t]
-            if x != x:
-                goes = (c & 1) == 1
-            elif bar == bar:
-                goes = x <= bar
-            else:  # a set has no threshold
+            x, bar = X[row, np.uint64(c >> 1)], threshold[t]
+            goes = (x <= bar) | ((x != x) & ((c & 1) == 1))
+            if bar != bar and x == x:  # a set has no threshold
                 level = np.int64(x)
                 goes = set_bits[set_start[t] + (level >> 3)] >> (level & 7) & 1 == 1
-            t += 1 if goes else step
+            t += np.uint64(1 if goes else step)
             step = skip[t]
         at[i] = t
 

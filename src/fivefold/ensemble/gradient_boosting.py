@@ -25,6 +25,7 @@ from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier, Regressor
 from fivefold.ensemble.boosting_losses import EDGE, Target, classes_target, weighted_quantile
 from fivefold.ensemble.gradient_rounds import boost, start_of
+from fivefold.ensemble.warm import WarmStart
 from fivefold.optim.losses import Absolute, Exponential, Huber, Quantile, Squared
 from fivefold.tree.base import Leaves, MaxFeatures, MinLeaf, MinSplit, MinWeight
 
@@ -50,7 +51,7 @@ NUMBERS = {
 }
 
 
-class GradientMethods:
+class GradientMethods(WarmStart):
     """What both kinds of gradient boosting share."""
 
     estimators_ = learned("estimators")
@@ -96,14 +97,11 @@ class GradientMethods:
             raise AttributeError(f"{type(self).__name__} has no {name}_ with subsample=1.0: no row is out of the bag")
         return getattr(self.model_, name)
 
-    def _forget(self: Any) -> None:
-        if not self.warm_start:
-            super()._forget()  # type: ignore[misc]  # of the class it is mixed into
-
     def _boost(self: Any, X: Any, y: Any, w: Any, target: Target) -> None:
-        if "model_" in vars(self) and self.n_estimators < self.model_.rounds:
+        before = self._resume(X)
+        if before is not None and self.n_estimators < before.rounds:
             raise ValueError(
-                f"{type(self).__name__}: n_estimators={self.n_estimators} is less than the {self.model_.rounds} rounds "
+                f"{type(self).__name__}: n_estimators={self.n_estimators} is less than the {before.rounds} rounds "
                 "learned before; with warm_start=True it counts all rounds"
             )
         self.model_ = boost(self, X, y, w, target, self._monitor)
@@ -245,7 +243,8 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
     def decision_function(self, X: Any) -> Any:
         """The sum of trees: for two classes a number a row, or (n, K)."""
         X = self._admit(X)
-        return _decision(self._sums(X), X)
+        F = self._sums(X)
+        return (F.T if len(F) > 1 else F[0]).astype(X.dtype, copy=False)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes."""
@@ -257,9 +256,9 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
         return np.log(self.predict_proba(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[Any]:
-        """The sum of trees after each round."""
+        """The sum of trees (n, K) after each round; for two classes (n, 1)."""
         X = self._admit(X)
-        yield from (_decision(F, X).copy() for F in self._stages(X))
+        yield from (F.T.astype(X.dtype) for F in self._stages(X))
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
         """The likeliest class after each round."""
@@ -273,10 +272,6 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
     def _scores(self, X: Any) -> Any:
         F = self._sums(X)
         return F.T if len(F) > 1 else np.stack([-F[0], F[0]], axis=1)
-
-
-def _decision(F: Any, X: Any) -> Any:
-    return (F.T if len(F) > 1 else F[0]).astype(X.dtype, copy=False)
 
 
 class GradientBoostingRegressor(GradientMethods, Regressor):
@@ -395,6 +390,10 @@ class GradientBoostingRegressor(GradientMethods, Regressor):
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         self._boost(X, y.astype(np.float64), w, self._target())
+
+    def apply(self, X: Any) -> Any:
+        """(n, rounds): the leaf of each row in each tree."""
+        return super().apply(X)[:, :, 0]
 
     def predict(self, X: Any) -> Any:
         """The predicted number of each row."""

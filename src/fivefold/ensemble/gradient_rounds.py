@@ -23,6 +23,7 @@ from fivefold.core.progress import kept_best, steps
 from fivefold.ensemble.boosted_trees import Boosted, Grove
 from fivefold.ensemble.boosting_losses import EDGE, Target, weighted_quantile
 from fivefold.ensemble.hist_rounds import Rows
+from fivefold.ensemble.learners import learner
 from fivefold.ensemble.oob import Bag
 from fivefold.optim.losses import Exponential, Huber, Log, Squared
 from fivefold.partition.bins import Bins
@@ -167,11 +168,17 @@ class _Boosting:
         if e.init is None:
             return Start(np.asarray(self.target.start(rows.y, rows.w), dtype=np.float64))
         if isinstance(e.init, str):
+            if e.init != "zero":
+                raise ValueError(f"{type(e).__name__}: init must be an estimator, 'zero' or None; got {e.init!r}")
             return e.init
+        learner(e, e.init, "init", "predict_proba" if self.target.classes else "predict")
         y = e.classes_[rows.y.astype(int)] if self.target.classes else rows.y
         if not has_fit_parameter(e.init, "sample_weight"):
             if (rows.w != 1).any():
-                raise ValueError(f"The initial estimator {type(e.init).__name__} does not support sample weights.")
+                raise ValueError(
+                    f"{type(e).__name__}: The initial estimator {type(e.init).__name__} does not support sample "
+                    "weights: fit without sample_weight, or give another init"
+                )
             return clone(e.init).fit(rows.X, y)
         return clone(e.init).fit(rows.X, y, sample_weight=rows.w)
 

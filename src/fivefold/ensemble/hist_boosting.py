@@ -27,14 +27,15 @@ from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier, Regressor
 from fivefold.ensemble.boosting_losses import NUMBERS, Target, classes_target
 from fivefold.ensemble.hist_rounds import Columns, Rows, boost
-from fivefold.partition.histograms import MOST_ROWS
+from fivefold.ensemble.warm import WarmStart
+from fivefold.partition.histogram_loops import MOST_ROWS
 
 Leaves = Annotated[int, Range(2)] | None
 Bounded = Annotated[int, Range(2, 255)]
 Portion = Annotated[float, Range(0, 1, open_low=True)]
 
 
-class HistMethods:
+class HistMethods(WarmStart):
     """What both kinds of boosting share."""
 
     train_score_ = learned("train_score")
@@ -76,24 +77,21 @@ class HistMethods:
         finally:
             del self._validation
 
-    def _forget(self: Any) -> None:
-        if not self.warm_start:
-            super()._forget()  # type: ignore[misc]  # of the class it is mixed into
-
     def _boost(self: Any, X: Any, y: Any, w: Any, target: Target) -> None:
         name = type(self).__name__
         if len(X) > MOST_ROWS:
             raise ValueError(f"{name}: X has {len(X)} rows; counts of histograms reach to {MOST_ROWS}. Take a sample")
-        if self.warm_start and "model_" in vars(self) and self.max_iter < self.model_.rounds:
+        before = self._resume(X)
+        if before is not None and self.max_iter < before.rounds:
             raise ValueError(
-                f"{name}: max_iter={self.max_iter} is less than the {self.model_.rounds} rounds learned before; with "
+                f"{name}: max_iter={self.max_iter} is less than the {before.rounds} rounds learned before; with "
                 "warm_start=True it counts all rounds"
             )
         if self.monotonic_cst is not None and target.trees > 1:
             raise ValueError(f"{name}: monotonic_cst is not supported with {target.classes} classes; two are the most")
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(np.iinfo(np.uint32).max, dtype="u8"))
-        if not (self.warm_start and "model_" in vars(self)):
+        if before is None:
             self._seed = seed
         d = X.shape[1]
         signs = None if self.monotonic_cst is None else _check_monotonic_cst(self, self.monotonic_cst)

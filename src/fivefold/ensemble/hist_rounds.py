@@ -21,7 +21,8 @@ from fivefold.core.progress import kept_best, steps
 from fivefold.ensemble.boosted_trees import Boosted, Grove
 from fivefold.ensemble.boosting_losses import Target
 from fivefold.partition.bins import Bins, find_bins
-from fivefold.partition.histograms import MOST_ROWS, Grower, Limits
+from fivefold.partition.histogram_loops import MOST_ROWS
+from fivefold.partition.histograms import Grower, Limits
 
 MANY = 10_000  # rows from which early_stopping="auto" stops early, and that a scorer sees of the training rows
 GLANCE = 4096  # rows that show on the progress line how the loss falls

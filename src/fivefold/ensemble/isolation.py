@@ -17,6 +17,7 @@ from math import ceil, log2
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from fivefold.core.data import Takes
@@ -27,7 +28,8 @@ from fivefold.core.registry import Card
 from fivefold.ensemble.bagging import MaxColumns
 from fivefold.ensemble.forest import Members
 from fivefold.ensemble.forest_kernels import Trees
-from fivefold.ensemble.oob import Bag
+from fivefold.ensemble.oob import Bag, kept_rows, sampled_rows
+from fivefold.ensemble.warm import WarmStart
 from fivefold.partition.alike import Alike
 from fivefold.partition.grow import grow_drawn
 from fivefold.partition.splitter import Rules
@@ -48,6 +50,7 @@ class Isolation:
     count: int  # rows of a tree
     replacement: bool
     offset: float = -0.5
+    rows: Any = None  # where the rows that samples are drawn from stand in the table given; None for all
 
     def scores(self, X: Any) -> Any:
         """-1 for rows isolated at once, near 0 for those hard to isolate."""
@@ -68,7 +71,7 @@ def mean_length(m: Any) -> Any:
     return np.where(m > 2, length, np.where(m > 1, 1.0, 0.0))
 
 
-class IsolationForest(Detector):
+class IsolationForest(WarmStart, Detector):
     """Marks rows that random cuts isolate sooner than others.
 
     Parameters
@@ -124,7 +127,7 @@ class IsolationForest(Detector):
     verbose: Index | bool = 0
     warm_start: bool = False
 
-    takes = Takes(missing=True)
+    takes = Takes(missing=True, sparse=True)
     card = Card(
         applications=("outlier detection",),
         use="Many rows and columns of any scale, rows that stand apart in a few columns. Groups of outliers close to "
@@ -144,12 +147,14 @@ class IsolationForest(Detector):
 
     estimator_ = ExtraTreeRegressor(max_features=1)
 
-    def _forget(self) -> None:
-        if not self.warm_start:
-            super()._forget()
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Grow the trees; a weight of two means a row is there twice."""
+        super().fit(X, y, sample_weight)
+        self.model_ = replace(self.model_, rows=kept_rows(sample_weight))
+        return self
 
     def _fit(self, X: Any, w: Any) -> None:
-        name, before, bag = type(self).__name__, vars(self).get("model_"), Bag.of(X, None, w)
+        name, before, bag = type(self).__name__, self._resume(X), Bag.of(X, None, w)
         kept = () if before is None else before.seeds
         if self.n_estimators < len(kept):
             raise ValueError(
@@ -178,7 +183,7 @@ class IsolationForest(Detector):
                 warnings.warn(
                     f"max_samples ({self.max_samples}) is greater than the total number of samples ({size}). "
                     "max_samples will be set to n_samples for estimation.",
-                    stacklevel=5,
+                    stacklevel=6,
                 )
             return min(int(self.max_samples), size)
         return max(1, int(self.max_samples * size))
@@ -218,8 +223,8 @@ class IsolationForest(Detector):
 
     @property
     def estimators_samples_(self) -> list[Any]:
-        """The rows of each tree."""
-        return [np.repeat(np.arange(len(c)), c) for c in map(self.model_.drawn, range(len(self.model_.trees)))]
+        """The rows of each tree, by their place in the table given."""
+        return [sampled_rows(self.model_.drawn(i), self.model_.rows) for i in range(len(self.model_.trees))]
 
     def _member(self, i: int) -> Any:
         tree: Any = ExtraTreeRegressor(max_features=1, random_state=int(self.model_.seeds[i]))
@@ -234,7 +239,8 @@ def _isolating(X: Any, model: Isolation, i: int, width: int) -> tuple[Trees, Any
     features = np.arange(d)
     if width < d:
         features = np.sort(np.random.default_rng([int(model.seeds[i]), 1]).choice(d, width, replace=False))
-    some, w = np.ascontiguousarray(X[np.ix_(rows, features)]), c[rows].astype(np.float64)
+    some = X[rows][:, features]
+    some, w = np.ascontiguousarray(some.toarray() if issparse(some) else some), c[rows].astype(np.float64)
     rules = Rules(depth=ceil(log2(max(model.count, 2))), features=1, seed=int(model.seeds[i]))
     grown = grow_drawn(some, np.arange(len(rows), dtype=np.int32), Alike(w), rules)
     tree, weight = grown.tree, grown.sums(w)[:, 0]

@@ -8,19 +8,20 @@ other weights, where given, are passed to every member.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch, check_consistent_length, get_tags, indexable
 from sklearn.utils._indexing import _safe_indexing
+from sklearn.utils._user_interface import _print_elapsed_time
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.metaestimators import _BaseComposition
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from fivefold.core import params as declared
@@ -29,6 +30,7 @@ from fivefold.core.data import _refuse_missing_target, admit_weights
 from fivefold.core.estimator import learned
 from fivefold.core.supervised import encode
 from fivefold.distributions.family import Array
+from fivefold.ensemble.learners import fit_one, learner
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Members:
     """Fitted estimators, in the order they were named."""
 
     members: tuple[Any, ...]
+    outputs: int = field(default=1, kw_only=True)  # numbers or labels that each says of a row
 
     @property
     def estimators(self) -> list[Any]:
@@ -73,7 +76,9 @@ class Named(_BaseComposition):
     classes_: Any
     estimators: Any
     n_jobs: Any
+    verbose: Any = 0
 
+    several = False  # a classifier that takes several labels a row
     estimators_ = learned("estimators")
 
     @property
@@ -105,7 +110,7 @@ class Named(_BaseComposition):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = [get_tags(e).input_tags for _, e in _pairs(self.estimators) if not _dropped(e)]
+        inner = [get_tags(e).input_tags for _, e in _pairs(self.estimators) if isinstance(e, BaseEstimator)]
         tags.input_tags.allow_nan = all(t.allow_nan for t in inner)
         tags.input_tags.sparse = all(t.sparse for t in inner)
         return tags
@@ -118,8 +123,17 @@ class Named(_BaseComposition):
             raise ValueError(
                 f"{me}: estimators must be a list of (name, estimator), not empty; got {self.estimators!r}"
             )
-        self._validate_names([name for name, _ in pairs])
-        living = [(name, inner) for name, inner in pairs if not _dropped(inner)]
+        try:
+            self._validate_names([name for name, _ in pairs])
+        except ValueError as error:
+            raise ValueError(
+                f"{me}: {error}. A name must be there once, without two underscores, and be no parameter of {me}"
+            ) from None
+        living = [
+            (name, learner(self, inner, f"the estimator called {name!r}, unless it is 'drop',"))
+            for name, inner in pairs
+            if not _dropped(inner)
+        ]
         if not living:
             raise ValueError(f"{me}: All estimators are dropped. At least one is required to be an estimator")
         return living
@@ -148,8 +162,9 @@ class Named(_BaseComposition):
         if not len(y):
             raise ValueError(f"{me}: the table is empty: 0 sample(s) and as many targets")
         if fit_params and not routing_enabled():
-            raise TypeError(
-                f"fit() got unexpected arguments {sorted(fit_params)}; enable metadata routing to pass them on"
+            raise ValueError(
+                f"{me}.fit was given {sorted(fit_params)}, which only its estimators could use: call "
+                "sklearn.set_config(enable_metadata_routing=True), and on those that want them set_fit_request"
             )
         fit_params, there = dict(fit_params), None
         X = indexable(X)[0]
@@ -172,19 +187,29 @@ class Named(_BaseComposition):
         """Labels as codes 0..K-1, and their classes noted; numbers as they are."""
         if not is_classifier(self):
             return column_or_1d(y, warn=True) if y.ndim > 1 and y.shape[1] == 1 else y
-        if type_of_target(y) in ("multilabel-indicator", "multiclass-multioutput"):
+        labels = y.shape[1] if y.ndim == 2 else 1
+        if labels > 1 and not self.several:
             raise NotImplementedError(
-                f"{type(self).__name__} takes one label a row: Multilabel and multi-output targets are not supported"
+                f"{type(self).__name__} takes one label a row; y has {labels} columns. Multilabel and multi-output "
+                "targets are not supported: wrap it in sklearn.multioutput.MultiOutputClassifier"
             )
-        y = column_or_1d(y, warn=True)
+        if labels == 1:
+            y = column_or_1d(y, warn=True)
         self.classes_, codes = encode(y)
-        check_classification_targets(np.repeat(self.classes_, 2))
+        for classes in self.classes_ if labels > 1 else [self.classes_]:
+            check_classification_targets(np.repeat(classes, 2))
         return codes
 
     def _fit_members(self, given: Given) -> Members:
         """A fitted clone of every member; the number of jobs never changes a byte."""
-        work = (delayed(fit_one)(e, given.X, given.y, given.routed[name]) for name, e in self._living())
-        return Members(tuple(Parallel(n_jobs=self.n_jobs, prefer="threads")(work)))
+        living, me = self._living(), type(self).__name__
+        lines = [f"({i} of {len(living)}) Processing {name}" for i, (name, _) in enumerate(living, 1)]
+        work = (
+            delayed(_timed)(e, given.X, given.y, given.routed[name], me, line if self.verbose else None)
+            for (name, e), line in zip(living, lines, strict=True)
+        )
+        members = Parallel(n_jobs=self.n_jobs, prefer="threads")(work)
+        return Members(tuple(members), outputs=given.y.shape[1] if given.y.ndim == 2 else 1)
 
     def _note_columns(self, members: tuple[Any, ...]) -> None:
         """What the members, of any library, remember of the columns."""
@@ -203,9 +228,10 @@ class Named(_BaseComposition):
         return type(self).__name__.lower()
 
 
-def fit_one(estimator: Any, X: Any, y: Any, extra: dict[str, Any]) -> Any:
-    """A fitted clone."""
-    return clone(estimator).fit(X, y, **extra)
+def _timed(estimator: Any, X: Any, y: Any, extra: dict[str, Any], owner: str, line: str | None) -> Any:
+    """A fitted clone; the line, where there is one, is printed with the time it took."""
+    with _print_elapsed_time(owner, line):
+        return fit_one(estimator, X, y, extra)
 
 
 def row_wise(value: Any, rows: Any, n: int) -> Any:

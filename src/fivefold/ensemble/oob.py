@@ -17,9 +17,21 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.arrays import to_numpy
+from fivefold.core.estimator import learned
 from fivefold.spatial.content import content_order
 
 MOST = 2**26  # whole weights are drawn one by one up to this total
+
+
+class judged(learned):
+    """A part of what rows out of the bag say: `oob_score_ = judged("oob.score")`. It is there with oob_score=True."""
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        if estimator is not None and "model_" in vars(estimator) and estimator.model_.oob is None:
+            me = type(estimator).__name__
+            raise AttributeError(f"{me} has no {self._name!r}: rows out of the bag judge it with oob_score=True")
+        return super().__get__(estimator, owner)
 
 
 @dataclass(frozen=True)
@@ -83,6 +95,18 @@ class Bag:
         out = np.empty(len(along), dtype=np.int32)
         out[self.order] = along
         return out
+
+
+def kept_rows(sample_weight: Any) -> Any:
+    """Where the rows of positive weight stand in the table given; None where no row has weight zero."""
+    if sample_weight is None or (w := np.asarray(to_numpy(sample_weight), dtype=np.float64)).all():
+        return None
+    return np.flatnonzero(w)
+
+
+def sampled_rows(counts: Any, rows: Any) -> Any:
+    """The rows of a sample by their place in the table given, one drawn twice there twice; `rows`: see `kept_rows`."""
+    return np.repeat(np.arange(len(counts)) if rows is None else rows, counts)
 
 
 def _whole(w: Any) -> bool:

@@ -16,7 +16,9 @@ from fivefold.core.estimator import learned
 from fivefold.core.params import Count, Index, NonNegative, Seed
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier, Regressor
-from fivefold.ensemble.forest import ForestOfClasses, ForestOfNumbers, MaxSamples, OobScore, searched
+from fivefold.ensemble.forest import ForestOfClasses, ForestOfNumbers, MaxSamples, OobScore
+from fivefold.ensemble.forest_targets import searched
+from fivefold.ensemble.oob import judged
 from fivefold.tree.base import Leaves, MaxFeatures, MinLeaf, MinSplit, MinWeight
 from fivefold.tree.decision import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -136,8 +138,7 @@ class RandomForestClassifier(ForestOfClasses, Classifier):
     )
 
     feature_importances_ = learned("trees.importances")
-    oob_score_ = learned("oob.score")
-    oob_decision_function_ = learned("oob.answers")
+    oob_score_ = judged("oob.score")
     _grower = staticmethod(searched)
     estimator_ = DecisionTreeClassifier()
 
@@ -250,6 +251,6 @@ class RandomForestRegressor(ForestOfNumbers, Regressor):
     )
 
     feature_importances_ = learned("trees.importances")
-    oob_score_ = learned("oob.score")
+    oob_score_ = judged("oob.score")
     _grower = staticmethod(searched)
     estimator_ = DecisionTreeRegressor()

@@ -3,6 +3,8 @@
     z_i = (f_1(x_i), ..., f_M(x_i))      each f_m fitted without the fold that holds row i
     answer = g(z),                       g fitted on the pairs (z_i, y_i)
 
+Where a row has several labels, each f_m says something of every label, and g answers with all of them.
+
 Outputs on the rows a model has learned from flatter it, the more so the more it fits; held-out outputs are what g will
 meet. For new rows every f_m is fitted on all rows.
 
@@ -26,9 +28,11 @@ from sklearn.utils.validation import _check_feature_names_in, _num_samples, chec
 
 from fivefold.core._sklearn import TransformerMixin
 from fivefold.core.estimator import learned
+from fivefold.core.params import Index
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier, Regressor
-from fivefold.ensemble.named import Given, Members, Named, fit_one, on_rows
+from fivefold.ensemble.learners import fit_one, learner
+from fivefold.ensemble.named import Given, Members, Named, on_rows
 from fivefold.ensemble.voting import TRIED, TRIED_NUMBERS
 from fivefold.linear_model import LogisticRegression, RidgeCV
 
@@ -62,23 +66,21 @@ class Stacking(TransformerMixin, Named):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Fit the members and, on their held-out answers, the combiner; weights go to all of them."""
         given = self._take(X, y, sample_weight, fit_params)
-        combiner = clone(self._combiner())
+        if not is_classifier(self):  # a classifier may stack the answers of anything
+            self._refuse_others()
+        combiner = clone(learner(self, self._combiner(), "final_estimator", "predict"))
         right = is_classifier if is_classifier(self) else is_regressor
         if not right(combiner):
             kind = right.__name__[3:]
             raise ValueError(f"{type(self).__name__}: 'final_estimator' parameter should be a {kind}. Got {combiner}")
         if prefit := isinstance(self.cv, str) and self.cv == "prefit":
-            for _, inner in self._living():
-                check_is_fitted(inner)
+            for name, inner in self._living():
+                cure = f"cv='prefit' takes fitted ones: fit the estimator called {name!r}, or give another cv"
+                check_is_fitted(inner, msg=f"{type(self).__name__}: this %(name)s instance is not fitted yet; {cure}")
         members = Members(tuple(e for _, e in self._living())) if prefit else self._fit_members(given)
         self._note_columns(members.members)
         methods = tuple(self._method(name, inner) for name, inner in self._living())
-        said = (
-            [getattr(m, method)(given.X) for m, method in zip(members.members, methods, strict=True)]
-            if prefit
-            else self._held_out(given, methods)
-        )
-        Z = [self._columns(values, method) for values, method in zip(said, methods, strict=True)]
+        Z = self._asked(given.X, members.members, methods) if prefit else self._held_out(given, methods)
         combiner.fit(self._joined(given.X, Z), given.y, **given.own)
         self.model_ = Stack(members.members, methods, tuple(z.shape[1] for z in Z), combiner)
         return self
@@ -90,9 +92,7 @@ class Stacking(TransformerMixin, Named):
     def transform(self, X: Any) -> Any:
         """What the combiner is given: the answers of every member, and with `passthrough` X after them."""
         X = self._table(X)
-        m = self.model_
-        said = [getattr(member, method)(X) for member, method in zip(m.members, m.methods, strict=True)]
-        return self._joined(X, [self._columns(v, method) for v, method in zip(said, m.methods, strict=True)])
+        return self._joined(X, self._asked(X, self.model_.members, self.model_.methods))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the columns that `transform` gives."""
@@ -120,10 +120,15 @@ class Stacking(TransformerMixin, Named):
             predict_params = process_routing(self, "predict", **predict_params).final_estimator_["predict"]
         return self.model_.combiner.predict(self.transform(X), **predict_params)
 
+    def _asked(self, X: Any, members: Any, methods: tuple[str, ...]) -> list[Any]:
+        """The columns of every fitted member."""
+        each = zip(members, methods, strict=True)
+        return [self._columns(getattr(member, method)(X), method) for member, method in each]
+
     def _held_out(self, given: Given, methods: tuple[str, ...]) -> list[Any]:
-        """The answers of every member for each row, from a fit without the row's fold."""
+        """The columns of every member, each row from a fit without its fold."""
         splits = given.splits(self.cv, is_classifier(self))
-        n, K = _num_samples(given.X), len(getattr(self, "classes_", ()))
+        n, classes = _num_samples(given.X), getattr(self, "classes_", None)
         judged = np.concatenate([test for _, test in splits])
         if len(judged) != n or len(np.unique(judged)) != n:
             raise ValueError(
@@ -131,27 +136,36 @@ class Stacking(TransformerMixin, Named):
             )
         tasks = [(name, e, method) for (name, e), method in zip(self._living(), methods, strict=True)]
         work = (
-            delayed(_judged)(e, given, name, method, train, test, K)
+            delayed(_judged)(e, given, name, method, train, test, classes)
             for name, e, method in tasks
             for train, test in splits
         )
-        parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(work)
-        back, m = np.argsort(judged), len(splits)
-        return [np.concatenate(parts[i * m : (i + 1) * m])[back] for i in range(len(tasks))]
+        parts = Parallel(n_jobs=self.n_jobs, verbose=int(self.verbose), prefer="threads")(work)
+        back, m, Z = np.argsort(judged), len(splits), []
+        for i, method in enumerate(methods):
+            columns = [self._columns(part, method) for part in parts[i * m : (i + 1) * m]]
+            Z.append(np.concatenate(columns)[back])
+        return Z
 
     def _method(self, name: str, inner: Any) -> str:
         asked = ANSWERS if self.stack_method == "auto" else (self.stack_method,)
         for method in asked:
             if callable(getattr(inner, method, None)):  # any library's estimator: it can only be asked
                 return method
-        raise ValueError(f"Underlying estimator {name} does not implement the method {' or '.join(asked)}.")
+        raise ValueError(
+            f"{type(self).__name__}: Underlying estimator {name} does not implement the method {' or '.join(asked)}, "
+            f"and stack_method is {self.stack_method!r}. Give one that does, or another stack_method"
+        )
 
     def _columns(self, values: Any, method: str) -> Any:
-        """Answers as columns; of two probabilities that sum to one, the second."""
+        """Answers as columns; of the probabilities of two classes, or of each of several labels, all but the first."""
+        if isinstance(values, list):
+            return np.hstack([np.asarray(label)[:, 1:] for label in values])
         values = np.asarray(values)
         if values.ndim == 1:
             return values[:, None]
-        return values[:, 1:] if method == "predict_proba" and values.shape[1] == 2 else values
+        two = method == "predict_proba" and values.shape[1] == 2 and not isinstance(self.classes_, list)
+        return values[:, 1:] if two else values
 
     def _joined(self, X: Any, Z: list[Any]) -> Any:
         if not self.passthrough:
@@ -170,7 +184,7 @@ class StackingClassifier(Stacking, Classifier):
     estimators
         list of (name, estimator); "drop" in the place of one leaves it out.
     final_estimator
-        the combiner; None for a LogisticRegression.
+        the combiner; None for a LogisticRegression. Several labels a row need one that takes them.
     cv
         folds of the held-out answers: a number, a splitter, pairs of rows, None for five; "prefit" takes the estimators
         as they are, fitted, and learns from what they say of the rows given.
@@ -181,7 +195,7 @@ class StackingClassifier(Stacking, Classifier):
     passthrough
         the combiner also sees X.
     verbose
-        no effect; progress is shown by the members.
+        print the time of each fit, and as much of what joblib says.
 
     Attributes
     ----------
@@ -192,7 +206,7 @@ class StackingClassifier(Stacking, Classifier):
     stack_method_
         the method each member is asked by.
     classes_
-        the labels, sorted.
+        the labels, sorted; a list of them where y has several columns.
 
     Examples
     --------
@@ -213,8 +227,9 @@ class StackingClassifier(Stacking, Classifier):
     stack_method: Literal["auto", "predict_proba", "decision_function", "predict"] = "auto"
     n_jobs: int | None = None
     passthrough: bool = False
-    verbose: int = 0
+    verbose: Index | bool = 0
 
+    several = True
     card = Card(
         applications=("classification",),
         use="Classifiers of different kinds, whose strengths lie in different places; costs folds + 1 fits of each.",
@@ -236,13 +251,18 @@ class StackingClassifier(Stacking, Classifier):
     def predict(self, X: Any, **predict_params: Any) -> Any:
         """The combiner's class of each row."""
         said = self._said(X, predict_params)
-        return self.classes_[said]
+        if not isinstance(self.classes_, list):
+            return self.classes_[said]
+        return np.stack([labels[codes] for labels, codes in zip(self.classes_, said.T, strict=True)], axis=1)
 
     @available_if(lambda self: _final(self, "predict_proba"))
     def predict_proba(self, X: Any) -> Any:
-        """The combiner's probability of each class."""
+        """The combiner's probability of each class; where labels are there or not, that of each being there."""
         X = self._table(X)
-        return self.model_.combiner.predict_proba(self.transform(X))
+        said = self.model_.combiner.predict_proba(self.transform(X))
+        if isinstance(said, list) and all(len(labels) <= 2 and labels.dtype.kind in "biuf" for labels in self.classes_):
+            return np.stack([_being_there(P, labels) for P, labels in zip(said, self.classes_, strict=True)], axis=1)
+        return said
 
     @available_if(lambda self: _final(self, "decision_function"))
     def decision_function(self, X: Any) -> Any:
@@ -268,7 +288,7 @@ class StackingRegressor(Stacking, Regressor):
     passthrough
         the combiner also sees X.
     verbose
-        no effect; progress is shown by the members.
+        print the time of each fit, and as much of what joblib says.
 
     Attributes
     ----------
@@ -297,7 +317,7 @@ class StackingRegressor(Stacking, Regressor):
     cv: Any = None
     n_jobs: int | None = None
     passthrough: bool = False
-    verbose: int = 0
+    verbose: Index | bool = 0
 
     card = Card(
         applications=("regression",),
@@ -327,13 +347,29 @@ def _final(self: Any, name: str) -> bool:
     return True
 
 
-def _judged(estimator: Any, given: Given, name: str, method: str, train: Any, test: Any, K: int) -> Any:
+def _judged(estimator: Any, given: Given, name: str, method: str, train: Any, test: Any, classes: Any) -> Any:
     """What a fit on `train` says of `test`; a class that is not in `train` gets nothing."""
     X, y, extra = on_rows(given, name, train)
     fitted = fit_one(estimator, X, y, extra)
-    said = np.asarray(getattr(fitted, method)(_safe_indexing(given.X, test)))
-    if method == "predict" or said.ndim == 1 or said.shape[1] == K:
+    said = getattr(fitted, method)(_safe_indexing(given.X, test))
+    if isinstance(said, list):
+        each = zip(said, fitted.classes_, classes, strict=True)
+        return [_spread(np.asarray(P), seen, len(all_of_them), 0.0) for P, seen, all_of_them in each]
+    said = np.asarray(said)
+    if method == "predict" or said.ndim == 1 or isinstance(classes, list):
         return said
-    out = np.full((len(said), K), 0.0 if method == "predict_proba" else said.min(), dtype=said.dtype)
-    out[:, fitted.classes_] = said
+    return _spread(said, fitted.classes_, len(classes), 0.0 if method == "predict_proba" else said.min())
+
+
+def _spread(said: Any, seen: Any, K: int, rest: float) -> Any:
+    """Columns for all K classes, from those that a fit has seen."""
+    if said.shape[1] == K:
+        return said
+    out = np.full((len(said), K), rest, dtype=said.dtype)
+    out[:, seen] = said
     return out
+
+
+def _being_there(P: Any, labels: Any) -> Any:
+    """The probability of the second of two; one that was the same in every row is certain."""
+    return P[:, -1] if len(labels) == 2 else np.full(len(P), float(labels[0] > 0), dtype=P.dtype)

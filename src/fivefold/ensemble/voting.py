@@ -22,8 +22,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from fivefold.core._sklearn import TransformerMixin
+from fivefold.core.params import Index
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier, Regressor
+from fivefold.ensemble.learners import learner
 from fivefold.ensemble.named import Named
 from fivefold.linear_model import Lasso, LogisticRegression, Ridge
 from fivefold.naive_bayes import GaussianNB
@@ -41,11 +43,7 @@ class Voting(TransformerMixin, Named):
         """Fit a copy of every estimator; weights, where given, are passed to each."""
         given = self._take(X, y, sample_weight, fit_params)
         self._refuse_others()
-        if self.weights is not None and len(self.weights) != len(self.estimators):
-            raise ValueError(
-                f"{type(self).__name__}: Number of `estimators` and weights must be equal; got {len(self.weights)} "
-                f"weights, {len(self.estimators)} estimators"
-            )
+        self._refuse_weights()
         self.model_ = self._fit_members(given)
         self._note_columns(self.model_.members)
         return self
@@ -54,10 +52,25 @@ class Voting(TransformerMixin, Named):
         """Fit, and give what every member says."""
         return self.fit(X, y, **fit_params).transform(X)
 
+    def _refuse_weights(self) -> None:
+        """One number an estimator, with a sum to divide by."""
+        if self.weights is None:
+            return
+        me, given = type(self).__name__, np.asarray(self.weights)
+        if given.ndim != 1 or given.dtype.kind not in "biuf" or not np.isfinite(given).all():
+            raise ValueError(f"{me}: weights must be a list of numbers, one an estimator; got {self.weights!r}")
+        if len(given) != len(self.estimators):
+            raise ValueError(
+                f"{me}: Number of `estimators` and weights must be equal; got {len(given)} weights, "
+                f"{len(self.estimators)} estimators"
+            )
+        if self._votes().sum() == 0:
+            raise ValueError(f"{me}: weights sum to zero, so there is no mean; got {self.weights!r}")
+
     def _votes(self) -> Any:
         """The weight of each member that was not dropped."""
         if self.weights is None:
-            return np.ones(len(self.estimators_))
+            return np.ones(len(self._living()))
         pairs = zip(self.estimators, self.weights, strict=True)
         return np.array([weight for (_, inner), weight in pairs if not isinstance(inner, str)], dtype=np.float64)
 
@@ -81,7 +94,7 @@ class VotingClassifier(Voting, Classifier):
     flatten_transform
         with soft votes, `transform` gives (n, members x classes) rather than (members, n, classes).
     verbose
-        no effect; progress is shown by the members.
+        print the time that each fit takes.
 
     Attributes
     ----------
@@ -110,7 +123,7 @@ class VotingClassifier(Voting, Classifier):
     weights: Any = None
     n_jobs: int | None = None
     flatten_transform: bool = True
-    verbose: bool = False
+    verbose: Index | bool = False
 
     card = Card(
         applications=("classification",),
@@ -125,6 +138,13 @@ class VotingClassifier(Voting, Classifier):
         given={"estimators": TRIED},
         variants=({"voting": "soft", "weights": [2, 1]},),
     )
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Fit a copy of every classifier; weights, where given, are passed to each."""
+        if self.voting == "soft":
+            for name, inner in self._living():
+                learner(self, inner, f"with voting='soft', the estimator called {name!r}", "predict_proba")
+        return super().fit(X, y, sample_weight, **fit_params)
 
     def predict(self, X: Any) -> Any:
         """The class with most votes, of each row."""
@@ -189,7 +209,7 @@ class VotingRegressor(Voting, Regressor):
     n_jobs
         regressors fitted at a time; the result does not depend on it.
     verbose
-        no effect; progress is shown by the members.
+        print the time that each fit takes.
 
     Attributes
     ----------
@@ -210,7 +230,7 @@ class VotingRegressor(Voting, Regressor):
     _: KW_ONLY
     weights: Any = None
     n_jobs: int | None = None
-    verbose: bool = False
+    verbose: Index | bool = False
 
     card = Card(
         applications=("regression",),
@@ -229,14 +249,15 @@ class VotingRegressor(Voting, Regressor):
         return sum(weight * value for weight, value in zip(a.tolist(), said, strict=True)) / float(a.sum())
 
     def transform(self, X: Any) -> Any:
-        """What every member says (n, members)."""
+        """What every member says (n, members); several outputs of one stand side by side."""
         return np.column_stack(self._said(self._table(X)))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the columns that `transform` gives."""
         check_is_fitted(self)
         _check_feature_names_in(self, input_features, generate_names=False)
-        return np.array(self._names_out(), dtype=object)
+        ends = [""] if self.model_.outputs == 1 else [str(j) for j in range(self.model_.outputs)]
+        return np.array([name + end for name in self._names_out() for end in ends], dtype=object)
 
     def _said(self, X: Any) -> list[Any]:
         return [np.asarray(member.predict(X)) for member in self.estimators_]

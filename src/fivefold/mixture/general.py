@@ -112,7 +112,7 @@ class Mixture(BaseMixture):
     verbose: Index | bool = 0
     verbose_interval: Count = 10
 
-    takes = Takes(missing=True, categories=True)
+    takes = Takes(missing=True, empty=False, categories=True)
     card = Card(
         applications=("clustering", "density estimation"),
         use="Groups in tables of mixed columns: numbers, counts, yes or no, categories, with gaps. Columns are taken "

@@ -63,7 +63,7 @@ class CategoricalNB(Sampler, NaiveBayes):
     array(['play'], dtype='<U4')
     """
 
-    takes = Takes(missing=True, categories=True, positive=True)
+    takes = Takes(missing=True, empty=False, categories=True, positive=True)
     card = Card(
         applications=("classification", "data mining"),
         use="Columns of categories, as text or as codes. For tables that also hold numbers use MixedNB.",

@@ -68,7 +68,7 @@ class GenerativeClassifier(Generative):
     0.99
     """
 
-    takes = Takes(missing=True)
+    takes = Takes(missing=True, empty=False)
     card = Card(
         applications=("classification",),
         use="Classes whose shape a density estimator describes well: several clumps, curved clouds. It needs enough "

@@ -78,7 +78,7 @@ class MixedNB(Sampler, NaiveBayes):
     array(['a'], dtype='<U1')
     """
 
-    takes = Takes(missing=True, categories=True)
+    takes = Takes(missing=True, empty=False, categories=True)
     card = Card(
         applications=("classification", "data mining"),
         use="Tables as they come: numbers, counts and categories side by side, with gaps. One pass, no encoding.",

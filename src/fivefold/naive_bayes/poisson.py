@@ -54,7 +54,7 @@ class PoissonNB(Sampler, LogLinearNB):
     array(['a'], dtype='<U1')
     """
 
-    takes = Takes(missing=True, sparse=True, positive=True)
+    takes = Takes(missing=True, empty=False, sparse=True, positive=True)
     card = Card(
         applications=("classification",),
         use="Counts of different things on different scales, some perhaps missing: visits, defects, purchases. For the "

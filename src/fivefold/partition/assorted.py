@@ -1,8 +1,8 @@
 """Splits on a sample of columns, some of which hold categories: for forests.
 
-Numbers are cut as by `Sampled`. Of a category the rows of a node are put level by level, by counting or, where the rows
-are few beside the levels, by sorting; then the levels are divided as by `Qualified`. The division that wins is made
-once more when the rows are put in order.
+Numbers are cut as by `Sampled`. The levels of a category are divided as by `Qualified`: where they are few, from the
+sums of each; otherwise the rows of a node are put level by level, by counting or, where they are few beside the
+levels, by sorting. The division that wins is made once more when the rows are put in order.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compile import jit
+from fivefold.partition.criteria import aim, aims, sweep, tally, weigh
+from fivefold.partition.ordering import heap_sort
 from fivefold.partition.presorted import MISSING, known_end
-from fivefold.partition.qualified import arrange, grouped
-from fivefold.partition.sampled import Sampled, number_cut, number_mark, shell_sort
-from fivefold.partition.splitter import INNER, cut, divide, listed, lists, mark
+from fivefold.partition.qualified import arrange, grouped, lasting
+from fivefold.partition.sampled import BINS, Sampled, number_cut, number_mark, shell_sort
+from fivefold.partition.splitter import cut, divide, listed, lists, mark
 from fivefold.partition.tree import HIGH, LOW
 
 FEW = 8  # rows are sorted where the levels are more than so many times as many
@@ -27,30 +29,21 @@ class Coded(NamedTuple):
     levels: Any  # (d,) int64: categories of a column, 0 for numbers
     stands: Any  # (d,) int64: the row of `codes` of a column
     codes: Any  # (c, n) int32; the number of levels for missing
+    short: Any  # (c, n) uint8: the same of columns of at most BINS levels
 
 
 class Assorted(NamedTuple):
     """The rows of one tree, and what it shares with the others."""
 
-    rows: Any  # (m,) int32
-    bins: Any
-    fine: Any
-    gaps: Any
-    table: Any
-    cells: Any
-    count: Any
-    place: Any
-    gain: Any
-    weight: Any
-    keys: Any  # (m,) int64 scratch
-    few: Any
-    levels: Any
-    stands: Any
-    codes: Any
+    numbers: Sampled
+    kinds: Coded
     unit: float  # weight of one row
     order: Any  # (m,) int32 scratch: rows level by level
     rank: Any  # (m,) int32 scratch: their levels
     start: Any  # (levels + 2,) int64 scratch
+    moved: Any  # (BINS + 1, q) scratch: the table with levels in order
+    of: Any  # (3, BINS + 1) scratch: weight, sum and mean of the target of levels
+    turn: Any  # (BINS + 1,) int32 scratch: levels in order
 
 
 def coded(X: Any, levels: Any) -> Coded:
@@ -60,19 +53,20 @@ def coded(X: Any, levels: Any) -> Coded:
     stands[columns] = np.arange(len(columns))
     for f, code in zip(columns, codes, strict=True):
         code[:] = np.where(np.isnan(X[:, f]), levels[f], X[:, f])
-    return Coded(levels, stands, codes)
+    return Coded(levels, stands, codes, codes.astype(np.uint8))
 
 
 def assorted(numbers: Sampled, kinds: Coded, unit: float) -> Assorted:
     """A splitter of the same rows that knows categories."""
     order, rank = np.empty((2, len(numbers.rows)), dtype=np.int32)
     start = np.zeros(int(kinds.levels.max()) + 2, dtype=np.int64)
-    return Assorted(*numbers, *kinds, unit, order, rank, start)
+    moved, of, turn = np.empty_like(numbers.table), np.empty((3, BINS + 1)), np.empty(BINS + 1, dtype=np.int32)
+    return Assorted(numbers, kinds, unit, order, rank, start, moved, of, turn)
 
 
 @listed.rule(Assorted)
 def _(splitter):
-    return splitter.rows
+    return splitter.numbers.rows
 
 
 @lists.rule(Assorted)
@@ -87,8 +81,10 @@ def _(splitter, j, lo, hi, work):
 
 @cut.rule(Assorted)
 def _(splitter, criterion, f, lo, hi, rules, total, work):
-    if splitter.levels[f] == 0:
-        return number_cut(splitter, criterion, f, lo, hi, rules, total, work)
+    if splitter.kinds.levels[f] == 0:
+        return number_cut(splitter.numbers, criterion, f, lo, hi, rules, total, work)
+    if _few(splitter, f, lo, hi):
+        return _from_sums(splitter, criterion, f, lo, hi, rules, total, work)
     _by_level(splitter, f, lo, hi)
     order, rank, m = splitter.order, splitter.rank, hi - lo
     mid = known_end(rank, 0, m)
@@ -99,14 +95,16 @@ def _(splitter, criterion, f, lo, hi, rules, total, work):
 
 @mark.rule(Assorted)
 def _(splitter, criterion, f, lo, hi, work, node):
-    if splitter.levels[f] == 0:
-        return number_mark(splitter, f, lo, hi, work, node)
+    if splitter.kinds.levels[f] == 0:
+        return number_mark(splitter.numbers, f, lo, hi, work, node)
+    if _few(splitter, f, lo, hi):
+        return _parted(splitter, criterion, f, lo, hi, work, node)
     _by_level(splitter, f, lo, hi)
     order, m, at, missing_left = splitter.order, hi - lo, np.int64(work.best[1]), np.int64(work.best[2])
     mid = known_end(splitter.rank, 0, m)
     arrange(criterion, order, splitter.rank, 0, mid, np.int64(work.best[5]), splitter.unit, work)
     node[LOW], node[HIGH] = order[at], -1
-    rows, left, right = splitter.rows, np.int64(lo), np.int64(hi)
+    rows, left, right = splitter.numbers.rows, np.int64(lo), np.int64(hi)
     for i in range(m):
         if i <= at or (i >= mid and missing_left == 1):
             rows[left] = order[i]
@@ -117,11 +115,126 @@ def _(splitter, criterion, f, lo, hi, work, node):
     return left
 
 
-@jit(**INNER)
+@jit
+def _few(splitter, f, lo, hi):
+    """Are the levels few, and not many more than the rows?"""
+    return splitter.kinds.levels[f] <= BINS and splitter.kinds.levels[f] <= FEW * (hi - lo)
+
+
+@jit(error_model="numpy")
+def _from_sums(splitter, criterion, f, lo, hi, rules, total, work):
+    """Fill work.best if a division of the levels beats it; is there one? best[1] counts the levels on the left."""
+    levels, code, table, moved = (
+        splitter.kinds.levels[f],
+        splitter.kinds.short[splitter.kinds.stands[f]],
+        splitter.numbers.table,
+        splitter.moved,
+    )
+    gain, weight, count, best, order = (
+        splitter.numbers.gain,
+        splitter.numbers.weight,
+        splitter.numbers.count,
+        work.best,
+        splitter.turn,
+    )
+    for k in range(levels + 1):
+        for q in range(table.shape[1]):
+            table[k, q] = 0.0
+    tally(criterion, code, splitter.numbers.rows, lo, hi, table)
+    found, least = False, rules.least_weight
+    for turn in range(aims(criterion)):
+        m, share = _in_order(splitter, criterion, f, lo, hi, turn)
+        absent, before = count[levels] > 0, best[0]
+        found = found or (m > 0 and absent) or (m > 1 and share > 0.0)
+        for k in range(m):
+            for q in range(table.shape[1]):
+                moved[k, q] = table[order[k], q]
+        for q in range(table.shape[1]):
+            moved[m, q] = table[levels, q]
+        for side in range(2 if absent else 1):
+            there = count[levels] if side == 1 else 0
+            cuts = sweep(
+                criterion, moved, m, m if side == 1 else -1, work.sums, work.left, gain, weight, splitter.numbers.place
+            )
+            for i in range(cuts if absent and side == 0 else cuts - 1):
+                there += count[order[i]]
+                if i < m - 1:  # the last leaves all levels on one side: nothing is sorted by the target
+                    gain[i] = gain[i] * share if share > 0.0 else -np.inf
+                enough = there >= rules.least_leaf and hi - lo - there >= rules.least_leaf
+                if gain[i] > best[0] + best[3] and enough and weight[i] >= least and total - weight[i] >= least:
+                    best[0], best[1], best[2] = gain[i], i + 1, side
+                    if not absent:  # a level that is missing later goes with most of the weight
+                        best[2] = 1.0 if 2.0 * weight[i] > total else 0.0
+        if best[0] > before:
+            best[5] = turn
+    return found
+
+
+@jit(error_model="numpy")
+def _in_order(splitter, criterion, f, lo, hi, j):
+    """Put the levels that have rows in the order of their mean target j; their number, and what share of gains lasts.
+
+    splitter.numbers.count holds the rows of each level, and last of those without one.
+    """
+    levels, code, rows = splitter.kinds.levels[f], splitter.kinds.short[splitter.kinds.stands[f]], splitter.numbers.rows
+    of, count, order, squares = splitter.of, splitter.numbers.count, splitter.turn, 0.0
+    for k in range(levels + 1):
+        of[0, k], of[1, k], count[k] = 0.0, 0.0, 0
+    for i in range(lo, hi):
+        row = rows[i]
+        k, w, y = code[row], weigh(criterion, row), aim(criterion, row, j)
+        of[0, k] += w
+        of[1, k] += w * y
+        count[k] += 1
+        squares += w * y * y if k < levels else 0.0
+    m, A, S, between = 0, 0.0, 0.0, 0.0
+    for k in range(levels):
+        if count[k] > 0:
+            order[m], of[2, m] = k, of[1, k] / of[0, k]
+            A, S, between = A + of[0, k], S + of[1, k], between + of[1, k] * of[2, m]
+            m += 1
+    heap_sort(of[2], order, 0, m)
+    return m, lasting(squares - between, between - S * S / A, A / splitter.unit, m)
+
+
+@jit
+def _parted(splitter, criterion, f, lo, hi, work, node):
+    """Put the rows first whose levels are on the left by work.best; where the others begin."""
+    levels, code, rows, count = (
+        splitter.kinds.levels[f],
+        splitter.kinds.short[splitter.kinds.stands[f]],
+        splitter.numbers.rows,
+        splitter.numbers.count,
+    )
+    _in_order(splitter, criterion, f, lo, hi, np.int64(work.best[5]))
+    for k in range(levels):
+        count[k] = 0
+    count[levels] = np.int64(work.best[2])
+    for k in range(np.int64(work.best[1])):
+        count[splitter.turn[k]] = 1
+    left, right, spare = np.int64(lo), np.int64(0), work.order
+    for i in range(lo, hi):
+        row = rows[i]
+        goes = count[code[row]]
+        rows[left], spare[right] = row, row
+        left += goes
+        right += 1 - goes
+    for i in range(right):
+        rows[left + i] = spare[i]
+    node[LOW], node[HIGH] = rows[lo], -1
+    return left
+
+
+@jit
 def _by_level(splitter, f, lo, hi):
     """Fill order and rank with the rows of the range, level by level, those without one last."""
-    code, rows, order, rank = splitter.codes[splitter.stands[f]], splitter.rows, splitter.order, splitter.rank
-    levels, start, keys, m = splitter.levels[f], splitter.start, splitter.keys, hi - lo
+    code, rows, order, rank = (
+        splitter.kinds.codes[splitter.kinds.stands[f]],
+        splitter.numbers.rows,
+        splitter.order,
+        splitter.rank,
+    )
+    levels, start, keys, m = splitter.kinds.levels[f], splitter.start, splitter.numbers.keys, hi - lo
     if levels > FEW * m:
         for i in range(m):
             keys[i] = np.int64(code[rows[lo + i]]) << 32 | rows[lo + i]

@@ -3,38 +3,49 @@
     grow_multiway(columns, criterion, growth) -> Multiway
 
 A discrete column gives one branch a value, or two groups of values; a numeric one is cut by a threshold, or by two. A
-column is a list of codes: ranks of the distinct numbers, or categories. The statistics of a node by code are one table,
-and every question about the column is scored from sums of its rows: prefixes for thresholds, the rows themselves for
-branches, subsets for groups.
+column is a list of codes: ranks of the distinct numbers, or categories. The loops of `partition.asking` and
+`partition.value_groups` find the best question about every column; a few kinds are left to `partition.table_questions`.
 
-For two classes, or numbers, the best of all groupings cuts the values ordered by their mean; for more classes all
-groupings of a few values are tried, and of many those that cut the values along the first principal direction of their
-class shares.
-
-Quinlan (1986, 1993); Breiman et al. (1984), section 4.2.2; Coppersmith, Hong & Hosking (1999).
+Quinlan (1986, 1993); Breiman et al. (1984).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fivefold.core.compile import jit
+from fivefold.partition.asking import (
+    BITS,
+    GAIN,
+    HIGH,
+    LOW,
+    NEAR,
+    NOWHERE,
+    Room,
+    Terms,
+    cut_by_threshold,
+    divided,
+    parted_by_value,
+    poured,
+    sent,
+    tabled,
+)
 from fivefold.partition.class_criteria import Risk
 from fivefold.partition.classic import CHOICES, Offer, measured, split_information
-from fivefold.partition.criteria import accumulate, heft, impurity, tally, width
-from fivefold.partition.missing import POLICIES
+from fivefold.partition.counted import counted
+from fivefold.partition.criteria import width
+from fivefold.partition.impurities import Impurity
+from fivefold.partition.missing import POLICIES, fullest
 from fivefold.partition.multiway import Columns, Multiway
 from fivefold.partition.number_criteria import Deviance, Squares
 from fivefold.partition.splitter import TIE
-from fivefold.partition.surrogates import Surrogate, filled, surrogates_of
+from fivefold.partition.surrogates import Places, Surrogate, filled, surrogates_of
+from fivefold.partition.table_questions import Tables, between
+from fivefold.partition.value_groups import groups_of, parted_by_groups
 
 PURE = 1e-12  # impurities below it are rounding
-NEAR = 1e-9  # weights are sums of fractions
-ALL = 8  # values whose groupings are all tried
-PAIRS = 256  # thresholds of which all pairs are tried
 MANY = 0.3  # a column with a value for so many rows, or fewer, has many values
 SIDE, MOST = 0.1, 25.0  # C4.5: a side of a threshold holds this share of the mean class, not more than so many rows
 
@@ -54,10 +65,11 @@ class Growth(NamedTuple):
     least_impurity: float = 0.0  # a node as pure as this is a leaf
     least_gain: float = -np.inf  # a unit of weight; not reached, the node is a leaf
     ahead: int = 0  # further levels looked at before a question is chosen
+    tries: int = 1  # questions of a node that are tried on rows held out, the best first
 
 
 class _Node(NamedTuple):
-    """Rows of a node with their weights there, and its statistics."""
+    """Rows of a node with their weights there, its statistics, and its part of the lists of all columns."""
 
     rows: Any
     w: Any
@@ -65,25 +77,65 @@ class _Node(NamedTuple):
     sums: Any
     weight: float
     total: float  # weight times impurity
+    held: Any  # rows held out that come here
+    order: Any = None  # (d, m) rows whose value is known, by their codes; None where the node is to be a leaf
+    lo: int = 0  # where its own begin
+    known: Any = None  # (d,) how many they are
 
 
-def grow_multiway(columns: Columns, criterion: Any, growth: Growth) -> Multiway:
-    """The tree of the columns under a criterion that holds the targets and weights of the rows."""
-    return _Grower(columns, criterion, growth).tree()
+class _Offers(NamedTuple):
+    """What the columns of a node offer."""
+
+    gain: Any  # (d,) a unit of weight, -inf where there is no question
+    bits: Any  # (d,) split information
+    table: Any  # (d, 4) of `asking.asked`
+    keys: dict[int, tuple[Any, int]]  # key and number of branches of questions that were found by hand
+    groups: Any  # keys of the groups of values, those of a column after the other
+
+
+def grow_multiway(columns: Columns, criterion: Any, growth: Growth, held: Any = None) -> Multiway:
+    """The tree of the columns under a criterion that holds the targets and weights of the rows.
+
+    Where `growth.tries` is more than one, the rows `held` (a mask) only judge the questions: of the best few of a node
+    that one stays whose own tree makes the fewest mistakes there; for criteria of classes. The time grows as
+    tries ** depth.
+    """
+    return _Grower(columns, criterion, growth, np.zeros(len(criterion.w), dtype=bool) if held is None else held).tree()
 
 
 class _Grower:
-    def __init__(self, columns: Columns, criterion: Any, growth: Growth) -> None:
+    def __init__(self, columns: Columns, criterion: Any, growth: Growth, held: Any) -> None:
         self.columns, self.growth, self.given = columns, growth, criterion.w
+        self.rows, self.held = np.flatnonzero(~held).astype(np.int32), np.flatnonzero(held).astype(np.int32)
         self.w = criterion.w.astype(np.float64).copy()  # scratch: weights of the rows in the node at hand
-        self.bins = np.zeros(len(self.w), dtype=np.int64)
-        self.criterion = criterion._replace(w=self.w)
-        self.q = width(self.criterion)
-        self.most = float(self.given.sum())
+        whole = growth.missing != "fractions" or all(columns.known == len(self.w))  # no row is divided
+        self.criterion = (counted(criterion) if whole else criterion)._replace(w=self.w)
+        by_hand = isinstance(criterion, Impurity)
+        self.counted = self.criterion.counted if by_hand else self.criterion  # in compiled loops
+        self.q, n = width(self.counted), len(self.w)
+        self.most = float(self.given[self.rows].sum())
+        self.few = max(growth.least_split, 2 * growth.least_leaf, growth.least_share * self.most) - NEAR
+        self.pure = max(growth.least_impurity, PURE)
+        grouped = columns.discrete & (growth.nominal == "groups")
+        hard = by_hand | np.where(columns.discrete, grouped & isinstance(criterion, Risk), growth.thresholds == 2)
+        self.by_hand, self.grouped = np.flatnonzero(hard), np.flatnonzero(grouped & ~hard)
+        self.discrete = np.flatnonzero(columns.discrete & ~grouped & ~hard)
+        self.numeric = np.flatnonzero(~columns.discrete & ~hard)
+        levels = np.array([len(v) for v in columns.values])
+        self.many = columns.discrete & (levels >= MANY * self.most)
+        share = SIDE / self.q if growth.quinlan else 0.0
+        self.terms = Terms(float(growth.least_leaf), share, MOST, growth.quinlan, float(growth.least_gain))
+        self.room = Room(*np.zeros((3, self.q)), *np.zeros((2, n)))
+        self.tables = Tables(self.criterion, self.counted, growth, self.terms)
+        self.start = np.cumsum(np.append(0, np.where(grouped, levels, 0)))  # of the groups of values
+        classes = 0 if isinstance(criterion, Squares | Deviance) else self.q
+        self.groups = groups_of(max(int(levels[grouped].max(initial=1)), 1), self.q, classes)
+        self.places = Places(np.empty(n), *np.empty((2, n), dtype=np.int32))
+        self.side = np.full(n, NOWHERE, dtype=np.int32)  # scratch: branches of the rows of a node
 
     def tree(self) -> Multiway:
         """Depth first; the children of a node are numbered together."""
-        ahead = [(0, self._node(np.arange(len(self.given)), self.given, 0))]
+        ahead = [(0, self._root())]
         table: list[list[Any]] = [[-1, -1, 0, False, (), 1.0, 0, ahead[0][1].sums]]
         stand_ins: dict[int, tuple[Surrogate, ...]] = {}
         while ahead:
@@ -92,8 +144,7 @@ class _Grower:
             if offer is None:
                 continue
             table[at][:5] = [offer.feature, len(table), offer.branches, offer.discrete, offer.key]
-            stand_ins[at] = self._surrogates(node, offer)
-            children = list(self._children(node, offer, stand_ins[at]))
+            children, stand_ins[at] = self._divided(node, offer)
             for part, child in children:
                 table.append([-1, -1, 0, False, (), part, child.depth, child.sums])
             base = len(table) - len(children)
@@ -109,251 +160,189 @@ class _Grower:
             tuple(stand_ins.get(t, ()) for t in range(len(table)) if self.growth.missing == "surrogates"),
         )  # fmt: skip
 
-    def _node(self, rows: Any, w: Any, depth: int) -> _Node:
-        sums = np.zeros(self.q)
-        self.w[rows] = w
-        _summed(self.criterion, rows, sums)
-        weight, total = measured(self.criterion, sums[None])
-        return _Node(rows, w, depth, sums, float(weight[0]), float(total[0]))
+    def _root(self) -> _Node:
+        at, c = np.arange(len(self.rows)), self.columns
+        whole = _Node(self.rows, self.given[self.rows], -1, None, 0.0, 0.0, self.held, c.order, 0, c.known)
+        zeros = np.zeros(len(at), dtype=np.int64)
+        return self._parts(whole, at, zeros, whole.w, [self.held])[0]
 
-    def _sides(self, node: _Node, offer: Offer) -> Any:
-        """The branch of each row of a node, -1 where the value is missing."""
-        code, key = self.columns.codes[offer.feature, node.rows], np.asarray(offer.key)
-        if offer.discrete:
-            return np.where(code >= 0, key[code].astype(np.int64), -1)
-        x = self.columns.values[offer.feature][code]
-        return np.where(code >= 0, (x[:, None] > key).sum(axis=1), -1)
+    def _sides(self, rows: Any, w: Any, offer: Offer) -> tuple[Any, Any, int]:
+        """The branch of each row, -1 where it is not known; the weight of each branch, and the rows without one."""
+        j, key, branch = offer.feature, np.asarray(offer.key), np.empty(len(rows), dtype=np.int64)
+        if not offer.discrete:  # the last code of each branch
+            key = np.searchsorted(self.columns.values[j], key, side="right") - 1
+        weight = np.zeros(offer.branches)
+        return branch, weight, sent(self.columns.codes[j], offer.discrete, key, rows, w, self.side, branch, weight)
 
-    def _surrogates(self, node: _Node, offer: Offer) -> tuple[Surrogate, ...]:
-        if self.growth.missing != "surrogates" or offer.branches != 2:
-            return ()
-        return surrogates_of(self.columns, node.rows, node.w, self._sides(node, offer), offer.feature)
+    def _children(self, node: _Node, offer: Offer) -> list[tuple[float, _Node]]:
+        """The share of each branch, and what is in it, for a question on trial: it has no surrogates."""
+        return self._divided(node, offer, on_trial=True)[0]
 
-    def _children(
-        self, node: _Node, offer: Offer, surrogates: tuple[Surrogate, ...] = ()
-    ) -> Iterator[tuple[float, _Node]]:
-        """The share of each branch, and what is in it."""
-        branch = self._sides(node, offer)
-        known = branch >= 0
-        weight = np.bincount(branch[known], node.w[known], offer.branches)
+    def _divided(
+        self, node: _Node, offer: Offer, *, on_trial: bool = False
+    ) -> tuple[list[tuple[float, _Node]], tuple[Surrogate, ...]]:
+        """The share of each branch, and what is in it; and the surrogates of the question."""
+        branch, weight, lost = self._sides(node.rows, node.w, offer)
+        surrogates: tuple[Surrogate, ...] = ()
+        if self.growth.missing == "surrogates" and offer.branches == 2 and not on_trial:
+            self.w[node.rows] = node.w
+            surrogates = surrogates_of(self.columns, node, self.side, self.w, self.places, offer.feature)
         share = weight / weight.sum()
-        if surrogates and not known.all():
-            lost = np.flatnonzero(~known)
-            branch[lost] = filled(surrogates, self._encoded(node.rows[lost]), branch[lost])
-        at, into, w = POLICIES[self.growth.missing](branch, node.w, self.criterion.y[node.rows], share)
-        order = np.argsort(into, kind="stable")
-        ends = np.searchsorted(into[order], np.arange(offer.branches + 1))
-        for b in range(offer.branches):
-            some = order[ends[b] : ends[b + 1]]
-            yield float(share[b]), self._node(node.rows[at[some]], w[some], node.depth + 1)
+        at, into, w = np.arange(len(branch)), branch, node.w
+        if lost:
+            if surrogates:
+                some = np.flatnonzero(branch < 0)
+                branch[some] = filled(surrogates, self.columns.encoded(node.rows[some]), branch[some])
+            at, into, w = POLICIES[self.growth.missing](branch, node.w, self.criterion.y[node.rows], share)
+        held = [node.held] * offer.branches
+        if len(node.held):
+            goes = self._sides(node.held, self.given[node.held], offer)[0]
+            goes = np.where(goes >= 0, goes, fullest(share))
+            held = [node.held[goes == b] for b in range(offer.branches)]
+        return list(zip(share.tolist(), self._parts(node, at, into, w, held), strict=True)), surrogates
 
-    def _encoded(self, rows: Any) -> Any:
-        """Rows as a grown tree reads them: numbers, codes of discrete columns, NaN where missing."""
-        c = self.columns
-        pairs = zip(c.codes[:, rows], c.values, c.discrete, strict=True)
-        each = [np.where(code >= 0, code if kind else values[code], np.nan) for code, values, kind in pairs]
-        return np.stack(each, axis=1)
+    def _parts(self, node: _Node, at: Any, into: Any, w: Any, held: list[Any]) -> list[_Node]:
+        """The nodes below another, from its rows `at` by the branches they go into."""
+        B, depth = len(held), node.depth + 1
+        ends, sums = np.zeros(B + 1, dtype=np.int64), np.zeros((B, self.q))
+        rows, weights = np.empty(len(at), dtype=np.int32), np.empty(len(at))
+        weight, total = np.empty((2, B))
+        poured(self.counted, node.rows, at, into, w, self.side, ends, rows, weights, sums, weight, total)
+        if self.counted is not self.criterion:
+            total = measured(self.criterion, sums)[1]
+        leaf = [self._closed(depth, *pair) for pair in zip(weight.tolist(), total.tolist(), strict=True)]
+        size = np.where(leaf, 0, ends[1:] - ends[:-1])
+        begin = np.where(leaf, -1, np.cumsum(size) - size)
+        order, counts = np.empty((len(self.many), size.sum()), dtype=np.int32), np.zeros((B, len(self.many)), np.int64)
+        if len(order[0]):
+            divided(node.order, node.lo, node.known, self.side, begin, order, counts)
+        found = []
+        for b, (lo, hi) in enumerate(pairwise(ends.tolist())):
+            own = _Node(rows[lo:hi], weights[lo:hi], depth, sums[b], float(weight[b]), float(total[b]), held[b])
+            found.append(own if leaf[b] else own._replace(order=order, lo=int(begin[b]), known=counts[b]))
+        return found
+
+    def _closed(self, depth: int, weight: float, total: float) -> bool:
+        """Is a node to be a leaf whatever its columns offer?"""
+        return depth >= self.growth.depth or weight < self.few or total <= self.pure * weight
 
     # Questions
 
     def _choice(self, node: _Node) -> Offer | None:
         """The question of a node, or none: then it is a leaf."""
-        g = self.growth
-        few = max(g.least_split, 2 * g.least_leaf, g.least_share * self.most) - NEAR
-        pure = node.total <= max(g.least_impurity, PURE) * node.weight
-        if node.depth >= g.depth or node.weight < few or pure:
+        if self.growth.tries > 1:
+            return self._tried(node)[1]
+        if (offers := self._offers(node)) is None:
+            return None
+        return (
+            self._looked_ahead(node, offers)
+            if self.growth.ahead
+            else self._offer(node, offers, self._best(node, offers))
+        )
+
+    def _best(self, node: _Node, offers: _Offers) -> int:
+        """The column that wins by gain or by gain ratio."""
+        return CHOICES[self.growth.choice](offers.gain, offers.bits, self.many, TIE * node.total / node.weight)
+
+    def _offers(self, node: _Node) -> _Offers | None:
+        """The best question about each column; none where the node is a leaf."""
+        if node.order is None:
             return None
         self.w[node.rows] = node.w
-        offers = [offer for j in range(len(self.columns.codes)) if (offer := self._offer(j, node))]
-        if not offers:
-            return None
-        slack = TIE * node.total / node.weight
-        return self._looked_ahead(node, offers, slack) if g.ahead else CHOICES[g.choice](offers, slack)
+        table, keys, c = np.zeros((len(self.many), 4)), dict[int, tuple[Any, int]](), self.columns
+        table[:, GAIN] = -np.inf
+        here = node.order, node.lo, node.known, node.weight, self.terms
+        if len(self.numeric):
+            cut_by_threshold(self.counted, c.codes, self.numeric, *here, self.room, table)
+        if len(self.discrete):
+            against_rest = self.growth.nominal == "dummies"
+            parted_by_value(self.counted, c.codes, self.discrete, *here, against_rest, self.room, table)
+        groups, undecided = np.full(self.start[-1], -1), list[int]()
+        if len(self.grouped):
+            parted_by_groups(
+                self.counted, c.codes, self.grouped, *here, self.room, self.groups, self.start, groups, table
+            )
+            undecided = self.grouped[table[self.grouped, HIGH] > 0].tolist()
+        for j in self.by_hand.tolist() + undecided:
+            self._by_hand(j, node, table[j], keys)
+        return _Offers(table[:, GAIN], table[:, BITS], table, keys, groups) if table[:, GAIN].max() > -np.inf else None
 
-    def _looked_ahead(self, node: _Node, offers: list[Offer], slack: float) -> Offer:
+    def _offer(self, node: _Node, offers: _Offers, j: int) -> Offer:
+        """The question about column j."""
+        values, discrete, row = self.columns.values[j], bool(self.columns.discrete[j]), offers.table[j]
+        if j in offers.keys:
+            key, branches = offers.keys[j]
+        elif not discrete:
+            low, high = row[LOW : HIGH + 1].astype(np.int64)
+            key, branches = between(values[[low]], values[[high]]), 2
+        elif self.growth.nominal == "groups":
+            key, branches = offers.groups[self.start[j] : self.start[j + 1]], 2
+        else:
+            codes = self.columns.codes[j, node.rows]
+            present = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(values)))
+            by_value = self.growth.nominal == "values"
+            key, branches = np.full(len(values), -1), len(present) if by_value else 2
+            key[present] = np.arange(len(present)) if by_value else present != int(row[LOW])
+        return Offer(j, float(row[GAIN]), float(row[BITS]), key, discrete, branches)
+
+    def _every(self, node: _Node, offers: _Offers) -> list[Offer]:
+        return [self._offer(node, offers, j) for j in np.flatnonzero(offers.gain > -np.inf).tolist()]
+
+    def _tried(self, node: _Node) -> tuple[float, Offer | None]:
+        """Mistakes on the rows held out, and the question that leaves the fewest; none where a leaf makes fewer."""
+        y, w = self.criterion.y[node.held], self.given[node.held]
+        best: tuple[float, Offer | None] = (float(w[y != node.sums.argmax()].sum()), None)
+        if (offers := self._offers(node)) is None:
+            return best
+        for i in range(min(self.growth.tries, int((offers.gain > -np.inf).sum()))):
+            offer = self._offer(node, offers, self._best(node, offers))
+            offers.gain[offer.feature] = -np.inf
+            wrong = sum(self._tried(child)[0] for _, child in self._children(node, offer))
+            if wrong < best[0] - NEAR or (i == 0 and wrong <= best[0] + NEAR):
+                best = wrong, offer
+        return best
+
+    def _looked_ahead(self, node: _Node, offers: _Offers) -> Offer:
         """The question after which the impurity some levels further down is least."""
-        after = [sum(self._promise(child, self.growth.ahead) for _, child in self._children(node, o)) for o in offers]
-        return offers[next(i for i, total in enumerate(after) if total <= min(after) + slack * node.weight)]
+        every = self._every(node, offers)
+        after = [sum(self._promise(child, self.growth.ahead) for _, child in self._children(node, o)) for o in every]
+        return every[next(i for i, total in enumerate(after) if total <= min(after) + TIE * node.total)]
 
     def _promise(self, node: _Node, levels: int) -> float:
         """The least total impurity that so many further levels can leave."""
-        if levels == 0 or node.total <= PURE * node.weight or node.depth >= self.growth.depth:
+        if levels == 0 or (offers := self._offers(node)) is None:
             return node.total
-        self.w[node.rows] = node.w
-        offers = [offer for j in range(len(self.columns.codes)) if (offer := self._offer(j, node))]
-        after = (sum(self._promise(child, levels - 1) for _, child in self._children(node, o)) for o in offers)
+        after = (
+            sum(self._promise(child, levels - 1) for _, child in self._children(node, o))
+            for o in self._every(node, offers)
+        )
         return min([node.total, *after])
 
-    def _offer(self, j: int, node: _Node) -> Offer | None:
-        """The best question about column j."""
-        present, table = self._table(j, node.rows)
-        if len(present) < 2:
-            return None
+    # Questions that are scored from a table
+
+    def _by_hand(self, j: int, node: _Node, row: Any, keys: dict[int, tuple[Any, int]]) -> None:
+        """The best question about column j into the row of what is offered, and its key."""
+        m, discrete, values = int(node.known[j]), self.columns.discrete[j], self.columns.values[j]
+        present, table = np.empty(m, dtype=np.int64), np.zeros((m, self.q))
+        found = tabled(self.counted, self.columns.codes[j], node.order[j], node.lo, m, present, table)
+        present, table = present[:found], table[:found]
+        if found < 2:
+            return
         sums = table.sum(axis=0)
         weight, total = measured(self.criterion, np.vstack([sums, table]))
-        known, whole, each = weight[0], total[0], (weight[1:], total[1:])
-        if self.columns.discrete[j]:
-            found = NOMINAL[self.growth.nominal](self, table, sums, each)
-        else:
-            found = self._two_cuts(table, sums) if self.growth.thresholds == 2 else self._one_cut(table, sums)
-        if found is None:
-            return None
-        left, parts, which, tried = found  # impurity left, weights of the branches, branch of each value
-        charge = np.log2(tried) if self.growth.quinlan and not self.columns.discrete[j] else 0.0
-        gain = (whole - left - charge) / node.weight
+        best = self.tables.best(discrete, table, sums, (weight[1:], total[1:]))
+        if best is None:
+            return
+        left, parts, which, tried = best  # impurity left, weights of the branches, branch of each value
+        charge = np.log2(tried) if self.growth.quinlan and not discrete else 0.0
+        gain = (total[0] - left - charge) / node.weight
         if gain < self.growth.least_gain:
-            return None
-        bits = split_information(np.append(parts, max(node.weight - known, 0.0)))
-        values = self.columns.values[j]
-        if self.columns.discrete[j]:
+            return
+        row[GAIN], row[BITS] = gain, split_information(np.append(parts, max(node.weight - weight[0], 0.0)))
+        if discrete:
             key = np.full(len(values), -1)
             key[present] = which
-            return Offer(j, gain, bits, key, True, len(parts), len(values) >= MANY * self.most)
-        ends = np.flatnonzero(np.diff(which))
-        return Offer(j, gain, bits, _between(values[present[ends]], values[present[ends + 1]]), False, len(parts))
-
-    def _table(self, j: int, rows: Any) -> tuple[Any, Any]:
-        """The codes of column j in a node, and the statistics of each."""
-        codes, levels = self.columns.codes[j], len(self.columns.values[j])
-        rows = rows[codes[rows] >= 0]
-        if levels <= 4 * len(rows):
-            present = np.flatnonzero(np.bincount(codes[rows], minlength=levels))
-            return present, self._tally(codes, rows, levels)[present]
-        present, self.bins[rows] = np.unique(codes[rows], return_inverse=True)
-        return present, self._tally(self.bins, rows, len(present))
-
-    def _tally(self, bins: Any, rows: Any, levels: int) -> Any:
-        table = np.zeros((levels, self.q))
-        _tallied(self.criterion, bins, rows, table)
-        if (power := POWERS.get(type(self.criterion))) is not None:  # the tally leaves it out: no gain depends on it
-            table[:, 2] = np.bincount(bins[rows], self.w[rows] * power(self.criterion.y[rows]), levels)
-        return table
-
-    def _side(self, weight: float) -> float:
-        """The least weight on a side of a threshold."""
-        least = self.growth.least_leaf
-        if self.growth.quinlan:
-            least = max(least, min(SIDE * weight / self.q, MOST))
-        return least - NEAR
-
-    def _one_cut(self, table: Any, sums: Any) -> Any:
-        """The best threshold."""
-        prefix = np.cumsum(table[:-1], axis=0)
-        (L, a), (R, b) = measured(self.criterion, prefix), measured(self.criterion, sums - prefix)
-        least = self._side(float(L[0] + R[0]))
-        fits = (L >= least) & (R >= least) & (L > 0) & (R > 0)
-        if not fits.any():
-            return None
-        left = np.where(fits, a + b, np.inf)
-        i = _first_least(left)
-        return left[i], np.array([L[i], R[i]]), np.arange(len(table)) > i, int(fits.sum())
-
-    def _two_cuts(self, table: Any, sums: Any) -> Any:
-        """The best pair of thresholds; a single one where no pair fits."""
-        prefix = np.cumsum(table[:-1], axis=0)
-        places = np.unique(np.linspace(0, len(prefix) - 1, min(len(prefix), PAIRS)).round().astype(np.int64))
-        best, work = np.array([np.inf, -1.0, -1.0]), np.zeros(self.q)
-        known = float(heft(self.criterion, sums))
-        _best_pair(self.criterion, prefix[places], sums, self._side(known), work, best)
-        one = self._one_cut(table, sums)
-        if best[1] < 0 or (one is not None and one[0] <= best[0] + TIE * max(float(best[0]), 0.0)):
-            return one
-        i, j = places[int(best[1])], places[int(best[2])]
-        weight, _ = measured(self.criterion, np.array([prefix[i], prefix[j] - prefix[i], sums - prefix[j]]))
-        at = np.arange(len(table))
-        return best[0], weight, (at > i).astype(np.int64) + (at > j), len(places)
-
-    def _by_value(self, table: Any, sums: Any, each: Any) -> Any:
-        weight, total = each
-        if (weight >= self.growth.least_leaf - NEAR).sum() < 2:
-            return None
-        return total.sum(), weight, np.arange(len(table)), 1
-
-    def _grouped(self, table: Any, sums: Any, each: Any) -> Any:
-        """The best two groups of values."""
-        v, score = len(table), _scored(self.criterion, table, each[0])
-        if score is None:
-            subsets = (np.arange(1, 2 ** (v - 1))[:, None] >> np.arange(v) & 1).astype(np.float64)
-            return self._best_part(subsets @ table, sums, lambda i: subsets[i] > 0)
-        order = np.argsort(score, kind="stable")
-        return self._best_part(np.cumsum(table[order[:-1]], axis=0), sums, lambda i: np.argsort(order) <= i)
-
-    def _one_against_rest(self, table: Any, sums: Any, each: Any) -> Any:
-        return self._best_part(table, sums, lambda i: np.arange(len(table)) == i)
-
-    def _best_part(self, inside: Any, sums: Any, members: Callable[[int], Any]) -> Any:
-        """The best of some groups of values, by their statistics; `members(i)` is a mask of the values in one."""
-        (L, a), (R, b) = measured(self.criterion, inside), measured(self.criterion, sums - inside)
-        least = self.growth.least_leaf - NEAR
-        left = np.where((L >= least) & (R >= least), a + b, np.inf)
-        i = _first_least(left)
-        if not np.isfinite(left[i]):
-            return None
-        return left[i], np.array([L[i], R[i]]), 1 - members(i).astype(np.int64), 1
-
-
-POWERS: dict[type, Callable[[Any], Any]] = {Squares: np.square, Deviance: lambda y: y * np.log(np.where(y > 0, y, 1.0))}
-NOMINAL = {"values": _Grower._by_value, "groups": _Grower._grouped, "dummies": _Grower._one_against_rest}
-
-
-def _scored(criterion: Any, table: Any, weight: Any) -> Any:
-    """Numbers that put values in the order along which groups are cut; None where all groupings can be tried."""
-    if isinstance(criterion, Squares | Deviance):
-        profile = table[:, 1:2]
-    else:
-        profile = table[:, 1:] if isinstance(criterion, Risk) else table
-        if profile.shape[1] > 2 and len(table) <= ALL:
-            return None
-    profile = profile / weight[:, None]  # mean of the target, shares of the classes, mean cost of the answers
-    centred = (profile - weight @ profile / weight.sum()) * np.sqrt(weight)[:, None]
-    direction = np.linalg.eigh(centred.T @ centred)[1][:, -1]
-    direction *= np.sign(direction[np.abs(direction).argmax()])
-    return np.round(profile @ direction, 9)  # equal scores stay equal
-
-
-def _first_least(left: Any) -> int:
-    """The first of the least, up to rounding."""
-    least = left.min()
-    return int(np.argmax(left <= least + TIE * max(abs(least), 1.0))) if np.isfinite(least) else 0
-
-
-def _between(low: Any, high: Any) -> Any:
-    """Halfway, but below the upper one also where they differ by rounding only."""
-    middle = low / 2 + high / 2
-    return np.where((middle >= high) | (middle < low), low, middle)
-
-
-@jit
-def _summed(criterion, rows, sums):
-    accumulate(criterion, rows, 0, len(rows), sums)
-
-
-@jit
-def _tallied(criterion, bins, rows, table):
-    tally(criterion, bins, rows, 0, len(rows), table)
-
-
-@jit(error_model="numpy")
-def _best_pair(criterion, prefix, sums, least, part, best):
-    """The pair of thresholds that leaves the least impurity: best holds it and the two places."""
-    m, q = prefix.shape
-    for i in range(m):
-        L = heft(criterion, prefix[i])
-        if L < least or L <= 0.0:
-            continue
-        left = L * impurity(criterion, prefix[i])
-        for j in range(i + 1, m):
-            for k in range(q):
-                part[k] = sums[k] - prefix[j, k]
-            R = heft(criterion, part)
-            if R < least or R <= 0.0:
-                break
-            right = R * impurity(criterion, part)
-            for k in range(q):
-                part[k] = prefix[j, k] - prefix[i, k]
-            M = heft(criterion, part)
-            if M < least or M <= 0.0:
-                continue
-            total = left + right + M * impurity(criterion, part)
-            if total < best[0] - 1e-10 * abs(best[0]) or best[1] < 0:
-                best[0], best[1], best[2] = total, i, j
+        else:
+            ends = np.flatnonzero(np.diff(which))
+            key = between(values[present[ends]], values[present[ends + 1]])
+        keys[j] = key, len(parts)

@@ -13,13 +13,14 @@ Quinlan (1986, 1993).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fivefold.core.compile import jit
 from fivefold.partition.criteria import heft, impurity
+from fivefold.partition.impurities import Impurity
 
 NEAR = 1e-3  # bits by which a gain may fall short of the average and still compete, as in C4.5's release 8
 
@@ -33,29 +34,28 @@ class Offer(NamedTuple):
     key: Any  # thresholds of a numeric column, or the branch of each code of a discrete one (-1 for none)
     discrete: bool
     branches: int
-    many: bool = False  # a discrete column with a value for every few rows
-
-    @property
-    def ratio(self) -> float:
-        """Gain a bit of split information."""
-        return self.gain / self.information if self.information > 0 else 0.0
 
 
-def best_gain(offers: Sequence[Offer], slack: float) -> Offer:
-    """The largest gain; of equal ones the first column's."""
-    most = max(offer.gain for offer in offers)
-    return next(offer for offer in offers if offer.gain >= most - slack)
+def best_gain(gain: Any, bits: Any, many: Any, slack: float) -> int:
+    """The column of largest gain (-inf where there is no question); of equal ones the first."""
+    return int((gain >= gain.max() - slack).argmax())
 
 
-def best_ratio(offers: Sequence[Offer], slack: float) -> Offer:
-    """The largest gain ratio among the questions that gain the average or more."""
-    usual = [offer.gain for offer in offers if not offer.many] or [offer.gain for offer in offers]
-    fair = [offer for offer in offers if offer.gain >= sum(usual) / len(usual) - NEAR] or list(offers)
-    most = max(offer.ratio for offer in fair)
-    return next(offer for offer in fair if offer.ratio >= most - slack)
+def best_ratio(gain: Any, bits: Any, many: Any, slack: float) -> int:
+    """The column of largest gain a bit among those that gain the average or more; columns of `many` values aside."""
+    asked = gain > -np.inf
+    usual = gain[asked & ~many]
+    if not len(usual):
+        usual = gain[asked]
+    fair = asked & (gain >= usual.sum() / len(usual) - NEAR)
+    if not fair.any():
+        fair = asked
+    ratio = np.where(fair, 0.0, -np.inf)
+    np.divide(gain, bits, out=ratio, where=fair & (bits > 0))
+    return int((ratio >= ratio.max() - slack).argmax())
 
 
-CHOICES: dict[str, Callable[[Sequence[Offer], float], Offer]] = {"gain": best_gain, "ratio": best_ratio}
+CHOICES: dict[str, Callable[[Any, Any, Any, float], int]] = {"gain": best_gain, "ratio": best_ratio}
 
 
 def split_information(weights: Any) -> float:
@@ -68,7 +68,7 @@ def split_information(weights: Any) -> float:
     """
     p = np.asarray(weights, dtype=np.float64)
     p = p[p > 0] / p.sum()
-    return float(max(-(p * np.log2(p)).sum(), 0.0))
+    return float(max(-(p * np.log2(p)).sum(), 0.0)) + 0.0  # no negative zero
 
 
 def entropy(counts: Any) -> float:
@@ -104,6 +104,8 @@ def gain_ratio(table: Any) -> float:
 
 def measured(criterion: Any, table: Any) -> tuple[Any, Any]:
     """Weight, and weight times impurity, of each row of a table of statistics (m, q)."""
+    if isinstance(criterion, Impurity):
+        return criterion.measured(table)
     weight, total = np.zeros((2, len(table)))
     _measured(criterion, np.ascontiguousarray(table), weight, total)
     return weight, total

@@ -12,7 +12,7 @@ import numpy as np
 
 from fivefold.core.compile import jit
 from fivefold.partition.criteria import accumulate, heft, impurity, merit
-from fivefold.partition.splitter import INLINE, INNER, TIE, Rules
+from fivefold.partition.splitter import TIE, Rules
 
 CLOSE = 1e-12  # keys that differ by this share of their size are equal: they differ by rounding
 
@@ -51,7 +51,7 @@ def _sweep_each(c, keys, order, sign, sums, work, least_leaf, least_weight, tie,
         sweep(c, keys[k], order[k], sign[s], sums, work, least_leaf, least_weight, tie, found[k])
 
 
-@jit(error_model="numpy", **INNER)
+@jit(error_model="numpy")
 def sweep(c, keys, order, sign, sums, work, least_leaf, least_weight, tie, found):
     """Fill `found` with the gain and the threshold of the best cut; keys are sorted, and order names their rows."""
     left, one = work[0], work[1]
@@ -83,7 +83,7 @@ def sweep(c, keys, order, sign, sums, work, least_leaf, least_weight, tie, found
             found[0], found[1] = gain, _between(low, high)
 
 
-@jit(**INLINE)
+@jit
 def _between(low, high):
     """Halfway, but below the upper key also where they differ little."""
     middle = low / 2 + high / 2

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compile import jit
-from fivefold.partition.criteria import accumulate, heft, impurity
+from fivefold.partition.criteria import heft, impurity
 from fivefold.partition.qualified import pass_bounds, within
-from fivefold.partition.splitter import GOLDEN, INLINE, INNER, Manner, cut, divide, listed, lists, mark, mixed
+from fivefold.partition.sides import sides
+from fivefold.partition.splitter import GOLDEN, Manner, cut, divide, listed, lists, mark, mixed
 
 
 class Drawn(NamedTuple):
@@ -44,67 +45,56 @@ def _(splitter, j, lo, hi, work):
     return
 
 
-@cut.rule(Drawn)
-def _(splitter, criterion, f, lo, hi, rules, total, work):
-    return _drawn_cut(splitter, criterion, f, lo, hi, rules, total, work)
-
-
-@mark.rule(Drawn)
-def _(splitter, criterion, f, lo, hi, work, node):
-    return _separate(splitter, f, lo, hi, work)
-
-
-@jit(**INLINE)
+@jit
 def _uniform(state):
     return np.float64(mixed(state) >> np.uint64(11)) * 2.0**-53
 
 
-@jit(**INLINE)
+@jit
 def _state(rules, f, key):
     return mixed(
         np.uint64(rules.seed) * GOLDEN + np.uint64(np.int64(key)) * np.uint64(0xD1B54A32D192ED03) + np.uint64(f)
     )
 
 
-@jit(**INNER)
+@jit
 def _fill(splitter, f, lo, hi, draw, out):
     """Values of the rows of a node; of a category the random number that the draw (a fraction) and its level decide."""
-    rows, values = splitter.rows, splitter.values
-    for i in range(hi - lo):
-        out[i] = values[rows[lo + i], f]
+    some, values = splitter.rows[lo:hi], splitter.values[:, f]
+    for i in range(len(some)):
+        out[i] = values[some[i]]
     if splitter.manner.levels[f] > 0:
-        for i in range(hi - lo):
+        for i in range(len(some)):
             if out[i] == out[i]:
                 level = np.uint64(np.int64(out[i])) + np.uint64(1)
                 out[i] = _uniform(np.uint64(np.int64(draw * 2.0**53)) + level * GOLDEN)
 
 
-@jit(error_model="numpy", **INNER)
-def _drawn_cut(splitter, criterion, f, lo, hi, rules, total, work):
-    order, best, x = splitter.order, work.best, work.gain
+@cut.rule(Drawn)
+def _(splitter, criterion, f, lo, hi, rules, total, work):
+    best, x, m = work.best, work.gain, hi - lo
     draw = _uniform(_state(rules, f, best[4]))
     _fill(splitter, f, lo, hi, draw, x)
-    low, high, absent, m = np.inf, -np.inf, 0, hi - lo
+    low, high, absent = np.inf, -np.inf, 0
     for i in range(m):
-        if x[i] < low:
-            low = x[i]
-        if x[i] > high:
-            high = x[i]
-        if x[i] != x[i]:
-            absent += 1
+        low = x[i] if x[i] < low else low
+        high = x[i] if x[i] > high else high
+        absent += x[i] != x[i]
     if absent == m or (absent == 0 and low == high):
         return False
     threshold = low + draw * (high - low)
     if threshold >= high:
         threshold = low
-    a = _three_parts(splitter.rows, x, threshold, lo, hi, order, work.rank)
     whole = total * impurity(criterion, work.sums)
     for side in range(2 if absent > 0 else 1):
-        middle = a + absent if side == 1 else a
-        if middle - lo < rules.least_leaf or hi - middle < rules.least_leaf:
+        if side == 1:
+            _missing_first(x, m)
+        count = 0
+        for i in range(m):
+            count += x[i] <= threshold
+        if count < rules.least_leaf or m - count < rules.least_leaf:
             continue
-        accumulate(criterion, order, lo, middle, work.left)
-        accumulate(criterion, order, middle, hi, work.right)
+        sides(criterion, splitter.rows, lo, hi, x, threshold, splitter.order, work.sums, work.left, work.right)
         L, R = heft(criterion, work.left), heft(criterion, work.right)
         if L < rules.least_weight or R < rules.least_weight:
             continue
@@ -121,36 +111,28 @@ def _drawn_cut(splitter, criterion, f, lo, hi, rules, total, work):
     return True
 
 
-@jit(**INNER)
-def _three_parts(rows, x, threshold, lo, hi, order, spare):
-    """Rows at or below the threshold first, those without a value next, then the others; where the first end."""
-    left, right, away = np.int64(lo), np.int64(hi), np.int64(0)
-    for i in range(hi - lo):
-        row, goes, there = rows[lo + i], np.int64(x[i] <= threshold), np.int64(x[i] == x[i])
-        order[left] = order[right - 1] = spare[away] = row  # all ends are free; one of them moves on
-        left += goes
-        right -= there - goes
-        away += 1 - there
-    for i in range(away):
-        order[left + i] = spare[i]
-    return left
+@jit
+def _missing_first(x, m):
+    """Put missing values below all thresholds."""
+    for i in range(m):
+        x[i] = x[i] if x[i] == x[i] else -np.inf
 
 
-@jit(error_model="numpy", **INNER)
-def _separate(splitter, f, lo, hi, work):
+@mark.rule(Drawn)
+def _(splitter, criterion, f, lo, hi, work, node):
     """Rows of the left side first, then the others; where they begin."""
-    rows, left, right = splitter.rows, np.int64(lo), np.int64(0)
-    threshold, missing_left, draw = work.best[1], work.best[2], work.best[5]
-    _fill(splitter, f, lo, hi, draw, work.gain)
-    for i in range(hi - lo):
-        x, row = work.gain[i], rows[lo + i]
-        goes = np.int64(x <= threshold or (x != x and missing_left > 0.0))
-        rows[left] = row
-        work.order[right] = row
+    some, others, x, best = splitter.rows[lo:hi], work.order, work.gain, work.best
+    left, right = np.int64(0), np.int64(0)
+    _fill(splitter, f, lo, hi, best[5], x)
+    if best[2] > 0.0:
+        _missing_first(x, hi - lo)
+    for i in range(len(some)):
+        row, goes = some[i], np.int64(x[i] <= best[1])
+        some[left] = others[right] = row  # one of the two stays
         left += goes
         right += 1 - goes
     for i in range(right):
-        rows[left + i] = work.order[i]
-    splitter.threshold[left] = threshold
-    pass_bounds(splitter.manner, f, lo, left, work.best[6], work.best[7])
-    return left
+        some[left + i] = others[i]
+    splitter.threshold[lo + left] = best[1]
+    pass_bounds(splitter.manner, f, lo, lo + left, best[6], best[7])
+    return lo + left

@@ -7,7 +7,7 @@ weight, purity, gain. Large nodes are worked on column by column in parallel, th
 thread; both in an order that the data decide, so the tree does not depend on the number of threads. With a limit on
 leaves the node that gains most is divided next.
 
-Everything compiled is one loop, `_grow`, with a few ways to leave it early: each function that Python calls would cost
+Everything compiled is one loop, `_loop`, with a few ways to leave it early: each function that Python calls would cost
 its share of compilation again.
 """
 
@@ -25,13 +25,13 @@ from fivefold.partition.assorted import Coded, assorted
 from fivefold.partition.columns import dense
 from fivefold.partition.criteria import accumulate, heft, impurity, width
 from fivefold.partition.drawn import Drawn
+from fivefold.partition.order_criteria import Absolute
 from fivefold.partition.presorted import IN_ORDER, Presorted, presort
 from fivefold.partition.qualified import qualify
 from fivefold.partition.sampled import Ranked, sampled
+from fivefold.partition.several import Several
 from fivefold.partition.splitter import (
     GOLDEN,
-    INLINE,
-    INNER,
     TIE,
     Manner,
     Rules,
@@ -100,13 +100,18 @@ def grow_drawn(
 ) -> Grown:
     """The tree of some rows of X, its thresholds drawn at random; `rows` (int32) is put in another order.
 
-    `values`, from `dense(X)`, saves its work where many trees grow from the same sparse table.
+    `values`, from `dense(X)`, is given where many trees grow from the same table, each by one thread.
     """
-    d, values = X.shape[1], dense(X) if values is None else values
+    d, alone = X.shape[1], values is None
     plain = manner(np.ones(len(rows)), np.zeros(d), np.zeros(d)) if manners is None else manners
-    splitter = Drawn(rows, values, np.zeros(len(rows)), np.empty_like(rows), plain)
-    bench = _Bench(splitter, criterion, rules, d)
-    nodes = _best_first(bench, len(rows), leaves) if leaves else _depth_first(bench, len(rows))
+    splitter = Drawn(rows, dense(X) if alone else values, np.zeros(len(rows)), np.empty_like(rows), plain)
+    bench, n = _Bench(splitter, criterion, rules, d), len(rows)
+    if leaves:
+        nodes = _best_first(bench, n, leaves)
+    elif alone:
+        nodes = _depth_first(bench, n)
+    else:
+        nodes = bench.below(_root(n))
     return assemble(nodes, rows, X, plain.levels, splitter.threshold)
 
 
@@ -211,13 +216,13 @@ class _Bench:
         return scratch(int(width(self.criterion)), int(node[HI] - node[LO]), self.columns)
 
     def _do(self, job: int, nodes: Any, work: Scratch, f: int = -1) -> int:
-        return int(_grow(self.splitter, self.criterion, self.rules, work, nodes, job, f))
+        loop = _grow_allocating if isinstance(self.criterion, ALLOCATING) else _grow
+        return int(loop(self.splitter, self.criterion, self.rules, work, listed(self.splitter), nodes, job, f))
 
 
-@jit(error_model="numpy", fastmath=IN_ORDER, no_cfunc_wrapper=True)
-def _grow(splitter, criterion, rules, work, nodes, job, f):
+def _loop(splitter: Any, criterion: Any, rules: Any, work: Any, rows: Any, nodes: Any, job: int, f: int) -> int:
     """The subtree below nodes[0], depth first; the number of nodes. Or one step of it, as the job says."""
-    rows, held, used = listed(splitter), 1, 1
+    held, used = 1, 1
     sums, best, columns, stack = work.sums, work.best, work.columns, work.stack
     stack[0] = 0
     limit = rules.features if rules.features > 0 else len(columns)
@@ -292,13 +297,19 @@ def _grow(splitter, criterion, rules, work, nodes, job, f):
     return used
 
 
-@jit(**INLINE)
+OPTIONS = {"error_model": "numpy", "fastmath": IN_ORDER, "no_cfunc_wrapper": True}
+ALLOCATING = Absolute, Several  # their rules make arrays; for others counting references would take half of the time
+_grow = jit(_nrt=False, **OPTIONS)(_loop)
+_grow_allocating = jit(**OPTIONS)(_loop)
+
+
+@jit
 def _key(key, side):
     """A number for a child: the way from the root decides it, not the rows, so that weights mean repetition."""
     return np.int32(mixed(np.uint64(2 * np.int64(key) + side + 1) * GOLDEN) >> np.uint64(33))
 
 
-@jit(**INNER)
+@jit
 def _draw(seed, key, i, columns):
     """Put the next of the columns, in an order that the seed and the node's key decide, in place i."""
     state = np.uint64(seed) * GOLDEN + np.uint64(np.int64(key)) + np.uint64(i + 1) * GOLDEN

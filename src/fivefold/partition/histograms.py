@@ -20,35 +20,46 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fivefold.core.compile import jit
 from fivefold.core.parallel import map_items, map_parts, parts, threads
 from fivefold.partition.bins import GROUP, MISSING_BIN, Bins, side_by_side
+from fivefold.partition.histogram_loops import (
+    CATEGORICAL,
+    COLUMN,
+    COUNT,
+    COUNT_BITS,
+    CUT,
+    GAIN,
+    HIGH,
+    LOW,
+    MOST_ROWS,
+    SIGN,
+    SIZE,
+    STRIP,
+    TEAM,
+    TINY,
+    TURN,
+    VALUE,
+    WIDTH,
+    G,
+    H,
+    N,
+    add,
+    extent,
+    fill,
+    rounded,
+    search,
+    separate,
+)
 
-WIDTH = MISSING_BIN + 1
-COUNT_BITS = 24
-MOST_ROWS = 2**COUNT_BITS - 1
-COUNT = np.int64(MOST_ROWS)
 TOP = 37  # bits of a sum of curvatures, beside the count and the sign
-SUPPORT = 10.0  # rows that a level needs to be sorted among the others; added to its curvature
-TINY = 1e-15  # keeps a division by no curvature finite
-SLIGHT = 1e-12  # gains below this share of a node's own term are rounding
 FAR = 1e300
-STRIP = 512  # rows that are gathered before they are added up,
-TEAM = 8  # with this many groups of columns: a line of the cache
 LARGE = 49_152  # rows of a node that has all threads to itself
 SHARE = 4096  # rows of a histogram worth a thread
 SPAN = 16  # groups of columns worth a thread, where cuts are sought
-WAVE = 8  # nodes divided at a time, at most
+WAVE = 8  # nodes divided at a time, at most,
+WORTH = 2**17  # and only if the first has so many values: below it threads cost more than they save
 PART = 32_768  # rows of a part of longer passes
 ROOM = 2**26  # bytes of histograms that are kept for later
-PLAIN = frozenset({"nnan", "ninf", "nsz"})  # no other order of sums: equal cuts must have equal gains
-ONE, TWO = np.uint64(1), np.uint64(2)
-INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # only loops call it: less to compile
-
-SIZE, CATEGORICAL, SIGN = range(3)  # what is known of a column
-G, H, N, VALUE, LOW, HIGH = range(6)  # of a node: sums, its value and the bounds of values below it
-GAIN, COLUMN, CUT, TURN = range(4)  # of a cut; then come the sums G, H, N on its left, and its number of levels
-ROWS, CURVATURE, RIDGE, UNIT, BEND = range(5)  # what the search is told of limits and units
 
 
 class Limits(NamedTuple):
@@ -127,6 +138,7 @@ class Grower:
 
     A node with many rows has all threads to itself. Smaller ones are divided a few at a time, a thread each: those that
     gain most, which are likely to be next, so what is known of them too early is seldom in vain and changes no tree.
+    Small ones are divided one by one.
     """
 
     def __init__(self, bins: Bins, codes: Any, limits: Limits, signs: Any = None, teams: Any = None) -> None:
@@ -152,7 +164,7 @@ class Grower:
         limits, units, self.seed = self.limits, _units(g, h, repeats), seed
         per = 1 / units.gradient, 1 / units.curvature
         sums = map_parts(
-            lambda lo, hi: _round(g[lo:hi], h[lo:hi], repeats[lo:hi], *per, lo, self.rows[lo:hi], self.packed[lo:hi]),
+            lambda lo, hi: rounded(g[lo:hi], h[lo:hi], repeats[lo:hi], *per, lo, self.rows[lo:hi], self.packed[lo:hi]),
             len(g),
             rows=PART,
         )
@@ -192,7 +204,7 @@ class Grower:
         """Add to each row the value of its leaf."""
         leaves = [node for node in self.nodes if node.left < 0]
         ends = np.array([(node.lo, node.hi) for node in leaves])
-        _add(ends, value[[node.at for node in leaves]], self.rows, out)
+        add(ends, value[[node.at for node in leaves]], self.rows, out)
 
     def _node(
         self, lo: int, hi: int, depth: int, way: int, sums: Any, bounds: tuple[float, float], teams: Any
@@ -218,7 +230,7 @@ class Grower:
     def _divide(self, node: _Node, ahead: Queue, leaves: int) -> None:
         """Work out the sides of a node, and beside it those of the next ones that have none yet."""
         wave, width = [node], min(2 * self.threads, WAVE)
-        if self.threads > 1 and node.hi - node.lo < LARGE:
+        if self.threads > 1 and WORTH <= (node.hi - node.lo) * len(self.columns) and node.hi - node.lo < LARGE:
             nexts = [one for _, _, one in heapq.nsmallest(2 * width, ahead)]
             if self.limits.leaves:
                 width = min(width, 1 + self.limits.leaves - leaves - sum(bool(one.sides) for one in nexts))
@@ -256,7 +268,7 @@ class Grower:
         ends = [(node.lo + a, node.lo + b) for a, b in parts(node.hi - node.lo, PART)]
         each = map_items if len(ends) > 1 else _in_turn
         rows, spare, column = self.rows, self.spare, self.codes[f]
-        counts = each(lambda i: _separate(column, node.goes, rows, spare, *ends[i]), len(ends))
+        counts = each(lambda i: separate(column, node.goes, rows, spare, *ends[i]), len(ends))
         at = node.lo
         for (lo, _), count in zip(ends, counts, strict=True):
             if at < lo:
@@ -281,7 +293,7 @@ class Grower:
                 large.table[first * WIDTH * 2 : last * WIDTH * 2] -= small.table[first * WIDTH * 2 : last * WIDTH * 2]
             _, lines, gains, order, found = scratch[k]
             for i, node, allowed in asked:
-                _search(node.table, first, last, self.columns, allowed, node.sums, self.terms, lines, gains, order[i],
+                search(node.table, first, last, self.columns, allowed, node.sums, self.terms, lines, gains, order[i],
                         found[i])  # fmt: skip
 
         (map_items if count > 1 else _in_turn)(some, count)
@@ -299,7 +311,7 @@ class Grower:
 
         def some(k: int) -> None:
             ends = lo + (hi - lo) * k // count, lo + (hi - lo) * (k + 1) // count
-            _fill(self.words, self.groups, self.rows, *ends, packed, scratch[k].held, tables[k])
+            fill(self.words, len(self.columns), self.rows, *ends, packed, scratch[k].held, tables[k])
 
         (map_items if count > 1 else _in_turn)(some, count)
         for more in tables[1:]:
@@ -380,156 +392,6 @@ def _bits(goes: Any) -> Any:
 
 def _units(g: Any, h: Any, repeats: Any) -> Units:
     """Powers of two, so that products with them are exact, and sums fit their bits."""
-    bounds = map_parts(lambda lo, hi: _bounds(g[lo:hi], h[lo:hi], repeats[lo:hi]), len(g), rows=PART)
+    bounds = map_parts(lambda lo, hi: extent(g[lo:hi], h[lo:hi], repeats[lo:hi]), len(g), rows=PART)
     top, total = max(max(b[0] for b in bounds), 1e-290), max(sum(b[1] for b in bounds), 1e-290)
     return Units(float(2.0 ** (np.ceil(np.log2(top)) - 31)), float(2.0 ** (np.ceil(np.log2(total)) - TOP)))
-
-
-@jit(error_model="numpy")
-def _bounds(g, h, repeats):
-    top, total = 0.0, 0.0
-    for i in range(len(g)):
-        top = max(top, abs(g[i]))
-        total += h[i] * repeats[i]
-    return top, total
-
-
-@jit(error_model="numpy")
-def _round(g, h, repeats, per_gradient, per_curvature, first, rows, out):
-    """Fill the rounded numbers and the list of rows; sums of the numbers."""
-    a, b = np.int64(0), np.int64(0)
-    for i in range(len(g)):
-        times = np.int64(repeats[i])
-        rows[i] = first + i
-        out[i, 0] = np.int64(np.rint(g[i] * per_gradient)) * times
-        out[i, 1] = ((np.int64(np.rint(h[i] * per_curvature)) * times) << COUNT_BITS) + times
-        a += out[i, 0]
-        b += out[i, 1]
-    return a, b
-
-
-@jit
-def _fill(words, groups, rows, lo, hi, packed, held, tables):
-    """Histograms of all columns over rows lo..hi of the list; a word holds the codes of a group of columns.
-
-    Rows lie apart: a short loop that only gathers them has many reads under way, the long one none to wait for.
-    """
-    step, width = GROUP * WIDTH * 2, np.uint64(groups)
-    for i in range(len(tables)):
-        tables[i] = 0
-    for begin in range(0, groups, TEAM):
-        end = min(begin + TEAM, groups)
-        for start in range(lo, hi, STRIP):
-            m = min(STRIP, hi - start)
-            for i in range(m):  # numbers without a sign need no look at it
-                row, to = np.uint64(rows[start + i]), np.uint64(i)
-                held[TWO * to], held[TWO * to + ONE] = packed[TWO * row], packed[TWO * row + ONE]
-                for k in range(begin, end):
-                    held[np.uint64((k - begin + 2) * STRIP) + to] = words[row * width + np.uint64(k)]
-            for k in range(begin, end):
-                table, word_of = tables[k * step : (k + 1) * step], np.uint64((k - begin + 2) * STRIP)
-                for i in range(m):
-                    to = np.uint64(i)
-                    a, b, word = held[TWO * to], held[TWO * to + ONE], held[word_of + to]
-                    for j in range(GROUP):
-                        at = TWO * np.uint64(WIDTH * j + ((word >> (8 * j)) & 255))
-                        table[at] += a
-                        table[at + ONE] += b
-
-
-@jit
-def _search(tables, first, last, columns, allowed, sums, terms, lines, gains, order, found):
-    """Fill found with the best cut of columns first..last."""
-    found[GAIN] = 0.0
-    for f in range(first, last):
-        if allowed[f] == 0:
-            continue
-        table, m, by_level = tables[2 * WIDTH * f : 2 * WIDTH * (f + 1)], columns[f, SIZE], columns[f, CATEGORICAL] == 1
-        absent = (table[2 * MISSING_BIN + 1] & COUNT) > 0
-        if by_level:
-            m = _sorted(table, m, sums, terms, order[0])
-        for turn in range(2 if absent or by_level else 1):
-            cuts = m if absent and turn == 0 else m - 1
-            if by_level:  # up to the middle
-                cuts = max((m + 1) // 2 - turn, 0) if m > 1 else 0
-            a = table[2 * MISSING_BIN] if turn == 1 and not by_level else np.int64(0)
-            b = table[2 * MISSING_BIN + 1] if turn == 1 and not by_level else np.int64(0)
-            for i in range(cuts):  # levels: the first ones, or on the second turn the last ones
-                code = np.uint64((order[0, i] if turn == 0 else order[0, m - 1 - i]) if by_level else i)
-                a += table[TWO * code]
-                b += table[TWO * code + ONE]
-                lines[0, i], lines[1, i] = a, b
-            top = _gains(lines, cuts, sums, columns[f, SIGN], terms, gains)
-            if top > found[GAIN]:
-                i = 0
-                while gains[i] < top:
-                    i += 1
-                found[GAIN], found[COLUMN], found[CUT], found[TURN], found[7] = top, f, i, turn, m
-                b = lines[1, i]
-                found[4], found[5], found[6] = lines[0, i] * terms[UNIT], (b >> COUNT_BITS) * terms[BEND], b & COUNT
-                for j in range(m if by_level else 0):
-                    order[1, j] = order[0, j]
-
-
-@jit(error_model="numpy", **INNER)
-def _sorted(table, size, sums, terms, order):
-    """The levels of a category that enough rows have, by G / H, missing values as a level; how many."""
-    unit, bend, per_row = terms[UNIT], terms[BEND], sums[N] / (sums[H] + TINY)
-    m = 0
-    for i in range(size + 1):
-        code = i if i < size else MISSING_BIN
-        h = (table[2 * code + 1] >> COUNT_BITS) * bend
-        if h * per_row < SUPPORT:
-            continue
-        score, at = table[2 * code] * unit / (h + SUPPORT), m
-        while at > 0:
-            before = order[at - 1]
-            if table[2 * before] * unit / ((table[2 * before + 1] >> COUNT_BITS) * bend + SUPPORT) <= score:
-                break
-            order[at] = before
-            at -= 1
-        order[at] = code
-        m += 1
-    return m
-
-
-@jit(fastmath=PLAIN, error_model="numpy", **INNER)
-def _gains(lines, cuts, sums, sign, terms, gains):
-    """Fill the gain of each cut, -1 where it is forbidden; the largest."""
-    g_all, h_all, n_all, low, high = sums[G], sums[H], sums[N], sums[LOW], sums[HIGH]
-    rows, curvature, ridge, unit, bend = terms[ROWS], terms[CURVATURE], terms[RIDGE], terms[UNIT], terms[BEND]
-    whole = -g_all * sums[VALUE]
-    slight = SLIGHT * abs(whole)
-    for i in range(cuts):
-        g, h, n = lines[0, i] * unit, (lines[1, i] >> COUNT_BITS) * bend, np.float64(lines[1, i] & COUNT)
-        left = min(max(-g / (h + ridge), low), high)
-        right = min(max(-(g_all - g) / (h_all - h + ridge), low), high)
-        gain = -(g * left + (g_all - g) * right) - whole
-        fine = (n >= rows) & (n_all - n >= rows) & (h >= curvature) & (h_all - h >= curvature)
-        fine = fine & (sign * (right - left) >= 0.0) & (gain > slight)
-        gains[i] = 0.5 * gain if fine else -1.0
-    top = -1.0
-    for i in range(cuts):  # in the loop above it would keep the divisions from being done side by side
-        top = max(top, gains[i])
-    return top
-
-
-@jit
-def _separate(column, goes_left, rows, spare, lo, hi):
-    """Move the rows of lo..hi that go left to the front, write the others to spare; how many go left."""
-    left, right = np.uint64(lo), np.uint64(lo)
-    for i in range(lo, hi):
-        row = rows[i]
-        goes = np.uint64(goes_left[column[np.uint64(row)]])
-        rows[left] = row
-        spare[right] = row
-        left += goes
-        right += ONE - goes
-    return np.int64(left) - lo
-
-
-@jit
-def _add(ends, value, rows, out):
-    for t in range(len(ends)):
-        for i in range(ends[t, 0], ends[t, 1]):
-            out[rows[i]] += value[t]

@@ -27,7 +27,6 @@ from fivefold.core.compile import jit
 from fivefold.partition.cuts import sweep
 from fivefold.partition.nodes import Axis, Node, Question
 from fivefold.partition.ordering import quick_sort
-from fivefold.partition.splitter import INNER
 
 PIVOTS = np.array([-0.25, 0.0, 0.25])
 MIDDLE = np.array([0.0])
@@ -177,7 +176,7 @@ def _climb(c, sums, bases, ways, pivots, weights, at, room, least_leaf, least_we
     return moves
 
 
-@jit(error_model="numpy", **INNER)
+@jit(error_model="numpy")
 def _tilt(c, sums, base, way, pivots, weights, at, room, least_leaf, least_weight, tie):
     """Tilt about the best pivot and move to the best threshold, where the gain at[1] rises; did it?"""
     m, v, keys, items, sign, found = len(base), room.v, room.keys, room.items, room.sign, room.found

@@ -2,7 +2,8 @@
 
 A discrete node has the branch of each code of its column, a numeric one its thresholds: x <= the first goes into
 branch 0, and so on. A value that a node never saw has no branch there: the node itself answers. A row that lacks the
-value goes as `partition.missing` says, so that it may reach several leaves, each by a part of it.
+value, or has one that no row of fit had, goes as `partition.missing` says, so that it may reach several leaves, each by
+a part of it.
 """
 
 from __future__ import annotations
@@ -16,26 +17,40 @@ import numpy as np
 
 from fivefold.core.parallel import map_parts
 from fivefold.partition.missing import fullest
+from fivefold.partition.presorted import MISSING, presort
 from fivefold.partition.surrogates import Surrogate, filled
+from fivefold.partition.walking import Questions, answered, questions_of
 
 
 @dataclass(frozen=True)
 class Columns:
     """A table as codes: the distinct values of each column in order, and which columns are discrete."""
 
-    codes: Any  # (d, n) int64, -1 where missing
+    codes: Any  # (d, n) int32, -1 where missing
     values: tuple[Any, ...]  # distinct values of each column
     discrete: Any  # (d,) bool
+    order: Any  # (d, n) int32: rows by their codes, those without a value last
+    known: Any  # (d,) int64: rows that have a value
+
+    def encoded(self, rows: Any = slice(None)) -> Any:
+        """Rows as a grown tree reads them: numbers, codes of discrete columns, NaN where missing."""
+        out = np.full((len(self.codes[0, rows]), len(self.codes)), np.nan)
+        for j, (codes, values) in enumerate(zip(self.codes[:, rows], self.values, strict=True)):
+            known = codes >= 0
+            out[known, j] = codes[known] if self.discrete[j] else values[codes[known]]
+        return out
 
 
 def coded(X: Any, discrete: Any) -> Columns:
     """The columns of X (n, d), NaN where missing."""
-    codes, values = np.full(X.shape[::-1], -1, dtype=np.int64), []
-    for j, column in enumerate(X.T):
-        known = ~np.isnan(column)
-        distinct, codes[j, known] = np.unique(column[known], return_inverse=True)
-        values.append(distinct.astype(np.float64))
-    return Columns(codes, tuple(values), np.asarray(discrete, dtype=bool))
+    sorted_ = presort(np.asarray(X))
+    known = (sorted_.rank != MISSING).sum(axis=1)
+    codes, values = np.full(X.shape[::-1], -1, dtype=np.int32), []
+    for j, (rows, rank, m) in enumerate(zip(sorted_.order, sorted_.rank, known, strict=True)):
+        codes[j, rows[:m]] = rank[:m]
+        first = np.flatnonzero(np.diff(rank[:m], prepend=-1))
+        values.append(X[rows[first], j].astype(np.float64) + 0.0)  # no negative zero
+    return Columns(codes, tuple(values), np.asarray(discrete, dtype=bool), sorted_.order, known)
 
 
 @dataclass(frozen=True)
@@ -65,18 +80,23 @@ class Multiway:
         return out
 
     @cached_property
+    def questions(self) -> Questions:
+        """The questions as compiled loops read them."""
+        return questions_of(self)
+
+    @cached_property
     def leaves(self) -> Any:
         """Indices of the leaves."""
         return np.flatnonzero(self.feature < 0)
 
     def encode(self, X: Any) -> Any:
-        """X with codes in discrete columns: -1 for a value never seen, NaN where missing."""
+        """X with codes in discrete columns; NaN where a value is missing, and for one that fit did not see."""
         X = X.astype(np.float64)
         for j, known in enumerate(self.values):
             if len(known):
                 x = X[:, j]
                 at = np.searchsorted(known, x).clip(0, len(known) - 1)
-                X[:, j] = np.where(np.isnan(x), np.nan, np.where(known[at] == x, at, -1.0))
+                X[:, j] = np.where(known[at] == x, at, np.nan)
         return X
 
     def branch(self, X: Any, rows: Any, nodes: Any) -> Any:
@@ -116,12 +136,15 @@ class Multiway:
 
     def answers(self, X: Any, value: Any, missing: str = "fractions") -> Any:
         """The answers value[t] (m, q) of the nodes that rows of X (not encoded) reach, in their parts: (n, q)."""
-        out = np.zeros((len(X), value.shape[1]))
+        out, value = np.zeros((len(X), value.shape[1])), np.ascontiguousarray(value, dtype=np.float64)
+        room = (int(self.depth.max()) + 1) * max(int(self.branches.max()), 1) + 1
 
         def block(lo: int, hi: int) -> None:
-            rows, nodes, part = self.reach(self.encode(X[lo:hi]), missing)
-            for k in range(value.shape[1]):
-                out[lo:hi, k] = np.bincount(rows, part * value[nodes, k], hi - lo)
+            stack = np.empty(room, dtype=np.int64), np.empty(room)
+            answered(
+                self.questions, self.first, self.branches, self.share, self._fullest,
+                np.ascontiguousarray(self.encode(X[lo:hi])), missing == "fractions", value, *stack, out[lo:hi],
+            )  # fmt: skip
 
         map_parts(block, len(X))
         return out

@@ -21,7 +21,6 @@ import numpy as np
 from fivefold.core.compile import jit
 from fivefold.partition.criteria import accumulate, aim, aims, heft, impurity, output, scores, weigh, width
 from fivefold.partition.ordering import heap_sort
-from fivefold.partition.splitter import INNER
 from fivefold.partition.tree import Grown
 
 
@@ -131,7 +130,7 @@ def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
         _add(weights, products, c.place[row], c.w[row], c.y[row], m)
 
 
-@jit(**INNER)
+@jit
 def _add(weights, products, place, w, y, m):
     i = np.int64(place) + 1
     while i <= m:
@@ -140,7 +139,7 @@ def _add(weights, products, place, w, y, m):
         i += i & -i
 
 
-@jit(**INNER)
+@jit
 def _deviation(weights, products, ascending, lo, top, m, W, S):
     """Sum of absolute deviations from the median, from the trees of the weights and of their products with targets."""
     at, a, s, step = 0, 0.0, 0.0, top

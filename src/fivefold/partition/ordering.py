@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from fivefold.core.compile import jit
-from fivefold.partition.splitter import INNER
 
 SHORT = 16  # runs of no more are sorted by insertion
 
 
-@jit(**INNER)
+@jit
 def heap_sort(keys, items, lo, hi):
     """Sort keys[lo:hi], and items[lo:hi] with them, upwards; equal keys by their items (Williams, 1964)."""
     begin, end = lo + (hi - lo) // 2, hi
@@ -32,7 +31,7 @@ def heap_sort(keys, items, lo, hi):
         keys[at], items[at] = key, item
 
 
-@jit(**INNER)
+@jit
 def quick_sort(keys, items, m, stack):
     """Sort keys[:m], and items[:m] with them, upwards; no key is NaN; `stack` has room for 128 places (Hoare, 1962)."""
     stack[0] = 0

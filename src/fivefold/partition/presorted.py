@@ -16,7 +16,7 @@ from fivefold.core.compile import FAST, jit
 from fivefold.core.parallel import map_items
 from fivefold.partition.columns import column_by_column
 from fivefold.partition.criteria import scores
-from fivefold.partition.splitter import INLINE, cut, divide, listed, lists, mark
+from fivefold.partition.splitter import TIE, cut, divide, listed, lists, mark
 from fivefold.partition.tree import HIGH, LOW
 
 MISSING = np.int32(2**31 - 1)
@@ -47,14 +47,14 @@ def presort(X: Any) -> Presorted:
         x = x[rows]
         known = n - int(np.isnan(x).sum())
         rank[f, 0] = 0
-        np.cumsum(x[1:known] != x[: known - 1], out=rank[f, 1:known])
+        np.cumsum(x[1:known] != x[: max(known - 1, 0)], out=rank[f, 1:known])
         rank[f, known:] = MISSING
 
     map_items(column, d)
     return Presorted(order, rank, np.zeros(n, dtype=np.uint8))
 
 
-@jit(**INLINE)
+@jit
 def known_end(rank, lo, hi):
     """Where the missing values of the range begin."""
     while hi > lo and rank[hi - 1] == MISSING:
@@ -62,7 +62,7 @@ def known_end(rank, lo, hi):
     return hi
 
 
-@jit(fastmath=IN_ORDER, error_model="numpy", **INLINE)
+@jit(fastmath=IN_ORDER, error_model="numpy")
 def best_cut(criterion, order, rank, lo, hi, rules, total, work):
     """Fill work.best = (gain, position, missing left) if a cut of this column beats it; has the column two values?
 
@@ -72,13 +72,34 @@ def best_cut(criterion, order, rank, lo, hi, rules, total, work):
     absent = hi - mid
     if mid == lo or (absent == 0 and rank[lo] == rank[mid - 1]):
         return False
+    known = 0.0
     for side in range(2 if absent > 0 else 1):
         scores(criterion, order, lo, mid, hi, side == 1, work.sums, work.left, work.right, work.gain, work.weight)
+        if absent > 0 and rules.doubt > 0.0:
+            known = with_most(mid - lo, side, known, rules, total, work.gain, work.weight, work.best)
         choose(rank, lo, mid, hi, side, rules, total, work.gain, work.weight, work.best)
     return True
 
 
-@jit(fastmath=IN_ORDER, error_model="numpy", **INLINE)
+@jit(error_model="numpy")
+def with_most(cuts, side, known, rules, total, gain, weight, best):
+    """Rule out cuts that part missing values from most of the known ones, unless they tell something of their own.
+
+    The last cut, with missing values on the right, parts them from the known: what it gains, in units of the impurity
+    of a row, is a chi-square. Asked for one side after the other; returns the known weight, negative if they tell.
+    """
+    if side == 0:
+        known = weight[cuts - 1]
+        if gain[cuts - 1] * TIE * total > rules.doubt * best[3]:
+            known = -1.0
+    for i in range(cuts if known >= 0.0 else 0):
+        left = weight[i] - (total - known if side == 1 else 0.0)
+        if (2.0 * left > known) != (side == 1):
+            gain[i] = -np.inf
+    return known
+
+
+@jit(fastmath=IN_ORDER, error_model="numpy")
 def choose(rank, lo, mid, hi, side, rules, total, gain, weight, best):
     """The first cut that gains most, between values that differ and with enough on either side."""
     extra = hi - mid if side == 1 else 0
@@ -123,7 +144,7 @@ def _(splitter, j, lo, hi, work):
     parted(splitter.order[j], splitter.rank[j], lo, hi, splitter.flag, work.order, work.rank)
 
 
-@jit(**INLINE)
+@jit
 def flagged(order, rank, lo, hi, best, flag, node):
     """Flag the rows that go left by the cut of one column; where the others begin. The node gets its neighbours."""
     at, missing_left, mid = np.int64(best[1]), np.int64(best[2]), known_end(rank, lo, hi)
@@ -134,7 +155,7 @@ def flagged(order, rank, lo, hi, best, flag, node):
     return at + 1 + (hi - mid if missing_left == 1 else 0)
 
 
-@jit(**INLINE)
+@jit
 def parted(order, rank, lo, hi, flag, spare_order, spare_rank):
     """Stable partition of one column by the flags."""
     left, right = np.int64(lo), np.int64(0)

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compile import jit
-from fivefold.partition.splitter import INNER
 from fivefold.partition.tree import Tree
 
 
@@ -96,7 +95,7 @@ def _weakest_links(left, right, parent, risk, below, leaves, least, at, nodes, a
     return count
 
 
-@jit(**INNER)
+@jit
 def _look(t, left, right, risk, below, leaves, least, at):
     """The weakest link at or below a node; none where it has become a leaf."""
     least[t], at[t] = np.inf, -1

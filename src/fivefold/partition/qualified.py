@@ -28,8 +28,8 @@ import numpy as np
 from fivefold.core.compile import jit
 from fivefold.partition.criteria import aim, aims, scores, weigh
 from fivefold.partition.ordering import heap_sort
-from fivefold.partition.presorted import Presorted, choose, flagged, known_end, parted
-from fivefold.partition.splitter import INNER, Manner, cut, divide, listed, lists, mark
+from fivefold.partition.presorted import Presorted, choose, flagged, known_end, parted, with_most
+from fivefold.partition.splitter import Manner, cut, divide, listed, lists, mark
 
 PRIOR = 20.0  # rows that speak for levels that do not differ
 
@@ -71,8 +71,11 @@ def _(splitter, criterion, f, lo, hi, rules, total, work):
         return False
     if manner.levels[f] > 0:
         return grouped(criterion, order, rank, lo, mid, hi, rules, manner.unit, total, work)
+    known = 0.0
     for side in range(2 if mid < hi else 1):
         scores(criterion, order, lo, mid, hi, side == 1, work.sums, work.left, work.right, work.gain, work.weight)
+        if mid < hi and rules.doubt > 0.0:
+            known = with_most(mid - lo, side, known, rules, total, work.gain, work.weight, work.best)
         if manner.sign[f] != 0:
             _forbid(criterion, order, manner, f, lo, mid, hi, side, total, work.gain, work.weight)
         choose(rank, lo, mid, hi, side, rules, total, work.gain, work.weight, work.best)
@@ -96,7 +99,7 @@ def _(splitter, criterion, f, lo, hi, work, node):
     return middle
 
 
-@jit(**INNER)
+@jit
 def pass_bounds(manner, f, lo, middle, left, right):
     """Bounds of the two sides of a cut, whose answers are `left` and `right`."""
     manner.low[middle], manner.high[middle] = manner.low[lo], manner.high[lo]
@@ -107,14 +110,14 @@ def pass_bounds(manner, f, lo, middle, left, right):
         manner.low[lo] = manner.high[middle] = between
 
 
-@jit(**INNER)
+@jit
 def within(manner, f, lo, left, right):
     """May the sides of a cut of the node that begins at lo answer so?"""
     low, high = manner.low[lo], manner.high[lo]
     return manner.sign[f] * (left - right) <= 0.0 and low <= left <= high and low <= right <= high
 
 
-@jit(error_model="numpy", **INNER)
+@jit(error_model="numpy")
 def _forbid(criterion, order, manner, f, lo, mid, hi, side, total, gain, weight):
     """Rule out cuts whose sides may not answer so."""
     T, S = 0.0, 0.0
@@ -130,7 +133,7 @@ def _forbid(criterion, order, manner, f, lo, mid, hi, side, total, gain, weight)
             gain[i] = -np.inf
 
 
-@jit(error_model="numpy", **INNER)
+@jit(error_model="numpy")
 def grouped(criterion, order, rank, lo, mid, hi, rules, unit, total, work):
     """Fill work.best if a division of the levels beats it; is there one? The levels are left in the order of the best.
 
@@ -139,9 +142,11 @@ def grouped(criterion, order, rank, lo, mid, hi, rules, unit, total, work):
     turns, winner, best, found = aims(criterion), 0, work.best, mid < hi
     for turn in range(turns):
         share = arrange(criterion, order, rank, lo, mid, turn, unit, work)
-        found, before = found or share > 0.0, best[0]
+        found, before, known = found or share > 0.0, best[0], 0.0
         for side in range(2 if mid < hi else 1):
             scores(criterion, order, lo, mid, hi, side == 1, work.sums, work.left, work.right, work.gain, work.weight)
+            if mid < hi and rules.doubt > 0.0:
+                known = with_most(mid - lo, side, known, rules, total, work.gain, work.weight, best)
             for i in range(mid - lo - 1):  # the last leaves all levels on one side: nothing is sorted by the target
                 work.gain[i] = work.gain[i] * share if share > 0.0 else -np.inf
             choose(rank, lo, mid, hi, side, rules, total, work.gain, work.weight, best)
@@ -152,7 +157,7 @@ def grouped(criterion, order, rank, lo, mid, hi, rules, unit, total, work):
     return found
 
 
-@jit(error_model="numpy", **INNER)
+@jit(error_model="numpy")
 def arrange(criterion, order, rank, lo, mid, j, unit, work):
     """Put the levels in the order of their mean target j, rows of a level together; the share of gains that will last.
 
@@ -186,11 +191,11 @@ def arrange(criterion, order, rank, lo, mid, j, unit, work):
         if i == start[b]:
             b += 1
         order[lo + i], rank[lo + i] = rows[i], np.int32(level[b])
-    return _lasting(squares - between, between - S * S / A, A / unit, count)
+    return lasting(squares - between, between - S * S / A, A / unit, count)
 
 
-@jit(error_model="numpy", **INNER)
-def _lasting(within, between, rows, levels):
+@jit(error_model="numpy")
+def lasting(within, between, rows, levels):
     """The share of gains that will last, 0 where none will."""
     if levels <= 2:
         return 1.0

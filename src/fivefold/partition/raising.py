@@ -10,14 +10,14 @@ Quinlan (1993), chapter 4.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from fivefold.core.compile import jit
 from fivefold.partition.multiway import Multiway, ranges
 from fivefold.partition.prunings import SLACK, upper_mistakes
-from fivefold.partition.surrogates import filled
+from fivefold.partition.walking import branch_of
 
 
 def error_based(tree: Multiway, X: Any, y: Any, w: Any, *, confidence: float = 0.25, missing: str = "fractions") -> Any:
@@ -31,14 +31,20 @@ def error_based(tree: Multiway, X: Any, y: Any, w: Any, *, confidence: float = 0
 
 class _Raising:
     def __init__(self, tree: Multiway, X: Any, y: Any, w: Any, confidence: float, missing: str) -> None:
-        self.made, self.X, self.y, self.w = tree, X, y, w
-        self.confidence, self.missing = confidence, missing
+        self.made, self.X, self.y, self.w = tree, np.ascontiguousarray(X), y, w
+        self.confidence, self.fractions = confidence, missing == "fractions"
         self.feature, self.first, self.branches = tree.feature.copy(), tree.first.copy(), tree.branches.copy()
         self.from_node = np.arange(len(tree))  # whose question a node asks
         self.counts = tree.sums.copy()
         self.poured = np.zeros_like(self.counts)  # scratch
-        self.at: dict[int, tuple[Any, Any]] = {}  # rows of a node and their weights
-        self._pour(0, np.arange(len(X)), w, self.counts)
+        self.visits = np.zeros(len(tree), dtype=np.int64)  # scratch
+        room = 1 + int(tree.depth.max() + 1) * max(int(tree.branches.max()), 1)
+        self.stack = np.empty(room, dtype=np.int64), np.empty(room)
+        self.asked = tree.questions
+        self.at: dict[int, tuple[Any, Any]] = {}  # rows of an inner node and their weights
+        self._keep(0, np.arange(len(X)), w)
+        self.limit = self._limits(self.counts)  # mistakes of a node as a leaf
+        self.below = self.limit.copy()  # and of what it has become
 
     def tree(self) -> Multiway:
         for t in range(len(self.feature) - 1, -1, -1):
@@ -69,13 +75,11 @@ class _Raising:
     def _settle(self, t: int) -> None:
         """Make the best of a node whose descendants are settled."""
         while self.feature[t] >= 0:
-            children = range(self.first[t], self.first[t] + self.branches[t])
-            largest = max(children, key=lambda c: (self.counts[c].sum(), -c))
-            as_leaf, as_tree = self._limit(self.counts[t]), self._estimate(t, self.counts)
-            raised = np.inf
+            children = np.arange(self.first[t], self.first[t] + self.branches[t])
+            largest = int(children[self.counts[children].sum(axis=1).argmax()])
+            as_leaf, as_tree, raised = self.limit[t], float(self.below[children].sum()), np.inf
             if self.feature[largest] >= 0:
-                self._pour(largest, *self.at[t], self.poured, keep=False)
-                raised = self._estimate(largest, self.poured)
+                raised = self._estimate(largest, *self.at[t])
             if as_leaf <= min(as_tree, raised) + SLACK:
                 self.feature[t], self.branches[t] = -1, 0
             elif raised <= as_tree + SLACK:
@@ -83,13 +87,17 @@ class _Raising:
                 for s in self._descendants(t)[::-1]:
                     self._settle(s)
             else:
+                self.below[t] = as_tree
                 return
+        self.below[t] = self.limit[t]
 
     def _raise(self, t: int, child: int) -> None:
         """Put a child in the place of its parent; all rows of the parent go through it."""
         for field in (self.feature, self.first, self.branches, self.from_node):
             field[t] = field[child]
-        self._pour(t, *self.at[t], self.counts)
+        self._keep(t, *self.at[t])
+        nodes = np.array([t, *self._descendants(t)])
+        self.limit[nodes] = self._limits(self.counts[nodes])
 
     def _descendants(self, t: int) -> list[int]:
         found, ahead = list[int](), [t]
@@ -101,43 +109,88 @@ class _Raising:
                 ahead += children
         return sorted(found)
 
-    def _limit(self, counts: Any) -> float:
-        return float(upper_mistakes(counts[None], self.confidence)[0])
+    def _limits(self, counts: Any) -> Any:
+        """Estimated mistakes of nodes as leaves; none where no row is left."""
+        held = counts.sum(axis=1) > 0
+        out = np.zeros(len(counts))
+        out[held] = upper_mistakes(counts[held], self.confidence)
+        return out
 
-    def _estimate(self, t: int, counts: Any) -> float:
-        """Estimated mistakes of the leaves below a node."""
+    def _estimate(self, t: int, rows: Any, w: Any) -> float:
+        """Estimated mistakes of the leaves below a node that had these rows."""
         nodes = np.array([t, *self._descendants(t)])
-        leaves = nodes[self.feature[nodes] < 0]
-        held = counts[leaves][counts[leaves].sum(axis=1) > 0]
-        return float(upper_mistakes(held, self.confidence).sum())
+        self.poured[nodes] = 0.0
+        self._pour(t, rows, w, self.poured, *NOT_KEPT)
+        return float(self._limits(self.poured[nodes[self.feature[nodes] < 0]]).sum())
 
-    def _pour(self, t: int, rows: Any, w: Any, counts: Any, *, keep: bool = True) -> None:
-        """Send rows down from a node; note the classes they bring to each node, and the rows where `keep`."""
-        ahead = [(t, rows, w)]
-        while ahead:
-            t, rows, w = ahead.pop()
-            counts[t] = np.bincount(self.y[rows], w, counts.shape[1])
-            if keep:
-                self.at[t] = rows, w
-            if self.feature[t] < 0:
+    def _keep(self, t: int, rows: Any, w: Any) -> None:
+        """Send rows down from a node; note the classes they bring to each node, and the rows of inner ones."""
+        nodes = np.array([t, *self._descendants(t)])
+        self.counts[nodes] = self.visits[nodes] = 0
+        self._pour(t, rows, w, self.counts, *NOT_KEPT)
+        inner = nodes[self.feature[nodes] >= 0]
+        ends = np.cumsum(self.visits[inner])
+        if not len(inner):
+            return
+        kept, weights = np.empty(ends[-1], dtype=np.int64), np.empty(ends[-1])
+        self.visits[inner] = ends - self.visits[inner]
+        self.at.update({s: (kept[a:b], weights[a:b]) for s, a, b in zip(inner, self.visits[inner], ends, strict=True)})
+        self.poured[nodes] = 0.0
+        self._pour(t, rows, w, self.poured, kept, weights)
+
+    def _pour(self, t: int, rows: Any, w: Any, counts: Any, kept: Any, weights: Any) -> None:
+        _fall(
+            self.asked, self.made.share, self.feature, self.first, self.branches, self.from_node, self.X, self.y,
+            t, rows, w, self.fractions, counts, self.visits, kept, weights, *self.stack,
+        )  # fmt: skip
+
+
+NOT_KEPT = np.empty(0, dtype=np.int64), np.empty(0)
+
+
+@jit
+def _fall(
+    asked,
+    share,
+    feature,
+    first,
+    branches,
+    own,
+    X,
+    y,
+    t,
+    rows,
+    w,
+    fractions,
+    counts,
+    visits,
+    kept,
+    weights,
+    nodes,
+    parts,
+):
+    """Send rows down from node t: the weight of each class in every node, and how many rows came.
+
+    Where there is room, the rows of an inner node and their weights are noted from visits[node] on.
+    """
+    for i in range(len(rows)):
+        row, top = rows[i], 1
+        nodes[0], parts[0] = t, w[i]
+        while top > 0:
+            top -= 1
+            s, part = nodes[top], parts[top]
+            counts[s, y[row]] += part
+            if feature[s] >= 0 and len(kept) > 0:
+                kept[visits[s]], weights[visits[s]] = row, part
+            visits[s] += 1
+            if feature[s] < 0:
                 continue
-            ahead += self._sent(t, rows, w)
-
-    def _sent(self, t: int, rows: Any, w: Any) -> list[tuple[int, Any, Any]]:
-        first, count = int(self.first[t]), int(self.branches[t])
-        asked = np.full(len(rows), self.from_node[t])
-        branch = self.made.branch(self.X, rows, asked)
-        share = self.made.share[first : first + count]
-        if self.made.surrogates:
-            branch = filled(self.made.surrogates[self.from_node[t]], self.X[rows], np.maximum(branch, -1))
-        lost = branch < 0  # a value that the node never saw is one it knows nothing of
-        if lost.any() and self.missing != "fractions":
-            branch, lost = np.where(lost, int(share.argmax()), branch), np.zeros(len(rows), dtype=bool)
-        gone = rows[lost]
-        order = np.argsort(branch[~lost], kind="stable")
-        known, weights, branch = rows[~lost][order], w[~lost][order], branch[~lost][order]
-        ends = np.searchsorted(branch, np.arange(count + 1))
-        return [
-            (first + b, np.concatenate([known[lo:hi], gone]), np.concatenate([weights[lo:hi], w[lost] * share[b]]))
-            for b, (lo, hi) in enumerate(pairwise(ends))
-        ]
+            b = branch_of(asked, own[s], X, row, False)
+            if b < 0 and not fractions:
+                b = 0
+                for c in range(1, branches[s]):
+                    b = c if share[first[s] + c] > share[first[s] + b] else b
+            for c in range(branches[s]):
+                if b == c or b < 0:
+                    nodes[top], parts[top] = first[s] + c, part if b == c else part * share[first[s] + c]
+                    top += 1

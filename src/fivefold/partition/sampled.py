@@ -16,7 +16,7 @@ from fivefold.core.parallel import map_items
 from fivefold.partition.columns import column_by_column
 from fivefold.partition.criteria import sweep, tally
 from fivefold.partition.presorted import MISSING, best_cut
-from fivefold.partition.splitter import INLINE, INNER, cut, divide, listed, lists, mark
+from fivefold.partition.splitter import cut, divide, listed, lists, mark
 from fivefold.partition.tree import HIGH, LOW
 
 BINS = 255  # and one for missing values
@@ -64,7 +64,7 @@ def rank_columns(X: Any) -> Ranked:
         x = x[order]
         known = n - int(np.isnan(x).sum())
         rank = np.zeros(n, dtype=np.int64)
-        np.cumsum(x[1:known] != x[: known - 1], out=rank[1:known])
+        np.cumsum(x[1:known] != x[: max(known - 1, 0)], out=rank[1:known])
         count = int(rank[known - 1]) + 1 if known else 1
         place = rank * BINS // count
         rank -= (place * count + BINS - 1) // BINS  # the rank of the first of its bin
@@ -85,7 +85,7 @@ def sampled(ranked: Ranked, rows: Any, statistics: int) -> Sampled:
     return Sampled(rows, *ranked, table, table.ravel(), count, place, gain, weight, keys, few)
 
 
-@jit(**INNER)
+@jit
 def _rank(bins, fine, row):
     """The place of a row in its column."""
     return np.int32(np.int32(bins[row]) * FINE + fine[row]) if bins[row] < BINS else MISSING
@@ -101,7 +101,7 @@ def _(splitter, criterion, f, lo, hi, rules, total, work):
     return number_cut(splitter, criterion, f, lo, hi, rules, total, work)
 
 
-@jit(**INLINE)
+@jit
 def number_cut(splitter, criterion, f, lo, hi, rules, total, work):
     """Fill work.best if a cut of column f, which holds numbers, beats it; has it two values?"""
     small = total <= SMALL and hi - lo <= SMALL  # by weight, so that it means repetition
@@ -130,7 +130,7 @@ def _(splitter, criterion, f, lo, hi, work, node):
     return number_mark(splitter, f, lo, hi, work, node)
 
 
-@jit(**INLINE)
+@jit
 def number_mark(splitter, f, lo, hi, work, node):
     """Put the rows first that go left by work.best in column f, which holds numbers; where the others begin."""
     rank, missing_left = np.int32(work.best[1]), np.int64(work.best[2])
@@ -142,7 +142,7 @@ def _(splitter, j, lo, hi, work):
     return
 
 
-@jit(**INNER)
+@jit
 def _place(bins, fine, rows, lo, m, keys, order, rank):
     """Few rows in the order of their ranks: the place of each is the number of those below it."""
     for i in range(m):
@@ -164,7 +164,7 @@ def _place(bins, fine, rows, lo, m, keys, order, rank):
         rank[at] = key >> POSITION if key < MOST else MISSING
 
 
-@jit(**INNER)
+@jit
 def _sort(bins, fine, rows, lo, m, keys, order, rank):
     """Rows in the order of their ranks."""
     for i in range(m):
@@ -176,7 +176,7 @@ def _sort(bins, fine, rows, lo, m, keys, order, rank):
         order[i] = keys[i] & 0xFFFFFFFF
 
 
-@jit(**INNER)
+@jit
 def shell_sort(keys, m):
     """Insertion sort in shrinking steps (Shell, 1959)."""
     gap = 1
@@ -192,7 +192,7 @@ def shell_sort(keys, m):
         gap //= 3
 
 
-@jit(**INNER)
+@jit
 def _varied(bins, fine, rows, lo, hi):
     """Do the rows have more than one value?"""
     first, i = _rank(bins, fine, rows[lo]), lo + 1
@@ -201,7 +201,7 @@ def _varied(bins, fine, rows, lo, hi):
     return i < hi
 
 
-@jit(fastmath=IN_ORDER, error_model="numpy", **INNER)
+@jit(fastmath=IN_ORDER, error_model="numpy")
 def _binned(criterion, splitter, f, lo, hi, rules, total, work):
     bins, cells, count, rows = splitter.bins[f], splitter.cells, splitter.count, splitter.rows
     gain, weight, place, best = splitter.gain, splitter.weight, splitter.place, work.best
@@ -239,7 +239,7 @@ def _binned(criterion, splitter, f, lo, hi, rules, total, work):
     return found
 
 
-@jit(**INNER)
+@jit
 def _count(bins, rows, lo, hi, count):
     """Rows of each bin."""
     for b in range(BINS + 1):
@@ -248,7 +248,7 @@ def _count(bins, rows, lo, hi, count):
         count[bins[rows[i]]] += 1
 
 
-@jit(**INNER)
+@jit
 def _separate(rows, bins, fine, cut, missing_left, lo, hi, spare, node):
     """Rows of the range with ranks up to the cut first, then the others; where they begin.
 

@@ -29,8 +29,6 @@ from fivefold.core.compile import generic, jit
 
 STACK = 128  # smaller side first: a stack of nodes holds at most log2(n)
 TIE = 1e-10  # of the impurity of a node: gains that differ by less are equal, and the first wins
-INLINE = {"inline": "always"}  # a short loop that one other calls: no compilation of its own
-INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # only loops call it
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -45,6 +43,7 @@ class Rules(NamedTuple):
     features: int = 0  # columns tried at a node, chosen at random; 0 for all
     seed: int = 0
     least_impurity: float = 0.0  # nodes of no more are leaves
+    doubt: float = 0.0  # what missing values must tell, in chi-squares, before they may leave the side of most rows
 
 
 class Scratch(NamedTuple):
@@ -73,10 +72,14 @@ class Manner(NamedTuple):
 
 
 def manner(w: Any, levels: Any, sign: Any) -> Manner:
-    """No bounds yet. Weights (n,) that are whole numbers count rows; of others the mean is one row."""
-    unit = 1.0 if w.dtype.kind == "i" or (w == np.rint(w)).all() else float(w.mean())
-    n = len(w)
-    return Manner(levels.astype(np.int64), sign.astype(np.int64), np.full(n, -np.inf), np.full(n, np.inf), unit)
+    """No bounds yet."""
+    bounds = np.full(len(w), -np.inf), np.full(len(w), np.inf)
+    return Manner(levels.astype(np.int64), sign.astype(np.int64), *bounds, unit_of(w))
+
+
+def unit_of(w: Any) -> float:
+    """The weight of one row, as evidence: weights (n,) that are whole numbers count rows; of others the mean is one."""
+    return 1.0 if w.dtype.kind == "i" or (w == np.rint(w)).all() else float(w.mean())
 
 
 def scratch(statistics: int, rows: int, columns: int) -> Scratch:
@@ -101,13 +104,13 @@ def lists(splitter: Any) -> int:
     raise NotImplementedError
 
 
-@generic
+@generic(inline=True)
 def cut(splitter: Any, criterion: Any, f: int, lo: int, hi: int, rules: Any, total: float, work: Any) -> bool:
     """Fill work.best if a cut of column f beats it; has the column two values?"""
     raise NotImplementedError
 
 
-@generic
+@generic(inline=True)
 def mark(splitter: Any, criterion: Any, f: int, lo: int, hi: int, work: Any, node: Any) -> int:
     """Say which rows go left by the cut of work.best in column f; where the right side will begin."""
     raise NotImplementedError
@@ -118,7 +121,7 @@ def divide(splitter: Any, j: int, lo: int, hi: int, work: Any) -> None:
     """Put the rows that go left first in list j."""
 
 
-@jit(**INLINE)
+@jit
 def mixed(state):
     """The next of a sequence of 64-bit numbers (Steele, Lea & Flood, 2014)."""
     z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

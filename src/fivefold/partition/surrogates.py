@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fivefold.partition.asking import AGREED, ALL, BELOW, FIRST, USUAL, agreed
+
 KEPT = 5  # surrogates of a node
 MORE = 1e-9  # an agreement must be above the majority by more than rounding
 
@@ -35,26 +37,33 @@ class Surrogate(NamedTuple):
         return np.where(known, np.where(x <= threshold, low, 1 - low), -1).astype(np.int64)
 
 
-def surrogates_of(columns: Any, rows: Any, w: Any, branch: Any, feature: int) -> tuple[Surrogate, ...]:
-    """The surrogates of a question about `feature` that sends rows into branches 0 and 1 (-1 where unknown)."""
-    sent = branch >= 0
-    rows, w, branch = rows[sent], w[sent], branch[sent]
-    found = []
-    for j in range(len(columns.codes)):
-        codes = columns.codes[j, rows]
-        known = codes >= 0
-        if j == feature or not known.any():
-            continue
-        levels = len(columns.values[j])
-        place = codes[known] * 2 + branch[known]
-        table = np.bincount(place, w[known], 2 * levels).reshape(levels, 2)  # weight by code and branch
-        usual, all_ = table.sum(axis=0).max(), table.sum()
-        rule = _by_value if columns.discrete[j] else _by_threshold
-        agreed, key = rule(table, columns.values[j])
-        if agreed > usual + MORE * all_:
-            found.append(Surrogate(j, bool(columns.discrete[j]), key, float(agreed / all_)))
-    found.sort(key=lambda s: -round(s.agreement, 9))  # stable: of equal ones the first column
-    return tuple(found[:KEPT])
+class Places(NamedTuple):
+    """Working memory for the thresholds of a column: their agreements, and the codes on either side (n,)."""
+
+    agreement: Any
+    low: Any
+    high: Any
+
+
+def surrogates_of(columns: Any, node: Any, side: Any, w: Any, places: Places, feature: int) -> tuple[Surrogate, ...]:
+    """The surrogates of a question about `feature` that sends rows to sides 0 and 1 (-1 where unknown).
+
+    `node` has the lists of rows of the columns; `side` and the weights `w` are by row.
+    """
+    found = np.zeros((len(columns.codes), 6))
+    agreed(columns.codes, columns.discrete, node.order, node.lo, node.known, side, w, feature, *places, found)
+    fits = np.flatnonzero(found[:, AGREED] > found[:, USUAL] + MORE * found[:, ALL])
+    share = found[fits, AGREED] / found[fits, ALL]
+    best = np.argsort(-np.round(share, 9), kind="stable")[:KEPT]  # of equal ones the first column
+    out = []
+    for j, agreement in zip(fits[best].tolist(), share[best].tolist(), strict=True):
+        discrete = bool(columns.discrete[j])
+        if discrete:
+            key = _by_value(columns.codes[j], len(columns.values[j]), node.rows, side, w)
+        else:
+            key = _threshold(columns.values[j], *found[j, BELOW : FIRST + 1].astype(np.int64).tolist())
+        out.append(Surrogate(j, discrete, key, agreement))
+    return tuple(out)
 
 
 def filled(surrogates: tuple[Surrogate, ...], X: Any, branch: Any) -> Any:
@@ -68,17 +77,13 @@ def filled(surrogates: tuple[Surrogate, ...], X: Any, branch: Any) -> Any:
     return out
 
 
-def _by_value(table: Any, values: Any) -> tuple[float, Any]:
-    return float(table.max(axis=1).sum()), np.where(table.sum(axis=1) > 0, table.argmax(axis=1), -1)
+def _by_value(codes: Any, levels: int, rows: Any, side: Any, w: Any) -> Any:
+    """The side of most weight for each code, -1 where no row has it."""
+    rows = rows[(codes[rows] >= 0) & (side[rows] >= 0)]
+    table = np.bincount(codes[rows] * 2 + side[rows], w[rows], 2 * levels).reshape(-1, 2)
+    return np.where(table.sum(axis=1) > 0, table.argmax(axis=1), -1)
 
 
-def _by_threshold(table: Any, values: Any) -> tuple[float, Any]:
-    present = np.flatnonzero(table.sum(axis=1) > 0)
-    if len(present) < 2:
-        return 0.0, None
-    below = np.cumsum(table[present[:-1]], axis=0)
-    total = table.sum(axis=0)
-    agreed = np.stack([below[:, 0] + total[1] - below[:, 1], below[:, 1] + total[0] - below[:, 0]], axis=1)
-    i, low = np.unravel_index(int(np.argmax(agreed >= agreed.max() * (1 - 1e-10))), agreed.shape)
-    middle = values[present[i]] / 2 + values[present[i + 1]] / 2
-    return float(agreed[i, low]), (float(middle if middle < values[present[i + 1]] else values[present[i]]), int(low))
+def _threshold(values: Any, low: int, high: int, first: int) -> tuple[float, int]:
+    middle = values[low] / 2 + values[high] / 2
+    return float(middle if middle < values[high] else values[low]), first

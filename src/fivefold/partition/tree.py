@@ -69,10 +69,7 @@ class Tree:
         """Sums (m, q) of every node from those of the leaves (leaves, q), from the bottom up."""
         out = np.zeros((len(self), at_leaves.shape[1]))
         out[self.leaves] = at_leaves
-        inner = np.flatnonzero(self.feature >= 0)
-        for depth in range(int(self.depth.max()) - 1, -1, -1):
-            some = inner[self.depth[inner] == depth]
-            out[some] = out[self.left[some]] + out[self.right[some]]
+        _add_up(self.left, self.right, out)
         return out
 
 
@@ -157,6 +154,15 @@ def _fill_sets(which, nodes, middle, missing_left, members, X, levels, start, bi
                     bits[first + (level >> 3)] |= 1 << (level & 7)
                 else:
                     bits[first + (level >> 3)] &= ~(1 << (level & 7))
+
+
+@jit
+def _add_up(left, right, out):
+    """Sums of inner nodes: children stand behind their parents."""
+    for i in range(len(left)):
+        t = len(left) - 1 - i
+        for q in range(out.shape[1] if left[t] >= 0 else 0):
+            out[t, q] = out[left[t], q] + out[right[t], q]
 
 
 @jit

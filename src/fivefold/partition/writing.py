@@ -10,6 +10,8 @@ import re
 from math import frexp, inf, isinf
 from typing import Any, Protocol
 
+import numpy as np
+
 from fivefold.partition.conditions import Condition
 
 MODERATE = 1e-10, 1e15  # numbers that databases read back exactly from 17 digits
@@ -24,6 +26,11 @@ class Columns(Protocol):
     @property
     def columns(self) -> tuple[str, ...]:
         """Names as they are, not quoted."""
+        ...
+
+    @property
+    def categories(self) -> dict[int, tuple[Any, ...]]:
+        """The categories of columns that have names for them, in the order of their codes."""
         ...
 
     def values(self, column: int, levels: frozenset[int]) -> list[Any]:
@@ -95,10 +102,17 @@ def sql_name(name: str) -> str:
 
 
 def sql_condition(c: Condition, source: Columns) -> str:
-    """A condition in SQL, where a missing value is NULL."""
+    """A condition in SQL, where a missing value is NULL or a category that fit did not see."""
     name = sql_name(source.columns[c.column])
     if c.trivial or c.empty:
         return str(int(c.trivial))
+    if c.column in source.categories:
+        held = c.holds(np.arange(float(len(source.categories[c.column]))))
+        told = frozenset(np.flatnonzero(held != c.missing).tolist())  # those to be listed: that pass, or that fail
+        listed = f"IN ({', '.join(map(sql_literal, source.values(c.column, told)))})"
+        if not told:
+            return str(int(c.missing))
+        return f"{name} NOT {listed} OR {name} IS NULL" if c.missing else f"{name} {listed}"
     if c.only_missing:
         return f"{name} IS NULL"
     if c.levels is not None:

@@ -2,37 +2,56 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
+from fivefold.partition.classic import entropy
 from fivefold.plot.scatter import points
 from fivefold.plot.style import COLOURS, FAINT, INK, SOFT, axes, colour, key, row
 from fivefold.tree.export import Source, source, to_rules
+from fivefold.tree.multiway import MultiwayTree
 
 SPACE = 0.06  # around the points, as a share of their spread
 SHADES = "Blues"  # numbers, from low to high
 
 
-def tree(model: Any, *, feature_names: Any = None, example: Any = None, ax: Any = None) -> Any:
+@dataclass(frozen=True)
+class Sketch:
+    """What is drawn of a tree: its nodes, what leads from one to the next, and their words."""
+
+    children: tuple[tuple[int, ...], ...]  # of each node, from left to right
+    turns: tuple[tuple[str, ...], ...]  # what leads into each child
+    depth: Any  # (m,)
+    question: tuple[str, ...]  # of inner nodes
+    answer: tuple[str, ...]
+    rows: Any  # (m,) rows, or their weight
+    winner: Any = None  # (m,) the class that decides the colour; None for numbers
+    shares: Any = None  # (m, K) of the classes; None for numbers, or several outputs
+
+
+def tree(model: Any, *, feature_names: Any = None, example: Any = None, details: bool = False, ax: Any = None) -> Any:
     """Questions in ovals, leaves in boxes with their answer and counts; the way of one example is thick.
 
-    `example` is a table of one row.
+    `example` is a table of one row. With `details` every node tells its rows, and its answer and entropy where the tree
+    is one of classes.
     """
-    read = source(model, feature_names)
-    path = () if example is None else model.explain(example).nodes
-    x, y = _places(read)
-    leaves = len(read.tree.leaves)
+    drawn = sketch(model, feature_names)
+    path = _way(model, example)
+    x, y = _places(drawn)
+    leaves = sum(not below for below in drawn.children)
     if ax is None:
         import matplotlib.pyplot as plt
 
-        size = (max(4.6, 1.25 * leaves), max(3.0, 1.0 + 0.95 * (1 + int(read.tree.depth.max()))))
+        size = (max(4.6, 1.25 * leaves), max(3.0, 1.0 + (1.15 if details else 0.95) * (1 + int(drawn.depth.max()))))
         _, ax = plt.subplots(figsize=size, layout="constrained")
     ax.set_axis_off()
     ax.set_xlim(-0.6, leaves - 0.4)
     ax.set_ylim(y.min() - 0.5, 0.5)
-    for t in np.flatnonzero(read.tree.feature >= 0):
-        for child, word in ((read.tree.left[t], "yes"), (read.tree.right[t], "no")):
+    for t, below in enumerate(drawn.children):
+        for child, word in zip(below, drawn.turns[t], strict=True):
             own = t in path and child in path
             ink, width = (INK, 2.4) if own else (SOFT, 1.0)
             ax.plot([x[t], x[child]], [y[t], y[child]], color=ink, lw=width, zorder=1)
@@ -40,9 +59,31 @@ def tree(model: Any, *, feature_names: Any = None, example: Any = None, ax: Any 
             ax.text(
                 *middle, word, fontsize=7, color=ink, ha="center", va="center", bbox=_box("square", "white", "none")
             )
-    for node in range(len(read.tree)):
-        _node(ax, read, node, x[node], y[node], node in path)
+    for node in range(len(drawn.children)):
+        _node(ax, drawn, node, x[node], y[node], own=node in path, details=details)
     return ax
+
+
+def sketch(model: Any, feature_names: Any = None) -> Sketch:
+    """What is drawn of a fitted tree, of two branches or of many."""
+    if not isinstance(model, MultiwayTree):
+        return _of_two_branches(source(model, feature_names))
+    check_is_fitted(model)
+    held, nodes = model.model_, model.model_.tree
+    names = {} if feature_names is None else dict(enumerate(map(str, feature_names)))
+
+    def word(j: int, value: Any) -> str:
+        return names[j] if value is None and j in names else model._word(j, value)
+
+    first, count = nodes.first, nodes.branches
+    best = held.value.argmax(axis=1)
+    return Sketch(
+        tuple(tuple(range(first[t], first[t] + count[t])) for t in range(len(nodes))),
+        tuple(tuple(_turn(nodes.question(t, b, word)) for b in range(count[t])) for t in range(len(nodes))),
+        nodes.depth,
+        tuple(f"{word(int(f), None)}?" if f >= 0 else "" for f in nodes.feature),
+        tuple(map(str, model.classes_[best])), held.counts.sum(axis=1), best, held.value,
+    )  # fmt: skip
 
 
 def partition(model: Any, X: Any = None, y: Any = None, *, feature_names: Any = None, ax: Any = None) -> Any:
@@ -82,8 +123,8 @@ def impurities(*, ax: Any = None) -> Any:
     p = np.linspace(0, 1, 201)
     q = 1 - p
     safe = np.where((p > 0) & (q > 0), p, 0.5)
-    entropy = np.where((p > 0) & (q > 0), -(safe * np.log2(safe) + (1 - safe) * np.log2(1 - safe)), 0.0)
-    for i, (name, values) in enumerate((("entropy", entropy), ("Gini", 2 * p * q), ("error", np.minimum(p, q)))):
+    bits = np.where((p > 0) & (q > 0), -(safe * np.log2(safe) + (1 - safe) * np.log2(1 - safe)), 0.0)
+    for i, (name, values) in enumerate((("entropy", bits), ("Gini", 2 * p * q), ("error", np.minimum(p, q)))):
         ax.plot(p, values, color=COLOURS[i], lw=1.6, ls=("-", "--", ":")[i], label=name)
     ax.axvline(0.5, color=FAINT, lw=1, zorder=0)
     ax.set(xlim=(0, 1), ylim=(0, 1.04))
@@ -91,29 +132,77 @@ def impurities(*, ax: Any = None) -> Any:
     return ax
 
 
-def _places(read: Source) -> tuple[Any, Any]:
+def _of_two_branches(read: Source) -> Sketch:
+    inner = read.tree.feature >= 0
+    pairs = zip(inner, read.tree.left.tolist(), read.tree.right.tolist(), strict=True)
+    one = read.classes is not None and len(read.classes) == 1
+    return Sketch(
+        tuple((left, right) if asks else () for asks, left, right in pairs),
+        tuple(("yes", "no") if asks else () for asks in inner),
+        read.tree.depth,
+        tuple(f"{read.question(t).text(read)}?" if asks else "" for t, asks in enumerate(inner)),
+        tuple(map(read.answer, range(len(inner)))), read.tree.rows,
+        None if read.classes is None else np.array([read.winner(t, 0) for t in range(len(inner))]),
+        read.value if one else None,
+    )  # fmt: skip
+
+
+def _turn(said: str) -> str:
+    """The condition of a branch without the column, which stands above it."""
+    _, sign, value = said.partition(" = ")
+    return value if sign else said
+
+
+def _way(model: Any, example: Any) -> frozenset[int]:
+    """The nodes that an example passes; it may pass several branches where values are missing."""
+    if example is None:
+        return frozenset()
+    if not isinstance(model, MultiwayTree):
+        return frozenset(model.explain(example).nodes)
+    nodes = model.model_.tree
+    _, ends, _ = nodes.reach(nodes.encode(model._admit(example)), model.missing)
+    found = set(map(int, ends))
+    for t in sorted(found, reverse=True):
+        while t >= 0:
+            found.add(t)
+            t = int(nodes.parent[t])
+    return frozenset(found)
+
+
+def _places(drawn: Sketch) -> tuple[Any, Any]:
     """Leaves side by side, a question over the middle of what it divides."""
-    x = np.zeros(len(read.tree))
-    x[read.tree.leaves] = np.arange(len(read.tree.leaves))
-    for t in range(len(read.tree) - 1, -1, -1):
-        if read.tree.feature[t] >= 0:
-            x[t] = (x[read.tree.left[t]] + x[read.tree.right[t]]) / 2
-    return x, -read.tree.depth.astype(float)
+    x, leaves = np.zeros(len(drawn.children)), 0
+    todo = [0]
+    order = []
+    while todo:
+        t = todo.pop()
+        order.append(t)
+        todo += drawn.children[t][::-1]
+        if not drawn.children[t]:
+            x[t], leaves = leaves, leaves + 1
+    for t in reversed(order):
+        if below := drawn.children[t]:
+            x[t] = (x[below[0]] + x[below[-1]]) / 2
+    return x, -drawn.depth.astype(float)
 
 
-def _node(ax: Any, read: Source, t: int, x: float, y: float, own: bool) -> None:
-    edge = INK if own else SOFT
-    if read.tree.feature[t] >= 0:
-        text, box = read.question(t).text(read) + "?", _box("ellipse", "white", edge, 2.0 if own else 0.9)
-    else:
-        rows = int(read.tree.rows[t])
-        text = f"{read.answer(t)}\n{rows} row{'s' * (rows != 1)}"
-        if read.classes is not None and len(read.classes) == 1:
-            text += f", {read.value[t].max():.0%}"
-        box = _box("square", _ink(read, t) if read.classes is not None else FAINT, edge, 2.0 if own else 0.9)
+def _node(ax: Any, drawn: Sketch, t: int, x: float, y: float, *, own: bool, details: bool) -> None:
+    edge, leaf = INK if own else SOFT, not drawn.children[t]
+    classes = drawn.winner is not None
+    lines = [drawn.answer[t] if leaf else drawn.question[t]]
+    rows = f"{drawn.rows[t]:g} row" + ("" if drawn.rows[t] == 1 else "s")
+    if leaf:
+        lines.append(rows + (f", {drawn.shares[t].max():.0%}" if drawn.shares is not None else ""))
+    elif details:
+        lines.append(f"{drawn.answer[t]}, {rows}" if classes else rows)
+    if details and drawn.shares is not None:
+        lines.append(f"{entropy(drawn.shares[t]):.3g} bits")
+    box = _box("ellipse", "white", edge, 2.0 if own else 0.9)
+    if leaf:
+        box = _box("square", colour(int(drawn.winner[t])) if classes else FAINT, edge, 2.0 if own else 0.9)
         box["alpha"] = 0.9
-    light = read.tree.feature[t] < 0 and read.classes is not None
-    ax.text(x, y, text, fontsize=8, color="white" if light else INK, ha="center", va="center", bbox=box, zorder=3)
+    ink = "white" if leaf and classes else INK
+    ax.text(x, y, "\n".join(lines), fontsize=8, color=ink, ha="center", va="center", bbox=box, zorder=3)
 
 
 def _box(style: str, face: str, edge: str, width: float = 1.0) -> dict[str, Any]:

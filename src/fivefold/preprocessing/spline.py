@@ -46,7 +46,7 @@ class _WhereAsked:
     """Missing values are taken where `handle_missing` says so."""
 
     def __get__(self, estimator: Any, owner: type) -> Takes:
-        return Takes(missing=estimator is not None and estimator.handle_missing == "zeros")
+        return Takes(missing=estimator is not None and estimator.handle_missing == "zeros", empty=False)
 
 
 class SplineTransformer(TransformerMixin, Unsupervised):

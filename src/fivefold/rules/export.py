@@ -36,7 +36,7 @@ def to_sql(
     """Rules as an expression of SQL, or with `table` as a query; NULL is a missing value.
 
     `output` is the answer, one column of probability a class, or the number of the rule that answers. A category that
-    fit did not see is in no set of categories.
+    fit did not see is a missing value.
     """
     if isinstance(rules, RuleSet):
         if rules.vote == "distribution":

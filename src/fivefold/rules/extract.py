@@ -7,8 +7,8 @@ to 100 percent, and the rules of a class joined by "or" are its region. Rules ar
 term by term, after which they may overlap and are an ordered list.
 
 A missing value goes where the tree sends it; where the tree divides such a row among branches or asks other columns
-(`missing` "fractions" and "surrogates"), the rules send it into the branch of most rows. A value of a discrete column
-that fit never saw gets the default: what the root says.
+(`missing` "fractions" and "surrogates"), the rules send it into the branch of most rows. A category that fit never saw
+is a missing value; a number that a discrete column never held gets the default: what the root says.
 
 Alpaydin (2020), section 9.4; Quinlan (1993), C4.5: Programs for Machine Learning, chapter 5.
 """
@@ -162,29 +162,31 @@ def _ways(tree: Multiway, schema: Schema) -> Iterator[tuple[int, dict[int, Condi
         most = fullest(tree.share[first : first + count])
         ahead = []
         for b in range(count):
-            c = _branch(tree, t, b, missing=b == most)
+            c = _branch(tree, t, b, schema, missing=b == most)
             ahead.append((first + b, _narrowed(box, c)))
         todo += reversed(ahead)
-        if tree.discrete[t] and (lost := _unseen(tree, t, schema)):
+        if tree.discrete[t] and (lost := _unseen(tree, t)):
             narrow = _narrowed(box, Condition(int(tree.feature[t]), levels=lost, missing=False))
             if not narrow[int(tree.feature[t])].empty:
                 yield t, narrow, False
 
 
-def _branch(tree: Multiway, t: int, b: int, *, missing: bool) -> Condition:
-    """What leads from node t into branch b."""
+def _branch(tree: Multiway, t: int, b: int, schema: Schema, *, missing: bool) -> Condition:
+    """What leads from node t into branch b; a category that is declared but that no row of fit had is missing."""
     j, key = int(tree.feature[t]), tree.key[tree.start[t] : tree.start[t + 1]]
     if tree.discrete[t]:
-        return Condition(j, levels=_levels(tree.values[j][np.flatnonzero(key == b)]), missing=missing)
+        levels = _levels(tree.values[j][np.flatnonzero(key == b)])
+        if missing:
+            levels |= frozenset(range(len(schema.categories.get(j, ())))) - _levels(tree.values[j])
+        return Condition(j, levels=levels, missing=missing)
     low = float(key[b - 1]) if b else -inf
     return Condition(j, low, float(key[b]) if b < len(key) else inf, missing=missing)
 
 
-def _unseen(tree: Multiway, t: int, schema: Schema) -> frozenset[Any]:
-    """Known categories of the column of node t that have no branch there."""
+def _unseen(tree: Multiway, t: int) -> frozenset[Any]:
+    """Categories of the column of node t that have no branch there."""
     j, key = int(tree.feature[t]), tree.key[tree.start[t] : tree.start[t + 1]]
-    known = _levels(tree.values[j]) | frozenset(range(len(schema.categories.get(j, ()))))
-    return known - _levels(tree.values[j][np.flatnonzero(key >= 0)])
+    return _levels(tree.values[j][np.flatnonzero(key < 0)])
 
 
 def _levels(values: Any) -> frozenset[Any]:

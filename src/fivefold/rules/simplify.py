@@ -118,4 +118,4 @@ def _joined(rule: Rule, other: Rule) -> Rule:
 
 
 def _whole(rule: Rule) -> bool:
-    return bool(rule.value) and all(float(v).is_integer() and abs(v) < 2**40 for v in rule.value)
+    return sum(rule.value) > 0 and all(float(v).is_integer() and abs(v) < 2**40 for v in rule.value)

@@ -10,6 +10,9 @@ from fivefold.tree.decision import DecisionTreeRegressor as DecisionTreeRegresso
 from fivefold.tree.discriminant_tree import DiscriminantTreeClassifier as DiscriminantTreeClassifier
 from fivefold.tree.extra import ExtraTreeClassifier as ExtraTreeClassifier
 from fivefold.tree.extra import ExtraTreeRegressor as ExtraTreeRegressor
+from fivefold.tree.familiar import export_graphviz as export_graphviz
+from fivefold.tree.familiar import export_text as export_text
+from fivefold.tree.familiar import plot_tree as plot_tree
 from fivefold.tree.id3 import ID3Classifier as ID3Classifier
 from fivefold.tree.kway_tree import GaussianTreeClassifier as GaussianTreeClassifier
 from fivefold.tree.linear_leaves import LinearLeafClassifier as LinearLeafClassifier

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, log2, sqrt
 from numbers import Integral
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.utils import Bunch
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.params import Count, Range
@@ -145,9 +146,18 @@ class Prunable(Shaped):
 
 
 class TreeMethods(Prunable, TreeExports):
-    """What every fitted tree can be asked."""
+    """What every fitted tree can be asked. Tables are always checked: `check_input` is taken as scikit-learn has it."""
 
     _admit: Any
+
+    # no metadata that a pipeline or a search would hand on
+    __metadata_request__fit: ClassVar = {"check_input": UNUSED}
+    __metadata_request__predict: ClassVar = {"check_input": UNUSED}
+    __metadata_request__predict_proba: ClassVar = {"check_input": UNUSED}
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
+        """Learn from rows and their targets; a weight of two means a row is there twice."""
+        return super().fit(X, y, sample_weight)  # type: ignore[misc]  # of the class it is mixed into
 
     def apply(self, X: Any, check_input: bool = True) -> Any:
         """The index of the leaf of each row."""

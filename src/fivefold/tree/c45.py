@@ -15,7 +15,7 @@ from typing import Literal
 
 from fivefold.core.params import NonNegative
 from fivefold.core.registry import Card
-from fivefold.tree.multiway import MultiwayTree
+from fivefold.tree.multiway import MultiwayTree, Pruning
 
 
 class C45Classifier(MultiwayTree):
@@ -24,7 +24,8 @@ class C45Classifier(MultiwayTree):
     Parameters
     ----------
     criterion
-        impurity of a node: "entropy" or "gini".
+        impurity of a node: "entropy", "gini", the share of mistakes, "error", or a function of the shares of the
+        classes, (m, K) -> (m,), which keeps the axioms of `partition.impurities`.
     selection
         the question with the largest "gain", or "ratio": of those with average gain or more the largest gain ratio,
         with C4.5's price of a threshold.
@@ -39,13 +40,14 @@ class C45Classifier(MultiwayTree):
         rows the same way ("surrogates").
     pruning
         None, "pessimistic", "error_based" (pessimistic, and the largest branch may take the place of its parent),
-        "chi_square", "description_length", or "cost_complexity".
+        "chi_square", "description_length", "cost_complexity", or "cheapest_merges" (the collapse that lowers impurity
+        and price most, again and again).
     confidence
         of pessimistic pruning: the probability that the true number of mistakes is above the limit taken, smaller
         prunes more; of chi-square pruning: the level of significance, to be small where thresholds are the best of
         many.
     ccp_alpha
-        price of a leaf of cost-complexity pruning, a share of the impurity of the root.
+        price of a leaf of "cost_complexity" and "cheapest_merges", in impurity a unit of the weight of all rows.
     max_depth
         most questions on a way down; None for no limit.
     min_samples_leaf
@@ -58,6 +60,9 @@ class C45Classifier(MultiwayTree):
         a question gains more than this, a unit of weight; None allows those that gain nothing.
     lookahead
         further levels that are looked at before a question is chosen; the time is multiplied by the columns each.
+    alternatives
+        questions of a node that are tried, each with the whole tree below it; the one that errs least on a quarter of
+        the rows, held out, stays. For small problems: the time grows as alternatives ** max_depth.
     categorical_features
         discrete columns besides those that hold text or truth values: "auto" for none, "all", or their numbers.
     class_weight
@@ -85,9 +90,7 @@ class C45Classifier(MultiwayTree):
 
     selection: Literal["gain", "ratio"] = "ratio"
     missing: Literal["fractions", "majority", "class", "surrogates"] = "fractions"
-    pruning: Literal["pessimistic", "error_based", "chi_square", "description_length", "cost_complexity"] | None = (
-        "error_based"
-    )
+    pruning: Pruning = "error_based"
     min_samples_leaf: NonNegative = 2
     min_gain: NonNegative | None = 0.0
 

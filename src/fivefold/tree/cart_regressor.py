@@ -21,8 +21,7 @@ import numpy as np
 from fivefold.core.estimator import learned
 from fivefold.core.params import NonNegative, Range
 from fivefold.core.registry import Card
-from fivefold.partition.columns import dense
-from fivefold.spatial.content import content_order
+from fivefold.partition.folds import content_folds
 from fivefold.tree.base import TreeModel
 from fivefold.tree.cart import between_links
 from fivefold.tree.decision import DecisionTreeRegressor
@@ -71,6 +70,9 @@ class CARTRegressor(DecisionTreeRegressor):
         1 for each column along which the answer must rise, -1 where it must fall, 0 elsewhere.
     min_impurity
         nodes of no more impurity are leaves.
+    missing
+        side of rows whose value is missing: "learned", the one that lowers the impurity more; "majority", that of most
+        known rows; "tested", that too, unless the missing rows differ from the known by three standard errors.
     folds
         parts of the rows that are left out in turn.
     standard_errors
@@ -142,7 +144,7 @@ class CARTRegressor(DecisionTreeRegressor):
 
     def _judged(self, X: Any, y: Any, w: Any, alphas: Any) -> tuple[Any, float]:
         """Mean squared errors of the prices on rows left out, and the price to take."""
-        fold, target = _folds(X, y, self.folds), y.reshape(len(y), -1)
+        fold, target = content_folds(X, y, self.folds), y.reshape(len(y), -1)
         if fold.max() == 0:  # nothing to judge by
             return np.full(len(alphas), np.nan), 0.0
         squares = np.zeros((len(alphas), len(y)))
@@ -158,15 +160,3 @@ class CARTRegressor(DecisionTreeRegressor):
         spread = np.sqrt((squares[best] - errors[best]) ** 2 @ w / w.sum() ** 2)
         room = self.standard_errors * spread + ALIKE * errors[best]
         return errors, float(alphas[np.flatnonzero(errors <= errors[best] + room)[-1]])
-
-
-def _folds(X: Any, y: Any, count: int) -> Any:
-    """The fold of each row (n,); equal rows are in one."""
-    order = content_order(X, y)
-    Z = dense(X[order])
-    same = ((Z[1:] == Z[:-1]) | ((Z[1:] != Z[1:]) & (Z[:-1] != Z[:-1]))).all(axis=1)
-    t = y.reshape(len(y), -1)[order]
-    group = np.concatenate([[0], np.cumsum(~(same & (t[1:] == t[:-1]).all(axis=1)))])
-    out = np.empty(len(y), dtype=np.int64)
-    out[order] = group % min(count, group[-1] + 1)
-    return out

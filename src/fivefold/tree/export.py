@@ -26,6 +26,7 @@ from fivefold.partition.tree import Tree
 from fivefold.partition.writing import dot_label, sql_condition, sql_literal, sql_name
 
 NESTED = 16  # deepest nest of cases: SQLite's parser held a hundred symbols before version 3.46
+GRAPH = ("digraph tree {", '  node [fontname="Helvetica", fontsize=10];', '  edge [fontsize=9, color="gray40"];')
 
 
 @dataclass(frozen=True)
@@ -245,7 +246,7 @@ def to_text(model: Any, *, feature_names: Any = None, max_depth: int | None = No
 def to_dot(model: Any, *, feature_names: Any = None, missing: bool = False) -> str:
     """A fitted tree in the language of Graphviz: questions in ovals, leaves in boxes."""
     read = source(model, feature_names, missing=missing)
-    lines = ["digraph tree {", '  node [fontname="Helvetica", fontsize=10];', '  edge [fontsize=9, color="gray40"];']
+    lines = list(GRAPH)
     for t in range(len(read.tree)):
         if read.tree.feature[t] < 0:
             lines.append(f"  n{t} [shape=box, label={dot_label(read.answer(t), read.counts(t))}];")
@@ -265,7 +266,7 @@ def to_sql(
     """A fitted tree as an expression of SQL, or with `table` as a query; NULL is a missing value.
 
     `output` is the answer, one column of probability a class, or the number of the leaf. Numbers read back exactly. A
-    category that fit did not see goes right.
+    category that fit did not see is a missing value.
     """
     read = source(model, feature_names)
     columns = []

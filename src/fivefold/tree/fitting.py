@@ -17,16 +17,27 @@ from fivefold.partition.grow import grow, grow_drawn
 from fivefold.partition.number_criteria import Deviance, Squares
 from fivefold.partition.order_criteria import Extremes, absolute, medians, midranges
 from fivefold.partition.several import several
+from fivefold.partition.splitter import unit_of
 from fivefold.partition.tree import Grown
 from fivefold.tree.base import TreeMethods, TreeModel, bounded, columns_tried, manner_of, rules_of
+
+# Chi-squares: three standard errors, and no evidence ever
+DOUBT = {"learned": 0.0, "tested": 9.0, "majority": np.inf}
 
 
 def _grown(estimator: Any, X: Any, w: Any, criterion: Any, manners: Any) -> Grown:
     """The tree that the parameters ask for."""
     seed = int(check_random_state(estimator.random_state).randint(2**31))
-    rules = rules_of(estimator, X, w, seed)._replace(least_impurity=float(estimator.min_impurity))
+    rules = rules_of(estimator, X, w, seed)._replace(
+        least_impurity=float(estimator.min_impurity), doubt=DOUBT[estimator.missing] * unit_of(w)
+    )
     leaves = estimator.max_leaf_nodes or 0
     if estimator.splitter == "random":
+        if rules.doubt > 0:
+            raise ValueError(
+                f"{type(estimator).__name__}: missing={estimator.missing!r} needs splitter='best': with thresholds "
+                "drawn at random missing values go to the side that gains more; leave missing='learned'"
+            )
         rows = np.arange(X.shape[0], dtype=np.int32)
         return grow_drawn(X, rows, criterion, rules, leaves=leaves, manners=manners)
     return grow(X, criterion, rules, leaves=leaves, manner=manners)
@@ -34,6 +45,8 @@ def _grown(estimator: Any, X: Any, w: Any, criterion: Any, manners: Any) -> Grow
 
 class ClassTree(TreeMethods, Classifier):
     """A tree with the shares of the classes at its leaves."""
+
+    missing = "learned"  # where missing values go; trees of drawn thresholds have no choice
 
     tree_ = learned("view")
     feature_importances_ = learned("importances")
@@ -66,7 +79,7 @@ class ClassTree(TreeMethods, Classifier):
         model = TreeModel(grown.tree, value, np.mean(impurities, axis=0), weight, X.shape[1], tried, sizes)
         self.model_ = model.pruned(self.ccp_alpha)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any, check_input: bool = True) -> Any:
         """The shares of the classes in the leaf of each row; a list for several outputs."""
         return self._shares(self._admit(X))
 
@@ -80,7 +93,7 @@ class ClassTree(TreeMethods, Classifier):
         answers = self.model_.answers(X)
         return answers if self.n_outputs_ == 1 else self.model_.each(answers)
 
-    def predict(self: Any, X: Any) -> Any:
+    def predict(self: Any, X: Any, check_input: bool = True) -> Any:
         """The likeliest class of each row, or the cheapest answer where the criterion is "risk"."""
         X = self._admit(X)
         leaf, scores = self.model_.tree.apply(X), self.model_.each(self._node_scores())
@@ -136,6 +149,8 @@ IMPURITY = {"gini": _gini, "entropy": _entropy, "log_loss": _entropy, "error": _
 
 class NumberTree(TreeMethods, Regressor):
     """A tree with numbers at its leaves: means, medians or middles, as the criterion asks."""
+
+    missing = "learned"  # where missing values go; trees of drawn thresholds have no choice
 
     tree_ = learned("view")
     feature_importances_ = learned("importances")

@@ -21,7 +21,8 @@ class ID3Classifier(MultiwayTree):
     Parameters
     ----------
     criterion
-        impurity of a node: "entropy" or "gini".
+        impurity of a node: "entropy", "gini", the share of mistakes, "error", or a function of the shares of the
+        classes, (m, K) -> (m,), which keeps the axioms of `partition.impurities`.
     selection
         the question with the largest "gain", or "ratio": of those with average gain or more the largest gain ratio,
         with C4.5's price of a threshold.
@@ -36,13 +37,14 @@ class ID3Classifier(MultiwayTree):
         rows the same way ("surrogates").
     pruning
         None, "pessimistic", "error_based" (pessimistic, and the largest branch may take the place of its parent),
-        "chi_square", "description_length", or "cost_complexity".
+        "chi_square", "description_length", "cost_complexity", or "cheapest_merges" (the collapse that lowers impurity
+        and price most, again and again).
     confidence
         of pessimistic pruning: the probability that the true number of mistakes is above the limit taken, smaller
         prunes more; of chi-square pruning: the level of significance, to be small where thresholds are the best of
         many.
     ccp_alpha
-        price of a leaf of cost-complexity pruning, a share of the impurity of the root.
+        price of a leaf of "cost_complexity" and "cheapest_merges", in impurity a unit of the weight of all rows.
     max_depth
         most questions on a way down; None for no limit.
     min_samples_leaf
@@ -55,6 +57,9 @@ class ID3Classifier(MultiwayTree):
         a question gains more than this, a unit of weight; None allows those that gain nothing.
     lookahead
         further levels that are looked at before a question is chosen; the time is multiplied by the columns each.
+    alternatives
+        questions of a node that are tried, each with the whole tree below it; the one that errs least on a quarter of
+        the rows, held out, stays. For small problems: the time grows as alternatives ** max_depth.
     categorical_features
         discrete columns besides those that hold text or truth values: "auto" for none, "all", or their numbers.
     class_weight
@@ -94,6 +99,7 @@ class ID3Classifier(MultiwayTree):
         see_also=("C45Classifier", "CARTClassifier", "DecisionTreeClassifier", "CategoricalNB"),
         variants=(
             {"thresholds": 2, "missing": "class", "max_depth": 4},
+            {"alternatives": 2, "max_depth": 3, "criterion": "error", "pruning": "cheapest_merges"},
             {"pruning": "description_length", "nominal": "dummies", "categorical_features": [0], "max_depth": 4},
             {"pruning": "chi_square", "confidence": 0.05, "max_depth": 3},
         ),

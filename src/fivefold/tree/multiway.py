@@ -23,11 +23,14 @@ from fivefold.core.estimator import learned
 from fivefold.core.params import Count, Fraction, Index, NonNegative, Range, Share
 from fivefold.core.supervised import Classifier
 from fivefold.partition.branching import Growth, grow_multiway
-from fivefold.partition.class_criteria import Entropy, Gini
+from fivefold.partition.class_criteria import Entropy, Gini, Mistakes
 from fivefold.partition.classic import measured
+from fivefold.partition.folds import content_folds
+from fivefold.partition.impurities import Impurity, axioms
 from fivefold.partition.multiway import Columns, Multiway, coded
 from fivefold.partition.prunings import (
     bottom_up,
+    cheapest_merges,
     chi_square,
     description_length,
     links,
@@ -35,8 +38,16 @@ from fivefold.partition.prunings import (
 )
 from fivefold.partition.raising import error_based
 from fivefold.tree.base import Shaped
+from fivefold.tree.multiway_export import MultiwayExports
 
-CRITERIA: dict[str, Callable[..., Any]] = {"entropy": Entropy, "gini": Gini}
+Criterion = Literal["entropy", "gini", "error"] | Callable[[Any], Any]
+Pruning = (
+    Literal["pessimistic", "error_based", "chi_square", "description_length", "cost_complexity", "cheapest_merges"]
+    | None
+)
+HELD = 4  # one row in so many judges the alternatives of a node
+TREES = 10_000  # that backtracking tries at most
+CRITERIA: dict[str, Callable[..., Any]] = {"entropy": Entropy, "gini": Gini, "error": Mistakes}
 
 
 @dataclass(frozen=True)
@@ -79,16 +90,16 @@ class MultiwayModel:
         return replace(self, tree=tree, total=self.total[kept])
 
 
-class MultiwayTree(Shaped, Classifier):
+class MultiwayTree(Shaped, MultiwayExports, Classifier):
     """All settings of a classic tree; ID3, C4.5 and CART fix their defaults."""
 
     _: KW_ONLY
-    criterion: Literal["entropy", "gini"] = "entropy"
+    criterion: Criterion = "entropy"
     selection: Literal["gain", "ratio"] = "gain"
     nominal: Literal["values", "groups", "dummies"] = "values"
     thresholds: Annotated[int, Range(1, 2)] = 1
     missing: Literal["fractions", "majority", "class", "surrogates"] = "majority"
-    pruning: Literal["pessimistic", "error_based", "chi_square", "description_length", "cost_complexity"] | None = None
+    pruning: Pruning = None
     confidence: Share = 0.25
     ccp_alpha: NonNegative = 0.0
     max_depth: Count | None = None
@@ -97,6 +108,7 @@ class MultiwayTree(Shaped, Classifier):
     min_impurity: NonNegative = 0.0
     min_gain: NonNegative | None = None
     lookahead: Index = 0
+    alternatives: Count = 1
     categorical_features: Literal["auto", "all"] | list[int] | tuple[int, ...] = "auto"
     class_weight: Any = None
 
@@ -107,8 +119,8 @@ class MultiwayTree(Shaped, Classifier):
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         columns = coded(X, self._discrete(X.shape[1]))
-        criterion = CRITERIA[self.criterion](y.astype(np.int32), w, len(self.classes_))
-        tree = grow_multiway(columns, criterion, self._growth())
+        criterion = self._criterion(y.astype(np.int32), w, len(self.classes_))
+        tree = grow_multiway(columns, criterion, self._growth(), self._held(X, y))
         model = MultiwayModel(tree, measured(criterion, tree.sums)[1], self.missing, X.shape[1])
         self.model_ = PRUNINGS[self.pruning](self, model, columns, criterion)
 
@@ -144,6 +156,15 @@ class MultiwayTree(Shaped, Classifier):
     def _scores(self, X: Any) -> Any:
         return self.model_.answers(X)
 
+    def _criterion(self, y: Any, w: Any, K: int) -> Any:
+        if isinstance(self.criterion, str):
+            return CRITERIA[self.criterion](y, w, K)
+        if broken := axioms(self.criterion, K).broken:
+            raise ValueError(
+                f"{type(self).__name__}: criterion is no impurity: it must hold that {' and '.join(broken)}"
+            )
+        return Impurity(y, w, K, self.criterion)
+
     def _growth(self) -> Growth:
         return Growth(
             choice=self.selection,
@@ -157,7 +178,20 @@ class MultiwayTree(Shaped, Classifier):
             least_impurity=self.min_impurity,
             least_gain=-np.inf if self.min_gain is None else max(self.min_gain, 1e-9),
             ahead=self.lookahead,
+            tries=self.alternatives,
         )
+
+    def _held(self, X: Any, y: Any) -> Any:
+        """Rows that judge the alternatives of a node (a mask), or None: those of one part in HELD."""
+        if self.alternatives == 1:
+            return None
+        if self.max_depth is None or self.alternatives**self.max_depth > TREES:
+            raise ValueError(
+                f"{type(self).__name__}: with alternatives={self.alternatives} each way of alternatives is tried, "
+                f"alternatives ** max_depth of them, at most {TREES:,}; got max_depth={self.max_depth}"
+            )
+        fold = content_folds(X, y, HELD)
+        return fold == 0 if fold.any() else None
 
     def _categories(self) -> dict[int, tuple[Any, ...]]:
         return vars(self)["categories_in_"].values if "categories_in_" in vars(self) else {}
@@ -196,9 +230,13 @@ def _pessimistic(estimator: Any, model: MultiwayModel, columns: Columns, criteri
 def _error_based(estimator: Any, model: MultiwayModel, columns: Columns, criterion: Any) -> MultiwayModel:
     wrong = model.counts.sum(axis=1) - model.counts.max(axis=1)
     model = model.cut_back(bottom_up(model.tree.parent, wrong, slack=1e-3))  # branchings that mend no mistake
-    X = np.stack([_numbers(columns, j) for j in range(len(columns.codes))], axis=1)
     tree = error_based(
-        model.tree, X, criterion.y, criterion.w, confidence=estimator.confidence, missing=estimator.missing
+        model.tree,
+        columns.encoded(),
+        criterion.y,
+        criterion.w,
+        confidence=estimator.confidence,
+        missing=estimator.missing,
     )
     return replace(model, tree=tree, total=measured(criterion, tree.sums)[1])
 
@@ -218,6 +256,10 @@ def _cost_complexity(estimator: Any, model: MultiwayModel, columns: Columns, cri
     return model.cut_back(leaves)
 
 
+def _cheapest_merges(estimator: Any, model: MultiwayModel, columns: Columns, criterion: Any) -> MultiwayModel:
+    return model.cut_back(cheapest_merges(model.tree.parent, model.total / model.counts[0].sum(), estimator.ccp_alpha))
+
+
 def question_bits(tree: Multiway, columns: Columns) -> Any:
     """Bits of the question of each node: its column, and its thresholds among the distinct values or its groups."""
     inner = np.flatnonzero(tree.feature >= 0)
@@ -230,13 +272,6 @@ def question_bits(tree: Multiway, columns: Columns) -> Any:
     return out
 
 
-def _numbers(columns: Columns, j: int) -> Any:
-    """Column j as the grown tree reads it: numbers, or codes of a discrete column."""
-    codes = columns.codes[j]
-    values = codes if columns.discrete[j] else columns.values[j][codes]
-    return np.where(codes >= 0, values, np.nan)
-
-
 PRUNINGS: dict[str | None, Callable[..., MultiwayModel]] = {
     None: _whole,
     "pessimistic": _pessimistic,
@@ -244,4 +279,5 @@ PRUNINGS: dict[str | None, Callable[..., MultiwayModel]] = {
     "chi_square": _chi_square,
     "description_length": _description_length,
     "cost_complexity": _cost_complexity,
+    "cheapest_merges": _cheapest_merges,
 }

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from math import log, log2, sqrt
+from math import floor, log, log2, sqrt
 from typing import Any, Literal
 
 import numpy as np
@@ -33,6 +33,7 @@ from fivefold.core.params import Count, NonNegative
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier
 from fivefold.partition.class_criteria import Entropy, Risk
+from fivefold.partition.counted import counted
 from fivefold.partition.grow import grow
 from fivefold.partition.splitter import Rules
 from fivefold.partition.tree import Tree
@@ -41,7 +42,7 @@ from fivefold.tree.questions import Branch, Threshold
 PRICE = 2 * log(2)
 DIGITS = 40  # of a threshold, at most
 CRITERIA: dict[str, Callable[..., Any]] = {
-    "log_loss": Entropy,
+    "log_loss": lambda y, w, K: counted(Entropy(y, w, K)),
     "error": lambda y, w, K: Risk(y, w, 1.0 - np.eye(K)),
 }
 
@@ -59,9 +60,9 @@ def threshold_bits(digits: int) -> int:
 def shortest_between(low: float, high: float) -> tuple[float, int]:
     """The binary fraction of fewest digits with low < x <= high, inside (0, 1), and its digits."""
     for L in range(1, DIGITS + 1):
-        k = np.floor(low * 2.0**L) + 1
+        k = floor(low * 2.0**L) + 1
         if k <= min(high * 2.0**L, 2.0**L - 1):
-            return float(k / 2.0**L), L
+            return k / 2.0**L, L
     return min(high, 1.0), DIGITS
 
 
@@ -76,6 +77,16 @@ class OccamTree:
     no: Any
     counts: Any  # (m, K) weights of the classes
     columns: int
+
+    @cached_property
+    def weight(self) -> Any:
+        """Weight of the rows of each node."""
+        return self.counts.sum(axis=1)
+
+    @cached_property
+    def value(self) -> Any:
+        """Shares of the classes in each node (m, K)."""
+        return self.counts / self.weight[:, None]
 
     @property
     def bits(self) -> float:
@@ -94,7 +105,7 @@ class OccamTree:
             depth[self.yes[t]] = depth[self.no[t]] = depth[t] + 1
         return Tree(
             self.feature.astype(i32), np.where(inner, under, np.nan), self.no.astype(i32), self.yes.astype(i32),
-            np.zeros(len(inner), dtype=np.uint8), depth, np.zeros(len(inner), dtype=np.int64),
+            np.zeros(len(inner), dtype=np.uint8), depth, np.rint(self.weight).astype(np.int64),
         )  # fmt: skip
 
     def branches(self, labels: Any, names: Any, t: int = 0) -> Any:
@@ -229,6 +240,10 @@ class OccamTreeClassifier(Classifier):
         check_is_fitted(self)
         return int((self.model_.feature < 0).sum())
 
+    def _node_scores(self) -> Any:
+        """What every node answers by."""
+        return self.model_.value
+
     def _scores(self, X: Any) -> Any:
         counts = self.model_.counts + self.alpha
         shares = counts / counts.sum(axis=1, keepdims=True)
@@ -255,7 +270,7 @@ class _Shortening:
                 self.rows[self.no[t]], self.rows[self.yes[t]] = rows[below], rows[~below]
 
     def tree(self) -> OccamTree:
-        leaf = 1 + log2(self.K)
+        leaf, self.label = 1 + log2(self.K), self.counts.argmax(axis=1)
         cost = self.counts.sum(axis=1) - self.counts.max(axis=1) + self.price * leaf
         for t in range(len(self.feature) - 1, -1, -1):
             if self.feature[t] >= 0:
@@ -277,19 +292,17 @@ class _Shortening:
 
     def _shorter(self, t: int, below: float) -> Any:
         """Costs, digits and thresholds with fewer digits; rows that change sides are judged by the other side."""
-        rows, j = self.rows[t], self.feature[t]
-        x, w, wrong = self.X[rows, j], self.w[rows], []
-        for side in (self.no[t], self.yes[t]):
-            label = self.counts.argmax(axis=1)[self._descended(rows, int(side))]
-            wrong.append(w * (label != self.y[rows]))
-        now = float(np.where(x >= self.threshold[t], wrong[1], wrong[0]).sum())
-        unit = (self.threshold[t] - self.low[j]) / self.width[j]
+        rows, j, threshold = self.rows[t], self.feature[t], float(self.threshold[t])
+        x, y, w, low, width = self.X[rows, j], self.y[rows], self.w[rows], float(self.low[j]), float(self.width[j])
+        no, yes = (self.label[self._descended(rows, int(side))] != y for side in (self.no[t], self.yes[t]))
+        more = w * (yes.astype(np.int8) - no)  # mistakes that a row brings to "yes"
+        now, unit = float(more[x >= threshold].sum()), (threshold - low) / width
         for L in range(1, int(self.digits[t])):
-            k = np.clip(np.round(unit * 2.0**L), 1, 2.0**L - 1)
+            k = min(max(round(unit * 2.0**L), 1), 2**L - 1)
             if k % 2 == 0:
                 continue  # it has fewer digits, and was tried
-            a = float(self.low[j] + self.width[j] * k / 2.0**L)
-            change = float(np.where(x >= a, wrong[1], wrong[0]).sum()) - now
+            a = low + width * k / 2.0**L
+            change = float(more[x >= a].sum()) - now
             yield below + change + self.price * (1 + self._test_bits(L)), L, a
 
     def _descended(self, rows: Any, t: int) -> Any:

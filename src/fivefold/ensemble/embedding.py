@@ -1,0 +1,172 @@
+"""Random trees as a code of rows: one column for every leaf, one where the row falls into it.
+
+    phi(x) = ([x in leaf 1 of tree 1], [x in leaf 2 of tree 1], ..., [x in the last leaf of tree T])
+
+Trees ask about columns and thresholds drawn at random, without a target. phi(x)'phi(x') counts the trees in which two
+rows fall into the same leaf, a similarity that adapts to where the rows are dense; linear methods on phi are no longer
+linear in x. The fall of an impurity, where a parameter asks for one, is that of a number as good as random that the
+content of each row decides.
+
+Moosmann, Triggs & Jurie (2007), Fast discriminative visual codebooks using randomized clustering forests; Geurts, Ernst
+& Wehenkel (2006).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix, issparse
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from fivefold.core.data import Takes
+from fivefold.core.estimator import Transformer, learned
+from fivefold.core.params import Count, Index, NonNegative, Seed
+from fivefold.core.registry import Card
+from fivefold.ensemble.forest import ForestMethods
+from fivefold.ensemble.forest_targets import Numbers, drawn
+from fivefold.tree import ExtraTreeRegressor
+from fivefold.tree.base import Leaves, MinLeaf, MinSplit, MinWeight
+
+ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: spreads bits
+
+
+class RandomTreesEmbedding(ForestMethods, Transformer):
+    """A sparse code of rows: the leaves that they fall into, in trees grown at random.
+
+    Parameters
+    ----------
+    n_estimators
+        trees.
+    max_depth
+        most questions on a way down; None for no limit.
+    min_samples_split, min_samples_leaf
+        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+    min_weight_fraction_leaf
+        least share of the total weight in a leaf.
+    max_leaf_nodes
+        most leaves of a tree.
+    min_impurity_decrease
+        least fall of the variance of a random target by a cut, a share of the root's weight.
+    sparse_output
+        whether `transform` gives a sparse matrix, or an array.
+    n_jobs
+        taken as it is: trees grow on all cores that the environment allows, and the bytes are the same for any number.
+    random_state
+        seed of the columns and thresholds drawn.
+    verbose
+        taken as it is: a long fit in a terminal draws a line of its own.
+    warm_start
+        whether a further fit keeps the trees and adds those that are missing.
+
+    Attributes
+    ----------
+    estimators_, estimator_
+        the trees, each made when it is asked for; and an unfitted one.
+    estimators_samples_
+        the rows of each tree: all of them.
+    one_hot_encoder_
+        turns what `apply` gives into the code.
+    feature_importances_
+        share of each column in the fall of the variance of the random target: of no use.
+    n_outputs_
+        one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fivefold.ensemble import RandomTreesEmbedding
+    >>> X, y = load_iris(return_X_y=True)
+    >>> codes = RandomTreesEmbedding(10, max_depth=3, random_state=0).fit_transform(X)
+    >>> codes.shape[0], codes.sum(axis=1).max()
+    (150, np.float64(10.0))
+    """
+
+    n_estimators: Count = 100
+    _: KW_ONLY
+    max_depth: Count | None = 5
+    min_samples_split: MinSplit = 2
+    min_samples_leaf: MinLeaf = 1
+    min_weight_fraction_leaf: MinWeight = 0.0
+    max_leaf_nodes: Leaves = None
+    min_impurity_decrease: NonNegative = 0.0
+    sparse_output: bool = True
+    n_jobs: int | None = None
+    random_state: Seed = None
+    verbose: Index | bool = 0
+    warm_start: bool = False
+
+    takes = Takes(missing=True, categories=True, sparse=True)
+    card = Card(
+        applications=("dimension reduction",),
+        use="Before a linear method or a clustering, where similar rows share few exact values and scales differ. The "
+        "code has thousands of columns; a supervised forest knows better which questions matter.",
+        steps=(
+            "Cut the rows at a random threshold of a random column, a few times over, in many trees.",
+            "Give every leaf a column.",
+            "Mark the leaves that a row falls into.",
+        ),
+        source="Moosmann, Triggs & Jurie (2007)",
+        see_also=("ExtraTreesRegressor", "IsolationForest"),
+        given={"sparse_output": False},
+        variants=({"n_estimators": 5, "max_leaf_nodes": 6},),
+    )
+
+    criterion, max_features, ccp_alpha = "squared_error", 1, 0.0
+    bootstrap, oob_score, max_samples, monotonic_cst = False, False, None, None
+    estimator_ = ExtraTreeRegressor(max_features=1)
+    _grower = staticmethod(drawn)
+
+    feature_importances_ = learned("trees.importances")
+    n_outputs_ = learned("trees.outputs")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Grow the trees; a weight of two means a row is there twice."""
+        return super().fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, w: Any) -> None:
+        y = _as_good_as_random(X, check_random_state(self.random_state))
+        centre = np.average(y, weights=w)
+        self._plant(X, Numbers((y - centre)[None], np.array([centre]), self.criterion), w)
+
+    def transform(self, X: Any) -> Any:
+        """The code (n, leaves of all trees) of each row."""
+        X = self._admit(X)
+        trees = self.model_.trees
+        column = np.cumsum(trees.skip == 0) - 1  # of every node that is a leaf
+        place = column[np.stack([trees.leaves(X, i) for i in range(len(trees))], axis=1)]
+        n, T = place.shape
+        marks = np.ones(n * T, dtype=X.dtype)
+        code = csr_matrix((marks, place.ravel(), np.arange(0, n * T + 1, T)), shape=(n, column[-1] + 1))
+        return code if self.sparse_output else code.toarray()
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the columns that `transform` gives: the number of the tree, and that of the leaf among its nodes."""
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features, generate_names=False)
+        me = type(self).__name__.lower()
+        return np.array([f"{me}_{i}_{leaf}" for i, own in enumerate(self._leaves()) for leaf in own], dtype=object)
+
+    @property
+    def one_hot_encoder_(self) -> OneHotEncoder:
+        """Turns what `apply` gives into the code."""
+        check_is_fitted(self)
+        leaves = self._leaves()
+        encoder = OneHotEncoder(categories=leaves, sparse_output=self.sparse_output)
+        return encoder.fit(np.array([[own[0] for own in leaves]]))
+
+    def _leaves(self) -> list[Any]:
+        """The leaves of each tree, by their number among its nodes."""
+        trees = self.model_.trees
+        return [np.flatnonzero(trees.skip[lo:hi] == 0) for lo, hi in zip(trees.start, trees.start[1:], strict=False)]
+
+
+def _as_good_as_random(X: Any, rng: Any) -> Any:
+    """A number between zero and one for each row, equal for equal rows."""
+    r = rng.normal(size=X.shape[1])
+    sums = X @ r if issparse(X) else (np.nan_to_num(X, nan=1.0).astype(np.float64) * r).sum(axis=1)
+    bits = (np.nan_to_num(sums, nan=1.0) + 0.0).view(np.uint64) * ODD
+    return (bits >> np.uint64(11)) / 2.0**53

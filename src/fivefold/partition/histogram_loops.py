@@ -1,0 +1,208 @@
+"""Compiled loops of histogram trees: rounding, adding up by bin, the search for a cut, rows told apart.
+
+A bin of a table holds two 64-bit numbers: the sum of rounded gradients, and curvature and count side by side. The
+columns of a table follow each other, `WIDTH` bins each.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fivefold.core.compile import jit
+from fivefold.partition.bins import GROUP, MISSING_BIN
+
+WIDTH = MISSING_BIN + 1
+COUNT_BITS = 24
+MOST_ROWS = 2**COUNT_BITS - 1
+COUNT = np.int64(MOST_ROWS)
+SUPPORT = 10.0  # rows that a level needs to be sorted among the others; added to its curvature
+TINY = 1e-15  # keeps a division by no curvature finite
+SLIGHT = 1e-12  # gains below this share of a node's own term are rounding
+STRIP = 512  # rows that are gathered before they are added up,
+TEAM = 8  # with this many groups of columns: a line of the cache
+PLAIN = frozenset({"nnan", "ninf", "nsz"})  # no other order of sums: equal cuts must have equal gains
+ONE, TWO = np.uint64(1), np.uint64(2)
+
+SIZE, CATEGORICAL, SIGN = range(3)  # what is known of a column
+G, H, N, VALUE, LOW, HIGH = range(6)  # of a node: sums, its value and the bounds of values below it
+GAIN, COLUMN, CUT, TURN = range(4)  # of a cut; then come the sums G, H, N on its left, and its number of levels
+ROWS, CURVATURE, RIDGE, UNIT, BEND = range(5)  # what the search is told of limits and units
+
+
+@jit(error_model="numpy")
+def extent(g, h, repeats):
+    top, total = 0.0, 0.0
+    for i in range(len(g)):
+        top = max(top, abs(g[i]))
+        total += h[i] * repeats[i]
+    return top, total
+
+
+@jit(error_model="numpy")
+def rounded(g, h, repeats, per_gradient, per_curvature, first, rows, out):
+    """Fill the rounded numbers and the list of rows; sums of the numbers."""
+    a, b = np.int64(0), np.int64(0)
+    for i in range(len(g)):
+        times = np.int64(repeats[i])
+        rows[i] = first + i
+        out[i, 0] = np.int64(np.rint(g[i] * per_gradient)) * times
+        out[i, 1] = ((np.int64(np.rint(h[i] * per_curvature)) * times) << COUNT_BITS) + times
+        a += out[i, 0]
+        b += out[i, 1]
+    return a, b
+
+
+@jit
+def fill(words, columns, rows, lo, hi, packed, held, tables):
+    """Histograms of all columns over rows lo..hi of the list; a word holds the codes of a group of columns.
+
+    Rows lie apart: a short loop that only gathers them has many reads under way, the long one none to wait for.
+    """
+    groups = (columns + GROUP - 1) // GROUP
+    step, width = GROUP * WIDTH * 2, np.uint64(groups)
+    for i in range(len(tables)):
+        tables[i] = 0
+    for begin in range(0, groups, TEAM):
+        end = min(begin + TEAM, groups)
+        for start in range(lo, hi, STRIP):
+            m = min(STRIP, hi - start)
+            for i in range(m):  # numbers without a sign need no look at it
+                row, to = np.uint64(rows[start + i]), np.uint64(i)
+                held[TWO * to], held[TWO * to + ONE] = packed[TWO * row], packed[TWO * row + ONE]
+                for k in range(begin, end):
+                    held[np.uint64((k - begin + 2) * STRIP) + to] = words[row * width + np.uint64(k)]
+            for k in range(begin, end):
+                table, word_of = tables[k * step : (k + 1) * step], np.uint64((k - begin + 2) * STRIP)
+                used = min(GROUP, columns - k * GROUP)
+                for i in range(m):
+                    to = np.uint64(i)
+                    a, b, word = held[TWO * to], held[TWO * to + ONE], held[word_of + to]
+                    for j in range(used):
+                        at = TWO * np.uint64(WIDTH * j + ((word >> (8 * j)) & 255))
+                        table[at] += a
+                        table[at + ONE] += b
+
+
+@jit
+def search(tables, first, last, columns, allowed, sums, terms, lines, gains, order, found):
+    """Fill found with the best cut of columns first..last."""
+    found[GAIN] = 0.0
+    for f in range(first, last):
+        if allowed[f] == 0:
+            continue
+        table, m, by_level = tables[2 * WIDTH * f : 2 * WIDTH * (f + 1)], columns[f, SIZE], columns[f, CATEGORICAL] == 1
+        absent = (table[2 * MISSING_BIN + 1] & COUNT) > 0
+        m = _sorted(table, m, sums, terms, order[0]) if by_level else _held(table, m, lines)
+        for turn in range(2 if absent or by_level else 1):
+            cuts = m if absent and turn == 0 else m - 1
+            if by_level:  # up to the middle
+                cuts = max((m + 1) // 2 - turn, 0) if m > 1 else 0
+                a, b = np.int64(0), np.int64(0)
+                for i in range(cuts):  # the first levels, or on the second turn the last ones
+                    code = np.uint64(order[0, i] if turn == 0 else order[0, m - 1 - i])
+                    a += table[TWO * code]
+                    b += table[TWO * code + ONE]
+                    lines[0, i], lines[1, i] = a, b
+            elif turn == 1:
+                for i in range(cuts):
+                    lines[0, i] += table[2 * MISSING_BIN]
+                    lines[1, i] += table[2 * MISSING_BIN + 1]
+            top = _gains(lines, cuts, sums, columns[f, SIGN], terms, gains)
+            if top > found[GAIN]:
+                i = 0
+                while gains[i] < top:
+                    i += 1
+                found[GAIN], found[COLUMN], found[TURN], found[7] = top, f, turn, m
+                found[CUT] = i if by_level else _bin_of(table, i)
+                b = lines[1, i]
+                found[4], found[5], found[6] = lines[0, i] * terms[UNIT], (b >> COUNT_BITS) * terms[BEND], b & COUNT
+                for j in range(m if by_level else 0):
+                    order[1, j] = order[0, j]
+
+
+@jit
+def _held(table, size, lines):
+    """The sums up to each bin of a column of numbers that holds rows; how many do."""
+    m, a, b = np.uint64(0), np.int64(0), np.int64(0)
+    for i in range(size):
+        code = np.uint64(i)
+        more = table[TWO * code + ONE]
+        a += table[TWO * code]
+        b += more
+        lines[0, m], lines[1, m] = a, b
+        m += ONE if more & COUNT else np.uint64(0)
+    return np.int64(m)
+
+
+@jit
+def _bin_of(table, i):
+    """Number i of the bins that hold rows."""
+    code, before = -1, -1
+    while before < i:
+        code += 1
+        before += 1 if table[2 * code + 1] & COUNT else 0
+    return code
+
+
+@jit(error_model="numpy")
+def _sorted(table, size, sums, terms, order):
+    """The levels of a category that enough rows have, by G / H, missing values as a level; how many."""
+    unit, bend, per_row = terms[UNIT], terms[BEND], sums[N] / (sums[H] + TINY)
+    m = 0
+    for i in range(size + 1):
+        code = i if i < size else MISSING_BIN
+        h = (table[2 * code + 1] >> COUNT_BITS) * bend
+        if h * per_row < SUPPORT:
+            continue
+        score, at = table[2 * code] * unit / (h + SUPPORT), m
+        while at > 0:
+            before = order[at - 1]
+            if table[2 * before] * unit / ((table[2 * before + 1] >> COUNT_BITS) * bend + SUPPORT) <= score:
+                break
+            order[at] = before
+            at -= 1
+        order[at] = code
+        m += 1
+    return m
+
+
+@jit(fastmath=PLAIN, error_model="numpy")
+def _gains(lines, cuts, sums, sign, terms, gains):
+    """Fill the gain of each cut, -1 where it is forbidden; the largest."""
+    g_all, h_all, n_all, low, high = sums[G], sums[H], sums[N], sums[LOW], sums[HIGH]
+    rows, curvature, ridge, unit, bend = terms[ROWS], terms[CURVATURE], terms[RIDGE], terms[UNIT], terms[BEND]
+    whole = -g_all * sums[VALUE]
+    slight = SLIGHT * abs(whole)
+    for i in range(cuts):
+        g, h, n = lines[0, i] * unit, (lines[1, i] >> COUNT_BITS) * bend, np.float64(lines[1, i] & COUNT)
+        left = min(max(-g / (h + ridge), low), high)
+        right = min(max(-(g_all - g) / (h_all - h + ridge), low), high)
+        gain = -(g * left + (g_all - g) * right) - whole
+        fine = (n >= rows) & (n_all - n >= rows) & (h >= curvature) & (h_all - h >= curvature)
+        fine = fine & (sign * (right - left) >= 0.0) & (gain > slight)
+        gains[i] = 0.5 * gain if fine else -1.0
+    top = -1.0
+    for i in range(cuts):  # in the loop above it would keep the divisions from being done side by side
+        top = max(top, gains[i])
+    return top
+
+
+@jit
+def separate(column, goes_left, rows, spare, lo, hi):
+    """Move the rows of lo..hi that go left to the front, write the others to spare; how many go left."""
+    left, right = np.uint64(lo), np.uint64(lo)
+    for i in range(lo, hi):
+        row = rows[i]
+        goes = np.uint64(goes_left[column[np.uint64(row)]])
+        rows[left] = row
+        spare[right] = row
+        left += goes
+        right += ONE - goes
+    return np.int64(left) - lo
+
+
+@jit
+def add(ends, value, rows, out):
+    for t in range(len(ends)):
+        for i in range(ends[t, 0], ends[t, 1]):
+            out[rows[i]] += value[t]

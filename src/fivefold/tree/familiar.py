@@ -1,0 +1,69 @@
+"""Trees shown by scikit-learn's own functions: the same text, graph and drawing for the same tree.
+
+The functions ask for a tree of scikit-learn's class. They get one that holds our nodes, under the names they read.
+Questions about categories have no words there: `to_text`, `to_dot` and `fivefold.plot.tree` have.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from fivefold.tree.base import TreeMethods
+
+NOTED = ("classes_", "n_classes_", "n_outputs_", "n_features_in_", "feature_names_in_")
+
+
+def export_text(decision_tree: Any, **options: Any) -> str:
+    """The rules of a tree as text, by `sklearn.tree.export_text`.
+
+    >>> from fivefold.tree import DecisionTreeRegressor
+    >>> print(export_text(DecisionTreeRegressor().fit([[0.0], [1.0], [2.0]], [1.0, 1.0, 5.0])))
+    |--- feature_0 <= 1.50
+    |   |--- value: [1.00]
+    |--- feature_0 >  1.50
+    |   |--- value: [5.00]
+    <BLANKLINE>
+    """
+    return _theirs("export_text")(dressed(decision_tree), **options)
+
+
+def export_graphviz(decision_tree: Any, out_file: Any = None, **options: Any) -> Any:
+    """A tree in the language of Graphviz, by `sklearn.tree.export_graphviz`."""
+    return _theirs("export_graphviz")(dressed(decision_tree), out_file, **options)
+
+
+def plot_tree(decision_tree: Any, **options: Any) -> list[Any]:
+    """A drawing of a tree, by `sklearn.tree.plot_tree`; `fivefold.plot.tree` draws every kind of tree."""
+    return _theirs("plot_tree")(dressed(decision_tree), **options)
+
+
+def dressed(model: Any) -> Any:
+    """Our tree as one of scikit-learn's class, with the same nodes; scikit-learn's own as it is."""
+    theirs = import_module("sklearn.tree")
+    if isinstance(model, theirs.BaseDecisionTree):
+        return model
+    name = type(model).__name__
+    if not isinstance(model, TreeMethods):
+        raise TypeError(f"{name} is no tree of single questions and two sides; fivefold.plot.tree draws other trees")
+    check_is_fitted(model)
+    nodes: Any = model
+    if nodes.model_.tree.set_start is not None:
+        raise ValueError(
+            f"{name} asks about categories, for which these functions have no words: use its to_text or to_dot, or "
+            "fivefold.plot.tree"
+        )
+    kind = theirs.DecisionTreeClassifier if is_classifier(model) else theirs.DecisionTreeRegressor
+    out = kind(criterion=nodes.criterion)
+    out.tree_ = nodes.tree_
+    for noted in NOTED:
+        if hasattr(model, noted):
+            setattr(out, noted, getattr(model, noted))
+    return out
+
+
+def _theirs(name: str) -> Any:
+    return getattr(import_module("sklearn.tree"), name)
