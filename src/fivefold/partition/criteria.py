@@ -23,6 +23,7 @@ is the bin of cut i, and what bin `start` holds, if there is one, is on the left
     TwoCounts       the same                    the same, weights are whole numbers
     Gini            weight of each class        1 - sum p^2
     Entropy         weight of each class        -sum p log2 p
+    CountedEntropy  the same                    the same, weights are whole numbers and logarithms looked up
     Mistakes        weight of each class        1 - max p
     Risk            weight, cost of each answer mean cost of the cheapest answer
     Squares         sums of w, w y, w y^2       variance

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from fivefold.core.estimator import learned
 from fivefold.core.supervised import Classifier, Regressor
 from fivefold.partition.class_criteria import Entropy, Gini, Mistakes, Risk, TwoClasses
+from fivefold.partition.counted import counted
 from fivefold.partition.grow import grow, grow_drawn
 from fivefold.partition.number_criteria import Deviance, Squares
 from fivefold.partition.order_criteria import Extremes, absolute, medians, midranges
@@ -128,7 +129,7 @@ def _of_classes(kind: str, codes: Any, w: Any, sizes: tuple[int, ...], loss: Any
         return several(CLASSES[kind](np.ascontiguousarray(codes.T, dtype=np.int32), w, np.array(sizes)))
     if kind == "gini" and sizes[0] == 2 and (w == 1).all():
         return TwoClasses(codes[:, 0].astype(np.uint8))
-    return CLASSES[kind](codes[:, 0].astype(np.int32), w, sizes[0])
+    return counted(CLASSES[kind](codes[:, 0].astype(np.int32), w, sizes[0]))
 
 
 def _gini(shares: Any) -> Any:
