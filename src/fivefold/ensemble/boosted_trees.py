@@ -14,6 +14,7 @@ from fivefold.core.compile import jit
 from fivefold.core.parallel import BLOCK, map_parts
 from fivefold.partition.bins import MISSING_BIN, Bins
 from fivefold.partition.columns import asked_columns, dense
+from fivefold.partition.growing import Growing
 from fivefold.partition.histograms import Grown
 
 
@@ -83,7 +84,7 @@ class Grove:
         self.bins, self.base = bins, base
         self.starts = [0] if earlier is None else [int(s) for s in earlier.starts]
         begun = NOTHING if earlier is None else earlier
-        self.arrays = {field.name: _Growing(getattr(begun, field.name)) for field in fields(Grown)}
+        self.arrays = {field.name: Growing(getattr(begun, field.name)) for field in fields(Grown)}
 
     @property
     def rounds(self) -> int:
@@ -110,25 +111,6 @@ class Grove:
             name: array.view(None if name == "sets" else self.starts[count]) for name, array in self.arrays.items()
         }
         return Boosted(self.bins, self.base, np.array(self.starts[: count + 1]), **views, **more)
-
-
-class _Growing:
-    """An array that grows at its end."""
-
-    def __init__(self, held: Any) -> None:
-        self.held, self.used = held, len(held)
-
-    def extend(self, more: Any) -> None:
-        end = self.used + len(more)
-        if end > len(self.held):
-            held = np.empty((2 * end, *self.held.shape[1:]), dtype=self.held.dtype)
-            held[: self.used] = self.held[: self.used]
-            self.held = held
-        self.held[self.used : end] = more
-        self.used = end
-
-    def view(self, end: int | None) -> Any:
-        return self.held[: self.used if end is None else end]
 
 
 @jit

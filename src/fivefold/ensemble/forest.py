@@ -32,6 +32,7 @@ from fivefold.core.progress import kept_best, steps
 from fivefold.ensemble.forest_kernels import Trees
 from fivefold.ensemble.forest_targets import Classes, Numbers
 from fivefold.ensemble.oob import Bag, judged, kept_rows, sampled_rows
+from fivefold.ensemble.stand import Stand
 from fivefold.ensemble.warm import WarmStart
 from fivefold.tree.base import TreeModel, columns_tried, decision_path, manner_of, rules_of
 from fivefold.tree.fitting import NUMBERS
@@ -166,36 +167,35 @@ class ForestMethods(WarmStart):
         drawn = bag.asked(self.max_samples)
         return Draws(seeds, bag if target.factors is None else bag.weighted(target.factors), drawn)
 
-    def _grown(self, X: Any, target: Any, w: Any, draws: Draws, trees: Trees | None) -> Trees:
+    def _grown(self, X: Any, target: Any, w: Any, draws: Draws, trees: Any) -> Any:
         """All trees, those from before first."""
         w = _whole(w if target.factors is None else w * target.factors) if draws.bag is None else None
         manners = manner_of(self, X, np.ones(X.shape[0]), means=target.one_mean)
         sign = manners.sign if manners is not None and manners.sign.any() else None
         tried, grow_one = columns_tried(self.max_features, X.shape[1]), self._grower(self, X, target, manners)
 
-        def one(i: int) -> Trees:
+        def one(i: int) -> None:
             c = target.weights(w if draws.bag is None else draws.of(i))
             rows = np.flatnonzero(c).astype(np.int32)
             grown, some, c = grow_one(rows, c, rules_of(self, X, c, int(draws.seeds[i])))
             value, impurity, weight = some.answers(grown, c, sign)
             tree = TreeModel(grown.tree, value, impurity, weight, X.shape[1], tried, target.sizes)
-            return Trees.of(tree.pruned(self.ccp_alpha), target.named if sign is None else None)
+            stand.put(i - before, Trees.of(tree.pruned(self.ccp_alpha), target.named if sign is None else None))
 
-        parts = [] if trees is None else [trees]
-        blocks = range(0 if trees is None else len(trees), len(draws.seeds), TOGETHER)
+        stand, before = Stand(trees), 0 if trees is None else len(trees)
+        blocks = range(before, len(draws.seeds), TOGETHER)
         with steps(self, f"block of {TOGETHER} trees", len(blocks), X) as monitor:
             try:
                 for lo in blocks:
-                    count = min(TOGETHER, len(draws.seeds) - lo)
-                    parts += map_items(partial(_shifted, one, lo), count)
-                    parts = [Trees.joined(parts)]
-                    if monitor(Forest(parts[0], draws), len(parts[0])):
+                    map_items(partial(_shifted, one, lo), min(TOGETHER, len(draws.seeds) - lo))
+                    trees = stand.trees()
+                    if monitor(Forest(trees, draws), len(trees)):
                         break
             except KeyboardInterrupt:
-                if not parts:
+                if (trees := stand.trees()) is None:
                     raise
-                kept_best(self, len(parts[0]), "tree")
-        return parts[0]
+                kept_best(self, len(trees), "tree")
+        return trees
 
     def _out_of_bag(self, X: Any, target: Any, forest: Forest) -> OutOfBag:
         """The mean answer of the trees that did not see a row, and how good it is."""

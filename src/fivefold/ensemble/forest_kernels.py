@@ -50,21 +50,6 @@ class Trees:
         shape = model.columns, model.tried, model.sizes
         return cls(start, *_packed(tree), *arrays, *shape, tree.set_start, tree.set_bits)
 
-    @classmethod
-    def joined(cls, forests: list[Trees]) -> Trees:
-        """The trees of all these, in their order; the list is emptied, so that no array is held twice for long."""
-        sizes = np.concatenate([np.diff(forest.start) for forest in forests])
-        start, first, sets = np.concatenate([[0], np.cumsum(sizes)]), forests[0], _sets(forests)
-        named = isinstance(first.impurity, str)
-        names = ("threshold", "code", "skip", "value", "weight", "rows", *(() if named else ("impurity",)))
-        parts, impurity = [[getattr(f, name) for f in forests] for name in names], first.impurity
-        shape = first.columns, first.tried, first.sizes
-        forests.clear()
-        del first
-        threshold, code, skip, value, weight, rows, *kept = (np.concatenate(parts.pop(0)) for _ in names)
-        impurity = impurity if named else kept[0]
-        return cls(start, threshold, code, skip, value, impurity, weight, rows, *shape, *sets)
-
     def __len__(self) -> int:
         return len(self.start) - 1
 
@@ -154,20 +139,6 @@ def _packed(tree: Tree) -> tuple[Any, Any, Any]:
     inner = tree.feature >= 0
     code = np.where(inner, 2 * tree.feature + tree.missing_left, 0).astype(np.int32)
     return tree.threshold, code, np.where(inner, tree.right - np.arange(len(tree)), 0).astype(np.int32)
-
-
-def _sets(forests: list[Trees]) -> tuple[Any, Any]:
-    """Sets of categories of all trees, one after the other; None where no tree has any."""
-    if all(f.set_start is None for f in forests):
-        return None, None
-    starts, bits, base = [], [], 0
-    for f in forests:
-        own = np.full(len(f.skip), -1) if f.set_start is None else f.set_start
-        starts.append(np.where(own >= 0, own + base, -1))
-        if f.set_bits is not None:
-            bits.append(f.set_bits)
-            base += len(f.set_bits)
-    return np.concatenate(starts), np.concatenate(bits)
 
 
 @jit

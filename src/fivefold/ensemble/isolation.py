@@ -29,6 +29,7 @@ from fivefold.ensemble.bagging import MaxColumns
 from fivefold.ensemble.forest import Members
 from fivefold.ensemble.forest_kernels import Trees
 from fivefold.ensemble.oob import Bag, kept_rows, sampled_rows
+from fivefold.ensemble.stand import standing
 from fivefold.ensemble.warm import WarmStart
 from fivefold.partition.alike import Alike
 from fivefold.partition.grow import grow_drawn
@@ -169,7 +170,7 @@ class IsolationForest(WarmStart, Detector):
         grown = map_items(lambda i: _isolating(X, blank, i, width), len(seeds))
         trees = [t for t, _ in grown] if before is None else [before.trees, *(t for t, _ in grown)]
         features = (*(() if before is None else before.features), *(f for _, f in grown))
-        model = replace(blank, trees=Trees.joined(trees), seeds=np.concatenate([kept, seeds]), features=features)
+        model = replace(blank, trees=standing(trees), seeds=np.concatenate([kept, seeds]), features=features)
         if self.contamination != "auto":
             model = replace(model, offset=_share(model.scores(X), w, self.contamination))
         self.model_ = model
