@@ -74,7 +74,14 @@ def fill(words, columns, rows, lo, hi, packed, held, tables):
             for k in range(begin, end):
                 table, word_of = tables[k * step : (k + 1) * step], np.uint64((k - begin + 2) * STRIP)
                 used = min(GROUP, columns - k * GROUP)
-                for i in range(m):
+                for i in range(m if 2 * used > GROUP else 0):
+                    to = np.uint64(i)
+                    a, b, word = held[TWO * to], held[TWO * to + ONE], held[word_of + to]
+                    for j in range(GROUP):  # of known length: written out
+                        at = TWO * np.uint64(WIDTH * j + ((word >> (8 * j)) & 255))
+                        table[at] += a
+                        table[at + ONE] += b
+                for i in range(m if 2 * used <= GROUP else 0):
                     to = np.uint64(i)
                     a, b, word = held[TWO * to], held[TWO * to + ONE], held[word_of + to]
                     for j in range(used):
@@ -122,7 +129,10 @@ def search(tables, first, last, columns, allowed, sums, terms, lines, gains, ord
 
 @jit
 def _held(table, size, lines):
-    """The sums up to each bin of a column of numbers that holds rows; how many do."""
+    """The sums up to each bin of a column of numbers that holds rows, and up to the first in any case; how many.
+
+    Where the first is empty, missing values can be alone on the left.
+    """
     m, a, b = np.uint64(0), np.int64(0), np.int64(0)
     for i in range(size):
         code = np.uint64(i)
@@ -130,14 +140,14 @@ def _held(table, size, lines):
         a += table[TWO * code]
         b += more
         lines[0, m], lines[1, m] = a, b
-        m += ONE if more & COUNT else np.uint64(0)
+        m += ONE if more & COUNT or i == 0 else np.uint64(0)
     return np.int64(m)
 
 
 @jit
 def _bin_of(table, i):
-    """Number i of the bins that hold rows."""
-    code, before = -1, -1
+    """Number i of the bins that hold rows and the first."""
+    code, before = 0, 0
     while before < i:
         code += 1
         before += 1 if table[2 * code + 1] & COUNT else 0
@@ -199,6 +209,35 @@ def separate(column, goes_left, rows, spare, lo, hi):
         left += goes
         right += ONE - goes
     return np.int64(left) - lo
+
+
+@jit
+def halved(
+    column, goes, rows, spare, lo, hi, words, columns, packed, held, table, smaller, asked, allowed_left,
+    allowed_right, sums_left, sums_right, terms, lines, gains, order, found,
+):  # fmt: skip
+    """Tell the rows lo..hi of a node apart, and find the best cuts of its sides if one is asked for.
+
+    `smaller` becomes the histogram of the side with fewer rows, `table`, that of the node, the one of the other. Where
+    the right side begins.
+    """
+    middle = lo + separate(column, goes, rows, spare, lo, hi)
+    for i in range(hi - middle):
+        rows[middle + i] = spare[lo + i]
+    found[0, GAIN], found[1, GAIN] = 0.0, 0.0
+    if len(smaller) > 0:
+        left_is = middle - lo <= hi - middle
+        begin, end = (lo, middle) if left_is else (middle, hi)
+        fill(words, len(columns), rows, begin, end, packed, held, smaller)
+        for i in range(len(table)):
+            table[i] -= smaller[i]
+        if asked[0] and middle - lo > 1:
+            search(smaller if left_is else table, 0, len(columns), columns, allowed_left, sums_left, terms, lines,
+                   gains, order[0], found[0])  # fmt: skip
+        if asked[1] and hi - middle > 1:
+            search(table if left_is else smaller, 0, len(columns), columns, allowed_right, sums_right, terms, lines,
+                   gains, order[1], found[1])  # fmt: skip
+    return middle
 
 
 @jit

@@ -46,6 +46,7 @@ from fivefold.partition.histogram_loops import (
     add,
     extent,
     fill,
+    halved,
     rounded,
     search,
     separate,
@@ -57,9 +58,11 @@ LARGE = 49_152  # rows of a node that has all threads to itself
 SHARE = 4096  # rows of a histogram worth a thread
 SPAN = 16  # groups of columns worth a thread, where cuts are sought
 WAVE = 8  # nodes divided at a time, at most,
-WORTH = 2**17  # and only if the first has so many values: below it threads cost more than they save
+WORTH = 2**19  # and only if the first has so many values: below it threads cost more than they save
 PART = 32_768  # rows of a part of longer passes
 ROOM = 2**26  # bytes of histograms that are kept for later
+
+NEITHER, NO_TABLE = np.zeros(2, dtype=bool), np.zeros(0, dtype=np.int64)
 
 
 class Limits(NamedTuple):
@@ -177,7 +180,7 @@ class Grower:
         if self._may(root, 1):
             root.table = self._table()
             self._fill(root.table, root.lo, root.hi, None)
-            self._weigh((root,), None)
+            self._weigh((root,))
         ahead: Queue = []
         self._line_up(ahead, root)
         leaves = 1
@@ -244,14 +247,42 @@ class Grower:
     def _work_out(self, node: _Node, leaves: int, slot: int | None) -> None:
         """The sides of a node, with histograms and cuts where they may be divided in turn."""
         f = int(node.best[COLUMN])
-        middle = self._separated(f, node)
         bounds, part = (node.sums[LOW], node.sums[HIGH]), node.best[4:7]
         teams = None if self.teams is None else node.teams & self.teams[:, f]
-        left = self._node(node.lo, middle, node.depth + 1, 2 * node.way, part, bounds, teams)
-        right = self._node(middle, node.hi, node.depth + 1, 2 * node.way + 1, node.sums[:3] - part, bounds, teams)
+        left = self._node(node.lo, node.hi, node.depth + 1, 2 * node.way, part, bounds, teams)
+        right = self._node(node.lo, node.hi, node.depth + 1, 2 * node.way + 1, node.sums[:3] - part, bounds, teams)
         if sign := int(self.columns[f, SIGN]):
             lower, upper = (left, right)[::sign]
             lower.sums[HIGH] = upper.sums[LOW] = 0.5 * (lower.sums[VALUE] + upper.sums[VALUE])
+        at_once = slot is not None or node.hi - node.lo < 2 * SHARE
+        (self._at_once if at_once else self._by_steps)(f, node, left, right, leaves, slot)
+        self._give_back(node)
+        node.sides = left, right
+
+    def _at_once(self, f: int, node: _Node, left: _Node, right: _Node, leaves: int, slot: int | None) -> None:
+        """Rows, histograms and cuts of the sides in one compiled call."""
+        deeper = self._may(left, leaves) or self._may(right, leaves)
+        if deeper and node.table is None:
+            node.table = self._table()
+            self._fill(node.table, node.lo, node.hi, slot)
+        held, lines, gains, order, found = self.scratch[slot or 0]
+        asked = np.array([self._may(left, 1), self._may(right, 1)]) if deeper else NEITHER
+        table = self._table() if deeper else NO_TABLE
+        middle = halved(
+            self.codes[f], node.goes, self.rows, self.spare, node.lo, node.hi, self.words, self.columns,
+            self.packed.reshape(-1), held, node.table if deeper else NO_TABLE, table, asked, self._allowed(left),
+            self._allowed(right), left.sums, right.sums, self.terms, lines, gains, order, found,
+        )  # fmt: skip
+        left.hi = right.lo = middle
+        if deeper:
+            small, large = (left, right) if middle - node.lo <= node.hi - middle else (right, left)
+            small.table, large.table, node.table = table, node.table, None
+            for i, side in enumerate((left, right)):
+                self._settle(side, found[i], order[i, 1])
+
+    def _by_steps(self, f: int, node: _Node, left: _Node, right: _Node, leaves: int, slot: int | None) -> None:
+        """The same, each step on all threads."""
+        left.hi = right.lo = middle = self._separated(f, node)
         small, large = (left, right) if middle - node.lo <= node.hi - middle else (right, left)
         if self._may(small, leaves) or self._may(large, leaves):
             if node.table is None:
@@ -259,9 +290,13 @@ class Grower:
                 self._fill(node.table, node.lo, node.hi, slot)
             small.table, large.table, node.table = self._table(), node.table, None
             self._fill(small.table, small.lo, small.hi, slot)
-            self._weigh((small, large), slot)
-        self._give_back(node)
-        node.sides = left, right
+            self._weigh((small, large))
+
+    def _settle(self, node: _Node, found: Any, order: Any) -> None:
+        """Keep the cut that was found, if there is one."""
+        if found[GAIN] > 0:
+            node.best = found.copy()
+            node.goes = self._goes(node, order)
 
     def _separated(self, f: int, node: _Node) -> int:
         """Put the rows that go left first, in parts where they are many; where the others begin."""
@@ -280,12 +315,12 @@ class Grower:
             at += hi - lo - count
         return middle
 
-    def _weigh(self, sides: tuple[_Node, ...], slot: int | None) -> None:
+    def _weigh(self, sides: tuple[_Node, ...]) -> None:
         """Best cuts of a node, or of two sides: the smaller with its histogram, the other with that of both."""
         small, large, columns = sides[0], sides[-1], len(self.columns)
         asked = [(i, node, self._allowed(node)) for i, node in enumerate(sides) if self._may(node, 1)]
-        count = 1 if slot is not None else max(1, min(self.threads, self.groups // SPAN))
-        scratch = self.scratch[slot or 0 :][:count]
+        count = max(1, min(self.threads, self.groups // SPAN))
+        scratch = self.scratch[:count]
 
         def some(k: int) -> None:
             first, last = columns * k // count, columns * (k + 1) // count
@@ -294,14 +329,12 @@ class Grower:
             _, lines, gains, order, found = scratch[k]
             for i, node, allowed in asked:
                 search(node.table, first, last, self.columns, allowed, node.sums, self.terms, lines, gains, order[i],
-                        found[i])  # fmt: skip
+                       found[i])  # fmt: skip
 
         (map_items if count > 1 else _in_turn)(some, count)
         for i, node, _ in asked:
             best = max(scratch, key=lambda one: float(one.found[i, GAIN]))
-            if best.found[i, GAIN] > 0:
-                node.best = best.found[i].copy()
-                node.goes = self._goes(node, best.order[i, 1])
+            self._settle(node, best.found[i], best.order[i, 1])
 
     def _fill(self, table: Any, lo: int, hi: int, slot: int | None) -> None:
         """The histogram of rows lo..hi of the list; without a slot on all threads, each with a table of its own."""
