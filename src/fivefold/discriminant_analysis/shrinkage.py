@@ -35,6 +35,7 @@ class Shrinkage:
         if self.estimator is not None:
             raise ValueError(f"covariance_estimator is not supported with solver={solver!r}; {cure}")
         if self.amount is not None:
+            # the error that scikit-learn raises here
             raise NotImplementedError(f"shrinkage not supported with {solver!r} solver; {cure}")
 
     def __call__(self, X: Array, R: Groups, stats: Moments) -> Any:

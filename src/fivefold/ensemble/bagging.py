@@ -112,6 +112,7 @@ class BaggingMethods(WarmStart, Passing):
     verbose: Any
     _admit: Any
     _judge: Any
+    _answer: Any  # (copy, X, **extra) -> what it says of the rows
 
     takes = _Inside()
     estimators_ = learned("listed")
@@ -122,7 +123,8 @@ class BaggingMethods(WarmStart, Passing):
         """Fit copies to samples; a weight of two means a row is there twice, other metadata goes to the copies."""
         self._given = given = self._passed(X, sample_weight, fit_params)
         try:
-            super().fit(X, y, sample_weight)  # type: ignore[misc]  # of the class it is mixed into
+            mixed_into: Any = super()
+            mixed_into.fit(X, y, sample_weight)
         finally:
             del self._given
         if self.model_.oob is not None and given.rows is not None:
@@ -216,9 +218,6 @@ class BaggingMethods(WarmStart, Passing):
     def _asked(self, copy: Any) -> str:
         """The method that a copy answers by."""
         return "predict"
-
-    def _answer(self, copy: Any, X: Any, **extra: Any) -> Any:
-        raise NotImplementedError
 
 
 def _sample(bag: Bag, count: int, replacement: bool, seed: Any) -> Any:

@@ -70,11 +70,8 @@ class Boosted:
         )  # fmt: skip
 
 
-NOTHING = Grown(  # type: ignore[call-arg]  # six and three fields are given by stars
-    *(np.zeros(0, dtype=kind) for kind in (np.int32, np.float64, np.int32, np.int32, np.uint8, np.int32)),
-    np.zeros((0, 8), dtype=np.uint32),
-    *(np.zeros(0, dtype=kind) for kind in (np.float64, np.float64, np.int64)),
-)
+KINDS = (np.int32, np.float64, np.int32, np.int32, np.uint8, np.int32, np.uint32, np.float64, np.float64, np.int64)
+NOTHING = Grown(*(np.zeros((0, 8) if kind is np.uint32 else 0, dtype=kind) for kind in KINDS))  # sets have eight words
 
 
 class Grove:

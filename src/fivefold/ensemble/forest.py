@@ -129,7 +129,8 @@ class ForestMethods(WarmStart):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Learn from rows and their targets; a weight of two means a row is there twice."""
-        super().fit(X, y, sample_weight)  # type: ignore[misc]  # of the class it is mixed into
+        mixed_into: Any = super()
+        mixed_into.fit(X, y, sample_weight)
         if (rows := kept_rows(sample_weight)) is not None:
             self.model_ = self._with_idle_rows(X, rows)
         return self

@@ -81,7 +81,8 @@ class GradientMethods(WarmStart):
         """Learn from rows and their targets; `monitor(round, self, {})` is called each round and may stop it."""
         self._monitor = monitor
         try:
-            return super().fit(X, y, sample_weight)  # type: ignore[misc]  # of the class it is mixed into
+            mixed_into: Any = super()
+            return mixed_into.fit(X, y, sample_weight)
         finally:
             del self._monitor
 

@@ -73,7 +73,8 @@ class HistMethods(WarmStart):
             raise ValueError(f"{type(self).__name__}: X_val and y_val stop early; early_stopping=False forbids it")
         self._validation = (X_val, y_val, sample_weight_val)
         try:
-            return super().fit(X, y, sample_weight)  # type: ignore[misc]  # of the class it is mixed into
+            mixed_into: Any = super()
+            return mixed_into.fit(X, y, sample_weight)
         finally:
             del self._validation
 

@@ -44,7 +44,7 @@ AUTO = 256  # rows of a tree
 class Isolation:
     """Trees whose values are lengths of ways, their samples and columns, and the score below which rows are out."""
 
-    trees: Trees
+    trees: Any
     seeds: Any  # (T,)
     features: tuple[Any, ...]
     bag: Bag
@@ -166,7 +166,7 @@ class IsolationForest(WarmStart, Detector):
             warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=5)
         seeds = check_random_state(self.random_state).randint(2**31, size=self.n_estimators)[len(kept) :]
         count, width = self._rows(bag.size), self._width(X.shape[1])
-        blank = Isolation(None, seeds, (), bag, count, self.bootstrap)  # type: ignore[arg-type]  # no trees yet
+        blank = Isolation(None, seeds, (), bag, count, self.bootstrap)  # no trees yet
         grown = map_items(lambda i: _isolating(X, blank, i, width), len(seeds))
         trees = [t for t, _ in grown] if before is None else [before.trees, *(t for t, _ in grown)]
         features = (*(() if before is None else before.features), *(f for _, f in grown))

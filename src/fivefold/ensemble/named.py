@@ -189,7 +189,7 @@ class Named(_BaseComposition):
             return column_or_1d(y, warn=True) if y.ndim > 1 and y.shape[1] == 1 else y
         labels = y.shape[1] if y.ndim == 2 else 1
         if labels > 1 and not self.several:
-            raise NotImplementedError(
+            raise NotImplementedError(  # the error that scikit-learn raises here
                 f"{type(self).__name__} takes one label a row; y has {labels} columns. Multilabel and multi-output "
                 "targets are not supported: wrap it in sklearn.multioutput.MultiOutputClassifier"
             )

@@ -289,8 +289,8 @@ def _left_out(axes: Axes, rows: Rows, alphas: Array, Y: Array, w: Array, lo: int
 
 def _squares(axes: Axes, rows: Rows, alphas: Array, Y: Array, w: Array, lo: int, hi: int) -> Array:
     """(t, alphas): their weighted squares, summed."""
-    found = _errors(axes, rows, alphas, Y, w, lo, hi)
-    return sum(np.tensordot(w[a:b], E**2, axes=1) for a, b, E in found)  # type: ignore[return-value]  # there is a block
+    total: Any = sum(np.tensordot(w[a:b], E**2, axes=1) for a, b, E in _errors(axes, rows, alphas, Y, w, lo, hi))
+    return total
 
 
 def _errors(

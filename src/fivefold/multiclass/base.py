@@ -249,7 +249,7 @@ def _answers(machine: Any, X: Any, n: int) -> Any:
         return machine.predict(X)
     try:
         return np.ravel(machine.decision_function(X))
-    except (AttributeError, NotImplementedError):
+    except (AttributeError, NotImplementedError):  # scikit-learn's estimators say either where they have none
         return machine.predict_proba(X)[:, 1]
 
 

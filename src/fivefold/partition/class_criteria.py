@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fivefold.core.compile import jit
 from fivefold.partition.criteria import (
     accumulate,
     aim,
@@ -210,6 +211,15 @@ def _(c, bins, rows, lo, hi, table):
 sweep.rule(Gini, Entropy, Mistakes, Risk)(bin_by_bin)
 
 
+@jit
+def begin_left(c, order, mid, end, left):
+    """The weight of each class among rows mid..end of the order: what is on the left before the first cut."""
+    for k in range(c.classes):
+        left[k] = 0.0
+    for i in range(mid, end):
+        left[c.y[order[i]]] += c.w[order[i]]
+
+
 @impurity.rule(Gini)
 def _(c, sums):
     total, squares = 0.0, 0.0
@@ -233,12 +243,8 @@ def _(c, left, sums):
 
 @scores.rule(Gini)
 def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
-    for k in range(c.classes):
-        left[k] = 0.0
+    begin_left(c, order, mid, hi if missing_left else mid, left)
     W, L, squares_left, squares_right = 0.0, 0.0, 0.0, 0.0
-    if missing_left:
-        for i in range(mid, hi):
-            left[c.y[order[i]]] += c.w[order[i]]
     for k in range(c.classes):
         right[k] = sums[k] - left[k]
         W += sums[k]
@@ -286,11 +292,7 @@ def _(c, left, sums):
 
 @scores.rule(Entropy)
 def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
-    for k in range(c.classes):
-        left[k] = 0.0
-    if missing_left:
-        for i in range(mid, hi):
-            left[c.y[order[i]]] += c.w[order[i]]
+    begin_left(c, order, mid, hi if missing_left else mid, left)
     W, L, surprise_left, surprise_right, whole = 0.0, 0.0, 0.0, 0.0, 0.0
     for k in range(c.classes):  # sums of x log2 x: the weight times the entropy is W log2 W less their sum
         right[k] = sums[k] - left[k]
@@ -335,11 +337,7 @@ def _(c, left, sums):
 
 @scores.rule(Mistakes)
 def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
-    for k in range(c.classes):
-        left[k] = 0.0
-    if missing_left:
-        for i in range(mid, hi):
-            left[c.y[order[i]]] += c.w[order[i]]
+    begin_left(c, order, mid, hi if missing_left else mid, left)
     L, most = 0.0, 0.0
     for k in range(c.classes):
         right[k] = sums[k] - left[k]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fivefold.partition.class_criteria import Entropy
+from fivefold.partition.class_criteria import Entropy, begin_left
 from fivefold.partition.criteria import (
     accumulate,
     aim,
@@ -76,11 +76,7 @@ def _(c, sums):
 
 @scores.rule(CountedEntropy)
 def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
-    for k in range(c.classes):
-        left[k] = 0.0
-    if missing_left:
-        for i in range(mid, hi):
-            left[c.y[order[i]]] += c.w[order[i]]
+    begin_left(c, order, mid, hi if missing_left else mid, left)
     W, L, said, whole = np.int64(0), np.int64(0), 0.0, 0.0  # said: that of the classes on either side
     for k in range(c.classes):
         right[k] = sums[k] - left[k]
