@@ -3,6 +3,8 @@
 import inspect
 import pickle
 import re
+import signal
+import sys
 import warnings
 from importlib import import_module
 from importlib.util import find_spec
@@ -213,6 +215,43 @@ def test_ctrl_c_in_an_iterative_fit_keeps_the_best_so_far_and_says_so(case):
         assert len(words) == 1 and "the best model so far was kept" in words[0]
     else:
         assert words == []
+
+
+class PressedKey:
+    """Counts the Python calls of a fit from its first step on, and presses Ctrl-C at one of them."""
+
+    def __init__(self, call=None):
+        self.call, self.calls = call, 0
+
+    def __call__(self, frame, event, argument):
+        if event == "call" and signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            self.calls += 1
+            if self.calls == self.call:
+                signal.raise_signal(signal.SIGINT)
+
+    def fit(self, case, X, y):
+        model = build(case, n_init=3, max_iter=20, tol=0.0, n_estimators=6)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            sys.setprofile(self)
+            try:
+                model.fit(X, y)
+            finally:
+                sys.setprofile(None)
+        return model, [str(w.message) for w in said if issubclass(w.category, Interrupted)]
+
+
+@cases
+def test_ctrl_c_at_any_moment_after_the_first_step_began_keeps_a_model(case):
+    X, y = table(case, n=120)
+    count = PressedKey()
+    _, words = count.fit(case, X, y)
+    assert words == []
+    for share in (0.0, 0.3, 0.6, 0.98) if count.calls else ():
+        model, words = PressedKey(1 + int(share * (count.calls - 1))).fit(case, X, y)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert len(words) == 1 and "was kept" in words[0], share
+        assert all(np.isfinite(v).all() for v in outputs(model, X).values() if v.dtype.kind == "f")
 
 
 @cases

@@ -34,6 +34,7 @@ from fivefold.core._sklearn import (
     TransformerMixin,
 )
 from fivefold.core.data import Takes, admit, admit_weights, keep_positive
+from fivefold.core.progress import interruptible
 from fivefold.core.registry import Card
 
 
@@ -116,7 +117,8 @@ class Unsupervised(Estimator):
         self._forget()
         X = admit(self, X, fitting=True)
         X, w = keep_positive(admit_weights(self, sample_weight, X), X)
-        self._fit(X, w)
+        with interruptible(self):
+            self._fit(X, w)
         return self
 
 
@@ -124,7 +126,9 @@ def _fit_unweighted(self: Any, X: Any, y: Any = None) -> Any:
     """Learn from the rows of X."""
     params.check(self)
     self._forget()
-    self._fit(admit(self, X, fitting=True))
+    X = admit(self, X, fitting=True)
+    with interruptible(self):
+        self._fit(X)
     return self
 
 
@@ -155,8 +159,9 @@ class Clusterer(ClusterMixin, Unsupervised):
         self._forget()
         X = admit(self, X, fitting=True)
         kept, w = keep_positive(admit_weights(self, sample_weight, X), X)
-        self._fit(kept, w)
-        self._label(X)
+        with interruptible(self):
+            self._fit(kept, w)
+            self._label(X)
         return self
 
     def _assign(self, X: Any) -> Any:

@@ -2,12 +2,17 @@
 
 A fit that runs longer than `PATIENCE` seconds in a terminal draws a line with its step, its value and
 the time left. Set FIVEFOLD_PROGRESS=0 to keep it quiet, or give the estimator callbacks of its own.
+
+Ctrl-C while a fit takes steps is noted, and raised where the step ends: the model of that step is whole, and what
+is left of the fit after its last step is not cut off. A second Ctrl-C acts at once.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -23,6 +28,62 @@ class Interrupted(UserWarning):
     """A fit was interrupted; what it had found by then was kept."""
 
 
+class _CtrlC:
+    """What is known of Ctrl-C in the fits under way."""
+
+    fits = 0  # fits of the main thread under way, one inside the other
+    held = False  # is Ctrl-C noted, not raised?
+    pressed = False
+    told = False  # has a warning said that the fit was cut short?
+
+    def hold(self) -> None:
+        """From the first step of a fit on; a handler that is not Python's own is left alone."""
+        ours = self.fits and not self.held and _in_main_thread()
+        if ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self.held = True
+            signal.signal(signal.SIGINT, self._note)
+
+    def _note(self, number: int, frame: Any) -> None:
+        if self.pressed:
+            raise KeyboardInterrupt
+        self.pressed = True
+
+    def release(self) -> bool:
+        """At the end of the outermost fit; was Ctrl-C pressed without a word about it so far?"""
+        untold = self.pressed and not self.told
+        if self.held:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.held = self.pressed = self.told = False
+        return untold
+
+
+_ctrl_c = _CtrlC()
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+class interruptible:
+    """The learning part of a fit: Ctrl-C that is noted while it takes steps ends them, and never outlasts it."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator, self.main = estimator, _in_main_thread()
+
+    def __enter__(self) -> None:
+        _ctrl_c.fits += self.main
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        _ctrl_c.fits -= self.main
+        if self.main and not _ctrl_c.fits and _ctrl_c.release() and kind is None:
+            warnings.warn(
+                f"{type(self.estimator).__name__}: interrupted in its last step or in a part; the best model so "
+                "far was kept and can be used. Fit again to be sure that it is finished",
+                Interrupted,
+                stacklevel=4,
+            )
+
+
 @contextmanager
 def steps(estimator: Any, name: str, count: int, X: Any = None) -> Iterator[Callable[[Any, float], bool]]:
     """Yield `monitor(model, value) -> stop`, which reports one step of an iterative fit.
@@ -31,12 +92,15 @@ def steps(estimator: Any, name: str, count: int, X: Any = None) -> Iterator[Call
     that step, which costs nothing because models are immutable. Where one has to be made first,
     give a function that makes it.
     """
+    _ctrl_c.hold()
     root = estimator._init_callback_context(max_subtasks=count)
     root.call_on_fit_task_begin(estimator=estimator, X=X)
     line = _Line(type(estimator).__name__, name, count)
 
     def monitor(model: Any, value: float) -> bool:
         line.step(value)
+        if _ctrl_c.pressed:
+            raise KeyboardInterrupt
         if not root._callbacks:
             return False
         task = root.subcontext(task_name=name)
@@ -55,7 +119,10 @@ def steps(estimator: Any, name: str, count: int, X: Any = None) -> Iterator[Call
 
 
 def kept_best(estimator: Any, done: int, name: str) -> None:
-    """Say that Ctrl-C ended the fit and that the best so far is kept."""
+    """Say once that Ctrl-C ended the fit and that the best so far is kept; for a part of a fit, the whole fit says it."""
+    if _ctrl_c.pressed and (_ctrl_c.told or _ctrl_c.fits > 1 or not _in_main_thread()):
+        return
+    _ctrl_c.told = True
     warnings.warn(
         f"{type(estimator).__name__}: interrupted after {done} {name}{'s' if done != 1 else ''}; the best model so far "
         "was kept and can be used. Fit again to finish",

@@ -19,6 +19,7 @@ from fivefold.core._sklearn import ClassifierMixin, RegressorMixin
 from fivefold.core.data import admit_pair, admit_weights, keep_positive
 from fivefold.core.estimator import Estimator
 from fivefold.core.parallel import map_parts
+from fivefold.core.progress import interruptible
 
 
 class Classifier(ClassifierMixin, Estimator):
@@ -61,7 +62,8 @@ class Classifier(ClassifierMixin, Estimator):
                 check_classification_targets(np.repeat(classes, 2))
         if len(self.classes_) < 2 and not self.takes.one_class:
             raise ValueError(f"{type(self).__name__} needs two classes or more; y holds one class: {y[0]!r}")
-        self._fit(X, codes, self._fold(y, codes, w))
+        with interruptible(self):
+            self._fit(X, codes, self._fold(y, codes, w))
         return self
 
     def predict(self, X: Any) -> Any:
@@ -136,7 +138,9 @@ class Regressor(RegressorMixin, Estimator):
         """Learn from rows and their targets; a weight of two means a row is there twice."""
         params.check(self)
         self._forget()
-        self._fit(*_pairs(self, X, y, sample_weight, fitting=True))
+        X, y, w = _pairs(self, X, y, sample_weight, fitting=True)
+        with interruptible(self):
+            self._fit(X, y, w)
         return self
 
 

@@ -28,6 +28,7 @@ from sklearn.utils.validation import _num_samples
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
 from fivefold.core.params import Count, Index, Range, Seed
+from fivefold.core.progress import kept_best, steps
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier, Regressor
 from fivefold.ensemble.forest import MaxSamples, OutOfBag
@@ -160,11 +161,26 @@ class BaggingMethods(WarmStart, Passing):
         fresh = check_random_state(self.random_state).randint(2**31, size=self.n_estimators)[len(kept) :]
         given: Passed = self._given
         work = (delayed(self._copy)(X, y, bag, count, width, seed, given) for seed in fresh)
-        new = Parallel(n_jobs=self.n_jobs, verbose=int(self.verbose), prefer="threads")(work)
-        seeds = fresh if before is None else np.concatenate([before.seeds, fresh])
-        features = tuple(f for _, f in new) if before is None else (*before.features, *(f for _, f in new))
-        model = Bagged((*kept, *(e for e, _ in new)), features, seeds, bag, count, self.bootstrap, given.rows)
-        self.model_ = self._judged(X, y, model) if self.oob_score else model
+        copies = Parallel(n_jobs=self.n_jobs, verbose=int(self.verbose), prefer="threads", return_as="generator")(work)
+        new: list[tuple[Any, Any]] = []
+
+        def so_far() -> Bagged:
+            seeds, features = fresh[: len(new)], tuple(f for _, f in new)
+            if before is not None:
+                seeds, features = np.concatenate([before.seeds, seeds]), (*before.features, *features)
+            return Bagged((*kept, *(e for e, _ in new)), features, seeds, bag, count, self.bootstrap, given.rows)
+
+        with steps(self, "copy", len(fresh), X) as monitor:
+            try:
+                for one in copies:
+                    new.append(one)
+                    if monitor(so_far, len(new)):
+                        break
+            except KeyboardInterrupt:
+                if not new:
+                    raise
+                kept_best(self, len(new), "copy")
+        self.model_ = self._judged(X, y, so_far()) if self.oob_score else so_far()
 
     def _width(self, d: int) -> int:
         """Columns of a copy."""

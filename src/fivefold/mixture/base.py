@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from fivefold.core import params
 from fivefold.core.data import admit, admit_weights, keep_positive
 from fivefold.core.estimator import Density, learned
-from fivefold.core.progress import kept_best, steps
+from fivefold.core.progress import interruptible, kept_best, steps
 from fivefold.distributions.family import Groups
 from fivefold.inference.em import Fit, best_of
 from fivefold.mixture.model import FAINT, Assignment, FiniteMixture, Hard, Soft, Within
@@ -94,7 +94,8 @@ class BaseMixture(Density):
         X = admit(self, X, fitting=True)
         allowed = self._allowed(np.asarray(labels), len(X))
         X, allowed, w = keep_positive(admit_weights(self, sample_weight, X), X, allowed)
-        self._climb(X, w, Within(allowed, ASSIGNMENTS[self.assignment]))
+        with interruptible(self):
+            self._climb(X, w, Within(allowed, ASSIGNMENTS[self.assignment]))
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:

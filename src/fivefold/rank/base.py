@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from fivefold.core import params
 from fivefold.core.arrays import to_numpy
 from fivefold.core.data import admit_pair, admit_weights, keep_positive
+from fivefold.core.progress import interruptible
 from fivefold.core.supervised import Regressor
 from fivefold.linear_model.base import Linear, predictor
 from fivefold.rank.metrics import pairwise_accuracy
@@ -44,7 +45,8 @@ class Ranker(Regressor):
         X, y, codes, w = keep_positive(admit_weights(self, sample_weight, X), X, y, codes)
         queries = Queries.of(y, codes, w, Points.of(X, w).keys)
         if queries.total > 0:
-            self._rank(X, queries)
+            with interruptible(self):
+                self._rank(X, queries)
             return self
         warnings.warn(
             f"{type(self).__name__}: no two rows of one query differ in grade, so every order is as good and all "

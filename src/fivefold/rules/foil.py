@@ -30,7 +30,7 @@ from sklearn.utils.validation import check_is_fitted
 from fivefold.core import params
 from fivefold.core._sklearn import BaseEstimator, CallbackSupportMixin
 from fivefold.core.params import Count, Fraction, Index, Seed
-from fivefold.core.progress import kept_best, steps
+from fivefold.core.progress import interruptible, kept_best, steps
 from fivefold.rules.clauses import Clause, Program
 from fivefold.rules.foil_search import Growth, Order, orders_of
 from fivefold.rules.joins import TooManyBindings
@@ -155,17 +155,18 @@ class Foil(CallbackSupportMixin, BaseEstimator):
         rng = check_random_state(self.random_state)
         examples, positive, scale = _examples(database, name, false, self.max_negatives, rng)
         growth, bodies = self._growth(database, name, len(examples)), list[tuple[Atom, ...]]()
-        self.model_ = self._learned(growth, bodies, examples, positive)
-        with steps(self, "clause", int(positive.sum()), relations) as monitor:
-            try:
-                for body in self._covering(growth, examples, positive, scale):
-                    bodies.append(body)
-                    self.model_ = self._learned(growth, bodies, examples, positive)
-                    if monitor(self.model_, len(bodies)) or len(bodies) == self.max_clauses:
-                        break
-            except KeyboardInterrupt:
-                kept_best(self, len(bodies), "clause")
-        self.model_ = self._learned(growth, _needed(growth, bodies, examples[positive]), examples, positive)
+        with interruptible(self):
+            self.model_ = self._learned(growth, bodies, examples, positive)
+            with steps(self, "clause", int(positive.sum()), relations) as monitor:
+                try:
+                    for body in self._covering(growth, examples, positive, scale):
+                        bodies.append(body)
+                        self.model_ = self._learned(growth, bodies, examples, positive)
+                        if monitor(self.model_, len(bodies)) or len(bodies) == self.max_clauses:
+                            break
+                except KeyboardInterrupt:
+                    kept_best(self, len(bodies), "clause")
+            self.model_ = self._learned(growth, _needed(growth, bodies, examples[positive]), examples, positive)
         known = self._derived(database)
         facts = [tuple(database.constants[i] for i in row) for row in examples.tolist()]
         self.missed_ = [f for f, true in zip(facts, positive, strict=True) if true and f not in known]
