@@ -8,13 +8,15 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 from study_tables import study_table
 
 from fivefold.naive_bayes import GaussianNB
-from fivefold.study import probe
+from fivefold.study import fold, probe
 from fivefold.study.encoders import Columns
-from fivefold.study.fold import evaluate, refit
+from fivefold.study.fold import build, choose, evaluate, refit
 from fivefold.study.plan import Options, make_plan, plan_of
+from fivefold.study.splits import inner_splits
 
 SEEN = []  # rows that spies were fitted on, a set for each fit
 
@@ -116,6 +118,46 @@ def mixed(n=500, columns=5, levels=40, seed=0):
     )
     y = np.array(["a", "b"])[rng.permutation(np.arange(n) % 2)]
     return study_table(frame, y, kinds={"few": "category", "many": "category", "text": "text"})
+
+
+@pytest.mark.parametrize("name", ["GaussianNB", "LinearDiscriminantAnalysis", "MixedNB", "calibrated"])
+def test_settings_are_judged_as_whole_pipelines_that_never_saw_the_rows_they_are_judged_on(name):
+    """The loss of every setting is that of its pipeline, columns made ready and all, fitted on the inner training rows
+    alone: means, scales, levels and target encodings learned from judged rows would change it."""
+    data = mixed()
+    plan = make_plan(data, [RidgeClassifier() if name == "calibrated" else name], score="log_loss")
+    coded, (learner, *_), train, score = plan.coded(data), plan.learners, plan.splits[0].train, plan.scores[0]
+    pairs = inner_splits(coded, train, plan.inner_folds, 0)
+    assert len(pairs) > 1 and all(not set(fit) & set(judged) for fit, judged in pairs)
+
+    def loss(setting, fit, judged):
+        model = build(coded, learner, setting, 0).fit(coded.X[fit], coded.y[fit])
+        return score.loss(score.of(model, coded.X[judged], coded.y[judged]))
+
+    for setting, found in choose(coded, learner, train, replace(plan, halving=False), 0).tried:
+        assert found == pytest.approx(np.mean([loss(setting, *pair) for pair in pairs]), rel=1e-12)
+
+
+def test_columns_are_made_ready_for_judging_by_what_the_other_rows_say(monkeypatch):
+    """What treats the columns, on the inner splits and on the outer one, is fitted apart from the rows to be judged."""
+    seen = []
+
+    class Spying(FunctionTransformer):
+        def fit(self, X, y=None):
+            self.rows_ = set(X["row"].cast(int))
+            return super().fit(X)
+
+        def transform(self, X):
+            seen.append((self.rows_, set(X["row"].cast(int))))
+            return super().transform(X)
+
+    monkeypatch.setattr(fold, "prepare", lambda takes, data: Spying(lambda X: X.to_numpy(), check_inverse=False))
+    data = numbered()
+    plan = make_plan(data, ["GaussianNB"])
+    evaluate(data, plan.learners[0], plan.splits[0], plan)
+    judged = [rows for known, rows in seen if rows != known]
+    assert len(judged) >= plan.inner_folds + 1 and set(plan.splits[0].test) in judged
+    assert all(rows == known or not rows & known for known, rows in seen)
 
 
 @pytest.mark.parametrize("name", ["GaussianNB", "LinearDiscriminantAnalysis", "MixedNB", "calibrated"])

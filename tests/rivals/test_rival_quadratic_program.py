@@ -1,4 +1,4 @@
-"""Quadratic programs beside SciPy's SLSQP and NNLS and, where it is installed, OSQP.
+"""Quadratic programs beside SciPy's SLSQP and NNLS, and figures of OSQP (recorded.json).
 
 Ours is exact to rounding; tolerances are those of the rivals: SLSQP and OSQP stop at 1e-9 or so in the value, and the
 value is flat at a minimum, so points agree to its root.
@@ -7,10 +7,12 @@ value is flat at a minimum, so points agree to its root.
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from rivals.record import recorded
 from scipy.optimize import linprog, minimize, nnls
-from scipy.sparse import csc_matrix
 
 from fivefold.optim.quadratic import solve_qp
+
+SEEDS = range(6)
 
 
 def program(seed, rank=None):
@@ -26,7 +28,7 @@ def program(seed, rank=None):
 
 
 @pytest.mark.parametrize("rank", [None, 3])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_the_value_is_no_higher_than_that_of_slsqp(seed, rank):
     c = program(seed, rank)
     ours = solve_qp(**c)
@@ -44,20 +46,12 @@ def test_the_value_is_no_higher_than_that_of_slsqp(seed, rank):
         assert_allclose(ours.x, rival.x, atol=1e-5)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_points_and_multipliers_are_those_of_osqp(seed):
-    osqp = pytest.importorskip("osqp")
-    c = program(seed)
-    ours = solve_qp(**c)
-    solver = osqp.OSQP()
-    solver.setup(
-        csc_matrix(c["P"]), c["q"], csc_matrix(np.vstack([c["A"], c["G"], np.eye(7)])),
-        np.concatenate([c["b"], np.full(12, -np.inf), c["lb"]]), np.concatenate([c["b"], c["h"], c["ub"]]),
-        verbose=False, eps_abs=1e-10, eps_rel=1e-10, max_iter=200_000, polishing=True,
-    )  # fmt: skip
-    rival = solver.solve(raise_error=True)
-    assert_allclose(ours.x, rival.x, atol=1e-6)
-    assert_allclose(np.concatenate([ours.equality, ours.inequality, ours.upper - ours.lower]), rival.y, atol=1e-5)
+    ours, theirs = solve_qp(**program(seed)), recorded("quadratic_programs")[str(seed)]
+    assert_allclose(ours.x, theirs["x"], atol=1e-6)
+    multipliers = np.concatenate([ours.equality, ours.inequality, ours.upper - ours.lower])
+    assert_allclose(multipliers, theirs["multipliers"], atol=1e-5)
 
 
 def test_least_squares_without_negative_coefficients_is_that_of_scipy():
