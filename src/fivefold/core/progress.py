@@ -119,7 +119,7 @@ def steps(estimator: Any, name: str, count: int, X: Any = None) -> Iterator[Call
 
 
 def kept_best(estimator: Any, done: int, name: str) -> None:
-    """Say once that Ctrl-C ended the fit and that the best so far is kept; for a part of a fit, the whole fit says it."""
+    """Say once that Ctrl-C ended the fit and that the best so far is kept; for a part, the whole fit says it."""
     if _ctrl_c.pressed and (_ctrl_c.told or _ctrl_c.fits > 1 or not _in_main_thread()):
         return
     _ctrl_c.told = True
