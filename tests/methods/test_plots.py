@@ -152,18 +152,55 @@ class TestTransformation:
         texts = [t.get_text() for t in standard.get_legend().get_texts()]
         assert texts == [f"$\\lambda_{j + 1} = {value:.3g}$" for j, value in enumerate(values)]
 
-    def test_coordinates_change_with_the_basis_and_trace_and_determinant_do_not(self):
-        """C-12."""
-        B, x = np.array([[2.0, 1.0], [0.0, 1.0]]), np.array([3.0, -1.0])
-        M = np.linalg.solve(B, self.A @ B)
-        assert_allclose(B @ np.linalg.solve(B, x), x)
-        assert (np.trace(M), np.linalg.det(M)) == pytest.approx((np.trace(self.A), np.linalg.det(self.A)))
+    def test_shows_the_grid_before_and_after_in_any_basis_with_the_eigen_directions(self):
+        """C-12: the map need not be symmetric, and eigen-directions are those of the map in either basis."""
+        A, B = np.array([[2.0, 1.0], [0.0, 1.0]]), np.array([[1.0, 1.0], [0.0, 2.0]])
+        count = len(grid())
+        standard, other = plot.transformation(A, basis=B)
+        for ax, M in ((standard, A), (other, np.linalg.inv(B) @ A @ B)):
+            assert_allclose(lines(ax)[:count], grid())
+            assert_allclose(lines(ax)[count:], grid() @ M.T, atol=1e-12)
+            for tip in (np.array(a.xy) for a in ax.texts):
+                assert np.linalg.det([tip, M @ tip]) == pytest.approx(0, abs=1e-12)  # an arrow keeps its direction
+
+    def test_a_turn_has_no_eigen_directions_and_is_drawn_in_a_basis_given(self):
+        turn = [[0.0, -1.0], [1.0, 0.0]]
+        with pytest.raises(ValueError, match="0 real eigen-directions"):
+            plot.transformation(turn)
+        assert all(len(ax.texts) == 0 for ax in plot.transformation(turn, basis=np.eye(2)))
 
     def test_refuses_what_it_cannot_draw(self):
-        with pytest.raises(ValueError, match="symmetric 2 x 2 matrix"):
+        with pytest.raises(ValueError, match="2 x 2 matrix"):
+            plot.transformation(np.eye(3))
+        with pytest.raises(ValueError, match="1 real eigen-directions"):
             plot.transformation([[1, 2], [0, 1]])
         with pytest.raises(ValueError, match="2 panels; 1 axes were given"):
             plot.transformation(self.A, panels=[plt.subplots()[1]])
+
+
+class TestChangeOfBasis:
+    def test_one_vector_is_read_in_two_ways(self):
+        """C-12: on the grid of the basis the vector stays; as a map, B^-1 takes it to its coordinates."""
+        described, moved = plot.change_of_basis([[3, -2], [1, 1]], [5, 5])
+        assert [tuple(np.round(a.xy, 12)) for a in described.texts] == [(3, 1), (-2, 1), (5, 5)]
+        assert [tuple(np.round(a.xy, 12)) for a in moved.texts] == [(1, 0), (0, 1), (3, 2)]
+        assert_allclose(lines(described)[-1], [(0, 0), (9, 3), (5, 5)], atol=1e-12)  # 3 b_1, then 2 b_2
+
+
+class TestProjection:
+    def test_is_a_triangle_with_a_right_angle(self):
+        """C-05, figure 2.1."""
+        v, w = np.array([1.2, 2.2]), np.array([3.2, 0.8])
+        ax = plot.projection(v, w)
+        foot, tip = lines(ax)[0]
+        assert_allclose(tip, v)
+        assert_allclose([(tip - foot) @ w, np.linalg.det([foot, w])], 0, atol=1e-12)
+        a, b, c = lines(ax)[1]  # the mark of the right angle
+        assert (a - b) @ (c - b) == pytest.approx(0, abs=1e-12)
+
+    def test_refuses_vectors_outside_the_plane(self):
+        with pytest.raises(ValueError, match="vectors of the plane; these have size 3"):
+            plot.projection([1, 2, 3], [1, 0, 0])
 
 
 class TestClusters:

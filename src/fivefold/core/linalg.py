@@ -458,6 +458,9 @@ class Definiteness:
     def is_psd(self) -> bool:
         return self.witness is None
 
+    def __str__(self) -> str:
+        return f"{self.kind}: the eigenvalues are {', '.join(f'{value:.6g}' for value in self.values)}"
+
 
 def definiteness(M: Array, tol: float = 1e-12) -> Definiteness:
     """Classify a symmetric matrix by its eigenvalues; those below tol times the largest size count as zero."""

@@ -43,7 +43,7 @@ Application = Literal[
 
 # Packages that hold no methods: the floor, the engines, judgement and faces.
 FLOOR = ("core",)
-ENGINES = ("distributions", "kernels", "optim", "spatial", "inference", "partition")
+ENGINES = ("distributions", "kernels", "linear_algebra", "optim", "spatial", "inference", "partition")
 JUDGEMENT = ("evaluation", "theory")
 FACES = ("study", "cli", "datasets", "plot")
 NOT_CHAPTERS = frozenset({*FLOOR, *ENGINES, *JUDGEMENT, *FACES})

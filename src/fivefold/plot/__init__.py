@@ -1,5 +1,7 @@
 """Figures of models and data: every function draws on the axes it is given, or on new ones, and returns them."""
 
+from fivefold.plot.basis import change_of_basis as change_of_basis
+from fivefold.plot.basis import projection as projection
 from fivefold.plot.basis import transformation as transformation
 from fivefold.plot.curves import agreement as agreement
 from fivefold.plot.curves import bias_variance as bias_variance
