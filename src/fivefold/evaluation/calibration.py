@@ -25,6 +25,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
+from fivefold.evaluation.metrics import is_positive
+
 LEVEL = 0.95
 
 # Upper edges of bins, the last one left out.
@@ -70,8 +72,10 @@ class Reliability:
         return f"calibration error {self.expected_error:.4g} expected, {self.largest_error:.4g} at most, on {n} rows"
 
 
-def reliability(y: Any, p: Any, *, bins: int = 10, strategy: str = "uniform", positive: Any = 1) -> Reliability:
+def reliability(y: Any, p: Any, *, bins: int = 10, strategy: str = "uniform", positive: Any = None) -> Reliability:
     """The reliability diagram of probabilities p of the positive class; bins of equal width, or of equal numbers.
+
+    `positive` is the class they are the probabilities of, the greater of two labels where None.
 
     Examples
     --------
@@ -79,7 +83,7 @@ def reliability(y: Any, p: Any, *, bins: int = 10, strategy: str = "uniform", po
     >>> found.predicted, found.observed.round(2), round(found.expected_error, 6)
     (array([0.3, 0.9]), array([0.33, 1.  ]), 0.05)
     """
-    hit, p = np.asarray(y) == positive, np.asarray(p, dtype=float)
+    hit, p = is_positive(y, positive), np.asarray(p, dtype=float)
     where = _bins(p, bins, strategy)
     n = np.bincount(where)
     k = np.bincount(where, hit).astype(int)
@@ -117,15 +121,17 @@ class Brier:
         )
 
 
-def brier(y: Any, p: Any, *, bins: int | None = None, strategy: str = "uniform", positive: Any = 1) -> Brier:
+def brier(y: Any, p: Any, *, bins: int | None = None, strategy: str = "uniform", positive: Any = None) -> Brier:
     """The Brier score of probabilities of the positive class, in parts; every distinct probability is a bin by default.
+
+    `positive` is the class they are the probabilities of, the greater of two labels where None.
 
     Examples
     --------
     >>> print(brier([0, 1, 1, 1], [0.5, 0.5, 1.0, 1.0]))
     Brier score 0.125 = reliability 0 - resolution 0.0625 + uncertainty 0.1875
     """
-    hit, p = (np.asarray(y) == positive).astype(float), np.asarray(p, dtype=float)
+    hit, p = is_positive(y, positive).astype(float), np.asarray(p, dtype=float)
     where = np.unique(p, return_inverse=True)[1] if bins is None else _bins(p, bins, strategy)
     n = np.bincount(where)
     f, o = np.bincount(where, p) / n, np.bincount(where, hit) / n

@@ -22,6 +22,8 @@ from sklearn.metrics import confusion_matrix
 
 TAIL = 1e-12  # probability that is cut off at either end of a density
 FLAT = 1e-12  # a spread below this share of the values is rounding
+CODES = ((0, 1), (-1, 1))  # labels that are two even where rows hold one of them
+SHOWN = 8  # labels that a message names
 GRID = 4001  # points between which a decision may change once
 
 
@@ -42,9 +44,13 @@ class Counts:
     tn: Any
 
     @classmethod
-    def of(cls, y: Any, predicted: Any, *, positive: Any = 1) -> Counts:
-        """Counts of predicted against true labels."""
-        y, predicted = np.asarray(y) == positive, np.asarray(predicted) == positive
+    def of(cls, y: Any, predicted: Any, *, positive: Any = None) -> Counts:
+        """Counts of predicted against true labels; `positive` as in `is_positive`.
+
+        >>> Counts.of(["ill", "well", "ill"], ["ill", "ill", "well"], positive="ill")
+        Counts(tp=1, fp=1, fn=1, tn=0)
+        """
+        y, predicted = is_positive(y, positive, beside=predicted), is_positive(predicted, positive, beside=y)
         tn, fp, fn, tp = confusion_matrix(y, predicted, labels=[False, True]).ravel()
         return cls(int(tp), int(fp), int(fn), int(tn))
 
@@ -84,6 +90,34 @@ class Counts:
         """The weighted harmonic mean of precision and recall; a large beta leans to recall."""
         b2 = beta**2
         return _share((1 + b2) * self.tp, (1 + b2) * self.tp + b2 * self.fn + self.fp)
+
+
+def is_positive(y: Any, positive: Any = None, *, beside: Any = ()) -> Any:
+    """Which labels are the positive one: the one named, or the greater of two.
+
+    `beside` are further labels, such as predicted ones. Labels that are all among 0 and 1, or -1 and 1, are two of
+    which one may be absent; a label that is named has to be there, for a misspelt one would count as never found.
+
+    Examples
+    --------
+    >>> is_positive(["no", "yes", "no"]), is_positive([1, 2, 3], 2), is_positive([0, 0])
+    (array([False,  True, False]), array([False,  True, False]), array([False, False]))
+    """
+    y = np.asarray(y)
+    labels = np.unique(y).tolist()
+    labels = sorted({*labels, *np.unique(np.asarray(beside)).tolist()}) if len(beside) else labels
+    labels = next((list(pair) for pair in CODES if set(labels) <= set(pair)), labels)
+    shown = ", ".join(map(repr, labels[:SHOWN])) + (", ..." if len(labels) > SHOWN else "")
+    if positive is None:
+        if len(labels) != 2:
+            raise ValueError(
+                f"positive: of two labels the greater is the positive one; y holds {len(labels)} ({shown}). Name the "
+                "positive label"
+            )
+        positive = labels[1]
+    elif positive not in labels:
+        raise ValueError(f"positive must be one of the labels of y, {shown}; got {positive!r}")
+    return y == positive
 
 
 def _share(part: Any, whole: Any) -> Any:

@@ -21,7 +21,7 @@ from sklearn.metrics import confusion_matrix_at_thresholds
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from fivefold.evaluation.metrics import Counts
+from fivefold.evaluation.metrics import Counts, is_positive
 from fivefold.evaluation.wrapper import Wrapper
 
 Measure = Callable[[Counts], Any]  # the larger the better, one number a threshold
@@ -95,8 +95,8 @@ def named(measure: str | Measure) -> Measure:
     return MEASURES[measure]
 
 
-def sweep(y: Any, scores: Any, *, positive: Any = 1, sample_weight: Any = None) -> Sweep:
-    """Counts, or sums of weights, at every distinct score.
+def sweep(y: Any, scores: Any, *, positive: Any = None, sample_weight: Any = None) -> Sweep:
+    """Counts, or sums of weights, at every distinct score; `positive` is the greater of two labels where None.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def sweep(y: Any, scores: Any, *, positive: Any = 1, sample_weight: Any = None) 
     positive from 0.35: 0.8571 (TP 3, FP 1, FN 0, TN 2)
     """
     tn, fp, fn, tp, t = confusion_matrix_at_thresholds(
-        np.asarray(y) == positive, scores, pos_label=True, sample_weight=sample_weight
+        is_positive(y, positive), scores, pos_label=True, sample_weight=sample_weight
     )
     none = 0.0, 0.0, tp[-1], fp[-1]  # at +infinity
     parts = (np.append(first, rest) for first, rest in zip(none, (tp, fp, fn, tn), strict=True))

@@ -54,6 +54,8 @@ class Likelihood:
         notes = () if free == len(names) else (
             f"Only {free} of {len(names)} coefficients are determined: columns depend on each other.",
         )  # fmt: skip
+        if np.isnan(self.log_likelihood):
+            notes += ("The density of this family is not known: there is no log-likelihood, nor what follows from it.",)
         figures = {
             "log-likelihood, null": self.null,
             "pseudo R^2": 1 - self.log_likelihood / self.null if self.null else np.nan,

@@ -26,6 +26,7 @@ import numpy as np
 from scipy.special import expit, gammaln, logit, ndtr, ndtri, xlogy
 
 from fivefold.optim.losses import ROOT_2PI, Array, Gamma, Loss, Poisson
+from fivefold.optim.tweedie_density import log_peak
 
 TINY = float(np.finfo(np.float64).tiny)
 EDGE = 1e-15  # a probability this near to 0 or 1 is kept from it
@@ -154,7 +155,7 @@ class Family(ABC):
 
     @abstractmethod
     def log_density(self, y: Any, mu: Any, phi: float) -> Any:
-        """ln p(y) of each row."""
+        """ln p(y) of each row; NaN where it is not known."""
 
     def possible(self, y: Any) -> Any:
         """Which targets the family can give."""
@@ -276,9 +277,12 @@ class Tweedie(Family):
         return y_part - y * np.power(mu, 1 - p) / (1 - p) + np.power(mu, 2 - p) / (2 - p)
 
     def log_density(self, y: Any, mu: Any, phi: float) -> Any:
-        """The saddle-point approximation."""
-        spread = 2 * np.pi * phi * np.power(np.maximum(y, TINY), self.power)
-        return -self.half_deviance(y, mu) / phi - 0.5 * np.log(spread)
+        """Exact for powers above 1, with a lump at zero below 2; NaN for negative powers (optim.tweedie_density)."""
+        if self.power < 0 or not 0 < phi < np.inf:
+            return np.full(np.shape(y), np.nan)
+        out, above = -self.half_deviance(y, mu) / phi, y > 0
+        out[above] += log_peak(phi * np.power(y[above], self.power - 2), self.power) - np.log(y[above])
+        return out
 
 
 @dataclass(frozen=True)

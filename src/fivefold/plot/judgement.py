@@ -9,7 +9,7 @@ from sklearn.metrics import auc, average_precision_score, confusion_matrix, prec
 
 from fivefold.evaluation.calibration import Reliability
 from fivefold.evaluation.decisions import ErrorReject
-from fivefold.evaluation.metrics import Counts, DensityROC
+from fivefold.evaluation.metrics import Counts, DensityROC, is_positive
 from fivefold.plot.style import FAINT, INK, SEQUENTIAL, SOFT, axes, colour, key, mark, row
 
 TAIL = 1e-3  # of a density, left out of the figure at either end
@@ -20,7 +20,7 @@ def roc(
     y: Any,
     scores: Any,
     *,
-    positive: Any = 1,
+    positive: Any = None,
     threshold: float | None = None,
     name: str = "",
     index: int = 0,
@@ -30,7 +30,7 @@ def roc(
 
     `name` and `index` label and colour one of several curves on the same axes.
     """
-    hit = np.asarray(y) == positive
+    hit = is_positive(y, positive)
     fpr, tpr, _ = roc_curve(hit, scores, drop_intermediate=False)
     ax = _unit(ax, "false positive rate", "true positive rate")
     ax.plot([0, 1], [0, 1], color=SOFT, lw=1, ls=(0, (4, 3)))
@@ -46,14 +46,14 @@ def precision_recall(
     y: Any,
     scores: Any,
     *,
-    positive: Any = 1,
+    positive: Any = None,
     threshold: float | None = None,
     name: str = "",
     index: int = 0,
     ax: Any = None,
 ) -> Any:
     """Precision against recall, in steps; the dashed line is the share of positives, all that a blind guess reaches."""
-    hit = np.asarray(y) == positive
+    hit = is_positive(y, positive)
     precision, recall, _ = precision_recall_curve(hit, scores)
     area = average_precision_score(hit, scores)
     ax = _unit(ax, "recall", "precision")

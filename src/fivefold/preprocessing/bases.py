@@ -28,6 +28,7 @@ from numpy.polynomial import legendre
 from scipy.special import expit
 
 from fivefold.distributions.family import Array
+from fivefold.spatial.distances import squared_distances
 
 
 class Basis(ABC):
@@ -90,9 +91,7 @@ class Gaussians(Basis):
         return replace(self, centres=X.copy() if self.centres is None else np.atleast_2d(self.centres).astype(float))
 
     def __call__(self, X: Array) -> Any:
-        C = self.centres
-        square = (X**2).sum(1)[:, None] + (C**2).sum(1) - 2 * X @ C.T
-        return np.exp(np.maximum(square, 0.0) / (-2 * self.width**2))
+        return np.exp(squared_distances(X, self.centres) / (-2 * self.width**2))
 
     def names(self, columns: Any) -> list[str]:
         return [f"gaussian{i}" for i in range(len(self.centres))]
@@ -157,7 +156,8 @@ class Fourier(Basis):
 
     def __call__(self, X: Array) -> Array:
         k = np.arange(1, self.order + 1)
-        angles = [2 * np.pi * x[:, None] * k / p for x, p in zip(X.T, self.period, strict=True)]
+        # whole periods are taken off first, without rounding: the angles of times in seconds keep all their digits
+        angles = [2 * np.pi * (np.fmod(x, p) / p)[:, None] * k for x, p in zip(X.T, self.period, strict=True)]
         return np.hstack([np.hstack([np.sin(a), np.cos(a)]) for a in angles])
 
     def names(self, columns: Any) -> list[str]:
