@@ -51,7 +51,7 @@ class Likelihood:
         """The table."""
         covariance, free = self.covariance()
         ratio = 2 * (self.log_likelihood - self.null)
-        notes = () if free == len(names) else (
+        notes: tuple[str, ...] = () if free == len(names) else (
             f"Only {free} of {len(names)} coefficients are determined: columns depend on each other.",
         )  # fmt: skip
         if np.isnan(self.log_likelihood):
