@@ -63,14 +63,24 @@ def test_weighted_ledoit_wolf_is_scikit_learns_on_repeated_rows(d):
         assert_allclose(found[k], expected, rtol=1e-9)
 
 
-def test_a_constant_column_is_no_trouble(iris):
+@pytest.mark.parametrize("options", [{}, {"solver": "lsqr"}, {"solver": "eigen", "shrinkage": "auto"}], ids=str)
+def test_a_constant_column_is_no_trouble(iris, options):
     X, y = iris
     wide = np.column_stack([X, np.full(len(X), 0.1)])
-    for options in ({}, {"solver": "lsqr"}, {"solver": "eigen"}, {"solver": "eigen", "shrinkage": "auto"}):
-        model = LinearDiscriminantAnalysis(**options)
-        plain, padded = model.fit(X, y).predict_proba(X), model.fit(wide, y).predict_proba(wide)
-        # shrinking towards a sphere counts the columns, so only without it nothing changes
-        assert_allclose(padded, plain, atol=1e-9 if "shrinkage" not in options else 0.05)
+    model = LinearDiscriminantAnalysis(**options)
+    plain, padded = model.fit(X, y).predict_proba(X), model.fit(wide, y).predict_proba(wide)
+    # shrinking towards a sphere counts the columns, so only without it nothing changes
+    assert_allclose(padded, plain, atol=1e-9 if "shrinkage" not in options else 0.05)
+
+
+def test_the_eigen_solver_says_which_directions_it_leaves_out(iris):
+    """scikit-learn's raises LinAlgError, or answers with rounding, where the covariance within classes is singular."""
+    X, y = iris
+    plain = LinearDiscriminantAnalysis("eigen").fit(X, y).predict_proba(X)
+    for wide in (np.column_stack([X, np.full(len(X), 0.1)]), np.column_stack([X, X[:, 0] + X[:, 1]])):
+        with pytest.warns(UserWarning, match=r"1 of 5 directions .* singular"):
+            model = LinearDiscriminantAnalysis("eigen").fit(wide, y)
+        assert_allclose(model.predict_proba(wide), plain, atol=1e-9)
 
 
 def test_a_flat_class_is_widened_and_announced(iris):
@@ -78,12 +88,37 @@ def test_a_flat_class_is_widened_and_announced(iris):
     flat = np.column_stack([X, X[:, 0] + X[:, 1]])
     with pytest.warns(UserWarning, match=r"class \d is not full rank.*Raise reg_param"):
         model = QuadraticDiscriminantAnalysis().fit(flat, y)
-    assert 1e-5 < model.scalings_.min() < 1e-4  # tol times the mean variance
+    assert 1e-5 < np.min(model.scalings_) < 1e-4  # tol times the mean variance
     assert model.score(flat, y) > 0.95
     for unit in (1.0, 1e8):
         with pytest.warns(UserWarning, match="shrinkage"):
             model = QuadraticDiscriminantAnalysis(solver="eigen", tol=0).fit(flat * unit, y)
         assert model.score(flat * unit, y) > 0.95
+
+
+@pytest.mark.parametrize("solver", ["svd", "eigen"])
+def test_a_class_of_one_row_is_refused_by_the_quadratic_form(iris, solver):
+    X, y = iris
+    with pytest.raises(ValueError, match="only 1 sample in class 2"):
+        QuadraticDiscriminantAnalysis(solver=solver).fit(X[:101], y[:101])
+
+
+def test_attributes_of_the_quadratic_form_are_lists_of_arrays(iris):
+    model = QuadraticDiscriminantAnalysis(store_covariance=True).fit(*iris)
+    for part, shape in ((model.covariance_, (4, 4)), (model.rotations_, (4, 4)), (model.scalings_, (4,))):
+        assert isinstance(part, list)
+        assert [a.shape for a in part] == [shape] * 3
+
+
+@pytest.mark.parametrize("cls", [LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis])
+def test_an_estimator_of_covariance_needs_fit_and_covariance_alone(cls, iris):
+    class Diagonal:
+        def fit(self, X):
+            self.covariance_ = np.diag(X.var(axis=0))
+
+    model = cls(solver="eigen", covariance_estimator=Diagonal(), store_covariance=True).fit(*iris)
+    found = model.covariance_ if cls is LinearDiscriminantAnalysis else model.covariance_[0]
+    assert_array_equal(found != 0, np.eye(4, dtype=bool))
 
 
 def test_small_units_are_not_taken_for_flat_classes(iris):
@@ -99,6 +134,12 @@ def test_classes_without_any_variation_are_refused(cls, solver):
     X, y = [[0.0, 1.0], [0.0, 1.0], [2.0, 3.0], [2.0, 3.0]], [0, 0, 1, 1]
     with pytest.raises(ValueError, match="no column varies within the classes"):
         cls(solver=solver).fit(X, y)
+
+
+@pytest.mark.parametrize("solver", ["svd", "lsqr", "eigen"])
+def test_as_many_rows_as_classes_are_refused(solver):
+    with pytest.raises(ValueError, match="number of samples must be more"):
+        LinearDiscriminantAnalysis(solver=solver).fit([[0.5, 0.6], [0.6, 0.5]], ["a", "b"])
 
 
 @pytest.mark.parametrize("cls", [LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis])

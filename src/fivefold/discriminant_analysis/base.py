@@ -29,7 +29,8 @@ class shown(learned):
             return part
         if part is None:
             raise AttributeError(f"{type(estimator).__name__} has no {self._name!r} unless store_covariance=True")
-        return part.astype(estimator.model_.dtype, copy=False)
+        dtype = estimator.model_.dtype
+        return [a.astype(dtype, copy=False) for a in part] if isinstance(part, list) else part.astype(dtype, copy=False)
 
 
 class GaussianDiscriminant(Classifier):

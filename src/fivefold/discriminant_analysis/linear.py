@@ -77,8 +77,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     Parameters
     ----------
     solver
-        "svd" drops directions in which no class varies; "lsqr" and "eigen" take shrinkage or an estimator of
-        covariance, and "eigen" needs a covariance that is regular.
+        "lsqr" and "eigen" take shrinkage or an estimator of covariance; "svd" and "eigen" drop directions in which no
+        class varies.
     shrinkage
         share of a sphere in the covariance of each class: 0 leaves it, 1 makes it sigma^2 I, so that equal
         priors give the nearest mean; "auto" is the amount of Ledoit and Wolf; None is 0.

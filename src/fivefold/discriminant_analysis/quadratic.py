@@ -42,19 +42,19 @@ class Discriminants:
         return self.members.mean
 
     @property
-    def covariances(self) -> Array | None:
-        """(K, d, d), if they are to be shown."""
-        return self.members.covariance.matrix if self.store_covariance else None
+    def covariances(self) -> list[Array] | None:
+        """(d, d) for each class, if they are to be shown."""
+        return list(self.members.covariance.matrix) if self.store_covariance else None
 
     @property
-    def scalings(self) -> Array:
-        """Variances (K, d) along the principal axes, largest first."""
-        return np.linalg.eigvalsh(self.members.covariance.matrix)[:, ::-1]
+    def scalings(self) -> list[Array]:
+        """For each class the variances (d,) along the principal axes, largest first."""
+        return list(np.linalg.eigvalsh(self.members.covariance.matrix)[:, ::-1])
 
     @property
-    def rotations(self) -> Array:
-        """Principal axes (K, d, d) in columns."""
-        return np.linalg.eigh(self.members.covariance.matrix)[1][:, :, ::-1]
+    def rotations(self) -> list[Array]:
+        """For each class the principal axes (d, d) in columns."""
+        return list(np.linalg.eigh(self.members.covariance.matrix)[1][:, :, ::-1])
 
     @property
     def levels(self) -> Array:
@@ -134,12 +134,23 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         K, d = len(self.classes_), X.shape[1]
+        self._refuse_single_rows(y, w)
         R = Groups(y, w, K)
         stats = Gaussian(Full()).stats(X, R)
         rule = Shrinkage(self.shrinkage, self.covariance_estimator)
         sigma = COVARIANCES[self.solver](X, R, stats, rule, self.reg_param)
         members = Normals(stats.mean, Full().of(self._widened(sigma), d))
         self.model_ = Discriminants(self._shares(y, w, self.priors), members, self.store_covariance, X.dtype)
+
+    def _refuse_single_rows(self, y: Any, w: Any) -> None:
+        """A class of one row, there once, has no covariance."""
+        alone = (np.bincount(y) == 1) & (np.bincount(y, w) <= 1)
+        if alone.any():
+            label = self.classes_.tolist()[alone.argmax()]
+            raise ValueError(
+                f"QuadraticDiscriminantAnalysis: y has only 1 sample in class {label!r}, so its covariance is not "
+                "defined; give two rows or more of every class, or take the linear form"
+            )
 
     def quadric(self, i: Any, j: Any) -> Quadric:
         """The boundary between two classes, by label: x' A x + b' x + c = 0, positive on the side of i."""

@@ -94,7 +94,8 @@ def _fitted(estimator: Any, X: Array, w: Array) -> Array:
     name = type(estimator).__name__
     if (w != np.rint(w)).any():
         raise ValueError(f"{name} takes no weights, and sample_weight holds fractions; use shrinkage instead")
-    found = clone(estimator).fit(np.repeat(X, w.astype(np.int64), axis=0))
+    found = clone(estimator, safe=False)  # anything with `fit` and `covariance_` will do
+    found.fit(np.repeat(X, w.astype(np.int64), axis=0))
     try:
         return np.atleast_2d(found.covariance_)
     except AttributeError:

@@ -14,6 +14,7 @@ themselves are decomposed.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -59,6 +60,8 @@ def by_svd(X: Array, R: Groups, priors: Array, rule: Shrinkage, tol: float, keep
 def by_least_squares(X: Array, R: Groups, priors: Array, rule: Shrinkage, tol: float, keep: bool) -> Metric:
     """Slopes by least squares."""
     stats = Gaussian(Full()).stats(X, R)
+    if not stats.scatter.any():
+        raise _no_spread()
     centre = priors @ stats.mean
     M = stats.mean - centre
     sigma = np.tensordot(priors, rule(X, R, stats), 1)
@@ -79,6 +82,12 @@ def by_eigenvectors(X: Array, R: Groups, priors: Array, rule: Shrinkage, tol: fl
     (total,) = rule(X, Groups(np.zeros_like(R.codes), R.weights, 1), pooled(stats))
     scale, values, V = _correlation(sigma)
     W = _whitening(scale, np.sqrt(values), V, np.sqrt(len(V) * np.finfo(np.float64).eps))
+    if (missing := len(sigma) - W.shape[1]) > 0:
+        warnings.warn(
+            f"LinearDiscriminantAnalysis: {missing} of {len(sigma)} directions are left out, since no class varies "
+            "along them: the covariance within classes is singular. Drop columns, or give shrinkage",
+            stacklevel=2,
+        )
     spread, U = eigh(W.T @ (total - sigma) @ W)
     V = _turned(U[:, ::-1].T @ W.T)
     return Metric(stats.mean, centre, M @ V @ V.T, V @ (V.T @ centre), V, spread[::-1], centre, sigma)
@@ -120,11 +129,15 @@ def _whitening(scale: Array, s: Array, V: Array, tol: float) -> Array:
     """W (d, r) with W' Sigma W = I: the directions V of spread s above tol in scaled columns."""
     kept = s > tol
     if not kept.any():
-        raise ValueError(
-            "LinearDiscriminantAnalysis: no column varies within the classes; the number of samples must be more than "
-            "the number of classes, and some class needs distinct rows"
-        )
+        raise _no_spread()
     return V[:, kept] / scale[:, None] / s[kept]
+
+
+def _no_spread() -> ValueError:
+    return ValueError(
+        "LinearDiscriminantAnalysis: no column varies within the classes; the number of samples must be more than the "
+        "number of classes, and some class needs distinct rows"
+    )
 
 
 def _turned(axes: Array) -> Array:
