@@ -174,12 +174,13 @@ def test_categories_are_divided_as_sets(kind):
     assert forest.estimators_[0].tree_.node_count < 60 and forest.apply(frame).shape == (400, 10)
 
 
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
 @pytest.mark.parametrize("kind", REGRESSORS)
-def test_an_answer_that_must_rise_does(kind):
+def test_an_answer_that_must_rise_does(kind, criterion):
     rng = np.random.RandomState(0)
     X = rng.uniform(size=(300, 2))
     y = X[:, 0] + 0.5 * rng.normal(size=300)
-    forest = kind(10, monotonic_cst=[1, 0], random_state=0).fit(X, y)
+    forest = kind(10, criterion=criterion, monotonic_cst=[1, 0], random_state=0).fit(X, y)
     grid = np.column_stack([np.linspace(0, 1, 200), np.full(200, 0.5)])
     assert (np.diff(forest.predict(grid)) >= -1e-12).all()
 

@@ -183,10 +183,24 @@ def test_monotone_trees_are_scikit_learns(sign, leaves):
         np.testing.assert_allclose(said, other, atol=1e-9)
 
 
+@pytest.mark.parametrize("weights", [None, "whole", "fractions"])
+@pytest.mark.parametrize("leaves", [None, 12])
+def test_monotone_trees_of_medians_are_scikit_learns(weights, leaves):
+    """Fractions of weights are drawn so that no median lies halfway between two rows by rounding."""
+    X, y = table(numbers=True, n=200)
+    rng = np.random.default_rng(0)
+    w = {None: None, "whole": rng.integers(1, 4, 200).astype(float), "fractions": rng.random(200)}[weights]
+    settings = {"criterion": "absolute_error", "monotonic_cst": [-1, 1, 0, 0, 0], "max_depth": 4}
+    a, b = (m.DecisionTreeRegressor(**settings, max_leaf_nodes=leaves, random_state=0) for m in (ours, theirs))
+    np.testing.assert_allclose(a.fit(X, y, w).predict(X), b.fit(X, y, w).predict(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
 @pytest.mark.parametrize("kind", ["DecisionTreeRegressor", "ExtraTreeRegressor"])
-def test_the_answer_of_a_monotone_tree_rises(kind):
+def test_the_answer_of_a_monotone_tree_rises(kind, criterion):
     X, y = table(numbers=True)
-    model = getattr(ours, kind)(monotonic_cst=[1, 0, 0, 0, 0], random_state=0).fit(X, -y)
+    X[::7, 0] = np.nan
+    model = getattr(ours, kind)(monotonic_cst=[1, 0, 0, 0, 0], criterion=criterion, random_state=0).fit(X, -y)
     grid = np.repeat(X[:50], 40, axis=0)
     grid[:, 0] = np.tile(np.linspace(-3, 3, 40), 50)
     assert np.diff(model.predict(grid).reshape(50, 40), axis=1).min() >= 0

@@ -118,8 +118,8 @@ class Numbers:
 
     @property
     def one_mean(self) -> bool:
-        """Is the answer one mean, which can be held between bounds?"""
-        return len(self.Y) == 1 and self.tallied
+        """Is the answer one mean or median, which can be held between bounds?"""
+        return len(self.Y) == 1 and self.impurity != "max_error"
 
     def take(self, rows: Any) -> Numbers:
         """Some of the rows."""

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compile import jit
+from fivefold.partition.bounds import answer, pass_bounds, within
 from fivefold.partition.criteria import heft, impurity
-from fivefold.partition.qualified import pass_bounds, within
 from fivefold.partition.sides import sides
 from fivefold.partition.splitter import GOLDEN, Manner, cut, divide, listed, lists, mark, mixed
 
@@ -99,8 +99,8 @@ def _(splitter, criterion, f, lo, hi, rules, total, work):
         if L < rules.least_weight or R < rules.least_weight:
             continue
         left, right = 0.0, 0.0
-        if splitter.manner.sign[f] != 0:  # then the answer is one mean, statistic 1 by weight
-            left, right = work.left[1] / L, work.right[1] / R
+        if splitter.manner.sign[f] != 0:
+            left, right = answer(criterion, work.left), answer(criterion, work.right)
             if not within(splitter.manner, f, lo, left, right):
                 continue
         gain = whole - L * impurity(criterion, work.left) - R * impurity(criterion, work.right)

@@ -88,14 +88,15 @@ def _(c, order, lo, hi, sums):
         c.rows[i], c.sorted[i] = order[i], c.y[order[i]]
         W += c.w[order[i]]
     heap_sort(c.sorted, c.rows, lo, hi)
-    below, at, cost = 0.0, lo, 0.0
-    while at < hi - 1 and below + c.w[c.rows[at]] < W / 2.0:
-        below += c.w[c.rows[at]]
+    below, at, cost = c.w[c.rows[lo]], lo, 0.0
+    while at < hi - 1 and below < W / 2.0:
         at += 1
+        below += c.w[c.rows[at]]
+    median = (c.sorted[at] + c.sorted[at + 1]) / 2.0 if at < hi - 1 and below == W / 2.0 else c.sorted[at]
     for i in range(lo, hi):
         c.place[c.rows[i]] = i - lo
-        cost += c.w[c.rows[i]] * abs(c.sorted[i] - c.sorted[at])
-    sums[0], sums[1], sums[2] = W, cost, c.sorted[at]
+        cost += c.w[c.rows[i]] * abs(c.sorted[i] - median)
+    sums[0], sums[1], sums[2] = W, cost, median
 
 
 @impurity.rule(Absolute)
@@ -115,7 +116,7 @@ def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
         row = order[i] if i >= lo else order[hi + i - lo]
         W += c.w[row]
         S += c.w[row] * c.y[row]
-        _add(weights, products, c.place[row], c.w[row], c.y[row], m)
+        add(weights, products, c.place[row], c.w[row], c.y[row], m)
         if i >= lo:
             weight[i - lo] = W
             gain[i - lo] = sums[1] - _deviation(weights, products, c.sorted, lo, top, m, W, S)
@@ -127,11 +128,11 @@ def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
             gain[i - 1 - lo] -= _deviation(weights, products, c.sorted, lo, top, m, W, S) if W > 0.0 else 0.0
         W += c.w[row]
         S += c.w[row] * c.y[row]
-        _add(weights, products, c.place[row], c.w[row], c.y[row], m)
+        add(weights, products, c.place[row], c.w[row], c.y[row], m)
 
 
 @jit
-def _add(weights, products, place, w, y, m):
+def add(weights, products, place, w, y, m):
     i = np.int64(place) + 1
     while i <= m:
         weights[i] += w
@@ -151,6 +152,24 @@ def _deviation(weights, products, ascending, lo, top, m, W, S):
         step //= 2
     median = ascending[lo + min(at, m - 1)]  # the first with half of the weight at or below it
     return (S - 2.0 * s) - median * (W - 2.0 * a)
+
+
+@jit
+def middle(weights, ascending, lo, m, W):
+    """The median by the tree of the weights, of sum W; halfway between two middles."""
+    top = 1
+    while 2 * top <= m:
+        top *= 2
+    low, high, a, b = 0, 0, 0.0, 0.0
+    while top > 0:
+        if low + top <= m and a + weights[low + top] < W / 2.0:
+            low += top
+            a += weights[low]
+        if high + top <= m and b + weights[high + top] <= W / 2.0:
+            high += top
+            b += weights[high]
+        top //= 2
+    return (ascending[lo + min(low, m - 1)] + ascending[lo + min(high, m - 1)]) / 2.0
 
 
 @accumulate.rule(Extremes)

@@ -13,8 +13,7 @@ with s^2 the variance within levels, estimated from n - L degrees of freedom and
 that have the variance of the node. Columns compete by that share of their gain. Where none of it lasts the levels are
 not divided: those of one row each say nothing.
 
-Monotone columns. Where the answer must rise with a column, the mean on the left of a cut may not exceed that on the
-right, and both stay within the bounds of the node; the point halfway between them bounds what stands below.
+Monotone columns: see `bounds`.
 
 Fisher (1958); Mallows (1973); Breiman, Friedman, Olshen & Stone (1984), section 4.2 and theorem 4.5.
 """
@@ -26,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compile import jit
+from fivefold.partition.bounds import forbid, halves, pass_bounds
 from fivefold.partition.criteria import aim, aims, scores, weigh
 from fivefold.partition.ordering import heap_sort
 from fivefold.partition.presorted import Presorted, choose, flagged, known_end, parted, with_most
@@ -77,7 +77,7 @@ def _(splitter, criterion, f, lo, hi, rules, total, work):
         if mid < hi and rules.doubt > 0.0:
             known = with_most(mid - lo, side, known, rules, total, work.gain, work.weight, work.best)
         if manner.sign[f] != 0:
-            _forbid(criterion, order, manner, f, lo, mid, hi, side, total, work.gain, work.weight)
+            forbid(criterion, manner, f, order, lo, mid, hi, side, total, work.gain, work.weight)
         choose(rank, lo, mid, hi, side, rules, total, work.gain, work.weight, work.best)
     return True
 
@@ -86,51 +86,11 @@ def _(splitter, criterion, f, lo, hi, rules, total, work):
 def _(splitter, criterion, f, lo, hi, work, node):
     order = splitter.order[f]
     middle = flagged(order, splitter.rank[f], lo, hi, work.best, splitter.flag, node)
-    a, s, b, t = 0.0, 0.0, 0.0, 0.0
+    left, right = 0.0, 0.0
     if splitter.manner.sign[f] != 0:
-        for i in range(lo, hi):
-            w = weigh(criterion, order[i])
-            part, goes = w * aim(criterion, order[i], 0), splitter.flag[order[i]]
-            a += w * goes
-            s += part * goes
-            b += w * (1 - goes)
-            t += part * (1 - goes)
-    pass_bounds(splitter.manner, f, lo, middle, s / a, t / b)
+        left, right = halves(criterion, order, splitter.flag, lo, hi)
+    pass_bounds(splitter.manner, f, lo, middle, left, right)
     return middle
-
-
-@jit
-def pass_bounds(manner, f, lo, middle, left, right):
-    """Bounds of the two sides of a cut, whose answers are `left` and `right`."""
-    manner.low[middle], manner.high[middle] = manner.low[lo], manner.high[lo]
-    between = (left + right) / 2.0
-    if manner.sign[f] > 0:
-        manner.high[lo] = manner.low[middle] = between
-    elif manner.sign[f] < 0:
-        manner.low[lo] = manner.high[middle] = between
-
-
-@jit
-def within(manner, f, lo, left, right):
-    """May the sides of a cut of the node that begins at lo answer so?"""
-    low, high = manner.low[lo], manner.high[lo]
-    return manner.sign[f] * (left - right) <= 0.0 and low <= left <= high and low <= right <= high
-
-
-@jit(error_model="numpy")
-def _forbid(criterion, order, manner, f, lo, mid, hi, side, total, gain, weight):
-    """Rule out cuts whose sides may not answer so."""
-    T, S = 0.0, 0.0
-    for i in range(lo, hi):
-        part = weigh(criterion, order[i]) * aim(criterion, order[i], 0)
-        S += part
-        if i >= mid and side == 1:
-            T += part
-    for i in range(mid - lo):
-        T += weigh(criterion, order[lo + i]) * aim(criterion, order[lo + i], 0)
-        L = weight[i]
-        if L >= total or not within(manner, f, lo, T / L, (S - T) / (total - L)):
-            gain[i] = -np.inf
 
 
 @jit(error_model="numpy")

@@ -186,7 +186,7 @@ def rules_of(estimator: Any, X: Any, w: Any, seed: int) -> Rules:
 def manner_of(estimator: Any, X: Any, w: Any, *, means: bool) -> Manner | None:
     """Which columns hold categories, and which the answer must follow; None for plain columns.
 
-    `means`: the answer is one mean, which can be held between bounds.
+    `means`: the answer is one mean or median, which can be held between bounds.
     """
     d = X.shape[1]
     known = getattr(estimator, "categories_in_", None)
@@ -204,8 +204,8 @@ def _signs(estimator: Any, d: int, levels: Any, means: bool) -> Any:
         raise ValueError(f"{name}: monotonic_cst must hold -1, 0 or 1 for each of the {d} columns; got {given!r}")
     if not means:
         raise ValueError(
-            f"{name}: monotonic_cst needs one output that is a mean: two classes, or a number under squared_error, "
-            "friedman_mse or poisson"
+            f"{name}: monotonic_cst needs one output that is a mean or a median: two classes, or a number under "
+            "squared_error, friedman_mse, absolute_error or poisson"
         )
     if (bad := (given != 0) & (levels > 0)).any():
         raise ValueError(f"{name}: column {int(bad.argmax())} holds categories, which have no order to rise along")

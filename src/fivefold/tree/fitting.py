@@ -165,7 +165,7 @@ class NumberTree(TreeMethods, Regressor):
             self._refuse_negative(Y)
         centre = np.average(Y, axis=1, weights=w) if centred else np.zeros(len(Y))  # about it squares keep their digits
         Y = Y - centre[:, None]
-        manners = manner_of(self, X, w, means=len(Y) == 1 and answer is not _median and answer is not _middle)
+        manners = manner_of(self, X, w, means=len(Y) == 1 and answer is not _middle)
         grown = _grown(self, X, w, several(make(Y, w)) if len(Y) > 1 else make(Y[0], w), manners)
         weight = grown.sums(w)[:, 0]
         values, impurities = zip(*(answer(grown, t, w) for t in Y), strict=True)
