@@ -1,6 +1,6 @@
 """Admission: the one place where a user's X, y and weights become clean arrays.
 
-An admitted X is C-contiguous float64 or float32 (float32 stays float32), CSR where the method takes
+An admitted X is C-contiguous float64 or float32 (float32 stays float32), canonical CSR where the method takes
 sparse matrices, or a tensor on its device where it takes tensors. Frames of any library that narwhals
 reads keep their column names; a column of categories becomes codes 0, 1, ... of the categories seen in
 fit, for methods that take them. A category that fit did not see is a missing value to methods that take
@@ -21,6 +21,7 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, validate_da
 
 from fivefold.core.arrays import is_tensor, to_numpy
 from fivefold.core.parallel import map_parts
+from fivefold.core.sparse import canonical
 
 SHOWN = 8  # of a list of categories or columns, at most this many are named in a message
 
@@ -69,7 +70,9 @@ def admit(estimator: Any, X: Any, *, fitting: bool, learning: bool = False) -> A
                 refuse_unfinite(estimator, X, fitting=fitting)
             return X
     frame = nw.dependencies.is_into_dataframe(X)
-    if frame:
+    if issparse(X):
+        X = handed_on(estimator, X) if estimator.takes.sparse else X
+    elif frame:
         _same_table(estimator, X, fitting)
         X = _numbers(estimator, _columns_of_frame(X), len(X), fitting, learning)
     elif estimator.takes.categories and _holds_text(X):
@@ -83,6 +86,11 @@ def admit(estimator: Any, X: Any, *, fitting: bool, learning: bool = False) -> A
     if estimator.takes.positive:
         _refuse_negative(estimator, table)
     return _unlocked(table)
+
+
+def handed_on(estimator: Any, X: Any) -> Any:
+    """X for the members of an ensemble, which admit it themselves: a sparse one canonical, all else as it is."""
+    return canonical(X, f"{_name(estimator)}: X") if issparse(X) else X
 
 
 def admit_pair(estimator: Any, X: Any, y: Any, *, numeric: bool = False, fitting: bool = True) -> tuple[Any, Any]:

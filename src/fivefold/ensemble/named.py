@@ -26,7 +26,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from fivefold.core import params as declared
 from fivefold.core.arrays import to_numpy
-from fivefold.core.data import _refuse_missing_target, admit_weights
+from fivefold.core.data import _refuse_missing_target, admit_weights, handed_on
 from fivefold.core.estimator import learned
 from fivefold.core.supervised import encode
 from fivefold.distributions.family import Array
@@ -167,7 +167,7 @@ class Named(_BaseComposition):
                 "sklearn.set_config(enable_metadata_routing=True), and on those that want them set_fit_request"
             )
         fit_params, there = dict(fit_params), None
-        X = indexable(X)[0]
+        X = indexable(handed_on(self, X))[0]
         if sample_weight is not None:
             w = admit_weights(self, sample_weight, np.empty((len(y), 0)))
             if not w.all():
@@ -222,7 +222,7 @@ class Named(_BaseComposition):
     def _table(self, X: Any) -> Any:
         """New rows, in a form whose rows can be picked."""
         check_is_fitted(self)
-        return indexable(X)[0]
+        return indexable(handed_on(self, X))[0]
 
     def _prefix(self) -> str:
         return type(self).__name__.lower()

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_array, check_random_state
 
+from fivefold.core.sparse import canonical
 from fivefold.distributions.family import Array
 from fivefold.linear_model.base import Linear, predictor
 
@@ -24,6 +26,7 @@ class GaussianNoise:
 
     def mean(self, X: Any) -> Array:
         """The expected target of each row."""
+        X = canonical(X, "X") if issparse(X) else X
         return predictor(self.linear, check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]))
 
     def band(self, X: Any, width: float = 1.0) -> tuple[Array, Array]:

@@ -25,6 +25,7 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 
 from fivefold.core.linalg import CrossMoments, cross_moments
 from fivefold.core.parallel import one_blas_thread
+from fivefold.core.sparse import canonical
 from fivefold.linear_model.base import unit
 from fivefold.optim.columns import Dense, Gram, Sparse
 from fivefold.optim.coordinate import CoordinateDescent, Net, Products, quadratic_model
@@ -179,6 +180,7 @@ def enet_path(
     >>> coefs
     array([[1. , 1.5]])
     """
+    X = canonical(X, "X") if issparse(X) else X
     X = check_array(X, dtype=[np.float64, np.float32], accept_sparse="csr")
     y = check_array(y, dtype=np.float64, ensure_2d=False)
     check_consistent_length(X, y)

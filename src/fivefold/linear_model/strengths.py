@@ -17,11 +17,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_X_y
 
 from fivefold.core.data import admit_weights
+from fivefold.core.sparse import canonical
 from fivefold.core.supervised import encode
 from fivefold.distributions.family import Array
 from fivefold.linear_model.probit import ProbitRegression
@@ -64,6 +66,7 @@ def margin_path(
     array([[0. ],
            [0.4]])
     """
+    X = canonical(X, "X") if issparse(X) else X
     X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)
     classes, codes = encode(y)
     chosen = OF_CLASSES[loss] if isinstance(loss, str) else loss

@@ -22,7 +22,6 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.sparse import issparse
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils._indexing import _safe_indexing
@@ -34,7 +33,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from fivefold.core import params as declared
 from fivefold.core.arrays import to_numpy
-from fivefold.core.data import Takes, _refuse_missing_target, admit_weights
+from fivefold.core.data import Takes, _refuse_missing_target, admit_weights, handed_on
 from fivefold.core.estimator import learned
 from fivefold.core.supervised import Classifier, encode
 from fivefold.distributions.family import Array
@@ -144,7 +143,7 @@ class Reduction(MetaEstimatorMixin, Classifier):
     def _table(self, X: Any) -> Any:
         """New rows as the machines want them."""
         check_is_fitted(self)
-        return X
+        return handed_on(self, X)
 
     def _rows(
         self, X: Any, y: Any, sample_weight: Any, params: Any, method: str = "fit"
@@ -157,7 +156,7 @@ class Reduction(MetaEstimatorMixin, Classifier):
         check_consistent_length(X, y)
         if not len(y):
             raise ValueError(f"{type(self).__name__}: the table is empty: 0 sample(s) and as many targets")
-        X = X.tocsr() if issparse(X) else X  # rows are picked from it
+        X = handed_on(self, X)  # rows are picked from it
         if params and not routing_enabled():
             raise TypeError(
                 f"{method}() got unexpected arguments {sorted(params)}; enable metadata routing to pass them on"

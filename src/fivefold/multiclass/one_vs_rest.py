@@ -24,6 +24,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from fivefold.core import params as declared
 from fivefold.core.registry import Card
+from fivefold.core.sparse import canonical
 from fivefold.distributions.family import Array
 from fivefold.multiclass.base import Constant, Reduction, inside_has, warn_constant
 from fivefold.svm import LinearSVC
@@ -82,6 +83,7 @@ class OneVsRestClassifier(Reduction):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Fit one copy of the estimator a class, or a label of an indicator matrix; weights are passed to each."""
+        y = canonical(y, "OneVsRestClassifier: y") if issparse(y) else y
         if y is None or not type_of_target(y).startswith("multilabel"):
             self.__dict__.pop("indicator_", None)
             return super().fit(X, y, sample_weight, **params)
@@ -103,20 +105,19 @@ class OneVsRestClassifier(Reduction):
         check_is_fitted(self)
         if not self.multilabel_:
             return super().predict(X)
-        Y = (self.model_.answers(X) > 0).astype(int)
+        Y = (self.model_.answers(self._table(X)) > 0).astype(int)
         return csr_array(Y) if self.indicator_ else Y
 
     @available_if(inside_has("decision_function"))
     def decision_function(self, X: Any) -> Any:
         """The answer of each class's machine (n, K); for two classes (n,), positive for the second."""
-        check_is_fitted(self)
-        G = self.model_.answers(X)
+        G = self.model_.answers(self._table(X))
         return G[:, 0] if G.shape[1] == 1 else G
 
     @available_if(inside_has("predict_proba"))
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class: those of the machines, made to sum to one; of each label, as they are."""
-        check_is_fitted(self)
+        X = self._table(X)
         machines, n = self.estimators_, _num_samples(X)
         P = np.column_stack(
             [(m.answers(n) + 1) / 2 if isinstance(m, Constant) else m.predict_proba(X)[:, 1] for m in machines]
@@ -130,8 +131,7 @@ class OneVsRestClassifier(Reduction):
 
     def claims(self, X: Any) -> Any:
         """(n, K): the classes whose machine answers yes; where not exactly one does the machines contradict another."""
-        check_is_fitted(self)
-        own = self.model_.answers(X) > 0
+        own = self.model_.answers(self._table(X)) > 0
         return np.hstack([~own, own]) if own.shape[1] == 1 else own
 
     @property
