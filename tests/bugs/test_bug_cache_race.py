@@ -29,7 +29,11 @@ def total(x):
 def test_processes_that_compile_at_the_same_time_do_not_mix_up_their_types(tmp_path):
     """Numba numbers its files through an index: two processes could store one type's code under the other's key."""
     (tmp_path / "loops.py").write_text(LOOPS)
-    env = {**os.environ, "FIVEFOLD_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
+    env = {
+        **os.environ,
+        "FIVEFOLD_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
+    }
 
     def start(kind):
         return subprocess.Popen([sys.executable, "-c", CODE, kind], env=env, stdout=subprocess.PIPE, text=True)

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from fivefold.cli import cache, doctor
 from fivefold.cli.app import app
+from fivefold.core import kernel_cache
 from fivefold.core.registry import methods
 
 HEAVY = ("numba", "sklearn", "matplotlib", "scipy", "numpy", "polars", "torch")
@@ -60,7 +61,7 @@ def test_doctor_of_this_machine_finds_all_well():
 
 
 def test_doctor_gives_json_and_sees_an_empty_cache(tmp_path, monkeypatch):
-    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(kernel_cache, "places", lambda: kernel_cache.Places((tmp_path,), tmp_path, ()))
     found = json.loads(run("doctor", "--json").stdout)
     assert found["healthy"] is True
     assert found["cache"]["files"] == 0
@@ -68,7 +69,7 @@ def test_doctor_gives_json_and_sees_an_empty_cache(tmp_path, monkeypatch):
 
 
 def test_doctor_says_when_compiled_code_has_nowhere_to_go(monkeypatch):
-    monkeypatch.setattr(cache, "cache_folder", lambda: None)
+    monkeypatch.setattr(kernel_cache, "places", lambda: kernel_cache.Places((), None, ()))
     shown = run("doctor")
     assert shown.exit_code == 0
     assert "set FIVEFOLD_CACHE_DIR" in shown.stdout
@@ -181,7 +182,7 @@ def test_warming_a_method_compiles_its_loops_once_and_leaves_them_on_disk(tmp_pa
 
 
 def test_pruning_removes_only_what_is_old_and_of_another_version(tmp_path, monkeypatch):
-    monkeypatch.setattr(cache, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(kernel_cache, "places", lambda: kernel_cache.Places((tmp_path,), tmp_path, ()))
     cache.import_all()
     old, current = time.time() - 31 * cache.DAY, f"{cache.entry(cache.KERNELS[0])}.py311.1.nbc"
     for name, used in (("a.f-1-0123.py311.1.nbc", old), ("b.f-1-0123.py311.1.nbc", time.time()), (current, old)):

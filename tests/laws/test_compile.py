@@ -57,7 +57,12 @@ def run(tmp_path):
     (tmp_path / "callee.py").write_text(CALLEE.format(factor="2.0"))
 
     def run(code=RUN, **environment):
-        env = {**os.environ, "FIVEFOLD_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path), **environment}
+        env = {
+            **os.environ,
+            "FIVEFOLD_CACHE_DIR": str(tmp_path / "cache"),
+            "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
+            **environment,
+        }
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
         value, counts = done.stdout.split("\n")[:2]
         return float(value), tuple(map(int, counts.split()))

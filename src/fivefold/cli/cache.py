@@ -13,7 +13,8 @@ from pathlib import Path
 from pkgutil import walk_packages
 
 import fivefold
-from fivefold.core.compile import KERNELS, Kernel, cache_folder, parts, stamp
+from fivefold.core import kernel_cache
+from fivefold.core.compile import KERNELS, Kernel, parts, stamp
 
 DAYS = 30
 DAY = 86400.0
@@ -24,23 +25,37 @@ FACES = ("fivefold.cli", "fivefold.study", "fivefold.datasets", "fivefold.__main
 class State:
     """What the cache holds for this version of the package."""
 
-    folder: Path | None  # None: nowhere to write, loops are compiled in every process
+    folder: Path | None  # that is written to; None: what is compiled lives in memory only
+    read_only: tuple[Path, ...]  # folders that are read and not written to
+    refused: tuple[str, ...]  # folders that are not touched, each with the reason
     files: int
     bytes: int
+    damaged: tuple[str, ...]  # files for this version that are cut or altered, and are not read
     kernels: tuple[str, ...]  # every loop of the package that Python calls
     absent: tuple[str, ...]  # those not compiled yet
 
 
 def state() -> State:
     """Look at the cache, for the loops of the modules imported so far."""
-    folder = cache_folder()
-    files = {path.name: path.stat().st_size for path in _files(folder)}
-    cached = [path.rsplit(".py", 1)[0] for path in files if path.endswith(".nbc")]
+    places = kernel_cache.places()
+    files = [path for folder in places.read for path in _files(folder) if path.suffix == ".nbc"]
+    ours = {entry(kernel) for kernel in KERNELS}
+    names = {path: path.name.rsplit(".py", 1)[0] for path in files}
+    damaged = {path for path, name in names.items() if name in ours and kernel_cache.read(path) is None}
+    cached = {name for path, name in names.items() if path not in damaged}
     called = parts()  # their code is in that of others
     wholes = [kernel for kernel in KERNELS if kernel not in called or entry(kernel) in cached]
-    names = {entry(kernel): f"{kernel.__module__.removeprefix('fivefold.')}.{kernel.__name__}" for kernel in wholes}
-    absent = sorted(name for key, name in names.items() if key not in cached)
-    return State(folder, len(files), sum(files.values()), tuple(sorted(names.values())), tuple(absent))
+    loops = {entry(kernel): f"{kernel.__module__.removeprefix('fivefold.')}.{kernel.__name__}" for kernel in wholes}
+    return State(
+        folder=places.write,
+        read_only=tuple(folder for folder in places.read if folder != places.write),
+        refused=places.refused,
+        files=len(files),
+        bytes=sum(path.stat().st_size for path in files),
+        damaged=tuple(sorted(map(str, damaged))),
+        kernels=tuple(sorted(loops.values())),
+        absent=tuple(sorted(name for key, name in loops.items() if key not in cached)),
+    )
 
 
 def import_all() -> dict[str, str]:
@@ -67,7 +82,7 @@ def entry(kernel: Kernel) -> str:
 def prune(days: float = DAYS) -> int:
     """Remove entries of other versions that were not read or written for `days`; how many files went."""
     stamps, removed, oldest = {entry(kernel).rsplit("-", 1)[1] for kernel in KERNELS}, 0, time.time() - days * DAY
-    for path in _files(cache_folder()):
+    for path in _files(kernel_cache.places().write):
         used = path.stat()
         ours = any(stamp in path.name for stamp in stamps)
         if not ours and max(used.st_atime, used.st_mtime) < oldest:
@@ -77,4 +92,7 @@ def prune(days: float = DAYS) -> int:
 
 
 def _files(folder: Path | None) -> Iterable[Path]:
-    return () if folder is None else sorted(path for path in folder.iterdir() if path.is_file())
+    try:
+        return () if folder is None else sorted(path for path in folder.iterdir() if path.is_file())
+    except OSError:  # it is gone, or may be passed through and not listed
+        return ()

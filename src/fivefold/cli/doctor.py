@@ -79,7 +79,12 @@ def verdict(found: Findings) -> str:
     if not found.healthy:
         return f"Not well: {len(found.broken)} modules do not import; reinstall: pip install --force-reinstall fivefold"
     if found.cache.folder is None:
-        return "Works, but no folder for compiled code is writable: set FIVEFOLD_CACHE_DIR to one that is."
+        return "Works, but no folder for compiled code is writable: set FIVEFOLD_CACHE_DIR to one of your own."
+    if found.cache.refused:
+        return "Works, but a folder for compiled code is not used, as said above; put it right, or remove it."
+    if found.cache.damaged:
+        files = len(found.cache.damaged)
+        return f"Works, but {files} files of compiled code are damaged: what they held is compiled again when used."
     if found.cache.absent:
         return f"All well. {ready} of {whole} loops are compiled; `fivefold warm` compiles the rest ahead of time."
     return f"All well, and all {whole} loops are compiled."
@@ -98,13 +103,14 @@ def _folded(name: str, text: str, indent: int, width: int) -> str:
 
 
 def _cache_rows(state: cache.State) -> list[tuple[str, str]]:
-    if state.folder is None:
-        return [("cache", "no writable folder: loops are compiled in every process")]
     ready = len(state.kernels) - len(state.absent)
-    return [
-        ("cache", f"{state.folder} (writable)"),
-        ("", f"{state.files} files, {state.bytes / 1e6:.1f} MB; {ready} of {len(state.kernels)} loops compiled"),
-    ]
+    where = [*(f"{folder} (read-only)" for folder in state.read_only), *([str(state.folder)] if state.folder else [])]
+    rows = [*state.refused, *where]
+    if state.folder is None:
+        rows.append("no writable folder: what is not there is compiled in every process")
+    rows.append(f"{state.files} files, {state.bytes / 1e6:.1f} MB; {ready} of {len(state.kernels)} loops compiled")
+    rows += [f"{path} is damaged, and not read" for path in state.damaged]
+    return [("" if i else "cache", row) for i, row in enumerate(rows)]
 
 
 def _threads() -> dict[str, Any]:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import os
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import IO, Any
+from uuid import uuid4
 
 from numba import __version__, njit
 from numba._dynfunc import make_function
@@ -15,7 +20,8 @@ from numba.core.compiler import Compiler
 from numba.core.registry import cpu_target
 from numba.extending import overload
 
-from fivefold.core.compile import cache_folder, stamp, uncollected
+from fivefold.core import kernel_cache
+from fivefold.core.compile import stamp, uncollected
 
 KNOWN = __version__.startswith("0.68.")  # versions whose insides `_Part` relies on; others compile in Numba's own way
 APART: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # Python cannot call it
@@ -29,7 +35,7 @@ class _Locator(_CacheLocator):
         self._line = function.__code__.co_firstlineno
 
     def get_cache_path(self) -> str:
-        return str(cache_folder())
+        return str(kernel_cache.places().write)
 
     def get_source_stamp(self) -> str:
         return self._stamp
@@ -53,11 +59,26 @@ class _Files(IndexDataCacheFile):
         self._save_data(self._name(key), (key, data))
 
     def load(self, key: Any) -> Any:
+        for folder in kernel_cache.places().read:
+            content = kernel_cache.read(folder / self._name(key))
+            found, data = (None, None) if content is None else pickle.loads(content)
+            if found == key:
+                return data
+        return None
+
+    def _dump(self, entry: Any) -> bytes:
+        return kernel_cache.packed(super()._dump(entry))
+
+    @contextmanager
+    def _open_for_write(self, path: str) -> Iterator[IO[bytes]]:
+        """A file for nobody else to change, under its name when it is whole."""
+        draft = Path(f"{path}.{uuid4().hex[:16]}.tmp")
         try:
-            found, data = self._load_data(self._name(key))
-        except OSError:
-            return None
-        return data if found == key else None
+            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | kernel_cache.NO_LINK, 0o644), "wb") as file:
+                yield file
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
 
     def _name(self, key: Any) -> str:
         digest = hashlib.sha256(repr((__version__, key)).encode()).hexdigest()[:16]
@@ -70,6 +91,18 @@ class _Cache(FunctionCache):
     def __init__(self, function: FunctionType) -> None:
         super().__init__(function)
         self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
+
+    def load_overload(self, types: Any, context: Any) -> Any:
+        """What is kept for these types; whatever cannot be read, or not be made code again, is not there."""
+        with suppress(Exception):
+            return super().load_overload(types, context)
+        return None
+
+    def save_overload(self, types: Any, data: Any) -> None:
+        """Keep what was compiled, where that can be done: a full disk is no reason not to run it."""
+        if kernel_cache.places().write is not None:
+            with suppress(Exception):
+                super().save_overload(types, data)
 
 
 class _Whole(Compiler):
@@ -115,7 +148,7 @@ def compiled(function: FunctionType, options: dict[str, Any]) -> Any:
     """The dispatcher of a loop, with its cache on disk where there is a place for one."""
     more: dict[str, Any] = {"pipeline_class": _Whole, "no_cfunc_wrapper": True} if KNOWN else {}
     dispatcher = njit(nogil=True, **{**more, **_given(options)})(function)
-    if hasattr(dispatcher, "_cache") and cache_folder() is not None:
+    if hasattr(dispatcher, "_cache") and kernel_cache.places().read:
         dispatcher._cache = _Cache(function)
     return dispatcher
 

@@ -2,7 +2,7 @@
 
 Numba is imported, and machine code made or read from disk, at the first call: importing a module of
 loops costs nothing. What a loop calls becomes part of its code, and is optimised once with it. The code
-is kept in one folder of ours; Numba's settings, and the caches of other libraries, are left as they are.
+is kept in a folder of ours (kernel_cache); Numba's settings, and the caches of other libraries, are left as they are.
 Numba does not notice an edited callee in another file, so what is kept is keyed by a hash of the file
 and of every file of the package it imports.
 """
@@ -12,9 +12,6 @@ from __future__ import annotations
 import ast
 import gc
 import hashlib
-import os
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, cached_property
@@ -154,29 +151,6 @@ def parts() -> set[Kernel]:
             else:
                 ahead += set(thing.rules.values()) - seen
     return found
-
-
-@cache
-def cache_folder() -> Path | None:
-    """The first writable place for compiled code, or None: then it lives in memory only."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    tmp = Path(tempfile.gettempdir()) / f"fivefold-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
-    chosen = os.environ.get("FIVEFOLD_CACHE_DIR")
-    for root in [Path(chosen)] if chosen else [Path(home) / "fivefold", tmp]:
-        folder = root / f"py{sys.version_info[0]}{sys.version_info[1]}"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            if _is_ours(folder):
-                tempfile.TemporaryFile(dir=folder).close()
-                return folder
-        except OSError:
-            continue
-    return None
-
-
-def _is_ours(folder: Path) -> bool:
-    """Compiled code is executed when read back: never take it from a folder another user owns."""
-    return not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid()
 
 
 @cache
