@@ -3,12 +3,23 @@
 Starts are (-2, 2) for the Rosenbrock variant and (-9, 14) for the quadratic, as the catalogue has them.
 """
 
+from inspect import isabstract
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.neural_network import MLPRegressor
 
 from fivefold.cluster import KMeans
-from fivefold.linear_model import LinearRegression, LogisticRegression, Ridge
+from fivefold.distributions.gaussian import Gaussian
+from fivefold.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    Ridge,
+    RiskMinimiserClassifier,
+    RiskMinimiserRegressor,
+)
+from fivefold.optim import losses
 from fivefold.optim.axial import Axial
 from fivefold.optim.checks import (
     above_tangents,
@@ -22,11 +33,12 @@ from fivefold.optim.checks import (
 from fivefold.optim.compare import compare, numbers, table, turn
 from fivefold.optim.conjugate import ConjugateGradient, fletcher_reeves
 from fivefold.optim.constrained import Problem, minimise_under
+from fivefold.optim.costs import COSTS, cost, cost_function, least_cost
 from fivefold.optim.derivatives import DERIVATIVES
 from fivefold.optim.descent import SteepestDescent
 from fivefold.optim.design import Design
 from fivefold.optim.functions import BOWL, LANDSCAPES, VALLEY, Function
-from fivefold.optim.losses import Log, Softmax, Squared, SquaredHinge
+from fivefold.optim.losses import named_loss
 from fivefold.optim.minimise import minimise
 from fivefold.optim.newton import Newton
 from fivefold.optim.quadratic import QuadraticProgram
@@ -260,45 +272,116 @@ def test_a_problem_is_the_same_whether_f_is_to_be_small_or_minus_f_large():
 
 
 class TestCatalogueOfCosts:
-    """C-37, C.1-2: a cost minimised by a generic solver is the dedicated method."""
+    """C-37, C.1-2: a cost, chosen by name and minimised by a generic solver, is the dedicated method."""
 
     rng = np.random.RandomState(3)
     X = rng.standard_normal((120, 3))
     t = X @ [1.0, -2.0, 0.5] + 0.3 + rng.standard_normal(120)
     y = np.where(t > 0, 1.0, -1.0)
-    ones = np.ones(120)
+    blobs = rng.standard_normal((90, 2)) + np.repeat([[0, 0], [6, 0], [0, 6]], 30, axis=0)
 
-    def solved(self, risk, d):
-        return minimise(risk, np.zeros(d), BFGS(), tol=1e-8).x
-
-    def test_squared_loss_is_linear_regression(self):
-        x = self.solved(Risk(Squared(), Design(self.X), self.t, self.ones), 4)
+    def _linear_regression(self):
+        x = least_cost("linear_regression", self.X, self.t, tol=1e-12).x
         model = LinearRegression().fit(self.X, self.t)
         assert_allclose(x, [*model.coef_, model.intercept_], atol=1e-8)
-        x = self.solved(Risk(Squared(), Design(self.X), self.t, self.ones, ridge=np.array([2.0, 2, 2, 0])), 4)
-        model = Ridge(2.0).fit(self.X, self.t)
-        assert_allclose(x, [*model.coef_, model.intercept_], atol=1e-8)
 
-    def test_logistic_loss_is_logistic_regression(self):
-        x = self.solved(Risk(Log(), Design(self.X), self.y, self.ones, ridge=np.array([1.0, 1, 1, 0])), 4)
-        model = LogisticRegression(tol=1e-8).fit(self.X, self.y)
-        assert_allclose(x, [*model.coef_[0], *model.intercept_], atol=1e-6)
+    def _logistic(self):
+        x = least_cost("logistic", self.X, self.y, tol=1e-12).x
+        model = LogisticRegression(C=np.inf, tol=1e-10).fit(self.X, self.y)
+        assert_allclose(x, [*model.coef_[0], *model.intercept_], rtol=1e-5)
+
+    def _support_vector_machine(self):
+        """|theta|^2 + C sum xi is twice 1/2 |theta|^2 + C/2 sum xi."""
+        x = least_cost("support_vector_machine", self.X, self.y, C=1.0, intercept=False).x
+        model = LinearSVC(C=0.5, loss="hinge", fit_intercept=False, tol=1e-8, max_iter=100_000).fit(self.X, self.y)
+        assert_allclose(x, model.coef_[0], atol=1e-5)
+        risk = cost("support_vector_machine", self.X, self.y, C=1.0, intercept=False)
+        slack = np.maximum(0, 1 - self.y * (self.X @ x))
+        assert risk.value(x) == pytest.approx(x @ x + slack.sum())
+
+    def _negative_log_likelihood(self):
+        """With the minus that the text omits: mean and covariance of maximum likelihood."""
+        found = least_cost("negative_log_likelihood", self.X, tol=1e-10)
+        objective = cost("negative_log_likelihood", self.X)
+        members = Gaussian().fit(Gaussian().stats(self.X, np.ones((120, 1))))
+        assert_allclose(objective.unpack(found.x)[0], members.mean[0], atol=1e-8)
+        assert_allclose(objective.covariance(found.x), members.covariance.matrix[0], rtol=1e-6, atol=1e-8)
+        assert found.value == pytest.approx(-members.log_prob(self.X).sum())
+
+        def density(theta, X):
+            return -theta[1] - 0.5 * ((X[:, 0] - theta[0]) * np.exp(-theta[1])) ** 2
+
+        x = least_cost("negative_log_likelihood", self.t[:, None], log_density=density, parameters=2, tol=1e-6).x
+        assert_allclose([x[0], np.exp(x[1])], [self.t.mean(), self.t.std()], rtol=1e-4)
+
+    def _k_means(self):
+        model = KMeans(3, tol=0, random_state=0).fit(self.blobs)
+        start = model.cluster_centers_.ravel() + 0.3
+        found = least_cost("k_means", self.blobs, n_clusters=3, x0=start)
+        assert found.value == pytest.approx(model.inertia_)
+        assert_allclose(found.x.reshape(3, 2), model.cluster_centers_, atol=1e-7)
+
+    def _network_regression(self):
+        """From near the end of scikit-learn's own training, back to it; a penalty makes the minimum a point."""
+        hidden, t = (4, 3), np.tanh(self.t)
+        model = MLPRegressor(
+            hidden_layer_sizes=hidden, activation="tanh", solver="lbfgs", alpha=0.5, tol=1e-12, max_iter=2000,
+            random_state=0,
+        ).fit(self.X, t)  # fmt: skip
+        options = {"hidden": hidden, "ridge": 1.0}
+        objective = cost("network_regression", self.X, t, **options)
+        layers = zip(model.coefs_, model.intercepts_, strict=True)
+        theta = np.concatenate([np.column_stack([W.T, b]).ravel() for W, b in layers])
+        assert_allclose(objective.predict(theta, self.X), model.predict(self.X), atol=1e-10)
+        penalty = 0.5 * sum(np.sum(W**2) for W in model.coefs_)
+        assert objective.value(theta) == pytest.approx(np.sum((t - model.predict(self.X)) ** 2) + penalty)
+        start = theta + 0.05 * self.rng.standard_normal(len(theta))
+        assert check_gradient(objective, start)
+        found = least_cost("network_regression", self.X, t, x0=start, **options)
+        assert found.value == pytest.approx(objective.value(theta), rel=1e-6)
+        assert_allclose(objective.predict(found.x, self.X), model.predict(self.X), atol=1e-3)
+
+    def _network_classification(self):
+        """scikit-learn has no tanh at the output: the cost is written out, its slope is that of differences."""
+        objective = cost("network_classification", self.X, self.y, hidden=(3,))
+        theta = objective.start(np.random.RandomState(1))
+        assert check_gradient(objective, theta)
+        outputs = np.tanh(_forward(objective.layers(theta), self.X))
+        assert objective.value(theta) == pytest.approx(np.sum((self.y - outputs) ** 2))
+        found = least_cost("network_classification", self.X, self.y, hidden=(3,), x0=theta, tol=1e-6)
+        assert found.reason in ("converged", "stuck")
+        assert np.mean(np.sign(objective.predict(found.x, self.X)) != self.y) < 0.1
+
+    @pytest.mark.parametrize("name", COSTS)
+    def test_a_cost_by_name_minimised_by_a_generic_solver_is_the_dedicated_method(self, name):
+        """C-37."""
+        assert COSTS[name].formula in str(cost_function(name))
+        getattr(self, f"_{name}")()
+
+    def test_penalised_losses_by_name_are_ridge_and_logistic_regression(self):
+        for name, model, rival in (
+            ("squared", RiskMinimiserRegressor("squared", alpha=2.0), Ridge(2.0)),
+            ("log", RiskMinimiserClassifier("log"), LogisticRegression(tol=1e-10)),
+            ("squared_hinge", RiskMinimiserClassifier("squared_hinge"), None),
+        ):
+            y = self.t if name == "squared" else self.y
+            rival = rival or LinearSVC(tol=1e-8, max_iter=100_000, intercept_scaling=1e4)
+            ours, theirs = model.fit(self.X, y), rival.fit(self.X, y)
+            assert_allclose(np.ravel(ours.coef_), np.ravel(theirs.coef_), atol=1e-4)
 
     def test_softmax_loss_is_logistic_regression_of_many_classes(self):
-        codes = np.digitize(self.t, [-1.0, 1.0])
+        codes, ones = np.digitize(self.t, [-1.0, 1.0]), np.ones(120)
         ridge = np.tile([1.0, 1, 1, 0], 3)
-        x = self.solved(Risk(Softmax(), Design(self.X), codes, self.ones, ridge=ridge, outputs=3), 12).reshape(3, 4)
+        risk = Risk(named_loss("softmax"), Design(self.X), codes, ones, ridge=ridge, outputs=3)
+        x = minimise(risk, np.zeros(12), BFGS(), tol=1e-8).x.reshape(3, 4)
         model = LogisticRegression(tol=1e-8).fit(self.X, codes)
         assert_allclose(x[:, :3], model.coef_, atol=1e-6)
-        P = Softmax().inverse_link(x[:, :3] @ self.X.T + x[:, 3:]).T
+        P = named_loss("softmax").inverse_link(x[:, :3] @ self.X.T + x[:, 3:]).T
         assert_allclose(P, model.predict_proba(self.X), atol=1e-6)
 
     def test_margin_losses_are_support_vector_machines(self):
-        """Squared slacks by BFGS, slacks as a quadratic program in (w, xi)."""
+        """Slacks as a quadratic program in (w, xi)."""
         C, n = 0.5, 120
-        x = self.solved(Risk(SquaredHinge(), Design(self.X, intercept=False), self.y, C * self.ones, ridge=1.0), 3)
-        model = LinearSVC(C=C, fit_intercept=False, tol=1e-8, max_iter=100_000).fit(self.X, self.y)
-        assert_allclose(x, model.coef_[0], atol=1e-5)
         P = np.diag(np.append(np.ones(3), np.zeros(n)))
         q = np.append(np.zeros(3), np.full(n, C))
         G = np.block([[-self.y[:, None] * self.X, -np.eye(n)], [np.zeros((n, 3)), -np.eye(n)]])
@@ -308,27 +391,24 @@ class TestCatalogueOfCosts:
         model = LinearSVC(C=C, loss="hinge", fit_intercept=False, tol=1e-8, max_iter=100_000).fit(self.X, self.y)
         assert_allclose(found.x[:3], model.coef_[0], atol=1e-5)
 
-    def test_negative_log_likelihood_is_maximum_likelihood(self):
-        """Of a Gaussian, in its mean and the log of its deviation."""
+    def test_names_and_targets_that_do_not_fit_are_refused(self):
+        for call, words in (
+            (lambda: cost("hinge", self.X), "no cost function is called 'hinge'; there are logistic"),
+            (lambda: named_loss("logistic"), "no loss is called 'logistic'; there are squared"),
+            (lambda: cost("logistic", self.X), "logistic: classification needs targets y"),
+            (lambda: cost("logistic", self.X, self.t), r"labels must be -1 and \+1"),
+            (lambda: cost("k_means", self.X, n_clusters=0), "n_clusters must be from 1 to the 120 rows; got 0"),
+        ):
+            with pytest.raises(ValueError, match=words):
+                call()
 
-        def cost(x):
-            return float(np.sum(x[1] + 0.5 * ((self.t - x[0]) * np.exp(-x[1])) ** 2))
+    def test_every_loss_has_a_name(self):
+        kinds = [c for c in vars(losses).values() if isinstance(c, type) and issubclass(c, losses.Loss)]
+        assert {type(loss) for loss in losses.LOSSES.values()} == {c for c in kinds if not isabstract(c)}
 
-        found = minimise(Function(cost), np.zeros(2), BFGS(), tol=1e-4)
-        assert_allclose([found.x[0], np.exp(found.x[1])], [self.t.mean(), self.t.std()], rtol=1e-5)
 
-    def test_the_cost_of_clusters_is_that_of_k_means(self):
-        X = np.vstack([self.rng.standard_normal((30, 2)) + c for c in ([0, 0], [6, 0], [0, 6])])
-        model = KMeans(3, tol=0, random_state=0).fit(X)
-
-        def distances(m):
-            return ((X[:, None] - m.reshape(3, 2)) ** 2).sum(axis=2)
-
-        def slope(m):
-            nearest = np.eye(3)[distances(m).argmin(axis=1)]
-            return (2 * (nearest.sum(axis=0)[:, None] * m.reshape(3, 2) - nearest.T @ X)).ravel()
-
-        cost = Function(lambda m: float(distances(m).min(axis=1).sum()), slope)
-        found = minimise(cost, model.cluster_centers_.ravel() + 0.3, BFGS(), tol=1e-8)
-        assert found.value == pytest.approx(model.inertia_)
-        assert_allclose(found.x.reshape(3, 2), model.cluster_centers_, atol=1e-8)
+def _forward(layers, X):
+    *hidden, last = layers
+    for W in hidden:
+        X = np.tanh(X @ W[:, :-1].T + W[:, -1])
+    return (X @ last[:, :-1].T + last[:, -1])[:, 0]

@@ -35,7 +35,7 @@ from fivefold.optim import losses
 from fivefold.optim.design import Design
 from fivefold.optim.kinks import minimise_kinked
 from fivefold.optim.lbfgs import LBFGS
-from fivefold.optim.losses import Loss
+from fivefold.optim.losses import LOSSES, Loss
 from fivefold.optim.minimise import minimise
 from fivefold.optim.newton import Newton
 from fivefold.optim.objective import Composite, Minimum
@@ -50,29 +50,15 @@ FEW = 500  # coefficients of a Hessian that is decomposed at every step
 RUNS = 25  # of a solver, at most, within one fit: starts, or levels of rounded kinks
 SCALES = (0.3, 1.0, 3.0, 10.0)  # of the logistic solution, where a loss that is not convex is started
 
-OF_CLASSES: dict[str, Loss] = {
-    "log": losses.Log(),
-    "softmax": losses.Softmax(),
-    "hinge": losses.Hinge(),
-    "squared_hinge": losses.SquaredHinge(),
-    "squared": losses.SquaredMargin(),
-    "probit": losses.Probit(),
-    "probit_margin": losses.ProbitMargin(),
-    "exponential": losses.Exponential(),
-    "perceptron": losses.PerceptronLoss(),
-    "absolute": losses.Absolute(),
-    "huber": losses.Huber(),
-}
-OF_NUMBERS: dict[str, Loss] = {
-    "squared": losses.Squared(),
-    "absolute": losses.Absolute(),
-    "huber": losses.Huber(),
-    "quantile": losses.Quantile(),
-    "insensitive": losses.Insensitive(),
-    "squared_insensitive": losses.SquaredInsensitive(),
-    "poisson": losses.Poisson(),
-    "gamma": losses.Gamma(),
-}
+CLASS_LOSSES = (
+    "log", "softmax", "hinge", "squared_hinge", "probit", "probit_margin", "exponential", "perceptron", "absolute",
+    "huber",
+)  # fmt: skip
+OF_CLASSES = {name: LOSSES[name] for name in CLASS_LOSSES} | {"squared": LOSSES["squared_margin"]}  # the same at +-1
+NUMBER_LOSSES = (
+    "squared", "absolute", "huber", "quantile", "insensitive", "squared_insensitive", "poisson", "gamma",
+)  # fmt: skip
+OF_NUMBERS = {name: LOSSES[name] for name in NUMBER_LOSSES}
 # penalty -> shares of alpha on |w| and on w^2 / 2, given l1_ratio
 SHARES: dict[str | None, Callable[[float], tuple[float, float]]] = {
     None: lambda ratio: (0.0, 0.0),

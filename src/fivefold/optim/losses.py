@@ -540,6 +540,47 @@ class Softmax(Loss):
         return softmax_terms(y, eta, s, slope)
 
 
+# Every loss by its name, with its usual parameter; models choose theirs from here.
+LOSSES: dict[str, Loss] = {
+    "squared": Squared(),
+    "absolute": Absolute(),
+    "quantile": Quantile(),
+    "huber": Huber(),
+    "insensitive": Insensitive(),
+    "squared_insensitive": SquaredInsensitive(),
+    "poisson": Poisson(),
+    "gamma": Gamma(),
+    "log": Log(),
+    "softmax": Softmax(),
+    "hinge": Hinge(),
+    "squared_hinge": SquaredHinge(),
+    "modified_huber": ModifiedHuber(),
+    "squared_margin": SquaredMargin(),
+    "probit": Probit(),
+    "probit_margin": ProbitMargin(),
+    "exponential": Exponential(),
+    "perceptron": PerceptronLoss(),
+    "zero_one": ZeroOne(),
+    "margin_error": MarginError(),
+    "ramp": Ramp(),
+}
+
+
+def named_loss(loss: str | Loss) -> Loss:
+    """The loss of that name; a loss stays as it is.
+
+    >>> named_loss("huber")
+    Huber(delta=1.35)
+    >>> named_loss("hinge").value(np.array([1.0, -1.0]), np.array([0.25, 0.25]))
+    array([0.75, 1.25])
+    """
+    if isinstance(loss, Loss):
+        return loss
+    if loss not in LOSSES:
+        raise ValueError(f"no loss is called {loss!r}; there are {', '.join(LOSSES)}")
+    return LOSSES[loss]
+
+
 def _mills(m: Any) -> Any:
     """phi(m) / Phi(m), also far to the left where both vanish."""
     return np.sqrt(2 / np.pi) / erfcx(-np.asarray(m) / np.sqrt(2))
