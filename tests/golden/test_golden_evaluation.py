@@ -61,6 +61,21 @@ class TestTwoClasses:
         assert COUNTS.tp + COUNTS.fn == 10
         assert float(COUNTS.false_positive_rate) == pytest.approx(10 / 90)
 
+    def test_rates_are_those_of_the_roc_at_the_same_threshold(self):
+        """A-31: TP rate, FP rate and FN rate; whichever class is named positive."""
+        rng = np.random.default_rng(0)
+        y, scores = rng.integers(2, size=60), rng.normal(size=60).round(1)
+        fpr, tpr, thresholds = roc_curve(y, scores, drop_intermediate=False)
+        for x, t, cut in zip(fpr[1:], tpr[1:], thresholds[1:], strict=True):
+            counts = Counts.of(y, (scores >= cut).astype(int), positive=1)
+            assert (float(counts.false_positive_rate), float(counts.true_positive_rate)) == pytest.approx((x, t))
+            assert float(counts.false_negative_rate) == pytest.approx(1 - t)
+            assert counts.tp + counts.fn == y.sum()
+            turned = Counts.of(y, (scores >= cut).astype(int), positive=0)
+            assert (turned.tp, turned.fp, turned.fn, turned.tn) == (counts.tn, counts.fn, counts.fp, counts.tp)
+        spam = Counts.of([-1, -1, 1], [-1, 1, 1], positive=-1)
+        assert (spam.tp, spam.fn, spam.fp, spam.tn) == (1, 1, 0, 1)
+
     def test_accuracy_is_the_complement_of_the_mean_loss(self):
         """A-26, C-69, D-108, D-110: 0.88."""
         assert accuracy_score(Y, PREDICTED) == float(COUNTS.accuracy) == 0.88

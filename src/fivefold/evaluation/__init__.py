@@ -16,8 +16,13 @@ from fivefold.evaluation.curves import learning_curve as learning_curve
 from fivefold.evaluation.curves import validation_curve as validation_curve
 from fivefold.evaluation.decisions import MinimumRiskClassifier as MinimumRiskClassifier
 from fivefold.evaluation.decisions import error_reject as error_reject
+from fivefold.evaluation.holdout import hold_out as hold_out
 from fivefold.evaluation.lock import lock_away as lock_away
 from fivefold.evaluation.metrics import Counts as Counts
+from fivefold.evaluation.paradigms import compare_paradigms as compare_paradigms
+from fivefold.evaluation.paradigms import generative_view as generative_view
+from fivefold.evaluation.paradigms import paradigm_classifier as paradigm_classifier
+from fivefold.evaluation.reductions import compare_reductions as compare_reductions
 from fivefold.evaluation.risk import Risk as Risk
 from fivefold.evaluation.risk import expected_loss as expected_loss
 from fivefold.evaluation.scores import SCORES as SCORES

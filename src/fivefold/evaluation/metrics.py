@@ -80,6 +80,16 @@ class Counts:
         return _share(self.fp, self.tn + self.fp)
 
     @property
+    def true_positive_rate(self) -> Any:
+        """Share of the positives that were detected: the recall."""
+        return self.recall
+
+    @property
+    def false_negative_rate(self) -> Any:
+        """Share of the positives that were missed."""
+        return _share(self.fn, self.tp + self.fn)
+
+    @property
     def rebalanced_accuracy(self) -> Any:
         """Accuracy if every positive counts N/P: the mean of recall and specificity, or the one that is defined."""
         P, N = (np.asarray(part, dtype=float) for part in (self.tp + self.fn, self.tn + self.fp))

@@ -26,3 +26,7 @@ from fivefold.linear_algebra.projections import Projection as Projection
 from fivefold.linear_algebra.projections import project as project
 from fivefold.linear_algebra.regularity import Regularity as Regularity
 from fivefold.linear_algebra.regularity import regularity as regularity
+from fivefold.linear_algebra.timing import Timing as Timing
+from fivefold.linear_algebra.timing import naive_distances as naive_distances
+from fivefold.linear_algebra.timing import naive_product as naive_product
+from fivefold.linear_algebra.timing import time_loops as time_loops

@@ -7,6 +7,10 @@ from fivefold.plot.curves import agreement as agreement
 from fivefold.plot.curves import bias_variance as bias_variance
 from fivefold.plot.curves import curve as curve
 from fivefold.plot.curves import residuals as residuals
+from fivefold.plot.fits import FitPanel as FitPanel
+from fivefold.plot.fits import fit_panel as fit_panel
+from fivefold.plot.fits import kernel_ridge_classifier as kernel_ridge_classifier
+from fivefold.plot.fits import width_panel as width_panel
 from fivefold.plot.forest import Bar as Bar
 from fivefold.plot.forest import forest as forest
 from fivefold.plot.gaussian import ellipses as ellipses

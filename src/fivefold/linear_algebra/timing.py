@@ -1,0 +1,146 @@
+"""Naive loops beside one call into an optimised library: a micro-benchmark of linear algebra.
+
+    matrix product     c_ij = sum_k a_ik b_kj            three loops, n^3 products, or A @ B
+    distance matrix    d_ij = sum_k (x_ik - y_jk)^2      three loops, or |x|^2 + |y|^2 - 2 x.y by one product
+
+Both do the same arithmetic. A loop pays the interpreter at every number and walks memory as it comes; BLAS keeps blocks
+in the cache and works on several numbers at once (Goto & van de Geijn, 2008). Run it: python -m
+fivefold.linear_algebra.timing 100 200 400
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from fivefold.linear_algebra.matrices import Array
+from fivefold.spatial.distances import squared_distances
+
+
+def naive_product(A: Any, B: Any) -> list[list[Any]]:
+    """A B, number by number.
+
+    Examples
+    --------
+    >>> naive_product([[1, 2], [3, 4]], [[0, 1], [1, 0]])
+    [[2, 1], [4, 3]]
+    """
+    columns = list(zip(*B, strict=True))
+    return [[_dot(row, column) for column in columns] for row in A]
+
+
+def naive_distances(X: Any, Y: Any) -> list[list[Any]]:
+    """Squared distances of every row of X to every row of Y, number by number.
+
+    Examples
+    --------
+    >>> naive_distances([[0, 0], [3, 4]], [[0, 0]])
+    [[0], [25]]
+    """
+    return [[_dot([a - b for a, b in zip(x, y, strict=True)]) for y in Y] for x in X]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One task of size n done in two ways: the least seconds of each, and how far the results differ."""
+
+    task: str
+    n: int
+    naive: float
+    vectorised: float
+    difference: float  # largest, relative to the largest result
+
+    @property
+    def speed_up(self) -> float:
+        """How many times faster the library call is."""
+        return self.naive / self.vectorised
+
+    def __str__(self) -> str:
+        return (
+            f"{self.task}, n = {self.n}: loops {self.naive * 1e3:.4g} ms, vectorised {self.vectorised * 1e3:.4g} ms, "
+            f"{self.speed_up:.3g} times faster; results differ by {self.difference:.1g}"
+        )
+
+
+@dataclass(frozen=True)
+class Task:
+    """A thing to calculate in two ways from two n x n matrices."""
+
+    name: str
+    naive: Callable[[Any, Any], Any]
+    vectorised: Callable[[Array, Array], Array]
+
+
+TASKS = (
+    Task("matrix product", naive_product, np.matmul),
+    Task("distance matrix", naive_distances, squared_distances),
+)
+
+
+def time_loops(
+    sizes: Sequence[int] = (200,),
+    *,
+    repeats: int = 3,
+    seed: int = 0,
+    clock: Callable[[], float] = perf_counter,
+) -> tuple[Timing, ...]:
+    """Time every task on random n x n matrices, in loops and vectorised.
+
+    Parameters
+    ----------
+    sizes
+        The n to try; loops take n^3 steps, about a second for n = 200.
+    repeats
+        The least time of this many runs counts; the first vectorised run, which wakes threads, does not.
+    seed
+        Decides the matrices.
+    clock
+        What tells the time, in seconds.
+
+    Examples
+    --------
+    >>> for timing in time_loops([20], repeats=1):
+    ...     print(timing)
+    matrix product, n = 20: loops ... ms, vectorised ... ms, ... times faster; results differ by ...
+    distance matrix, n = 20: loops ... ms, vectorised ... ms, ... times faster; results differ by ...
+    """
+    if repeats < 1 or not all(n >= 1 for n in sizes):
+        raise ValueError(f"sizes and repeats must be 1 or more; got sizes={list(sizes)}, repeats={repeats}")
+    rng, found = np.random.default_rng(seed), []
+    for n in sizes:
+        A, B = rng.standard_normal((2, n, n))
+        rows = A.tolist(), B.tolist()  # numbers of Python: loops over arrays would be slower still
+        for task in TASKS:
+            task.vectorised(A, B)
+            slow, result = _least(task.naive, rows, repeats, clock)
+            quick, expected = _least(task.vectorised, (A, B), repeats, clock)
+            gap = float(np.abs(np.array(result) - expected).max() / np.abs(expected).max())
+            found.append(Timing(task.name, n, slow, quick, gap))
+    return tuple(found)
+
+
+def _dot(u: Any, v: Any = None) -> Any:
+    total = 0
+    for a, b in zip(u, u if v is None else v, strict=True):
+        total += a * b
+    return total
+
+
+def _least(work: Callable[..., Any], given: tuple[Any, Any], repeats: int, clock: Callable[[], float]) -> Any:
+    """Least seconds of some runs, and the result."""
+    least = float("inf")
+    for _ in range(repeats):
+        start = clock()
+        result = work(*given)
+        least = min(least, clock() - start)
+    return least, result
+
+
+if __name__ == "__main__":
+    for line in time_loops([int(text) for text in sys.argv[1:]] or (200,)):
+        print(line)
