@@ -142,13 +142,9 @@ def test_too_few_steps_are_said():
         LinearSVC(max_iter=1, tol=1e-12).fit(X, y)
 
 
-@pytest.mark.parametrize(
-    ("settings", "word"),
-    [({"penalty": "l1", "loss": "hinge"}, "squared_hinge"), ({"multi_class": "crammer_singer"}, "crammer_singer")],
-)
-def test_problems_that_are_not_solved_are_refused(settings, word):
-    with pytest.raises(ValueError, match=word):
-        LinearSVC(**settings).fit([[0.0], [1.0]], [0, 1])
+def test_the_problem_that_is_not_solved_is_refused():
+    with pytest.raises(ValueError, match="squared_hinge"):
+        LinearSVC(penalty="l1", loss="hinge").fit([[0.0], [1.0]], [0, 1])
 
 
 def test_separable_data_and_dependent_columns_have_a_finite_answer():

@@ -115,3 +115,49 @@ def test_columns_of_any_scale_make_no_difference_to_the_answer():
             theirs = rival(sklearn.svm.LinearSVC, X, y, loss=loss, dual=True)
             mine, other = (objective(m.coef_, float(m.intercept_[0]), X, y, 1.0, POWER[loss]) for m in (ours, theirs))
             assert mine <= other * (1 + 1e-9)
+
+
+def joint_objective(model, X, y, C, w, scaling=1.0):
+    """The penalty and the losses of Crammer and Singer, said row by row."""
+    W, b = model.coef_, np.broadcast_to(model.intercept_, len(model.coef_))
+    if len(W) == 1:  # of two classes the difference is kept, half of it each
+        W, b = np.vstack([-W, W]) / 2, np.array([-b[0], b[0]]) / 2
+    loss = 0.0
+    for x, own, weight in zip(X, y, w, strict=True):
+        eta = W @ x + b
+        loss += weight * max(eta[k] - eta[own] + (k != own) for k in range(len(W)))
+    return 0.5 * (W**2).sum() + 0.5 * (b**2).sum() / scaling**2 + C * loss
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    ("d", "K", "settings"),
+    [
+        (6, 3, {}),
+        (6, 2, {"C": 10.0}),
+        (6, 3, {"class_weight": {0: 3.0, 1: 0.5}, "intercept_scaling": 3.0}),
+        (6, 3, {"fit_intercept": False, "C": 0.01}),
+        (150, 4, {"C": 0.1}),  # many coefficients: rows are visited one by one
+    ],
+    ids=str,
+)
+def test_one_margin_between_all_classes_has_scikit_learns_optimum(d, K, settings, kind):
+    """liblinear ends where no row's violation exceeds tol: its objective may be higher, never lower."""
+    X, _, t, w = table(d=d)
+    y = np.digitize(t, np.quantile(t, np.arange(1, K) / K))
+    ours = LinearSVC(multi_class="crammer_singer", random_state=0, **settings).fit(kind(X), y, w)
+    theirs = sklearn.svm.LinearSVC(
+        multi_class="crammer_singer", tol=1e-10 if d == 6 else 1e-6, max_iter=20_000, random_state=0, **settings
+    ).fit(kind(X), y, w)
+    share = np.array([settings.get("class_weight", {}).get(k, 1.0) for k in range(K)])
+    given = X, y, settings.get("C", 1.0), w * share[y], settings.get("intercept_scaling", 1.0)
+    best = joint_objective(theirs, *given)
+    # what the duality gap may be at tol=1e-4: this share of the value at zero
+    gap = (1e-9 if d == 6 else 1e-6) * given[2] * given[3].sum()
+    assert joint_objective(ours, *given) <= best + gap
+    assert ours.coef_.shape == theirs.coef_.shape
+    assert ours.intercept_.shape == theirs.intercept_.shape if settings.get("fit_intercept", True) else True
+    # the penalty is strongly convex: coefficients are off by the root of twice that, liblinear's by as much
+    atol = 2 * np.sqrt(2 * gap)
+    assert_allclose(ours.coef_, theirs.coef_, atol=atol)
+    assert_allclose(ours.decision_function(kind(X)), theirs.decision_function(kind(X)), atol=10 * atol)

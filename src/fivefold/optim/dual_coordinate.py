@@ -43,7 +43,7 @@ class DualCoordinate(Solver):
         column, one = float(metric[0]), float(metric[-1]) if design.intercept else 0.0
         if (metric[: design.X.shape[1]] != column).any():
             raise TypeError("DualCoordinate takes one penalty for all columns; scale the columns instead")
-        h = column * _squares(design) + one + objective.box.bend
+        h = column * row_squares(design) + one + objective.box.bend
         fixed = (np.maximum(h, np.finfo(np.float64).tiny), column, one)
         return _state(objective, x0, fixed, np.random.RandomState(self.seed), np.inf)
 
@@ -51,11 +51,11 @@ class DualCoordinate(Solver):
         kept_x, fixed, rng, worst = state.memory
         a, x = state.x.copy(), kept_x.copy()
         design, box = objective.risk.design, objective.box
-        X, loop = (_csr(design.X), sparse_pass) if design.sparse else ((design.X,), dense_pass)
+        X, loop = (compressed(design.X), sparse_pass) if design.sparse else ((design.X,), dense_pass)
         terms = objective.risk.y, box.low, box.high, box.insensitive, box.bend
         rows, first, visits = np.arange(len(a)), None, VISITS * len(a)
         for _ in range(PASSES):
-            rows, visits = _mixed(rows, rng), visits - len(rows)
+            rows, visits = mixed(rows, rng), visits - len(rows)
             kept, worst = loop(*X, rows, worst, *terms, *fixed, a, x)
             first = worst if first is None else first
             rows = rows[:kept]
@@ -72,24 +72,24 @@ def _state(dual: BoxDual, a: Array, fixed: Any, rng: Any, worst: float) -> State
     return State(a, value, value + dual.primal_value(x, dual.predictor(x)), (x, fixed, rng, worst))
 
 
-def _squares(design: Any) -> Array:
+def row_squares(design: Any) -> Array:
     """|x_i|^2 of each row."""
     if not design.sparse:
         return np.einsum("ij,ij->i", design.X, design.X, dtype=np.float64)
-    data, _, indptr = _csr(design.X)
+    data, _, indptr = compressed(design.X)
     out = np.zeros(len(indptr) - 1)
     sparse_squares(data, indptr, out)
     return out
 
 
-def _mixed(rows: Any, rng: Any) -> Any:
+def mixed(rows: Any, rng: Any) -> Any:
     """Runs of rows in random order."""
     whole = len(rows) // RUN * RUN
     runs = rng.permutation(rows[:whole].reshape(-1, RUN))
     return np.concatenate([runs.ravel(), rows[whole:]])
 
 
-def _csr(X: Any) -> tuple[Any, ...]:
+def compressed(X: Any) -> tuple[Any, ...]:
     """Arrays of one type, so that the loop is compiled once."""
     return X.data.astype(np.float64, copy=False), X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64)
 

@@ -61,7 +61,7 @@ class InteriorPoint(Solver):
         design, ridge = objective.risk.design, 1.0 / objective.metric
         below, above = at.a - low, high - at.a
         t = at.u / below + at.v / above
-        solve = _factor(design.gram((1.0 / t).sum(axis=0)), ridge)
+        solve = ridge_solver(design.gram((1.0 / t).sum(axis=0)), ridge)
         slack = c - sign * at.eta  # minus the gradient
         left = design.transpose((sign * at.a).sum(axis=0)) - ridge * at.x
 
@@ -101,7 +101,7 @@ def _terms(dual: BoxDual) -> tuple[Array, Array, Any, Any]:
     return sign, sign * y - box.insensitive, np.zeros((2, 1)), np.stack([box.high, -box.low])
 
 
-def _factor(G: Array, ridge: Array) -> Any:
+def ridge_solver(G: Array, ridge: Array) -> Any:
     """b -> (G + diag(ridge))^-1 b."""
     G[np.diag_indices_from(G)] += ridge
     scale = 1 / np.sqrt(G.diagonal())

@@ -171,11 +171,11 @@ class PolynomialFeatures(TransformerMixin, Unsupervised):
         return np.array([_name(names, row) for row in self.powers_], dtype=object)
 
     def transform(self, X: Any) -> Any:
-        """The products of each row."""
-        X = self._admit(X)
+        """The products of each row; those of a csc matrix are a csc matrix, those of other sparse ones csr."""
+        given, X = X, self._admit(X)
         terms = self.model_.terms
         if issparse(X):
-            return _sparse(X, terms)
+            return _sparse(X, terms).asformat("csc" if given.format == "csc" else "csr")
         return _dense(X, terms, self.model_.size, self.order)
 
 

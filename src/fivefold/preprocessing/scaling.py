@@ -129,7 +129,7 @@ class Normalizer(SameNames, TransformerMixin, Unsupervised):
     norm
         "l2", "l1" or "max".
     copy
-        kept for scikit-learn's signature; the given table is never overwritten.
+        False lets `transform` overwrite a NumPy array of floats or a csr matrix that it is given.
 
     Examples
     --------
@@ -166,15 +166,16 @@ class Normalizer(SameNames, TransformerMixin, Unsupervised):
         self.model_ = Stateless(X.shape[1])
 
     def transform(self, X: Any, copy: bool | None = None) -> Any:
-        """Rows of unit length; `copy` is scikit-learn's, and a copy is always made."""
-        X = self._admit(X)
+        """Rows of unit length; `copy` in place of the parameter of that name."""
+        given, X = X, self._admit(X)
+        inplace = X is given and not (self.copy if copy is None else copy)
         if issparse(X):
             size = NORMS[self.norm](X)
             size = np.asarray(size.todense() if issparse(size) else size).ravel()
-            out = X.astype(X.dtype, copy=True)
+            out = X if inplace else X.copy()
             out.data /= np.repeat(np.where(size > 0, size, 1), np.diff(out.indptr)).astype(X.dtype)
             return out
-        out = np.empty_like(X)
+        out = X if inplace else np.empty_like(X)
 
         def part(lo: int, hi: int) -> None:
             size = NORMS[self.norm](X[lo:hi])

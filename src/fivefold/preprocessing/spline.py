@@ -46,7 +46,7 @@ class _WhereAsked:
     """Missing values are taken where `handle_missing` says so."""
 
     def __get__(self, estimator: Any, owner: type) -> Takes:
-        return Takes(missing=estimator is not None and estimator.handle_missing == "zeros", empty=False)
+        return Takes(missing=estimator is not None and estimator.handle_missing == "zeros")
 
 
 class SplineTransformer(TransformerMixin, Unsupervised):
@@ -225,7 +225,8 @@ class SplineTransformer(TransformerMixin, Unsupervised):
 
 
 def _uniform(X: Array, w: Array, at: Array) -> Array:
-    low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
+    low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+    low, high = np.nan_to_num(low), np.nan_to_num(high)  # no value at all: every knot at zero
     return np.linspace(low, high, num=len(at), endpoint=True)
 
 
@@ -235,6 +236,8 @@ def _quantile(X: Array, w: Array, at: Array) -> Array:
 
 
 def _repeated(x: Array, w: Array, at: Array) -> Any:
+    if not len(x):
+        return np.zeros_like(at)
     order = np.argsort(x, kind="stable")
     x, ends = x[order], np.cumsum(w[order])
     place = at * max(ends[-1] - 1, 0.0)

@@ -4,9 +4,13 @@
     LinearSVR    min over w, b of   1/2 |w|^2 + 1/2 (b / k)^2 + C sum of s_i max(0, |t_i - w'x_i - b| - epsilon)^p
 
 p is 1 or 2 and k is `intercept_scaling`: the intercept is the coefficient of a column of k's. With K > 2 classes there
-is one problem a class, against all others. `linear_routes` says how they are solved.
+is one problem a class, against all others; or one problem for all classes,
 
-Cortes & Vapnik (1995); Fan, Chang, Hsieh, Wang & Lin (2008).
+    min over W, b of   1/2 sum over k of |w_k|^2 + C sum of s_i max over k of (1[k != y_i] + eta_ik - eta_iy)
+
+with one margin between the class of a row and the best of the others. `linear_routes` says how they are solved.
+
+Cortes & Vapnik (1995); Crammer & Singer (2001); Fan, Chang, Hsieh, Wang & Lin (2008).
 """
 
 from __future__ import annotations
@@ -26,11 +30,12 @@ from fivefold.core.progress import kept_best, steps
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier, Regressor
 from fivefold.linear_model.base import Linear, SparseCoefficients, class_scores, decision, predictor
+from fivefold.optim.class_dual import ClassDual
 from fivefold.optim.design import Design
 from fivefold.optim.losses import Hinge, Insensitive, SquaredHinge, SquaredInsensitive
 from fivefold.optim.objective import Minimum
 from fivefold.optim.risk import Risk
-from fivefold.svm.linear_routes import solve, solve_lasso
+from fivefold.svm.linear_routes import solve, solve_classes, solve_lasso
 
 HINGES = {"hinge": Hinge(), "squared_hinge": SquaredHinge()}
 INSENSITIVE = {"epsilon_insensitive": Insensitive, "squared_epsilon_insensitive": SquaredInsensitive}
@@ -53,7 +58,8 @@ class LinearSVC(SparseCoefficients, Classifier):
     C
         weight of the losses beside the penalty.
     multi_class
-        "ovr": one machine a class, against all others. "crammer_singer" is refused.
+        "ovr": one machine a class, against all others. "crammer_singer": one problem for all classes; `loss`,
+        `penalty` and `dual` are then not asked.
     fit_intercept
         fit an offset; without it the boundary passes through the origin.
     intercept_scaling
@@ -114,6 +120,7 @@ class LinearSVC(SparseCoefficients, Classifier):
             {"loss": "hinge"},
             {"penalty": "l1"},
             {"class_weight": "balanced", "intercept_scaling": 10.0},
+            {"multi_class": "crammer_singer"},
         ),
         search={"C": (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)},
         portfolio=True,
@@ -128,6 +135,9 @@ class LinearSVC(SparseCoefficients, Classifier):
         K = len(self.classes_)
         design, ridge = _design(self, X)
         share = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[y], sample_weight=w)
+        if self.multi_class == "crammer_singer":
+            self.model_ = _fitted_at_once(self, ClassDual(design, y, self.C * w * share[y], K, ridge), X)
+            return
         risks = []
         for k in range(K) if K > 2 else (1,):
             sign = np.where(y == k, 1.0, -1.0)
@@ -244,11 +254,7 @@ def _design(machine: Any, X: Any) -> tuple[Design, Any]:
 
 
 def _refuse(machine: LinearSVC) -> None:
-    if machine.multi_class == "crammer_singer":
-        raise ValueError(
-            "LinearSVC: multi_class='crammer_singer' is not solved here; take multi_class='ovr', which is as accurate"
-        )
-    if machine.penalty == "l1" and machine.loss == "hinge":
+    if machine.multi_class == "ovr" and machine.penalty == "l1" and machine.loss == "hinge":
         raise ValueError("LinearSVC: penalty='l1' takes loss='squared_hinge'; got loss='hinge'")
 
 
@@ -270,6 +276,19 @@ def _fitted(machine: Any, risks: list[Risk], X: Any) -> Linear:
     _say(machine, found)
     rest = [np.zeros_like(found[0].x)] * (len(risks) - len(found))
     return _linear(machine, [done.x for done in found] + rest, max(1, *(done.steps for done in found)), X.dtype)
+
+
+def _fitted_at_once(machine: LinearSVC, dual: ClassDual, X: Any) -> Linear:
+    """One problem for all classes; of two classes the second less the first is kept."""
+    seed = check_random_state(machine.random_state).randint(2**31 - 1)
+
+    def linear(W: Any, n_iter: int) -> Linear:
+        return _linear(machine, [W[1] - W[0]] if dual.classes == 2 else list(W), n_iter, X.dtype)
+
+    with steps(machine, "step", machine.max_iter, X) as monitor:
+        found = solve_classes(dual, machine.tol, machine.max_iter, seed, lambda W, value: monitor(linear(W, 1), value))
+    _say(machine, [found])
+    return linear(found.x, max(1, found.steps))
 
 
 def _linear(machine: Any, xs: list[Any], n_iter: int, kind: Any) -> Linear:

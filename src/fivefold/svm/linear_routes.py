@@ -4,7 +4,8 @@
 
 A smooth loss with few columns: Newton's method on a sample of the rows, then L-BFGS with the sample's Hessian. A loss
 with a corner and few columns: the interior point method on the dual, then the rows on the margin solved for exactly.
-Many columns: dual coordinate descent. A penalty on absolute values: parabolas with coordinate descent on each.
+Many columns: dual coordinate descent. A penalty on absolute values: parabolas with coordinate descent on each. One
+margin between all classes: the interior point method for few coefficients, dual coordinate descent for more.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import numpy as np
 
 from fivefold.core.parallel import one_blas_thread
 from fivefold.optim.box_dual import BoxDual, polished
+from fivefold.optim.class_dual import ClassCoordinate, ClassDual
+from fivefold.optim.class_interior import ClassInterior
 from fivefold.optim.design import Design
 from fivefold.optim.dual_coordinate import DualCoordinate
 from fivefold.optim.interior import InteriorPoint
@@ -33,6 +36,8 @@ from fivefold.optim.sample import from_sample
 WIDER = 200  # columns let in at a time where there are many
 FEW = 2000  # coefficients: a matrix of that size is made and factored
 SLOPE = 1e-3  # of tol: the share of the slope at zero that may be left
+FEW_OF_CLASSES = 400  # coefficients of all classes together
+CLASS_GAP = 1e-2  # of tol: the share of the value at zero between primal and dual, where rows are visited one by one
 GAP = 1e-5  # of tol: the share of the value at zero that may lie between primal and dual
 Monitor = Callable[[Any, float], bool] | None
 
@@ -79,6 +84,17 @@ def _on_dual(dual: BoxDual, solver: Any, tol: float, max_iter: int, monitor: Mon
     enough = GAP * tol * float(risk.s @ risk.loss.value(risk.y, np.zeros(len(risk.y))))
     watch = None if monitor is None else (lambda a, value: monitor(dual.primal(a), -value))
     return minimise(dual, np.zeros(len(risk.s)), solver, tol=enough, max_iter=max_iter, monitor=watch)
+
+
+def solve_classes(dual: ClassDual, tol: float, max_iter: int, seed: int, monitor: Monitor) -> Minimum:
+    """The coefficients of all classes (K, size), with one margin between them."""
+    few = dual.classes * dual.design.size <= FEW_OF_CLASSES
+    solver, gap = (ClassInterior(), GAP) if few else (ClassCoordinate(seed), CLASS_GAP)
+    watch = None if monitor is None else (lambda a, value: monitor(dual.primal(a), -value))
+    zero = np.zeros(len(dual.y) * dual.classes)
+    with one_blas_thread():
+        found = minimise(dual, zero, solver, tol=gap * tol * dual.s.sum(), max_iter=max_iter, monitor=watch)
+        return replace(found, x=dual.primal(found.x), value=found.violation - found.value)
 
 
 def solve_lasso(risk: Risk, tol: float, max_iter: int, seed: int, monitor: Monitor) -> Minimum:
