@@ -134,6 +134,19 @@ def test_a_frame_says_the_same_as_the_array(case, library):
     assert_same(outputs(model, frame), outputs(fitted(case, X, y), X), rtol=1e-12)
 
 
+@cases
+def test_a_category_that_is_a_number_is_found_by_its_value_in_an_array(case):
+    """Levels 10, 20, 30 in a frame, asked about in an array: the same rows, so the same answers."""
+    X, y = table(case)
+    X = np.abs(X)
+    X[:, 1] = np.random.RandomState(0).choice([10, 20, 30], size=len(X))
+    frame = pd.DataFrame(X, columns=list("abcd")).astype({"b": int}).astype({"b": "category"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scikit-learn says that the array has no names
+        model = fitted(case, frame, y)
+        assert_same(outputs(model, X), outputs(model, frame), rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 @pytest.mark.parametrize("case", TRANSFORMERS, ids=named)
 def test_a_transformer_gives_the_frame_it_is_asked_for(case, library):

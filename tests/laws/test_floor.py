@@ -140,6 +140,37 @@ def test_a_column_of_another_type_than_in_fit_is_no_column_of_new_categories():
     assert np.isnan(gaps[:, [0, 2]]).all()
 
 
+LEVELS = pd.DataFrame({"level": pd.Categorical([20, 10, 30, 10]), "number": [1.0, 2.0, 3.0, 4.0]})
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_levels_that_are_numbers_are_found_by_value_in_an_array():
+    """Not by their codes: 10 is level 0 whether a frame or an array holds it."""
+    keeper = Keeper().fit(LEVELS)
+    asked = np.array([[30.0, 1.0], [10, 2], [np.nan, 3], [25, 4]])
+    for X in (asked, asked.astype(np.float32), asked.astype(object), pd.DataFrame(asked, columns=list(LEVELS))):
+        np.testing.assert_array_equal(keeper.transform(X), [[2, 1], [0, 2], [np.nan, 3], [np.nan, 4]])
+    assert asked[0, 0] == 30
+    with pytest.raises(ValueError, match=r"column 'level' holds 25\.0, which fit did not see\. Known: 10, 20, 30"):
+        Coder().fit(LEVELS).transform(asked[3:])
+    with pytest.raises(ValueError, match="column 'level' contains infinity"):
+        keeper.transform(np.array([[np.inf, 1.0]]))
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_an_array_of_numbers_has_no_level_of_words():
+    keeper = Keeper().fit(pd.DataFrame({"word": ["x", "y"]}))
+    with pytest.raises(ValueError, match=r"column 'word' holds 1\.0 where fit saw 'x', 'y'"):
+        keeper.transform([[1.0]])
+    assert np.isnan(keeper.transform([[np.nan]])).all()
+
+
+@pytest.mark.parametrize("levels", [[3, 1, 2], [0.5, 1.5, 2.5]])
+def test_levels_that_are_numbers_are_numbers_to_a_method_without_categories(levels):
+    column = pd.Series([levels[0], levels[2], levels[1]]).astype(pd.CategoricalDtype(sorted(levels), ordered=True))
+    np.testing.assert_array_equal(Plain().fit(pd.DataFrame({"a": column})).table_[:, 0], column.astype(float))
+
+
 def test_a_text_column_without_a_value_has_no_categories_and_any_is_new():
     keeper = Keeper().fit(pd.DataFrame({**ROWS, "word": [None, None, None]}))
     assert keeper.categories_in_.values[2] == ()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -69,18 +70,20 @@ def admit(estimator: Any, X: Any, *, fitting: bool, learning: bool = False) -> A
             if not estimator.takes.finite_later:
                 refuse_unfinite(estimator, X, fitting=fitting)
             return X
-    frame = nw.dependencies.is_into_dataframe(X)
+    by_column = False
     if issparse(X):
         X = handed_on(estimator, X) if estimator.takes.sparse else X
-    elif frame:
+    elif nw.dependencies.is_into_dataframe(X):
         _same_table(estimator, X, fitting)
-        X = _numbers(estimator, _columns_of_frame(X), len(X), fitting, learning)
+        X, by_column = _numbers(estimator, _columns_of_frame(X), len(X), fitting, learning), True
     elif estimator.takes.categories and _holds_text(X):
         _same_table(estimator, X, fitting)
-        X = _numbers(estimator, _columns_of_array(X), len(X), fitting, learning)
+        X, by_column = _numbers(estimator, _columns_of_array(X), len(X), fitting, learning), True
     table = _matrix(estimator, X)
-    if not frame:
+    if not by_column:
         _same_table(estimator, table, fitting)
+        if not fitting and "categories_in_" in vars(estimator):
+            table = _levels_as_codes(estimator, table, learning)
     if not estimator.takes.finite_later:
         refuse_unfinite(estimator, table, fitting=fitting)
     if estimator.takes.positive:
@@ -296,7 +299,10 @@ def _typed(estimator: Any, column: Any, j: int) -> tuple[Any, tuple[Any, ...] | 
             values[i] = None
         if hollow or kind in (nw.String, nw.Object):
             return _guessed(estimator, values)
-        return values, (False, True) if truth else tuple(column.cat.get_categories().to_list())
+        categories = (False, True) if truth else tuple(column.cat.get_categories().to_list())
+        if not estimator.takes.categories and categories and _are_numbers(categories):
+            return _guessed(estimator, values)
+        return values, categories
     raise ValueError(
         f"{_name(estimator)}: {_column(estimator, j)} has type {kind}; turn it into numbers first, for example "
         "days since a fixed date"
@@ -313,6 +319,10 @@ def _guessed(estimator: Any, values: list[Any]) -> tuple[Any, tuple[Any, ...] | 
     return np.array([np.nan if _is_missing(v) else float(v) for v in values]), None
 
 
+def _are_numbers(categories: tuple[Any, ...]) -> bool:
+    return all(isinstance(v, Real) for v in categories)
+
+
 def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
@@ -325,14 +335,41 @@ def _codes(estimator: Any, values: Any, categories: tuple[Any, ...], j: int, *, 
     except KeyError as error:
         new = error.args[0]
     if not unseen:
-        gap = ", to a missing value, " if estimator.takes.missing else " "
-        raise ValueError(
-            f"{_name(estimator)}: {_column(estimator, j)} holds {new!r}, which fit did not see. "
-            f"Known: {_listed(categories)}. Map it to one of these{gap}or fit again with it"
-        )
+        raise _unseen(estimator, j, new, categories)
     if categories and isinstance(new, str) not in {isinstance(v, str) for v in categories}:
         raise _of_other_kind(estimator, j, new, _listed(categories))
     return np.array([codes.get(v, np.nan) for v in values], dtype=np.float64)
+
+
+def _unseen(estimator: Any, j: int, value: Any, categories: tuple[Any, ...]) -> ValueError:
+    gap = ", to a missing value, " if estimator.takes.missing else " "
+    value = value.item() if isinstance(value, np.generic) else value
+    return ValueError(
+        f"{_name(estimator)}: {_column(estimator, j)} holds {value!r}, which fit did not see. "
+        f"Known: {_listed(categories)}. Map it to one of these{gap}or fit again with it"
+    )
+
+
+def _levels_as_codes(estimator: Any, X: Any, learning: bool) -> Any:
+    """An array of numbers where fit saw a frame: values in columns of categories become the codes of their levels."""
+    if issparse(X):
+        raise ValueError(f"{_name(estimator)}: fit saw categories, and a sparse table has none: give a frame as in fit")
+    X = X.copy()
+    for j, categories in estimator.categories_in_.values.items():
+        seen = np.isfinite(X[:, j])
+        if not seen.any():
+            continue
+        values = X[seen, j]
+        if not categories or not _are_numbers(categories):
+            raise _of_other_kind(estimator, j, values[0], _listed(categories) or "no value")
+        levels = np.array(categories, dtype=X.dtype)
+        order = levels.argsort()
+        codes = order[np.searchsorted(levels, values, sorter=order).clip(max=len(levels) - 1)]
+        new = levels[codes] != values
+        if new.any() and (learning or not estimator.takes.unseen):
+            raise _unseen(estimator, j, values[new][0], categories)
+        X[seen, j] = np.where(new, np.nan, codes)
+    return X
 
 
 def _of_other_kind(estimator: Any, j: int, value: Any, seen: str) -> ValueError:
