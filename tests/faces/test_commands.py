@@ -139,7 +139,7 @@ def test_every_method_prints_its_whole_card(method):
     """A-03."""
     shown = run("methods", method.name.lower())
     assert shown.exit_code == 0
-    for title in ("Formula", "When to use it", "Algorithm", "Parameters", "Takes and gives", "Source"):
+    for title in ("Formula", "Discussion", "Algorithm", "Parameters", "Takes and gives", "Literature"):
         assert f"\n{title}\n" in shown.stdout
     assert f"from fivefold.{method.chapter} import {method.name}" in shown.stdout
     assert all(parameter.name in shown.stdout for parameter in method.parameters)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -57,6 +58,35 @@ def methods(
         pages.show_card(Console(), chosen[0])
     else:
         pages.show_list(Console(), chosen)
+
+
+@app.command()
+def describe(
+    name: Annotated[str | None, typer.Argument(help="A method; all of them without a name, as pages.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the card as a page; a folder for all.")] = None,
+    as_json: JSON = False,
+) -> None:
+    """The card of a method: applications, input and output, algorithm, discussion, links, literature."""
+    from fivefold.cli import methods as pages
+    from fivefold.core.registry import find
+    from fivefold.core.registry import methods as registered
+
+    try:
+        if name is None:
+            if out is None:
+                refuse("name a method (`fivefold methods` lists them), or a folder for the pages of all with --out")
+            print(pages.write_pages(list(registered()), out))
+        elif out is not None:
+            out.write_text(pages.page(find(name)), encoding="utf-8")
+            print(out)
+        elif as_json:
+            print(json.dumps(pages.as_json(find(name)), indent=1, ensure_ascii=False))
+        else:
+            pages.show_card(Console(), find(name))
+    except KeyError as error:
+        refuse(error.args[0])
+    except OSError as error:
+        refuse(f"--out {out}: cannot be written ({error.strerror})")
 
 
 @app.command()

@@ -1,10 +1,11 @@
-"""`fivefold methods`: the registry as a table, and the card of a method."""
+"""`fivefold methods` and `fivefold describe`: the registry as a table, the card of a method on screen or as a page."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import asdict
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -12,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from fivefold.core.registry import Method
+from fivefold.core.registry import Method, Typed
 
 
 def show_list(console: Console, methods: list[Method]) -> None:
@@ -37,12 +38,53 @@ def show_card(console: Console, method: Method) -> None:
     console.print()
     _part(console, "", method.summary)
     _part(console, "Formula", _reflowed(method.formula))
-    _part(console, "When to use it", card.use)
+    _part(console, "Input", _typed(method.inputs))
+    _part(console, "Output", _typed(method.outputs))
     _part(console, "Algorithm", _steps(method))
+    _part(console, "Discussion", method.discussion)
     _part(console, "Parameters", _parameters(method))
     _part(console, "Takes and gives", ", ".join(method.abilities))
     _part(console, "See also", ", ".join(card.see_also))
-    _part(console, "Source", card.source)
+    _part(console, "Literature", card.source)
+
+
+def page(method: Method) -> str:
+    """The card as Markdown; names under "See also" link to pages beside it."""
+    card = method.card
+    steps = "\n".join(f"{i}. {step}" for i, step in enumerate(card.steps, 1))
+    typed = ("\n".join(f"- `{t.name}`: {t.type}" for t in part) for part in (method.inputs, method.outputs))
+    links = ", ".join(f"[{name}]({name}.md)" for name in card.see_also)
+    parameters = "\n".join(
+        f"- `{p.name}={p.default!r}`: {p.meaning}" + ("" if p.allowed == "Any" else f" {_capital(p.allowed)}.")
+        for p in method.parameters
+    )
+    parts = {
+        "Applications": ", ".join(card.applications),
+        "Summary": method.summary,
+        "Formula": f"```\n{method.formula}\n```",
+        "Input": next(typed),
+        "Output": next(typed),
+        "Algorithm": steps,
+        "Discussion": method.discussion,
+        "Parameters": parameters,
+        "See also": links,
+        "Literature": card.source,
+    }
+    head = f"# {method.name}\n\n`from fivefold.{method.chapter} import {method.name}`\n"
+    return "\n".join([head, *(f"## {title}\n\n{text}\n" for title, text in parts.items() if text)])
+
+
+def write_pages(methods: list[Method], folder: Path) -> Path:
+    """A page for each method and an index of them; the index."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for method in methods:
+        (folder / f"{method.name}.md").write_text(page(method), encoding="utf-8")
+    lines = ["# Methods"]
+    for chapter, group in groupby(methods, key=lambda method: method.chapter):
+        lines += [f"\n## fivefold.{chapter}\n", *(f"- [{m.name}]({m.name}.md): {m.summary}" for m in group)]
+    index = folder / "index.md"
+    index.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return index
 
 
 def as_json(method: Method) -> dict[str, Any]:
@@ -56,7 +98,12 @@ def as_json(method: Method) -> dict[str, Any]:
         "applications": list(card.applications),
         "formula": method.formula,
         "use": card.use,
+        "inputs": [asdict(t) for t in method.inputs],
+        "outputs": [asdict(t) for t in method.outputs],
         "steps": list(card.steps),
+        "discussion": method.discussion,
+        "limits": list(method.limits),
+        "hyperparameters": {name: [_default(v) for v in values] for name, values in method.hyperparameters.items()},
         "parameters": [asdict(p) | {"default": _default(p.default)} for p in method.parameters],
         "abilities": list(method.abilities),
         "see_also": list(card.see_also),
@@ -87,6 +134,13 @@ def _parameters(method: Method) -> Table:
         named = Text.assemble((p.name, "bold"), "=", repr(p.default))
         allowed = "" if p.allowed == "Any" else f" {_capital(p.allowed)}."
         table.add_row(named, Text.assemble(_capital(p.meaning), (allowed, "dim")))
+    return table
+
+
+def _typed(things: tuple[Typed, ...]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for thing in things:
+        table.add_row(Text(thing.name, style="bold"), Text(thing.type))
     return table
 
 

@@ -51,7 +51,17 @@ NOT_CHAPTERS = frozenset({*FLOOR, *ENGINES, *JUDGEMENT, *FACES})
 
 @dataclass(frozen=True)
 class Card:
-    """What a reader wants to know before using a method, and what the laws and the study need to know."""
+    """What a reader wants to know before using a method, and what the laws and the study need to know.
+
+    It holds what only the author knows; `Method` adds what is read from the class: name, summary, typed input and
+    output, parameters, limits. `fivefold describe NAME` prints the whole.
+
+    Examples
+    --------
+    >>> card = find("KMeans").card
+    >>> card.applications, card.see_also
+    (('clustering', 'quantization'), ('MiniBatchKMeans', 'KMedians', 'GaussianMixture'))
+    """
 
     applications: tuple[Application, ...]
     use: str  # when to use it, and when not
@@ -74,6 +84,26 @@ class Parameter:
     default: Any
     allowed: str
     meaning: str
+
+
+@dataclass(frozen=True)
+class Typed:
+    """Something that goes into a method or comes out of it, and its type."""
+
+    name: str
+    type: str
+
+
+# What a method of a class gives; a list of answers is (n,), K classes or components, m columns.
+GIVES = {
+    "predict_proba": "probabilities (n, K)",
+    "decision_function": "scores (n,) or (n, K)",
+    "score_samples": "log densities or scores (n,)",
+    "transform": "numbers (n, m)",
+    "inverse_transform": "rows (n, d)",
+    "sample": "new rows, and the component of each",
+    "apply": "leaves (n,) or (n, trees)",
+}
 
 
 @dataclass(frozen=True)
@@ -109,6 +139,65 @@ class Method:
             )
             for f in fields(self.cls)
         )
+
+    @property
+    def inputs(self) -> tuple[Typed, ...]:
+        """What `fit` takes, and of what type."""
+        takes, fit = self.cls.takes, inspect.signature(self.cls.fit).parameters
+        kinds = ["counts or other numbers from 0 up" if takes.positive else "numbers"]
+        kinds += ["categories"] if takes.categories else []
+        kinds += ["missing values"] if takes.missing else []
+        found = [Typed("X", f"table (n, d) of {', '.join(kinds)}" + ("; dense or sparse" if takes.sparse else ""))]
+        if "y" in fit and fit["y"].default is inspect.Parameter.empty:
+            answers = "labels" if self._kind == "classifier" else "numbers"
+            found.append(Typed("y", f"{answers} (n,)" + (" or (n, outputs)" if takes.outputs else "")))
+        return tuple(found + ([Typed("sample_weight", "numbers (n,) from 0 up")] if "sample_weight" in fit else []))
+
+    @property
+    def outputs(self) -> tuple[Typed, ...]:
+        """What a fitted one gives for new rows, or for those of fit, and of what type."""
+        answers = {"classifier": "labels (n,)", "regressor": "numbers (n,)", "clusterer": "groups (n,), from 0 up"}
+        answers["outlier_detector"] = "+1 inside or -1 outside (n,)"
+        several = " or (n, outputs)" if self.cls.takes.outputs else ""
+        told = {"predict": answers.get(self._kind or "", "components (n,), from 0 up") + several, **GIVES}
+        return tuple(Typed(name, kind) for name, kind in told.items() if hasattr(self.cls, name))
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What it cannot do, or does slowly, as far as the class tells."""
+        takes, card = self.cls.takes, self.card
+        found = {
+            "missing values have to be filled first": not takes.missing,
+            "categories have to be coded as numbers first": not takes.categories,
+            f"time grows as rows ** {card.growth:g}": card.growth > 1,
+            "the order of the rows matters": card.order_dependent,
+        }
+        return tuple(text for text, holds in found.items() if holds)
+
+    @property
+    def hyperparameters(self) -> dict[str, tuple[Any, ...]]:
+        """Parameters worth choosing by validation, with the values that a study tries."""
+        return dict(self.card.search)
+
+    @property
+    def discussion(self) -> str:
+        """When to use it and when not, its limits, and what to choose."""
+        limits = "; ".join(self.limits)
+        tried = ", ".join(f"{name} ({', '.join(map(str, values))})" for name, values in self.hyperparameters.items())
+        chosen = f"Choose by validation: {tried}." if tried else "No parameter needs a search; the defaults will do."
+        return " ".join([self.card.use, *([f"Limits: {limits}."] if limits else []), chosen])
+
+    @property
+    def _kind(self) -> str | None:
+        from sklearn.base import ClassifierMixin, ClusterMixin, OutlierMixin, RegressorMixin
+
+        mixins = {
+            "classifier": ClassifierMixin,
+            "regressor": RegressorMixin,
+            "clusterer": ClusterMixin,
+            "outlier_detector": OutlierMixin,
+        }
+        return next((kind for kind, mixin in mixins.items() if issubclass(self.cls, mixin)), None)
 
     @property
     def abilities(self) -> tuple[str, ...]:
