@@ -9,6 +9,7 @@ those, and refused by the others. Every refusal names the column, the value and 
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from numbers import Real
@@ -24,6 +25,8 @@ from fivefold.core.arrays import is_tensor, to_numpy
 from fivefold.core.parallel import map_parts
 from fivefold.core.sparse import canonical
 
+FLOATS = np.dtype(np.float64), np.dtype(np.float32)
+WHOLE = np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_)
 SHOWN = 8  # of a list of categories or columns, at most this many are named in a message
 
 
@@ -63,6 +66,8 @@ def admit(estimator: Any, X: Any, *, fitting: bool, learning: bool = False) -> A
         raise ValueError(f"{_name(estimator)} needs a table X; got None")
     if fitting:
         vars(estimator).pop("categories_in_", None)
+    if _is_plain(estimator, X, fitting):
+        return _without_faults(estimator, X, fitting)
     if is_tensor(X):
         X = _tensor(estimator, X)
         if estimator.takes.tensors:
@@ -84,6 +89,33 @@ def admit(estimator: Any, X: Any, *, fitting: bool, learning: bool = False) -> A
         _same_table(estimator, table, fitting)
         if not fitting and "categories_in_" in vars(estimator):
             table = _levels_as_codes(estimator, table, learning)
+    return _without_faults(estimator, table, fitting)
+
+
+def _is_plain(estimator: Any, X: Any, fitting: bool) -> bool:
+    """Is X an array just as methods want it, of the width of fit? Then there is nothing to convert or to compare.
+
+    The general way asks a dozen libraries what X is, which takes longer than a small fit.
+    """
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in FLOATS or not X.size or not X.flags.c_contiguous:
+        return False
+    known = vars(estimator)
+    if fitting:
+        known.pop("feature_names_in_", None)
+        estimator.n_features_in_ = X.shape[1]
+        return True
+    named = "feature_names_in_" in known or "categories_in_" in known
+    return not named and known.get("n_features_in_") == X.shape[1]
+
+
+def _sums(y: Any) -> bool:
+    """Is y an array of floats with a finite sum?"""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return y.dtype in FLOATS and math.isfinite(y.sum())
+
+
+def _without_faults(estimator: Any, table: Any, fitting: bool) -> Any:
+    """The table, if every number in it is allowed."""
     if not estimator.takes.finite_later:
         refuse_unfinite(estimator, table, fitting=fitting)
     if estimator.takes.positive:
@@ -103,6 +135,8 @@ def admit_pair(estimator: Any, X: Any, y: Any, *, numeric: bool = False, fitting
             f"{_name(estimator)} requires y to be passed, but the target y is None: pass one label or value a row"
         )
     X = admit(estimator, X, fitting=fitting, learning=True)
+    if type(y) is np.ndarray and y.shape == X.shape[:1] and (y.dtype in WHOLE or _sums(y)):  # as `_is_plain`
+        return X, y
     y = to_numpy(y)
     _refuse_missing_target(estimator, y)
     y = _check_y(y, multi_output=estimator.takes.outputs, y_numeric=numeric, estimator=estimator)
@@ -157,7 +191,7 @@ def refuse_unfinite(estimator: Any, X: Any, *, fitting: bool = False) -> None:
         clean = bool(X.isfinite().all())
     else:
         with np.errstate(over="ignore", invalid="ignore"):
-            clean = bool(np.isfinite(sum(map_parts(lambda lo, hi: values[lo:hi].sum(), len(values)))))
+            clean = math.isfinite(sum(map_parts(lambda lo, hi: values[lo:hi].sum(), len(values))))
     if clean or (not is_tensor(X) and np.isfinite(values).all()):  # a sum of finite numbers may overflow
         return
     if issparse(X) and estimator.takes.missing and not np.isinf(X.data).any():

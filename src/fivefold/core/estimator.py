@@ -80,7 +80,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     def _admit(self, X: Any) -> Any:
         """First line of every public method that takes new data."""
-        check_is_fitted(self)
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)  # raises, in scikit-learn's words
         return admit(self, X, fitting=False)
 
     def _forget(self) -> None:

@@ -7,7 +7,7 @@ solver: Literal["svd", "cholesky"] = "svd"
 import math
 import reprlib
 import types
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -54,9 +54,10 @@ def declared(cls: type) -> dict[str, Any]:
 
 def check(estimator: Any) -> None:
     """Raise ValueError for the first parameter whose value its declaration does not allow."""
-    for name, hint in declared(estimator.__class__).items():
+    cls = estimator.__class__
+    for name, hint in declared(cls).items():
         value = getattr(estimator, name)
-        if not allows(hint, value):
+        if value is not getattr(cls, name, MISSING) and not allows(hint, value):  # a default is allowed
             raise ValueError(
                 f"{type(estimator).__name__}: the {name!r} parameter must be {describe(hint)}; got {shorten(value)}"
             )

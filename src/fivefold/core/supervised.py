@@ -154,7 +154,7 @@ def _partial_fit_regressor(self: Any, X: Any, y: Any, sample_weight: Any = None)
 def _pairs(self: Any, X: Any, y: Any, sample_weight: Any, *, fitting: bool) -> tuple[Any, Any, Any]:
     """Admitted rows, their targets in the type of X, and their weights."""
     X, y = admit_pair(self, X, y, numeric=True, fitting=fitting)
-    if not self.takes.outputs:
+    if not self.takes.outputs and y.ndim > 1:
         y = column_or_1d(y, warn=True)
     X, y, w = keep_positive(admit_weights(self, sample_weight, X), X, y)
     return X, y.astype(X.dtype, copy=False), w

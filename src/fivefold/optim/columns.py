@@ -27,6 +27,7 @@ class Gram(Products):
     """Z'Z (d, d), Z'y and |y|^2."""
 
     whole = True
+    rows = 0
 
     def __init__(self, G: Array, q: Array, total: float) -> None:
         self.G, self.q, self.total = np.ascontiguousarray(G), q, total
@@ -50,7 +51,7 @@ class _Columns(Products):
     whole = False
 
     def __init__(self, y: Array, norms: Array) -> None:
-        self.y, self.norms, self.total = y, norms, float(np.vdot(y, y))
+        self.y, self.norms, self.total, self.rows = y, norms, float(np.vdot(y, y)), len(y)
         self.place = np.full(len(norms), -1)  # of a column among those kept
         self.count, self.kept = 0, np.empty((0, 0))
         self.q = self.pull(y)

@@ -7,7 +7,9 @@ x_j is a number, kept above zero where `positive`, or a row of numbers, one for 
     1. takes as working set W the coordinates that are not zero and those nearest to becoming so,
     2. minimises F over W from the Gram matrix of its columns: passes over the coordinates, each to its own minimum,
        then the minimum with the signs as they are, from one Cholesky factor: if no sign changes it is the minimum over
-       W. A W too large for a Gram matrix is worked on through the residual, passes extrapolated from the last five,
+       W. Where a few rounds of this do not end, the penalty is weak or columns are dependent, and Newton steps on the
+       dual do (optim.semismooth). A W too large for a Gram matrix is worked on through the residual, passes
+       extrapolated from the last five,
     3. takes the gradient of every column, and drops those that the duality gap proves to be zero at the minimum.
 
 Where Z'Z is at hand W is everything. The violation is the duality gap, an upper bound of F(x) less its minimum, from
@@ -30,16 +32,23 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from fivefold.optim.coordinate_kernels import gram_passes, group_passes
 from fivefold.optim.minimise import Solver, State, Stuck
 from fivefold.optim.objective import Array, Objective
+from fivefold.optim.semismooth import semismooth_newton
 
 Index = NDArray[np.int64]
 
-ROUNDS = 100  # of passes and exact steps, at most
+ROUNDS = 3  # of passes, and of exact or extrapolated steps, before Newton steps take over
+SWEEPS = 100  # rounds where Newton's system would be too large
 PASSES = 8  # before the first exact step; a Cholesky factor of k columns costs as much as k / SHARE passes
 SHARE = 16
 TINY = 1e-24  # gain of a coordinate, as a share of the largest gain from zero, that is rounding
 EDGE = 1e-12  # of the largest gradient: so far beyond l1 a gradient is still on the edge
+FACES = 10  # minima with the signs as they are in turn, each without the coordinate whose sign changed
+SHIFT = 1e-10  # of the largest diagonal entry, added where columns are dependent
 LEAST = 64  # columns of a working set, at least
 LIMIT = 4096  # columns of a Gram matrix, at most
+STILL = 1e-10  # of the largest gradient from zero: an optimality condition off by less holds
+LARGEST = 1500  # unknowns of Newton's system for rows of numbers
+NEWTON, HALF = 12, 0.5  # steps over smooth rows at most, and the share of the slope that each may leave
 DEPTH = 5  # passes that an extrapolation looks back on
 
 
@@ -55,6 +64,7 @@ class Products(ABC):
     """Columns and target as coordinate descent sees them."""
 
     whole: bool  # is Z'Z at hand?
+    rows: int  # of Z; 0 where they are not
     total: float  # |y|^2
     norms: Array  # (d,), |z_j|^2
 
@@ -174,7 +184,8 @@ class CoordinateDescent(Solver):
             return np.arange(d)
         among = np.arange(d) if alive is None else alive
         on = lengths(point.x)[among] > 0
-        wanted = max(LEAST, int(1.5 * on.sum()), size)
+        weak = 2 * on.sum() > objective.data.rows  # nearly every row can be fitted: small steps would creep
+        wanted = max(LEAST, int(1.5 * on.sum()), max(4 * size, self.limit) if weak else size)
         if wanted >= len(among):
             return among
         urge = np.where(on, np.inf, objective.urges(point)[among])
@@ -198,13 +209,23 @@ class CoordinateDescent(Solver):
         def value(v: Array) -> float:
             return 0.5 * _dot(v, G @ v) - _dot(q, v) + l1 * float(lengths(v).sum()) + 0.5 * l2 * _dot(v, v)
 
-        return accelerated(one_pass, x, value)
+        def settled(v: Array) -> tuple[Array, bool]:
+            v = _on_smooth_face(G, q, l1, l2, v)
+            return v, bool(_off_rows(G, q, l1, l2, v).max() <= STILL * lengths(q).max())
+
+        unknowns = q.shape[1] * min(len(q), objective.data.rows or len(q))
+        rounds = SWEEPS if unknowns > LARGEST else ROUNDS
+        if accelerated(one_pass, x, value, rounds) or rounds == SWEEPS:
+            return x
+        strengths = np.full(len(q), l1), np.full(len(q), l2)
+        return semismooth_newton(G, q, *strengths, x, positive=False, finish=settled)
 
     def _by_residual(self, objective: Net, x: Array, W: Index) -> Array:
         l1, l2, data = objective.l1, objective.l2, objective.data
         enough = TINY * data.total
         one_pass = data.passes(x, W[self._order(len(W))], l1, l2, objective.positive, enough)
-        return accelerated(one_pass, x, objective.value)
+        accelerated(one_pass, x, objective.value, SWEEPS)
+        return x
 
 
 def quadratic_model(
@@ -220,8 +241,8 @@ def quadratic_model(
 ) -> Array:
     """argmin of 1/2 x'Gx - q'x + sum of l1 |x| + l2/2 x^2, strengths a number or one for each coordinate.
 
-    Rounds of a few passes and one exact step; ends when the exact step is the minimum, or a pass gains nothing. Call it
-    within core.parallel.one_blas_thread: the factors are small.
+    Rounds of a few passes and one exact step; then Newton steps on the dual. Call it within
+    core.parallel.one_blas_thread: the factors are small.
     """
     d = len(q)
     G = np.ascontiguousarray(G, dtype=np.float64)
@@ -229,17 +250,23 @@ def quadratic_model(
     l1, l2 = (np.full(d, v) if np.ndim(v) == 0 else np.array(v, dtype=np.float64) for v in (l1, l2))
     order = np.arange(d) if order is None else order
     enough, slack = TINY * _largest_gain(G, q, l2), EDGE * float(np.abs(q).max(initial=0.0))
-    g, passes = q - G @ x, PASSES
-    for _ in range(rounds):
-        done = gram_passes(G, g, x, l1, l2, positive, order, enough, passes + np.count_nonzero(x) // SHARE)
-        x, exact = _on_face(G, q, l1, l2, x)
+    g = q - G @ x
+
+    def settled(x: Array, faces: int = FACES) -> tuple[Array, bool]:
+        exact = False
+        for _ in range(faces):
+            x, exact = _on_face(G, q, l1, l2, x)
+            if exact:
+                break
+        return x, exact and _is_held(q - G @ x - l2 * x, x, l1 + slack, positive)
+
+    for i in range(rounds):
+        gram_passes(G, g, x, l1, l2, positive, order, enough, (PASSES << i) + np.count_nonzero(x) // SHARE)
+        x, done = settled(x, 1)
+        if done:
+            return x
         g = q - G @ x
-        if exact and _is_held(g - l2 * x, x, l1 + slack, positive):
-            break
-        if done == 1 and not exact:
-            break
-        passes = min(2 * passes, 1000)  # dependent columns may never let a pass gain nothing
-    return x
+    return semismooth_newton(G, q, l1, l2, x, positive=positive, finish=settled)
 
 
 def _on_face(G: Array, q: Array, l1: Array, l2: Array, x: Array) -> tuple[Array, bool]:
@@ -249,10 +276,16 @@ def _on_face(G: Array, q: Array, l1: Array, l2: Array, x: Array) -> tuple[Array,
         return x, True
     v, H, edge = x[A], G[A[:, None], A], l1[A]
     H.reshape(-1)[:: len(A) + 1] += l2[A]  # the diagonal
-    factor, failed = dpotrf(H, overwrite_a=True)
-    if failed:  # dependent columns: the passes decide between them
-        return x, False
-    u, out = dpotrs(factor, q[A] - edge * np.sign(v))[0], x.copy()
+    rhs, out = q[A] - edge * np.sign(v), x.copy()
+    factor, failed = dpotrf(H)
+    if not failed:
+        u = dpotrs(factor, rhs)[0]
+    else:  # dependent columns: the minimum that is nearest
+        shifted = H.copy()
+        shifted.reshape(-1)[:: len(A) + 1] += SHIFT * H.diagonal().max()
+        factor, u = dpotrf(shifted)[0], v
+        for _ in range(3):
+            u = u + dpotrs(factor, rhs - H @ u)[0]
     crossing = (edge > 0) & (u * v <= 0)
     if not crossing.any():
         out[A] = u
@@ -263,22 +296,61 @@ def _on_face(G: Array, q: Array, l1: Array, l2: Array, x: Array) -> tuple[Array,
     return out, False
 
 
+def _on_smooth_face(G: Array, q: Array, l1: float, l2: float, x: Array) -> Array:
+    """Newton's method over the rows that are not zero, where the penalty is smooth, as long as it helps."""
+    A = np.flatnonzero(x.any(axis=1))
+    k, T = len(A), x.shape[1]
+    if not k:
+        return x
+    H0, b, v, off = G[A[:, None], A], q[A], x[A], np.inf
+    for _ in range(NEWTON):
+        size = lengths(v)[:, None]
+        u = v / size
+        slope = H0 @ v - b + l2 * v + l1 * u
+        if not float(np.abs(slope).max()) < HALF * off:
+            break
+        off, best = float(np.abs(slope).max()), v
+        H = np.einsum("ij,st->isjt", H0, np.eye(T))
+        H[np.arange(k), :, np.arange(k), :] += (l2 + l1 / size)[:, :, None] * np.eye(T) - (
+            l1 / size[:, :, None] * u[:, :, None] * u[:, None, :]
+        )
+        H = H.reshape(k * T, k * T)
+        H.reshape(-1)[:: k * T + 1] += SHIFT * H0.diagonal().max()
+        factor, failed = dpotrf(H)
+        if failed:
+            break
+        v = v - dpotrs(factor, slope.ravel())[0].reshape(k, T)
+        if ((v * u).sum(axis=1) <= 0).any():  # a row went through zero: it may belong there
+            break
+    out = x.copy()
+    out[A] = best
+    return out
+
+
+def _off_rows(G: Array, q: Array, l1: float, l2: float, x: Array) -> Array:
+    """How far each row is from satisfying its optimality condition."""
+    pull, size = q - G @ x - l2 * x, lengths(x)
+    on = np.where(size > 0, size, 1.0)[:, None]
+    return np.where(size > 0, lengths(pull - l1 * x / on), np.maximum(lengths(pull) - l1, 0.0))
+
+
 def _is_held(g: Array, x: Array, l1: Array, positive: bool) -> bool:
     """Does no gradient of a coordinate at zero exceed its l1?"""
     beyond = g > l1 if positive else np.abs(g) > l1
     return not bool((beyond & (x == 0)).any())
 
 
-def accelerated(one_pass: Callable[[], bool], x: Array, value: Callable[[Array], float]) -> Array:
+def accelerated(one_pass: Callable[[], bool], x: Array, value: Callable[[Array], float], rounds: int) -> bool:
     """Passes that change x in place, until one gains nothing; after every DEPTH an affine combination, if it is lower.
 
-    The combination has weights that sum to one and make the differences of the passes cancel (Anderson, 1965).
+    The combination has weights that sum to one and make the differences of the passes cancel (Anderson, 1965). Says
+    whether a pass gained nothing.
     """
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         seen = [x.copy()]
         for _ in range(DEPTH):
             if one_pass():
-                return x
+                return True
             seen.append(x.copy())
         D = np.diff(np.array(seen).reshape(DEPTH + 1, -1), axis=0)  # (DEPTH, d)
         C = D @ D.T
@@ -288,7 +360,7 @@ def accelerated(one_pass: Callable[[], bool], x: Array, value: Callable[[Array],
             mixed = np.tensordot(c / c.sum(), np.array(seen[1:]), axes=1)
             if value(mixed) < value(x):
                 x[...] = mixed
-    return x
+    return False
 
 
 def lengths(x: Array) -> Array:
