@@ -16,12 +16,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse.linalg import svds
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from fivefold.core.arrays import is_tensor, like, namespace, to_numpy
@@ -45,11 +47,16 @@ SMALL = 500  # rows up to which the Gram matrix is the quickest way for a wide t
 class Effort:
     """How far an iterative solver goes."""
 
-    rng: np.random.RandomState
+    seed: Any
     tol: float = 0.0
     steps: int | None = None  # power steps; None leaves it to the solver
     oversamples: int = 10
     normalise: str = "auto"
+
+    @cached_property
+    def rng(self) -> np.random.RandomState:
+        """Made where it is needed: to draw one from the system takes as long as a small decomposition."""
+        return check_random_state(self.seed)
 
 
 def full(A: Any, k: int, effort: Effort) -> Singular:

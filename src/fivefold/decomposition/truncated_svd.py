@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import check_random_state
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
@@ -121,8 +120,7 @@ class TruncatedSVD(Transformer):
                 f"TruncatedSVD: n_components={self.n_components} must be at most {most} with algorithm={algorithm!r}: "
                 f"X has n_samples={n}, n_features={d}. Ask for fewer components"
             )
-        rng = check_random_state(self.random_state)
-        effort = Effort(rng, self.tol, self.n_iter, self.n_oversamples, self.power_iteration_normalizer)
+        effort = Effort(self.random_state, self.tol, self.n_iter, self.n_oversamples, self.power_iteration_normalizer)
         s, axes = OF_ROWS[algorithm](X, self.n_components, effort)
         projection = Projection(like(axes, X))
         variance = projection.project(X).var(axis=0)

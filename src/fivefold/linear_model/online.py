@@ -186,7 +186,7 @@ class SoftmaxPasses(Passes):
         softmax_epoch(
             stream.rows, stream.y, stream.s, order, W, b, np.empty(K), z, plan.rate.code, float(plan.rate.shape), drift
         )
-        return np.column_stack([W, b]).ravel(), replace(memory, t=z[0]), float(z[2]), 1
+        return np.column_stack([W, b]).ravel(), memory._replace(t=z[0]), float(z[2]), 1
 
 
 class OnlineSoftmax(Classifier):

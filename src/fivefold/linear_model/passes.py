@@ -10,11 +10,12 @@ passes the mean loss met on the way, or the score on rows held out, has not impr
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,14 +135,20 @@ class Stream(Objective):
         """Weight of all visits to each row."""
         return self.s * np.bincount(self.visits, minlength=len(self.y))
 
+    @cached_property
+    def knobs(self) -> tuple[Any, ...]:
+        """Loss, penalties, rate and rule as the compiled loop takes them."""
+        plan = self.plan
+        loss = plan.kind, float(plan.edge), float(plan.l1), float(plan.l2)
+        return *loss, plan.rate.code, float(plan.rate.shape), plan.rule, plan.average, self.drift
+
     @property
     def drift(self) -> float:
         """How far the intercept goes with a step."""
         return self.plan.intercept * (SLOW_INTERCEPT if self.plan.slow and isinstance(self.rows, Sparse) else 1.0)
 
 
-@dataclass(frozen=True)
-class Memory:
+class Memory(NamedTuple):
     """Where training stands: the next step, the rate, the L1 penalty due and paid, and how long nothing improved."""
 
     t: float
@@ -175,15 +182,15 @@ class Passes(Solver):
         plan, memory = objective.plan, state.memory
         order = shuffled(objective.visits, self.seed + memory.passes * 2**32) if plan.shuffle else objective.visits
         x, memory, value, moved = self.sweep(objective, state.x, memory, order)
-        if not np.isfinite(x).all():
+        if not math.isfinite(np.dot(x, x)) and not np.isfinite(x).all():
             return State(x, np.inf, np.inf, memory)
         goal = -objective.held.score(objective.answer(x)) if objective.held else value
         stale = 0 if plan.tol is None or goal <= memory.best - plan.tol else memory.stale + 1
-        memory = replace(memory, best=min(memory.best, goal), passes=memory.passes + 1, stale=stale)
+        memory = memory._replace(best=min(memory.best, goal), passes=memory.passes + 1, stale=stale)
         done = plan.clean and not moved and plan.l1 == plan.l2 == 0
         if stale >= plan.patience:
             lower = plan.rate.lowered(memory.eta) if isinstance(plan.rate, Adaptive) else None
-            done, memory = done or lower is None, replace(memory, eta=lower or memory.eta, stale=0)
+            done, memory = done or lower is None, memory._replace(eta=lower or memory.eta, stale=0)
         return State(x, value, 0.0 if done else np.inf, memory)
 
     def sweep(self, stream: Stream, x: Array, memory: Memory, order: Array) -> tuple[Array, Memory, float, int]:
@@ -198,16 +205,15 @@ def sweep(stream: Stream, x: Array, memory: Memory, order: Array) -> tuple[Array
     v = x[: m - 1]
     mean = x[m:-1] if plan.average else np.zeros_like(v)
     z = np.array([x[m - 1], x[-1], memory.t, memory.eta, memory.due, 0.0, 0.0])
-    knobs = plan.kind, float(plan.edge), float(plan.l1), float(plan.l2), plan.rate.code, float(plan.rate.shape)
     if plan.average and plan.average > memory.t:
         mean[:] = 0.0
-    epoch(stream.rows, stream.y, stream.s, order, v, mean, paid, z, *knobs, plan.rule, plan.average, stream.drift)
+    epoch(stream.rows, stream.y, stream.s, order, v, mean, paid, z, *stream.knobs)
     x[m - 1] = z[0]
     if plan.average:
         x[-1] = z[1]
         if plan.average >= z[2]:  # too early for a mean
             x[m:] = x[:m]
-    return x, replace(memory, t=z[2], due=z[4], paid=paid), float(z[5]), int(z[6])
+    return x, memory._replace(t=z[2], due=z[4], paid=paid), float(z[5]), int(z[6])
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ Rosenblatt (1958).
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -48,7 +48,7 @@ class Batch(Passes):
         r = memory.eta * stream.mass * stream.y * wrong
         x = x + np.append(r @ stream.X, stream.drift * r.sum())
         share = float(stream.mass @ wrong / stream.mass.sum())
-        return x, replace(memory, t=memory.t + len(order)), share, int(wrong.any())
+        return x, memory._replace(t=memory.t + len(order)), share, int(wrong.any())
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Pocket(Passes):
         now, best = np.split(x, 2)
         loop.ratchet(stream.rows, stream.y, stream.mass, best.copy(), best, z)  # what the pocket is worth on these rows
         moved = _correct(stream, now, memory.eta, order, hits, best, z)
-        return x, replace(memory, t=memory.t + len(order)), float(z[2] / stream.mass.sum()), moved
+        return x, memory._replace(t=memory.t + len(order)), float(z[2] / stream.mass.sum()), moved
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Voting(Passes):
         x, hits = x.copy(), np.empty(len(order), dtype=np.uint8)
         moved = _correct(stream, x, memory.eta, order, hits, np.empty(0), np.zeros(3))
         self.diary.append((order, hits))
-        return x, replace(memory, t=memory.t + len(order)), moved / len(order), moved
+        return x, memory._replace(t=memory.t + len(order)), moved / len(order), moved
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,9 @@ from fivefold.distributions.family import Array
 
 EPS = float(np.finfo(np.float64).eps)
 SMALL = 2**14  # entries of a table for which twice the digits cost little,
-GOOD = 1e-2  # and the reciprocal condition of Z'Z below which it is worth it
-FAIR = 1e-4  # below this one correction is made,
+GOOD = 1e-4  # and the reciprocal condition of Z'Z below which it is worth it
+FAIR = 1e-4  # below this, and below KIND for a small table, one correction is made,
+KIND = 1e-2
 POOR = 1e-9  # and below this the moments have lost too much
 EXACT = 1e-6  # a share of squares left over smaller than this is summed again, from the residuals
 DENSE = 2**24  # entries of a sparse table that may be filled in
@@ -77,7 +78,7 @@ def least_squares(X: Any, Y: Array, w: Array | None, centred: bool) -> Solution:
         if not np.isfinite(moments.mean).all():
             raise FloatingPointError(OVERFLOW)
         try:
-            return _by_cholesky(X, Y, w, moments if centred else moments.about_zero(), GOOD if small else POOR)
+            return _by_cholesky(X, Y, w, moments if centred else moments.about_zero(), small)
         except LinAlgError:
             pass
     if issparse(X):
@@ -115,14 +116,14 @@ def nonnegative(root: Array, rhs: Array) -> Array:
     return np.stack([nnls(root / size, column)[0] / size for column in rhs.T], axis=1)
 
 
-def _by_cholesky(X: Any, Y: Array, w: Array | None, m: CrossMoments, floor: float) -> Solution:
+def _by_cholesky(X: Any, Y: Array, w: Array | None, m: CrossMoments, small: bool) -> Solution:
     size = np.sqrt(np.maximum(m.scatter.diagonal(), 0.0))
     if not (size > _still(m.mean, m.weight)).all():  # also where the sums overflowed
         raise LinAlgError("a column is constant")
     C = m.scatter / size / size[:, None]
     factor = cho_factor(C, check_finite=False)
     condition = dpocon(factor[0], np.abs(C).sum(axis=0).max())[0]
-    if not condition >= floor:
+    if not condition >= (GOOD if small else POOR):
         raise LinAlgError("too near to singular for moments")
 
     def solve(cross: Array) -> Any:
@@ -130,7 +131,7 @@ def _by_cholesky(X: Any, Y: Array, w: Array | None, m: CrossMoments, floor: floa
 
     W = solve(m.cross)
     rest = m.spread - np.einsum("ij,ij->j", W, m.cross)
-    if condition < FAIR or (rest < EXACT * m.spread).any():
+    if condition < (KIND if small else FAIR) or (rest < EXACT * m.spread).any():
         W = W + solve(_residuals(X, Y, w, m, W)[0])
         rest = _residuals(X, Y, w, m, W)[1]
     root = np.triu(factor[0]) * size

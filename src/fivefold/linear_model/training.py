@@ -181,7 +181,7 @@ def _talk(estimator: Any, monitor: Any, points: Array, k: int, plan: Plan, kind:
         points[k] = x
         if getattr(estimator, "verbose", 0):
             print(f"{type(estimator).__name__}: output {k + 1}, pass {done}, mean value {value:.6g}")
-        return bool(monitor(streamed(points.copy(), plan, kind, done, 1.0), value))
+        return bool(monitor(lambda: streamed(points.copy(), plan, kind, done, 1.0), value))
 
     return talk
 

@@ -134,7 +134,9 @@ class LinearSVC(SparseCoefficients, Classifier):
         _refuse(self)
         K = len(self.classes_)
         design, ridge = _design(self, X)
-        share = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[y], sample_weight=w)
+        share = np.ones(K)
+        if self.class_weight is not None:
+            share = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[y], sample_weight=w)
         if self.multi_class == "crammer_singer":
             self.model_ = _fitted_at_once(self, ClassDual(design, y, self.C * w * share[y], K, ridge), X)
             return
@@ -268,7 +270,7 @@ def _fitted(machine: Any, risks: list[Risk], X: Any) -> Linear:
 
             def talk(x: Any, value: float, k: int = k) -> bool:
                 xs = [*(done.x for done in found), x] + [np.zeros_like(x)] * (len(risks) - k - 1)
-                return monitor(_linear(machine, xs, k + 1, X.dtype), value)
+                return monitor(lambda: _linear(machine, xs, k + 1, X.dtype), value)
 
             found.append(route(risk, machine.tol, machine.max_iter, seed, talk))
             if found[-1].reason in ("interrupted", "stopped"):
