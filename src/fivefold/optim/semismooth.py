@@ -5,10 +5,10 @@
 Weak penalties and dependent columns leave F nearly flat: passes over the coordinates creep. With G = Z'Z, Z of as many
 rows as G has rank, each proximal step x <- argmin F(u) + |u - x|^2 / (2 s) is the smooth problem
 
-    min over theta of  1/2 |theta|^2 - min over u of [p(u) - q'u - theta'Zu + |u - x|^2 / (2 s)]
+    min over theta of  1/2 |theta|^2 - min over u of [p(u) - (q - Gx)'u - theta'Z(u - x) + |u - x|^2 / (2 s)]
 
-whose inner minimum is u = prox of s p at x + s (q + Z'theta), and whose gradient theta + Zu is made zero by Newton's
-method: its Hessian I + s Z D Z', D the derivative of the prox, involves the columns that are not zero only, and is
+whose inner minimum is u = prox of s p at x + s (q - Gx + Z'theta), and whose gradient theta + Z(u - x) is made zero by
+Newton's method: its Hessian I + s Z D Z', D the derivative of the prox, involves the columns that are not zero only, and is
 solved through the fewer of these and the rows. With s growing a few proximal steps find which coordinates are zero, and
 the minimum with the signs as they are ends the search exactly.
 
@@ -33,13 +33,20 @@ LAST = 1e4  # and at most, times the first
 INEXACT = 1e-2  # of the length of a proximal step: how far from its minimum it may end
 ENOUGH = 1e-4  # of the fall that the slope promises
 HALVINGS = 30
-ROUNDING = 1e-15
+ROUNDING = 1e-14
 STILL = 1e-9  # of the largest coordinate: a proximal step this small is the last
 TINY = 1e-300
 
 
 def semismooth_newton(
-    G: Array, q: Array, l1: Array, l2: Array, x0: Array, *, positive: bool, finish: Callable[[Array], tuple[Array, bool]]
+    G: Array,
+    q: Array,
+    l1: Array,
+    l2: Array,
+    x0: Array,
+    *,
+    positive: bool,
+    finish: Callable[[Array], tuple[Array, bool]],
 ) -> Array:
     """The minimum, or the best point found; `finish(x)` tries to make x exact, and says whether it has.
 
@@ -51,13 +58,24 @@ def semismooth_newton(
     x = x0 * unit[axis]
     s = max(FIRST, min(float(np.abs(x).max()) / max(float(a.max()), TINY), MOST))  # now the penalty moves x noticeably
     last = LAST * s
-    theta = -(Z @ x)
+
+    def value(x: Array) -> float:
+        size = _prox(x, 0.0, 0.0, positive)[1]
+        return (
+            0.5 * float(np.sum((Z @ x) ** 2)) - float(np.vdot(c, x)) + float((a * size).sum() + (b * x * x).sum() / 2)
+        )
+
+    here = value(x)
+    exact = x0
     for _ in range(PROXIMAL):
-        theta, new = _proximal_step(Z, c, a, b, x, theta, s, positive)
+        new = _proximal_step(Z, c - Z.T @ (Z @ x), a, b, x, s, positive)
+        there = value(new)
+        if not there <= here + ROUNDING * abs(here):  # s is beyond what rounding allows
+            break
         exact, done = finish(new / unit[axis])
         if done or (s == last and np.abs(new - x).max() <= STILL * np.abs(new).max()):
-            return exact
-        x, s = new, min(GROWTH * s, last)
+            break
+        x, s, here = new, min(GROWTH * s, last), there
     return exact
 
 
@@ -69,25 +87,25 @@ def _root(G: Array) -> Array:
     return Z
 
 
-def _proximal_step(
-    Z: Array, q: Array, l1: Any, l2: Any, x: Array, theta: Array, s: float, positive: bool
-) -> tuple[Array, Array]:
-    """theta and u of the module's text."""
+def _proximal_step(Z: Array, pull: Array, l1: Any, l2: Any, x: Array, s: float, positive: bool) -> Array:
+    """The minimum of F(u) + |u - x|^2 / (2 s), from the pull q - Gx."""
 
     def at(theta: Array) -> tuple[Array, Array, Array, float]:
-        z = x + s * (q + Z.T @ theta)
+        z = x + s * (pull + Z.T @ theta)
         u, size = _prox(z, s * l1, s * l2, positive)
-        fitted, step = Z @ u, u - x
+        step = u - x
+        moved = Z @ step
         penalty = float((l1 * size).sum() + 0.5 * (l2 * u * u).sum())
-        inner = penalty - float(np.vdot(q, u) + np.vdot(theta, fitted)) + float(np.vdot(step, step)) / (2 * s)
-        return z, u, theta + fitted, 0.5 * float(np.vdot(theta, theta)) - inner
+        inner = penalty - float(np.vdot(pull, step) + np.vdot(theta, moved)) + float(np.vdot(step, step)) / (2 * s)
+        return z, u, theta + moved, 0.5 * float(np.vdot(theta, theta)) - inner
 
+    theta = np.zeros((len(Z), *x.shape[1:]))
     z, u, slope, value = at(theta)
     for _ in range(NEWTON):
         steep, far = float(np.linalg.norm(slope)), float(np.linalg.norm(u - x))
         if steep <= max(INEXACT * far / np.sqrt(s), ROUNDING * float(np.linalg.norm(theta))):
             break
-        d = -(_newton_row(Z, u, slope, s, l2) if q.ndim == 1 else _newton_rows(Z, z, u, slope, s, l1, l2))
+        d = -(_newton_row(Z, u, slope, s, l2) if x.ndim == 1 else _newton_rows(Z, z, u, slope, s, l1, l2))
         fall, t = float(np.vdot(slope, d)), 1.0
         for _ in range(HALVINGS):
             trial = at(theta + t * d)
@@ -101,7 +119,7 @@ def _proximal_step(
             break
         theta = theta + t * d
         z, u, slope, value = trial
-    return theta, u
+    return u
 
 
 def _prox(z: Array, l1: Any, l2: Any, positive: bool) -> tuple[Array, Array]:
