@@ -8,9 +8,9 @@ rows as G has rank, each proximal step x <- argmin F(u) + |u - x|^2 / (2 s) is t
     min over theta of  1/2 |theta|^2 - min over u of [p(u) - (q - Gx)'u - theta'Z(u - x) + |u - x|^2 / (2 s)]
 
 whose inner minimum is u = prox of s p at x + s (q - Gx + Z'theta), and whose gradient theta + Z(u - x) is made zero by
-Newton's method: its Hessian I + s Z D Z', D the derivative of the prox, involves the columns that are not zero only, and is
-solved through the fewer of these and the rows. With s growing a few proximal steps find which coordinates are zero, and
-the minimum with the signs as they are ends the search exactly.
+Newton's method: its Hessian I + s Z D Z', D the derivative of the prox, involves the columns that are not zero only,
+and is solved through the fewer of these and the rows. With s growing a few proximal steps find which coordinates are
+zero, and the minimum with the signs as they are ends the search exactly.
 
 Li, Sun & Toh (2018).
 """
