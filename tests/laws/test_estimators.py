@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 from tables import CASES, METHODS, build, fitted, named, outputs, table
 
-from fivefold.core import parallel, params, store
+from fivefold.core import params, store
 from fivefold.core.progress import Interrupted
 
 WEIGHTED = [case for case in CASES if "sample_weight" in inspect.signature(case[0].cls.fit).parameters]
@@ -101,19 +101,6 @@ def test_rows_of_weight_zero_are_not_there(case):
     junk = X.copy()
     junk[10:20] = X[0]
     assert_same(outputs(fitted(case, junk, y, sample_weight=w), X), outputs(fitted(case, X[kept], y[kept]), X))
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # five steps are few
-@cases
-def test_the_number_of_threads_never_changes_a_byte(case, monkeypatch):
-    X, y = table(case, n=3 * parallel.PART + 17)
-    said = []
-    for count in (1, 2, 3):
-        monkeypatch.setattr(parallel, "threads", lambda count=count: count)
-        said.append(outputs(build(case, max_iter=5, n_init=1).fit(X, y), X[:500]))
-    for other in said[1:]:
-        for name, value in said[0].items():
-            assert value.tobytes() == other[name].tobytes(), name
 
 
 @cases

@@ -16,11 +16,12 @@ that can go on learning defines `_update(X, w)`, which finds `model_` from befor
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from inspect import signature
+from inspect import isfunction, signature
 from operator import attrgetter
 from typing import Any, ClassVar, Self, dataclass_transform
 
 from sklearn.callback import with_callbacks
+from sklearn.utils._available_if import _AvailableIfDescriptor
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core import params
@@ -34,6 +35,7 @@ from fivefold.core._sklearn import (
     TransformerMixin,
 )
 from fivefold.core.data import Takes, admit, admit_weights, keep_positive
+from fivefold.core.parallel import on_one_blas_thread
 from fivefold.core.progress import interruptible
 from fivefold.core.registry import Card
 
@@ -66,6 +68,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         super().__init_subclass__(**options)
         dataclass(eq=False, repr=False)(cls)
         cls.__init__.__annotations__ = {}  # help() shows names and defaults; the docs table shows the rest
+        for base in cls.__mro__:
+            if base is cls or (base.__module__.startswith("fivefold.") and not issubclass(base, Estimator)):
+                _limit_blas(base)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "model_" in vars(self)
@@ -87,6 +92,17 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _forget(self) -> None:
         """Before a new fit: what was learned is gone, so that an error leaves no stale model."""
         vars(self).pop("model_", None)
+
+
+def _limit_blas(cls: type) -> None:
+    """Every public method runs on one thread of BLAS: its bytes would depend on how many there are."""
+    for name, method in list(vars(cls).items()):
+        if name.startswith("_"):
+            continue
+        if isinstance(method, _AvailableIfDescriptor):
+            method.fn = on_one_blas_thread(method.fn)
+        elif isfunction(method):
+            setattr(cls, name, on_one_blas_thread(method))
 
 
 class Unsupervised(Estimator):

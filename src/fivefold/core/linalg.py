@@ -9,9 +9,9 @@ definiteness with its proof. "Array" means a NumPy array or a tensor.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial, reduce
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
 from fivefold.core.arrays import is_tensor, like, namespace
-from fivefold.core.parallel import PART, map_parts, one_blas_thread
+from fivefold.core.parallel import PART, map_items, map_parts, one_blas_thread
 
 Array = NDArray[np.floating[Any]]
 
@@ -29,8 +29,11 @@ PILOT = 64  # the mean of so many rows is near enough to the mean of a part to s
 NEAR_ZERO = 16.0  # sums about zero are as good, to a digit, where no squared mean exceeds so many variances
 SLIM = 16  # a part has at least so many rows a column: its (d, d) sums stay small beside its rows
 PANEL = 1024  # rows of a block of a wide table; four times as many of a narrow one stay in the cache
-SMALL = 128  # rows of a matrix that one thread decomposes at once
+PIECE = 64  # rows of a piece of a product, at least
+PIECES = 16  # of a product, at most
+ENOUGH = 1 << 21  # multiplications that are worth a thread
 FEW = 8  # a share of one in so many eigenpairs is found without the others
+MANY = 128  # rows of a matrix from which on that saves time
 RELATED = 1e-7  # a column of unit length takes part in a combination from this share on
 FLOOR = 1e-13  # below this share of the norm of a matrix a residual is rounding
 
@@ -203,6 +206,38 @@ def row_blocks(X: Any, lo: int, hi: int) -> Iterator[tuple[int, int, Any]]:
         yield a, b, X[a:b]
 
 
+def product(A: Any, B: Any) -> Any:
+    """A @ B, the rows of a NumPy array A divided over the pool: by its shape, so threads change no byte of it."""
+    if not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray)):
+        return A @ B
+    n, count = len(A), _pieces(len(A), A.size * (B.size // len(B)))
+    out = np.empty((n, *B.shape[1:]), dtype=np.result_type(A, B))
+
+    def piece(i: int) -> None:
+        lo, hi = n * i // count, n * (i + 1) // count
+        np.matmul(A[lo:hi], B, out=out[lo:hi])
+
+    map_items(piece, count)
+    return out
+
+
+def cross_product(A: Any, B: Any) -> Any:
+    """A.T @ B, as the sum over runs of rows, or by rows of the result where these are more."""
+    n, d = A.shape
+    if n < d or not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray)):
+        return product(A.T, B)
+    count = _pieces(n // max(1, d // (4 * PIECE)), A.size * (B.size // n))  # few, where each of the sums is large
+    cuts = [n * i // count for i in range(count + 1)]
+    same = B is A  # of one matrix with itself: half the work
+    rows = [slice(*ends) for ends in pairwise(cuts)]
+    return reduce(np.add, map_items(lambda i: (Z := A[rows[i]]).T @ (Z if same else B[rows[i]]), count))
+
+
+def _pieces(rows: int, work: int) -> int:
+    """Into how many a product is cut."""
+    return max(1, min(PIECES, rows // PIECE, work // ENOUGH))
+
+
 def dependencies(A: Array, tol: float = 1e-10) -> dict[int, tuple[int, ...]]:
     """Columns that are combinations of columns before them, and of which.
 
@@ -265,11 +300,11 @@ def eigen(A: Any, order: Literal["descending", "ascending"] = "descending", *, c
     """
     xp, d = namespace(A), len(A)
     A = (A + A.T) / 2
-    if isinstance(A, np.ndarray) and count is not None and d > SMALL and FEW * count <= d:
-        ends = (d - count, d - 1) if order == "descending" else (0, count - 1)
-        values, vectors = linalg.eigh(A, subset_by_index=ends, check_finite=False)
-    else:
-        with one_blas_thread() if d <= SMALL else nullcontext():
+    with one_blas_thread():
+        if isinstance(A, np.ndarray) and count is not None and d > MANY and FEW * count <= d:
+            ends = (d - count, d - 1) if order == "descending" else (0, count - 1)
+            values, vectors = linalg.eigh(A, subset_by_index=ends, check_finite=False)
+        else:
             values, vectors = xp.linalg.eigh(A)
     if order == "descending":
         values, vectors = xp.flip(values, axis=0), xp.flip(vectors, axis=1)
@@ -299,13 +334,13 @@ def gram_svd(A: Any, k: int) -> Singular:
     orthogonal to them where s is zero. Values below 1e-8 of the largest drown in rounding.
     """
     n, d = A.shape
-    G = A.T @ A if d <= n else A @ A.T
+    G = cross_product(A, A) if d <= n else cross_product(A.T, A.T)
     values, vectors = eigen(G.toarray() if issparse(G) else G, count=k)
     xp = namespace(values)
     s = xp.sqrt(xp.where(values > 0, values, xp.zeros_like(values)))
     if d <= n:
         return Singular(s, vectors.T[:k])
-    return Singular(s, signed(_qr(A.T @ vectors[:, :k]).T))
+    return Singular(s, signed(_qr(product(A.T, vectors[:, :k])).T))
 
 
 def sketch_svd(
@@ -320,9 +355,9 @@ def sketch_svd(
     Q = like(rng.normal(size=(M.shape[1], k + oversamples)), A)  # like: also of an operator, which has a dtype
     condition = NORMALISERS[normalise] if normalise != "auto" else _as_it_is if steps <= 2 else _lu
     for _ in range(steps):
-        Q = condition(M.T @ condition(M @ Q))
-    Q = _qr(M @ Q)
-    U, s, Vt = thin_svd((M.T @ Q).T)
+        Q = condition(cross_product(M, condition(product(M, Q))))
+    Q = _qr(product(M, Q))
+    U, s, Vt = thin_svd(cross_product(M, Q).T)
     return Singular(s[:k], signed(Vt[:k] if M is A else (Q @ U).T[:k]))
 
 

@@ -1,7 +1,8 @@
 """Blocks of rows on a pool of threads.
 
 The cut into parts depends on the number of rows alone, and parts are added in their order, so the
-number of threads never changes a result. Inside a part linear algebra runs on one thread.
+number of threads never changes a result. BLAS cuts by the number of its threads: it gets one, here and in every public
+method of an estimator (`on_one_blas_thread`), and what is worth several threads is divided here.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import lru_cache, wraps
 from itertools import pairwise
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from joblib import cpu_count
@@ -21,6 +22,9 @@ from threadpoolctl import ThreadpoolController
 PART = 8192  # a part has at least this many rows,
 PARTS = 64  # there are at most this many parts,
 BLOCK = 2048  # and a part is worked through in blocks that stay in the cache
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _inside = threading.local()
 
@@ -42,26 +46,67 @@ def parts(n: int, rows: int = PART) -> list[tuple[int, int]]:
 def map_parts(work: Callable[[int, int], Any], n: int, *, rows: int = PART) -> list[Any]:
     """[work(lo, hi) for each part of range(n)], on the pool; results in the order of the parts."""
     cut = parts(n, rows)
-    if len(cut) == 1:
-        return [work(*cut[0])]
-    count = threads()
-    with _blas().limit(limits=1, user_api="blas"):
-        if count == 1 or _busy():
+    with one_blas_thread():
+        if len(cut) == 1 or (count := threads()) == 1:
             return [work(lo, hi) for lo, hi in cut]
         return list(_pool(count).map(_mark, [work] * len(cut), cut))
 
 
 def map_items(work: Callable[[int], Any], count: int) -> list[Any]:
     """[work(i) for i in range(count)], on the pool; results in order; each should be worth a thread's while."""
-    if count < 2 or _busy() or (several := threads()) < 2:
-        return [work(i) for i in range(count)]
-    with _blas().limit(limits=1, user_api="blas"):
+    with one_blas_thread():
+        if count < 2 or (several := threads()) < 2:
+            return [work(i) for i in range(count)]
         return list(_pool(several).map(_mark, [lambda lo, hi: work(lo)] * count, [(i, i + 1) for i in range(count)]))
 
 
-def one_blas_thread() -> Any:
-    """Within it linear algebra runs on one thread: for a small matrix BLAS's helpers spin longer than they work."""
-    return _blas().limit(limits=1, user_api="blas")
+class _OneBlasThread:
+    """Several threads of Python may be within at a time: the last one to leave restores what was found by the first."""
+
+    def __init__(self) -> None:
+        self.release()
+
+    def release(self) -> None:
+        """Nobody is within."""
+        self._lock, self._holders = threading.Lock(), 0
+        self._before: list[int] = []
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._holders += 1
+            if self._holders == 1:
+                self._before = [count() for count, _ in _blas()]
+                for _, limit in _blas():
+                    limit(1)
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._holders -= 1
+            if not self._holders:
+                for (_, limit), count in zip(_blas(), self._before, strict=True):
+                    limit(count)
+
+
+_held = _OneBlasThread()
+
+
+def one_blas_thread() -> _OneBlasThread:
+    """Within it linear algebra runs on one thread."""
+    return _held
+
+
+def on_one_blas_thread(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, within `one_blas_thread`."""
+    if getattr(function, "limited", False):
+        return function
+
+    @wraps(function)
+    def limited(*args: P.args, **kwargs: P.kwargs) -> T:
+        with one_blas_thread():
+            return function(*args, **kwargs)
+
+    limited.limited = True  # type: ignore[attr-defined]  # a mark on a function
+    return limited
 
 
 def columns(X: Any, w: Any, lo: int, hi: int) -> Iterator[tuple[Any, Any]]:
@@ -107,8 +152,19 @@ def _cores(allowed: str | None) -> int:
 
 
 @lru_cache(maxsize=1)
-def _blas() -> Any:
-    return ThreadpoolController()
+def _blas() -> list[Any]:
+    """How each BLAS library says, and is told, its number of threads: pairs of functions.
+
+    OpenBLAS is asked itself: threadpoolctl takes ten times as long, and since 3.8 obeys one thread of Python only.
+    """
+    found = []
+    for library in ThreadpoolController().lib_controllers:
+        if library.user_api == "blas":
+            symbol = getattr(library, "_get_symbol", lambda name: None)
+            own = [symbol(f"openblas_{verb}_num_threads") for verb in ("get", "set")]
+            direct = library.internal_api == "openblas" and library.threading_layer == "pthreads" and all(own)
+            found.append(own if direct else [library.get_num_threads, library.set_num_threads])
+    return found
 
 
 @lru_cache(maxsize=4)
@@ -118,3 +174,4 @@ def _pool(count: int) -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):  # threads do not survive a fork
     os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=_held.release)

@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from fivefold.core.arrays import device, is_tensor
-from fivefold.core.linalg import centred_blocks, row_blocks
+from fivefold.core.linalg import centred_blocks, product, row_blocks
 from fivefold.core.parallel import map_parts
 
 
@@ -37,7 +37,7 @@ class Projection:
         W = W if self.scale is None else W / self.scale[:, None]
         W = W if self.stretch is None else W / self.stretch
         if self.mean is None:
-            return X @ W
+            return product(X, W)
         shift = self.mean @ W
         if is_tensor(X) or issparse(X):
             return X @ W - shift if self.near or issparse(X) else (X - self.mean) @ W

@@ -25,7 +25,7 @@ from scipy.linalg.lapack import dpocon
 from scipy.sparse import diags_array, issparse
 from scipy.sparse.linalg import lsqr
 
-from fivefold.core.linalg import centred_operator, cross_moments, eigen
+from fivefold.core.linalg import centred_operator, cross_moments, cross_product, eigen
 from fivefold.distributions.family import Array
 from fivefold.linear_model.reduced import DENSE, OVERFLOW, TIGHT, WIDE, nonnegative
 
@@ -107,7 +107,7 @@ def centred_rows(X: Any, w: Array | None, centre: Array) -> tuple[Array, Callabl
     root = np.ones((X.shape[0], 1)) if w is None else np.sqrt(w)[:, None]
     if not issparse(X):
         Z = root * (X - centre)
-        return Z @ Z.T, lambda A: Z.T @ A
+        return cross_product(Z.T, Z.T), lambda A: Z.T @ A
     X = X.astype(np.float64)
     lean = X @ centre
     K = (X @ X.T).toarray() - lean - lean[:, None] + centre @ centre

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.estimator import learned
+from fivefold.core.linalg import product
 from fivefold.distributions.family import Array
 from fivefold.naive_bayes.base import NaiveBayes
 
@@ -30,7 +31,7 @@ class LogLinear:
 
     def scores(self, X: Any) -> Any:
         """(n, K)."""
-        return X @ self.coef.T + self.intercept
+        return product(X, self.coef.T) + self.intercept
 
     def indicative(self, count: int = 10) -> dict[Any, list[tuple[Any, float]]]:
         """For each class the columns that speak most for it: its weight less the mean weight of the others."""
