@@ -15,6 +15,7 @@ from fivefold.cli.card import card
 from fivefold.cli.compare import compare
 from fivefold.cli.evaluate import evaluate
 from fivefold.cli.fit import fit
+from fivefold.cli.guide import guide
 from fivefold.cli.options import JSON, refuse
 from fivefold.cli.predict import predict
 from fivefold.cli.report import report
@@ -27,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (study, predict, fit, evaluate, card, report, compare):
+for command in (study, guide, predict, fit, evaluate, card, report, compare):
     app.command()(command)
 
 

@@ -7,6 +7,7 @@ from fivefold.plot.curves import agreement as agreement
 from fivefold.plot.curves import bias_variance as bias_variance
 from fivefold.plot.curves import curve as curve
 from fivefold.plot.curves import residuals as residuals
+from fivefold.plot.experience import experience as experience
 from fivefold.plot.fits import FitPanel as FitPanel
 from fivefold.plot.fits import fit_panel as fit_panel
 from fivefold.plot.fits import kernel_ridge_classifier as kernel_ridge_classifier

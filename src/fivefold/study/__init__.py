@@ -2,5 +2,8 @@ from fivefold.study.data import BadInput as BadInput
 from fivefold.study.data import Data as Data
 from fivefold.study.data import load as load
 from fivefold.study.data import task_of as task_of
+from fivefold.study.features import select_features as select_features
 from fivefold.study.plan import Plan as Plan
 from fivefold.study.plan import make_plan as make_plan
+from fivefold.study.problem import Experience as Experience
+from fivefold.study.problem import LearningProblem as LearningProblem

@@ -1,4 +1,4 @@
-"""Which methods to turn to, by what is known about the source of the data.
+"""Which methods to turn to, by what is known about the source of the data, and whether trees suit a table.
 
 distributions   all densities and priors are known: nothing is learned, the best decision follows from Bayes' rule
 form            the form of the densities is known, their parameters are not: estimate them
@@ -8,7 +8,8 @@ nothing         the form is unknown and there are no answers: find groups or dir
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 from fivefold.core.registry import Method, methods
 
@@ -37,3 +38,120 @@ def _case(method: Method) -> Known:
     if method.chapter in OF_KNOWN_FORM:
         return "form"
     return "labels" if ANSWERS & set(method.card.applications) else "nothing"
+
+
+TREES = {
+    "classification": "DecisionTreeClassifier",
+    "regression": "DecisionTreeRegressor",
+}  # tried beside a straight boundary
+STRAIGHT = {"classification": "LogisticRegression", "regression": "Ridge"}
+ENOUGH = 3  # conditions of five that speak for trees
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition under which trees suit, whether it holds, and why that is thought."""
+
+    name: str
+    holds: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class TreeSuitability:
+    """Five conditions that speak for decision trees, on one table."""
+
+    conditions: tuple[Condition, ...]
+    methods: tuple[str, ...]  # trees that fit the task
+
+    @property
+    def suitable(self) -> bool:
+        """Is the data in the form that trees take, and do most conditions speak for them?"""
+        must = [c.holds for c in self.conditions if c.name in ("task", "attribute-value data")]
+        return all(must) and sum(c.holds for c in self.conditions) >= ENOUGH
+
+    def __str__(self) -> str:
+        lines = [f"  {'yes' if c.holds else 'no ':3} {c.name}: {c.reason}" for c in self.conditions]
+        verdict = "trees suit this table" if self.suitable else "little speaks for trees on this table"
+        return "\n".join([verdict, *lines, f"  try  {', '.join(self.methods)}"])
+
+
+def tree_suitability(
+    data: Any, *, interpretable: bool = False, disjunctive: bool | None = None, seed: int = 0
+) -> TreeSuitability:
+    """Do decision trees suit a table?
+
+    They do for classification with two classes or more (and, by extension, regression) of rows described by attributes
+    and values, where answers are disjunctions (this and that, or else ...), where attributes are missing, and where
+    people want to read the reasons.
+
+    Parameters
+    ----------
+    data
+        A table as `fivefold.study.load` gives it.
+    interpretable
+        Do people need to read how answers come about?
+    disjunctive
+        Are answers known to be disjunctions? None tries it: a tree beside a straight boundary, by cross-validation.
+    seed
+        Of the trial.
+
+    Examples
+    --------
+    >>> from fivefold.study import load
+    >>> print(tree_suitability(load("iris"), interpretable=True, disjunctive=True))
+    trees suit this table
+      yes task: multi-class classification, 3 classes
+      yes attribute-value data: 4 columns with names and values
+      yes disjunctive answers: as you say
+      no  missing attributes: every value is there
+      yes interpretability: people will read the reasons, and a tree is a list of them
+      try  ...
+    """
+    kinds = [column.kind for column in data.columns]
+    text = sum(kind == "text" for kind in kinds)
+    missing = sum(column.missing > 0 for column in data.columns)
+    regression = data.task == "regression"
+    straight = disjunctive if disjunctive is not None else _beats_straight(data, seed)
+    found = (
+        Condition("task", data.task in TREES, data.problem + (", by extension" if regression else "")),
+        Condition(
+            "attribute-value data",
+            text < len(kinds),
+            f"{len(kinds)} columns with names and values"
+            if not text
+            else f"{text} of {len(kinds)} columns hold free text, which a tree cannot ask about as it is",
+        ),
+        Condition(
+            "disjunctive answers",
+            straight,
+            "as you say"
+            if disjunctive is not None
+            else f"a tree {'errs less than' if straight else 'does not err less than'} a straight boundary",
+        ),
+        Condition(
+            "missing attributes",
+            missing > 0,
+            f"{missing} columns have gaps, which trees can route" if missing else "every value is there",
+        ),
+        Condition(
+            "interpretability",
+            interpretable,
+            "people will read the reasons, and a tree is a list of them"
+            if interpretable
+            else "nobody asked to read the reasons",
+        ),
+    )
+    wanted = "regression" if regression else "classification"
+    named = tuple(m.name for m in methods() if m.chapter == "tree" and wanted in m.card.applications)
+    return TreeSuitability(found, named)
+
+
+def _beats_straight(data: Any, seed: int) -> bool:
+    from fivefold.study.trial import clearly_less, trial_losses, trial_plan
+
+    tree, line = TREES[data.task], STRAIGHT[data.task]
+    score = "accuracy" if data.task == "classification" else "rmse"
+    plan = trial_plan(data, [tree, line], score=score, seed=seed)
+    losses = trial_losses(plan)
+    return clearly_less(losses[tree], losses[line], plan)
