@@ -49,7 +49,7 @@ class BoxDual(Objective):
 
     risk: Risk
 
-    @property
+    @cached_property
     def metric(self) -> Array:
         """The diagonal of R^-1."""
         return np.broadcast_to(1.0 / np.asarray(self.risk.ridge, dtype=np.float64), self.risk.design.size)

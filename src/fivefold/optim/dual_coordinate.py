@@ -23,10 +23,13 @@ from fivefold.optim.box_dual import BoxDual
 from fivefold.optim.coordinate_kernels import shrink
 from fivefold.optim.minimise import Solver, State, Stuck
 from fivefold.optim.objective import Array
+from fivefold.optim.sgd_kernels import shuffled
 
 PASSES = 300  # over the rows that stay in, at most, in one step,
 VISITS = 6  # of each row on average, at most,
 ENOUGH = 0.02  # or until the worst row is out of place by this share of what it was
+SHORT, LONG = 2000, 5  # rows: below, a step is one compiled call, as calls take longer than passes, and worth so many
+ROUNDING = 1e-5  # of how far a row was out of place at first
 RUN = 4  # rows next to one another are visited together: memory is read far faster so
 
 
@@ -45,7 +48,8 @@ class DualCoordinate(Solver):
             raise TypeError("DualCoordinate takes one penalty for all columns; scale the columns instead")
         h = column * row_squares(design) + one + objective.box.bend
         fixed = (np.maximum(h, np.finfo(np.float64).tiny), column, one)
-        return _state(objective, x0, fixed, np.random.RandomState(self.seed), np.inf)
+        small = len(objective.risk.s) <= SHORT and not design.sparse
+        return _state(objective, x0, fixed, self.seed if small else np.random.RandomState(self.seed), np.inf)
 
     def step(self, objective: BoxDual, state: State) -> State:
         kept_x, fixed, rng, worst = state.memory
@@ -53,6 +57,11 @@ class DualCoordinate(Solver):
         design, box = objective.risk.design, objective.box
         X, loop = (compressed(design.X), sparse_pass) if design.sparse else ((design.X,), dense_pass)
         terms = objective.risk.y, box.low, box.high, box.insensitive, box.bend
+        if isinstance(rng, int):
+            first, worst = dense_step(design.X, rng, worst, *terms, *fixed, a, x)
+            if first == 0.0:
+                raise Stuck
+            return _state(objective, a, fixed, rng + 1, worst)
         rows, first, visits = np.arange(len(a)), None, VISITS * len(a)
         for _ in range(PASSES):
             rows, visits = mixed(rows, rng), visits - len(rows)
@@ -177,3 +186,25 @@ def dense_pass(X, rows, worst, y, low, high, insensitive, bend, h, column, one, 
                 x[j] += pull * z[j]
             x[last] += step * one
     return kept, most
+
+
+@jit(error_model="numpy")
+def dense_step(X, seed, worst, y, low, high, insensitive, bend, h, column, one, a, x):
+    """The passes of one step over rows of a table, in an order that the seed decides; how far the worst row was out of
+    place in the first, and in the last."""
+    rows, visits, first, top, whole = np.arange(len(a)), LONG * VISITS * len(a), 0.0, 0.0, True
+    for k in range(PASSES):
+        rows = shuffled(rows, seed + (k << 32))
+        visits -= len(rows)
+        kept, worst = dense_pass(X, rows, worst, y, low, high, insensitive, bend, h, column, one, a, x)
+        if whole:
+            top = worst
+            first = max(first, worst)
+        whole = worst <= ENOUGH * top or kept == 0
+        if visits <= 0 or (len(rows) == len(a) and worst <= ROUNDING * first):
+            break
+        if whole:  # rows that were left out are looked at again
+            rows, worst = np.arange(len(a)), np.inf
+        else:
+            rows = rows[:kept]
+    return first, worst

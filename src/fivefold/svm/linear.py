@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, replace
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -262,7 +263,7 @@ def _refuse(machine: LinearSVC) -> None:
 
 def _fitted(machine: Any, risks: list[Risk], X: Any) -> Linear:
     """One problem an output, solved; scikit-learn's shapes and types."""
-    seed = check_random_state(machine.random_state).randint(2**31 - 1)
+    seed = _seed(machine.random_state)
     route = solve_lasso if getattr(machine, "penalty", "l2") == "l1" else solve
     found: list[Minimum] = []
     with steps(machine, "step", len(risks) * machine.max_iter, X) as monitor:
@@ -282,7 +283,7 @@ def _fitted(machine: Any, risks: list[Risk], X: Any) -> Linear:
 
 def _fitted_at_once(machine: LinearSVC, dual: ClassDual, X: Any) -> Linear:
     """One problem for all classes; of two classes the second less the first is kept."""
-    seed = check_random_state(machine.random_state).randint(2**31 - 1)
+    seed = _seed(machine.random_state)
 
     def linear(W: Any, n_iter: int) -> Linear:
         return _linear(machine, [W[1] - W[0]] if dual.classes == 2 else list(W), n_iter, X.dtype)
@@ -291,6 +292,11 @@ def _fitted_at_once(machine: LinearSVC, dual: ClassDual, X: Any) -> Linear:
         found = solve_classes(dual, machine.tol, machine.max_iter, seed, lambda W, value: monitor(linear(W, 1), value))
     _say(machine, [found])
     return linear(found.x, max(1, found.steps))
+
+
+def _seed(given: Any) -> int:
+    """A number for the order of the rows; to make a generator takes as long as a small fit."""
+    return int(given) if isinstance(given, Integral) else int(check_random_state(given).randint(2**31 - 1))
 
 
 def _linear(machine: Any, xs: list[Any], n_iter: int, kind: Any) -> Linear:

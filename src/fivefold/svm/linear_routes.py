@@ -36,6 +36,8 @@ from fivefold.optim.sample import from_sample
 
 WIDER = 200  # columns let in at a time where there are many
 SMALL = 1_000_000  # rows times squared coefficients: a Newton step takes less time than the calls of any other route
+EASY = 20_000  # rows times coefficients: then dual coordinate descent is tried first, and
+ROUGH, TRIES = 1e4, 2  # so many times as rough, for so many steps
 FEW = 2000  # coefficients: a matrix of that size is made and factored
 SLOPE = 1e-3  # of tol: the share of the slope at zero that may be left
 FEW_OF_CLASSES = 400  # coefficients of all classes together
@@ -49,7 +51,9 @@ def solve(risk: Risk, tol: float, max_iter: int, seed: int, monitor: Monitor) ->
     with one_blas_thread():  # on matrices of this size BLAS's helpers spin longer than they work
         if risk.design.size > FEW:
             return _by_rows(risk, tol, max_iter, seed, monitor)
-        return (_by_newton if risk.loss.smooth else _by_interior)(risk, tol, max_iter, monitor)
+        if risk.loss.smooth:
+            return _by_newton(risk, tol, max_iter, monitor)
+        return _by_interior(risk, tol, max_iter, seed, monitor)
 
 
 def _by_newton(risk: Risk, tol: float, max_iter: int, monitor: Monitor) -> Minimum:
@@ -69,25 +73,33 @@ def _fused(risk: Risk) -> Risk:
     return MarginRisk(risk.loss, risk.design, risk.y, risk.s, risk.ridge)
 
 
-def _by_interior(risk: Risk, tol: float, max_iter: int, monitor: Monitor) -> Minimum:
-    dual = BoxDual(risk)
-    found = _on_dual(dual, InteriorPoint(), tol, max_iter, monitor)
-    x = polished(dual, found.x)[1]
-    return replace(found, x=x, value=risk.value(x))
+def _by_interior(risk: Risk, tol: float, max_iter: int, seed: int, monitor: Monitor) -> Minimum:
+    dual, enough = BoxDual(risk), _enough(risk, tol)
+    if risk.terms * risk.design.size <= EASY:  # passes cost next to nothing, and often say which rows rest at an edge
+        found = _polished(dual, _on_dual(dual, DualCoordinate(seed), ROUGH * enough, min(TRIES, max_iter), monitor))
+        if found.reason in ("interrupted", "stopped"):
+            return found
+        if found.violation <= enough:
+            return replace(found, reason="converged")
+    return _polished(dual, _on_dual(dual, InteriorPoint(), enough, max_iter, monitor))
+
+
+def _polished(dual: BoxDual, found: Minimum) -> Minimum:
+    a, x = polished(dual, found.x)
+    value = dual.primal_value(x, dual.predictor(x))
+    return replace(found, x=x, value=value, violation=value + dual.value_at(a, x))
 
 
 def _by_rows(risk: Risk, tol: float, max_iter: int, seed: int, monitor: Monitor) -> Minimum:
     dual = BoxDual(risk)
-    found = _on_dual(dual, DualCoordinate(seed), tol, max_iter, monitor)
+    found = _on_dual(dual, DualCoordinate(seed), _enough(risk, tol), max_iter, monitor)
     x = dual.primal(found.x)
     return replace(found, x=x, value=found.violation - found.value)
 
 
-def _on_dual(dual: BoxDual, solver: Any, tol: float, max_iter: int, monitor: Monitor) -> Minimum:
-    risk = dual.risk
-    enough = GAP * tol * float(risk.s @ risk.loss.value(risk.y, np.zeros(len(risk.y))))
+def _on_dual(dual: BoxDual, solver: Any, enough: float, max_iter: int, monitor: Monitor) -> Minimum:
     watch = None if monitor is None else (lambda a, value: monitor(dual.primal(a), -value))
-    return minimise(dual, np.zeros(len(risk.s)), solver, tol=enough, max_iter=max_iter, monitor=watch)
+    return minimise(dual, np.zeros(dual.risk.terms), solver, tol=enough, max_iter=max_iter, monitor=watch)
 
 
 def solve_classes(dual: ClassDual, tol: float, max_iter: int, seed: int, monitor: Monitor) -> Minimum:
@@ -99,6 +111,11 @@ def solve_classes(dual: ClassDual, tol: float, max_iter: int, seed: int, monitor
     with one_blas_thread():
         found = minimise(dual, zero, solver, tol=gap * tol * dual.s.sum(), max_iter=max_iter, monitor=watch)
         return replace(found, x=dual.primal(found.x), value=found.violation - found.value)
+
+
+def _enough(risk: Risk, tol: float) -> float:
+    """The largest gap between primal and dual that may be left."""
+    return GAP * tol * float(risk.s @ risk.loss.value(risk.y, np.zeros(len(risk.y))))
 
 
 def solve_lasso(risk: Risk, tol: float, max_iter: int, seed: int, monitor: Monitor) -> Minimum:
