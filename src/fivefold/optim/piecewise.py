@@ -62,7 +62,8 @@ class PiecewiseLinear(Objective):
         if not A.shape[1]:
             return float(np.abs(g).max(initial=0.0))
         bounds = np.append(self.low[kink], -self.edge[zero]), np.append(self.high[kink], self.edge[zero])
-        found = lsq_linear(A, g, bounds)
+        # exact, in steps as many as there are choices to make
+        found = lsq_linear(A, g, bounds, method="bvls" if A.shape[1] <= 4 * len(x) else "trf")
         return float(np.abs(found.fun).max(initial=0.0))
 
     def residual(self, x: Array) -> Array:
