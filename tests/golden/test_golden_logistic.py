@@ -202,6 +202,10 @@ def test_logit_sigmoid_and_softmax_are_scipys():
     np.testing.assert_allclose((expit(a + h) - expit(a - h)) / (2 * h), expit(a) * expit(-a), atol=1e-9)
     o = np.array([[1.0, 3.0], [1000.0, 0.0]])
     np.testing.assert_allclose(softmax(o, axis=1)[:, 0], expit(o[:, 0] - o[:, 1]), atol=1e-15)
+    o = np.random.default_rng(0).normal(size=(5, 3))
+    np.testing.assert_allclose(Softmax().inverse_link(o.T).T, softmax(o, axis=1), rtol=1e-14)
+    steps = [(softmax(o + h * e, axis=1) - softmax(o - h * e, axis=1)) / (2 * h) for e in np.eye(3)]
+    np.testing.assert_allclose(Softmax().curvature(None, o.T), np.transpose(steps, (0, 2, 1)), atol=1e-9)
 
 
 @pytest.mark.parametrize("K", [2, 3])
@@ -223,6 +227,22 @@ def test_cross_entropy_is_the_negative_log_likelihood_and_its_gradient_is_right(
     R = P - np.eye(K)[y]
     exact = np.column_stack([R.T @ X, R.sum(axis=0)])
     np.testing.assert_allclose(gradient, exact[1] if K == 2 else exact.ravel(), atol=1e-10)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_at_the_fit_the_updates_of_the_text_are_zero(K):
+    """E-132: sum of (r_j - y_j) x less the penalty is zero for each class; two classes are the sigmoid's E-130."""
+    X, y = overlapping(K)
+    model = LogisticRegression(C=0.5, tol=1e-10, max_iter=1000).fit(X, y)
+    P = model.predict_proba(X)
+    left = (P - np.eye(K)[y])[:, -len(model.coef_) :]
+    np.testing.assert_allclose(left.T @ X + model.coef_ / 0.5, 0, atol=1e-5)
+    np.testing.assert_allclose(left.sum(axis=0), 0, atol=1e-5)
+    scores = model.decision_function(X)
+    both = np.column_stack([np.zeros(len(y)), scores]) if K == 2 else scores
+    np.testing.assert_allclose(P, softmax(both, axis=1), atol=1e-14)
+    if K == 2:
+        np.testing.assert_allclose(P[:, 1], expit(scores), atol=1e-15)
 
 
 def test_separable_classes_have_no_error_and_coefficients_that_grow():

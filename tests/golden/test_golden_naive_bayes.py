@@ -95,6 +95,8 @@ def test_a_generative_classifier_and_a_mixture_share_one_graph():
     ).fit(X)
     # the precisions given are inverted once more: rounding
     np.testing.assert_allclose(hidden.predict_proba(X), seen.predict_proba(X), atol=1e-10)
+    general = GenerativeClassifier(GaussianMixture(covariance_type="diag", reg_covar=0.0)).fit(X, y)
+    np.testing.assert_allclose(general.predict_proba(X), seen.predict_proba(X), atol=1e-10)
 
 
 def test_categorical_naive_bayes_is_inference_in_the_star_network():

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 from oracles.pca import distortion, principal, scatter
 from sklearn.datasets import load_iris
@@ -12,6 +13,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
 from examples.plot_topics import TITLES
+from fivefold import plot
 from fivefold.core.linalg import (
     definiteness,
     deflate,
@@ -115,6 +117,9 @@ def test_the_listing_that_forgets_the_mean_loses_twice_as_much_on_the_corners():
     """A-51, A-52: without the mean the reconstruction of the corners loses 2, not 1."""
     uncentred = replace(PCA(1).fit(CORNERS).model_.projection, mean=None)
     assert ((CORNERS - uncentred.restore(uncentred.project(CORNERS))) ** 2).sum() == pytest.approx(2)
+    assert ((CORNERS - PCA(1).fit(CORNERS).denoise(CORNERS)) ** 2).sum() == pytest.approx(1)
+    assert ((FIVE - PCA(1).fit(FIVE).denoise(FIVE)) ** 2).sum() == pytest.approx(3)
+    assert_allclose(PCA(2).fit(FIVE).denoise(FIVE), FIVE, atol=1e-14)
 
 
 def test_the_first_component_maximises_the_rayleigh_quotient(rng):
@@ -310,16 +315,21 @@ def test_standardised_iris_has_the_shares_of_its_correlation_matrix():
 
 
 def test_shares_of_the_variance_sum_to_one():
-    """C-163: numerator and denominator count degrees of freedom alike."""
+    """C-163: numerator and denominator count degrees of freedom alike; the plot shows the same shares."""
     X = load_iris().data
     for settings in ({}, {"standardise": True}, {"svd_solver": "full"}):
-        assert PCA(**settings).fit(X).explained_variance_ratio_.sum() == pytest.approx(1, abs=1e-15)
+        pca = PCA(**settings).fit(X)
+        assert pca.explained_variance_ratio_.sum() == pytest.approx(1, abs=1e-15)
+        ax = plot.scree(pca, ax=Figure().subplots())
+        assert_allclose([bar.get_height() for bar in ax.patches], pca.explained_variance_ratio_, rtol=1e-14)
+        assert_allclose(1 - ax.lines[0].get_ydata(), np.append(0, np.cumsum(pca.explained_variance_ratio_)), atol=1e-14)
 
 
 def test_the_whole_variance_keeps_the_rank():
-    """C-164: a share of one gives the rank."""
+    """C-164: a share of one gives the rank; 0.95 of standardised Iris takes two, with 0.958."""
     X = np.column_stack([FIVE, FIVE.sum(axis=1), np.ones(5)])
     assert PCA(Explained(1.0)).fit(X).n_components_ == 2
+    assert PCA(Explained(0.95), standardise=True).fit(load_iris().data).n_components_ == 2
 
 
 def test_all_components_before_least_squares_change_nothing():

@@ -67,6 +67,9 @@ def test_the_four_inequalities_of_exclusive_or_have_no_solution():
     # the certificate: with weights one the sum of the four is 0 <= -2
     assert_array_equal(A.sum(axis=0), 0)
     assert sum([0, -1, -1, 0]) < 0
+    answer = separable(CORNERS[XOR], CORNERS[~XOR])
+    assert not answer
+    assert_allclose(answer.point, [0.5, 0.5], atol=1e-12)  # of both hulls
 
 
 def test_the_courses_classes_are_separable_and_its_disc_is_not():

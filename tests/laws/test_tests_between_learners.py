@@ -228,10 +228,13 @@ class TestLevel:
 
     @pytest.mark.parametrize("ratio", [0.25, 1.0])
     def test_the_corrected_t_is_exact_where_its_assumption_holds(self, ratio):
-        """D-127: p-values are uniform if the learners are equal, and rejections as many as alpha says."""
+        """D-127: p-values are uniform if the learners are equal, and rejections as many as alpha says; also counted."""
         p = self.rejections(lambda a, b: corrected_resampled_t(a, b, 1.0, ratio), ratio=ratio)
         assert self.within(p)
         assert kstest(p, "uniform").pvalue > 0.001
+        key = "corrected resampled t", "repeats"
+        rate = rejection_rates(DESIGNS["200 rows"], 200, np.random.default_rng(3), {key: TESTS[key]})[key]
+        assert rate <= ALPHA + 3 * np.sqrt(ALPHA * (1 - ALPHA) / 200)
 
     @pytest.mark.parametrize("test", [one_sample_t, paired_t], ids=["one sample", "paired"])
     def test_the_plain_t_is_exact_on_independent_differences(self, test):
@@ -445,8 +448,10 @@ class TestCompareAll:
         assert not any(pair.comparison.liberal for pair in compare_all(self.SCORES, 80, 20).pairs)
 
     def test_a_learner_beside_its_copy_is_the_same(self):
+        """D-17: no difference, p = 1."""
         pair = compare_all({"a": self.BASE, "b": self.BASE}, 80, 20).pairs[0]
         assert (pair.adjusted_p, pair.equivalence.within) == (1.0, 1.0)
+        assert (pair.comparison.p_value, pair.comparison.estimate, pair.comparison.rejected) == (1.0, 0.0, False)
 
     def test_one_learner_is_refused(self):
         with pytest.raises(ValueError, match="two learners or more; got 1"):

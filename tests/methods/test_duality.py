@@ -40,6 +40,9 @@ def test_every_feasible_multiplier_bounds_every_feasible_value(seed):
         assert dual.feasible(y)
         assert dual.value(y) <= least.value + 1e-9 <= qp.at(inside).value + 2e-9
         assert dual.value(y) == pytest.approx(lagrangian_bound(qp, y[:1], y[1:], np.zeros(5)).value, rel=1e-7)
+        told = duality_gap(qp, np.concatenate([inside, y]))
+        assert told.dual == pytest.approx(dual.value(y), rel=1e-7) and told.gap >= -1e-9
+        assert minimax(rng.normal(size=(6, 4))).gap >= 0
 
 
 @pytest.mark.parametrize("seed", range(5))

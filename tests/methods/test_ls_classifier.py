@@ -64,9 +64,16 @@ def test_the_gradient_of_the_squared_sigmoid():
     """E-138: sum of (y - r) y (1 - y) x, and finite differences of the objective."""
     X, y = classes(60)
     risk = Risk(SquaredSigmoid(), Design(X), 2.0 * y - 1, np.ones(60))
+
+    def slope(x):
+        out = 1 / (1 + np.exp(-(X @ x[:2] + x[2])))
+        return np.column_stack([X, np.ones(60)]).T @ ((out - y) * out * (1 - out))
+
+    fitted = SigmoidRegressionClassifier(alpha=0.1, tol=1e-8).fit(X, y)
+    found = np.append(fitted.coef_[0], fitted.intercept_)
+    assert_allclose(slope(found), -0.1 * np.append(found[:2], 0), atol=1e-5)  # the pull of the penalty
     x = np.array([0.3, -0.2, 0.1])
-    out = 1 / (1 + np.exp(-(X @ x[:2] + x[2])))
-    by_hand = np.column_stack([X, np.ones(60)]).T @ ((out - y) * out * (1 - out))
+    by_hand = slope(x)
     assert_allclose(risk.gradient(x), by_hand, rtol=1e-10)
     steps = 1e-6 * np.eye(3)
     assert_allclose(by_hand, [(risk.value(x + h) - risk.value(x - h)) / 2e-6 for h in steps], rtol=1e-6)

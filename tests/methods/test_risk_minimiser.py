@@ -9,7 +9,14 @@ from scipy.optimize import linprog
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from fivefold.linear_model import LinearRegression, Ridge, RiskMinimiserClassifier, RiskMinimiserRegressor
+from fivefold.linear_model import (
+    LeastSquaresClassifier,
+    LinearRegression,
+    Ridge,
+    RidgeClassifier,
+    RiskMinimiserClassifier,
+    RiskMinimiserRegressor,
+)
 from fivefold.optim import losses
 from fivefold.optim.design import Design
 from fivefold.optim.kinks import minimise_kinked
@@ -44,6 +51,10 @@ def test_squared_margins_are_ridge_on_labels():
     ridge = Ridge(3.0).fit(X, 2.0 * y - 1)
     assert_allclose(model.coef_[0], ridge.coef_, rtol=1e-7)
     assert_allclose(model.decision_function(X), ridge.predict(X), atol=1e-7)
+    for classifier in (RidgeClassifier(3.0), LeastSquaresClassifier(alpha=3.0)):
+        rows = classifier.fit(X, y).decision_function(X)
+        assert_allclose(rows, ridge.predict(X), atol=1e-7)
+        assert (classifier.predict(X) == (ridge.predict(X) > 0)).all()
 
 
 def test_log_loss_is_logistic_regression():

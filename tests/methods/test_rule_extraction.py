@@ -133,6 +133,10 @@ def test_pruning_on_a_set_never_raises_the_error_there(seed):
     held = tree._admit(X[300:])
     assert (after.predict(held) != y[300:]).sum() <= (before.predict(held) != y[300:]).sum()
     assert after.conditions < before.conditions and len(after) < len(before)
+    whole, pruned = (
+        RuleExtractionClassifier(pruning=pruning, random_state=seed).fit(X, y) for pruning in (None, "pruning_set")
+    )
+    assert pruned.to_rules().conditions < whole.to_rules().conditions
     X, y = load_diabetes(return_X_y=True)
     order = np.random.RandomState(seed).permutation(len(X))
     X, y = X[order], y[order]

@@ -180,13 +180,21 @@ def test_the_eps_of_rmsprop_stands_where_it_is_put():
 
 
 def test_rates_of_adagrad_never_rise():
-    """C-56: eta / sqrt(V) with V a sum of squares."""
+    """C-56: eta / sqrt(V) with V a sum of squares; Adadelta's rise and fall, by the text's formula."""
     rng, x, moments, sizes = np.random.default_rng(0), np.zeros(2), (np.zeros(2),), []
     for t in range(1, 30):
         g = rng.normal(size=2)
         x, moments = Adagrad().advance(lambda x, g=g: g, x, moments, 0.1, t)
         sizes.append(0.1 / np.sqrt(moments[0]))
     assert (np.diff(sizes, axis=0) <= 0).all()
+    x, moments, V, U, by_hand = np.zeros(2), (np.zeros(2),) * 2, 0.0, 0.0, np.zeros(2)
+    for t in range(1, 30):
+        g = rng.normal(size=2)
+        x, moments = Adadelta().advance(lambda x, g=g: g, x, moments, 1.0, t)
+        V = 0.95 * V + 0.05 * g**2
+        step = np.sqrt(U + 1e-6) / np.sqrt(V + 1e-6) * g
+        U, by_hand = 0.95 * U + 0.05 * step**2, by_hand - step
+        np.testing.assert_allclose(x, by_hand, rtol=1e-12)
 
 
 def test_adadelta_steps_in_the_units_of_x():

@@ -130,6 +130,11 @@ class TestSplits:
         )
         assert_array_equal(a, b)
         assert (a != c).any()
+        grid = [Ridge(alpha=a) for a in (1e4, 1.0, 0.01)]
+        one, two = (select(grid, *DIABETES, cv=KFold(5, shuffle=True, random_state=1)) for _ in range(2))
+        means = [found.test.mean() for found in one.table]
+        assert one.chosen == two.chosen == int(np.argmin(means))
+        assert_array_equal(means, [found.test.mean() for found in two.table])
 
     def test_groups_stay_together_and_time_runs_forward(self):
         X, y, groups = np.arange(30.0)[:, None], np.arange(30) % 2, np.repeat(np.arange(6), 5)
