@@ -42,6 +42,9 @@ class Takes:
     positive: bool = False  # counts and the like: no negative numbers
     outputs: bool = False  # y may have several columns
     one_class: bool = True  # a y with one class can be learned from
+    infinite: bool = False  # infinity is a number beyond all others
+    idle_classes: bool = False  # classes whose rows all have weight zero are among `classes_`, with probability zero
+    inner: bool = False  # an estimator inside judges: csc matrices and arrays of more dimensions reach it as they are
     finite_later: bool = False  # the method itself calls `refuse_unfinite` when its sums are not finite
 
     @property
@@ -77,7 +80,9 @@ def admit(estimator: Any, X: Any, *, fitting: bool, learning: bool = False) -> A
             return X
     by_column = False
     if issparse(X):
+        csc = estimator.takes.inner and X.format == "csc"
         X = handed_on(estimator, X) if estimator.takes.sparse else X
+        X = X.tocsc() if csc else X
     elif nw.dependencies.is_into_dataframe(X):
         _same_table(estimator, X, fitting)
         X, by_column = _numbers(estimator, _columns_of_frame(X), len(X), fitting, learning), True
@@ -137,6 +142,8 @@ def admit_pair(estimator: Any, X: Any, y: Any, *, numeric: bool = False, fitting
     X = admit(estimator, X, fitting=fitting, learning=True)
     if type(y) is np.ndarray and y.shape == X.shape[:1] and (y.dtype in WHOLE or _sums(y)):  # as `_is_plain`
         return X, y
+    if issparse(y):
+        raise TypeError(f"{_name(estimator)}: sparse targets were given, but dense ones are required: pass y.toarray()")
     y = to_numpy(y)
     _refuse_missing_target(estimator, y)
     y = _check_y(y, multi_output=estimator.takes.outputs, y_numeric=numeric, estimator=estimator)
@@ -185,7 +192,7 @@ def as_rows(X: Any, layout: Literal["rows", "columns"] = "rows") -> Any:
 
 
 def refuse_unfinite(estimator: Any, X: Any, *, fitting: bool = False) -> None:
-    """Infinity never passes; NaN only for methods that take missing values, a whole column where they take that."""
+    """Infinity and NaN pass only for methods that take them, a whole column of NaN where they take that."""
     values = X.data if issparse(X) else X
     if is_tensor(X):
         clean = bool(X.isfinite().all())
@@ -198,7 +205,8 @@ def refuse_unfinite(estimator: Any, X: Any, *, fitting: bool = False) -> None:
         return  # what a sparse matrix leaves out is zero, so no column is all missing
     dense = X.toarray() if issparse(X) else to_numpy(X)
     nan = np.isnan(dense)
-    _refuse(estimator, np.isinf(dense), "infinity", "Replace or clip those values")
+    if not estimator.takes.infinite:
+        _refuse(estimator, np.isinf(dense), "infinity", "Replace or clip those values")
     hollow = nan.all(axis=0) & fitting
     if not estimator.takes.missing:
         _refuse(estimator, nan & ~hollow, "NaN", "Impute or drop those rows")
@@ -250,7 +258,8 @@ def _matrix(estimator: Any, X: Any) -> Any:
             X,
             dtype=[np.float64, np.float32],
             order="C",
-            accept_sparse="csr" if estimator.takes.sparse else False,
+            accept_sparse=(["csr", "csc"] if estimator.takes.inner else "csr") if estimator.takes.sparse else False,
+            allow_nd=estimator.takes.inner,
             ensure_all_finite=False,
             estimator=estimator,
             input_name="X",

@@ -21,6 +21,7 @@ from operator import attrgetter
 from typing import Any, ClassVar, Self, dataclass_transform
 
 from sklearn.callback import with_callbacks
+from sklearn.exceptions import NotFittedError
 from sklearn.utils._available_if import _AvailableIfDescriptor
 from sklearn.utils.validation import check_is_fitted
 
@@ -53,8 +54,22 @@ class learned:
         if estimator is None:
             return self
         if "model_" not in vars(estimator):
-            raise AttributeError(f"{type(estimator).__name__} has no {self._name!r} before fit")
+            raise not_fitted(estimator, self._name)
         return self._get(estimator.model_)
+
+
+class _Unfitted:
+    """Stands for `model_` until a fit has set it: an error of scikit-learn's type, an AttributeError too."""
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        if estimator is None:
+            return self
+        raise not_fitted(estimator, "model_")
+
+
+def not_fitted(estimator: Any, name: str) -> NotFittedError:
+    """The error for an attribute that only a fit gives."""
+    return NotFittedError(f"{type(estimator).__name__} is not fitted yet: it has no {name!r} before fit")
 
 
 @dataclass_transform(field_specifiers=(field,))
@@ -63,6 +78,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     takes: ClassVar[Takes] = Takes()
     card: ClassVar[Card]
+    model_ = _Unfitted()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

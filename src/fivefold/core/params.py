@@ -45,6 +45,10 @@ Share = Annotated[float, Range(0, 1, open_low=True, open_high=True)]
 Seed = int | np.random.RandomState | None
 
 
+class ParameterError(ValueError, TypeError):
+    """A parameter that is not allowed; scikit-learn's error is of both types too."""
+
+
 @cache
 def declared(cls: type) -> dict[str, Any]:
     """The parameters of an estimator class and their types, in order."""
@@ -53,12 +57,12 @@ def declared(cls: type) -> dict[str, Any]:
 
 
 def check(estimator: Any) -> None:
-    """Raise ValueError for the first parameter whose value its declaration does not allow."""
+    """Raise an error for the first parameter whose value its declaration does not allow."""
     cls = estimator.__class__
     for name, hint in declared(cls).items():
         value = getattr(estimator, name)
         if value is not getattr(cls, name, MISSING) and not allows(hint, value):  # a default is allowed
-            raise ValueError(
+            raise ParameterError(
                 f"{type(estimator).__name__}: the {name!r} parameter must be {describe(hint)}; got {shorten(value)}"
             )
 
@@ -79,7 +83,10 @@ def allows(hint: Any, value: Any) -> bool:
         base, *rules = get_args(hint)
         return allows(base, value) and all(value in rule for rule in rules)
     if origin in (Union, types.UnionType):
-        return any(allows(option, value) for option in get_args(hint))
+        options = get_args(hint)
+        if isinstance(value, Integral) and int in map(_base, options):  # a count is judged as a count, not as a share
+            options = tuple(option for option in options if _base(option) is not float)
+        return any(allows(option, value) for option in options)
     if origin is Literal:
         return any(value is option or (isinstance(value, str) and value == option) for option in get_args(hint))
     if hint is bool:
@@ -89,6 +96,10 @@ def allows(hint: Any, value: Any) -> bool:
     if hint is float:
         return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
     return isinstance(value, origin or hint)
+
+
+def _base(hint: Any) -> Any:
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
 def describe(hint: Any) -> str:

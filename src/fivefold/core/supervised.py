@@ -55,13 +55,16 @@ class Classifier(ClassifierMixin, Estimator):
         X, y = admit_pair(self, X, y)
         if y.ndim == 2 and (not self.takes.outputs or y.shape[1] == 1):
             y = column_or_1d(y, warn=True)
-        X, y, w = keep_positive(admit_weights(self, sample_weight, X), X, y)
+        w = admit_weights(self, sample_weight, X)
+        if not self.takes.idle_classes:
+            X, y, w = keep_positive(w, X, y)
         self.classes_, codes = encode(y)
         for classes in self.classes_ if y.ndim == 2 else [self.classes_]:
             if classes.dtype.kind not in "iub":  # the labels say it as well as all rows, and are few
                 check_classification_targets(np.repeat(classes, 2))
         if len(self.classes_) < 2 and not self.takes.one_class:
             raise ValueError(f"{type(self).__name__} needs two classes or more; y holds one class: {y[0]!r}")
+        X, y, codes, w = keep_positive(w, X, y, codes)
         with interruptible(self):
             self._fit(X, codes, self._fold(y, codes, w))
         return self
@@ -81,12 +84,17 @@ class Classifier(ClassifierMixin, Estimator):
         if rule is None:
             return w
         if codes.ndim == 1:
-            return w * compute_class_weight(rule, classes=self.classes_, y=y, sample_weight=w)[codes]
+            return w * class_weights(rule, self.classes_, codes, w)[codes]
         rules = rule if isinstance(rule, list) else [rule] * len(self.classes_)
-        each = zip(rules, self.classes_, y.T, codes.T, strict=True)
-        return w * np.prod(
-            [compute_class_weight(r, classes=c, y=t, sample_weight=w)[code] for r, c, t, code in each], axis=0
-        )
+        each = zip(rules, self.classes_, codes.T, strict=True)
+        return w * np.prod([class_weights(r, classes, code, w)[code] for r, classes, code in each], axis=0)
+
+
+def class_weights(rule: Any, classes: Any, codes: Any, w: Any) -> Any:
+    """The factor of each class by scikit-learn's rule; one for classes without rows."""
+    present, out = np.flatnonzero(np.bincount(codes, minlength=len(classes))), np.ones(len(classes))
+    out[present] = compute_class_weight(rule, classes=classes[present], y=classes[codes], sample_weight=w)
+    return out
 
 
 def _partial_fit(self: Any, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:

@@ -28,7 +28,7 @@ from fivefold.core.params import Count, Positive, Seed
 from fivefold.core.progress import kept_best, steps
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier, Regressor
-from fivefold.ensemble.learners import learner
+from fivefold.ensemble.learners import MemberSequence, learner
 from fivefold.ensemble.oob import Bag
 from fivefold.ensemble.stumps import Sorted, Stump, Stumps
 from fivefold.partition.tree import Tree
@@ -85,12 +85,12 @@ class _Inside:
 
     def __get__(self, boosting: Any, owner: Any) -> Takes:
         inside = None if boosting is None else boosting.estimator
-        return Takes(
-            sparse=inside is None or get_tags(learner(boosting, inside, "estimator", "predict")).input_tags.sparse
-        )
+        if inside is None:
+            return Takes(sparse=True)
+        return Takes(sparse=get_tags(learner(boosting, inside, "estimator", "predict")).input_tags.sparse, inner=True)
 
 
-class Boosting:
+class Boosting(MemberSequence):
     """What both kinds of adaptive boosting share."""
 
     takes = _Inside()
@@ -263,7 +263,8 @@ class AdaBoostClassifier(Boosting, Classifier):
                 member: Any = columns.best(w)
                 wrong = columns.wrong(member)
             else:
-                member = self._member(rng).fit(X, labels, sample_weight=w)
+                member = self._member(rng)
+                member.fit(X, labels, sample_weight=w)
                 wrong = member.predict(X) != labels
             error = float(w[wrong].sum() / w.sum())
             if error <= 0:

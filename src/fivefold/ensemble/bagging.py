@@ -18,22 +18,23 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._indexing import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples
 
+from fivefold.baselines import MajorityClassifier
 from fivefold.core.data import Takes
-from fivefold.core.estimator import learned
+from fivefold.core.estimator import Estimator, learned
 from fivefold.core.params import Count, Index, Range, Seed
 from fivefold.core.progress import kept_best, steps
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier, Regressor
 from fivefold.ensemble.forest import MaxSamples, OutOfBag
-from fivefold.ensemble.learners import learner
-from fivefold.ensemble.oob import Bag, judged, sampled_rows
+from fivefold.ensemble.learners import MemberSequence, learner
+from fivefold.ensemble.oob import Bag, judged
 from fivefold.ensemble.passing import Passed, Passing
 from fivefold.ensemble.warm import WarmStart
 from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -66,8 +67,9 @@ class Bagged:
 
     @property
     def samples(self) -> list[Any]:
-        """The rows of each copy, by their place in the table given; one drawn twice is there twice."""
-        return [sampled_rows(self.drawn(i), self.rows) for i in range(len(self.estimators))]
+        """The rows of each copy, in its order, by their place in the table given; one drawn twice is there twice."""
+        each = (self.bag.repeated(self.drawn(i)) for i in range(len(self.estimators)))
+        return [np.asarray(rows if self.rows is None else self.rows[rows], dtype=np.int64) for rows in each]
 
     def drawn(self, i: int) -> Any:
         """How often copy i has each row."""
@@ -86,16 +88,19 @@ class _Inside:
     def __get__(self, bagging: Any, owner: Any) -> Takes:
         if bagging is None:
             return Takes(missing=True)
-        tags = get_tags(bagging._inside())
+        inside = bagging._inside()
+        tags = get_tags(inside)
         return Takes(
             missing=tags.input_tags.allow_nan,
+            inner=True,
+            finite_later=not isinstance(inside, Estimator),  # a pipeline does not say what its first step takes
             sparse=tags.input_tags.sparse,
             positive=tags.input_tags.positive_only,
             outputs=tags.target_tags.multi_output and not issubclass(owner, Classifier),
         )
 
 
-class BaggingMethods(WarmStart, Passing):
+class BaggingMethods(WarmStart, Passing, MemberSequence):
     """What bags of classifiers and of regressors share."""
 
     model_: Any
@@ -142,7 +147,7 @@ class BaggingMethods(WarmStart, Passing):
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         name, before = type(self).__name__, self._resume(X, y)
-        if is_classifier(self) != is_classifier(self._inside()):
+        if is_regressor(self._inside()) if is_classifier(self) else is_classifier(self._inside()):
             kind = "classifier" if is_classifier(self) else "regressor"
             raise ValueError(f"{name}: estimator should be a {kind}; got {self.estimator!r}")
         bag, kept = Bag.of(X, y, w), () if before is None else before.estimators
@@ -199,9 +204,15 @@ class BaggingMethods(WarmStart, Passing):
         copy = self.estimator_
         seeded = [name for name in sorted(copy.get_params()) if name.split("__")[-1] == "random_state"]
         copy.set_params(**{name: int(rng.randint(2**31)) for name in seeded})
-        drawn = _sample(bag, count, self.bootstrap, seed)
-        rows = np.repeat(bag.order, drawn[bag.order])
-        return copy.fit(_columns(X[rows], features), y[rows], **given.of(rows, X.shape[0])), features
+        rows = bag.repeated(_sample(bag, count, self.bootstrap, seed))
+        sample = _columns(X[rows], features)
+        try:
+            copy.fit(sample, y[rows], **given.of(rows, X.shape[0]))
+        except ValueError:
+            if not is_classifier(self) or (y[rows] != y[rows[0]]).any():
+                raise
+            copy = MajorityClassifier().fit(sample, y[rows])  # all rows of one class, and the learner wants two
+        return copy, features
 
     def _judged(self, X: Any, y: Any, model: Bagged) -> Bagged:
         """The model with what copies say of rows they were not fitted to."""

@@ -127,6 +127,10 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
         """Grow the trees; a weight of two means a row is there twice."""
         return super().fit(X, y, sample_weight)
 
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Grow the trees, and give the code of the rows."""
+        return self.fit(X, y, sample_weight).transform(X)
+
     def _fit(self, X: Any, w: Any) -> None:
         y = _as_good_as_random(X, check_random_state(self.random_state))
         centre = np.average(y, weights=w)

@@ -118,7 +118,7 @@ class ExtraTreesClassifier(ForestOfClasses, Classifier):
     monotonic_cst: Any = None
     voting: Literal["soft", "hard"] = "soft"
 
-    takes = Takes(missing=True, categories=True, sparse=True, outputs=True)
+    takes = Takes(missing=True, categories=True, sparse=True, outputs=True, idle_classes=True)
     card = Card(
         applications=("classification",),
         use="Tables of any kind, without tuning, where a random forest is too rough or too slow: thresholds are not "

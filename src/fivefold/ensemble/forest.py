@@ -12,16 +12,17 @@ Breiman (2001), Random Forests.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Annotated, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.sparse import hstack
 from sklearn.base import clone
 from sklearn.metrics import r2_score
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import check_random_state
 from sklearn.utils._indexing import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
@@ -29,11 +30,14 @@ from fivefold.core.estimator import learned
 from fivefold.core.parallel import map_items
 from fivefold.core.params import Count, Range
 from fivefold.core.progress import kept_best, steps
+from fivefold.core.supervised import class_weights
 from fivefold.ensemble.forest_kernels import Trees
 from fivefold.ensemble.forest_targets import Classes, Numbers
+from fivefold.ensemble.learners import MemberSequence
 from fivefold.ensemble.oob import Bag, judged, kept_rows, sampled_rows
 from fivefold.ensemble.stand import Stand
 from fivefold.ensemble.warm import WarmStart
+from fivefold.partition.number_criteria import round_centre
 from fivefold.tree.base import TreeModel, columns_tried, decision_path, manner_of, rules_of
 from fivefold.tree.fitting import NUMBERS
 
@@ -90,22 +94,19 @@ def _shifted(work: Callable[[int], Any], lo: int, i: int) -> Any:
     return work(lo + i)
 
 
-class Members(Sequence[Any]):
-    """The trees of a forest as estimators, each made when it is asked for."""
-
-    def __init__(self, forest: Any, count: int) -> None:
-        self._forest, self._count = forest, count
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __getitem__(self, i: Any) -> Any:
-        if isinstance(i, slice):
-            return [self._forest._member(j) for j in range(len(self))[i]]
-        return self._forest._member(range(len(self))[i])
+def trees_of(forest: Any) -> list[Any]:
+    """The trees of a forest as estimators, made once for a model."""
+    model, known = forest.model_, _made.get(forest)
+    if known is None or known[0] is not model:
+        known = _made[forest] = model, [forest._member(i) for i in range(len(model.trees))]
+    return known[1]
 
 
-class ForestMethods(WarmStart):
+# beside the forests, so that neither a copy nor a file of one holds its trees twice
+_made: WeakKeyDictionary[Any, tuple[Any, list[Any]]] = WeakKeyDictionary()
+
+
+class ForestMethods(WarmStart, MemberSequence):
     """What every forest does: grow, go on growing, and answer."""
 
     model_: Any
@@ -230,16 +231,22 @@ class ForestMethods(WarmStart):
         return forest.trees.value
 
     @property
-    def estimators_(self) -> Members:
-        """The trees as estimators, each made when it is asked for."""
-        return Members(self, len(self.model_.trees))
+    def estimators_(self) -> list[Any]:
+        """The trees as estimators."""
+        return trees_of(self)
 
     @property
     def estimators_samples_(self) -> list[Any]:
         """The rows of each tree, by their place in the table given; one drawn twice is there twice."""
         trees, draws = self.model_.trees, self.model_.draws
         whole = np.ones(trees.rows[0], dtype=np.int64)
-        return [sampled_rows(whole if draws.bag is None else draws.of(i), draws.rows) for i in range(len(trees))]
+        each = (whole if draws.bag is None else draws.of(i) for i in range(len(trees)))
+        return [sampled_rows(counts, draws.rows).astype(np.int32) for counts in each]
+
+    @property
+    def estimator(self) -> Any:
+        """An unfitted tree of the kind that is grown."""
+        return clone(self.estimator_)
 
     def apply(self, X: Any) -> Any:
         """The leaf of each row in every tree (n, T)."""
@@ -300,7 +307,7 @@ class ForestOfClasses(ForestMethods):
         if rule is not None and not balanced:
             factors = np.ones(len(y))
             for own, classes, c in zip(_rules(rule, each), each, codes.T, strict=True):
-                factors *= compute_class_weight(own, classes=classes, y=classes[c], sample_weight=w)[c]
+                factors *= class_weights(own, classes, c, w)[c]
         self._plant(X, Classes(codes, tuple(map(len, each)), self.criterion, factors, balanced), w)
 
     def predict_proba(self, X: Any) -> Any:
@@ -325,7 +332,7 @@ class ForestOfClasses(ForestMethods):
         said = np.stack([a.argmax(axis=1) for a in forest.trees.each(answers)], axis=1)
         if callable(self.oob_score):
             return float(self.oob_score(*_flat(target.y, said)))
-        return float(np.mean(said == target.y))
+        return float((said == target.y).all(axis=1).mean())
 
     def _member(self, i: int) -> Any:
         tree, counts = super()._member(i), self.model_.trees.sizes
@@ -353,7 +360,7 @@ class ForestOfNumbers(ForestMethods):
                 f"of y is {Y.min():g}, their sum {Y.sum():g}"
             )
         centred = NUMBERS[self.criterion][2]  # about the mean squares keep their digits
-        centre = np.average(Y, axis=1, weights=w) if centred else np.zeros(len(Y))
+        centre = round_centre(Y, w) if centred else np.zeros(len(Y))
         self._plant(X, Numbers(Y - centre[:, None], centre, self.criterion), w)
 
     def predict(self, X: Any) -> Any:

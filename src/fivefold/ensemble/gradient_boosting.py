@@ -25,6 +25,7 @@ from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier, Regressor
 from fivefold.ensemble.boosting_losses import EDGE, Target, classes_target, weighted_quantile
 from fivefold.ensemble.gradient_rounds import boost, start_of
+from fivefold.ensemble.learners import MemberSequence
 from fivefold.ensemble.warm import WarmStart
 from fivefold.optim.losses import Absolute, Exponential, Huber, Quantile, Squared
 from fivefold.tree.base import Leaves, MaxFeatures, MinLeaf, MinSplit, MinWeight
@@ -51,7 +52,7 @@ NUMBERS = {
 }
 
 
-class GradientMethods(WarmStart):
+class GradientMethods(WarmStart, MemberSequence):
     """What both kinds of gradient boosting share."""
 
     estimators_ = learned("estimators")
@@ -75,7 +76,7 @@ class GradientMethods(WarmStart):
     @property
     def oob_score_(self: Any) -> float:
         """The last of them."""
-        return self._outside("oob_score")
+        return np.float64(self._outside("oob_score"))
 
     def fit(self: Any, X: Any, y: Any, sample_weight: Any = None, monitor: Any = None) -> Any:
         """Learn from rows and their targets; `monitor(round, self, {})` is called each round and may stop it."""

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import logit
-from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
@@ -23,7 +22,7 @@ from fivefold.core.progress import kept_best, steps
 from fivefold.ensemble.boosted_trees import Boosted, Grove
 from fivefold.ensemble.boosting_losses import EDGE, Target, weighted_quantile
 from fivefold.ensemble.hist_rounds import Rows
-from fivefold.ensemble.learners import learner
+from fivefold.ensemble.learners import fit_one, learner
 from fivefold.ensemble.oob import Bag
 from fivefold.optim.losses import Exponential, Huber, Log, Squared
 from fivefold.partition.bins import Bins
@@ -34,6 +33,17 @@ from fivefold.partition.presorted import Presorted, presort
 from fivefold.partition.tree import Tree
 from fivefold.tree.base import TreeModel, columns_tried, rules_of
 from fivefold.tree.decision import DecisionTreeRegressor
+
+SETTINGS = (
+    "max_depth",
+    "min_samples_split",
+    "min_samples_leaf",
+    "min_weight_fraction_leaf",
+    "max_features",
+    "max_leaf_nodes",
+    "min_impurity_decrease",
+    "ccp_alpha",
+)
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,7 @@ class Sums:
     tried: int
     oob_scores: Any = ()
     oob_improvement: Any = ()
+    settings: tuple[tuple[int, dict[str, Any]], ...] = ()  # of the trees from a round on
 
     @cached_property
     def estimators(self) -> Any:
@@ -99,7 +110,8 @@ class Sums:
         for node in np.flatnonzero(left >= 0):  # preorder: parents come first
             depth[[left[node], right[node]]] = depth[node] + 1
         tree = Tree(b.feature[part], b.threshold[part], left, right, b.missing_left[part], depth, b.rows[part])
-        out: Any = DecisionTreeRegressor()
+        own = [given for first, given in self.settings if first <= t // self.trees]
+        out: Any = DecisionTreeRegressor(**(own[-1] if own else {}))
         out.n_features_in_ = len(b.bins.categorical)
         value = self.answer[part][:, None]
         out.model_ = TreeModel(tree, value, self.impurity[part], self.weight[part], out.n_features_in_, self.tried)
@@ -153,6 +165,11 @@ class _Boosting:
         self.nodes = [[a] for a in (earlier.answer, earlier.impurity, earlier.weight)] if earlier else [[], [], []]
         self.train = list(earlier.train_score) if earlier else []
         self.oob = (list(earlier.oob_scores), list(earlier.oob_improvement)) if earlier else ([], [])
+        self.first = self.grove.rounds if not self.oob[0] else 0  # from which on rows are left out
+        if earlier is not None and estimator.subsample < 1 and self.first:
+            self.oob = [0.0] * self.first, [0.0] * self.first
+        given = {name: getattr(estimator, name) for name in SETTINGS}
+        self.settings = (*(earlier.settings if earlier else ()), (self.grove.rounds, given))
         self.history = np.full(estimator.n_iter_no_change or 1, np.inf)
         self.bag = Bag.of(rows.X, rows.y, w) if estimator.subsample < 1 else None
         self.factor = 2.0 if isinstance(target.loss, Squared | Log) else 1.0  # deviances are twice the log loss
@@ -179,8 +196,8 @@ class _Boosting:
                     f"{type(e).__name__}: The initial estimator {type(e.init).__name__} does not support sample "
                     "weights: fit without sample_weight, or give another init"
                 )
-            return clone(e.init).fit(rows.X, y)
-        return clone(e.init).fit(rows.X, y, sample_weight=rows.w)
+            return fit_one(e.init, rows.X, y, {})
+        return fit_one(e.init, rows.X, y, {"sample_weight": rows.w})
 
     def run(self) -> Sums:
         """All rounds, or those until the score of the rows held back no longer grows."""
@@ -217,7 +234,7 @@ class _Boosting:
     def _round(self, i: int) -> None:
         y, w = self.rows.y, self.rows.w
         inside = w if self.bag is None else self._drawn()
-        before = self._loss(w - inside) if self.bag is not None and i == 0 else self.oob[0][-1] if self.oob[0] else 0.0
+        before = self._loss(w - inside) if self.bag is not None and i == self.first else (self.oob[0] or [0.0])[-1]
         if isinstance(self.target.loss, Huber):
             delta = weighted_quantile(np.abs(y - self.F[0]), w, self.estimator.alpha, between=False)
             self.target = replace(self.target, loss=Huber(max(delta, EDGE)))
@@ -297,7 +314,7 @@ class _Boosting:
         parts = [np.concatenate(part) for part in self.nodes] if self.nodes[0] else [np.zeros(0)] * 3
         scores = [np.array(a) for a in (self.train, *self.oob)]
         answer, impurity, weight = parts
-        rest: Any = (scores[0], self.tried, *scores[1:])
+        rest: Any = (scores[0], self.tried, *scores[1:], self.settings)
         return Sums(self.init, self.estimator.loss, self.grove.model(), answer, impurity, weight, *rest)
 
 

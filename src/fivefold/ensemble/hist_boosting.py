@@ -97,6 +97,8 @@ class HistMethods(WarmStart):
         d = X.shape[1]
         signs = None if self.monotonic_cst is None else _check_monotonic_cst(self, self.monotonic_cst)
         columns = Columns(self._categorical(d), signs, self._teams(d))
+        if signs is not None and (bad := (signs != 0) & columns.categorical).any():
+            raise ValueError(f"{name}: column {int(bad.argmax())} holds categories, which have no order to rise along")
         self.model_ = boost(self, Rows(X, y, w), self._given(target), target, columns, self._seed)
 
     def _given(self: Any, target: Target) -> Rows | None:
@@ -119,6 +121,13 @@ class HistMethods(WarmStart):
         if named is None or (isinstance(named, str) and named == "from_dtype"):
             return out
         named = np.asarray(named)
+        if named.size == 0:
+            return out
+        if named.dtype.kind not in "biuOU":
+            raise ValueError(
+                f"{type(self).__name__}: categorical_features must hold names, numbers or truth values, one for each "
+                f"column of categories; got {named.dtype.name}"
+            )
         if named.dtype == bool and named.shape != (d,):
             raise ValueError(
                 f"{type(self).__name__}: categorical_features is a mask of shape {named.shape}; X has {d} columns"
@@ -128,7 +137,7 @@ class HistMethods(WarmStart):
             if unknown := [str(x) for x in named if x not in known]:
                 raise ValueError(f"{type(self).__name__}: categorical_features names {unknown[0]!r}, no column of X")
             named = np.array([known.index(x) for x in named], dtype=int)
-        if named.dtype != bool and len(named) and not ((named >= 0) & (named < d)).all():
+        if named.dtype != bool and not ((named >= 0) & (named < d)).all():
             raise ValueError(
                 f"{type(self).__name__}: categorical_features holds {named.max()}; columns are 0 to {d - 1}"
             )
@@ -142,7 +151,13 @@ class HistMethods(WarmStart):
         if isinstance(self.interaction_cst, str):
             teams = list(combinations(range(d), 2 if self.interaction_cst == "pairwise" else 1))
         else:
-            teams = [tuple(team) for team in self.interaction_cst]
+            try:
+                teams = [tuple(team) for team in self.interaction_cst]
+            except TypeError:
+                raise ValueError(
+                    f"{type(self).__name__}: interaction_cst must be a sequence of lists or tuples of columns; got "
+                    f"{self.interaction_cst!r}"
+                ) from None
         named = {f for team in teams for f in team}
         if wrong := [f for f in named if not isinstance(f, Integral) or not 0 <= f < d]:
             raise ValueError(f"{type(self).__name__}: interaction_cst holds {wrong[0]!r}; columns are 0 to {d - 1}")
@@ -253,7 +268,7 @@ class HistGradientBoostingClassifier(HistMethods, Classifier):
     class_weight: Any = None
     keep_best: bool = False
 
-    takes = Takes(missing=True, categories=True)
+    takes = Takes(missing=True, categories=True, infinite=True)
     card = Card(
         applications=("classification",),
         use="Tables of numbers and categories with missing values, a thousand rows or more, interactions of any kind: "
@@ -407,7 +422,7 @@ class HistGradientBoostingRegressor(HistMethods, Regressor):
     random_state: Seed = None
     keep_best: bool = False
 
-    takes = Takes(missing=True, categories=True)
+    takes = Takes(missing=True, categories=True, infinite=True)
     card = Card(
         applications=("regression",),
         use="Tables of numbers and categories with missing values, a thousand rows or more, interactions of any kind: "

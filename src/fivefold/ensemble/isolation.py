@@ -26,8 +26,9 @@ from fivefold.core.parallel import map_items
 from fivefold.core.params import Count, Index, Range, Seed
 from fivefold.core.registry import Card
 from fivefold.ensemble.bagging import MaxColumns
-from fivefold.ensemble.forest import Members
+from fivefold.ensemble.forest import trees_of
 from fivefold.ensemble.forest_kernels import Trees
+from fivefold.ensemble.learners import MemberSequence
 from fivefold.ensemble.oob import Bag, kept_rows, sampled_rows
 from fivefold.ensemble.stand import standing
 from fivefold.ensemble.warm import WarmStart
@@ -72,7 +73,7 @@ def mean_length(m: Any) -> Any:
     return np.where(m > 2, length, np.where(m > 1, 1.0, 0.0))
 
 
-class IsolationForest(WarmStart, Detector):
+class IsolationForest(WarmStart, MemberSequence, Detector):
     """Marks rows that random cuts isolate sooner than others.
 
     Parameters
@@ -213,9 +214,9 @@ class IsolationForest(WarmStart, Detector):
         return self.model_.count
 
     @property
-    def estimators_(self) -> Members:
-        """The trees as estimators, each made when it is asked for."""
-        return Members(self, len(self.model_.trees))
+    def estimators_(self) -> list[Any]:
+        """The trees as estimators."""
+        return trees_of(self)
 
     @property
     def estimators_features_(self) -> list[Any]:
@@ -228,7 +229,8 @@ class IsolationForest(WarmStart, Detector):
         return [sampled_rows(self.model_.drawn(i), self.model_.rows) for i in range(len(self.model_.trees))]
 
     def _member(self, i: int) -> Any:
-        tree: Any = ExtraTreeRegressor(max_features=1, random_state=int(self.model_.seeds[i]))
+        depth = ceil(log2(max(self.model_.count, 2)))
+        tree: Any = ExtraTreeRegressor(max_features=1, max_depth=depth, random_state=int(self.model_.seeds[i]))
         tree.n_features_in_, tree.model_ = vars(self)["n_features_in_"], self.model_.trees[i]
         return tree
 

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from sklearn.base import clone
+
+from fivefold.core.params import ParameterError
+
+
+class MemberSequence:
+    """An ensemble as the sequence of its fitted members, as scikit-learn's are: len, iteration and indexing."""
+
+    estimators_: Any
+
+    def __len__(self) -> int:
+        return len(self.estimators_)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.estimators_[i]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.estimators_)
 
 
 def learner(owner: Any, inner: Any, what: str, *methods: str) -> Any:
     """The estimator given as `what`; refuses a class, and whatever cannot be fitted and asked by these methods."""
     me = type(owner).__name__
     if isinstance(inner, type):
-        raise TypeError(f"{me}: {what} is the class {inner.__name__}, not an instance: give {inner.__name__}()")
+        raise ParameterError(f"{me}: {what} is the class {inner.__name__}, not an instance: give {inner.__name__}()")
     lacks = [name for name in ("fit", *methods) if not callable(getattr(inner, name, None))]
     if lacks:
-        raise ValueError(
+        raise ParameterError(
             f"{me}: {what} must be an estimator with {_and(('fit', *methods))}; {inner!r} has no {_and(lacks)}"
         )
     return inner
@@ -23,7 +41,9 @@ def learner(owner: Any, inner: Any, what: str, *methods: str) -> Any:
 def fit_one(estimator: Any, X: Any, y: Any, extra: dict[str, Any]) -> Any:
     """A fitted clone."""
     try:
-        return clone(estimator).fit(X, y, **extra)
+        fitted = clone(estimator)
+        fitted.fit(X, y, **extra)
+        return fitted
     except TypeError as error:
         if "unexpected keyword argument 'sample_weight'" not in str(error):
             raise

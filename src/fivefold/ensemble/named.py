@@ -202,7 +202,7 @@ class Named(_BaseComposition):
 
     def _fit_members(self, given: Given) -> Members:
         """A fitted clone of every member; the number of jobs never changes a byte."""
-        living, me = self._living(), type(self).__name__
+        living, me = self._living(), type(self).__name__.removesuffix("Classifier").removesuffix("Regressor")
         lines = [f"({i} of {len(living)}) Processing {name}" for i, (name, _) in enumerate(living, 1)]
         work = (
             delayed(_timed)(e, given.X, given.y, given.routed[name], me, line if self.verbose else None)

@@ -11,11 +11,13 @@ Efron (1979); Breiman (1996, 2001); Efraimidis & Spirakis (2006) for draws witho
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from fivefold.core.arrays import to_numpy
 from fivefold.core.estimator import learned
@@ -44,7 +46,7 @@ class Bag:
     @classmethod
     def of(cls, X: Any, y: Any, w: Any) -> Bag:
         """The rows of X and their targets, each w times."""
-        order = content_order(X, y)
+        order = content_order(X.tocsr() if issparse(X) else X.reshape(len(X), -1), y)
         if (w == 1).all():
             return cls(order, None)
         return cls(order, w[order].astype(np.int64) if _whole(w) else w[order])
@@ -66,7 +68,19 @@ class Bag:
         if isinstance(max_samples, Integral):
             return int(max_samples)
         whole = self.units is None or self.units.dtype.kind == "i"
-        return max(1, int(max_samples * (self.size if whole else float(self.units.sum()))))
+        total = self.size if whole else float(self.units.sum())
+        count, n = max(1, int(max_samples * total)), len(self.order)
+        if not whole and count < min(10, n):
+            warnings.warn(
+                f"max_samples={max_samples} of weights whose sum is {total:g} makes samples of {count} of {n} rows; "
+                "give a whole number of rows",
+                stacklevel=7,
+            )
+        return count
+
+    def repeated(self, drawn: Any) -> Any:
+        """The rows of a sample in the order of the bag, one drawn twice there twice."""
+        return np.repeat(self.order, drawn[self.order])
 
     def draw(self, count: int, seed: int) -> Any:
         """How often each row is drawn (n,), with replacement."""

@@ -115,7 +115,7 @@ class RandomForestClassifier(ForestOfClasses, Classifier):
     monotonic_cst: Any = None
     voting: Literal["soft", "hard"] = "soft"
 
-    takes = Takes(missing=True, categories=True, sparse=True, outputs=True)
+    takes = Takes(missing=True, categories=True, sparse=True, outputs=True, idle_classes=True)
     card = Card(
         applications=("classification",),
         use="Tables of any kind, without tuning: columns of any scale, interactions, missing values. It judges itself "

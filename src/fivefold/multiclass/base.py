@@ -57,6 +57,7 @@ class Machines:
     machines: tuple[Any, ...]
     M: Array  # (K, L)
     centre: float  # the answer between the two sides
+    rows: tuple[Any, ...] | None = None  # of each machine, where rows of X are columns too: a kernel, distances
 
     @property
     def estimators(self) -> list[Any]:
@@ -65,7 +66,9 @@ class Machines:
     def answers(self, X: Any) -> Array:
         """(n, L), positive for the side +1."""
         n = _num_samples(X)
-        return np.column_stack([_answers(machine, X, n) for machine in self.machines]) - self.centre
+        tables = [X] * len(self.machines) if self.rows is None else [_part(X, None, rows) for rows in self.rows]
+        answers = [_answers(machine, Z, n) for machine, Z in zip(self.machines, tables, strict=True)]
+        return np.column_stack(answers) - self.centre
 
     def claims(self, X: Any) -> Any:
         """(n, K): does every machine that knows the class answer on its side?"""
@@ -99,11 +102,11 @@ class Reduction(MetaEstimatorMixin, Classifier):
         y = column_or_1d(y, warn=True)
         self.classes_, codes = encode(y)
         check_classification_targets(np.repeat(self.classes_, 2))
-        if len(self.classes_) < 2:
+        if len(self.classes_) < 2 and not self.takes.one_class:
             raise ValueError(f"{type(self).__name__} needs two classes or more; y holds one class: {y[0]!r}")
         M = self._matrix(len(self.classes_))
         self.model_ = self._machines(X, M[codes], M, routed)
-        self._note_columns()
+        self._note_columns(X)
         return self
 
     @available_if(lambda self: _inside(self, "partial_fit"))
@@ -130,15 +133,17 @@ class Reduction(MetaEstimatorMixin, Classifier):
                 extra = {name: _row_wise(value, rows, len(side)) for name, value in routed.items()}
                 target = np.where(side[rows] > 0, told[1], told[0])
                 machine.partial_fit(_safe_indexing(X, rows), target, classes=told, **extra)
-        self._note_columns()
+        self._note_columns(X)
         return self
 
-    def _note_columns(self) -> None:
-        """What the estimator inside, of any library, remembers of the columns."""
+    def _note_columns(self, X: Any) -> None:
+        """What the estimator inside, of any library, remembers of the columns; a kernel has as many as it has rows."""
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
             if (found := getattr(self._first(), name, None)) is not None:
                 setattr(self, name, found)
+        if self.model_.rows is not None:
+            self.n_features_in_ = X.shape[1]
 
     def _table(self, X: Any) -> Any:
         """New rows as the machines want them."""
@@ -175,7 +180,10 @@ class Reduction(MetaEstimatorMixin, Classifier):
         """One machine for each column of `sides` (n, L); the number of jobs never changes a byte."""
         work = (delayed(_fit_one)(self.estimator, X, side, self._labels(), routed) for side in sides.T)
         jobs = {"n_jobs": self.n_jobs, "verbose": getattr(self, "verbose", 0)}
-        return Machines(tuple(Parallel(**jobs, prefer="threads")(work)), M, _between(self.estimator, self._labels()))
+        machines = tuple(Parallel(**jobs, prefer="threads")(work))
+        pairwise = get_tags(self.estimator).input_tags.pairwise
+        rows = tuple(np.flatnonzero(side) for side in sides.T) if pairwise else None
+        return Machines(machines, M, _between(self.estimator, self._labels()), rows)
 
     def claims(self, X: Any) -> Any:
         """(n, K): which classes claim each row; where not exactly one does the machines contradict one another."""
@@ -219,7 +227,8 @@ def inside_has(name: str) -> Any:
 
 
 def _inside(self: Any, name: str) -> bool:
-    getattr(self._first() if "model_" in vars(self) else self.estimator, name)
+    fitted = self._first() if "model_" in vars(self) else None
+    getattr(self.estimator if fitted is None else fitted, name)
     return True
 
 
@@ -229,8 +238,17 @@ def _fit_one(estimator: Any, X: Any, side: Array, labels: tuple[int, int], route
     if len(sides) < 2:
         return Constant(int(sides[0]))
     if len(rows) < len(side):
-        X, routed = _safe_indexing(X, rows), {name: _row_wise(v, rows, len(side)) for name, v in routed.items()}
-    return clone(estimator).fit(X, np.where(side[rows] > 0, labels[1], labels[0]), **routed)
+        X = _part(X, rows, rows) if get_tags(estimator).input_tags.pairwise else _safe_indexing(X, rows)
+        routed = {name: _row_wise(v, rows, len(side)) for name, v in routed.items()}
+    machine = clone(estimator)
+    machine.fit(X, np.where(side[rows] > 0, labels[1], labels[0]), **routed)
+    return machine
+
+
+def _part(K: Any, rows: Any, columns: Any) -> Any:
+    """Some rows and columns of a matrix of pairs; None for all rows."""
+    part = K if rows is None else _safe_indexing(K, rows)
+    return part if len(columns) == part.shape[1] else _safe_indexing(part, columns, axis=1)
 
 
 def _row_wise(value: Any, rows: Any, n: int) -> Any:

@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.utils import get_tags
 
 from fivefold.core.data import Takes, admit
+from fivefold.core.estimator import Estimator, learned
 from fivefold.core.registry import Card
 from fivefold.distributions.family import Array
 from fivefold.multiclass.base import Reduction
@@ -41,7 +42,7 @@ class OneVsOneClassifier(Reduction):
     classes_, n_classes_
         the labels and their number.
     pairwise_indices_
-        always None: the rows of a precomputed kernel are not cut.
+        for a precomputed kernel, the rows that each pair was cut to; else None.
 
     Examples
     --------
@@ -72,7 +73,8 @@ class OneVsOneClassifier(Reduction):
     )
 
     takes = Takes(sparse=True, one_class=False)
-    pairwise_indices_ = None
+    estimators_ = learned("machines")
+    pairwise_indices_ = learned("rows")
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, params: Any, method: str = "fit") -> Any:
         """Rows of numbers are admitted here: a machine sees some of them only, and could not say which row is wrong."""
@@ -84,13 +86,14 @@ class OneVsOneClassifier(Reduction):
         return self._admit(X) if self._plain() else super()._table(X)
 
     def _plain(self) -> bool:
-        """Does the estimator inside take tables of finite numbers and nothing else?"""
+        """Does the estimator inside, one of ours, take tables of finite numbers and nothing else?"""
         tags = get_tags(self.estimator).input_tags
-        return tags.two_d_array and not (tags.allow_nan or tags.string or tags.categorical or tags.pairwise)
+        known = isinstance(self.estimator, Estimator)
+        return known and tags.two_d_array and not (tags.allow_nan or tags.string or tags.categorical or tags.pairwise)
 
-    def _note_columns(self) -> None:
+    def _note_columns(self, X: Any) -> None:
         if not self._plain():
-            super()._note_columns()
+            super()._note_columns(X)
 
     def _matrix(self, K: int) -> Array:
         M = np.zeros((K, K * (K - 1) // 2))

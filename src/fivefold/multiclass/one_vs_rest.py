@@ -23,6 +23,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from fivefold.core import params as declared
+from fivefold.core.data import Takes
 from fivefold.core.registry import Card
 from fivefold.core.sparse import canonical
 from fivefold.distributions.family import Array
@@ -78,15 +79,20 @@ class OneVsRestClassifier(Reduction):
         given={"estimator": LinearSVC()},
     )
 
+    takes = Takes()
+
     def _matrix(self, K: int) -> Array:
-        return np.array([[-1.0], [1.0]]) if K == 2 else 2 * np.eye(K) - 1
+        return np.array([[-1.0], [1.0]])[:K] if K <= 2 else 2 * np.eye(K) - 1
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Fit one copy of the estimator a class, or a label of an indicator matrix; weights are passed to each."""
         y = canonical(y, "OneVsRestClassifier: y") if issparse(y) else y
         if y is None or not type_of_target(y).startswith("multilabel"):
             self.__dict__.pop("indicator_", None)
-            return super().fit(X, y, sample_weight, **params)
+            super().fit(X, y, sample_weight, **params)
+            if len(self.classes_) == 1:
+                warn_constant(self, self.classes_[0])
+            return self
         declared.check(self)
         self._forget()
         Y = check_array(y, accept_sparse="csr")
@@ -97,7 +103,7 @@ class OneVsRestClassifier(Reduction):
         self.model_ = self._machines(X, sides, 2 * np.eye(Y.shape[1]) - 1, routed)
         for label in np.flatnonzero([isinstance(m, Constant) for m in self.estimators_]):
             warn_constant(self, label)
-        self._note_columns()
+        self._note_columns(X)
         return self
 
     def predict(self, X: Any) -> Any:

@@ -84,7 +84,7 @@ def _(family: Product, stats: ProductStats, smoothing: Smoothing) -> ProductMemb
 def floor(stats: Moments, share: float) -> float:
     """This share of the largest column variance, or of one when every column is constant."""
     _, variance = _overall(stats)
-    return share * float(variance.max() or 1.0)
+    return np.float64(share * (variance.max() or 1.0))
 
 
 def additive(estimator: Any, alpha: Any, force: bool, shape: tuple[int, int]) -> Array:

@@ -98,12 +98,18 @@ def _edges(x: Any, w: Any, max_bins: int) -> Any:
         x, w = x[order], w[order]
     fresh = x[1:] != x[:-1]
     if np.count_nonzero(fresh) < max_bins:
-        return x[:-1][fresh] / 2 + x[1:][fresh] / 2
+        return _halfway(x[:-1][fresh], x[1:][fresh])
     total = np.arange(1, len(x) + 1) if w is None else np.cumsum(w)
     wanted = np.linspace(0, 100, max_bins + 1)[1:-1] / 100 * total[-1]  # rounded as NumPy's percentiles are
     at = np.searchsorted(total, wanted)
     after = np.minimum(at + (total[at] == wanted), len(x) - 1)
-    return np.unique(x[at] / 2 + x[after] / 2)
+    return np.unique(_halfway(x[at], x[after]))
+
+
+def _halfway(a: Any, b: Any) -> Any:
+    """Between numbers a <= b; finite, so that what is infinite lies beyond it."""
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(a / 2 + b / 2, nan=0.0)
 
 
 def _levels(x: Any, w: Any, max_bins: int) -> tuple[Any, Any, int]:

@@ -52,13 +52,14 @@ def _(c):
 
 @accumulate.rule(Squares)
 def _(c, order, lo, hi, sums):
-    a, b, q = 0.0, 0.0, 0.0
+    a, b, q, low, high = 0.0, 0.0, 0.0, c.y[order[lo]], c.y[order[lo]]
     for i in range(lo, hi):
         y, w = c.y[order[i]], c.w[order[i]]
         a += w
         b += w * y
         q += w * y * y
-    sums[0], sums[1], sums[2] = a, b, q
+        low, high = min(low, y), max(high, y)
+    sums[0], sums[1], sums[2] = a, b, q if low < high else 0.0  # of equal targets rounding would leave a spread
 
 
 @impurity.rule(Squares)
@@ -242,3 +243,13 @@ def _(c, j):
 @output.rule(Deviance)
 def _(c, j):
     return Deviance(c.y[j], c.w)
+
+
+def round_centre(Y: Any, w: Any) -> Any:
+    """A round number near the mean of each target (outputs, n): whole numbers stay whole about it."""
+    mean = np.average(Y, axis=1, weights=w)
+    spread = np.sqrt(np.average((Y - mean[:, None]) ** 2, axis=1, weights=w))
+    with np.errstate(all="ignore"):
+        unit = 2.0 ** np.floor(np.log2(spread))
+        centre = np.rint(mean / unit) * unit
+    return np.where(spread > 0, np.where(np.isfinite(centre), centre, mean), Y[:, 0])

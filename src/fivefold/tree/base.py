@@ -46,14 +46,18 @@ class TreeModel:
         return len(self.sizes)
 
     @cached_property
-    def importances(self) -> Any:
-        """Share of each column in the total fall of the impurity."""
+    def falls(self) -> Any:
+        """Fall of the impurity by each column, a unit of weight."""
         t = self.tree
         inner = np.flatnonzero(t.feature >= 0)
         total = self.weight * self.impurity
         fall = total[inner] - total[t.left[inner]] - total[t.right[inner]]
-        out = np.bincount(t.feature[inner], fall, self.columns)
-        return out / out.sum() if out.sum() > 0 else out
+        return np.bincount(t.feature[inner], fall, self.columns) / self.weight[0]
+
+    @cached_property
+    def importances(self) -> Any:
+        """Share of each column in the total fall of the impurity."""
+        return self.falls / self.falls.sum() if self.falls.sum() > 0 else self.falls
 
     @cached_property
     def view(self) -> Nodes:
@@ -87,7 +91,8 @@ class Nodes:
 
     def __init__(self, model: TreeModel) -> None:
         tree, inner = model.tree, model.tree.feature >= 0
-        self.node_count, self.n_leaves = len(tree), len(tree.leaves)
+        self.node_count = self.capacity = len(tree)
+        self.n_leaves = np.int64(len(tree.leaves))
         self.max_depth, self.n_features = int(tree.depth.max()), model.columns
         self.children_left = tree.left.astype(np.int64)
         self.children_right = tree.right.astype(np.int64)
@@ -112,7 +117,11 @@ class Nodes:
 
     def compute_feature_importances(self, normalize: bool = True) -> Any:
         """Fall of the impurity by column."""
-        return self._model.importances
+        return self._model.importances if normalize else self._model.falls
+
+    def compute_node_depths(self) -> Any:
+        """Nodes on the way to each node, itself counted."""
+        return self._model.tree.depth.astype(np.int64) + 1
 
     def decision_path(self, X: Any) -> Any:
         """Sparse (n, nodes): 1 where a row passes a node."""
@@ -223,6 +232,11 @@ def bounded(tree: Tree, answer: Any, sign: Any) -> Any:
         low[left], high[left] = np.where(s < 0, between, low[t]), np.where(s > 0, between, high[t])
         low[right], high[right] = np.where(s > 0, between, low[t]), np.where(s < 0, between, high[t])
     return np.clip(answer, low, high)
+
+
+def class_counts(classes: Any, outputs: int) -> Any:
+    """Number of classes, a list of them for several outputs; NumPy's integers, as scikit-learn has them."""
+    return np.int64(len(classes)) if outputs == 1 else [np.int64(len(each)) for each in classes]
 
 
 def columns_tried(max_features: Any, d: int) -> int:

@@ -91,7 +91,7 @@ class ExtraTreeClassifier(ClassTree):
     min_impurity: NonNegative = 0.0
     loss_matrix: Any = None
 
-    takes = Takes(missing=True, categories=True, sparse=True, outputs=True)
+    takes = Takes(missing=True, categories=True, sparse=True, outputs=True, idle_classes=True)
     card = Card(
         applications=("classification",),
         use="A member of a forest of unlike trees; much quicker to grow than a tree that searches. Alone it errs more "

@@ -17,7 +17,16 @@ from fivefold.tree.base import TreeMethods
 NOTED = ("classes_", "n_classes_", "n_outputs_", "n_features_in_", "feature_names_in_")
 
 
-def export_text(decision_tree: Any, **options: Any) -> str:
+def export_text(
+    decision_tree: Any,
+    *,
+    feature_names: Any = None,
+    class_names: Any = None,
+    max_depth: int = 10,
+    spacing: int = 3,
+    decimals: int = 2,
+    show_weights: bool = False,
+) -> str:
     """The rules of a tree as text, by `sklearn.tree.export_text`.
 
     >>> from fivefold.tree import DecisionTreeRegressor
@@ -28,17 +37,55 @@ def export_text(decision_tree: Any, **options: Any) -> str:
     |   |--- value: [5.00]
     <BLANKLINE>
     """
-    return _theirs("export_text")(dressed(decision_tree), **options)
+    return _shown("export_text", locals())
 
 
-def export_graphviz(decision_tree: Any, out_file: Any = None, **options: Any) -> Any:
+def export_graphviz(
+    decision_tree: Any,
+    out_file: Any = None,
+    *,
+    max_depth: int | None = None,
+    feature_names: Any = None,
+    class_names: Any = None,
+    label: str = "all",
+    filled: bool = False,
+    leaves_parallel: bool = False,
+    impurity: bool = True,
+    node_ids: bool = False,
+    proportion: bool = False,
+    rotate: bool = False,
+    rounded: bool = False,
+    special_characters: bool = False,
+    precision: int = 3,
+    fontname: str = "helvetica",
+) -> Any:
     """A tree in the language of Graphviz, by `sklearn.tree.export_graphviz`."""
-    return _theirs("export_graphviz")(dressed(decision_tree), out_file, **options)
+    return _shown("export_graphviz", locals())
 
 
-def plot_tree(decision_tree: Any, **options: Any) -> list[Any]:
+def plot_tree(
+    decision_tree: Any,
+    *,
+    max_depth: int | None = None,
+    feature_names: Any = None,
+    class_names: Any = None,
+    label: str = "all",
+    filled: bool = False,
+    impurity: bool = True,
+    node_ids: bool = False,
+    proportion: bool = False,
+    rounded: bool = False,
+    precision: int = 3,
+    ax: Any = None,
+    fontsize: int | None = None,
+) -> list[Any]:
     """A drawing of a tree, by `sklearn.tree.plot_tree`; `fivefold.plot.tree` draws every kind of tree."""
-    return _theirs("plot_tree")(dressed(decision_tree), **options)
+    return _shown("plot_tree", locals())
+
+
+def _shown(name: str, given: dict[str, Any]) -> Any:
+    """What scikit-learn's function of this name makes of the tree."""
+    return getattr(import_module("sklearn.tree"), name)(dressed(given.pop("decision_tree")), **given)
 
 
 def dressed(model: Any) -> Any:
@@ -63,7 +110,3 @@ def dressed(model: Any) -> Any:
         if hasattr(model, noted):
             setattr(out, noted, getattr(model, noted))
     return out
-
-
-def _theirs(name: str) -> Any:
-    return getattr(import_module("sklearn.tree"), name)

@@ -15,12 +15,12 @@ from fivefold.core.supervised import Classifier, Regressor
 from fivefold.partition.class_criteria import Entropy, Gini, Mistakes, Risk, TwoClasses
 from fivefold.partition.counted import counted
 from fivefold.partition.grow import grow, grow_drawn
-from fivefold.partition.number_criteria import Deviance, Squares
+from fivefold.partition.number_criteria import Deviance, Squares, round_centre
 from fivefold.partition.order_criteria import Extremes, absolute, medians, midranges
 from fivefold.partition.several import several
 from fivefold.partition.splitter import unit_of
 from fivefold.partition.tree import Grown
-from fivefold.tree.base import TreeMethods, TreeModel, bounded, columns_tried, manner_of, rules_of
+from fivefold.tree.base import TreeMethods, TreeModel, bounded, class_counts, columns_tried, manner_of, rules_of
 
 # Chi-squares: three standard errors, and no evidence ever
 DOUBT = {"learned": 0.0, "tested": 9.0, "majority": np.inf}
@@ -56,7 +56,7 @@ class ClassTree(TreeMethods, Classifier):
 
     @property
     def n_classes_(self) -> Any:
-        return len(self.classes_) if self.n_outputs_ == 1 else [len(classes) for classes in self.classes_]
+        return class_counts(self.classes_, self.n_outputs_)
 
     def _fit(self: Any, X: Any, y: Any, w: Any) -> None:
         each = [self.classes_] if y.ndim == 1 else self.classes_
@@ -163,7 +163,7 @@ class NumberTree(TreeMethods, Regressor):
         make, answer, centred = NUMBERS[self.criterion]
         if self.criterion == "poisson":
             self._refuse_negative(Y)
-        centre = np.average(Y, axis=1, weights=w) if centred else np.zeros(len(Y))  # about it squares keep their digits
+        centre = round_centre(Y, w) if centred else np.zeros(len(Y))  # about it squares keep their digits
         Y = Y - centre[:, None]
         manners = manner_of(self, X, w, means=len(Y) == 1 and answer is not _middle)
         grown = _grown(self, X, w, several(make(Y, w)) if len(Y) > 1 else make(Y[0], w), manners)
