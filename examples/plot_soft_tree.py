@@ -14,8 +14,8 @@ from fivefold.tree import DecisionTreeClassifier, SoftTreeClassifier
 def draw():
     X, y = make_moons(160, noise=0.2, random_state=0)
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.0, 3.8), layout="constrained", sharey=True)
-    soft = SoftTreeClassifier(max_depth=2, alpha=0.1, init="tree", n_init=1).fit(X, y)
-    hard = DecisionTreeClassifier(max_leaf_nodes=soft.get_n_leaves()).fit(X, y)
+    soft = SoftTreeClassifier(max_depth=2, alpha=0.1, init="tree", n_init=1, random_state=0).fit(X, y)
+    hard = DecisionTreeClassifier(max_leaf_nodes=soft.get_n_leaves(), random_state=0).fit(X, y)
     soft_gates(soft, X, y, ax=left)
     partition(hard, X, y, feature_names=["", ""], ax=right)
     for ax, model in ((left, soft), (right, hard)):

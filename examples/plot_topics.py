@@ -28,7 +28,7 @@ QUERY = "human computer interaction"
 def draw():
     counts = CountVectorizer(stop_words=["of", "the", "and", "in", "to", "for"], min_df=2)
     X = counts.fit_transform(TITLES.values()).astype(float)
-    svd = TruncatedSVD(2, algorithm="gram").fit(X)
+    svd = TruncatedSVD(2, algorithm="gram", random_state=0).fit(X)
     Z, q = svd.transform(X), svd.transform(counts.transform([QUERY]))[0]
     cosines = svd.similarity(counts.transform([QUERY]), X)[0]
     ax = axes(x="topic 1: " + ", ".join(svd.top_features(3, counts.get_feature_names_out())[0]),

@@ -13,7 +13,7 @@ from fivefold.tree import DecisionTreeClassifier
 def draw():
     iris = load_iris()
     X, y = iris.data[:, 2:], iris.target_names[iris.target]
-    model = DecisionTreeClassifier(max_depth=3, min_samples_leaf=5).fit(X, y)
+    model = DecisionTreeClassifier(max_depth=3, min_samples_leaf=5, random_state=0).fit(X, y)
     names = ["petal length", "petal width"]
     left, _ = tree_and_partition(model, X, y, feature_names=names, example=[[5.1, 1.6]])
     left.figure.set_size_inches(10.5, 4.0)

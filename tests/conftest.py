@@ -1,6 +1,26 @@
-"""Laws over variants of a method are slow: `make test` checks the defaults of every method, `make test-all` all."""
+"""Laws over variants of a method are slow: `make test` checks the defaults of every method, `make test-all` all.
 
+Tests do not depend on their order: FIVEFOLD_TEST_ORDER=<seed> shuffles the modules and the tests in each.
+"""
+
+import os
+import random
+
+import hypothesis
 import pytest
+
+hypothesis.settings.register_profile(
+    "fivefold",
+    derandomize=True,
+    database=None,
+    deadline=None,  # a busy machine is no failure,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],  # nor is this, which measures seconds
+)
+hypothesis.settings.load_profile("fivefold")
+
+
+def pytest_configure(config):
+    config.pluginmanager.import_plugin("guard")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -11,3 +31,9 @@ def pytest_collection_modifyitems(items):
             method, settings = case
             if dict(settings) != dict(method.card.given):
                 item.add_marker(pytest.mark.slow)
+    if seed := os.environ.get("FIVEFOLD_TEST_ORDER"):
+
+        def place(name):
+            return random.Random(f"{seed} {name}").random()
+
+        items.sort(key=lambda item: (place(item.path), place(item.nodeid)))

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
+from benchmarks.harness.contestants import seeded  # noqa: F401  for tests beside a rival
 from fivefold.core.registry import methods
 
 METHODS = methods()

@@ -25,7 +25,7 @@ def assembled(make: Callable[[Callable[[str], Any]], Any], task: Task) -> Mappin
     """What `make` puts together from a library's own estimators; it is given the way from a path to a class."""
 
     def contestant(library: str) -> Contestant:
-        return lambda data: task(make(lambda path: _find(library, path)), data)
+        return lambda data: task(seeded(make(lambda path: _find(library, path))), data)
 
     return {name: contestant(name) for name in LIBRARIES}
 
@@ -68,9 +68,15 @@ def fit_seeds(*seeds: int) -> Task:
 
 def _contestant(library: str, path: str, task: Task, params: Mapping[str, Any]) -> Contestant:
     def prepare(data: Data) -> Call:
-        return task(_find(library, path)(**params, **data.given), data)
+        return task(seeded(_find(library, path)(**params, **data.given)), data)
 
     return prepare
+
+
+def seeded(estimator: Any) -> Any:
+    """The same estimator with a seed for itself and for every member, where they take one and have none."""
+    names = [name for name, value in estimator.get_params().items() if name.endswith("random_state") and value is None]
+    return estimator.set_params(**dict.fromkeys(names, 0))
 
 
 def _find(library: str, path: str) -> Any:

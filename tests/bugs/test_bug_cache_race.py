@@ -40,5 +40,5 @@ def test_processes_that_compile_at_the_same_time_do_not_mix_up_their_types(tmp_p
 
     for _ in range(2):  # the first round writes, the second reads
         for process in [start("float64"), start("float32")]:
-            assert process.communicate(timeout=120)[0].strip() == "6.0"
+            assert process.communicate(timeout=600)[0].strip() == "6.0"
             assert process.returncode == 0

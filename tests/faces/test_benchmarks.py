@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.utils import get_tags
+from tables import build
 
 from benchmarks.__main__ import THREADS, main
 from benchmarks.harness import (
@@ -269,7 +270,7 @@ def test_a_run_that_is_stopped_keeps_the_rows_of_the_one_before(alone, tmp_path,
 
 def test_a_small_table_suits_every_method():
     for method in methods():
-        model = method.cls(**method.card.given)
+        model = build((method, method.card.given))
         X, y = toy(model)
         tags = get_tags(model).target_tags
         assert len(X) == len(y) and (y.ndim == 1) == tags.single_output, method.name
@@ -284,8 +285,6 @@ def test_the_last_line_of_a_traceback_is_found():
 
 def test_the_page_is_the_one_made_from_the_results():
     results, document = ROOT / "benchmarks" / "results.json", ROOT / "docs" / "benchmarks.md"
-    if not results.exists():
-        pytest.skip("make bench has not run yet")
     text = results.read_text()
     assert document.read_text() == report.page(json.loads(text))
     assert str(Path.home()) not in text and str(ROOT) not in text

@@ -302,7 +302,7 @@ class Sleepy(DummyClassifier):
 def test_learners_that_fail_die_or_take_too_long_are_told_and_the_study_goes_on(tmp_path, monkeypatch):
     (tmp_path / "trouble.py").write_text(TROUBLE)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr("fivefold.study.probe.LEAST_LIMIT", 8.0)
+    monkeypatch.setattr("fivefold.study.run.limit", lambda plan, learner: 2.0 if "Sleepy" in learner.name else 300.0)
     monkeypatch.setattr("fivefold.study.run.PROBE_LIMIT", 1.0)
     words = ["--methods", "trouble.Failing,trouble.Dying,trouble.Sleepy", "--folds", 2, "--repeats", 1]
     shown = study("iris", *words, "--out", tmp_path / "out", "--jobs", 2, width=200)
@@ -312,7 +312,7 @@ def test_learners_that_fail_die_or_take_too_long_are_told_and_the_study_goes_on(
     assert learners["trouble.Failing"]["reason"] == "ArithmeticError: the stars stood wrong"
     assert learners["trouble.Dying"]["reason"] == "the worker process ended: exit code 9"
     assert learners["trouble.Sleepy"]["status"] == "late"
-    assert learners["trouble.Sleepy"]["reason"] == "repeat 1, fold 1 took longer than its limit of 8 s"
+    assert learners["trouble.Sleepy"]["reason"] == "repeat 1, fold 1 took longer than its limit of 2 s"
     assert any("a limit of time struck trouble.Sleepy" in text for text in found(tmp_path / "out")["warnings"])
     for said in ("failed: ArithmeticError: the stars stood wrong", "was stopped: repeat 1", "a limit of time struck"):
         assert said in shown.output

@@ -268,7 +268,9 @@ def test_estimators_are_taken_as_they_are_and_those_of_one_name_are_numbered():
 def test_whatever_is_random_in_a_learner_follows_the_state():
     from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 
-    learner = make_plan(blobs(), [BaggingClassifier(RandomForestClassifier())]).learners[0]
+    learner = make_plan(blobs(), [BaggingClassifier(RandomForestClassifier(random_state=0), random_state=0)]).learners[
+        0
+    ]
     made = learner.make({}, 3).get_params()
     assert (made["random_state"], made["estimator__random_state"]) == (3, 3)
 

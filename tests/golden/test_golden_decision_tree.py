@@ -47,7 +47,9 @@ def test_risk_under_unit_costs_is_the_share_of_mistakes():
         sums = np.zeros(4)
         accumulate(Risk(y, w, costs), rows, 0, 10, sums)
         assert impurity(Risk(y, w, costs), sums) == pytest.approx(expected)
-    model = DecisionTreeClassifier(criterion="risk", loss_matrix=loss, max_depth=1).fit(np.zeros((10, 1)), y)
+    model = DecisionTreeClassifier(criterion="risk", loss_matrix=loss, max_depth=1, random_state=0).fit(
+        np.zeros((10, 1)), y
+    )
     assert model.predict([[0.0]]) == [2]
 
 
@@ -74,7 +76,7 @@ def test_best_first_growth_of_eight_points_makes_the_cuts_of_the_text():
     X, y = EIGHT
     gains, cuts = [], []
     for leaves in (2, 3, 4):
-        tree = DecisionTreeClassifier(criterion="entropy", max_leaf_nodes=leaves).fit(X, y).tree_
+        tree = DecisionTreeClassifier(criterion="entropy", max_leaf_nodes=leaves, random_state=0).fit(X, y).tree_
         total = tree.weighted_n_node_samples * tree.impurity * NATS
         gains.append(total[0] - total[tree.children_left < 0].sum())
         cuts.append(set(tree.threshold[tree.feature >= 0]))
@@ -87,12 +89,12 @@ def test_best_first_growth_of_eight_points_makes_the_cuts_of_the_text():
 def test_the_prices_at_which_the_tree_of_eight_points_shrinks():
     """A-93, A-96: 4 leaves below 1.124670, 2 leaves below 3.043165, then the root; a price is lambda / n."""
     X, y = EIGHT
-    path = DecisionTreeClassifier(criterion="entropy").cost_complexity_pruning_path(X, y)
+    path = DecisionTreeClassifier(criterion="entropy", random_state=0).cost_complexity_pruning_path(X, y)
     np.testing.assert_allclose(path.ccp_alphas * 8 * NATS, [0, 1.124670, 3.043165], atol=1e-6)
     for price, leaves in ((1.0, 4), (1.2, 2), (5.0, 1)):
-        model = DecisionTreeClassifier(criterion="entropy", ccp_alpha=price / 8 / NATS).fit(X, y)
+        model = DecisionTreeClassifier(criterion="entropy", ccp_alpha=price / 8 / NATS, random_state=0).fit(X, y)
         assert model.get_n_leaves() == leaves
-    best = DecisionTreeClassifier(criterion="entropy", ccp_alpha=1.2 / 8 / NATS).fit(X, y).tree_
+    best = DecisionTreeClassifier(criterion="entropy", ccp_alpha=1.2 / 8 / NATS, random_state=0).fit(X, y).tree_
     total = (best.weighted_n_node_samples * best.impurity)[best.children_left < 0].sum() * NATS
     assert total + 1.2 * best.n_leaves == pytest.approx(4.649341, abs=1e-6)
 
@@ -101,7 +103,7 @@ def test_every_row_reaches_the_leaf_that_holds_it_in_at_most_depth_questions():
     """A-94, E-60: leaves part the rows; ways down are no longer than the depth."""
     rng = np.random.RandomState(0)
     X, y = rng.normal(size=(200, 3)), rng.randint(3, size=200)
-    model = DecisionTreeClassifier().fit(X, y)
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
     leaf, path = model.apply(X), model.decision_path(X)
     assert (np.bincount(leaf, minlength=model.tree_.node_count) == np.where(
         model.tree_.children_left < 0, model.tree_.n_node_samples, 0
@@ -116,7 +118,11 @@ def test_thresholds_between_rows_of_unlike_classes_are_enough():
     for _ in range(20):
         x, y = np.sort(rng.choice(1000, 25, replace=False)), rng.randint(2, size=25)
         for criterion in ("entropy", "gini"):
-            cut = DecisionTreeClassifier(criterion=criterion, max_depth=1).fit(x[:, None], y).tree_.threshold[0]
+            cut = (
+                DecisionTreeClassifier(criterion=criterion, max_depth=1, random_state=0)
+                .fit(x[:, None], y)
+                .tree_.threshold[0]
+            )
             i = int(np.searchsorted(x, cut))
             assert y[i - 1] != y[i] and cut == (x[i - 1] + x[i]) / 2
 
@@ -124,7 +130,9 @@ def test_thresholds_between_rows_of_unlike_classes_are_enough():
 def test_a_least_gain_above_the_entropy_leaves_one_leaf_of_the_majority():
     """D-27, D-28, E-73: no split gains more than log2 c; the leaf answers with the commonest class and its shares."""
     X, y = np.arange(10.0)[:, None], np.array([0, 1, 1, 2, 1, 1, 0, 1, 2, 1])
-    model = DecisionTreeClassifier(criterion="entropy", min_impurity_decrease=np.log2(3) + 0.01).fit(X, y)
+    model = DecisionTreeClassifier(criterion="entropy", min_impurity_decrease=np.log2(3) + 0.01, random_state=0).fit(
+        X, y
+    )
     assert model.get_n_leaves() == 1 and set(model.predict(X)) == {1}
     np.testing.assert_allclose(model.predict_proba(X[:1]), [[0.2, 0.6, 0.2]])
 
@@ -134,7 +142,7 @@ def test_all_sixteen_functions_of_two_inputs_are_learned():
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=float)
     for code in range(16):
         y = code >> np.arange(4) & 1
-        assert (DecisionTreeClassifier().fit(X, y).predict(X) == y).all()
+        assert (DecisionTreeClassifier(random_state=0).fit(X, y).predict(X) == y).all()
 
 
 def test_gains_are_never_negative():
@@ -154,11 +162,13 @@ def test_leaves_become_fewer_as_the_thresholds_of_impurity_rise():
     y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
     for criterion in ("entropy", "error"):
         grown = [
-            DecisionTreeClassifier(criterion=criterion, min_impurity=t).fit(X, y).get_n_leaves()
+            DecisionTreeClassifier(criterion=criterion, min_impurity=t, random_state=0).fit(X, y).get_n_leaves()
             for t in (0, 0.1, 0.3, 0.45, 1)
         ]
         assert grown == sorted(grown, reverse=True) and grown[-1] == 1
-    leaves = [DecisionTreeRegressor(min_impurity=t).fit(X, X[:, 0]).get_n_leaves() for t in (0, 0.01, 0.1, 2)]
+    leaves = [
+        DecisionTreeRegressor(min_impurity=t, random_state=0).fit(X, X[:, 0]).get_n_leaves() for t in (0, 0.01, 0.1, 2)
+    ]
     assert leaves == sorted(leaves, reverse=True) and leaves[-1] == 1
 
 
@@ -169,14 +179,14 @@ def test_the_mean_square_of_a_node_is_its_variance_and_falls():
     criterion, sums = Squares(y, np.ones(14)), np.zeros(3)
     accumulate(criterion, ROWS, 0, 14, sums)
     assert impurity(criterion, sums) == pytest.approx(y.var())
-    tree = DecisionTreeRegressor(max_depth=1).fit(rng.normal(size=(14, 2)), y).tree_
+    tree = DecisionTreeRegressor(max_depth=1, random_state=0).fit(rng.normal(size=(14, 2)), y).tree_
     assert (tree.n_node_samples * tree.impurity)[1:].sum() < tree.n_node_samples[0] * tree.impurity[0]
 
 
 def test_a_median_leaf_shrugs_at_an_outlier():
     """E-77."""
     X, y = np.repeat([[0.0], [1.0]], 5, axis=0), np.array([1, 2, 3, 4, 1e6, 7, 8, 9, 10, 11.0])
-    model = DecisionTreeRegressor(criterion="absolute_error", max_depth=1).fit(X, y)
+    model = DecisionTreeRegressor(criterion="absolute_error", max_depth=1, random_state=0).fit(X, y)
     assert model.predict([[0.0], [1.0]]).tolist() == [3, 9]
 
 
@@ -186,7 +196,7 @@ def test_no_row_errs_by_more_than_the_worst_error_allowed():
     X = rng.normal(size=(200, 2))
     y = np.sin(3 * X[:, 0]) + X[:, 1]
     for theta in (0.5, 0.2, 0.05):
-        model = DecisionTreeRegressor(criterion="max_error", min_impurity=theta).fit(X, y)
+        model = DecisionTreeRegressor(criterion="max_error", min_impurity=theta, random_state=0).fit(X, y)
         assert np.abs(model.predict(X) - y).max() <= theta
         assert model.get_n_leaves() < 200
 
@@ -195,7 +205,7 @@ def test_columns_that_the_tree_never_asks_about_have_no_importance():
     """E-82."""
     rng = np.random.RandomState(6)
     X = rng.normal(size=(300, 5))
-    model = DecisionTreeClassifier(max_depth=2).fit(X, X[:, 3] > 0.3)
+    model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, X[:, 3] > 0.3)
     assert model.feature_importances_.tolist() == [0, 0, 0, 1, 0]
 
 
@@ -203,5 +213,5 @@ def test_no_node_of_less_than_five_percent_is_divided():
     """E-83."""
     rng = np.random.RandomState(7)
     X, y = rng.normal(size=(400, 3)), rng.randint(2, size=400)
-    tree = DecisionTreeClassifier(min_samples_split=0.05).fit(X, y).tree_
+    tree = DecisionTreeClassifier(min_samples_split=0.05, random_state=0).fit(X, y).tree_
     assert tree.n_node_samples[tree.feature >= 0].min() >= 20

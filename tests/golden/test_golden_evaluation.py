@@ -28,6 +28,7 @@ from sklearn.metrics import (
 )
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.class_weight import compute_class_weight
+from tables import build
 
 from fivefold.core.registry import methods
 from fivefold.core.supervised import Classifier, Regressor
@@ -160,7 +161,7 @@ class TestSeveralClasses:
         """D-06."""
         table = tiny(method)[0]
         labels = np.array(["one", "two", "three"])[table.y]
-        assert set(method.cls(**method.card.given).fit(table.X, labels).predict(table.X)) <= set(labels)
+        assert set(build((method, method.card.given)).fit(table.X, labels).predict(table.X)) <= set(labels)
 
 
 class TestRegression:
@@ -202,7 +203,7 @@ class TestRegression:
     def test_every_regressor_has_an_error_and_a_correlation(self, method):
         """D-08."""
         table = tiny(method)[0]
-        predicted = method.cls(**method.card.given).fit(table.X, table.y).predict(table.X)
+        predicted = build((method, method.card.given)).fit(table.X, table.y).predict(table.X)
         assert np.isfinite(root_mean_squared_error(table.y, predicted))
         predicted = predicted.ravel()
         r = correlation(table.y.ravel(), predicted)

@@ -28,8 +28,8 @@ def test_one_tree_with_all_rows_and_columns_is_the_decision_tree(rows):
     """D-35: M = 1, m = d and no bootstrap equals the tree; exact where a column has at most 255 values."""
     X, y = load_iris(return_X_y=True) if rows == 150 else make_classification(rows, 6, random_state=0)
     X = np.round(X, 1)
-    forest = RandomForestClassifier(1, max_features=None, bootstrap=False).fit(X, y)
-    tree = DecisionTreeClassifier().fit(X, y)
+    forest = RandomForestClassifier(1, max_features=None, bootstrap=False, random_state=0).fit(X, y)
+    tree = DecisionTreeClassifier(random_state=0).fit(X, y)
     ours, alone = forest.estimators_[0].tree_, tree.tree_
     np.testing.assert_array_equal(ours.feature, alone.feature)
     np.testing.assert_allclose(ours.threshold, alone.threshold, rtol=1e-14)
@@ -78,7 +78,7 @@ def test_a_forest_varies_less_than_a_single_tree():
     said = {"tree": [], "forest": []}
     for seed in range(8):
         X, y = make_friedman1(200, noise=1.0, random_state=seed)
-        said["tree"].append(DecisionTreeRegressor().fit(X, y).predict(new))
+        said["tree"].append(DecisionTreeRegressor(random_state=0).fit(X, y).predict(new))
         said["forest"].append(RandomForestRegressor(30, max_features=0.5, random_state=seed).fit(X, y).predict(new))
     variance = {name: np.var(answers, axis=0, ddof=1).mean() for name, answers in said.items()}
     error = {name: np.mean((np.array(answers) - truth) ** 2) for name, answers in said.items()}

@@ -13,9 +13,9 @@ START = np.array([[0.0], [1.0]])
 
 def test_four_points_on_a_line():
     """A-68: 0, 1, 9, 10 from 0 and 1: centres (0, 6.6667), then (0.5, 9.5); stop at the third assignment."""
-    first = KMeans(2, init=START, max_iter=1, tol=0.0).fit(LINE)
+    first = KMeans(2, init=START, max_iter=1, tol=0.0, random_state=0).fit(LINE)
     np.testing.assert_allclose(first.cluster_centers_.ravel(), [0, 20 / 3])
-    model = KMeans(2, init=START, tol=0.0).fit(LINE)
+    model = KMeans(2, init=START, tol=0.0, random_state=0).fit(LINE)
     np.testing.assert_allclose(model.cluster_centers_.ravel(), [0.5, 9.5])
     assert model.n_iter_ == 3
     assert model.inertia_ == pytest.approx(1.0, abs=1e-12)
@@ -51,7 +51,7 @@ def test_k_means_is_hard_expectation_maximisation_with_unit_covariances():
         log_joint = np.log(1 / 3) - 0.5 * ((X[:, None] - mu) ** 2).sum(axis=2) - np.log(2 * np.pi)
         R = np.eye(3)[log_joint.argmax(axis=1)]
         mu = (R.T @ X) / R.sum(axis=0)[:, None]
-    model = KMeans(3, init=X[:3], tol=0.0).fit(X)
+    model = KMeans(3, init=X[:3], tol=0.0, random_state=0).fit(X)
     np.testing.assert_array_equal(model.labels_, R.argmax(axis=1))
     np.testing.assert_allclose(model.cluster_centers_, mu, rtol=1e-12)
 
@@ -71,13 +71,13 @@ def test_k_means_is_hard_expectation_maximisation_with_unit_covariances():
 )
 def test_geometric_medians_known_in_closed_form(X, median, total):
     """A-70."""
-    model = KMedians(1, tol=0.0).fit(X)
+    model = KMedians(1, tol=0.0, random_state=0).fit(X)
     np.testing.assert_allclose(model.cluster_centers_[0], median, atol=1e-5)
     assert model.cost_ == pytest.approx(total, rel=1e-10)
 
 
 def test_un_squared_cost_of_k_medians_on_the_four_points():
     """A-70: any points between 0 and 1 and between 9 and 10 give 2, and no centres give less."""
-    model = KMedians(2, init=START).fit(LINE)
+    model = KMedians(2, init=START, random_state=0).fit(LINE)
     assert model.cost_ == pytest.approx(2.0, abs=1e-12)
     np.testing.assert_array_equal(model.labels_, [0, 0, 1, 1])

@@ -293,7 +293,9 @@ class TestCatalogueOfCosts:
     def _support_vector_machine(self):
         """|theta|^2 + C sum xi is twice 1/2 |theta|^2 + C/2 sum xi."""
         x = least_cost("support_vector_machine", self.X, self.y, C=1.0, intercept=False).x
-        model = LinearSVC(C=0.5, loss="hinge", fit_intercept=False, tol=1e-8, max_iter=100_000).fit(self.X, self.y)
+        model = LinearSVC(C=0.5, loss="hinge", fit_intercept=False, tol=1e-8, max_iter=100_000, random_state=0).fit(
+            self.X, self.y
+        )
         assert_allclose(x, model.coef_[0], atol=1e-5)
         risk = cost("support_vector_machine", self.X, self.y, C=1.0, intercept=False)
         slack = np.maximum(0, 1 - self.y * (self.X @ x))
@@ -365,7 +367,7 @@ class TestCatalogueOfCosts:
             ("squared_hinge", RiskMinimiserClassifier("squared_hinge"), None),
         ):
             y = self.t if name == "squared" else self.y
-            rival = rival or LinearSVC(tol=1e-8, max_iter=100_000, intercept_scaling=1e4)
+            rival = rival or LinearSVC(tol=1e-8, max_iter=100_000, intercept_scaling=1e4, random_state=0)
             ours, theirs = model.fit(self.X, y), rival.fit(self.X, y)
             assert_allclose(np.ravel(ours.coef_), np.ravel(theirs.coef_), atol=1e-4)
 
@@ -388,7 +390,9 @@ class TestCatalogueOfCosts:
         h = np.append(-np.ones(n), np.zeros(n))
         program = QuadraticProgram.of(P, q, G=G, h=h)
         found = minimise_under(program, np.zeros(3 + n))
-        model = LinearSVC(C=C, loss="hinge", fit_intercept=False, tol=1e-8, max_iter=100_000).fit(self.X, self.y)
+        model = LinearSVC(C=C, loss="hinge", fit_intercept=False, tol=1e-8, max_iter=100_000, random_state=0).fit(
+            self.X, self.y
+        )
         assert_allclose(found.x[:3], model.coef_[0], atol=1e-5)
 
     def test_names_and_targets_that_do_not_fit_are_refused(self):

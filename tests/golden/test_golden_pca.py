@@ -242,11 +242,11 @@ def test_the_decomposition_from_either_gram_matrix_rebuilds_the_table(rng):
     """B-126: at full rank B L A = X; the error of rank G is the sum of the squares dropped (Eckart-Young)."""
     for shape in ((5, 12), (12, 5)):
         X = rng.standard_normal(shape)
-        full = TruncatedSVD(5, algorithm="gram").fit(X)
+        full = TruncatedSVD(5, algorithm="gram", random_state=0).fit(X)
         assert_allclose(full.inverse_transform(full.transform(X)), X, atol=1e-12)
         B = full.transform(X) / full.singular_values_
         assert_allclose(B.T @ B, np.eye(5), atol=1e-10)
-        svd = TruncatedSVD(2, algorithm="gram").fit(X)
+        svd = TruncatedSVD(2, algorithm="gram", random_state=0).fit(X)
         lost = ((X - svd.inverse_transform(svd.transform(X))) ** 2).sum()
         assert lost == pytest.approx((np.linalg.svd(X, compute_uv=False)[2:] ** 2).sum())
         for _ in range(50):
@@ -264,7 +264,7 @@ def test_inner_products_alone_give_the_coordinates(rng):
     X, new = rng.standard_normal((8, 50)), rng.standard_normal((3, 50))
     values, alpha = eigen(X @ X.T)
     psi = (new @ X.T) @ alpha / np.sqrt(values)  # (3, 8)
-    svd = TruncatedSVD(8, algorithm="gram").fit(X)
+    svd = TruncatedSVD(8, algorithm="gram", random_state=0).fit(X)
     assert_allclose(np.abs(svd.transform(new)), np.abs(psi), atol=1e-10)
 
 
@@ -272,23 +272,27 @@ def test_the_uncentred_correlation_matrix_has_the_same_axes(rng):
     """B-128: eigenvectors of X'X / N; X'a has length sqrt l; on centred rows it is PCA."""
     X = table(rng)
     values, V = eigen(X.T @ X / 60)
-    svd = TruncatedSVD(3, algorithm="gram").fit(X)
+    svd = TruncatedSVD(3, algorithm="gram", random_state=0).fit(X)
     assert_allclose(svd.components_, V.T[:3], atol=1e-10)
     assert_allclose(svd.singular_values_**2 / 60, values[:3])
     alpha = eigen(X @ X.T).vectors[:, 0]
     assert np.linalg.norm(X.T @ alpha) == pytest.approx(np.sqrt(60 * values[0]))
     Z = X - X.mean(axis=0)
-    assert_allclose(TruncatedSVD(3, algorithm="gram").fit(Z).components_, PCA(3).fit(X).components_, atol=1e-9)
+    assert_allclose(
+        TruncatedSVD(3, algorithm="gram", random_state=0).fit(Z).components_, PCA(3).fit(X).components_, atol=1e-9
+    )
 
 
 def test_nine_titles_have_the_published_singular_values_and_neighbours():
     """B-130, Deerwester et al. (1990): the values of the nine titles, and all of c1..c5 within 0.9 of the query."""
     counts = CountVectorizer(stop_words=["of", "the", "and", "in", "to", "for"], min_df=2)
     X = counts.fit_transform(TITLES.values()).astype(float)
-    all_ = TruncatedSVD(9, algorithm="gram").fit(X)
+    all_ = TruncatedSVD(9, algorithm="gram", random_state=0).fit(X)
     assert_allclose(all_.singular_values_, [3.34, 2.54, 2.35, 1.64, 1.50, 1.31, 0.85, 0.56, 0.36], atol=0.005)
     cosines = (
-        TruncatedSVD(2, algorithm="gram").fit(X).similarity(counts.transform(["human computer interaction"]), X)[0]
+        TruncatedSVD(2, algorithm="gram", random_state=0)
+        .fit(X)
+        .similarity(counts.transform(["human computer interaction"]), X)[0]
     )
     assert cosines[:5].min() > 0.9
     assert np.abs(cosines[5:]).max() < 0.2

@@ -91,7 +91,7 @@ def test_a_margin_separates_the_scores_of_pairs():
 def test_linear_hinge_without_penalty_is_the_margin_perceptron():
     """E-353: where every pair can be satisfied both reach zero loss of the same hinge."""
     X, y, queries = lists()
-    hard = LinearRanker(C=1e4, loss="hinge").fit(X, y, groups=queries)
+    hard = LinearRanker(C=1e4, loss="hinge", random_state=0).fit(X, y, groups=queries)
     soft = RankingPerceptron(margin=1.0, eta0=0.01, average=False, max_iter=3000, random_state=0).fit(
         X, y, groups=queries
     )
@@ -181,7 +181,7 @@ def test_support_vector_ranking_is_its_quadratic_program():
         np.diag(np.append(np.ones(d), np.zeros(P))), np.append(np.zeros(d), np.full(P, 0.3)),
         G=np.hstack([-D, -np.eye(P)]), h=-np.ones(P), lb=np.append(np.full(d, -np.inf), np.zeros(P)),
     )  # fmt: skip
-    model = LinearRanker(C=0.3, loss="hinge").fit(X, y, groups=queries)
+    model = LinearRanker(C=0.3, loss="hinge", random_state=0).fit(X, y, groups=queries)
     assert_allclose(model.coef_, program.x[:d], atol=1e-5)
     assert_allclose(oracle.objective(X, y, model.coef_, LOSSES["hinge"], 0.3, queries), program.value, rtol=1e-6)
 
@@ -193,7 +193,7 @@ def test_differences_as_rows_of_a_classifier_give_the_same_direction():
     D = pairs.differences(X)
     sign = np.where(np.arange(len(D)) % 2, 1.0, -1.0)
     model = LinearRanker(C=0.5).fit(X, y, groups=queries)
-    rival = LinearSVC(C=0.5, fit_intercept=False, dual=False, tol=1e-10).fit(D * sign[:, None], sign)
+    rival = LinearSVC(C=0.5, fit_intercept=False, dual=False, tol=1e-10, random_state=0).fit(D * sign[:, None], sign)
     assert_allclose(model.coef_, rival.coef_[0], rtol=1e-6)
     K = pairs.gram(X @ X.T)
     assert_allclose(K, D @ D.T, atol=1e-12)

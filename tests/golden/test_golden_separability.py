@@ -85,7 +85,7 @@ def test_a_feature_makes_them_separable():
     """C-155: the product for exclusive or, the squared radius for the disc."""
     Z = np.column_stack([CORNERS, CORNERS.prod(axis=1)])
     assert proved(Z[XOR], Z[~XOR])
-    assert (LinearSVC(C=1000).fit(Z, XOR).predict(Z) == XOR).all()
+    assert (LinearSVC(C=1000, random_state=0).fit(Z, XOR).predict(Z) == XOR).all()
     X, y = course().disc
     inside = y == y.max()
     Z = np.column_stack([X, X**2])  # (x - c)^2 is linear in x and x^2, wherever the centre is
@@ -141,7 +141,7 @@ def test_distances_projections_and_margins():
 
 def test_the_boundary_between_two_of_many_classes():
     X, y = POINTS, np.digitize(POINTS[:, 0], [-1, 1])
-    model = LinearSVC().fit(X, y)
+    model = LinearSVC(random_state=0).fit(X, y)
     plane = Hyperplane.of(model, 2, 0)
     scores = model.decision_function(X)
     assert_allclose(plane.value(X), scores[:, 2] - scores[:, 0], atol=1e-12)
@@ -165,7 +165,7 @@ def test_the_figure_of_a_hyperplane_holds_line_normal_and_feet():
 def test_the_figure_of_regions_shows_every_machine_and_the_contradictions(wrapper):
     """E-337, C-146."""
     X, y = make_blobs(150, centers=[[0, 0], [4, 0], [2, 3.5]], cluster_std=1.2, random_state=0)
-    ax = plot.regions(wrapper(LinearSVC()).fit(X, y), X, y)
+    ax = plot.regions(wrapper(LinearSVC(random_state=0)).fit(X, y), X, y)
     assert sum(l.get_linestyle() == ":" for l in ax.lines) == 3
     assert float(ax.get_title(loc="left").split("%")[0]) > 0
 
@@ -173,7 +173,7 @@ def test_the_figure_of_regions_shows_every_machine_and_the_contradictions(wrappe
 def test_the_figure_of_margins_says_the_training_error():
     """B-84."""
     X, y = course().disc
-    model = LinearSVC().fit(X, y)
+    model = LinearSVC(random_state=0).fit(X, y)
     m = margins(model, X, y)
     ax = plot.margin_distribution(m)
     x, share = ax.lines[0].get_data()

@@ -40,11 +40,13 @@ def test_the_gains_of_every_cut_of_six_points():
     gains = [merit(criterion, counts[:i].sum(axis=0), total) * NATS for i in range(1, 6)]
     np.testing.assert_allclose(gains, [0.454027, 1.046496, 1.909543, 0.183450, 0.454027], atol=1e-6)
     x = np.arange(1.0, 7.0)[:, None]
-    tree = DecisionTreeClassifier(criterion="entropy", max_leaf_nodes=2).fit(x, SIX).tree_
+    tree = DecisionTreeClassifier(criterion="entropy", max_leaf_nodes=2, random_state=0).fit(x, SIX).tree_
     assert tree.threshold[0] == 3.5
 
 
-@pytest.mark.parametrize("model", [DecisionTreeClassifier(criterion="entropy", max_leaf_nodes=9), CARTClassifier()])
+@pytest.mark.parametrize(
+    "model", [DecisionTreeClassifier(criterion="entropy", max_leaf_nodes=9, random_state=0), CARTClassifier()]
+)
 def test_exclusive_or_is_one_leaf_where_a_cut_must_gain_and_four_where_it_need_not(model):
     """A-92: every first cut gains nothing; growth that asks for a gain stops at the root."""
     X, y = np.array([[-1.0, -1], [-1, 1], [1, -1], [1, 1]]), [0, 1, 1, 0]
@@ -59,11 +61,11 @@ def test_splits_depth_the_size_of_a_node_and_of_a_leaf_are_limits_of_their_own()
     rng = np.random.RandomState(0)
     X, y = rng.normal(size=(200, 3)), rng.randint(2, size=200)
     for m in (1, 4, 9):
-        assert DecisionTreeClassifier(max_leaf_nodes=m + 1).fit(X, y).get_n_leaves() == m + 1
-    assert DecisionTreeClassifier(max_depth=4).fit(X, y).get_depth() == 4
-    by_node = DecisionTreeClassifier(min_samples_split=30).fit(X, y).tree_
+        assert DecisionTreeClassifier(max_leaf_nodes=m + 1, random_state=0).fit(X, y).get_n_leaves() == m + 1
+    assert DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y).get_depth() == 4
+    by_node = DecisionTreeClassifier(min_samples_split=30, random_state=0).fit(X, y).tree_
     assert by_node.n_node_samples[by_node.feature >= 0].min() >= 30 > by_node.n_node_samples.min()
-    by_leaf = DecisionTreeClassifier(min_samples_leaf=30).fit(X, y).tree_
+    by_leaf = DecisionTreeClassifier(min_samples_leaf=30, random_state=0).fit(X, y).tree_
     assert by_leaf.n_node_samples.min() >= 30
 
 
@@ -82,12 +84,17 @@ def test_one_percent_of_positives_to_two_lowers_the_log_loss_and_no_mistake():
     y[-100:] = 1
     losses = []
     for leaves in (None, 2):
-        model = DecisionTreeClassifier(criterion="log_loss", max_depth=1, min_impurity_decrease=0.0 if leaves else 1.0)
+        model = DecisionTreeClassifier(
+            criterion="log_loss", max_depth=1, min_impurity_decrease=0.0 if leaves else 1.0, random_state=0
+        )
         p = model.fit(X, y).predict_proba(X)
         losses.append(-np.log(p[np.arange(len(y)), y]).sum())
         assert (model.predict(X) != y).sum() == 100
     np.testing.assert_allclose(losses, [560.015, 490.196], atol=1e-3)
-    assert DecisionTreeClassifier(criterion="error", min_impurity_decrease=1e-9).fit(X, y).get_n_leaves() == 1
+    assert (
+        DecisionTreeClassifier(criterion="error", min_impurity_decrease=1e-9, random_state=0).fit(X, y).get_n_leaves()
+        == 1
+    )
 
 
 def test_the_guarantee_of_a_fitted_tree_is_that_of_its_length_and_its_mistakes():
@@ -169,7 +176,10 @@ def test_a_smaller_threshold_of_the_error_gives_a_larger_regression_tree_and_pru
     x = np.sort(rng.uniform(0, 8, 200))
     truth = np.where(x < 2, 0.0, np.where(x < 5, 2.0, 0.9))
     y = truth + 0.2 * rng.normal(size=200)
-    trees = [DecisionTreeRegressor(min_impurity=theta).fit(x[::2, None], y[::2]) for theta in (0.5, 0.2, 0.01)]
+    trees = [
+        DecisionTreeRegressor(min_impurity=theta, random_state=0).fit(x[::2, None], y[::2])
+        for theta in (0.5, 0.2, 0.01)
+    ]
     leaves = [tree.get_n_leaves() for tree in trees]
     assert leaves[0] < leaves[1] < leaves[2]
     smaller = prune_on(trees[-1], x[1::2, None], y[1::2])
@@ -183,7 +193,7 @@ def test_the_columns_of_a_tree_serve_another_learner():
     rng = np.random.RandomState(0)
     X = rng.normal(size=(300, 20))
     y = (X[:, 3] + X[:, 7] > 0).astype(int)
-    kept = SelectFromModel(DecisionTreeClassifier(max_depth=3), threshold=1e-9).fit(X, y)
+    kept = SelectFromModel(DecisionTreeClassifier(max_depth=3, random_state=0), threshold=1e-9).fit(X, y)
     used = {int(f) for f in kept.estimator_.tree_.feature if f >= 0}
     assert set(np.flatnonzero(kept.get_support())) == used >= {3, 7}
     new = rng.normal(size=(2000, 20))

@@ -47,7 +47,7 @@ def test_scikit_learns_checks_all_pass_and_none_is_skipped(case):
     if case[0].card.order_dependent:
         why = "updates follow the order of rows; see test_weights_mean_repetition_in_distribution"
         expected = {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in ("dense", "sparse")}
-    estimator = case[0].cls(**case[1])
+    estimator = build(case)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the checks provoke warnings on purpose
         results = check_estimator(estimator, expected_failed_checks=expected, on_fail=None, on_skip=None)
@@ -424,7 +424,7 @@ def test_one_row_is_learned_from_or_refused_in_words(case):
 def test_more_parts_than_the_data_allow_are_refused_with_both_numbers(case):
     X, y = table(case)
     name = next(p.name for p in case[0].parameters if p.name in ("n_clusters", "n_components"))
-    asked = case[0].cls(**{**case[1], name: 500})
+    asked = build(case, **{name: 500})
     with pytest.raises(ValueError, match=r"500") as refused:
         asked.fit(X, y)
     assert any(str(limit) in str(refused.value) for limit in (len(X), X.shape[1], 2))
@@ -437,7 +437,7 @@ def test_a_wrong_parameter_is_refused_with_its_name_and_what_is_allowed(case):
         hint = params.declared(case[0].cls)[parameter.name]
         if not params.allows(hint, wrong := object()):
             with pytest.raises(ValueError, match=f"the '{parameter.name}' parameter must be "):
-                case[0].cls(**{**case[1], parameter.name: wrong}).fit(X, y)
+                build(case, **{parameter.name: wrong}).fit(X, y)
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)

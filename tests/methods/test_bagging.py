@@ -32,12 +32,12 @@ def test_the_mean_of_the_copies_is_what_is_said(classes):
     np.testing.assert_allclose(bag.predict_proba(X), shares, rtol=1e-12)
     scores = np.mean([c.decision_function(X) for c in bag.estimators_], axis=0)
     np.testing.assert_allclose(bag.decision_function(X), scores, rtol=1e-12)
-    voting = BaggingClassifier(SGDClassifier(), 5, random_state=0).fit(X, y)  # has no probabilities
+    voting = BaggingClassifier(SGDClassifier(random_state=0), 5, random_state=0).fit(X, y)  # has no probabilities
     votes = np.stack([np.mean([c.predict(X) == k for c in voting.estimators_], axis=0) for k in range(3)], axis=1)
     np.testing.assert_allclose(voting.predict_proba(X), votes, rtol=1e-12)
 
 
-@pytest.mark.parametrize("learner", [SGDClassifier(), KNeighborsClassifier(3), None], ids=repr)
+@pytest.mark.parametrize("learner", [SGDClassifier(random_state=0), KNeighborsClassifier(3), None], ids=repr)
 def test_weights_are_repetition_whatever_the_learner_does_with_them(learner, classes):
     X, y = classes
     w = np.random.RandomState(0).randint(1, 4, size=len(X))
@@ -85,15 +85,15 @@ def test_copies_that_are_added_later_are_those_of_one_fit(classes):
 
 def test_a_class_that_a_sample_lacks_has_no_probability_from_its_copy():
     X, y = load_iris(return_X_y=True)
-    bag = BaggingClassifier(DecisionTreeClassifier(), 20, max_samples=3, random_state=0).fit(X, y)
+    bag = BaggingClassifier(DecisionTreeClassifier(random_state=0), 20, max_samples=3, random_state=0).fit(X, y)
     assert min(len(c.classes_) for c in bag.estimators_) < 3
     np.testing.assert_allclose(bag.predict_proba(X).sum(axis=1), 1, rtol=1e-12)
 
 
 def test_sparse_rows_and_several_outputs_go_to_learners_that_take_them():
     X, Y = make_regression(100, 5, n_targets=2, random_state=0)
-    thin = BaggingRegressor(DecisionTreeRegressor(), 5, random_state=0).fit(sparse.csr_matrix(X), Y)
-    dense = BaggingRegressor(DecisionTreeRegressor(), 5, random_state=0).fit(X, Y)
+    thin = BaggingRegressor(DecisionTreeRegressor(random_state=0), 5, random_state=0).fit(sparse.csr_matrix(X), Y)
+    dense = BaggingRegressor(DecisionTreeRegressor(random_state=0), 5, random_state=0).fit(X, Y)
     np.testing.assert_allclose(thin.predict(sparse.csr_matrix(X)), dense.predict(X), rtol=1e-9)
 
 

@@ -15,11 +15,11 @@ from fivefold.tree import DecisionTreeClassifier
 
 METHODS = [
     AdaBoostClassifier(n_estimators=8),
-    AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=4),
+    AdaBoostClassifier(DecisionTreeClassifier(max_depth=2, random_state=0), n_estimators=4, random_state=0),
     AdaBoostRegressor(n_estimators=4, random_state=0),
-    GradientBoostingClassifier(n_estimators=6),
+    GradientBoostingClassifier(n_estimators=6, random_state=0),
     GradientBoostingClassifier(n_estimators=6, subsample=0.6, n_iter_no_change=3, random_state=0),
-    GradientBoostingRegressor(n_estimators=6, loss="huber"),
+    GradientBoostingRegressor(n_estimators=6, loss="huber", random_state=0),
 ]
 
 
@@ -50,4 +50,4 @@ def test_a_learner_that_takes_no_sparse_table_is_not_given_one(table):
 
     X, y = table
     with pytest.raises(TypeError, match="[Ss]parse"):
-        AdaBoostRegressor(Dense(), n_estimators=2).fit(csr_matrix(X), y)
+        AdaBoostRegressor(Dense(), n_estimators=2, random_state=0).fit(csr_matrix(X), y)

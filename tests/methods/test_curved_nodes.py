@@ -151,7 +151,9 @@ def test_questions_are_written_as_they_are_asked():
     assert three.only([1]) is None
 
 
-@pytest.mark.parametrize("model", [CurvedTreeClassifier(), ObliqueTreeClassifier(), ObliqueTreeRegressor(max_depth=3)])
+@pytest.mark.parametrize(
+    "model", [CurvedTreeClassifier(), ObliqueTreeClassifier(random_state=0), ObliqueTreeRegressor(max_depth=3)]
+)
 def test_a_partition_with_slanted_and_curved_lines_is_drawn(model):
     X, y = disc(150, 8)
     model.fit(X, y)

@@ -281,7 +281,7 @@ def test_gain_counts_bindings_and_not_examples():
 def test_given_negatives_take_the_place_of_the_closed_world():
     """With few negatives the one literal that tells them apart is enough."""
     false = [("cy", "ann"), ("dan", "max"), ("fay", "ann")]
-    model = Foil(recursion=False).fit({**BASE, "elder": GRAND}, "elder", negatives=false)
+    model = Foil(recursion=False, random_state=0).fit({**BASE, "elder": GRAND}, "elder", negatives=false)
     assert len(model.clauses_) == 1 and not model.predict(false).any()
 
 
@@ -311,7 +311,7 @@ class PressCtrlC:
 
 
 def test_ctrl_c_keeps_the_clauses_that_are_there():
-    model = Foil().set_callbacks(PressCtrlC())
+    model = Foil(random_state=0).set_callbacks(PressCtrlC())
     with pytest.warns(Interrupted, match="after 1 clause; the best model so far was kept"):
         model.fit({**BASE, "ancestor": ANCESTOR}, "ancestor")
     assert len(model.clauses_) == 1 and model.missed_
@@ -340,7 +340,7 @@ def test_a_learner_survives_pickle():
 )
 def test_what_cannot_be_learned_is_refused_in_words(relations, target, negatives, problem):
     with pytest.raises(ValueError, match=problem):
-        Foil().fit(relations, target, negatives=negatives)
+        Foil(random_state=0).fit(relations, target, negatives=negatives)
 
 
 def test_parameters_are_checked_and_the_learner_clones():
@@ -348,6 +348,6 @@ def test_parameters_are_checked_and_the_learner_clones():
         learn("grandparent", GRAND, max_literals=0)
     with pytest.raises(ValueError, match="arity 2; the fact .* has 1 value"):
         learn("grandparent", GRAND).predict(["ann"])
-    assert clone(Foil(negation=True)).negation is True
+    assert clone(Foil(negation=True, random_state=0)).negation is True
     with pytest.raises(ValueError, match="has 3 term"):
         parse("h(X) :- parent(X, Y, Z)").bindings(BASE)

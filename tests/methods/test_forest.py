@@ -147,7 +147,7 @@ def test_a_sample_may_be_a_number_or_a_share_of_the_rows(classes):
         forest = RandomForestClassifier(3, max_samples=asked, random_state=0).fit(X, y)
         assert [len(sample) for sample in forest.estimators_samples_] == [rows] * 3
     with pytest.raises(ValueError, match="max_samples=30 are about samples of the rows: they need bootstrap=True"):
-        RandomForestClassifier(3, max_samples=30, bootstrap=False).fit(X, y)
+        RandomForestClassifier(3, max_samples=30, bootstrap=False, random_state=0).fit(X, y)
 
 
 def test_balanced_classes_are_drawn_or_weighed_alike():

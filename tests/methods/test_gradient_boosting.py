@@ -15,7 +15,7 @@ def waves(n=300, seed=0):
 
 def test_each_round_lowers_the_training_loss():
     X, y = waves()
-    model = GradientBoostingRegressor(n_estimators=50).fit(X, y)
+    model = GradientBoostingRegressor(n_estimators=50, random_state=0).fit(X, y)
     assert (np.diff(model.train_score_) < 0).all()
     seen = [np.mean((said - y) ** 2) for said in model.staged_predict(X)]
     np.testing.assert_allclose(model.train_score_, seen, rtol=1e-9)
@@ -30,23 +30,27 @@ def test_rows_out_of_the_bag_judge_each_round():
     np.testing.assert_allclose(-np.diff(model.oob_scores_), model.oob_improvement_[1:], atol=1e-12)
     assert model.oob_score_ == model.oob_scores_[-1]
     with pytest.raises(AttributeError, match="no row is out of the bag"):
-        GradientBoostingRegressor(n_estimators=2).fit(X, y).oob_scores_  # noqa: B018
+        GradientBoostingRegressor(n_estimators=2, random_state=0).fit(X, y).oob_scores_  # noqa: B018
 
 
 def test_boosting_starts_from_an_estimator():
     X, y = waves()
     line = LinearRegression().fit(X, y)
-    model = GradientBoostingRegressor(init=LinearRegression(), n_estimators=1, learning_rate=0.0).fit(X, y)
+    model = GradientBoostingRegressor(init=LinearRegression(), n_estimators=1, learning_rate=0.0, random_state=0).fit(
+        X, y
+    )
     np.testing.assert_allclose(model.predict(X), line.predict(X), atol=1e-12)
     classes = (y > 0).astype(int)
     start = LogisticRegression().fit(X, classes)
-    model = GradientBoostingClassifier(init=LogisticRegression(), n_estimators=1, learning_rate=0.0).fit(X, classes)
+    model = GradientBoostingClassifier(
+        init=LogisticRegression(), n_estimators=1, learning_rate=0.0, random_state=0
+    ).fit(X, classes)
     np.testing.assert_allclose(model.predict_proba(X), start.predict_proba(X), atol=1e-9)
 
 
 def test_the_trees_can_be_looked_at():
     X, y = waves()
-    model = GradientBoostingRegressor(n_estimators=4).fit(X, y)
+    model = GradientBoostingRegressor(n_estimators=4, random_state=0).fit(X, y)
     assert model.estimators_.shape == (4, 1) and model.apply(X).shape == (300, 4)
     total = model.init_.base[0] + 0.1 * sum(tree.predict(X) for tree in model.estimators_[:, 0])
     np.testing.assert_allclose(model.predict(X), total, atol=1e-12)
@@ -55,13 +59,13 @@ def test_the_trees_can_be_looked_at():
 
 def test_a_warm_start_goes_on_and_a_monitor_can_stop():
     X, y = waves()
-    whole = GradientBoostingRegressor(n_estimators=12).fit(X, y)
-    parts = GradientBoostingRegressor(n_estimators=5, warm_start=True).fit(X, y)
+    whole = GradientBoostingRegressor(n_estimators=12, random_state=0).fit(X, y)
+    parts = GradientBoostingRegressor(n_estimators=5, warm_start=True, random_state=0).fit(X, y)
     parts.set_params(n_estimators=12).fit(X, y)
     np.testing.assert_allclose(parts.predict(X), whole.predict(X), atol=1e-12)
     with pytest.raises(ValueError, match="n_estimators=3 is less than the 12 rounds"):
         parts.set_params(n_estimators=3).fit(X, y)
-    stopped = GradientBoostingRegressor().fit(X, y, monitor=lambda i, model, scope: i == 6)
+    stopped = GradientBoostingRegressor(random_state=0).fit(X, y, monitor=lambda i, model, scope: i == 6)
     assert stopped.n_estimators_ == 7
 
 
@@ -73,11 +77,11 @@ def test_rows_held_back_stop_the_rounds():
 
 def test_quantiles_cover_their_share():
     X, y = waves(1000)
-    model = GradientBoostingRegressor(loss="quantile", alpha=0.8, n_estimators=60).fit(X, y)
+    model = GradientBoostingRegressor(loss="quantile", alpha=0.8, n_estimators=60, random_state=0).fit(X, y)
     assert abs(np.mean(y <= model.predict(X)) - 0.8) < 0.05
 
 
 def test_the_exponential_loss_of_three_classes_is_refused():
     X, _ = waves(30)
     with pytest.raises(ValueError, match="takes two classes; y holds 3"):
-        GradientBoostingClassifier(loss="exponential").fit(X, np.arange(30) % 3)
+        GradientBoostingClassifier(loss="exponential", random_state=0).fit(X, np.arange(30) % 3)

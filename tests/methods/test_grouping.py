@@ -56,7 +56,9 @@ def test_each_class_is_wholly_on_one_side_at_grouping_time(grouping):
 def test_two_means_groups_are_the_labels_of_two_means(seed):
     """E-109: our KMeans on the class means, each counted by the weight of its class, from the two farthest."""
     weight, means = class_means(7, seed=seed)
-    found = KMeans(2, init=means[list(farthest(means))], n_init=1, tol=0.0).fit(means, sample_weight=weight)
+    found = KMeans(2, init=means[list(farthest(means))], n_init=1, tol=0.0, random_state=0).fit(
+        means, sample_weight=weight
+    )
     labels = found.labels_ == 1
     np.testing.assert_array_equal(two_means(weight, means, None), labels ^ labels[0])
 

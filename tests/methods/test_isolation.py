@@ -60,7 +60,7 @@ def test_no_way_is_longer_than_that_of_a_balanced_tree(table):
 
 def test_more_rows_asked_for_than_there_are_is_said(table):
     with pytest.warns(UserWarning, match=r"max_samples \(999\) is greater than the total number of samples \(310\)"):
-        assert IsolationForest(n_estimators=2, max_samples=999).fit(table).max_samples_ == 310
+        assert IsolationForest(n_estimators=2, max_samples=999, random_state=0).fit(table).max_samples_ == 310
 
 
 def test_trees_that_are_added_later_are_those_of_one_fit(table):

@@ -54,7 +54,7 @@ def test_a_function_may_give_the_centres_of_every_run():
 @pytest.mark.parametrize("init", [np.zeros((3, 3)), np.zeros((4, 2)), lambda X, K, random_state: X[:2]])
 def test_centres_of_another_shape_are_refused_with_both_shapes(method, init):
     with pytest.raises(ValueError, match=rf"{method.__name__}: init gives centres of shape .* need \(4, 3\)"):
-        method(4, init=init).fit(blobs()[0])
+        method(4, init=init, random_state=0).fit(blobs()[0])
 
 
 @EVERY
@@ -62,25 +62,25 @@ def test_a_start_that_is_none_is_refused_with_what_is_allowed(method):
     with pytest.raises(
         ValueError, match=r"'init' parameter must be one of 'k-means\+\+', 'random' or .*; got 'kmeans'"
     ):
-        method(4, init="kmeans").fit(blobs()[0])
+        method(4, init="kmeans", random_state=0).fit(blobs()[0])
     with pytest.raises(ValueError, match="NaN"):
-        method(4, init=np.full((4, 3), np.nan)).fit(blobs()[0])
+        method(4, init=np.full((4, 3), np.nan), random_state=0).fit(blobs()[0])
     assert "Callable" in describe(declared(method)["init"])
 
 
 def test_given_centres_are_run_once_and_more_runs_are_refused_politely():
     X, _ = blobs()
     with pytest.warns(RuntimeWarning, match="one run is made instead of n_init=5"):
-        model = KMeans(4, init=X[:4], n_init=5).fit(X)
+        model = KMeans(4, init=X[:4], n_init=5, random_state=0).fit(X)
     assert len(model.runs_) == 1
 
 
 @EVERY
 def test_more_clusters_than_rows_are_refused(method):
     with pytest.raises(ValueError, match=r"n_clusters=5 but X has only n_samples=4 rows.*fewer clusters"):
-        method(5).fit(np.eye(4))
+        method(5, random_state=0).fit(np.eye(4))
     with pytest.raises(ValueError, match="n_samples=3"):
-        method(4).fit(np.eye(4), sample_weight=[1, 1, 0, 1])
+        method(4, random_state=0).fit(np.eye(4), sample_weight=[1, 1, 0, 1])
 
 
 @RESTARTED
@@ -152,9 +152,9 @@ def test_as_many_clusters_as_rows_leave_no_distance(method):
 @RESTARTED
 def test_a_constant_column_and_repeated_rows_change_nothing(method):
     X, _ = blobs()
-    plain = method(4, init=X[:4]).fit(X)
+    plain = method(4, init=X[:4], random_state=0).fit(X)
     wide = np.column_stack([X, np.full(len(X), 7.0)])
-    more = method(4, init=wide[:4]).fit(np.repeat(wide, 2, axis=0))
+    more = method(4, init=wide[:4], random_state=0).fit(np.repeat(wide, 2, axis=0))
     np.testing.assert_allclose(more.cluster_centers_[:, :3], plain.cluster_centers_, rtol=1e-9)
     np.testing.assert_allclose(more.cluster_centers_[:, 3], 7.0, rtol=1e-12)
     np.testing.assert_array_equal(more.labels_[::2], plain.labels_)
@@ -236,7 +236,9 @@ def test_outliers_drag_means_but_not_medians():
     X, codes = blobs(n=400, d=2, K=2, spread=8.0)
     truth = np.array([X[codes == k].mean(axis=0) for k in range(2)])
     spoiled = np.vstack([X, X[:20] + np.array([300.0, 0.0])])
-    medians, means = (m(2, init=truth, tol=1e-8).fit(spoiled).cluster_centers_ for m in (KMedians, KMeans))
+    medians, means = (
+        m(2, init=truth, tol=1e-8, random_state=0).fit(spoiled).cluster_centers_ for m in (KMedians, KMeans)
+    )
     assert np.abs(medians - truth).max() < 0.5
     assert np.abs(means - truth).max() > 2.0
 
@@ -276,7 +278,9 @@ def test_partial_fit_goes_on_from_fit_and_labels_its_batch():
 def test_partial_fit_finds_running_means():
     """Each centre is the mean of all it has won, to rounding."""
     X, _ = blobs(spread=40.0)
-    model = MiniBatchKMeans(4, init=KMeans(4, n_init=5, random_state=0).fit(X).cluster_centers_, reassignment_ratio=0.0)
+    model = MiniBatchKMeans(
+        4, init=KMeans(4, n_init=5, random_state=0).fit(X).cluster_centers_, reassignment_ratio=0.0, random_state=0
+    )
     for lo in range(0, 300, 60):
         model.partial_fit(X[lo : lo + 60])
     labels = model.predict(X)
@@ -338,7 +342,7 @@ def test_few_distinct_rows_are_no_obstacle_for_batches():
     """With three distinct rows and four centres one is always idle; the others still stand for the rows."""
     X = np.repeat(np.eye(3), 4, axis=0)
     model = MiniBatchKMeans(4, random_state=0).fit(X)
-    assert model.inertia_ < 0.5 * KMeans(1).fit(X).inertia_
+    assert model.inertia_ < 0.5 * KMeans(1, random_state=0).fit(X).inertia_
     model = MiniBatchKMeans(1, random_state=0).fit(np.ones((5, 2)))
     np.testing.assert_allclose(model.cluster_centers_, 1.0)
 
@@ -348,7 +352,7 @@ def test_warnings_point_to_the_line_that_called_fit():
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         KMeans(5, random_state=0).fit(X)
-        KMeans(2, init=X[[0, 4]], n_init=3).fit(X)
+        KMeans(2, init=X[[0, 4]], n_init=3, random_state=0).fit(X)
         MiniBatchKMeans(3, init_size=2, random_state=0).fit(X)
     assert [warning.filename for warning in said] == [__file__] * 3
 

@@ -36,7 +36,7 @@ def test_one_point_has_the_closed_form(a, C, power):
     """B-87: points +a and -a of two classes, no intercept, lambda = 1 / C: each pulls w to min(1 / a, 2 C a) with the
     hinge, and to 4 C a / (1 + 4 C a^2) with its square."""
     loss = {1: "hinge", 2: "squared_hinge"}[power]
-    model = LinearSVC(loss=loss, C=C, fit_intercept=False).fit([[a], [-a]], [1, 0])
+    model = LinearSVC(loss=loss, C=C, fit_intercept=False, random_state=0).fit([[a], [-a]], [1, 0])
     expected = min(1 / a, 2 * C * a) if power == 1 else 4 * C * a / (1 + 4 * C * a * a)
     assert_allclose(model.coef_[0, 0], expected, rtol=1e-9)
 
@@ -80,7 +80,7 @@ def test_dual_coordinate_descent_solves_the_squared_losses(loss):
 @pytest.mark.parametrize("loss", ["squared_hinge"])
 def test_the_classifier_is_the_minimum_of_what_is_written_down(loss):
     X, y, _ = table()
-    model = LinearSVC(loss=loss, C=0.7, intercept_scaling=2.0).fit(X, y)
+    model = LinearSVC(loss=loss, C=0.7, intercept_scaling=2.0, random_state=0).fit(X, y)
     expected = smooth_minimum(lambda v: objective(v[:3], v[3], X, y, 0.7, 2, scaling=2.0), 4)
     assert_allclose([*model.coef_[0], *model.intercept_], expected, atol=1e-5)  # of finite differences
 
@@ -88,7 +88,7 @@ def test_the_classifier_is_the_minimum_of_what_is_written_down(loss):
 def test_the_fraction_of_negative_margins_is_the_training_error():
     """B-84, and E-262: the soft error and its counts agree with the predictions."""
     X, y, _ = table(300)
-    model = LinearSVC().fit(X, y)
+    model = LinearSVC(random_state=0).fit(X, y)
     m = margins(model, X, y)
     wrong = model.predict(X) != y
     assert ((m < 0) | ((m == 0) & (y == 1)) == wrong).all()
@@ -123,7 +123,7 @@ def test_most_coefficients_are_zero_under_the_absolute_penalty():
     rng = np.random.RandomState(0)
     X = rng.normal(size=(200, 30))
     y = (X[:, 0] - X[:, 1] > 0).astype(int)
-    model = LinearSVC(penalty="l1", C=0.05).fit(X, y)
+    model = LinearSVC(penalty="l1", C=0.05, random_state=0).fit(X, y)
     assert set(np.flatnonzero(model.coef_[0])) >= {0, 1}
     assert np.count_nonzero(model.coef_) <= 10
 
@@ -132,19 +132,19 @@ def test_a_few_wild_targets_do_not_bend_the_default_regressor():
     x = np.arange(20.0)[:, None]
     t = 2 * x[:, 0] + 1
     t[[3, 11]] = 500
-    model = LinearSVR(C=1000).fit(x, t)
+    model = LinearSVR(C=1000, random_state=0).fit(x, t)
     assert_allclose([model.coef_[0], model.intercept_[0]], [2, 1], atol=1e-4)
 
 
 def test_too_few_steps_are_said():
     X, y, _ = table(20_000)
     with pytest.warns(ConvergenceWarning, match=r"max_iter=1 steps were not enough for tol=1e-12"):
-        LinearSVC(max_iter=1, tol=1e-12).fit(X, y)
+        LinearSVC(max_iter=1, tol=1e-12, random_state=0).fit(X, y)
 
 
 def test_the_problem_that_is_not_solved_is_refused():
     with pytest.raises(ValueError, match="squared_hinge"):
-        LinearSVC(penalty="l1", loss="hinge").fit([[0.0], [1.0]], [0, 1])
+        LinearSVC(penalty="l1", loss="hinge", random_state=0).fit([[0.0], [1.0]], [0, 1])
 
 
 def test_separable_data_and_dependent_columns_have_a_finite_answer():

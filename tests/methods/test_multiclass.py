@@ -28,25 +28,25 @@ def in_line(n=30):
 
 def test_each_machine_of_a_pair_is_trained_on_its_two_classes_only():
     """D-276: c (c - 1) / 2 machines, and the same as one trained by hand."""
-    model = OneVsOneClassifier(LinearSVC()).fit(X, Y)
+    model = OneVsOneClassifier(LinearSVC(random_state=0)).fit(X, Y)
     assert len(model.estimators_) == 3
     rows = Y != 1
-    alone = LinearSVC().fit(X[rows], Y[rows] == 2)
+    alone = LinearSVC(random_state=0).fit(X[rows], Y[rows] == 2)
     assert_allclose(model.estimators_[1].coef_, alone.coef_)
 
 
 def test_pairs_solve_what_one_against_the_rest_cannot():
     """E-123: a problem that is pairwise but not one-vs-rest separable."""
     Z, y = in_line()
-    pairs = OneVsOneClassifier(LinearSVC(C=1000)).fit(Z, y)
+    pairs = OneVsOneClassifier(LinearSVC(C=1000, random_state=0)).fit(Z, y)
     assert (pairs.predict(Z) == y).all()
-    rest = OneVsRestClassifier(LinearSVC(C=1000)).fit(Z, y)
+    rest = OneVsRestClassifier(LinearSVC(C=1000, random_state=0)).fit(Z, y)
     assert (rest.estimators_[1].predict(Z) != (y == 1)).any()
 
 
 def test_most_pairs_win_and_the_sum_of_margins_breaks_ties():
     """E-123, eq 10.10: where every class wins one pair, the largest sum of g_ij decides."""
-    model = OneVsOneClassifier(LinearSVC(C=1.0)).fit(CORNERS, NAMES)
+    model = OneVsOneClassifier(LinearSVC(C=1.0, random_state=0)).fit(CORNERS, NAMES)
     grid = np.random.RandomState(1).uniform(-1, 5, size=(4000, 2))
     G = model.model_.answers(grid)  # pairs ab, ac, bc; positive for the later
     wins = np.stack(
@@ -66,16 +66,16 @@ def test_most_pairs_win_and_the_sum_of_margins_breaks_ties():
 def test_two_classes_reproduce_the_machine_itself():
     """D-275."""
     rows = Y > 0
-    alone = LinearSVC().fit(X[rows], Y[rows])
+    alone = LinearSVC(random_state=0).fit(X[rows], Y[rows])
     for wrapper in (OneVsRestClassifier, OneVsOneClassifier):
-        model = wrapper(LinearSVC()).fit(X[rows], Y[rows])
+        model = wrapper(LinearSVC(random_state=0)).fit(X[rows], Y[rows])
         assert len(model.estimators_) == 1
         assert (model.predict(X[rows]) == alone.predict(X[rows])).all()
 
 
 def test_one_machine_a_class_and_the_largest_margin_wins():
     """D-275: boundaries are pieces of the hyperplanes (w_i - w_j)'x = 0."""
-    model = OneVsRestClassifier(LinearSVC()).fit(X, Y)
+    model = OneVsRestClassifier(LinearSVC(random_state=0)).fit(X, Y)
     W = np.array([m.coef_[0] for m in model.estimators_])
     b = np.array([m.intercept_[0] for m in model.estimators_])
     assert len(W) == 3
@@ -84,7 +84,7 @@ def test_one_machine_a_class_and_the_largest_margin_wins():
 
 def test_regions_of_the_largest_of_linear_functions_are_convex():
     """C-147: of two points in a region every point between them is in it."""
-    model = OneVsRestClassifier(LinearSVC()).fit(CORNERS, NAMES)
+    model = OneVsRestClassifier(LinearSVC(random_state=0)).fit(CORNERS, NAMES)
     rng = np.random.RandomState(2)
     A, B = rng.uniform(-2, 6, size=(2, 3000, 2))
     same = model.predict(A) == model.predict(B)
@@ -98,7 +98,7 @@ def test_contradictions_are_found_and_rejected(wrapper):
     """C-146 and E-116: the map of the region that no class or several claim is not empty, and where exactly one class
     claims a point nothing is rejected."""
     Z, y = make_blobs(150, centers=[[0, 0], [4, 0], [2, 3.5]], cluster_std=1.2, random_state=0)
-    model = wrapper(LinearSVC()).fit(Z, y)
+    model = wrapper(LinearSVC(random_state=0)).fit(Z, y)
     grid = np.stack(np.meshgrid(*[np.linspace(-3, 7, 150)] * 2), axis=-1).reshape(-1, 2)
     claims = model.claims(grid)
     said = model.predict_or_reject(grid, reject=-1)
@@ -116,7 +116,7 @@ def test_claims_of_a_probability_are_above_one_half():
 
 
 def test_an_exhaustive_code_has_every_split_once():
-    model = OutputCodeClassifier(LinearSVC(), code="exhaustive").fit(*blobs(5))
+    model = OutputCodeClassifier(LinearSVC(random_state=0), code="exhaustive", random_state=0).fit(*blobs(5))
     M = model.code_book_
     assert M.shape == (5, 15)
     splits = {tuple(column * column[0]) for column in M.T}
@@ -131,7 +131,9 @@ def blobs(K, n=60, seed=0):
 
 def test_wrong_letters_are_corrected():
     Z, y = blobs(5)
-    model = OutputCodeClassifier(LinearSVC(), code="exhaustive", decoding="hamming").fit(Z, y)
+    model = OutputCodeClassifier(LinearSVC(random_state=0), code="exhaustive", decoding="hamming", random_state=0).fit(
+        Z, y
+    )
     G = np.where(model.code_book_ > 0, 1.0, -1.0)
     for letters in ((0, 1, 2), (4, 9, 14)):
         spoiled = G.copy()
@@ -154,8 +156,8 @@ def test_decodings_follow_their_formulas():
 def test_a_given_code_may_leave_classes_out():
     """The columns of one-vs-one as a code give the machines of one-vs-one."""
     code = [[-1, -1, 0], [1, 0, -1], [0, 1, 1]]
-    model = OutputCodeClassifier(LinearSVC(), code=code, decoding="loss").fit(X, Y)
-    pairs = OneVsOneClassifier(LinearSVC()).fit(X, Y)
+    model = OutputCodeClassifier(LinearSVC(random_state=0), code=code, decoding="loss", random_state=0).fit(X, Y)
+    pairs = OneVsOneClassifier(LinearSVC(random_state=0)).fit(X, Y)
     for a, b in zip(model.estimators_, pairs.estimators_, strict=True):
         assert_allclose(a.coef_, b.coef_)
     assert model.score(X, Y) > 0.95
@@ -166,13 +168,13 @@ def test_a_given_code_may_leave_classes_out():
 )
 def test_codes_that_cannot_be_are_refused(code, word):
     with pytest.raises(ValueError, match=word):
-        OutputCodeClassifier(LinearSVC(), code=code).fit(X, Y)
+        OutputCodeClassifier(LinearSVC(random_state=0), code=code, random_state=0).fit(X, Y)
 
 
 @pytest.mark.parametrize("wrapper", [OneVsRestClassifier, OneVsOneClassifier, OutputCodeClassifier])
 def test_the_number_of_jobs_never_changes_a_byte(wrapper):
     seed = {"code": "exhaustive"} if wrapper is OutputCodeClassifier else {}
-    one, two = (wrapper(LinearSVC(), n_jobs=jobs, **seed).fit(X, Y) for jobs in (1, 2))
+    one, two = (wrapper(LinearSVC(random_state=0), n_jobs=jobs, **seed).fit(X, Y) for jobs in (1, 2))
     for a, b in zip(one.estimators_, two.estimators_, strict=True):
         assert np.asarray(a.coef_).tobytes() == np.asarray(b.coef_).tobytes()
 
@@ -180,7 +182,7 @@ def test_the_number_of_jobs_never_changes_a_byte(wrapper):
 def test_weights_reach_every_machine():
     w = np.random.RandomState(0).randint(0, 3, size=150)
     for wrapper in (OneVsRestClassifier, OneVsOneClassifier):
-        weighted = wrapper(LinearSVC()).fit(X, Y, sample_weight=w)
-        repeated = wrapper(LinearSVC()).fit(X.repeat(w, axis=0), Y.repeat(w))
+        weighted = wrapper(LinearSVC(random_state=0)).fit(X, Y, sample_weight=w)
+        repeated = wrapper(LinearSVC(random_state=0)).fit(X.repeat(w, axis=0), Y.repeat(w))
         for a, b in zip(weighted.estimators_, repeated.estimators_, strict=True):
             assert_allclose(a.coef_, b.coef_, atol=1e-6)

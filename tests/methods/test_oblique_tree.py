@@ -194,7 +194,7 @@ def test_sql_of_a_deep_tree_is_a_flat_list_and_says_the_same():
     rng = np.random.RandomState(0)
     X = np.arange(60.0)[:, None] + rng.uniform(0, 0.1, size=(60, 1))
     y = np.arange(60) // 3 % 2
-    model = ObliqueTreeClassifier(search="fisher").fit(X, y)
+    model = ObliqueTreeClassifier(search="fisher", random_state=0).fit(X, y)
     frame = pd.DataFrame(X, columns=["x0"])
     deep = model.to_sql().count("CASE") == 1
     assert deep == (model.get_depth() > 16)
@@ -220,10 +220,13 @@ def test_a_node_tree_is_pruned_like_any_other():
     """Weakest links give nested trees up to the root; a pruning set cuts back what it does not confirm."""
     X, y = rotated(400, 3)
     noisy = np.where(np.random.RandomState(0).uniform(size=400) < 0.15, np.roll(y, 7), y)
-    whole = ObliqueTreeClassifier(search="cart").fit(X, noisy)
+    whole = ObliqueTreeClassifier(search="cart", random_state=0).fit(X, noisy)
     path = whole.cost_complexity_pruning_path(X, noisy)
     assert np.all(np.diff(path.ccp_alphas) >= -1e-12)
-    sizes = [ObliqueTreeClassifier(search="cart", ccp_alpha=a).fit(X, noisy).get_n_leaves() for a in (0, 0.01, 1.0)]
+    sizes = [
+        ObliqueTreeClassifier(search="cart", ccp_alpha=a, random_state=0).fit(X, noisy).get_n_leaves()
+        for a in (0, 0.01, 1.0)
+    ]
     assert sizes[0] > sizes[1] > sizes[2] == 1
     new, truth = rotated(600, 4)
     tree, value = whole.tree_, whole.model_.value

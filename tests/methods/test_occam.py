@@ -99,7 +99,7 @@ def test_log_loss_takes_a_test_that_mends_no_mistake():
     whole = OccamTreeClassifier(price=1e9).fit(X, y)
     assert whole.log_loss(X, y) == pytest.approx(168.005, abs=1e-3)
     grown = OccamTreeClassifier(price=0.0, max_depth=1)
-    split = DecisionTreeClassifier(criterion="log_loss", max_depth=1).fit(X, y)
+    split = DecisionTreeClassifier(criterion="log_loss", max_depth=1, random_state=0).fit(X, y)
     assert split.get_n_leaves() == 2
     p = split.predict_proba(X)[np.arange(3000), y]
     assert -np.log(p).sum() == pytest.approx(61.086, abs=1e-3)

@@ -79,7 +79,7 @@ def test_with_a_level_that_nothing_passes_it_is_the_univariate_tree(criterion):
     """E-112: the same predictions as our tree of single columns."""
     X, y = rotated(300, seed=3)
     T, _ = rotated(3000, seed=4)
-    ours = OmnivariateTreeClassifier(alpha=0.0, criterion=criterion).fit(X, y)
+    ours = OmnivariateTreeClassifier(alpha=0.0, criterion=criterion, random_state=0).fit(X, y)
     plain = DecisionTreeClassifier(criterion=criterion, random_state=0).fit(X, y)
     np.testing.assert_array_equal(ours.predict(T), plain.predict(T))
     assert ours.get_n_leaves() == plain.get_n_leaves()
@@ -127,7 +127,7 @@ def test_the_types_of_the_nodes_are_counted_by_depth():
     model = OmnivariateTreeClassifier(random_state=0).fit(X, y)
     assert len(model.node_types_) == model.get_depth()
     assert sum(sum(counts.values()) for counts in model.node_types_) == model.get_n_leaves() - 1
-    assert OmnivariateTreeClassifier().fit(X[:50], y[:50]).node_types_ == ()
+    assert OmnivariateTreeClassifier(random_state=0).fit(X[:50], y[:50]).node_types_ == ()
 
 
 def test_a_table_with_fewer_rows_than_products_is_not_asked_about_quadrics():

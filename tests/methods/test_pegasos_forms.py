@@ -85,7 +85,9 @@ def test_the_objective_approaches_that_of_the_quadratic_program():
 
     X, y, _ = problem(400)
     strength = 0.01
-    exact = LinearSVC(loss="hinge", C=1 / (strength * 400), intercept_scaling=1.0, tol=1e-8, max_iter=10**6).fit(X, y)
+    exact = LinearSVC(
+        loss="hinge", C=1 / (strength * 400), intercept_scaling=1.0, tol=1e-8, max_iter=10**6, random_state=0
+    ).fit(X, y)
     risk = risk_of(X, y, strength, intercept=True)
     best = risk.value(np.append(exact.coef_, exact.intercept_))
     for average in (False, True):
@@ -95,6 +97,6 @@ def test_the_objective_approaches_that_of_the_quadratic_program():
 
 def test_too_many_rows_for_the_dual_are_refused_with_the_cure():
     with pytest.raises(ValueError, match="takes 8000 of them at most; X has 8001. form='primal' gives the same answer"):
-        Pegasos(form="dual").fit(np.zeros((8001, 1)), np.arange(8001) % 2)
+        Pegasos(form="dual", random_state=0).fit(np.zeros((8001, 1)), np.arange(8001) % 2)
     with pytest.raises(ValueError, match="average=True goes with form='primal'"):
-        Pegasos(form="dual", average=True).fit(np.eye(2), [0, 1])
+        Pegasos(form="dual", average=True, random_state=0).fit(np.eye(2), [0, 1])

@@ -30,7 +30,7 @@ def _close_figures():
 
 def petals(**settings):
     X, y = load_iris(return_X_y=True)
-    return DecisionTreeClassifier(**settings).fit(X[:, 2:], y), X[:, 2:], y
+    return DecisionTreeClassifier(**settings, random_state=0).fit(X[:, 2:], y), X[:, 2:], y
 
 
 def boxes(ax, style):
@@ -72,7 +72,7 @@ def test_with_details_every_node_tells_its_test_its_label_its_counts_and_its_ent
     assert ovals[0] == "x0 <= 2.45?\n0, 150 rows\n1.58 bits"
     assert ovals[1] == "x1 <= 1.75?\n1, 100 rows\n1 bits"
     assert next(text for text in leaves if "\n" in text) == "0\n50 rows, 100%\n0 bits"
-    numbers = DecisionTreeRegressor(max_depth=1).fit(np.arange(4.0)[:, None], [0.0, 0, 1, 1])
+    numbers = DecisionTreeRegressor(max_depth=1, random_state=0).fit(np.arange(4.0)[:, None], [0.0, 0, 1, 1])
     assert styled(plot.tree(numbers, details=True), "Ellipse") == ["x0 <= 1.5?\n4 rows"]
 
 
@@ -103,7 +103,7 @@ def test_an_occam_tree_is_drawn_too():
 def test_the_drawn_boxes_tile_the_plane(method):
     """E-335: they are the leaves, and their areas add up to that of the frame."""
     X, y = load_iris(return_X_y=True)
-    model = method(max_depth=4).fit(X[:, 2:], y)
+    model = method(max_depth=4, random_state=0).fit(X[:, 2:], y)
     ax = plot.partition(model, X[:, 2:], y)
     tiles = [patch for patch in ax.patches if isinstance(patch, Rectangle)]
     assert len(tiles) == model.get_n_leaves()
@@ -117,7 +117,7 @@ def test_a_tree_and_its_partition_stand_side_by_side():
     assert left.figure is right.figure
     np.testing.assert_array_equal(np.ravel(right.lines[-1].get_xydata()), X[0])
     with pytest.raises(ValueError, match="drawn for two columns; the tree has 4"):
-        plot.partition(DecisionTreeClassifier().fit(*load_iris(return_X_y=True)))
+        plot.partition(DecisionTreeClassifier(random_state=0).fit(*load_iris(return_X_y=True)))
 
 
 def test_impurities_peak_at_one_half_and_vanish_at_the_ends():

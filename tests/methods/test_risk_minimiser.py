@@ -78,7 +78,9 @@ def test_hinge_is_the_support_vector_machine():
     X, y = classes()
     w = np.random.default_rng(1).integers(1, 4, len(X)).astype(float)
     model = RiskMinimiserClassifier("hinge", fit_intercept=False).fit(X, y, sample_weight=w)
-    rival = LinearSVC(loss="hinge", fit_intercept=False, tol=1e-10, max_iter=200_000).fit(X, y, sample_weight=w)
+    rival = LinearSVC(loss="hinge", fit_intercept=False, tol=1e-10, max_iter=200_000, random_state=0).fit(
+        X, y, sample_weight=w
+    )
     risk = Risk(losses.Hinge(), Design(X, intercept=False), 2.0 * y - 1, w, 1.0)
     assert risk.value(model.coef_[0]) <= risk.value(rival.coef_[0]) * (1 + 1e-9)
     assert_allclose(model.coef_, rival.coef_, atol=1e-5)

@@ -39,10 +39,12 @@ def mixed(n=400, seed=0, gaps=0.0):
 
 
 BINARY = [
-    DecisionTreeClassifier(),
-    DecisionTreeClassifier(max_depth=3),
-    DecisionTreeClassifier(max_leaf_nodes=12, criterion="entropy"),
-    DecisionTreeClassifier(criterion="risk", loss_matrix=[[0, 1, 5], [1, 0, 1], [9, 1, 0]], max_depth=4),
+    DecisionTreeClassifier(random_state=0),
+    DecisionTreeClassifier(max_depth=3, random_state=0),
+    DecisionTreeClassifier(max_leaf_nodes=12, criterion="entropy", random_state=0),
+    DecisionTreeClassifier(
+        criterion="risk", loss_matrix=[[0, 1, 5], [1, 0, 1], [9, 1, 0]], max_depth=4, random_state=0
+    ),
     ExtraTreeClassifier(random_state=0),
     C45Classifier(missing="majority"),
     C45Classifier(missing="majority", pruning=None, nominal="groups", thresholds=2),
@@ -80,7 +82,7 @@ def test_other_trees_give_their_rules_too():
     X, y = load_wine(return_X_y=True)
     disjoint_and_alike(OccamTreeClassifier().fit(X, y), X)
     X, y = load_diabetes(return_X_y=True)
-    for tree in (DecisionTreeRegressor(max_depth=5), ExtraTreeRegressor(max_depth=5, random_state=0)):
+    for tree in (DecisionTreeRegressor(max_depth=5, random_state=0), ExtraTreeRegressor(max_depth=5, random_state=0)):
         disjoint_and_alike(tree.fit(X, y), X)
     tree = ModelTreeRegressor(leaf="median", penalty=0.1).fit(X, y)
     assert len(disjoint_and_alike(tree, X)) == tree.get_n_leaves() > 1
@@ -88,7 +90,7 @@ def test_other_trees_give_their_rules_too():
 
 def test_the_probabilities_of_the_rules_are_those_of_the_leaves():
     X, y = mixed(gaps=0.08)
-    tree = DecisionTreeClassifier(max_depth=4).fit(X, y)
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
     np.testing.assert_allclose(extract_rules(tree).proba(tree._admit(X)), tree.predict_proba(X), rtol=1e-12)
 
 
@@ -140,7 +142,7 @@ def test_pruning_on_a_set_never_raises_the_error_there(seed):
     X, y = load_diabetes(return_X_y=True)
     order = np.random.RandomState(seed).permutation(len(X))
     X, y = X[order], y[order]
-    tree = DecisionTreeRegressor(min_samples_leaf=5).fit(X[:300], y[:300])
+    tree = DecisionTreeRegressor(min_samples_leaf=5, random_state=0).fit(X[:300], y[:300])
     before, after = extract_rules(tree), extract_rules(tree, X[300:], y[300:], pruning="pruning_set")
     assert ((after.predict(X[300:]) - y[300:]) ** 2).sum() <= ((before.predict(X[300:]) - y[300:]) ** 2).sum() + 1e-9
     assert after.conditions < before.conditions
@@ -183,17 +185,17 @@ def test_what_cannot_be_said_in_rules_is_refused_with_a_cure():
     with pytest.raises(ValueError, match="hold linear models"):
         extract_rules(LinearLeafClassifier().fit(X, y))
     with pytest.raises(ValueError, match="has 2: fit a tree for each"):
-        extract_rules(DecisionTreeRegressor().fit(X, X[:, :2]))
+        extract_rules(DecisionTreeRegressor(random_state=0).fit(X, X[:, :2]))
     with pytest.raises(ValueError, match="rules of numbers are pruned by pruning='pruning_set'"):
-        extract_rules(DecisionTreeRegressor().fit(X, X[:, 0]), X, X[:, 0], pruning="pessimistic")
+        extract_rules(DecisionTreeRegressor(random_state=0).fit(X, X[:, 0]), X, X[:, 0], pruning="pessimistic")
     with pytest.raises(ValueError, match="pass X and y"):
-        extract_rules(DecisionTreeClassifier().fit(X, y), pruning="pessimistic")
+        extract_rules(DecisionTreeClassifier(random_state=0).fit(X, y), pruning="pessimistic")
     with pytest.raises(ValueError, match="y holds 7, which is no class of the tree; those are 0, 1, 2"):
-        extract_rules(DecisionTreeClassifier().fit(X, y), X, np.full(150, 7), pruning="pessimistic")
+        extract_rules(DecisionTreeClassifier(random_state=0).fit(X, y), X, np.full(150, 7), pruning="pessimistic")
     with pytest.raises(ValueError, match="X has 150 rows and y 3"):
-        extract_rules(DecisionTreeClassifier().fit(X, y), X, y[:3], pruning="pessimistic")
+        extract_rules(DecisionTreeClassifier(random_state=0).fit(X, y), X, y[:3], pruning="pessimistic")
     with pytest.raises(ValueError, match="estimator must be a tree of fivefold.tree"):
-        RuleExtractionClassifier(TheirTree()).fit(X, y)
+        RuleExtractionClassifier(TheirTree(random_state=0)).fit(X, y)
     frame, labels = mixed()
     with pytest.raises(ValueError, match="X holds categories, which OccamTreeClassifier does not take"):
         RuleExtractionClassifier(OccamTreeClassifier()).fit(frame, labels)
@@ -207,7 +209,7 @@ def test_a_table_of_rules_is_drawn_with_a_line_a_rule():
         words = [text.get_text() for text in plot.rule_table(model).texts]
         assert sum(rule.label in words for rule in model.to_rules()) == len(model.to_rules())
         assert "otherwise" in words and sum(word.endswith("%") for word in words) == len(model.to_rules()) + 1
-        tree = DecisionTreeRegressor(max_depth=4).fit(X, X[:, 0])
+        tree = DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, X[:, 0])
         words = [text.get_text() for text in plot.rule_table(tree, most=4).texts]
         assert f"... {tree.get_n_leaves() + 1 - 4} more rules" in words
 
@@ -215,5 +217,5 @@ def test_a_table_of_rules_is_drawn_with_a_line_a_rule():
 def test_a_tree_of_costs_is_written_with_the_answers_it_gives():
     X, y = load_iris(return_X_y=True)
     costs = [[0, 1, 1], [1, 0, 1], [1, 50, 0]]
-    tree = DecisionTreeClassifier(criterion="risk", loss_matrix=costs, max_depth=1).fit(X, y)
+    tree = DecisionTreeClassifier(criterion="risk", loss_matrix=costs, max_depth=1, random_state=0).fit(X, y)
     np.testing.assert_array_equal(tree.to_rules().predict(X), tree.predict(X))

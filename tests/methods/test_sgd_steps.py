@@ -32,7 +32,8 @@ def test_every_step_is_the_oracles(loss, penalty, l1, l2, average, sparse):
     """B-96. Sparse rows touch their own columns only, and the intercept goes a hundredth as far."""
     X, y, w = rows()
     model = SGDClassifier(
-        loss, penalty=penalty, alpha=0.1, max_iter=3, tol=None, shuffle=False, average=average
+        loss, penalty=penalty, alpha=0.1, max_iter=3, tol=None, shuffle=False, average=average,
+        random_state=0,
     ).fit(csr_array(X) if sparse else X, y, sample_weight=w)  # fmt: skip
     rate, slow = optimal(0.1).at, 0.01 if sparse else 1.0
     if sparse or not l1:
@@ -46,7 +47,7 @@ def test_every_step_is_the_oracles(loss, penalty, l1, l2, average, sparse):
 def test_every_step_of_the_regressor_is_the_oracles(loss):
     X, _, w = rows()
     y = X @ np.arange(5.0) + 1
-    model = SGDRegressor(loss, alpha=0.1, max_iter=3, tol=None, shuffle=False, average=True)
+    model = SGDRegressor(loss, alpha=0.1, max_iter=3, tol=None, shuffle=False, average=True, random_state=0)
     v, b = sgd(X, y, w, SLOPES[loss], lambda t: 0.01 / t**0.25, 3, l2=0.1, average=1)
     model.fit(X, y, sample_weight=w)
     np.testing.assert_allclose(np.append(model.coef_, model.intercept_), np.append(v, b), rtol=1e-9, atol=1e-12)
@@ -55,15 +56,15 @@ def test_every_step_of_the_regressor_is_the_oracles(loss):
 def test_in_order_a_weight_is_a_repetition_exactly():
     X, y, w = rows()
     w = np.ceil(w).astype(int)
-    a = SGDClassifier(shuffle=False).fit(X, y, sample_weight=w)
-    b = SGDClassifier(shuffle=False).fit(X.repeat(w, axis=0), y.repeat(w))
+    a = SGDClassifier(shuffle=False, random_state=0).fit(X, y, sample_weight=w)
+    b = SGDClassifier(shuffle=False, random_state=0).fit(X.repeat(w, axis=0), y.repeat(w))
     np.testing.assert_array_equal(a.coef_, b.coef_)
     assert (a.n_iter_, a.t_) == (b.n_iter_, b.t_)
 
 
 def test_very_large_weights_do_not_take_forever():
     X, y, _ = rows()
-    model = SGDClassifier(max_iter=2, tol=None).fit(X, y, sample_weight=np.full(len(y), 1e9))
+    model = SGDClassifier(max_iter=2, tol=None, random_state=0).fit(X, y, sample_weight=np.full(len(y), 1e9))
     assert model.t_ == 1 + 2 * 64 * len(y)
 
 
@@ -122,10 +123,12 @@ def test_what_does_not_go_together_is_refused():
         with pytest.raises(ValueError, match=words):
             SGDClassifier(**params).fit(X, y)
     with pytest.raises(ValueError, match="early_stopping should be False with partial_fit"):
-        SGDClassifier(early_stopping=True).partial_fit(X, y, classes=[-1, 1])
+        SGDClassifier(early_stopping=True, random_state=0).partial_fit(X, y, classes=[-1, 1])
     with pytest.raises(ValueError, match="'balanced' is not known to partial_fit"):
-        SGDClassifier(class_weight="balanced").partial_fit(X, y, classes=[-1, 1])
-    assert not hasattr(SGDClassifier(), "predict_proba") and hasattr(SGDClassifier("log_loss"), "predict_proba")
+        SGDClassifier(class_weight="balanced", random_state=0).partial_fit(X, y, classes=[-1, 1])
+    assert not hasattr(SGDClassifier(random_state=0), "predict_proba") and hasattr(
+        SGDClassifier("log_loss", random_state=0), "predict_proba"
+    )
 
 
 def test_l1_leaves_columns_out_and_they_can_be_kept_sparse():
@@ -157,5 +160,5 @@ def test_rows_may_keep_coming(capsys):
     assert model.score(X, (X @ truth > 0).astype(int)) > 0.97
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        SGDClassifier(verbose=1, max_iter=1).fit(X, X[:, 0] > 0)
+        SGDClassifier(verbose=1, max_iter=1, random_state=0).fit(X, X[:, 0] > 0)
     assert "pass 1, mean value" in capsys.readouterr().out

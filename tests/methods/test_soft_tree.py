@@ -76,7 +76,10 @@ def test_a_lopsided_skeleton_has_the_depths_of_its_history():
 
 @pytest.mark.parametrize(
     "model",
-    [SoftTreeClassifier(init="tree", n_init=1), SoftTreeRegressor(grow="incremental", alpha=0.01, random_state=0)],
+    [
+        SoftTreeClassifier(init="tree", n_init=1, random_state=0),
+        SoftTreeRegressor(grow="incremental", alpha=0.01, random_state=0),
+    ],
 )
 def test_answers_are_leaf_values_mixed_by_the_gates_of_their_paths(model):
     """E-113: the sum over leaves of the product of gates times the value; the shares of the leaves sum to one."""
@@ -106,7 +109,7 @@ def test_probabilities_are_the_softmax_of_the_mixed_scores():
 def test_steep_gates_reproduce_the_hard_tree_of_classes():
     """E-113: steep gates reproduce the hard tree."""
     X, y = load_iris(return_X_y=True)
-    hard = DecisionTreeClassifier(max_depth=4, min_samples_leaf=3).fit(X, y)
+    hard = DecisionTreeClassifier(max_depth=4, min_samples_leaf=3, random_state=0).fit(X, y)
     centre, scale = X.mean(axis=0), X.std(axis=0)
     skeleton, A = from_tree(hard.model_.tree, centre, scale)
     values = hard.model_.value[hard.model_.tree.leaves]
@@ -119,7 +122,7 @@ def test_steep_gates_reproduce_the_hard_tree_of_classes():
 
 def test_steep_gates_reproduce_the_hard_tree_of_numbers_to_the_last_byte():
     X, y = make_friedman1(300, random_state=0)
-    hard = DecisionTreeRegressor(max_depth=5).fit(X, y)
+    hard = DecisionTreeRegressor(max_depth=5, random_state=0).fit(X, y)
     skeleton, A = from_tree(hard.model_.tree, np.zeros(10), np.ones(10))
     values = hard.model_.value[hard.model_.tree.leaves]
     soft = SoftTree(skeleton, A[:, :-1], A[:, -1], np.zeros(10), values, hard=True)
@@ -141,7 +144,7 @@ def test_a_smooth_oblique_target_takes_two_leaves_where_no_hard_tree_of_any_size
     X, y = wave(1000)
     U, v = wave(2000, seed=1)
     soft = SoftTreeRegressor(max_depth=1, alpha=0.1, random_state=0).fit(X, y)
-    plain = [DecisionTreeRegressor(max_leaf_nodes=k).fit(X, y) for k in (2, 8, 30, 100, 200)]
+    plain = [DecisionTreeRegressor(max_leaf_nodes=k, random_state=0).fit(X, y) for k in (2, 8, 30, 100, 200)]
     error = np.mean((soft.predict(U) - v) ** 2)
     assert soft.get_n_leaves() == 2
     assert 10 * error < min(np.mean((tree.predict(U) - v) ** 2) for tree in plain)
@@ -153,7 +156,7 @@ def test_a_smooth_target_gets_a_continuous_answer():
     line = np.outer(np.linspace(-2, 2, 4001), np.ones(4))
     soft, plain = (
         SoftTreeRegressor(max_depth=2, random_state=0).fit(X, y),
-        DecisionTreeRegressor(max_leaf_nodes=4).fit(X, y),
+        DecisionTreeRegressor(max_leaf_nodes=4, random_state=0).fit(X, y),
     )
     assert np.abs(np.diff(soft.predict(line))).max() < 0.02
     assert np.abs(np.diff(plain.predict(line))).max() > 0.2
@@ -222,7 +225,7 @@ def test_weights_and_repetition_give_the_same_bytes_in_any_order():
 def test_units_of_the_columns_and_of_the_target_do_not_matter():
     """From the cuts of a hard tree it is the same descent, but for rounding, which its steps may blow up a little."""
     X, y = wave(300)
-    model, Z = SoftTreeRegressor(init="tree", n_init=1), X * [1e-3, 1, 1e3, 7] + 5
+    model, Z = SoftTreeRegressor(init="tree", n_init=1, random_state=0), X * [1e-3, 1, 1e3, 7] + 5
     plain = model.fit(X, y).predict(X)
     np.testing.assert_allclose((model.fit(Z, 1e4 * y - 1).predict(Z) + 1) / 1e4, plain, atol=1e-3)
 
@@ -241,7 +244,8 @@ def test_too_few_passes_are_reported_with_the_derivative_that_is_left():
 
 
 def test_a_picture_of_gates_has_their_lines_where_the_gates_are_one_half():
-    matplotlib = pytest.importorskip("matplotlib")
+    import matplotlib
+
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 

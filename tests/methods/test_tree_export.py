@@ -54,7 +54,7 @@ def test_rules_are_disjoint_cover_the_space_and_predict_like_the_tree(settings):
 def test_bounds_of_a_column_are_merged_into_one_condition():
     """A-95: a rule has at most one condition a column, however often the way down asks about it."""
     X = np.arange(64.0)[:, None]
-    model = DecisionTreeClassifier().fit(X, (X[:, 0] // 4 % 2).astype(int))
+    model = DecisionTreeClassifier(random_state=0).fit(X, (X[:, 0] // 4 % 2).astype(int))
     rules = model.to_rules()
     assert len(rules) == 16
     assert max(len(rule.conditions) for rule in rules) == 1
@@ -64,7 +64,7 @@ def test_bounds_of_a_column_are_merged_into_one_condition():
 def test_the_formulas_of_the_classes_exclude_one_another_and_leave_nothing_out():
     """D-19: the disjunction of a class's conjunctions is true just where the tree says the class."""
     X, y = holed(600)
-    model = DecisionTreeClassifier(max_depth=5).fit(X, y)
+    model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
     rules, new = model.to_rules(), np.vstack([X, holed(2000, seed=3, share=0.3)[0]])
     said = model.predict(new)
     truth = {label: np.zeros(len(new), dtype=bool) for label in model.classes_}
@@ -80,7 +80,7 @@ def test_the_formulas_of_the_classes_exclude_one_another_and_leave_nothing_out()
 def test_an_explanation_is_the_way_of_the_row():
     """D-19: its nodes are those of decision_path, its rule covers the row."""
     X, y = holed(400)
-    model = DecisionTreeClassifier(max_depth=6).fit(X, y)
+    model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
     ways = model.decision_path(X)
     for i in range(40):
         told = model.explain(X[i : i + 1])
@@ -89,7 +89,7 @@ def test_an_explanation_is_the_way_of_the_row():
         assert told.rule.covers(X[i : i + 1]).all()
         assert told.rule.label == model.predict(X[i : i + 1])[0]
     iris = load_iris()
-    model = DecisionTreeClassifier(max_depth=2).fit(iris.data, iris.target_names[iris.target])
+    model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(iris.data, iris.target_names[iris.target])
     assert str(explain(model, iris.data[-1:], feature_names=iris.feature_names)) == (
         "petal length (cm) > 2.45  (5.1)\npetal width (cm) > 1.75  (1.8)\n"
         "so virginica  (46 rows, 2.17% versicolor, 97.8% virginica)"
@@ -101,7 +101,7 @@ def test_an_explanation_is_the_way_of_the_row():
 def test_the_text_of_a_tree_reads_like_questions():
     """A-97."""
     iris = load_iris()
-    model = DecisionTreeClassifier(max_depth=2).fit(iris.data, iris.target_names[iris.target])
+    model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(iris.data, iris.target_names[iris.target])
     assert model.to_text(feature_names=iris.feature_names).splitlines() == [
         "petal length (cm) <= 2.45?",
         "  yes: setosa  (50 rows, 100% setosa)",
@@ -116,7 +116,7 @@ def test_the_text_of_a_tree_reads_like_questions():
 
 def test_a_drawing_for_graphviz_has_every_node_and_every_edge():
     X, y = load_diabetes(return_X_y=True)
-    model = DecisionTreeRegressor(max_depth=4).fit(X, y)
+    model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, y)
     text = to_dot(model)
     assert text.count("shape=box") == model.get_n_leaves()
     assert text.count("shape=oval") == model.get_n_leaves() - 1
@@ -146,7 +146,10 @@ def test_sqlite_says_the_same_of_categories_those_that_fit_did_not_see_included(
     frame.loc[rng.rand(3000) < 0.1, 'the "shop"'] = None
     frame.loc[rng.rand(3000) < 0.1, "x"] = np.nan
     y = frame["x"].fillna(1.0) * frame['the "shop"'].fillna("").str.len() + rng.normal(size=3000)
-    for model in (DecisionTreeRegressor(max_depth=6), DecisionTreeRegressor(min_samples_leaf=3)):
+    for model in (
+        DecisionTreeRegressor(max_depth=6, random_state=0),
+        DecisionTreeRegressor(min_samples_leaf=3, random_state=0),
+    ):
         model.fit(frame, y)
         new = frame.copy()
         new.loc[::11, 'the "shop"'] = "a new shop"
@@ -172,13 +175,13 @@ def test_numbers_read_back_exactly():
 
 def test_neighbouring_doubles_are_told_apart_in_sql():
     x = np.array([1.0, np.nextafter(1.0, 2.0), np.nextafter(np.nextafter(1.0, 2.0), 2.0)])[:, None]
-    model = DecisionTreeRegressor().fit(x, [1.0, 2.0, 3.0])
+    model = DecisionTreeRegressor(random_state=0).fit(x, [1.0, 2.0, 3.0])
     assert [row[0] for row in asked(model.to_sql(table="t"), x, ["x0"])] == [1.0, 2.0, 3.0]
 
 
 def test_several_outputs_are_several_columns():
     X, _ = holed(500, share=0.0)
-    model = DecisionTreeRegressor(max_depth=4).fit(X, np.column_stack([X[:, 0], X[:, 1] ** 2]))
+    model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, np.column_stack([X[:, 0], X[:, 1] ** 2]))
     said = asked(model.to_sql(table="t"), X, [f"x{j}" for j in range(5)])
     np.testing.assert_array_equal(np.array(said), model.predict(X))
 
@@ -186,7 +189,7 @@ def test_several_outputs_are_several_columns():
 def test_the_trees_of_forests_and_of_boosting_are_exported_like_any_tree():
     X, y = holed(300)
     forest = RandomForestClassifier(n_estimators=3, max_depth=3, random_state=0).fit(X, y)
-    boosted = GradientBoostingRegressor(n_estimators=2).fit(X, X[:, 0] > 0)
+    boosted = GradientBoostingRegressor(n_estimators=2, random_state=0).fit(X, X[:, 0] > 0)
     for member in (*forest.estimators_, *boosted.estimators_[:, 0]):
         rules = to_rules(member)
         np.testing.assert_array_equal(rules.covers(X).sum(axis=1), np.ones(len(X)))
@@ -196,7 +199,7 @@ def test_the_trees_of_forests_and_of_boosting_are_exported_like_any_tree():
 def test_a_tree_with_values_of_its_own_needs_no_estimator():
     """Boosted trees are a Tree and a number a node."""
     X, _ = holed(300, share=0.0)
-    read = source(DecisionTreeRegressor(max_depth=3).fit(X, X[:, 0]))
+    read = source(DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, X[:, 0]))
     doubled = Source(read.tree, 2 * read.value, read.weight, ("a", "b", "c", "d", "e"))
     assert to_text(doubled).startswith("a <= ")
     said = asked(to_sql(doubled, table="t"), X, "abcde")
@@ -206,7 +209,7 @@ def test_a_tree_with_values_of_its_own_needs_no_estimator():
 def test_scikit_learns_exports_read_our_nodes():
     """With its check of the class off, which export_text and plot_tree make; a leaf then shows shares, not a label."""
     X, y = load_iris(return_X_y=True)
-    ours = DecisionTreeClassifier(max_depth=2).fit(X, y)
+    ours = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
     theirs = sklearn_tree.DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
     with config_context(skip_parameter_validation=True):
         assert sklearn_tree.export_text(ours).count("value:") == sklearn_tree.export_text(theirs).count("class:") == 3

@@ -55,7 +55,7 @@ def _sides(model, X, y):
 @pytest.mark.parametrize("telling", [False, True])
 def test_tested_gaps_stay_with_most_rows_unless_they_differ_by_three_standard_errors(seed, telling):
     X, y = _table(seed, telling)
-    model = DecisionTreeClassifier(missing="tested", min_samples_leaf=5).fit(X, y)
+    model = DecisionTreeClassifier(missing="tested", min_samples_leaf=5, random_state=0).fit(X, y)
     sides = _sides(model, X, y)
     assert len(sides) > 5
     assert all(most == left for chi, most, left in sides if chi < 9 - 1e-9)
@@ -66,7 +66,7 @@ def test_tested_gaps_stay_with_most_rows_unless_they_differ_by_three_standard_er
 @pytest.mark.parametrize("seed", range(2))
 def test_gaps_of_the_majority_always_stay_with_it(seed):
     X, y = _table(seed, True)
-    sides = _sides(DecisionTreeClassifier(missing="majority", min_samples_leaf=5).fit(X, y), X, y)
+    sides = _sides(DecisionTreeClassifier(missing="majority", min_samples_leaf=5, random_state=0).fit(X, y), X, y)
     assert len(sides) > 5
     assert all(most == left for _, most, left in sides)
 
@@ -76,9 +76,9 @@ def test_gaps_that_tell_are_parted_from_the_known_values():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 1)), np.repeat([0, 1], 100)
     X[y == 1] = np.nan
-    assert DecisionTreeClassifier(missing="tested", max_depth=1).fit(X, y).score(X, y) == 1.0
-    assert DecisionTreeClassifier(missing="majority").fit(X, y).get_n_leaves() > 2
-    model = DecisionTreeRegressor(missing="tested", max_depth=1).fit(X, 1.0 * y)
+    assert DecisionTreeClassifier(missing="tested", max_depth=1, random_state=0).fit(X, y).score(X, y) == 1.0
+    assert DecisionTreeClassifier(missing="majority", random_state=0).fit(X, y).get_n_leaves() > 2
+    model = DecisionTreeRegressor(missing="tested", max_depth=1, random_state=0).fit(X, 1.0 * y)
     assert model.predict([[np.nan], [0.0]]).tolist() == [1.0, 0.0]
 
 
@@ -86,20 +86,23 @@ def test_evidence_does_not_change_with_the_scale_of_weights():
     X, y = _table(1, True)
     w = np.random.default_rng(2).uniform(0.5, 2, size=len(y))
     shares = [
-        DecisionTreeClassifier(missing="tested", min_samples_leaf=5).fit(X, y, scale * w).predict_proba(X)
+        DecisionTreeClassifier(missing="tested", min_samples_leaf=5, random_state=0)
+        .fit(X, y, scale * w)
+        .predict_proba(X)
         for scale in (1.0, 2.0**-10)
     ]
     assert np.array_equal(*shares)
 
 
 def test_levels_with_gaps_follow_the_same_rule():
-    pd = pytest.importorskip("pandas")
+    import pandas as pd
+
     rng = np.random.default_rng(3)
     level = rng.integers(4, size=800)
     y = (rng.random(800) < np.array([0.2, 0.4, 0.6, 0.8])[level]).astype(int)
     level[rng.random(800) < 0.2] = -1
     frame = pd.DataFrame({"kind": pd.Categorical.from_codes(level, list("abcd"))})
-    model = DecisionTreeClassifier(missing="majority", max_depth=1).fit(frame, y)
+    model = DecisionTreeClassifier(missing="majority", max_depth=1, random_state=0).fit(frame, y)
     tree = model.model_.tree
     known_left = np.isin(level, np.flatnonzero(tree.chosen(0, 4))).sum()
     assert (2 * known_left > (level >= 0).sum()) == (tree.missing_left[0] == 1)
@@ -107,4 +110,4 @@ def test_levels_with_gaps_follow_the_same_rule():
 
 def test_thresholds_drawn_at_random_leave_no_choice():
     with pytest.raises(ValueError, match="missing='tested' needs splitter='best'"):
-        DecisionTreeClassifier(missing="tested", splitter="random").fit([[0.0], [1.0]], [0, 1])
+        DecisionTreeClassifier(missing="tested", splitter="random", random_state=0).fit([[0.0], [1.0]], [0, 1])

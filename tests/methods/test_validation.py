@@ -247,7 +247,7 @@ class TestCrossValidation:
 
         assert [(error(w + h) - error(w - h)) / 2e-7 for h in 1e-7 * np.eye(2)] == [0.0, 0.0]
         with pytest.raises(ValueError, match="loss"):
-            SGDClassifier(loss="zero_one").fit(X, y)
+            SGDClassifier(loss="zero_one", random_state=0).fit(X, y)
         assert 0 <= cross_validate(SGDClassifier(loss="hinge", random_state=0), X, y, loss=zero_one).mean <= 1
 
     def test_the_error_on_fresh_rows_tends_to_the_true_one(self):
@@ -307,7 +307,7 @@ class TestChoice:
 
     def test_all_candidates_meet_the_same_partitions(self):
         """A-21: though the splitter has no seed."""
-        found = select([Ridge(alpha=a) for a in (1.0, 0.1)], *DIABETES, cv=ShuffleSplit(3))
+        found = select([Ridge(alpha=a) for a in (1.0, 0.1)], *DIABETES, cv=ShuffleSplit(3, random_state=0))
         for a, b in zip(found.table[0].splits, found.table[1].splits, strict=True):
             assert_array_equal(a[1], b[1])
 

@@ -66,7 +66,7 @@ def test_weights_and_kinds_that_do_not_fit_are_refused_with_their_numbers():
     with pytest.raises(ValueError, match="The estimator Ridge, called 'a', should be a classifier"):
         VotingClassifier([("a", Ridge())]).fit(*IRIS)
     with pytest.raises(ValueError, match="Underlying estimator svm does not implement the method predict_proba"):
-        StackingClassifier([("svm", LinearSVC())], stack_method="predict_proba").fit(*IRIS)
+        StackingClassifier([("svm", LinearSVC(random_state=0))], stack_method="predict_proba").fit(*IRIS)
     with pytest.raises(NotImplementedError, match="multi-output"):
         VotingClassifier([("a", GaussianNB())]).fit(IRIS[0], np.column_stack([IRIS[1] > 0, IRIS[1] > 1]).astype(int))
 

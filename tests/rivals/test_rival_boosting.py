@@ -5,6 +5,7 @@ import pytest
 import sklearn.ensemble as theirs
 from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier as TheirTree
+from tables import seeded
 
 import fivefold.ensemble as ours
 from fivefold.tree import DecisionTreeClassifier
@@ -23,7 +24,7 @@ def numbers(n=1500, d=6, seed=0):
 
 
 def pair(name, **options):
-    return getattr(ours, name)(**options), getattr(theirs, name)(**options)
+    return seeded(getattr(ours, name)(**options)), seeded(getattr(theirs, name)(**options))
 
 
 ROUNDED = 1e-6  # its slopes are float32; ours whole multiples of 2^-31 of the largest
@@ -104,8 +105,10 @@ def test_adaboost_has_the_same_errors_and_votes(K):
 
 def test_adaboost_of_any_learner_that_takes_weights_is_equal():
     X, y = classes(500, 6, 3)
-    a = ours.AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=8).fit(X, y)
-    b = theirs.AdaBoostClassifier(TheirTree(max_depth=2), n_estimators=8, random_state=0).fit(X, y)
+    a, b = (
+        module.AdaBoostClassifier(member(max_depth=2, random_state=0), n_estimators=8, random_state=0).fit(X, y)
+        for module, member in ((ours, DecisionTreeClassifier), (theirs, TheirTree))
+    )
     np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), atol=1e-10)
 
 

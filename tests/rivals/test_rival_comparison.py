@@ -57,7 +57,7 @@ def test_wilcoxon_without_ties(scores, side):
 @pytest.mark.parametrize("side", SIDES)
 def test_wilcoxon_with_ties_against_all_permutations(side):
     d = np.array([0.01, 0.02, 0.02, -0.01, 0.03, -0.02, 0.0, 0.03, 0.04, 0.01])
-    rival = stats.wilcoxon(d[d != 0], alternative=side, method=stats.PermutationMethod(n_resamples=np.inf))
+    rival = stats.wilcoxon(d[d != 0], alternative=side, method=stats.PermutationMethod(n_resamples=np.inf, rng=0))
     assert wilcoxon_test(d, np.zeros(10), alternative=side).p_value == pytest.approx(rival.pvalue, rel=ROUNDING)
 
 
@@ -92,6 +92,7 @@ def test_permutation_with_all_signs(scores, side):
     rival = stats.permutation_test(
         (a, b), lambda x, y, axis: np.mean(x - y, axis=axis), permutation_type="samples", alternative=side,
         n_resamples=np.inf, vectorized=True,
+        rng=0,
     )  # fmt: skip
     ours = permutation_test(a, b, alternative=side)
     assert (ours.statistic, ours.p_value) == pytest.approx((rival.statistic, rival.pvalue), rel=ROUNDING)

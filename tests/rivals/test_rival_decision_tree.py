@@ -107,7 +107,10 @@ def test_a_tree_of_numbers_is_scikit_learns(settings, weighted):
 
 def test_friedmans_score_names_the_squared_error():
     X, y = table(numbers=True)
-    a, b = (ours.DecisionTreeRegressor(criterion=name).fit(X, y) for name in ("friedman_mse", "squared_error"))
+    a, b = (
+        ours.DecisionTreeRegressor(criterion=name, random_state=0).fit(X, y)
+        for name in ("friedman_mse", "squared_error")
+    )
     assert_same_tree(a, b, X)
 
 
@@ -115,7 +118,7 @@ def test_friedmans_score_names_the_squared_error():
 def test_shallow_trees_of_known_tables_are_scikit_learns(load):
     X, y = load(return_X_y=True)
     X = X.astype(np.float32).astype(np.float64)
-    a = ours.DecisionTreeClassifier(max_depth=2).fit(X, y)
+    a = ours.DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
     b = theirs.DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
     np.testing.assert_allclose(falls(a)[0], falls(b)[0], rtol=1e-9)
 
@@ -133,7 +136,7 @@ def test_the_pruning_path_is_scikit_learns(settings):
 def test_the_pruning_path_of_numbers_is_scikit_learns():
     X, y = load_diabetes(return_X_y=True)
     X = X.astype(np.float32).astype(np.float64)
-    a = ours.DecisionTreeRegressor(max_depth=5).cost_complexity_pruning_path(X, y)
+    a = ours.DecisionTreeRegressor(max_depth=5, random_state=0).cost_complexity_pruning_path(X, y)
     b = theirs.DecisionTreeRegressor(max_depth=5, random_state=0).cost_complexity_pruning_path(X, y)
     np.testing.assert_allclose(a.ccp_alphas, b.ccp_alphas, rtol=1e-9)
     np.testing.assert_allclose(a.impurities, b.impurities, rtol=1e-9)
@@ -177,7 +180,7 @@ def test_monotone_trees_are_scikit_learns(sign, leaves):
         X, y = table(numbers=numbers, n=200)
         name = "DecisionTreeRegressor" if numbers else "DecisionTreeClassifier"
         settings = {"monotonic_cst": sign, "max_depth": 3, "max_leaf_nodes": leaves}
-        a = getattr(ours, name)(**settings).fit(X, y)
+        a = getattr(ours, name)(**settings, random_state=0).fit(X, y)
         b = getattr(theirs, name)(**settings, random_state=0).fit(X, y)
         said, other = (m.predict(X) if numbers else m.predict_proba(X) for m in (a, b))
         np.testing.assert_allclose(said, other, atol=1e-9)
@@ -230,7 +233,7 @@ def test_random_trees_err_as_much_as_scikit_learns():
 
 def test_a_value_that_fit_never_missed_goes_with_most_of_the_rows():
     X, y = table()
-    a = ours.DecisionTreeClassifier(max_depth=3).fit(X, y)
+    a = ours.DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
     b = theirs.DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
     holes = X.copy()
     holes[::2, 0] = holes[::3, 1] = np.nan

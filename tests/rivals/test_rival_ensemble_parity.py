@@ -20,6 +20,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tables import seeded
 
 from fivefold import ensemble, tree
 
@@ -28,8 +29,11 @@ TWO = make_classification(90, 5, n_informative=4, n_redundant=0, random_state=0)
 NUMBERS = make_regression(90, 5, noise=3.0, random_state=0)
 OUTPUTS = make_regression(90, 5, n_targets=2, noise=3.0, random_state=0)
 MEMBERS = {
-    "Classifier": [("linear", LogisticRegression()), ("tree", rival_tree.DecisionTreeClassifier(max_depth=2))],
-    "Regressor": [("linear", Ridge()), ("tree", rival_tree.DecisionTreeRegressor(max_depth=2))],
+    "Classifier": [
+        ("linear", LogisticRegression()),
+        ("tree", rival_tree.DecisionTreeClassifier(max_depth=2, random_state=0)),
+    ],
+    "Regressor": [("linear", Ridge()), ("tree", rival_tree.DecisionTreeRegressor(max_depth=2, random_state=0))],
 }
 NOT_BUILT = {"BaseDecisionTree", "BaseEnsemble"}  # abstract classes of scikit-learn's own
 SHARED = [
@@ -62,7 +66,7 @@ def small(module, name, **settings):
         settings.setdefault("max_iter", 4)
     elif "n_estimators" in getattr(module, name)().get_params():
         settings.setdefault("n_estimators", 4)
-    return getattr(module, name)(**settings)
+    return seeded(getattr(module, name)(**settings))
 
 
 def data_of(name):
@@ -151,7 +155,7 @@ def test_a_warm_start_on_other_columns_or_classes_is_refused(case):
 
 def test_a_warm_start_with_more_outputs_is_refused():
     X, Y = OUTPUTS
-    forest = ensemble.RandomForestRegressor(2, warm_start=True).fit(X, Y[:, 0])
+    forest = ensemble.RandomForestRegressor(2, warm_start=True, random_state=0).fit(X, Y[:, 0])
     with pytest.raises(ValueError, match="with outputs 1; this table has outputs 2"):
         forest.set_params(n_estimators=3).fit(X, Y)
 
@@ -195,7 +199,7 @@ def test_copies_in_a_bag_get_the_metadata_of_their_rows():
 def test_metadata_that_nobody_asks_for_is_refused_with_what_to_do():
     X, y = TWO
     with pytest.raises(ValueError, match=r"BaggingClassifier.fit was given \['mark'\].*enable_metadata_routing=True"):
-        ensemble.BaggingClassifier(Noting()).fit(X, y, mark=X[:, 0])
+        ensemble.BaggingClassifier(Noting(), random_state=0).fit(X, y, mark=X[:, 0])
     with pytest.raises(ValueError, match=r"VotingClassifier.fit was given \['mark'\].*enable_metadata_routing=True"):
         ensemble.VotingClassifier([("noting", Noting())]).fit(X, y, mark=X[:, 0])
 
@@ -209,7 +213,8 @@ def test_weights_pass_through_a_search_to_the_members_that_ask_for_them(name):
     given = {"estimator": learner} if name.startswith("Bagging") else {"estimators": [("linear", learner)]}
     final = {"final_estimator": learner} if name.startswith("Stacking") else {}
     for module in (ensemble, rival_ensemble):
-        search = GridSearchCV(getattr(module, name)(**given, **final), {}, cv=2).fit(X, y, sample_weight=w)
+        model = seeded(getattr(module, name)(**given, **final))
+        search = GridSearchCV(model, {}, cv=2).fit(X, y, sample_weight=w)
         assert search.best_score_ > 0.5
 
 
@@ -275,12 +280,15 @@ def test_wrong_lists_of_estimators_are_refused_with_what_was_given(name, estimat
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (ensemble.BaggingClassifier(LogisticRegression), "give LogisticRegression()"),
-        (ensemble.BaggingClassifier(Ridge()), "estimator should be a classifier; got Ridge()"),
-        (ensemble.BaggingRegressor("tree"), "'tree' has no fit and predict"),
+        (ensemble.BaggingClassifier(LogisticRegression, random_state=0), "give LogisticRegression()"),
+        (ensemble.BaggingClassifier(Ridge(), random_state=0), "estimator should be a classifier; got Ridge()"),
+        (ensemble.BaggingRegressor("tree", random_state=0), "'tree' has no fit and predict"),
         (ensemble.AdaBoostClassifier(LogisticRegression), "give LogisticRegression()"),
-        (ensemble.GradientBoostingClassifier(init="one"), "init must be an estimator, 'zero' or None; got 'one'"),
-        (ensemble.GradientBoostingClassifier(init=Ridge()), "Ridge() has no predict_proba"),
+        (
+            ensemble.GradientBoostingClassifier(init="one", random_state=0),
+            "init must be an estimator, 'zero' or None; got 'one'",
+        ),
+        (ensemble.GradientBoostingClassifier(init=Ridge(), random_state=0), "Ridge() has no predict_proba"),
         (ensemble.StackingClassifier(MEMBERS["Classifier"], "linear"), "'linear' has no fit and predict"),
         (
             ensemble.VotingClassifier([("a", Ridge())], voting="soft"),
@@ -314,7 +322,7 @@ def test_what_rows_out_of_the_bag_say_is_asked_for_first(name):
 
 
 def test_importances_that_learners_do_not_have_are_refused_with_another_way():
-    model = ensemble.AdaBoostClassifier(LogisticRegression(), n_estimators=2).fit(*TWO)
+    model = ensemble.AdaBoostClassifier(LogisticRegression(), n_estimators=2, random_state=0).fit(*TWO)
     with pytest.raises(AttributeError, match="its learners, LogisticRegression, have none; .*permutation_importance"):
         _ = model.feature_importances_
 

@@ -47,7 +47,7 @@ def test_the_objective_of_a_classifier_is_no_higher(C, loss, settings):
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
 def test_the_objective_of_a_regressor_is_no_higher(loss, C, epsilon):
     X, _, t, w = table()
-    ours = LinearSVR(loss=loss, C=C, epsilon=epsilon).fit(X, t, w)
+    ours = LinearSVR(loss=loss, C=C, epsilon=epsilon, random_state=0).fit(X, t, w)
     theirs = rival(sklearn.svm.LinearSVR, X, t, w, loss=loss, C=C, epsilon=epsilon, dual=True)
     mine, other = (
         objective(m.coef_, float(np.ravel(m.intercept_)[0]), X, t, C, POWER[loss], epsilon, w) for m in (ours, theirs)
@@ -111,7 +111,7 @@ def test_columns_of_any_scale_make_no_difference_to_the_answer():
     X = X * 10.0 ** np.linspace(-3, 3, 6)
     for loss in POWER:
         if loss.endswith("hinge"):
-            ours = LinearSVC(loss=loss).fit(X, y)
+            ours = LinearSVC(loss=loss, random_state=0).fit(X, y)
             theirs = rival(sklearn.svm.LinearSVC, X, y, loss=loss, dual=True)
             mine, other = (objective(m.coef_, float(m.intercept_[0]), X, y, 1.0, POWER[loss]) for m in (ours, theirs))
             assert mine <= other * (1 + 1e-9)

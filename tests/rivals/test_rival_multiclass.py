@@ -11,13 +11,14 @@ from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
+from tables import seeded
 
 import fivefold.multiclass
 from fivefold.svm import LinearSVC
 
 X, Y = load_iris(return_X_y=True)
 INSIDE = [
-    LinearSVC(),
+    LinearSVC(random_state=0),
     LogisticRegression(max_iter=1000),
     GaussianNB(),
     DecisionTreeClassifier(max_depth=2, random_state=0),
@@ -31,7 +32,7 @@ WRAPPERS = {
 
 def both(name, estimator, **settings):
     settings = {**WRAPPERS[name], **settings}
-    return [getattr(m, name)(estimator, **settings) for m in (fivefold.multiclass, sklearn.multiclass)]
+    return [seeded(getattr(m, name)(estimator, **settings)) for m in (fivefold.multiclass, sklearn.multiclass)]
 
 
 @pytest.mark.parametrize("classes", [3, 2])
@@ -50,7 +51,7 @@ def test_labels_and_scores_are_scikit_learns(name, inside, classes):
 
 
 def test_the_random_words_are_scikit_learns():
-    for inside in (LinearSVC(), GaussianNB()):
+    for inside in (LinearSVC(random_state=0), GaussianNB()):
         ours, theirs = (model.fit(X, Y) for model in both("OutputCodeClassifier", inside))
         assert_allclose(ours.code_book_, theirs.code_book_)
 
@@ -85,6 +86,8 @@ def test_text_goes_through_to_the_pipeline_inside():
     texts, labels = ["a b", "b c", "c d", "a d", "b b", "c c"], ["x", "y", "z", "x", "y", "z"]
     ours, theirs = (
         model.fit(texts, labels)
-        for model in both("OneVsRestClassifier", make_pipeline(CountVectorizer(token_pattern=r"\w"), LinearSVC()))
+        for model in both(
+            "OneVsRestClassifier", make_pipeline(CountVectorizer(token_pattern=r"\w"), LinearSVC(random_state=0))
+        )
     )
     assert (ours.predict(texts) == theirs.predict(texts)).all()

@@ -72,11 +72,11 @@ def test_the_objective_is_no_higher_than_scikit_learns(loss, C):
     D = Pairs.of_grades(y, queries).differences(X)
     sign = np.where(np.arange(len(D)) % 2, 1.0, -1.0)
     rival = {
-        "squared_hinge": LinearSVC(C=C, fit_intercept=False, dual=False, tol=1e-12, max_iter=100_000),
+        "squared_hinge": LinearSVC(C=C, fit_intercept=False, dual=False, tol=1e-12, max_iter=100_000, random_state=0),
         "hinge": LinearSVC(C=C, loss="hinge", fit_intercept=False, tol=1e-3, max_iter=1_000_000, random_state=0),
         "log": LogisticRegression(C=C, fit_intercept=False, tol=1e-12, solver="newton-cholesky", max_iter=1000),
     }[loss].fit(D * sign[:, None], sign)
-    ours = LinearRanker(C=C, loss=loss).fit(X, y, groups=queries)
+    ours = LinearRanker(C=C, loss=loss, random_state=0).fit(X, y, groups=queries)
     theirs = rival.coef_[0]
     assert objective(loss, X, y, queries, ours.coef_, C) <= objective(loss, X, y, queries, theirs, C) * (1 + 1e-9)
     assert_allclose(ours.coef_, theirs, **({"atol": 1e-2} if loss == "hinge" else {"rtol": 1e-6, "atol": 1e-9}))

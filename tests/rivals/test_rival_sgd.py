@@ -32,8 +32,8 @@ def rows():
 
 def agree(kind, params, X, y, **fit):
     ours = {"SGDClassifier": SGDClassifier, "SGDRegressor": SGDRegressor, "Perceptron": Perceptron}[kind]
-    a = getattr(rival, kind)(shuffle=False, **params).fit(X, y, **fit)
-    b = ours(shuffle=False, **params).fit(X, y, **fit)
+    a = getattr(rival, kind)(shuffle=False, random_state=0, **params).fit(X, y, **fit)
+    b = ours(shuffle=False, random_state=0, **params).fit(X, y, **fit)
     assert b.coef_.shape == a.coef_.shape and b.intercept_.shape == a.intercept_.shape
     scale = max(1.0, np.abs(a.coef_).max())
     np.testing.assert_allclose(b.coef_, a.coef_, rtol=0, atol=1e-9 * scale)
@@ -112,13 +112,13 @@ def test_partial_fit_and_a_warm_start_go_on_as_the_rival_does(rows, ours):
     y = target if ours is SGDRegressor else three
     classes = {} if ours is SGDRegressor else {"classes": [0, 1, 2]}
     average = {} if ours is Perceptron else {"average": 150}
-    a, b = theirs(shuffle=False, **average), ours(shuffle=False, **average)
+    a, b = (kind(shuffle=False, random_state=0, **average) for kind in (theirs, ours))
     for part in np.array_split(np.arange(200), 3):
         for model in (a, b):
             model.partial_fit(X[part], y[part], **classes)
         np.testing.assert_allclose(b.coef_, a.coef_, atol=1e-9 * np.abs(a.coef_).max())
         assert a.t_ == b.t_
-    a, b = (kind(shuffle=False, warm_start=True, max_iter=3, tol=None) for kind in (theirs, ours))
+    a, b = (kind(shuffle=False, warm_start=True, max_iter=3, tol=None, random_state=0) for kind in (theirs, ours))
     for part in (slice(0, 100), slice(100, 200)):
         for model in (a, b):
             model.fit(X[part], y[part])
@@ -128,13 +128,13 @@ def test_partial_fit_and_a_warm_start_go_on_as_the_rival_does(rows, ours):
 def test_given_coefficients_start_the_training(rows):
     X, two, *_ = rows
     W, b = np.arange(6.0)[None], np.array([0.5])
-    params = {"max_iter": 2, "tol": None, "alpha": 0.01, "shuffle": False}
+    params = {"max_iter": 2, "tol": None, "alpha": 0.01, "shuffle": False, "random_state": 0}
     ours = SGDClassifier(**params).fit(X, two, coef_init=W, intercept_init=b)
     theirs = rival.SGDClassifier(**params).fit(X, two, coef_init=W, intercept_init=b)  # overwrites W
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-9)
     W = np.arange(6.0)[None]
     with pytest.raises(ValueError, match=r"coef_init must be of shape \(1, 6\); got \(1, 5\)"):
-        SGDClassifier().fit(X, two, coef_init=W[:, :5])
+        SGDClassifier(random_state=0).fit(X, two, coef_init=W[:, :5])
 
 
 @pytest.mark.parametrize("loss", ["log_loss", "modified_huber"])
@@ -149,8 +149,9 @@ def test_probabilities_are_those_of_the_rival(rows, loss):
 def test_float32_gives_float32_coefficients_near_the_rivals(rows):
     X, _, three, target, _ = rows
     for kind, y in ((SGDClassifier, three), (SGDRegressor, target)):
-        b = kind(shuffle=False, max_iter=5, tol=None, alpha=0.01).fit(X.astype(np.float32), y)
-        a = getattr(rival, kind.__name__)(shuffle=False, max_iter=5, tol=None, alpha=0.01).fit(X.astype(np.float32), y)
+        settings = {"shuffle": False, "max_iter": 5, "tol": None, "alpha": 0.01, "random_state": 0}
+        b = kind(**settings).fit(X.astype(np.float32), y)
+        a = getattr(rival, kind.__name__)(**settings).fit(X.astype(np.float32), y)
         assert b.coef_.dtype == b.intercept_.dtype == np.float32
         np.testing.assert_allclose(b.coef_, a.coef_, atol=2e-3 * np.abs(a.coef_).max())  # the rival adds in 24 bits
 

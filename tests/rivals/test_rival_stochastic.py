@@ -6,24 +6,24 @@ import pytest
 from fivefold.optim.rates import Constant
 from fivefold.optim.stochastic import SGD, Adadelta, Adagrad, Adam, Nesterov, RMSProp
 
-torch = pytest.importorskip("torch")
-
 PAIRS = {
-    "momentum": (SGD(momentum=0.9, form="classic"), lambda p: torch.optim.SGD(p, 0.01, momentum=0.9)),
-    "Adagrad": (Adagrad(), lambda p: torch.optim.Adagrad(p, 0.01)),
-    "RMSProp": (RMSProp(decay=0.9, inside=False), lambda p: torch.optim.RMSprop(p, 0.01, alpha=0.9)),
-    "Adadelta": (Adadelta(decay=0.9), lambda p: torch.optim.Adadelta(p, 0.01, rho=0.9)),
-    "Adam": (Adam(inside=False), lambda p: torch.optim.Adam(p, 0.01)),
-    "AMSGrad": (Adam(inside=False, amsgrad=True), lambda p: torch.optim.Adam(p, 0.01, amsgrad=True)),
+    "momentum": (SGD(momentum=0.9, form="classic"), lambda optim, p: optim.SGD(p, 0.01, momentum=0.9)),
+    "Adagrad": (Adagrad(), lambda optim, p: optim.Adagrad(p, 0.01)),
+    "RMSProp": (RMSProp(decay=0.9, inside=False), lambda optim, p: optim.RMSprop(p, 0.01, alpha=0.9)),
+    "Adadelta": (Adadelta(decay=0.9), lambda optim, p: optim.Adadelta(p, 0.01, rho=0.9)),
+    "Adam": (Adam(inside=False), lambda optim, p: optim.Adam(p, 0.01)),
+    "AMSGrad": (Adam(inside=False, amsgrad=True), lambda optim, p: optim.Adam(p, 0.01, amsgrad=True)),
 }
 
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_points_are_those_of_torch(name):
+    import torch  # takes seconds: when it is needed
+
     ours, theirs = PAIRS[name]
     A, b = np.diag([1.0, 5.0, 0.2]), np.array([1.0, -2.0, 0.5])
     p = torch.zeros(3, dtype=torch.float64, requires_grad=True)
-    rival = theirs([p])
+    rival = theirs(torch.optim, [p])
     x, moments = np.zeros(3), ours.moments(np.zeros(3))
     for t in range(1, 40):
         x, moments = ours.advance(lambda x: A @ x - b, x, moments, Constant(0.01).at(t), t)
@@ -34,6 +34,8 @@ def test_points_are_those_of_torch(name):
 
 def test_nesterov_looks_ahead_as_torch_does():
     """torch keeps the point that is ahead: y = x - eta gamma M."""
+    import torch
+
     A, b, eta, gamma = np.diag([1.0, 5.0, 0.2]), np.array([1.0, -2.0, 0.5]), 0.01, 0.9
     p = torch.zeros(3, dtype=torch.float64, requires_grad=True)
     rival = torch.optim.SGD([p], eta, momentum=gamma, nesterov=True)

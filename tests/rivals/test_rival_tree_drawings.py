@@ -20,7 +20,7 @@ LABELS = ["setosa", "versicolor", "virginica"]
 def grown(settings, target=y):
     """The same tree twice; a seed that makes scikit-learn break ties towards the first column, as ours does."""
     kind = "DecisionTreeClassifier" if target is y else "DecisionTreeRegressor"
-    mine = getattr(ours, kind)(**settings).fit(X, target)
+    mine = getattr(ours, kind)(**settings, random_state=0).fit(X, target)
     for seed in range(50):
         other = getattr(theirs, kind)(**settings, random_state=seed).fit(X, target)
         if np.array_equal(other.tree_.feature, mine.tree_.feature):
@@ -68,17 +68,18 @@ def test_the_drawing_of_a_tree_says_the_same():
 
 def test_names_of_columns_and_several_outputs_are_shown():
     table = pd.DataFrame(X, columns=["sepal length", "sepal width", "petal length", "petal width"])
-    model = ours.DecisionTreeClassifier(max_depth=1).fit(table, y)
+    model = ours.DecisionTreeClassifier(max_depth=1, random_state=0).fit(table, y)
     assert "petal" in ours.export_text(model, feature_names=list(table))
     A, B = make_regression(60, 3, n_targets=2, random_state=0)
     assert re.search(
-        r"value: \[[-0-9.]+, [-0-9.]+\]", ours.export_text(ours.DecisionTreeRegressor(max_depth=1).fit(A, B))
+        r"value: \[[-0-9.]+, [-0-9.]+\]",
+        ours.export_text(ours.DecisionTreeRegressor(max_depth=1, random_state=0).fit(A, B)),
     )
 
 
 def test_trees_inside_ensembles_and_of_scikit_learn_are_shown():
     forest = RandomForestClassifier(3, max_depth=2, random_state=0).fit(X, y)
-    boosted = GradientBoostingRegressor(n_estimators=2).fit(X, X[:, 3])
+    boosted = GradientBoostingRegressor(n_estimators=2, random_state=0).fit(X, X[:, 3])
     for member in (*forest.estimators_, *boosted.estimators_[:, 0]):
         assert ours.export_text(member).count("|---") == member.tree_.node_count - 1 + member.get_n_leaves()
     other = theirs.DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
@@ -87,10 +88,10 @@ def test_trees_inside_ensembles_and_of_scikit_learn_are_shown():
 
 def test_what_cannot_be_shown_is_refused_with_another_way():
     table = pd.DataFrame({"colour": list("rgb") * 20, "size": range(60)})
-    model = ours.DecisionTreeClassifier().fit(table, (table["colour"] == "r").to_numpy())
+    model = ours.DecisionTreeClassifier(random_state=0).fit(table, (table["colour"] == "r").to_numpy())
     with pytest.raises(ValueError, match="asks about categories, .* to_text"):
         ours.export_text(model)
     with pytest.raises(TypeError, match="ObliqueTreeClassifier is no tree of single questions .* fivefold.plot.tree"):
-        ours.plot_tree(ours.ObliqueTreeClassifier())
+        ours.plot_tree(ours.ObliqueTreeClassifier(random_state=0))
     with pytest.raises(ValueError, match="not fitted yet"):
-        ours.export_text(ours.DecisionTreeClassifier())
+        ours.export_text(ours.DecisionTreeClassifier(random_state=0))

@@ -72,7 +72,9 @@ def test_elastic_net(shape, ratio):
     X, y = table(shape)
     for alpha in ALPHAS:
         ours = fivefold.linear_model.ElasticNet(alpha=alpha, l1_ratio=ratio).fit(X, y)
-        rival = fitted(sklearn.linear_model.ElasticNet(alpha=alpha, l1_ratio=ratio, max_iter=3000), X, y)
+        rival = fitted(
+            sklearn.linear_model.ElasticNet(alpha=alpha, l1_ratio=ratio, max_iter=3000, random_state=0), X, y
+        )
         value, bound = (squares(m, X, y, alpha, ratio) for m in (ours, rival))
         assert value <= bound * (1 + SLACK)
         assert ours.dual_gap_ <= 1e-4 * np.var(y)
@@ -84,7 +86,9 @@ def test_multi_task(shape, ratio):
     X, Y = table(shape, outputs=3)
     for alpha in ALPHAS[::3]:
         ours = fivefold.linear_model.MultiTaskElasticNet(alpha=alpha, l1_ratio=ratio).fit(X, Y)
-        rival = fitted(sklearn.linear_model.MultiTaskElasticNet(alpha=alpha, l1_ratio=ratio, max_iter=3000), X, Y)
+        rival = fitted(
+            sklearn.linear_model.MultiTaskElasticNet(alpha=alpha, l1_ratio=ratio, max_iter=3000, random_state=0), X, Y
+        )
         value, bound = (squares(m, X, Y, alpha, ratio) for m in (ours, rival))
         assert value <= bound * (1 + SLACK)
         assert ours.dual_gap_ <= 1e-4 * np.var(Y, axis=0).sum()

@@ -72,7 +72,7 @@ class TruncatedSVD(Transformer):
     >>> from fivefold.decomposition import TruncatedSVD
     >>> words = ["ship", "boat", "ocean", "tree", "leaf"]
     >>> X = [[1, 0, 2, 0, 0], [0, 1, 1, 0, 0], [0, 0, 0, 2, 1], [0, 0, 0, 1, 2]]
-    >>> svd = TruncatedSVD(2, algorithm="gram").fit(X)
+    >>> svd = TruncatedSVD(2, algorithm="gram", random_state=0).fit(X)
     >>> svd.top_features(2, words)
     (('tree', 'leaf'), ('ocean', 'ship'))
     >>> svd.similarity([[1, 0, 0, 0, 0]], X).round(3)

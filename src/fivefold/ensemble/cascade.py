@@ -101,7 +101,7 @@ class CascadeClassifier(Named, Classifier):
     >>> from fivefold.linear_model import LogisticRegression
     >>> from fivefold.tree import DecisionTreeClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> learners = [("stump", DecisionTreeClassifier(max_depth=1)), ("linear", LogisticRegression())]
+    >>> learners = [("stump", DecisionTreeClassifier(max_depth=1, random_state=0)), ("linear", LogisticRegression())]
     >>> model = CascadeClassifier(learners, threshold=0.9).fit(X, y)
     >>> model.shares_.round(2), model.score(X, y) > 0.95
     (array([0.33, 0.67]), True)

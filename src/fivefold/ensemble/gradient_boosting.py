@@ -182,7 +182,7 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from fivefold.ensemble import GradientBoostingClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = GradientBoostingClassifier(n_estimators=20).fit(X, y)
+    >>> model = GradientBoostingClassifier(n_estimators=20, random_state=0).fit(X, y)
     >>> print(f"{model.train_score_[-1]:.2f} {model.score(X, y):.2f}")
     0.20 0.99
     """
@@ -340,7 +340,7 @@ class GradientBoostingRegressor(GradientMethods, Regressor):
     >>> import numpy as np
     >>> from fivefold.ensemble import GradientBoostingRegressor
     >>> X = np.linspace(0, 6, 200)[:, None]
-    >>> model = GradientBoostingRegressor().fit(X, np.sin(X[:, 0]))
+    >>> model = GradientBoostingRegressor(random_state=0).fit(X, np.sin(X[:, 0]))
     >>> print(f"{model.train_score_[-1]:.4f}")
     0.0000
     """

@@ -239,7 +239,7 @@ class HistGradientBoostingClassifier(HistMethods, Classifier):
     >>> from sklearn.datasets import load_iris
     >>> from fivefold.ensemble import HistGradientBoostingClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = HistGradientBoostingClassifier(max_iter=20).fit(X, y)
+    >>> model = HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(X, y)
     >>> model.n_iter_, round(model.score(X, y), 2)
     (20, 0.98)
     """
@@ -393,7 +393,7 @@ class HistGradientBoostingRegressor(HistMethods, Regressor):
     >>> import numpy as np
     >>> from fivefold.ensemble import HistGradientBoostingRegressor
     >>> X = np.arange(200.0)[:, None]
-    >>> model = HistGradientBoostingRegressor().fit(X, X[:, 0] > 100)
+    >>> model = HistGradientBoostingRegressor(random_state=0).fit(X, X[:, 0] > 100)
     >>> model.predict([[10.0], [190.0]]).round(3)
     array([0., 1.])
     """

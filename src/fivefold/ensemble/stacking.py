@@ -215,7 +215,8 @@ class StackingClassifier(Stacking, Classifier):
     >>> from fivefold.naive_bayes import GaussianNB
     >>> from fivefold.tree import DecisionTreeClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = StackingClassifier([("bayes", GaussianNB()), ("tree", DecisionTreeClassifier(max_depth=3))]).fit(X, y)
+    >>> members = [("bayes", GaussianNB()), ("tree", DecisionTreeClassifier(max_depth=3, random_state=0))]
+    >>> model = StackingClassifier(members).fit(X, y)
     >>> model.stack_method_, model.score(X, y) > 0.95
     (['predict_proba', 'predict_proba'], True)
     """
@@ -306,7 +307,8 @@ class StackingRegressor(Stacking, Regressor):
     >>> from fivefold.linear_model import Ridge
     >>> from fivefold.tree import DecisionTreeRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = StackingRegressor([("linear", Ridge()), ("tree", DecisionTreeRegressor(max_depth=3))]).fit(X, y)
+    >>> members = [("linear", Ridge()), ("tree", DecisionTreeRegressor(max_depth=3, random_state=0))]
+    >>> model = StackingRegressor(members).fit(X, y)
     >>> model.transform(X).shape, model.score(X, y) > 0.5
     ((442, 2), True)
     """

@@ -112,7 +112,7 @@ class VotingClassifier(Voting, Classifier):
     >>> from fivefold.linear_model import LogisticRegression
     >>> from fivefold.tree import DecisionTreeClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> members = [("linear", LogisticRegression()), ("tree", DecisionTreeClassifier(max_depth=3))]
+    >>> members = [("linear", LogisticRegression()), ("tree", DecisionTreeClassifier(max_depth=3, random_state=0))]
     >>> VotingClassifier(members, voting="soft").fit(X, y).score(X, y) > 0.97
     True
     """

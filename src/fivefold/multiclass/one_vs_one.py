@@ -50,7 +50,7 @@ class OneVsOneClassifier(Reduction):
     >>> from fivefold.multiclass import OneVsOneClassifier
     >>> from fivefold.svm import LinearSVC
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = OneVsOneClassifier(LinearSVC()).fit(X, y)
+    >>> model = OneVsOneClassifier(LinearSVC(random_state=0)).fit(X, y)
     >>> len(model.estimators_), round(model.score(X, y), 2)
     (3, 0.98)
     """
@@ -69,7 +69,7 @@ class OneVsOneClassifier(Reduction):
         ),
         source="Hastie & Tibshirani (1998)",
         see_also=("OneVsRestClassifier", "OutputCodeClassifier"),
-        given={"estimator": LinearSVC()},
+        given={"estimator": LinearSVC(random_state=0)},
     )
 
     takes = Takes(sparse=True, one_class=False)

@@ -60,7 +60,7 @@ class OneVsRestClassifier(Reduction):
     >>> from fivefold.multiclass import OneVsRestClassifier
     >>> from fivefold.svm import LinearSVC
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = OneVsRestClassifier(LinearSVC()).fit(X, y)
+    >>> model = OneVsRestClassifier(LinearSVC(random_state=0)).fit(X, y)
     >>> len(model.estimators_), model.claims(X).sum(axis=1).max()
     (3, np.int64(2))
     """
@@ -76,7 +76,7 @@ class OneVsRestClassifier(Reduction):
         steps=("Fit a copy for every class, its rows against all others.", "The highest answer wins."),
         source="Rifkin & Klautau (2004)",
         see_also=("OneVsOneClassifier", "OutputCodeClassifier"),
-        given={"estimator": LinearSVC()},
+        given={"estimator": LinearSVC(random_state=0)},
     )
 
     takes = Takes()

@@ -64,7 +64,8 @@ class OutputCodeClassifier(Reduction):
     >>> from fivefold.multiclass import OutputCodeClassifier
     >>> from fivefold.svm import LinearSVC
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = OutputCodeClassifier(LinearSVC(), code="exhaustive", decoding="loss").fit(X, y)
+    >>> member = LinearSVC(random_state=0)
+    >>> model = OutputCodeClassifier(member, code="exhaustive", decoding="loss", random_state=0).fit(X, y)
     >>> model.code_book_.astype(int)
     array([[-1, -1, -1],
            [-1,  1,  1],
@@ -90,7 +91,7 @@ class OutputCodeClassifier(Reduction):
         source="Dietterich & Bakiri (1995); Allwein, Schapire & Singer (2000)",
         see_also=("OneVsRestClassifier", "OneVsOneClassifier"),
         variants=({"code": "exhaustive", "decoding": "loss"}, {"code": "one_vs_rest", "decoding": "hamming"}),
-        given={"estimator": LinearSVC()},
+        given={"estimator": LinearSVC(random_state=0)},
     )
 
     @property

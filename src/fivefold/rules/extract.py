@@ -57,7 +57,7 @@ def extract_rules(
     >>> from sklearn.datasets import load_iris
     >>> from fivefold.tree import DecisionTreeClassifier
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> tree = DecisionTreeClassifier(max_depth=2).fit(X, load_iris().target_names[y])
+    >>> tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, load_iris().target_names[y])
     >>> print(extract_rules(tree).text(evidence=False))
     if "petal length (cm)" <= 2.45 then setosa
     if ("petal length (cm)" > 2.45 or missing) and ("petal width (cm)" <= 1.75 or missing) then versicolor

@@ -86,7 +86,7 @@ class LinearSVC(SparseCoefficients, Classifier):
     Examples
     --------
     >>> from fivefold.svm import LinearSVC
-    >>> model = LinearSVC(C=100.0).fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
+    >>> model = LinearSVC(C=100.0, random_state=0).fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
     >>> model.predict([[1.9], [2.1]])
     array([0, 1])
     """
@@ -200,7 +200,7 @@ class LinearSVR(Regressor):
     Examples
     --------
     >>> from fivefold.svm import LinearSVR
-    >>> model = LinearSVR(C=100.0).fit([[0.0], [1.0], [2.0], [3.0]], [1.0, 3.0, 5.0, 70.0])
+    >>> model = LinearSVR(C=100.0, random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], [1.0, 3.0, 5.0, 70.0])
     >>> model.coef_.round(6), model.intercept_.round(6)
     (array([2.]), array([1.]))
     """

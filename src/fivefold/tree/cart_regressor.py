@@ -95,7 +95,7 @@ class CARTRegressor(DecisionTreeRegressor):
     >>> from fivefold.tree import CARTRegressor
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(400, 3))
-    >>> model = CARTRegressor(standard_errors=1).fit(X, (X[:, 0] > 0.5) + 0.3 * rng.normal(size=400))
+    >>> model = CARTRegressor(standard_errors=1, random_state=0).fit(X, (X[:, 0] > 0.5) + 0.3 * rng.normal(size=400))
     >>> model.get_n_leaves(), model.predict([[0.2, 0.5, 0.5], [0.8, 0.5, 0.5]]).round(1).tolist()
     (2, [0.0, 1.0])
     """

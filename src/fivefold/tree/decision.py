@@ -83,7 +83,7 @@ class DecisionTreeClassifier(ClassTree):
     >>> from sklearn.datasets import load_iris
     >>> from fivefold.tree import DecisionTreeClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = DecisionTreeClassifier(max_depth=2).fit(X, y)
+    >>> model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
     >>> model.get_n_leaves(), round(model.score(X, y), 2)
     (3, 0.96)
     """
@@ -178,7 +178,7 @@ class DecisionTreeRegressor(NumberTree):
     Examples
     --------
     >>> from fivefold.tree import DecisionTreeRegressor
-    >>> model = DecisionTreeRegressor(max_depth=1).fit([[1.0], [2.0], [8.0], [9.0]], [1.0, 1.0, 3.0, 5.0])
+    >>> model = DecisionTreeRegressor(max_depth=1, random_state=0).fit([[1.0], [2.0], [8.0], [9.0]], [1, 1, 3, 5])
     >>> model.predict([[0.0], [20.0]])
     array([1., 4.])
     """

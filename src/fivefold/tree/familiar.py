@@ -30,7 +30,7 @@ def export_text(
     """The rules of a tree as text, by `sklearn.tree.export_text`.
 
     >>> from fivefold.tree import DecisionTreeRegressor
-    >>> print(export_text(DecisionTreeRegressor().fit([[0.0], [1.0], [2.0]], [1.0, 1.0, 5.0])))
+    >>> print(export_text(DecisionTreeRegressor(random_state=0).fit([[0.0], [1.0], [2.0]], [1.0, 1.0, 5.0])))
     |--- feature_0 <= 1.50
     |   |--- value: [1.00]
     |--- feature_0 >  1.50

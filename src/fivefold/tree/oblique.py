@@ -75,7 +75,7 @@ class ObliqueTreeClassifier(NodeClassTree):
     >>> import numpy as np
     >>> from fivefold.tree import ObliqueTreeClassifier
     >>> X = np.random.RandomState(0).uniform(size=(200, 2))
-    >>> model = ObliqueTreeClassifier().fit(X, X[:, 0] + X[:, 1] > 1)
+    >>> model = ObliqueTreeClassifier(random_state=0).fit(X, X[:, 0] + X[:, 1] > 1)
     >>> model.get_n_leaves(), model.score(X, X[:, 0] + X[:, 1] > 1)
     (2, 1.0)
     """
