@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+INSTALLED = f"{os.sep}site-packages{os.sep}"
 STATE = ("seed", "get_state", "set_state")  # hypothesis keeps and restores it
 DRAWS: list[str] = []  # where the generator without a seed was asked since the last test began
 
@@ -34,13 +34,13 @@ def _note() -> None:
     whole = traceback.extract_stack()[:-2]
     if any(frame.filename.startswith("<frozen importlib") for frame in whole):
         return  # a package that makes a generator when it is imported
-    stack = [frame for frame in whole if frame.filename.startswith(str(ROOT))]
+    stack = [frame for frame in whole if INSTALLED not in frame.filename]
     DRAWS.append(" <- ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(stack[-4:])))
 
 
 def _noting(default_rng: Callable[..., np.random.Generator]) -> Callable[..., np.random.Generator]:
     def noted(seed=None):
-        if seed is None and sys._getframe(1).f_code.co_filename.startswith(str(ROOT)):
+        if seed is None and INSTALLED not in sys._getframe(1).f_code.co_filename:
             _note()  # packages make one before they know whether they need it
         return default_rng(0 if seed is None else seed)
 

@@ -97,6 +97,8 @@ def test_weights_and_long_queries_reach_the_minimum_that_scipy_finds(loss):
 def test_a_sparse_table_says_the_same_as_a_dense_one(loss):
     X, y, queries, _ = table(200, 12, 4)
     X[np.abs(X) < 0.5] = 0
-    dense, sparse = (LinearRanker(C=0.1, loss=loss).fit(Z, y, groups=queries) for Z in (X, csr_array(X)))
+    dense, sparse = (
+        LinearRanker(C=0.1, loss=loss, random_state=0).fit(Z, y, groups=queries) for Z in (X, csr_array(X))
+    )
     assert_allclose(sparse.coef_, dense.coef_, rtol=1e-5, atol=1e-7)
     assert_allclose(sparse.predict(csr_array(X)), dense.predict(X), rtol=1e-5, atol=1e-6)
