@@ -212,9 +212,29 @@ def test_a_column_of_numbers_kept_as_objects_is_read_as_numbers():
     np.testing.assert_array_equal(Keeper().fit(frame).table_, [[1], [np.nan], [2.5]])
 
 
+class Comparer(Keeper):
+    """Compares numbers, and so takes huge ones."""
+
+    takes = Takes(huge=True)
+
+
 def test_huge_finite_numbers_are_not_taken_for_infinity():
+    """They are taken where numbers are only compared; their squares would overflow without a word elsewhere."""
     X = np.full((3, 2), 1e308)
-    np.testing.assert_array_equal(Plain().fit(X).table_, X)
+    np.testing.assert_array_equal(Comparer().fit(X).table_, X)
+    X[0] = -X[0]  # the sum of which is finite
+    with pytest.raises(ValueError, match=r"column 0 contains numbers beyond 1e\+100 in 3 of 3 rows.*divide the column"):
+        Plain().fit(X)
+    X = np.full((3, 2), 1e20, dtype=np.float32)
+    with pytest.raises(ValueError, match=r"beyond 1e\+18 in 3 of 3 rows.*or give float64"):
+        Plain().fit(X)
+    assert Plain().fit(X.astype(np.float64)).table_.dtype == np.float64
+
+
+@pytest.mark.parametrize("value", [2**70, 10**400, 1e308, 1e-308, np.nan])
+def test_numbers_that_no_sum_bears_are_refused_as_parameters(value):
+    with pytest.raises(ValueError, match="the 'scale' parameter must be a float in"):
+        Keeper(scale=value).fit([[1.0]])
 
 
 def test_an_error_in_fit_leaves_no_stale_model():

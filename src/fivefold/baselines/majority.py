@@ -44,7 +44,7 @@ class MajorityClassifier(Classifier):
     array(['no'], dtype='<U3')
     """
 
-    takes = Takes(missing=True, categories=True, sparse=True)
+    takes = Takes(missing=True, huge=True, categories=True, sparse=True)
     card = Card(
         applications=("classification", "baseline"),
         use="The error every classifier has to beat. Never a model in its own right.",

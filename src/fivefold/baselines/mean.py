@@ -41,7 +41,7 @@ class MeanRegressor(Regressor):
     array([3.])
     """
 
-    takes = Takes(missing=True, categories=True, sparse=True, outputs=True)
+    takes = Takes(missing=True, huge=True, categories=True, sparse=True, outputs=True)
     card = Card(
         applications=("regression", "baseline"),
         use="The squared error every regressor has to beat. Never a model in its own right.",

@@ -56,7 +56,7 @@ class MemorisingClassifier(Classifier):
     array(['yes', 'no'], dtype='<U3')
     """
 
-    takes = Takes(missing=True, empty=False, categories=True)
+    takes = Takes(missing=True, huge=True, empty=False, categories=True)
     card = Card(
         applications=("classification", "baseline"),
         use="Shows what training error is worth, and finds rows that occur in both parts of a split. "
@@ -98,7 +98,7 @@ class MemorisingRegressor(Regressor):
     array([1., 4., 3.])
     """
 
-    takes = Takes(missing=True, empty=False, categories=True, outputs=True)
+    takes = Takes(missing=True, huge=True, empty=False, categories=True, outputs=True)
     card = Card(
         applications=("regression", "baseline"),
         use="Shows what training error is worth, and finds rows that occur in both parts of a split. "

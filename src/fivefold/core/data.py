@@ -9,8 +9,9 @@ those, and refused by the others. Every refusal names the column, the value and 
 
 from __future__ import annotations
 
-import math
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
@@ -23,10 +24,12 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, validate_da
 
 from fivefold.core.arrays import is_tensor, to_numpy
 from fivefold.core.parallel import map_parts
+from fivefold.core.params import shorten
 from fivefold.core.sparse import canonical
 
 FLOATS = np.dtype(np.float64), np.dtype(np.float32)
 WHOLE = np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_)
+LARGEST = {"d": np.float64(1e100), "f": np.float64(1e18)}  # by type: squares of these, and their sums, are finite
 SHOWN = 8  # of a list of categories or columns, at most this many are named in a message
 
 
@@ -45,6 +48,7 @@ class Takes:
     infinite: bool = False  # infinity is a number beyond all others
     idle_classes: bool = False  # classes whose rows all have weight zero are among `classes_`, with probability zero
     inner: bool = False  # an estimator inside judges: csc matrices and arrays of more dimensions reach it as they are
+    huge: bool = False  # numbers are only compared: those beyond LARGEST do no harm
     finite_later: bool = False  # the method itself calls `refuse_unfinite` when its sums are not finite
 
     @property
@@ -113,10 +117,15 @@ def _is_plain(estimator: Any, X: Any, fitting: bool) -> bool:
     return not named and known.get("n_features_in_") == X.shape[1]
 
 
-def _sums(y: Any) -> bool:
-    """Is y an array of floats with a finite sum?"""
+def _squares(values: Any) -> float:
+    """The sum of the squares: finite only if every number is."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return y.dtype in FLOATS and math.isfinite(y.sum())
+        return float(np.vdot(values, values))
+
+
+def _ordinary(y: Any) -> bool:
+    """Is y an array of floats, none of them NaN, infinite or huge?"""
+    return y.dtype in FLOATS and _squares(y) <= LARGEST["f"] ** 2
 
 
 def _without_faults(estimator: Any, table: Any, fitting: bool) -> Any:
@@ -140,22 +149,45 @@ def admit_pair(estimator: Any, X: Any, y: Any, *, numeric: bool = False, fitting
             f"{_name(estimator)} requires y to be passed, but the target y is None: pass one label or value a row"
         )
     X = admit(estimator, X, fitting=fitting, learning=True)
-    if type(y) is np.ndarray and y.shape == X.shape[:1] and (y.dtype in WHOLE or _sums(y)):  # as `_is_plain`
+    if type(y) is np.ndarray and y.shape == X.shape[:1] and (y.dtype in WHOLE or _ordinary(y)):  # as `_is_plain`
         return X, y
     if issparse(y):
         raise TypeError(f"{_name(estimator)}: sparse targets were given, but dense ones are required: pass y.toarray()")
     y = to_numpy(y)
     _refuse_missing_target(estimator, y)
-    y = _check_y(y, multi_output=estimator.takes.outputs, y_numeric=numeric, estimator=estimator)
+    with _in_words(estimator, "y"), np.errstate(invalid="ignore"):
+        y = _check_y(y, multi_output=estimator.takes.outputs, y_numeric=numeric, estimator=estimator)
+        y = y.astype(np.float64) if numeric and y.dtype.kind in "USO" else y
     check_consistent_length(X, y)
+    limit = LARGEST.get(X.dtype.char if not is_tensor(X) else "d", LARGEST["d"])
+    if numeric and (huge := np.abs(y) > limit).any():
+        row = int(np.argwhere(huge)[0][0])
+        raise ValueError(
+            f"{_name(estimator)}: y holds {np.abs(y[row]).max():g} in row {row}. Squares of numbers beyond {limit:g} "
+            "overflow: divide the targets by a large number"
+        )
     return X, y
+
+
+@contextmanager
+def _in_words(estimator: Any, what: str) -> Iterator[None]:
+    """A conversion to numbers: what a library says when it fails, said of the input."""
+    try:
+        yield
+    except (OverflowError, TypeError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{_name(estimator)}: {what} cannot be read as numbers of 64 bits: {error}") from error
 
 
 def admit_weights(estimator: Any, sample_weight: Any, X: Any) -> Any:
     """One non-negative weight a row, ones by default; a weight of two means the row is there twice."""
     if sample_weight is None:
         return np.ones(X.shape[0])
-    given = np.asarray(to_numpy(sample_weight), dtype=np.float64)
+    given = np.asarray(to_numpy(sample_weight))
+    if given.dtype.kind == "c":
+        raise ValueError(f"{_name(estimator)}: sample_weight holds complex numbers; give one real number a row")
+    with _in_words(estimator, "sample_weight"):
+        given = given.astype(np.float64, copy=False)
     for problem, bad in (("NaN", np.isnan(given)), ("infinite", np.isinf(given)), ("negative", given < 0)):
         if bad.any():
             raise ValueError(
@@ -164,6 +196,11 @@ def admit_weights(estimator: Any, sample_weight: Any, X: Any) -> Any:
             )
     if not given.any():
         raise ValueError(f"{_name(estimator)}: sample_weight is zero for every row: nothing is left to learn from")
+    if not 1 / LARGEST["d"] <= (largest := given.max()) <= LARGEST["d"]:
+        raise ValueError(
+            f"{_name(estimator)}: sample_weight is at most {largest:g}, in row {int(given.argmax())}: sums over such "
+            f"weights leave the range of floats. Divide all by their largest, so that it is 1"
+        )
     return _check_sample_weight(given, np.empty((X.shape[0], 0)), dtype=np.float64)
 
 
@@ -192,16 +229,19 @@ def as_rows(X: Any, layout: Literal["rows", "columns"] = "rows") -> Any:
 
 
 def refuse_unfinite(estimator: Any, X: Any, *, fitting: bool = False) -> None:
-    """Infinity and NaN pass only for methods that take them, a whole column of NaN where they take that."""
+    """Infinity and NaN pass only for methods that take them, a whole column of NaN where they take that.
+
+    Numbers so large that their squares overflow pass where they are only compared.
+    """
     values = X.data if issparse(X) else X
     if is_tensor(X):
-        clean = bool(X.isfinite().all())
+        clean, limit = bool(X.isfinite().all()), np.inf
     else:
-        with np.errstate(over="ignore", invalid="ignore"):
-            clean = math.isfinite(sum(map_parts(lambda lo, hi: values[lo:hi].sum(), len(values))))
-    if clean or (not is_tensor(X) and np.isfinite(values).all()):  # a sum of finite numbers may overflow
+        limit = LARGEST.get(X.dtype.char, LARGEST["d"])
+        clean = sum(map_parts(lambda lo, hi: _squares(values[lo:hi]), len(values))) <= limit**2
+    if clean or (not is_tensor(X) and bool((np.abs(values) <= limit).all())):
         return
-    if issparse(X) and estimator.takes.missing and not np.isinf(X.data).any():
+    if issparse(X) and estimator.takes.missing and bool((np.isnan(X.data) | (np.abs(X.data) <= limit)).all()):
         return  # what a sparse matrix leaves out is zero, so no column is all missing
     dense = X.toarray() if issparse(X) else to_numpy(X)
     nan = np.isnan(dense)
@@ -212,6 +252,10 @@ def refuse_unfinite(estimator: Any, X: Any, *, fitting: bool = False) -> None:
         _refuse(estimator, nan & ~hollow, "NaN", "Impute or drop those rows")
     if not (estimator.takes.missing and estimator.takes.empty):
         _refuse(estimator, nan & hollow, "NaN", "No value was observed: drop that column")
+    if not estimator.takes.huge:
+        wider = " or give float64" if dense.dtype == np.float32 else ""
+        cure = f"Squares of such numbers overflow: divide the column by a large number{wider}"
+        _refuse(estimator, np.abs(dense) > limit, f"numbers beyond {limit:g}", cure)
 
 
 def _refuse(estimator: Any, bad: Any, kind: str, cure: str) -> None:
@@ -264,7 +308,9 @@ def _matrix(estimator: Any, X: Any) -> Any:
             estimator=estimator,
             input_name="X",
         )
-    except ValueError as error:
+    except (ValueError, TypeError, OverflowError) as error:
+        if issparse(X) or is_tensor(X):
+            raise
         raise _explained(estimator, X, error) from error
 
 
@@ -330,7 +376,7 @@ def _numbers(estimator: Any, columns: list[Any], n: int, fitting: bool, learning
 def _typed(estimator: Any, column: Any, j: int) -> tuple[Any, tuple[Any, ...] | None]:
     """Numbers and None, or values and their categories; a truth value is a category to methods that take them."""
     if isinstance(column, np.ndarray):
-        return _guessed(estimator, list(column))
+        return _guessed(estimator, list(column), j)
     kind = column.dtype
     truth = kind == nw.Boolean
     if kind.is_numeric() or (truth and not estimator.takes.categories):
@@ -341,10 +387,10 @@ def _typed(estimator: Any, column: Any, j: int) -> tuple[Any, tuple[Any, ...] | 
         for i in np.flatnonzero(column.is_null().to_numpy()):
             values[i] = None
         if hollow or kind in (nw.String, nw.Object):
-            return _guessed(estimator, values)
+            return _guessed(estimator, values, j)
         categories = (False, True) if truth else tuple(column.cat.get_categories().to_list())
         if not estimator.takes.categories and categories and _are_numbers(categories):
-            return _guessed(estimator, values)
+            return _guessed(estimator, values, j)
         return values, categories
     raise ValueError(
         f"{_name(estimator)}: {_column(estimator, j)} has type {kind}; turn it into numbers first, for example "
@@ -352,14 +398,20 @@ def _typed(estimator: Any, column: Any, j: int) -> tuple[Any, tuple[Any, ...] | 
     )
 
 
-def _guessed(estimator: Any, values: list[Any]) -> tuple[Any, tuple[Any, ...] | None]:
+def _guessed(estimator: Any, values: list[Any], j: int) -> tuple[Any, tuple[Any, ...] | None]:
     """A column of objects: numbers if no text is among them."""
     present = [v for v in values if not _is_missing(v)]
     if any(isinstance(v, str) for v in present) or not present:
         return values, tuple(sorted(set(present), key=lambda v: (type(v).__name__, v)))
     if estimator.takes.categories and all(isinstance(v, bool | np.bool_) for v in present):
         return values, (False, True)
-    return np.array([np.nan if _is_missing(v) else float(v) for v in values]), None
+    numbers = np.empty(len(values))
+    for i, v in enumerate(values):
+        try:
+            numbers[i] = np.nan if _is_missing(v) else float(v)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise _no_number(estimator, j, i, v, error) from error
+    return numbers, None
 
 
 def _are_numbers(categories: tuple[Any, ...]) -> bool:
@@ -451,23 +503,34 @@ def _refuse_missing_target(estimator: Any, y: Any) -> None:
         )
 
 
-def _explained(estimator: Any, X: Any, error: ValueError) -> ValueError:
+def _explained(estimator: Any, X: Any, error: Exception) -> Exception:
     """The library's message, with the column and the cure."""
     text = str(error)
     if "0 sample(s)" in text or "0 feature(s)" in text:
         return ValueError(f"{_name(estimator)}: the table is empty. {text}")
-    if "could not convert" not in text:
-        return error
-    for j, column in enumerate(np.asarray(X, dtype=object).T):
-        for i, value in enumerate(column):
+    if not ("could not convert" in text or isinstance(error, OverflowError) or "float() argument" in text):
+        return (
+            error
+            if "inhomogeneous" not in text
+            else ValueError(
+                f"{_name(estimator)}: the rows of X are not of one length, or hold lists: give a table of numbers"
+            )
+        )
+    for i, row in enumerate(X if np.ndim(X) == 2 else ()):
+        for j, value in enumerate(row):
             try:
                 float(value)
-            except (TypeError, ValueError):
-                return ValueError(
-                    f"{_name(estimator)}: {_column(estimator, j)} holds {value!r} in row {i}; this method takes "
-                    f"numbers. Encode or drop that column ({error})"
-                )
-    return error
+            except (TypeError, ValueError, OverflowError):
+                return _no_number(estimator, j, i, value, error)
+    return ValueError(f"{_name(estimator)}: X, of type {type(X).__name__}, is no table of numbers ({error})")
+
+
+def _no_number(estimator: Any, j: int, row: int, value: Any, error: Exception) -> Exception:
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    return kind(
+        f"{_name(estimator)}: {_column(estimator, j)} holds {shorten(value)} in row {row}; this method takes "
+        f"numbers. Encode or drop that column ({error})"
+    )
 
 
 def _column(estimator: Any, j: int) -> str:

@@ -14,6 +14,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import numpy as np
 
+BITS = 2**63  # integers from here on fit no array
+LARGEST = 1e100  # floats beyond it, and ranges above zero below one over it, overflow in squares and quotients
+
 
 @dataclass(frozen=True)
 class Range:
@@ -25,6 +28,8 @@ class Range:
     open_high: bool = False
 
     def __contains__(self, value: Any) -> bool:
+        if self.open_low and self.low == 0 and 0 < float(value) < 1 / LARGEST:  # one over it overflows
+            return False
         above = value > self.low if self.open_low else value >= self.low
         below = value < self.high if self.open_high else value <= self.high
         return bool(above and below)
@@ -62,8 +67,12 @@ def check(estimator: Any) -> None:
     for name, hint in declared(cls).items():
         value = getattr(estimator, name)
         if value is not getattr(cls, name, MISSING) and not allows(hint, value):  # a default is allowed
+            plain = value.item() if isinstance(value, np.generic) else value  # float32 cannot be compared with 1e100
+            extreme = isinstance(plain, Real) and plain != 0 and not 1 / LARGEST <= abs(plain) <= LARGEST
+            size = f", not smaller than {1 / LARGEST:g} or larger than {LARGEST:g}" if extreme else ""
             raise ParameterError(
-                f"{type(estimator).__name__}: the {name!r} parameter must be {describe(hint)}; got {shorten(value)}"
+                f"{type(estimator).__name__}: the {name!r} parameter must be {describe(hint)}{size}; "
+                f"got {shorten(value)}"
             )
 
 
@@ -92,9 +101,13 @@ def allows(hint: Any, value: Any) -> bool:
     if hint is bool:
         return isinstance(value, bool | np.bool_)
     if hint is int:
-        return isinstance(value, Integral) and not isinstance(value, bool)
+        return isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < BITS
     if hint is float:
-        return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
+        if not isinstance(value, Real) or isinstance(value, bool):
+            return False
+        if isinstance(value, Integral):
+            return abs(int(value)) < BITS
+        return not math.isnan(value) and (math.isinf(value) or abs(float(value)) <= LARGEST)
     return isinstance(value, origin or hint)
 
 

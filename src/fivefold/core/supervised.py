@@ -61,7 +61,7 @@ class Classifier(ClassifierMixin, Estimator):
         self.classes_, codes = encode(y)
         for classes in self.classes_ if y.ndim == 2 else [self.classes_]:
             if classes.dtype.kind not in "iub":  # the labels say it as well as all rows, and are few
-                check_classification_targets(np.repeat(classes, 2))
+                check_labels(classes)
         if len(self.classes_) < 2 and not self.takes.one_class:
             raise ValueError(f"{type(self).__name__} needs two classes or more; y holds one class: {y[0]!r}")
         X, y, codes, w = keep_positive(w, X, y, codes)
@@ -166,6 +166,12 @@ def _pairs(self: Any, X: Any, y: Any, sample_weight: Any, *, fitting: bool) -> t
         y = column_or_1d(y, warn=True)
     X, y, w = keep_positive(admit_weights(self, sample_weight, X), X, y)
     return X, y.astype(X.dtype, copy=False), w
+
+
+def check_labels(classes: Any) -> None:
+    """Refuse numbers that are no labels: fractions."""
+    with np.errstate(invalid="ignore"):  # a huge number is compared with its integer
+        check_classification_targets(np.repeat(classes, 2))
 
 
 def encode(y: Any) -> tuple[Any, Any]:

@@ -87,12 +87,13 @@ class _Inside:
 
     def __get__(self, bagging: Any, owner: Any) -> Takes:
         if bagging is None:
-            return Takes(missing=True)
+            return Takes(missing=True, huge=True)
         inside = bagging._inside()
         tags = get_tags(inside)
         return Takes(
             missing=tags.input_tags.allow_nan,
             inner=True,
+            huge=True,  # the copies admit it again
             finite_later=not isinstance(inside, Estimator),  # a pipeline does not say what its first step takes
             sparse=tags.input_tags.sparse,
             positive=tags.input_tags.positive_only,

@@ -209,7 +209,7 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
     tol: NonNegative = 1e-4
     ccp_alpha: NonNegative = 0.0
 
-    takes = Takes(missing=True, sparse=True, one_class=False)
+    takes = Takes(missing=True, huge=True, sparse=True, one_class=False)
     card = Card(
         applications=("classification",),
         use="Small and middling tables where accuracy matters and every threshold counts. Above some ten thousand rows "
@@ -368,7 +368,7 @@ class GradientBoostingRegressor(GradientMethods, Regressor):
     tol: NonNegative = 1e-4
     ccp_alpha: NonNegative = 0.0
 
-    takes = Takes(missing=True, sparse=True)
+    takes = Takes(missing=True, huge=True, sparse=True)
     card = Card(
         applications=("regression",),
         use="Small and middling tables where accuracy matters and every threshold counts; outliers, with the absolute "

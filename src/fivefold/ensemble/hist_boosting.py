@@ -268,7 +268,7 @@ class HistGradientBoostingClassifier(HistMethods, Classifier):
     class_weight: Any = None
     keep_best: bool = False
 
-    takes = Takes(missing=True, categories=True, infinite=True)
+    takes = Takes(missing=True, huge=True, categories=True, infinite=True)
     card = Card(
         applications=("classification",),
         use="Tables of numbers and categories with missing values, a thousand rows or more, interactions of any kind: "
@@ -422,7 +422,7 @@ class HistGradientBoostingRegressor(HistMethods, Regressor):
     random_state: Seed = None
     keep_best: bool = False
 
-    takes = Takes(missing=True, categories=True, infinite=True)
+    takes = Takes(missing=True, huge=True, categories=True, infinite=True)
     card = Card(
         applications=("regression",),
         use="Tables of numbers and categories with missing values, a thousand rows or more, interactions of any kind: "

@@ -21,14 +21,13 @@ from sklearn.utils._user_interface import _print_elapsed_time
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.metaestimators import _BaseComposition
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from fivefold.core import params as declared
 from fivefold.core.arrays import to_numpy
 from fivefold.core.data import _refuse_missing_target, admit_weights, handed_on
 from fivefold.core.estimator import learned
-from fivefold.core.supervised import encode
+from fivefold.core.supervised import check_labels, encode
 from fivefold.distributions.family import Array
 from fivefold.ensemble.learners import fit_one, learner
 
@@ -197,7 +196,7 @@ class Named(_BaseComposition):
             y = column_or_1d(y, warn=True)
         self.classes_, codes = encode(y)
         for classes in self.classes_ if labels > 1 else [self.classes_]:
-            check_classification_targets(np.repeat(classes, 2))
+            check_labels(classes)
         return codes
 
     def _fit_members(self, given: Given) -> Members:

@@ -115,7 +115,7 @@ class RandomForestClassifier(ForestOfClasses, Classifier):
     monotonic_cst: Any = None
     voting: Literal["soft", "hard"] = "soft"
 
-    takes = Takes(missing=True, categories=True, sparse=True, outputs=True, idle_classes=True)
+    takes = Takes(missing=True, huge=True, categories=True, sparse=True, outputs=True, idle_classes=True)
     card = Card(
         applications=("classification",),
         use="Tables of any kind, without tuning: columns of any scale, interactions, missing values. It judges itself "
@@ -229,7 +229,7 @@ class RandomForestRegressor(ForestOfNumbers, Regressor):
     max_samples: MaxSamples = None
     monotonic_cst: Any = None
 
-    takes = Takes(missing=True, categories=True, sparse=True, outputs=True)
+    takes = Takes(missing=True, huge=True, categories=True, sparse=True, outputs=True)
     card = Card(
         applications=("regression",),
         use="Tables of any kind, without tuning: steps, interactions, missing values. It never answers beyond the "

@@ -94,7 +94,7 @@ def solved(estimator: Any, X: Any, solve: Callable[[], Found]) -> Found:
     try:
         with np.errstate(invalid="ignore", over="ignore"):
             return solve()
-    except (FloatingPointError, ValueError):
+    except ValueError:
         refuse_unfinite(estimator, X, fitting=True)
         raise
 

@@ -52,7 +52,7 @@ def by_cholesky(X: Any, Y: Array, w: Array | None, alpha: Array, centred: bool) 
             return _from_rows(X, Y, w, alpha, centred)
         m = cross_moments(X, Y, w)
         if not np.isfinite(m.mean).all():
-            raise FloatingPointError(OVERFLOW)
+            raise ValueError(OVERFLOW)
         m = m if centred else m.about_zero()
         return Penalised(_solve(m.scatter, m.cross, alpha), m.mean, m.offset, "cholesky")
     except LinAlgError:
@@ -81,7 +81,7 @@ def by_nonnegative(X: Any, Y: Array, w: Array | None, alpha: Array, centred: boo
         raise ValueError(f"positive=True takes a sparse table of at most {WIDE} columns; it has {X.shape[1]}")
     m = cross_moments(X, Y, w)
     if not np.isfinite(m.mean).all():
-        raise FloatingPointError(OVERFLOW)
+        raise ValueError(OVERFLOW)
     m = m if centred else m.about_zero()
     values, axes = eigen(m.scatter)
     values = np.where(values > len(values) * np.finfo(np.float64).eps * values[0], values, 0.0)
@@ -127,7 +127,7 @@ def _by_lsqr(X: Any, Y: Array, w: Array | None, alpha: Array, centred: bool) -> 
     columns = zip((root[:, None] * (Y - offset)).T, np.sqrt(alpha), strict=True)
     W = np.stack([lsqr(Z, t, damp=damp, **limits)[0] for t, damp in columns], axis=1)
     if not np.isfinite(W).all():
-        raise FloatingPointError(OVERFLOW)
+        raise ValueError(OVERFLOW)
     return Penalised(W, centre, offset, "lsqr")
 
 

@@ -76,7 +76,7 @@ def least_squares(X: Any, Y: Array, w: Array | None, centred: bool) -> Solution:
     if n > d:
         moments = cross_moments(X, Y, w)
         if not np.isfinite(moments.mean).all():
-            raise FloatingPointError(OVERFLOW)
+            raise ValueError(OVERFLOW)
         try:
             return _by_cholesky(X, Y, w, moments if centred else moments.about_zero(), small)
         except LinAlgError:
@@ -166,7 +166,7 @@ def _by_qr(X: Array, Y: Array, w: Array | None, centred: bool, small: bool, eps:
     one = int(centred)  # a column of ones stands first, where there is an offset
     Q, R, rest = (_whole if small else _in_parts)(X, Y, w, centre, offset, one)
     if not np.isfinite(R).all():
-        raise FloatingPointError(OVERFLOW)
+        raise ValueError(OVERFLOW)
     root, rhs = R[one : one + d, one : one + d], R[one : one + d, one + d :]
     root = np.where(np.linalg.norm(root, axis=0) > _still(centre, weight), root, 0.0)
     W, rank, left = _shortest(root, rhs, 10 * eps * np.sqrt(max(n, d)))
@@ -302,7 +302,7 @@ def _by_lsqr(X: Any, Y: Array, w: Array | None, centred: bool) -> Solution:
     T = root[:, None] * (Y - offset)
     W = np.stack([lsqr(Z, t, atol=TIGHT, btol=TIGHT, conlim=0, iter_lim=4 * (n + d))[0] for t in T.T], axis=1)
     if not np.isfinite(W).all():
-        raise FloatingPointError(OVERFLOW)
+        raise ValueError(OVERFLOW)
     rest, spread = np.sum((T - Z @ W) ** 2, axis=0), np.sum(T**2, axis=0)
     return Solution(W, centre, offset, offset - centre @ W, weight, np.empty((0, d)), min(n, d), rest, spread, "lsqr")
 

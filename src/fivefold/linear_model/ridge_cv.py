@@ -248,7 +248,7 @@ def _axes(X: Any, Y: Array, w: Array | None, centred: bool) -> tuple[Axes, Rows]
 def _from_columns(X: Any, Y: Array, w: Array | None, centred: bool) -> tuple[Axes, Rows]:
     m = cross_moments(X, Y, w)
     if not np.isfinite(m.mean).all():
-        raise FloatingPointError(OVERFLOW)
+        raise ValueError(OVERFLOW)
     share = 1 / m.weight if centred else 0.0
     m = m if centred else m.about_zero()
     values, V = eigen(m.scatter)

@@ -28,14 +28,13 @@ from sklearn.utils._indexing import _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from fivefold.core import params as declared
 from fivefold.core.arrays import to_numpy
 from fivefold.core.data import Takes, _refuse_missing_target, admit_weights, handed_on
 from fivefold.core.estimator import learned
-from fivefold.core.supervised import Classifier, encode
+from fivefold.core.supervised import Classifier, check_labels, encode
 from fivefold.distributions.family import Array
 
 
@@ -101,7 +100,7 @@ class Reduction(MetaEstimatorMixin, Classifier):
         X, y, routed = self._rows(X, y, sample_weight, params)
         y = column_or_1d(y, warn=True)
         self.classes_, codes = encode(y)
-        check_classification_targets(np.repeat(self.classes_, 2))
+        check_labels(self.classes_)
         if len(self.classes_) < 2 and not self.takes.one_class:
             raise ValueError(f"{type(self).__name__} needs two classes or more; y holds one class: {y[0]!r}")
         M = self._matrix(len(self.classes_))

@@ -127,7 +127,8 @@ class NaiveBayes(Generative):
     def _update(self, X: Any, y: Any, w: Any) -> None:
         table, K, before = self._ready(X), len(self.classes_), vars(self).get("model_")
         family = self._family(table)
-        stats = family.stats(table, Groups(y, w, K))
+        with np.errstate(over="ignore", invalid="ignore"):  # in a table that was not looked at before
+            stats = family.stats(table, Groups(y, w, K))
         if self.takes.finite_later and not (np.isfinite(stats.mean).all() and stats.count.any(axis=0).all()):
             refuse_unfinite(self, X, fitting=before is None)
         if before is not None:
@@ -164,6 +165,7 @@ def shares(estimator: Any, given: Any, weight: Array, learn: bool = True) -> Arr
 
 
 def _normalised(joint: Any) -> Any:
-    """Less the logarithm of the sum over classes."""
+    """Less the logarithm of the sum over classes: less the largest first, beside which that logarithm may be lost."""
+    joint -= joint.max(axis=1, keepdims=True)
     joint -= logsumexp(joint, axis=1)[:, None]
     return joint

@@ -83,7 +83,7 @@ class RuleExtractionClassifier(RuleExports, Classifier):
     random_state: Seed = None
     class_weight: Any = None
 
-    takes = Takes(missing=True, categories=True)
+    takes = Takes(missing=True, huge=True, categories=True)
     card = Card(
         applications=("classification", "data mining"),
         use="Rules to be read, changed and put into a database: fewer and shorter than the ways through a tree, about "

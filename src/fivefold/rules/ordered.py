@@ -39,7 +39,7 @@ class Clause:
 class OrderedRules(RuleExports, Classifier):
     """A classifier by rules; `_stages(X, y, w)` yields better and better lists of clauses."""
 
-    takes = Takes(missing=True, categories=True)
+    takes = Takes(missing=True, huge=True, categories=True)
 
     def _stages(self, X: Any, y: Any, w: Any) -> Iterator[list[Clause]]:
         raise TypeError(f"{type(self).__name__} does not say how to find rules")

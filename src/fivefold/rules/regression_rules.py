@@ -93,7 +93,7 @@ class RuleRegressor(RuleExports, Regressor):
     max_rules: Count | None = None
     max_conditions: Count | None = None
 
-    takes = Takes(missing=True, categories=True)
+    takes = Takes(missing=True, huge=True, categories=True)
 
     card = Card(
         applications=("regression", "data mining"),

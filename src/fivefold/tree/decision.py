@@ -106,7 +106,7 @@ class DecisionTreeClassifier(ClassTree):
     loss_matrix: Any = None
     missing: Literal["learned", "tested", "majority"] = "learned"
 
-    takes = Takes(missing=True, categories=True, sparse=True, outputs=True, idle_classes=True)
+    takes = Takes(missing=True, huge=True, categories=True, sparse=True, outputs=True, idle_classes=True)
     card = Card(
         applications=("classification",),
         use="Rules a person can read, columns of any scale, missing values. Alone it errs more than a forest of trees; "
@@ -199,7 +199,7 @@ class DecisionTreeRegressor(NumberTree):
     min_impurity: NonNegative = 0.0
     missing: Literal["learned", "tested", "majority"] = "learned"
 
-    takes = Takes(missing=True, categories=True, sparse=True, outputs=True)
+    takes = Takes(missing=True, huge=True, categories=True, sparse=True, outputs=True)
     card = Card(
         applications=("regression",),
         use="Steps and interactions that a linear surface misses, columns of any scale, missing values. Alone it is "

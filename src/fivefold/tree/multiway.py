@@ -112,7 +112,7 @@ class MultiwayTree(Shaped, MultiwayExports, Classifier):
     categorical_features: Literal["auto", "all"] | list[int] | tuple[int, ...] = "auto"
     class_weight: Any = None
 
-    takes = Takes(missing=True, categories=True)
+    takes = Takes(missing=True, huge=True, categories=True)
 
     tree_ = learned("tree")
     feature_importances_ = learned("importances")

@@ -1,0 +1,65 @@
+"""Odd inputs to every method: an answer of finite numbers, or a refusal in words, and nothing else.
+
+The cases run in a process of their own, which may die: a crash or a hang is then known by its case.
+"""
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import odd_inputs
+import pytest
+from tables import METHODS
+
+CASES = [case for method in METHODS for case in odd_inputs.cases(method)]
+QUICK = 300  # in `make test`; all of them in `make test-all`
+BATCHES = 40
+
+
+def outcomes(cases):
+    """What came of each case; after one that ended the process the rest go on in a new one."""
+    cases = list(cases)
+    while cases:
+        lines = "\n".join(json.dumps(case) for case in cases)
+        run = subprocess.run([sys.executable, odd_inputs.__file__], input=lines, capture_output=True, text=True)
+        said = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
+        found = [(tuple(row["case"]), row["outcome"]) for row in said if "case" in row]
+        yield from found
+        if len(found) < len(cases):
+            yield cases[len(found)], f"crash: exit code {run.returncode}: {run.stderr[-500:]}"
+        cases = cases[len(found) + 1 :]
+
+
+def wrong(cases):
+    return [(case, outcome) for case, outcome in outcomes(cases) if outcome not in ("answer", "refusal")]
+
+
+def sample(seed, size):
+    return random.Random(seed).sample(CASES, size)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_sample_of_odd_inputs_is_answered_or_refused_in_words(seed):
+    assert wrong(sample(seed, QUICK // 2)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_every_odd_input_is_answered_or_refused_in_words(batch):
+    assert wrong(random.Random(0).sample(CASES, len(CASES))[batch::BATCHES]) == []
+
+
+def test_a_case_that_ends_the_process_is_named_and_the_others_go_on(tmp_path, monkeypatch):
+    """The law can fail: a worker that dies at one of three cases."""
+    source = Path(odd_inputs.__file__).read_text()
+    line = "        outcome = attempt(*case)\n"
+    deadly = source.replace(line, f'        sys.exit(11) if case[2] == "zeros" else None\n{line}')
+    assert deadly != source
+    (tmp_path / "odd_inputs.py").write_text(deadly)
+    monkeypatch.setattr(odd_inputs, "__file__", str(tmp_path / "odd_inputs.py"))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]), prepend=":")
+    cases = [("MajorityClassifier", "X", kind) for kind in ("ones", "zeros", "None")]
+    found = dict(outcomes(cases))
+    assert [found[case].split(":")[0] for case in cases] == ["answer", "crash", "refusal"]
