@@ -25,7 +25,7 @@ from fivefold.core.linalg import (
     rayleigh,
     weighted_moments,
 )
-from fivefold.decomposition import PCA, TruncatedSVD
+from fivefold.decomposition import PCA, KernelSVD, TruncatedSVD
 from fivefold.decomposition.dimension import Chord, Distortion, Explained, LargestRatio, Scree
 
 FIVE = np.array([[2.0, 0], [0, 1], [1, 2], [3, 3], [4, 4]])
@@ -260,12 +260,54 @@ def _of_rank(X, k, rng):
 
 
 def test_inner_products_alone_give_the_coordinates(rng):
-    """B-127: Psi_k(x) = sum_t a_t K(x_t, x) / sqrt(l_k) equals the projection onto the axis, when D >> N."""
+    """B-127: Psi_k(x) = sum_t a_t K(x_t, x) / sqrt(l_k) equals Phi(x).b^k up to sign, when D >> N."""
     X, new = rng.standard_normal((8, 50)), rng.standard_normal((3, 50))
     values, alpha = eigen(X @ X.T)
     psi = (new @ X.T) @ alpha / np.sqrt(values)  # (3, 8)
-    svd = TruncatedSVD(8, algorithm="gram", random_state=0).fit(X)
-    assert_allclose(np.abs(svd.transform(new)), np.abs(psi), atol=1e-10)
+    axes = np.linalg.svd(X)[2][:8]
+    svd = KernelSVD().fit(X)
+    assert_allclose(svd.eigenvalues_, values, rtol=1e-10)
+    for other in (psi, new @ axes.T, TruncatedSVD(8, algorithm="gram", random_state=0).fit(X).transform(new)):
+        assert_allclose(np.abs(svd.transform(new)), np.abs(other), atol=1e-10)
+    given = KernelSVD(kernel="precomputed").fit(X @ X.T)  # nothing but inner products
+    assert_allclose(given.transform(new @ X.T), svd.transform(new), atol=1e-10)
+
+
+def test_a_kernel_stands_for_features_that_nobody_sees(rng):
+    """B-127: (x.z)^2 has the features x_a x_b; e^-|x - z|^2 infinitely many; zero eigenvalues are skipped."""
+    X, new = rng.standard_normal((9, 3)), rng.standard_normal((4, 3))
+
+    def features(Z):
+        return np.einsum("na,nb->nab", Z, Z).reshape(len(Z), -1)  # (n, 9), of rank 6
+
+    svd = KernelSVD(kernel=lambda A, B: (A @ B.T) ** 2).fit(X)
+    assert len(svd.eigenvalues_) == 6
+    axes = np.linalg.svd(features(X))[2][:6]
+    assert_allclose(np.abs(svd.transform(new)), np.abs(features(new) @ axes.T), atol=1e-9)
+    poly = KernelSVD(kernel="poly", degree=2, gamma=1.0, coef0=0.0).fit(X)
+    assert_allclose(poly.transform(new), svd.transform(new), atol=1e-9)
+    rbf = KernelSVD(3, kernel="rbf", gamma=0.5).fit(X)
+    Z = rbf.transform(X)
+    assert Z.shape == (9, 3)
+    assert_allclose(Z.T @ Z, np.diag(rbf.eigenvalues_), atol=1e-9)  # coordinates along axes that are orthogonal
+    assert_allclose(rbf.eigenvectors_.T @ rbf.eigenvectors_, np.eye(3), atol=1e-9)
+    whole = KernelSVD(kernel="rbf", gamma=0.5).fit(X).transform(X)
+    D = ((X[:, None] - X) ** 2).sum(axis=2)
+    assert_allclose(whole @ whole.T, np.exp(-0.5 * D), atol=1e-9)  # all axes keep every inner product
+    doubled = KernelSVD().fit(np.vstack([X, X]))
+    assert len(doubled.eigenvalues_) == 3
+
+
+def test_a_kernel_that_is_none_is_refused(rng):
+    X = rng.standard_normal((6, 2))
+    for model, words in (
+        (KernelSVD(kernel=lambda A, B: A[:, :1] - B[:, 0]), "not symmetric"),
+        (KernelSVD(kernel=lambda A, B: A), "must have that shape"),
+        (KernelSVD(kernel="precomputed"), r"is \(n, n\)"),
+        (KernelSVD(kernel=lambda A, B: np.zeros((len(A), len(B)))), "every inner product of rows is zero"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            model.fit(X)
 
 
 def test_the_uncentred_correlation_matrix_has_the_same_axes(rng):

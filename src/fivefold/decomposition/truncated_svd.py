@@ -91,7 +91,7 @@ class TruncatedSVD(Transformer):
             "Project rows, and queries, onto the axes; compare them by the cosine of their angle.",
         ),
         source="Eckart & Young (1936); Deerwester et al. (1990); Halko, Martinsson & Tropp (2011)",
-        see_also=("PCA", "MultinomialNB"),
+        see_also=("PCA", "KernelSVD", "MultinomialNB"),
         variants=({"algorithm": "gram"}, {"algorithm": "arpack", "n_components": 1}, {"algorithm": "auto"}),
     )
 

@@ -1,4 +1,5 @@
 from fivefold.preprocessing.basis import BasisExpansion as BasisExpansion
+from fivefold.preprocessing.patches import PatchFeatures as PatchFeatures
 from fivefold.preprocessing.polynomial import PolynomialFeatures as PolynomialFeatures
 from fivefold.preprocessing.scaling import CommonScaler as CommonScaler
 from fivefold.preprocessing.scaling import Normalizer as Normalizer

@@ -1,0 +1,168 @@
+"""Singular value decomposition through inner products: a reduction that never sees the features themselves.
+
+    K_st = k(x_s, x_t) = Phi(x_s).Phi(x_t),    K a^k = l_k a^k
+    Psi_k(x) = (1 / sqrt l_k) sum_t a^k_t k(x_t, x)
+
+which is Phi(x).b^k for the k-th right singular vector b^k = Phi' a^k / sqrt l_k of the features of all rows, up to
+sign. The features may be many more than the rows, or without number: only the (n, n) Gram matrix is decomposed.
+Nothing is centred; with the linear kernel it is truncated SVD. Eigenvalues that are rounding are skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from fivefold.core.arrays import like
+from fivefold.core.estimator import Transformer, learned
+from fivefold.core.linalg import eigen, signed
+from fivefold.core.params import Count, NonNegative, Positive
+from fivefold.core.registry import Card
+
+BLOCK = 1024  # rows whose kernels with all others are held at a time
+
+
+@dataclass(frozen=True)
+class KernelAxes:
+    """Rows that were learned from, what each weighs in every axis, and the eigenvalues."""
+
+    rows: Any  # (n, d), or (n, 0) where kernels were given
+    weights: Any  # (n, k): a^k_t / sqrt l_k
+    values: Any  # (k,)
+
+
+class KernelSVD(Transformer):
+    """Singular value decomposition of features that a kernel stands for, from inner products alone; not centred.
+
+    Parameters
+    ----------
+    n_components
+        number of axes, at most; by default all whose eigenvalue is more than rounding.
+    kernel
+        "linear", "poly", "rbf", "cosine", or "precomputed" where X is the kernel of rows and training rows; or a
+        function of two tables that gives their kernel (n, m).
+    gamma
+        of "rbf" and "poly"; one over the number of columns by default.
+    degree
+        of "poly".
+    coef0
+        of "poly".
+    tol
+        eigenvalues up to this share of the largest are skipped.
+
+    Attributes
+    ----------
+    eigenvalues_
+        of the Gram matrix (k,), largest first: squares of the singular values of the features.
+    eigenvectors_
+        of the Gram matrix (n, k).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fivefold.decomposition import KernelSVD
+    >>> X = np.array([[3.0, 0.0], [0.0, 1.0], [4.0, 0.0]])
+    >>> svd = KernelSVD().fit(X)
+    >>> svd.eigenvalues_
+    array([25.,  1.])
+    >>> np.abs(svd.transform([[1.0, 2.0]])).round(6)
+    array([[1., 2.]])
+    """
+
+    n_components: Count | None = None
+    _: KW_ONLY
+    kernel: Literal["linear", "poly", "rbf", "cosine", "precomputed"] | Callable[[Any, Any], Any] = "linear"
+    gamma: Positive | None = None
+    degree: Positive = 3
+    coef0: float = 1.0
+    tol: NonNegative = 1e-12
+
+    card = Card(
+        applications=("dimension reduction", "visualization"),
+        use="Many more features than rows, or features that only a kernel knows: strings, graphs, polynomials. Not for "
+        "many thousands of rows, whose kernels with one another have to be held; PCA and TruncatedSVD work on columns.",
+        steps=(
+            "Take the inner products of all rows.",
+            "Decompose their matrix; skip eigenvalues that are rounding.",
+            "Coordinates of a row are its inner products with all rows, weighed by eigenvectors over root eigenvalues.",
+        ),
+        source="Eckart & Young (1936); Schoelkopf, Smola & Mueller (1998), without their centring",
+        see_also=("TruncatedSVD", "PCA"),
+        growth=3.0,
+    )
+
+    eigenvalues_ = learned("values")
+
+    @property
+    def eigenvectors_(self) -> Any:
+        """Of the Gram matrix."""
+        return self.model_.weights * np.sqrt(self.model_.values)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def _fit(self, X: Any) -> None:
+        Z = np.asarray(X, dtype=np.float64)
+        n, d = Z.shape
+        if self.kernel == "precomputed" and n != d:
+            raise ValueError(f"KernelSVD: a precomputed kernel of n rows with themselves is (n, n); X is {X.shape}")
+        if self.n_components is not None and self.n_components > n:
+            raise ValueError(
+                f"KernelSVD: n_components={self.n_components} must be at most the number of rows; X has n_samples={n}. "
+                "Ask for fewer components"
+            )
+        if self.kernel == "linear" and d < n:  # the smaller Gram matrix has the same eigenvalues
+            values, V = eigen(Z.T @ Z)
+            real = self._real(values)
+            values, A = values[real], Z @ V[:, real] / np.sqrt(values[real])
+        else:
+            G = self._inner(Z, Z)
+            if not np.allclose(G, G.T, rtol=1e-8, atol=1e-8 * np.abs(G).max(initial=0.0)):
+                raise ValueError("KernelSVD: the kernel is not symmetric: k(x, z) and k(z, x) differ; give one that is")
+            values, A = eigen((G + G.T) / 2)
+            real = self._real(values)
+            values, A = values[real], A[:, real]
+        A = signed(A.T).T
+        rows = Z[:, :0] if self.kernel == "precomputed" else Z.copy()
+        self.model_ = KernelAxes(like(rows, X), like(A / np.sqrt(values), X), like(values, X))
+
+    def transform(self, X: Any) -> Any:
+        """Coordinates of the rows along the axes."""
+        X = self._admit(X)
+        Z, rows = np.asarray(X, dtype=np.float64), np.asarray(self.model_.rows, dtype=np.float64)
+        W = np.asarray(self.model_.weights, dtype=np.float64)
+        out = np.empty((len(Z), W.shape[1]))
+        for a in range(0, len(Z), BLOCK):
+            out[a : a + BLOCK] = self._inner(Z[a : a + BLOCK], rows) @ W
+        return like(out, X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.model_.weights.shape[1]
+
+    def _real(self, values: Any) -> Any:
+        """Which of the eigenvalues, largest first, are kept."""
+        floor = max(self.tol, len(values) * np.finfo(float).eps) * max(float(values.max()), 0.0)
+        kept = np.flatnonzero(values > floor)[: self.n_components]
+        if len(kept) == 0:
+            raise ValueError("KernelSVD: every inner product of rows is zero, so there is no axis; drop empty rows")
+        return kept
+
+    def _inner(self, X: Any, Y: Any) -> Any:
+        if self.kernel == "precomputed":
+            return X
+        if callable(self.kernel):
+            G = np.asarray(self.kernel(X, Y), dtype=np.float64)
+            if G.shape != (len(X), len(Y)):
+                raise ValueError(
+                    f"KernelSVD: the kernel of {len(X)} and {len(Y)} rows must have that shape; got {G.shape}"
+                )
+            return G
+        options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        return pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **options)

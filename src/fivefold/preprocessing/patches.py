@@ -1,0 +1,168 @@
+"""Features of images from small patches taken as templates.
+
+Templates are patches of training images, drawn at random, centred and of unit length. A feature is how well a template
+fits anywhere in an image: the largest correlation of the template with a patch of its size,
+
+    f_t(image) = max over places of  t . (patch - mean) / |patch - mean|
+
+between -1 and 1. With `cells` > 1 the image is cut into cells x cells parts and each has its own maximum, so that
+roughly where a template fits is told as well. Thousands of such simple features feed a learner that knows nothing of
+images; they are learned from training images only, so in a pipeline every fold draws its own.
+
+Ullman, Vidal-Naquet & Sali (2002); Coates, Lee & Ng (2011).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from sklearn.utils import check_random_state
+
+from fivefold.core.arrays import like
+from fivefold.core.estimator import Transformer
+from fivefold.core.params import Count, Seed
+from fivefold.core.registry import Card
+from fivefold.spatial.points import Points
+from fivefold.spatial.seeding import draw
+
+FLAT = 1e-9  # of the largest pixel: a patch that varies less is flat and fits nothing
+ROWS = 256  # images at a time
+
+
+@dataclass(frozen=True)
+class Templates:
+    """Templates (T, p q) of unit length, and the shapes they belong to."""
+
+    templates: Any
+    image: tuple[int, int]
+    patch: tuple[int, int]
+    cells: int
+    flat: float  # length below which a patch is flat
+
+
+class PatchFeatures(Transformer):
+    """How well small patches of training images, taken as templates, fit anywhere in an image.
+
+    Parameters
+    ----------
+    n_templates
+        number of templates; features are this many, times cells^2.
+    patch_size
+        height and width of a patch, a number for both; cut to the image where it is larger.
+    image_shape
+        height and width of an image, whose pixels are the columns row by row; by default square where the number of
+        columns is, else one line.
+    cells
+        parts along each side with a maximum of their own.
+    random_state
+        decides the templates.
+
+    Attributes
+    ----------
+    templates_
+        (T, height, width), each with mean zero and length one; all zero where a flat patch was drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fivefold.preprocessing import PatchFeatures
+    >>> images = np.array([[0, 9, 0, 0, 9, 0, 0, 9, 0], [0, 0, 0, 9, 9, 9, 0, 0, 0]])
+    >>> patches = PatchFeatures(4, patch_size=2, random_state=0).fit(images)
+    >>> patches.transform(images).shape
+    (2, 4)
+    """
+
+    n_templates: Count = 100
+    _: KW_ONLY
+    patch_size: Count | tuple[int, int] = 3
+    image_shape: tuple[int, int] | None = None
+    cells: Count = 1
+    random_state: Seed = None
+
+    card = Card(
+        applications=("classification", "data mining"),
+        use="Small images in front of a linear method or a forest, as many simple features in place of pixels. Not for "
+        "large photographs, where learned filters do better, nor for tables whose columns are no pixels.",
+        steps=(
+            "Draw training images by weight, and a place in each; take the patch there.",
+            "Centre each patch and give it unit length: a template.",
+            "In an image, correlate every patch with every template.",
+            "Keep the largest correlation of each template, in the whole image or in each cell.",
+        ),
+        source="Ullman, Vidal-Naquet & Sali (2002); Coates, Lee & Ng (2011)",
+        see_also=("PCA", "BasisExpansion"),
+        variants=({"n_templates": 5, "patch_size": 2, "cells": 2},),
+    )
+
+    @property
+    def templates_(self) -> Any:
+        """Templates as images."""
+        return self.model_.templates.reshape(-1, *self.model_.patch)
+
+    def _fit(self, X: Any, w: Any) -> None:
+        image = self._image(X.shape[1])
+        size = (self.patch_size, self.patch_size) if isinstance(self.patch_size, int) else tuple(self.patch_size)
+        if min(size) < 1:
+            raise ValueError(f"PatchFeatures: patch_size must be 1 or more along each side; got {size}")
+        patch = min(size[0], image[0]), min(size[1], image[1])
+        rng = check_random_state(self.random_state)
+        rows, places = rng.uniform(size=(2, self.n_templates))
+        chosen = draw(Points.of(X, w).order, w, rows)
+        windows = _windows(np.asarray(X[chosen], dtype=np.float64), image, patch)  # (T, places, p q)
+        place = np.minimum((places * windows.shape[1]).astype(np.int64), windows.shape[1] - 1)
+        flat = FLAT * float(np.abs(X).max(initial=0.0))
+        templates = _unit(windows[np.arange(self.n_templates), place], flat)
+        self.model_ = Templates(like(templates, X), image, patch, self.cells, flat)
+
+    def transform(self, X: Any) -> Any:
+        """The best fit of every template in each image, cell by cell."""
+        X = self._admit(X)
+        model = self.model_
+        T = np.asarray(model.templates, dtype=np.float64)
+        parts = _cells(model.image, model.patch, model.cells)
+        out = np.empty((len(X), len(T) * len(parts)))
+        for a in range(0, len(X), ROWS):
+            U = _unit(_windows(np.asarray(X[a : a + ROWS], dtype=np.float64), model.image, model.patch), model.flat)
+            fits = U @ T.T  # (rows, places, T)
+            out[a : a + ROWS] = np.concatenate([fits[:, part].max(axis=1) for part in parts], axis=1)
+        return like(out, X)
+
+    @property
+    def _n_features_out(self) -> int:
+        model = self.model_
+        return len(model.templates) * len(_cells(model.image, model.patch, model.cells))
+
+    def _image(self, d: int) -> tuple[int, int]:
+        if self.image_shape is None:
+            side = round(d**0.5)
+            return (side, side) if side * side == d else (1, d)
+        height, width = self.image_shape
+        if height * width != d or height < 1:
+            raise ValueError(
+                f"PatchFeatures: image_shape={self.image_shape} has {height * width} pixels; X has {d} columns"
+            )
+        return height, width
+
+
+def _windows(X: Any, image: tuple[int, int], patch: tuple[int, int]) -> Any:
+    """Patches of every place (n, places, p q), row by row."""
+    views = sliding_window_view(X.reshape(-1, *image), patch, axis=(1, 2))
+    return views.reshape(len(X), -1, patch[0] * patch[1])
+
+
+def _unit(patches: Any, flat: float) -> Any:
+    """Patches about their mean, of unit length; zero where they are flat."""
+    D = patches - patches.mean(axis=-1, keepdims=True)
+    length = np.linalg.norm(D, axis=-1, keepdims=True)
+    return np.where(length > flat, D / np.where(length > 0, length, 1.0), 0.0)
+
+
+def _cells(image: tuple[int, int], patch: tuple[int, int], cells: int) -> list[Any]:
+    """Indices of the places in each cell; cells without a place are left out."""
+    down, across = image[0] - patch[0] + 1, image[1] - patch[1] + 1
+    rows, columns = (np.arange(m) * cells // m for m in (down, across))
+    which = (rows[:, None] * cells + columns).ravel()
+    return [np.flatnonzero(which == c) for c in range(cells * cells) if (which == c).any()]
