@@ -94,6 +94,6 @@ def test_simple_features_help_a_learner_that_knows_nothing_of_images():
 def test_refusals():
     X = DIGITS[0][:5]
     with pytest.raises(ValueError, match=r"image_shape=\(7, 8\) has 56 pixels; X has 64 columns"):
-        PatchFeatures(image_shape=(7, 8)).fit(X)
+        PatchFeatures(image_shape=(7, 8), random_state=0).fit(X)
     with pytest.raises(ValueError, match="patch_size must be 1 or more"):
-        PatchFeatures(patch_size=(0, 2)).fit(X)
+        PatchFeatures(patch_size=(0, 2), random_state=0).fit(X)
