@@ -244,12 +244,17 @@ class PressedKey:
 @cases
 def test_ctrl_c_at_any_moment_after_the_first_step_began_keeps_a_model(case):
     X, y = table(case, n=120)
+    PressedKey().fit(case, X, y)  # loops are compiled, and make no calls any more
     count = PressedKey()
     _, words = count.fit(case, X, y)
     assert words == []
     for share in (0.0, 0.3, 0.6, 0.98) if count.calls else ():
-        model, words = PressedKey(1 + int(share * (count.calls - 1))).fit(case, X, y)
+        key = PressedKey(1 + int(share * (count.calls - 1)))
+        model, words = key.fit(case, X, y)
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if key.calls < key.call:  # threads were quicker this time, and took fewer calls to wait for
+            assert share > 0
+            continue
         assert len(words) == 1 and "was kept" in words[0], share
         assert all(np.isfinite(v).all() for v in outputs(model, X).values() if v.dtype.kind == "f")
 

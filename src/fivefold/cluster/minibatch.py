@@ -8,7 +8,6 @@ canonical order of the rows, so neither their order nor repetition in place of w
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
@@ -18,6 +17,7 @@ from sklearn.utils import check_random_state
 from fivefold.cluster.prototypes import Prototypes
 from fivefold.cluster.restarts import Init, enough_rows, starts
 from fivefold.core.estimator import learned
+from fivefold.core.messages import warn
 from fivefold.core.params import Count, Index, NonNegative, Seed
 from fivefold.core.progress import kept_best, steps
 from fivefold.core.registry import Card
@@ -169,10 +169,9 @@ class MiniBatchKMeans(Prototypes):
         K, size = self.n_clusters, self.init_size or 3 * batch
         if size < K:
             if self.init_size is not None:
-                warnings.warn(
+                warn(
                     f"MiniBatchKMeans: init_size={self.init_size} is smaller than n_clusters={K}; taking {3 * K}",
                     RuntimeWarning,
-                    stacklevel=6,  # the line that called fit
                 )
             size = 3 * K
         runs, start = starts(self, points.table, many=3)

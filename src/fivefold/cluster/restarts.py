@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
 
 from fivefold.cluster.prototypes import Model, Run
+from fivefold.core.messages import warn
 from fivefold.core.progress import kept_best, steps
 from fivefold.spatial.lloyd import Centres, Monitor, Update, alternate
 from fivefold.spatial.points import Points
@@ -54,11 +54,7 @@ def starts(estimator: Any, X: Any, many: int) -> tuple[int, Start]:
     given = _shaped(estimator, init, X)
     if _runs(asked, 1) > 1:
         name = type(estimator).__name__
-        warnings.warn(
-            f"{name}: init gives the centres, so one run is made instead of n_init={asked}",
-            RuntimeWarning,
-            stacklevel=7,  # the line that called fit
-        )
+        warn(f"{name}: init gives the centres, so one run is made instead of n_init={asked}", RuntimeWarning)
     return 1, lambda points, rng: given
 
 
@@ -128,11 +124,10 @@ def _fits(
 def warn_if_fewer(estimator: Any, found: int) -> None:
     """Say when some clusters hold no row."""
     if found < estimator.n_clusters:
-        warnings.warn(
+        warn(
             f"{type(estimator).__name__}: only {found} of n_clusters={estimator.n_clusters} clusters hold rows, as X "
             "has too few distinct rows. Ask for fewer clusters",
             ConvergenceWarning,
-            stacklevel=7,
         )
 
 

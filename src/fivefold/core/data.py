@@ -9,7 +9,6 @@ those, and refused by the others. Every refusal names the column, the value and 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
 
 from fivefold.core.arrays import is_tensor, to_numpy
+from fivefold.core.messages import warn
 from fivefold.core.parallel import map_parts
 from fivefold.core.params import shorten
 from fivefold.core.sparse import canonical
@@ -221,10 +221,7 @@ def as_rows(X: Any, layout: Literal["rows", "columns"] = "rows") -> Any:
     X = np.ascontiguousarray(np.asarray(X).T if layout == "columns" else X)
     if len(X) < X.shape[1]:
         other = "rows" if layout == "columns" else "columns"
-        warnings.warn(
-            f"the table has {len(X)} points of {X.shape[1]} coordinates; if it is transposed, pass layout={other!r}",
-            stacklevel=2,
-        )
+        warn(f"the table has {len(X)} points of {X.shape[1]} coordinates; if it is transposed, pass layout={other!r}")
     return X
 
 
@@ -271,9 +268,7 @@ def _tensor(estimator: Any, X: Any) -> Any:
     """The tensor with real floats, or its copy on the host for a method that has no path for tensors."""
     if not estimator.takes.tensors:
         if X.device.type != "cpu":
-            warnings.warn(
-                f"{_name(estimator)} runs on the CPU: the tensor on {X.device} was copied to the host", stacklevel=3
-            )
+            warn(f"{_name(estimator)} runs on the CPU: the tensor on {X.device} was copied to the host")
         return to_numpy(X)
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(f"{_name(estimator)}: X must be a table (rows, columns) with rows; got shape {tuple(X.shape)}")

@@ -14,11 +14,12 @@ import signal
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
+
+from fivefold.core.messages import warn
 
 PATIENCE = 2.0  # seconds before a line is drawn
 PAUSE = 0.2  # seconds between two drawings
@@ -76,11 +77,10 @@ class interruptible:
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         _ctrl_c.fits -= self.main
         if self.main and not _ctrl_c.fits and _ctrl_c.release() and kind is None:
-            warnings.warn(
+            warn(
                 f"{type(self.estimator).__name__}: interrupted in its last step or in a part; the best model so "
                 "far was kept and can be used. Fit again to be sure that it is finished",
                 Interrupted,
-                stacklevel=4,
             )
 
 
@@ -123,11 +123,10 @@ def kept_best(estimator: Any, done: int, name: str) -> None:
     if _ctrl_c.pressed and (_ctrl_c.told or _ctrl_c.fits > 1 or not _in_main_thread()):
         return
     _ctrl_c.told = True
-    warnings.warn(
+    warn(
         f"{type(estimator).__name__}: interrupted after {done} {name}{'s' if done != 1 else ''}; the best model so far "
         "was kept and can be used. Fit again to finish",
         Interrupted,
-        stacklevel=3,
     )
 
 

@@ -13,7 +13,6 @@ power             power iteration with deflation on the scatter matrix
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,6 +37,7 @@ from fivefold.core.linalg import (
     thin_svd,
     weighted_moments,
 )
+from fivefold.core.messages import warn
 
 NARROW = 1000  # columns up to which the scatter matrix is the quickest way for a long table
 SMALL = 500  # rows up to which the Gram matrix is the quickest way for a wide table, and LAPACK for any
@@ -89,11 +89,10 @@ def power(S: Any, k: int, effort: Effort) -> Singular:
     pairs = leading_pairs(to_numpy(S).astype(np.float64), k, effort.rng, tol=effort.tol, **options)
     late = [i for i, pair in enumerate(pairs) if pair.reason == "max_iter"]
     if late:
-        warnings.warn(
+        warn(
             f"power iteration stopped after {pairs[late[0]].steps} steps before component {late[0]} settled: its "
             "variance is close to the next one's. Raise iterated_power or tol, or use another svd_solver",
             ConvergenceWarning,
-            stacklevel=2,
         )
     values, vectors = [max(pair.value, 0.0) for pair in pairs], [pair.vector for pair in pairs]
     return Singular(like(np.sqrt(values), S), like(np.reshape(vectors, (k, len(S))), S))

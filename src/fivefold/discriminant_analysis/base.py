@@ -7,7 +7,6 @@ What the classes share, such as a common determinant, may be left out of g.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from fivefold.core.arrays import logsumexp
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
+from fivefold.core.messages import warn
 from fivefold.core.parallel import map_parts
 from fivefold.core.supervised import Classifier
 from fivefold.distributions.family import Array
@@ -74,7 +74,7 @@ class GaussianDiscriminant(Classifier):
             raise ValueError(f"{name}: priors must be non-negative, one for each of the {K} classes; got {given!r}")
         if abs(priors.sum() - 1) <= 1e-5:
             return priors
-        warnings.warn(f"{name}: the priors do not sum to 1; they are divided by their sum", stacklevel=2)
+        warn(f"{name}: the priors do not sum to 1; they are divided by their sum")
         return priors / priors.sum()
 
     def _index(self, label: Any) -> int:

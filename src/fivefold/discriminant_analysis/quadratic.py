@@ -11,12 +11,12 @@ Duda, Hart & Stork (2001), section 2.6; Ledoit & Wolf (2004) for shrinkage.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from fivefold.core.messages import warn
 from fivefold.core.params import Fraction, NonNegative
 from fivefold.core.registry import Card
 from fivefold.discriminant_analysis.base import GaussianDiscriminant, log, shown
@@ -176,11 +176,10 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
         except np.linalg.LinAlgError:
             values, V = np.linalg.eigh(sigma)
         flattest = self.classes_.tolist()[values[:, 0].argmin()]
-        warnings.warn(
+        warn(
             f"QuadraticDiscriminantAnalysis: the covariance of class {flattest!r} is not full rank (no more rows than "
             f"columns, or columns that determine one another); directions in which it is flat get the variance "
-            f"{floor:.3g}. {CURES[self.solver]}, or drop columns",
-            stacklevel=2,
+            f"{floor:.3g}. {CURES[self.solver]}, or drop columns"
         )
         return V * np.maximum(values, floor)[:, None, :] @ V.transpose(0, 2, 1)
 

@@ -14,7 +14,6 @@ themselves are decomposed.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -22,6 +21,7 @@ import numpy as np
 from scipy.linalg import eigh, lstsq, svd
 
 from fivefold.core.linalg import signed
+from fivefold.core.messages import warn
 from fivefold.discriminant_analysis.shrinkage import Shrinkage
 from fivefold.distributions.gaussian import Array, Diagonal, Full, Gaussian, Groups, Moments
 
@@ -83,10 +83,9 @@ def by_eigenvectors(X: Array, R: Groups, priors: Array, rule: Shrinkage, tol: fl
     scale, values, V = _correlation(sigma)
     W = _whitening(scale, np.sqrt(values), V, np.sqrt(len(V) * np.finfo(np.float64).eps))
     if (missing := len(sigma) - W.shape[1]) > 0:
-        warnings.warn(
+        warn(
             f"LinearDiscriminantAnalysis: {missing} of {len(sigma)} directions are left out, since no class varies "
-            "along them: the covariance within classes is singular. Drop columns, or give shrinkage",
-            stacklevel=2,
+            "along them: the covariance within classes is singular. Drop columns, or give shrinkage"
         )
     spread, U = eigh(W.T @ (total - sigma) @ W)
     V = _turned(U[:, ::-1].T @ W.T)

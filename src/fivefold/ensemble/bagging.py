@@ -11,7 +11,6 @@ Breiman (1996), Bagging predictors; Ho (1998) for random subspaces; Louppe & Geu
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -28,6 +27,7 @@ from sklearn.utils.validation import _num_samples
 from fivefold.baselines import MajorityClassifier
 from fivefold.core.data import Takes
 from fivefold.core.estimator import Estimator, learned
+from fivefold.core.messages import warn
 from fivefold.core.params import Count, Index, Range, Seed
 from fivefold.core.progress import kept_best, steps
 from fivefold.core.registry import Card
@@ -163,7 +163,7 @@ class BaggingMethods(WarmStart, Passing, MemberSequence):
                 "warm_start=True ask for as many or more"
             )
         if self.n_estimators == len(kept):
-            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new copies.", stacklevel=5)
+            warn("Warm-start fitting without increasing n_estimators does not fit new copies.")
         fresh = check_random_state(self.random_state).randint(2**31, size=self.n_estimators)[len(kept) :]
         given: Passed = self._given
         work = (delayed(self._copy)(X, y, bag, count, width, seed, given) for seed in fresh)
@@ -226,10 +226,9 @@ class BaggingMethods(WarmStart, Passing, MemberSequence):
                 said[out] = self._answer(copy, _columns(X[out], features))
             total, times[out] = total + said, times[out] + 1
         if (lonely := int((times == 0).sum())) > 0:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__}: {lonely} of {len(times)} rows are in the sample of every copy and do not have "
-                "OOB scores: their answers are zero. Fit more copies",
-                stacklevel=5,
+                "OOB scores: their answers are zero. Fit more copies"
             )
         answers = (total.T / np.maximum(times, 1)).T
         return replace(model, oob=OutOfBag(answers, float(self._judge(y, answers))))

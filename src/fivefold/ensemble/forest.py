@@ -11,7 +11,6 @@ Breiman (2001), Random Forests.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -27,6 +26,7 @@ from sklearn.utils._indexing import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from fivefold.core.estimator import learned
+from fivefold.core.messages import warn
 from fivefold.core.parallel import map_items
 from fivefold.core.params import Count, Range
 from fivefold.core.progress import kept_best, steps
@@ -155,7 +155,7 @@ class ForestMethods(WarmStart, MemberSequence):
                 "warm_start=True ask for as many or more"
             )
         if count == len(kept):
-            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=7)
+            warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
         fresh = check_random_state(self.random_state).randint(2**31, size=count)
         seeds = np.concatenate([kept, fresh[len(kept) :]]).astype(np.int64)
         if not self.bootstrap:
@@ -208,10 +208,9 @@ class ForestMethods(WarmStart, MemberSequence):
             total[out] += value[forest.trees.leaves(X, i, out)]
             times[out] += 1
         if (lonely := int((times == 0).sum())) > 0:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__}: {lonely} of {n} rows are in the sample of every tree and do not have OOB "
-                "scores: their answers are zero. Grow more trees",
-                stacklevel=7,
+                "scores: their answers are zero. Grow more trees"
             )
         answers = total / np.maximum(times, 1)[:, None]
         return OutOfBag(answers, self._score(target, forest, answers))

@@ -9,7 +9,6 @@ score before them by `tol`.
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import train_test_split
 
+from fivefold.core.messages import warn
 from fivefold.core.progress import kept_best, steps
 from fivefold.ensemble.boosted_trees import Boosted, Grove
 from fivefold.ensemble.boosting_losses import Target
@@ -208,9 +208,8 @@ def _bins(estimator: Any, rows: Rows, columns: Columns, rng: np.random.RandomSta
     bins = find_bins(rows.X, rows.w, estimator.max_bins, columns.categorical, rng)
     for f, count in bins.pooled():
         levels = len(bins.place[f])
-        warnings.warn(
+        warn(
             f"{type(estimator).__name__}: column {f} has {levels} levels and there are {estimator.max_bins} bins: its "
-            f"{count} rarest levels share one",
-            stacklevel=5,
+            f"{count} rarest levels share one"
         )
     return bins

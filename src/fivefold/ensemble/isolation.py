@@ -11,7 +11,6 @@ Liu, Ting & Zhou (2008), Isolation Forest.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 from math import ceil, log2
 from typing import Annotated, Any, Literal
@@ -22,6 +21,7 @@ from sklearn.utils import check_random_state
 
 from fivefold.core.data import Takes
 from fivefold.core.estimator import Detector
+from fivefold.core.messages import warn
 from fivefold.core.parallel import map_items
 from fivefold.core.params import Count, Index, Range, Seed
 from fivefold.core.registry import Card
@@ -164,7 +164,7 @@ class IsolationForest(WarmStart, MemberSequence, Detector):
                 "warm_start=True ask for as many or more"
             )
         if self.n_estimators == len(kept):
-            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=5)
+            warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
         seeds = check_random_state(self.random_state).randint(2**31, size=self.n_estimators)[len(kept) :]
         count, width = self._rows(bag.size), self._width(X.shape[1])
         blank = Isolation(None, seeds, (), bag, count, self.bootstrap)  # no trees yet
@@ -182,10 +182,9 @@ class IsolationForest(WarmStart, MemberSequence, Detector):
             return min(AUTO, size)
         if isinstance(self.max_samples, int | np.integer):
             if self.max_samples > size:
-                warnings.warn(
+                warn(
                     f"max_samples ({self.max_samples}) is greater than the total number of samples ({size}). "
-                    "max_samples will be set to n_samples for estimation.",
-                    stacklevel=6,
+                    "max_samples will be set to n_samples for estimation."
                 )
             return min(int(self.max_samples), size)
         return max(1, int(self.max_samples * size))

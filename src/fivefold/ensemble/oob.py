@@ -11,7 +11,6 @@ Efron (1979); Breiman (1996, 2001); Efraimidis & Spirakis (2006) for draws witho
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -21,6 +20,7 @@ from scipy.sparse import issparse
 
 from fivefold.core.arrays import to_numpy
 from fivefold.core.estimator import learned
+from fivefold.core.messages import warn
 from fivefold.spatial.content import content_order
 
 MOST = 2**26  # whole weights are drawn one by one up to this total
@@ -71,10 +71,9 @@ class Bag:
         total = self.size if whole else float(self.units.sum())
         count, n = max(1, int(max_samples * total)), len(self.order)
         if not whole and count < min(10, n):
-            warnings.warn(
+            warn(
                 f"max_samples={max_samples} of weights whose sum is {total:g} makes samples of {count} of {n} rows; "
-                "give a whole number of rows",
-                stacklevel=7,
+                "give a whole number of rows"
             )
         return count
 

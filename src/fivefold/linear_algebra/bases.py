@@ -94,7 +94,8 @@ class ChangeOfBasis:
     @property
     def eigenvalues(self) -> Any:
         """Of both; complex where the map turns every direction."""
-        return np.linalg.eigvals(self.matrix)
+        values = np.linalg.eigvals(self.matrix)
+        return values if np.any(values.imag) else values.real  # whatever type this NumPy gives real ones
 
     def __str__(self) -> str:
         (t, s), (d, e) = self.traces, self.determinants

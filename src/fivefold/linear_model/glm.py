@@ -12,7 +12,6 @@ Nelder & Wedderburn (1972); McCullagh & Nelder (1989).
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.data import Takes, admit_weights
 from fivefold.core.estimator import learned
+from fivefold.core.messages import warn
 from fivefold.core.params import Count, NonNegative
 from fivefold.core.progress import kept_best, steps
 from fivefold.core.registry import Card
@@ -192,11 +192,10 @@ class LikelihoodRegressor(Regressor):
                 "log link"
             )
         elif found.reason == "max_iter":
-            warnings.warn(
+            warn(
                 f"{type(self).__name__}: {found.steps} passes were not enough for tol={self.tol:g}. Scale the "
                 "columns, or raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def __sklearn_tags__(self) -> Any:

@@ -15,7 +15,6 @@ Huber & Ronchetti (2009), section 7.7; Owen (2007).
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Self
 
@@ -25,6 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fivefold.core.arrays import to_numpy
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
+from fivefold.core.messages import warn
 from fivefold.core.parallel import one_blas_thread
 from fivefold.core.params import Index, NonNegative, Range
 from fivefold.core.progress import kept_best, steps
@@ -198,11 +198,10 @@ class HuberRegressor(Regressor):
         if found.reason == "interrupted":
             kept_best(self, found.steps, "step")
         elif found.reason == "max_iter" and found.violation > self.tol:
-            warnings.warn(
+            warn(
                 f"HuberRegressor: the gradient is {found.violation:.3g} after {self.max_iter} steps, above tol = "
                 f"{self.tol:g}; raise max_iter, or scale the columns",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def _start(self, y: Array, w: Array, centre: Array, floor: float) -> Array:

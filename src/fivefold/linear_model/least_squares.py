@@ -12,7 +12,6 @@ Legendre (1805); Gauss (1809); Lawson & Hanson (1974) for coefficients of one si
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -22,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
 from fivefold.core.linalg import dependencies
+from fivefold.core.messages import warn
 from fivefold.core.params import NonNegative
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Regressor
@@ -138,7 +138,7 @@ class LinearRegression(Regressor):
         if self.positive:
             found = self._kept_positive(found)
         elif found.rank < X.shape[1]:
-            warnings.warn(self._shortfall(found, X.shape), RankWarning, stacklevel=4)
+            warn(self._shortfall(found, X.shape), RankWarning)
         coef = np.ascontiguousarray(found.W.T.reshape(*y.shape[1:], -1), dtype=X.dtype)
         height, offset = (part.reshape(y.shape[1:])[()] for part in (found.intercept, found.offset))
         intercept = height.astype(X.dtype)[()] if self.fit_intercept else 0.0

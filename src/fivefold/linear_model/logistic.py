@@ -16,7 +16,6 @@ Cox (1958); Nocedal (1980); Lee, Sun & Saunders (2014).
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, replace
 from typing import Annotated, Any, Literal
 
@@ -27,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
+from fivefold.core.messages import warn
 from fivefold.core.parallel import map_parts
 from fivefold.core.params import Count, Fraction, Index, NonNegative, Positive, Range, Seed
 from fivefold.core.progress import kept_best, steps
@@ -306,23 +306,21 @@ class LogisticRegression(LogLinear):
     def _warn_of(self, risk: Risk, direction: Array) -> None:
         names = names_of(self, risk.design.X.shape[1], False)
         listed = ", ".join(names[j] for j in columns_of(risk, direction)) or "the intercept"
-        warnings.warn(
+        warn(
             f"LogisticRegression: the classes can be separated, along {listed}: without a penalty the likelihood has "
             "no maximum, it grows as these coefficients grow without end, and the fit stopped at finite ones. Set C "
             "to a finite number (1.0 is the default), or leave the columns out",
             SeparationWarning,
-            stacklevel=5,
         )
 
     def _tell(self, found: Minimum) -> None:
         if found.reason == "interrupted":
             kept_best(self, found.steps, "pass")
         elif found.reason == "max_iter" and self.max_iter > 0 and self.stop_after is None:
-            warnings.warn(
+            warn(
                 f"LogisticRegression: {found.steps} passes were not enough for tol={self.tol:g}. Scale the columns, or "
                 "raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
 

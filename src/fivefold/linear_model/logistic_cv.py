@@ -10,7 +10,6 @@ Hastie, Tibshirani & Friedman (2009), section 7.10; Friedman, Hastie & Tibshiran
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal
@@ -25,6 +24,7 @@ from sklearn.utils.validation import _check_method_params
 
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
+from fivefold.core.messages import warn
 from fivefold.core.parallel import map_items
 from fivefold.core.params import Count, Index, NonNegative, Positive, Seed
 from fivefold.core.progress import kept_best, steps
@@ -446,11 +446,10 @@ class LogisticRegressionCV(LogLinear):
         if interrupted or reasons[-1] == "interrupted":
             kept_best(self, int(search.judged.sum()), "fold")
         elif short and self.max_iter > 0:
-            warnings.warn(
+            warn(
                 f"LogisticRegressionCV: {self.max_iter} passes were not enough for tol={self.tol:g} in {short} of "
                 f"{len(reasons)} descents. Scale the columns, or raise max_iter or tol",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
 

@@ -11,7 +11,6 @@ passes the mean loss met on the way, or the score on rows held out, has not impr
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from fivefold.core.messages import warn
 from fivefold.core.parallel import one_blas_thread
 from fivefold.linear_model.base import Linear
 from fivefold.optim import sgd_kernels as loop
@@ -248,17 +248,15 @@ def warn_unfinished(name: str, streams: Sequence[Stream], found: Sequence[Minimu
     for stream, one in zip(streams, found, strict=True):
         start = stream.value(np.zeros_like(one.x)) if one.value > RISE * one.history[0] else np.inf
         if not plan.clean and one.value > RISE * start:
-            warnings.warn(
+            warn(
                 f"{name}: the mean loss rose from {start:.3g} to {one.value:.3g}: the steps are too long for columns "
                 "of this size. Scale the columns, for example with sklearn.preprocessing.StandardScaler, or lower eta0",
                 ConvergenceWarning,
-                stacklevel=4,
             )
             return
     if plan.tol is not None and any(one.reason == "max_iter" for one in found):
-        warnings.warn(
+        warn(
             f"{name}: {plan.max_iter} passes were not enough: the last still gained more than tol={plan.tol:g}. "
             "Raise max_iter or tol",
             ConvergenceWarning,
-            stacklevel=4,
         )

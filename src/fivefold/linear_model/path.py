@@ -13,7 +13,6 @@ Tibshirani (1996); Zou & Hastie (2005); Friedman, Hastie & Tibshirani (2010).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 
 from fivefold.core.linalg import CrossMoments, cross_moments
+from fivefold.core.messages import warn
 from fivefold.core.parallel import one_blas_thread
 from fivefold.core.sparse import canonical
 from fivefold.linear_model.base import unit
@@ -129,11 +129,10 @@ def _fit_net(
         net, x0, CoordinateDescent(rng), tol=min(tol, TIGHT) * data.total, max_iter=max_iter, monitor=monitor
     )
     if found.reason == "max_iter" and found.violation > tol * data.total:
-        warnings.warn(
+        warn(
             f"the duality gap is {found.violation:.3g} after {max_iter} steps, above tol * |y|^2 = "
             f"{tol * data.total:.3g}; raise max_iter or tol, or scale the columns alike",
             ConvergenceWarning,
-            stacklevel=3,
         )
     return found
 

@@ -12,7 +12,6 @@ Koenker & Bassett (1978); Portnoy & Koenker (1997).
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
@@ -21,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
+from fivefold.core.messages import warn
 from fivefold.core.parallel import one_blas_thread
 from fivefold.core.params import Count, NonNegative, Share
 from fivefold.core.progress import kept_best, steps
@@ -82,11 +82,10 @@ def solve(estimator: Any, at: Problem, X: Any, max_iter: int) -> Minimum:
     if found.reason == "interrupted":
         kept_best(estimator, found.steps, "step")
     elif found.reason == "max_iter":
-        warnings.warn(
+        warn(
             f"{type(estimator).__name__}: not at the minimum after {max_iter} steps; a subgradient of size "
             f"{found.violation:.3g} is left. Scale the columns, or give a penalty",
             ConvergenceWarning,
-            stacklevel=4,
         )
     return found
 

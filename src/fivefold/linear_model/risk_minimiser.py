@@ -14,7 +14,6 @@ Vapnik (1992) for the principle.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, replace
 from typing import Any, Literal
@@ -25,6 +24,7 @@ from sklearn.utils.metaestimators import available_if
 
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
+from fivefold.core.messages import warn
 from fivefold.core.params import Count, Fraction, NonNegative
 from fivefold.core.progress import kept_best, steps
 from fivefold.core.registry import Card
@@ -131,11 +131,10 @@ def fit_linear(estimator: Any, risks: Any, lasso: float, tol: float, max_iter: i
         kept_best(estimator, sum(m.steps for m in found), "step")
     short = [m for m in found if m.reason in ("max_iter", "diverged")]
     if short:
-        warnings.warn(
+        warn(
             f"{type(estimator).__name__}: {short[0].steps} steps did not reach the minimum (gradient still "
             f"{short[0].violation:.3g}). Raise max_iter, scale the columns, or penalise more",
             ConvergenceWarning,
-            stacklevel=2,
         )
     x = np.vstack([m.x.reshape(max(r.outputs, 1), -1) for m, r in zip(found, risks, strict=True)])
     return x, max(1, *(m.steps for m in found))

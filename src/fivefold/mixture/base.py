@@ -6,7 +6,6 @@ ones to start from.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import field, replace
 from itertools import islice
@@ -21,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from fivefold.core import params
 from fivefold.core.data import admit, admit_weights, keep_positive
 from fivefold.core.estimator import Density, learned
+from fivefold.core.messages import warn
 from fivefold.core.progress import interruptible, kept_best, steps
 from fivefold.distributions.family import Groups
 from fivefold.inference.em import Fit, best_of
@@ -186,14 +186,13 @@ class BaseMixture(Density):
         if fit.reason == "interrupted":
             kept_best(self, self.n_iter_, "step")
         elif fit.reason == "max_iter" and self.max_iter > 0:
-            warnings.warn(
+            warn(
                 f"{name}: {self.n_iter_} steps were not enough: the last still gained more than tol={self.tol:g} per "
                 "row. Raise max_iter or tol, or try other starts (init_params, n_init)",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         for problem in self._problems() if fit.history else ():
-            warnings.warn(f"{name}: {problem}", ConvergenceWarning, stacklevel=2)
+            warn(f"{name}: {problem}", ConvergenceWarning)
 
     def _problems(self) -> list[str]:
         """What is wrong with the model, in plain words."""

@@ -16,7 +16,6 @@ Allwein, Schapire & Singer (2000).
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -34,6 +33,7 @@ from fivefold.core import params as declared
 from fivefold.core.arrays import to_numpy
 from fivefold.core.data import Takes, _refuse_missing_target, admit_weights, handed_on
 from fivefold.core.estimator import learned
+from fivefold.core.messages import warn
 from fivefold.core.supervised import Classifier, check_labels, encode
 from fivefold.distributions.family import Array
 
@@ -283,4 +283,4 @@ def signed(estimator: Any) -> bool:
 
 def warn_constant(self: Any, label: Any) -> None:
     """Say that a column has one side only."""
-    warnings.warn(f"{type(self).__name__}: label {label!r} is the same in all rows", stacklevel=3)
+    warn(f"{type(self).__name__}: label {label!r} is the same in all rows")

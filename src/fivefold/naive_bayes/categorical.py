@@ -9,13 +9,13 @@ the exact answer of the network whose class is the only parent of every column.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 
 from fivefold.core.data import Takes
+from fivefold.core.messages import warn
 from fivefold.core.params import Count, NonNegative
 from fivefold.core.registry import Card
 from fivefold.distributions.categorical import Categorical
@@ -119,10 +119,9 @@ class CategoricalNB(Sampler, NaiveBayes):
         codes = np.trunc(X)
         if (broken := codes < X).any():
             j = int(broken.any(axis=0).argmax())
-            warnings.warn(
+            warn(
                 f"CategoricalNB: column {j} holds {X[broken[:, j].argmax(), j]:g}; categories are codes 0, 1, ..., so "
-                "fractions are cut off. Bin the column first, or let MixedNB take it as a number",
-                stacklevel=2,
+                "fractions are cut off. Bin the column first, or let MixedNB take it as a number"
             )
         return codes
 

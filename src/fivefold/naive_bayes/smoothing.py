@@ -9,13 +9,13 @@ A class that has no value of a column takes the distribution of the column over 
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
+from fivefold.core.messages import warn
 from fivefold.core.params import NonNegative
 from fivefold.distributions.bernoulli import Bernoulli
 from fivefold.distributions.binomial import Successes
@@ -97,7 +97,7 @@ def additive(estimator: Any, alpha: Any, force: bool, shape: tuple[int, int]) ->
         )
     if force or given.min() >= LEAST:
         return given
-    warnings.warn(f"{name}: alpha was raised to {LEAST:g}; pass force_alpha=True to keep it smaller", stacklevel=2)
+    warn(f"{name}: alpha was raised to {LEAST:g}; pass force_alpha=True to keep it smaller")
     return np.maximum(given, LEAST)
 
 
@@ -116,10 +116,9 @@ def widened(stats: Any, before: Any, now: Any) -> Any:
 def warn_of_zeros(estimator: Any, members: Any) -> None:
     """A class that rules a value out rules every row with it out, whatever the other columns say."""
     if zeros := _ruled_out(members):
-        warnings.warn(
+        warn(
             f"{type(estimator).__name__}: {zeros} probabilities are zero, of values that were never seen in a class; a "
-            "row with such a value is ruled out for that class. Set alpha > 0 to smooth them",
-            stacklevel=2,
+            "row with such a value is ruled out for that class. Set alpha > 0 to smooth them"
         )
 
 

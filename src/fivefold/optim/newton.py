@@ -10,13 +10,13 @@ the border or where the curvature turns negative (Steihaug, 1983), so only produ
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from fivefold.core.messages import warn
 from fivefold.core.parallel import one_blas_thread
 from fivefold.optim.minimise import Solver, State, Stuck
 from fivefold.optim.objective import Array, TwiceSmooth
@@ -99,11 +99,10 @@ def _plain(H: Array, g: Array, number: int) -> Array:
         return cho_solve(cho_factor(H), g)
     except LinAlgError:
         least = np.linalg.eigvalsh(H)[0]
-        warnings.warn(
+        warn(
             f"Newton, step {number + 1}: the Hessian is not positive definite (least eigenvalue {least:.3g}), so the "
             "step may go uphill. Use modify=True",
             RuntimeWarning,
-            stacklevel=2,
         )
         return np.linalg.solve(H, g)
 

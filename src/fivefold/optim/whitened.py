@@ -26,7 +26,7 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from fivefold.core.parallel import one_blas_thread
 from fivefold.optim.coordinate_newton import CoordinateNewton
 from fivefold.optim.lbfgs import LBFGS
-from fivefold.optim.minimise import Solver, State, minimise
+from fivefold.optim.minimise import Solver, State, Stuck, minimise
 from fivefold.optim.objective import Array, Composite, Minimum, Objective, Smooth, TwiceSmooth
 from fivefold.optim.penalties import L1
 from fivefold.optim.proximal_newton import ProximalNewton
@@ -44,6 +44,7 @@ MOST = 1500  # coefficients of a Hessian that is made
 SPAN = 300  # rows of a wider table whose span is worth its QR
 NEAR = 1.0  # standard errors: a sample knows its own minimum no better
 SHARE = 1 / 6  # of tol^2 times the scale of the risk: twice the fall that may be left
+DROWNED = 1e-13  # per unit of weight: a fall of the risk that rounding may hide
 EXACT = 1e-3  # times tol where every row is in H: there the last digits cost one step
 BLUR = 3e-8  # times the root of the value: below it a fall drowns in rounding, and only Newton's steps see a way
 FLOOR = 1e-4  # of a weight of the data, the least scale of a risk
@@ -112,7 +113,14 @@ class WhiteNewton(Solver):
     def step(self, objective: Risk, state: State) -> State:
         here, T = state.memory
         T = Round().metric(objective, here.x) if T is None else T
-        _, there = Armijo().walk(objective, here, -T @ (here.gradient @ T))
+        slope = here.gradient @ T
+        try:
+            _, there = Armijo().walk(objective, here, -T @ slope)
+        except Stuck:
+            # Losses of rows far on their side are small differences of large scores, and drown in their rounding.
+            there = Point.at(objective, here.x - T @ slope)
+            if slope @ slope > DROWNED * float(objective.s.sum()) or 2 * _largest(there.gradient @ T) > _largest(slope):
+                raise
         return State(there.x, there.value, _largest(there.gradient @ T), (there, None))
 
 

@@ -148,8 +148,9 @@ def _directions(A: Any) -> tuple[Any, Any]:
     if np.allclose(A, A.T):
         return eigen(A)
     values, V = np.linalg.eig(A)
-    if np.iscomplexobj(values):
+    if np.any(values.imag):  # NumPy's type of real ones is complex from 2.5 on
         return np.empty(0), np.empty((2, 0))
+    values, V = values.real, V.real
     order = np.argsort(-values)
     values, V = values[order], V[:, order]
     return (values, V) if abs(np.linalg.det(V)) > 1e-7 else (values[:1], V[:, :1])

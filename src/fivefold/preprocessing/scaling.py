@@ -168,11 +168,13 @@ class Normalizer(SameNames, TransformerMixin, Unsupervised):
     def transform(self, X: Any, copy: bool | None = None) -> Any:
         """Rows of unit length; `copy` in place of the parameter of that name."""
         given, X = X, self._admit(X)
-        inplace = X is given and not (self.copy if copy is None else copy)
+        overwrite = not (self.copy if copy is None else copy)
+        inplace = overwrite and X is given
         if issparse(X):
             size = NORMS[self.norm](X)
             size = np.asarray(size.todense() if issparse(size) else size).ravel()
-            out = X if inplace else X.copy()
+            own = issparse(given) and given.format == "csr" and np.shares_memory(X.data, given.data)
+            out = given if overwrite and own else X.copy()
             out.data /= np.repeat(np.where(size > 0, size, 1), np.diff(out.indptr)).astype(X.dtype)
             return out
         out = X if inplace else np.empty_like(X)

@@ -8,7 +8,6 @@ whole, and `fit` and `score` both see them.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +17,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from fivefold.core import params
 from fivefold.core.arrays import to_numpy
 from fivefold.core.data import admit_pair, admit_weights, keep_positive
+from fivefold.core.messages import warn
 from fivefold.core.progress import interruptible
 from fivefold.core.supervised import Regressor
 from fivefold.linear_model.base import Linear, predictor
@@ -48,10 +48,9 @@ class Ranker(Regressor):
             with interruptible(self):
                 self._rank(X, queries)
             return self
-        warnings.warn(
+        warn(
             f"{type(self).__name__}: no two rows of one query differ in grade, so every order is as good and all "
-            "scores are zero. Check the grades y and the queries `groups`",
-            stacklevel=3,
+            "scores are zero. Check the grades y and the queries `groups`"
         )
         self.model_ = Linear(np.zeros(X.shape[1], dtype=X.dtype), 0.0)
         return self

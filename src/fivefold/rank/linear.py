@@ -16,7 +16,6 @@ Herbrich, Graepel & Obermayer (2000); Joachims (2002); Burges et al. (2005); Lee
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from typing import Any, Literal
@@ -27,6 +26,7 @@ from sklearn.utils import check_random_state
 
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
+from fivefold.core.messages import warn
 from fivefold.core.parallel import one_blas_thread
 from fivefold.core.params import Count, NonNegative, Positive, Seed
 from fivefold.core.progress import kept_best, steps
@@ -165,17 +165,15 @@ def _say(ranker: LinearRanker, found: Minimum, X: Any) -> None:
         kept_best(ranker, found.steps, "step")
     elif found.reason == "diverged":
         size = np.asarray(abs(X).max(axis=0).toarray() if Design(X).sparse else np.abs(X).max(axis=0)).ravel()
-        warnings.warn(
+        warn(
             f"LinearRanker: no minimum was found; the largest entries of column {int(size.argmax())} and column "
             f"{int(size.argmin())} are {size.max():.3g} and {size.min():.3g}. Scale the columns, or take "
             "loss='squared_hinge'",
             ConvergenceWarning,
-            stacklevel=5,
         )
     elif found.reason == "max_iter":
-        warnings.warn(
+        warn(
             f"LinearRanker: max_iter={ranker.max_iter} steps were not enough for tol={ranker.tol:g}; raise max_iter, "
             "or scale the columns",
             ConvergenceWarning,
-            stacklevel=5,
         )

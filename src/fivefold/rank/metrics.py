@@ -10,12 +10,12 @@ each costs n log n. Gains at the top of a list are judged by sklearn.metrics.ndc
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
+from fivefold.core.messages import warn
 from fivefold.rank.loops import PairHinge, close_pairs, pair_terms
 from fivefold.rank.pairs import Queries
 
@@ -28,10 +28,9 @@ def pairwise_accuracy(y: Any, score: Any, *, sample_weight: Any = None, groups: 
     """
     queries = Queries.of(y, groups, sample_weight)
     if not queries.total > 0:
-        warnings.warn(
+        warn(
             "no two rows of one query differ in grade: there is no pair to be in order, and the share is not defined",
             UndefinedMetricWarning,
-            stacklevel=2,
         )
         return float("nan")
     wrong, tied = _disorder(queries, score)

@@ -15,7 +15,6 @@ Cortes & Vapnik (1995); Crammer & Singer (2001); Fan, Chang, Hsieh, Wang & Lin (
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, replace
 from numbers import Integral
 from typing import Any, Literal
@@ -26,6 +25,7 @@ from sklearn.utils import check_random_state, compute_class_weight
 
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
+from fivefold.core.messages import warn
 from fivefold.core.params import Count, NonNegative, Positive, Seed
 from fivefold.core.progress import kept_best, steps
 from fivefold.core.registry import Card
@@ -310,9 +310,8 @@ def _say(machine: Any, found: list[Minimum]) -> None:
     if found[-1].reason == "interrupted":
         kept_best(machine, sum(done.steps for done in found), "step")
     elif any(done.reason == "max_iter" for done in found):
-        warnings.warn(
+        warn(
             f"{type(machine).__name__}: max_iter={machine.max_iter} steps were not enough for tol={machine.tol:g}; "
             "raise max_iter, or scale the columns",
             ConvergenceWarning,
-            stacklevel=4,
         )

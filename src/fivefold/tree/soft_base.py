@@ -5,7 +5,6 @@ Columns are centred and divided by their spread before training, and the gates g
 
 from __future__ import annotations
 
-import warnings
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
@@ -16,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.estimator import learned
+from fivefold.core.messages import warn
 from fivefold.core.parallel import map_parts
 from fivefold.core.params import Range
 from fivefold.core.progress import kept_best, steps
@@ -198,9 +198,8 @@ class SoftTreeMethods:
         if trainer.interrupted:
             kept_best(self, trainer.passes, "pass")
         elif found.end.reason == "max_iter" and self.solver == "lbfgs":
-            warnings.warn(
+            warn(
                 f"{type(self).__name__}: {self.max_iter} passes were not enough for tol={self.tol:g}: the largest "
                 f"derivative a row is {found.end.violation / found.risk.s.sum():.2g}. Raise max_iter, tol or alpha",
                 ConvergenceWarning,
-                stacklevel=4,
             )
