@@ -28,6 +28,7 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.bench warm
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.small
 
 gallery: $(VENV)/.dev
 	$(BIN)/python examples/make_gallery.py

@@ -16,6 +16,7 @@ from benchmarks.harness.race import SLOW, exponent, race
 from fivefold.core.registry import Method
 
 QUICK = 40  # a quick run has this many times fewer rows
+SECOND, THIRD = 0.37, 0.15  # shares of the rows at which a case is timed again; no bar is set there
 COLD, WARM_CACHE = 2.5, 0.5  # seconds a first fit may take longer than a later one: without and with kept code
 TRIES = 3
 IMPORTS = {  # the statement, and the seconds it may take
@@ -64,8 +65,11 @@ def speed(case: Case, *, quick: bool = False, repeats: int = 5) -> Row:
             "noisy": any(timing.noisy for timing in timings.values()),
         }
         del calls
-        known = {name: {rows: timings[name].median} for name in (OURS, rival)}
-        return {**row, "exponent": _growth(case, known, options), "memory": _memory(case, rival, rows)}
+        seconds = _at_other_sizes(case, {name: {rows: timings[name].median} for name in (OURS, rival)}, options)
+        second = round(SECOND * rows)
+        again = {"rows": second, "ratio": seconds[rival][second] / seconds[OURS][second]}
+        grows = {name: exponent(times) for name, times in seconds.items()}
+        return {**row, "second size": again, "exponent": grows, "memory": _memory(case, rival, rows)}
 
 
 def cold_start(method: Method) -> Row:
@@ -123,16 +127,18 @@ def _agreeing(case: Case, data: Data) -> tuple[dict[str, Call], dict[str, str], 
     return calls, left_out, agreed
 
 
-def _growth(case: Case, known: Mapping[str, Mapping[int, float]], options: Mapping[str, int]) -> dict[str, float]:
-    """Exponent of time against n from the full size, its half and its quarter."""
+def _at_other_sizes(
+    case: Case, known: Mapping[str, Mapping[int, float]], options: Mapping[str, int]
+) -> dict[str, dict[int, float]]:
+    """Seconds of each contestant by the number of rows: the full size, and two that nothing was tuned for."""
     seconds = {name: dict(times) for name, times in known.items()}
     (full,) = next(iter(known.values()))
-    for rows in (full // 4, full // 2):
+    for rows in (round(THIRD * full), round(SECOND * full)):
         data = case.data(rows)
         calls = {name: case.contestants[name](data) for name in known}
         for name, timing in race(calls, **{**options, "repeats": 3}, slow=SLOW * rows / full).items():
             seconds[name][rows] = timing.median
-    return {name: exponent(times) for name, times in seconds.items()}
+    return seconds
 
 
 def _memory(case: Case, rival: str, rows: int) -> dict[str, Any]:

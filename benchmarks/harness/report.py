@@ -30,15 +30,15 @@ Rivals and fivefold run in turn in one process, through the public methods, warm
 median of the repetitions; a call of more than {slow:g} s is timed once. Before a time counts, both must have done the
 same work: the objective, recomputed from the learned parameters, or the learned attributes or predictions are compared,
 and a row without agreement has no figures. *Ratio* is the time of the fastest rival over ours; *bar* is the ratio to
-reach. A repetition during which other processes took more than {limit} of a core is done again; where that did not
-help, the row is marked ~.
+reach, and *second size* the ratio at a number of rows that no bar names. A repetition during which other processes took
+more than {limit} of a core is done again; where that did not help, the row is marked ~.
 """
 
 MEMORY = """## Memory and growth
 
 *Memory* is what the call needs at its peak beyond the data (resident size of a fresh process), in MB and as a multiple
 of the data; *most* is what it may need, where there is a bar. *Exponent* is that of time against the number of rows,
-from the full size, its half and its quarter; a method that runs until it settles may need more or fewer steps on more
+from the full size and two smaller ones; a method that runs until it settles may need more or fewer steps on more
 rows, and its exponent holds that too.
 """
 
@@ -149,13 +149,14 @@ def _speed_table(results: Mapping[str, Any]) -> str:
             _time(row["seconds"][OURS]),
             f"{_time(row['seconds'][row['rival']])} ({row['rival']})",
             f"{row['ratio']:.3g}x",
+            _again(row),
             f"{row['bar']:g}x",
             _met(row["met"]),
             row["agreed"],
         )
         for name, row in rows
     ]
-    head = ("benchmark", "data", "fivefold", "fastest rival", "ratio", "bar", "met", "agreement")
+    head = ("benchmark", "data", "fivefold", "fastest rival", "ratio", "second size", "bar", "met", "agreement")
     left_out = [
         f"{other} is left out of {name}, where it does other work: {why}.\n"
         for name, row in rows
@@ -163,6 +164,11 @@ def _speed_table(results: Mapping[str, Any]) -> str:
     ]
     once = [f"{', '.join(_once(row))} is timed once in {name}.\n" for name, row in rows if _once(row)]
     return "\n".join([_table("## Speed\n", head, body), *left_out, *once])
+
+
+def _again(row: Row) -> str:
+    """The ratio at the second size; rows measured before there was one have none."""
+    return f"{row['second size']['ratio']:.3g}x at {row['second size']['rows']:,}" if "second size" in row else ""
 
 
 def _once(row: Row) -> list[str]:
@@ -229,6 +235,7 @@ def _speed_line(row: Row) -> str:
     verdict = {None: "", True: "met", False: "NOT MET"}[row["met"]]
     return (
         f"ours {_time(row['seconds'][OURS]):>8}  {others}  ratio {row['ratio']:.2f} (bar {row['bar']:g}) {verdict}  "
+        f"second size {_again(row)}  "
         f"memory {memory[OURS]:.0f} MB, rival {memory[row['rival']]:.0f}{_most(row['memory'])}  n^{grows[OURS]:.2f}, "
         f"rival n^{grows[row['rival']]:.2f}  {row['agreed']}"
         + (f"  ~noisy: {row['foreign load']:.1f} foreign cores" if row["noisy"] else "")

@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from fivefold.core.parallel import one_blas_thread
@@ -32,6 +31,7 @@ from fivefold.optim.penalties import L1
 from fivefold.optim.proximal_newton import ProximalNewton
 from fivefold.optim.risk import Risk
 from fivefold.optim.search import Armijo, Point
+from fivefold.optim.span import is_wide, within_span
 
 FEW, MANY = 2000, 16_000  # rows of a sample: between these, unless
 A_COEFFICIENT = 10  # so many for each coefficient are more
@@ -41,7 +41,6 @@ CHEAP = 2_000_000  # rows times squared coefficients of a Hessian that costs no 
 ROUND = 6  # steps with one H, where it is not cheap
 LONG = 40  # steps with one diagonal
 MOST = 1500  # coefficients of a Hessian that is made
-SPAN = 300  # rows of a wider table whose span is worth its QR
 NEAR = 1.0  # standard errors: a sample knows its own minimum no better
 SHARE = 1 / 6  # of tol^2 times the scale of the risk: twice the fall that may be left
 DROWNED = 1e-13  # per unit of weight: a fall of the risk that rounding may hide
@@ -209,8 +208,10 @@ def descend(
     """
     x0 = np.array(x0, dtype=np.float64)
     with one_blas_thread():
-        if lasso is None and _is_wide(risk):
-            return _in_span(risk, x0, tol, max_iter, monitor)
+        if lasso is None and is_wide(risk):
+            return within_span(
+                risk, x0, monitor, lambda part, v, told: descend(part, v, tol=tol, max_iter=max_iter, monitor=told)
+            )
         if lasso is None and _stride(risk, len(x0)) == 1 and _is_cheap(risk, len(x0)):
             return _by_newton(risk, x0, tol, max_iter, monitor)
         if lasso is None:
@@ -240,40 +241,6 @@ def root_of_inverse(H: Array) -> Array:
             return scale[:, None] * dtrtri(L)[0]
         jitter *= 100
     return scale  # not numbers: the axes as they are
-
-
-def _is_wide(risk: Risk) -> bool:
-    """Do a penalty alike on all columns, and fewer rows than columns, allow to work within the span of the rows?"""
-    n, d = risk.design.X.shape
-    columns = np.atleast_1d(risk.ridge)[:d]
-    few = n < d and (d <= MOST or n <= SPAN) and not risk.design.sparse
-    return few and bool(columns[0] > 0 and (columns == columns[0]).all())
-
-
-def _in_span(risk: Risk, x: Array, tol: float, max_iter: int, monitor: Monitor | None) -> Minimum:
-    """With X = LQ, L (n, n), coefficients outside the rows of Q only cost: those along them are as many as rows."""
-    design, (n, d) = risk.design, risk.design.X.shape
-    Z = design.X - (0.0 if design.centre is None else design.centre)
-    Q, R = qr(Z.T.astype(np.float64), mode="economic", check_finite=False)  # (d, n), (n, n)
-    kept = np.arange(d, design.size)  # the intercept
-
-    def narrow(x: Array) -> Array:
-        W = x.reshape(-1, design.size)
-        return np.hstack([W[:, :d] @ Q, W[:, kept]]).ravel()
-
-    def wide(v: Array) -> Array:
-        V = v.reshape(-1, n + len(kept))
-        return np.hstack([V[:, :n] @ Q.T, V[:, n:]]).ravel()
-
-    ridge = np.broadcast_to(risk.ridge, len(x)).reshape(-1, design.size)
-    part = replace(
-        risk,
-        design=replace(design, X=np.ascontiguousarray(R.T), centre=None),
-        ridge=np.hstack([ridge[:, :n], ridge[:, kept]]).ravel(),
-    )
-    told = None if monitor is None else lambda v, value: monitor(wide(v), value)
-    found = descend(part, narrow(x), tol=tol, max_iter=max_iter, monitor=told)
-    return replace(found, x=wide(found.x))
 
 
 def _by_newton(risk: Risk, x: Array, tol: float, max_iter: int, monitor: Monitor | None) -> Minimum:

@@ -5,8 +5,9 @@
 A smooth loss with few columns: Newton's method on a sample of the rows, then L-BFGS with the sample's Hessian; the
 squared hinge on a small table by Newton's method alone, in compiled steps. A loss
 with a corner and few columns: the interior point method on the dual, then the rows on the margin solved for exactly.
-Many columns: dual coordinate descent. A penalty on absolute values: parabolas with coordinate descent on each. One
-margin between all classes: the interior point method for few coefficients, dual coordinate descent for more.
+Many columns: dual coordinate descent; fewer rows than columns: within the span of the rows. A penalty on absolute
+values: parabolas with coordinate descent on each. One margin between all classes: the interior point method for few
+coefficients, dual coordinate descent for more.
 """
 
 from __future__ import annotations
@@ -33,11 +34,13 @@ from fivefold.optim.penalties import L1
 from fivefold.optim.proximal_newton import ProximalNewton, strongest
 from fivefold.optim.risk import Risk
 from fivefold.optim.sample import from_sample
+from fivefold.optim.span import is_wide, within_span
 
 WIDER = 200  # columns let in at a time where there are many
 SMALL = 1_000_000  # rows times squared coefficients: a Newton step takes less time than the calls of any other route
 EASY = 20_000  # rows times coefficients: then dual coordinate descent is tried first, and
 ROUGH, TRIES = 1e4, 2  # so many times as rough, for so many steps
+EXACT = 1e-5  # times what may be left: there the last digits cost one step
 FEW = 2000  # coefficients: a matrix of that size is made and factored
 SLOPE = 1e-3  # of tol: the share of the slope at zero that may be left
 FEW_OF_CLASSES = 400  # coefficients of all classes together
@@ -49,6 +52,9 @@ Monitor = Callable[[Any, float], bool] | None
 def solve(risk: Risk, tol: float, max_iter: int, seed: int, monitor: Monitor) -> Minimum:
     """The coefficients, with the loss's own best route."""
     with one_blas_thread():  # on matrices of this size BLAS's helpers spin longer than they work
+        if is_wide(risk):
+            zero = np.zeros(risk.design.size)
+            return within_span(risk, zero, monitor, lambda part, _, told: solve(part, tol, max_iter, seed, told))
         if risk.design.size > FEW:
             return _by_rows(risk, tol, max_iter, seed, monitor)
         if risk.loss.smooth:
@@ -61,7 +67,7 @@ def _by_newton(risk: Risk, tol: float, max_iter: int, monitor: Monitor) -> Minim
     zero = np.zeros(risk.design.size)
     enough = SLOPE * tol * risk.violation(zero)
     if isinstance(risk, MarginRisk) and risk.terms * len(zero) ** 2 <= SMALL:
-        return minimise(risk, zero, MarginNewton(), tol=enough, max_iter=max_iter, monitor=monitor)
+        return minimise(risk, zero, MarginNewton(), tol=EXACT * enough, max_iter=max_iter, monitor=monitor)
     x0, inverse = from_sample(risk, zero)
     return minimise(risk, x0, LBFGS(inverse=inverse), tol=enough, max_iter=max_iter, monitor=monitor)
 
