@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from fivefold.cli.options import JSON, refuse
+from fivefold.cli.options import JSON, aside, refuse
 
 
 def report(
@@ -24,6 +24,8 @@ def report(
         path = write(recall(folder), folder)
     except BadInput as error:
         refuse(str(error))
+    except OSError as error:
+        refuse(f"{folder}: the report cannot be written there ({error.strerror})")
     print(json.dumps({"report": str(path)}) if as_json else f"report    {path}")
 
 
@@ -43,17 +45,19 @@ def recall(folder: Path) -> Any:
     if journal is None:
         raise BadInput(f"{folder}: no study is there; give the folder that fivefold study wrote (--out)")
     with journal:
+        for note in journal.notes:
+            aside(note)
         kept = journal.get("asked")
         asked = Asked(**kept | {"methods": tuple(kept["methods"])})
         data = load(asked.data, asked.target, asked.task, kinds=asked.column, group=asked.group, time=asked.time)
         plan = thaw(data, journal)
-        if left := len(pending(plan, journal)):
+        if left := len(pending(plan, journal, retry=False)):
             again = shlex.join(["fivefold", "study", "--resume", "--out", str(folder)])
             raise BadInput(f"{folder}: the study is not finished, {left} folds are left; go on with: {again}")
         held = journal.get("holdout")  # one that was not opened stays locked
         return replace(
             judge(plan, outcomes(plan, journal)),
             command=asked.command,
-            sessions=tuple(journal.get("sessions")),
+            sessions=tuple(journal.get("sessions") or ()),
             holdout=open_holdout(plan, held["learner"], None, journal) if held else None,
         )

@@ -19,11 +19,12 @@ from joblib import cpu_count
 from rich.console import Console
 from rich.text import Text
 
+from fivefold.cli.options import aside
 from fivefold.cli.progress import progress
 from fivefold.study import table
 from fivefold.study.data import BadInput, Data, load
 from fivefold.study.frozen import beginning, refusal, thaw
-from fivefold.study.journal import FILE, Journal, Unreadable
+from fivefold.study.journal import FILE, Journal, Unreadable, set_aside
 from fivefold.study.keep import Kept, keep
 from fivefold.study.plan import Plan, make_plan
 from fivefold.study.plan import as_json as plan_as_json
@@ -126,7 +127,7 @@ def _perform(asked: Asked, how: How, console: Console, stack: ExitStack) -> int:
         console.print(f"goes on: {done} of {len(plan.learners) * len(plan.splits)} folds are done", style="dim")
     _run(plan, journal, workers)
     judged = judge(plan, outcomes(plan, journal))
-    results = replace(judged, command=asked.command, sessions=tuple(journal.get("sessions")))
+    results = replace(judged, command=asked.command, sessions=tuple(journal.get("sessions") or ()))
     with Console(stderr=True).status("fitting the winner, writing the report"):
         kept = keep(results, how.out, journal, workers)
     table.show(console, kept.results)
@@ -152,7 +153,11 @@ def _opened(how: How) -> Journal | None:
     except Unreadable:
         if not how.overwrite:
             raise
+        aside(f"the journal that was there is kept as {set_aside(how.out / FILE)}")
         journal = None
+    if journal is not None:
+        for note in journal.notes:
+            aside(note)
     if how.resume:
         return journal
     if journal is not None:
@@ -213,9 +218,9 @@ def _run(plan: Plan, journal: Journal, workers: Workers) -> None:
             "jobs": workers.jobs,
             "seconds": time.monotonic() - start,
             "worker_start_seconds": workers.start_seconds,
-            "folds": left - len(pending(plan, journal)),
+            "folds": left - len(pending(plan, journal, retry=False)),
         }
-        journal.put("sessions", [*journal.get("sessions"), session])
+        journal.put("sessions", [*(journal.get("sessions") or ()), session])
 
 
 def _endings(kept: Kept) -> list[str]:

@@ -30,7 +30,6 @@ def beginning(plan: Plan, asked: Mapping[str, Any]) -> dict[str, Any]:
             "jobs": plan.jobs,
             "warnings": list(plan.warnings),
         },
-        "sessions": [],
     }
 
 

@@ -7,16 +7,23 @@
 
 A write is one transaction and on disk when the call returns (write-ahead log, synchronous=FULL), so a study that is
 killed loses only the folds that were running. The file is locked while it is open, and the lock ends with the process.
+
+Every row carries a digest. The value `seal` has the digests of all values that the study began with, and the digest of
+a fold covers it, so a fold counts only in the study that it was done for. All of it is checked when a journal is opened.
+From a damaged one the sound rows go into a new file, what is lost is named, and the damaged file is kept beside it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
+import os
 import sqlite3
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -24,15 +31,24 @@ import numpy as np
 
 from fivefold.study.data import BadInput
 
-FORMAT = 1
+FORMAT = 2
 FILE = "journal.sqlite"
+SIDES = ("-wal", "-shm")  # files of SQLite beside a journal that is open, or was when its process was killed
+SEAL = "seal"
+HEADER = 100  # bytes: SQLite takes a shorter file for an empty one
 TABLES = (
-    "CREATE TABLE study (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE study (name TEXT PRIMARY KEY, value TEXT NOT NULL, digest TEXT NOT NULL)",
     "CREATE TABLE folds (learner TEXT, split INTEGER, fate TEXT NOT NULL, reason TEXT NOT NULL, found TEXT NOT NULL, "
-    "arrays BLOB NOT NULL, warnings TEXT NOT NULL, seconds REAL NOT NULL, PRIMARY KEY (learner, split))",
+    "arrays BLOB NOT NULL, warnings TEXT NOT NULL, seconds REAL NOT NULL, digest TEXT NOT NULL, "
+    "PRIMARY KEY (learner, split))",
 )
+PUT_VALUE = "INSERT OR REPLACE INTO study VALUES (?, ?, ?)"
+ADD_FOLD = "INSERT INTO folds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+DENIED = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")
+DISK = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_NOMEM")
 
-Fate = Literal["done", "failed", "late"]
+Fate = Literal["done", "failed", "late", "died"]
+Row = tuple[Any, ...]
 
 
 class Unreadable(BadInput):
@@ -56,39 +72,86 @@ class Entry:
 class Journal:
     """An open journal; close it, or use it in a `with` block."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    def __init__(self, connection: sqlite3.Connection, seal: str, notes: tuple[str, ...] = ()) -> None:
+        self._connection, self._seal = connection, seal
+        self.notes = notes  # what was found damaged, and what became of it
 
     @classmethod
     def create(cls, path: Path | str, values: Mapping[str, Any]) -> Self:
         """A new journal with these values; `":memory:"` for one that is not kept."""
-        journal = cls(_connect(path))
-        with journal._connection as transaction:
-            transaction.execute("BEGIN")
-            for table in TABLES:
-                transaction.execute(table)
-            rows = [(name, json.dumps(value)) for name, value in {"format": FORMAT, **values}.items()]
-            transaction.executemany("INSERT INTO study VALUES (?, ?)", rows)
-        return journal
+        rows = [_value(name, json.dumps(value)) for name, value in {"format": FORMAT, **values}.items()]
+        seal = json.dumps({name: digest for name, _, digest in rows})
+        return cls(_written(path, [*rows, _value(SEAL, seal)], ()), seal)
 
     @classmethod
     def open(cls, path: Path) -> Self | None:
-        """The journal in a file; None where there is none, or its making was broken off."""
+        """The journal in a file, mended where it is damaged; None where there is none, or its making was broken off."""
         if not path.is_file():
             return None
-        journal = cls(_connect(path))
+        if not os.access(path, os.R_OK | os.W_OK) or not os.access(path.parent, os.W_OK):
+            raise BadInput(_denied(path, "permission denied"))
+        if 0 < (size := path.stat().st_size) < HEADER:
+            raise Unreadable(_damaged(path, f"it has {size} bytes"))
+        connection = _connect(path)
         try:
-            made = journal._connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-            form = journal.get("format") if made else FORMAT
-        except sqlite3.Error as error:
-            journal.close()
+            made = connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+            if made:
+                return cls._checked(connection, path)
+            page = connection.execute("PRAGMA page_size").fetchone()[0]
+            connection.close()
+            if size not in (0, page):  # a making that was broken off leaves a page at most
+                raise Unreadable(_damaged(path, "its tables are gone"))
+            return None
+        except (sqlite3.Error, MemoryError) as error:
+            connection.close()
             raise _refusal(path, error) from None
-        if form != FORMAT:
-            journal.close()
-            raise Unreadable(f"{path} has format {form}, and this version reads {FORMAT}; start again with --overwrite")
-        if not made:
-            journal.close()
-        return journal if made else None
+        except Unreadable:
+            connection.close()
+            raise
+
+    @classmethod
+    def _checked(cls, connection: sqlite3.Connection, path: Path) -> Self:
+        """The journal, if every row is as it was written; a new file with the sound rows if not."""
+        connection.text_factory = lambda text: text.decode(errors="replace")  # what is no text has another digest
+        whole = _is_whole(connection)
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(study)")]
+        if whole and "digest" not in columns:
+            form = connection.execute("SELECT value FROM study WHERE name = 'format'").fetchone()
+            raise Unreadable(_other_format(path, form and form[0]))
+        kept, lost = list[Row](), list[str]()
+        for row in _rows(connection, "study"):
+            if len(row) == 3 and row == _value(*row[:2]):
+                kept.append(row)
+            else:
+                lost.append(f"the value {row[0]!r}")
+        values = {name: (text, digest) for name, text, digest in kept}
+        seal = values.get(SEAL, ("{}", ""))[0]
+        sealed = json.loads(seal)
+        if not sealed or {name: values.get(name, ("", ""))[1] for name in sealed} != sealed:
+            raise Unreadable(_damaged(path, "what was planned cannot be read"))
+        if (form := json.loads(values["format"][0])) != FORMAT:
+            raise Unreadable(_other_format(path, form))
+        folds = (row for row in _rows(connection, "folds") if not _is_sound(row, seal))
+        lost += [f"a fold of {row[0]!r}" for row in folds]
+        return cls(connection, seal) if whole and not lost else cls._mended(connection, path, kept, seal, lost)
+
+    @classmethod
+    def _mended(cls, connection: sqlite3.Connection, path: Path, values: list[Row], seal: str, lost: list[str]) -> Self:
+        """A new file with the sound rows in place of a damaged one, which is kept."""
+        draft = path.with_name(f"{path.name}.draft")
+        _remove(draft)
+        try:
+            sound = {row[:2]: row for row in _rows(connection, "folds") if _is_sound(row, seal)}
+            _written(draft, values, sound.values()).close()
+        except (BadInput, sqlite3.Error, OSError) as error:
+            _remove(draft)
+            raise Unreadable(_damaged(path, f"no new file can be written beside it: {error}")) from None
+        connection.close()
+        aside = set_aside(path)
+        os.replace(draft, path)
+        named = f": {', '.join(lost)}" if lost else ""
+        note = f"{path} was damaged{named}; {len(sound)} sound folds are kept, and what is lost is done again. "
+        return cls(_connect(path), seal, (f"{note}The damaged file is now {aside}",))
 
     def __enter__(self) -> Self:
         return self
@@ -107,23 +170,25 @@ class Journal:
 
     def put(self, name: str, value: Any) -> None:
         """Keep a value of the study."""
-        self._connection.execute("INSERT OR REPLACE INTO study VALUES (?, ?)", (name, json.dumps(value)))
+        self._connection.execute(PUT_VALUE, _value(name, json.dumps(value)))
 
     def add(self, entry: Entry) -> None:
-        """Keep a fold; it is on disk when this returns. A fold that is in the journal is never replaced."""
-        self._connection.execute(
-            "INSERT INTO folds VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                entry.learner,
-                entry.split,
-                entry.fate,
-                entry.reason,
-                json.dumps(entry.found),
-                _npz(entry.arrays),
-                json.dumps(entry.warnings),
-                entry.seconds,
-            ),
+        """Keep a fold; it is on disk when this returns. One in the journal is never replaced, unless its worker died."""
+        fields = (
+            entry.learner,
+            int(entry.split),
+            entry.fate,
+            entry.reason,
+            json.dumps(entry.found),
+            _npz(entry.arrays),
+            json.dumps(entry.warnings),
+            float(entry.seconds),
         )
+        with self._connection as transaction:
+            transaction.execute("BEGIN")
+            died = "DELETE FROM folds WHERE learner = ? AND split = ? AND fate = 'died'"
+            transaction.execute(died, (entry.learner, int(entry.split)))
+            transaction.execute(ADD_FOLD, (*fields, _digest(self._seal, *fields)))
 
     def fates(self) -> dict[tuple[str, int], Fate]:
         """How every fold that is kept ended, by learner and split."""
@@ -133,10 +198,78 @@ class Journal:
     def entries(self, learner: str) -> Iterator[Entry]:
         """The folds of a learner, in the order of the splits."""
         rows = self._connection.execute("SELECT * FROM folds WHERE learner = ? ORDER BY split", (learner,))
-        for name, split, fate, reason, found, arrays, warnings, seconds in rows.fetchall():
+        for name, split, fate, reason, found, arrays, warnings, seconds, _ in rows.fetchall():
             with np.load(io.BytesIO(arrays), allow_pickle=False) as unpacked:
                 kept = {key: unpacked[key] for key in unpacked.files}
             yield Entry(name, split, fate, reason, json.loads(found), kept, tuple(json.loads(warnings)), seconds)
+
+
+def set_aside(path: Path) -> Path:
+    """Give a damaged journal a name of its own, with the files that belong to it."""
+    aside = next(name for i in count(1) if not (name := path.with_name(f"{path.name}.damaged-{i}")).exists())
+    for side in ("", *SIDES):
+        file = path.with_name(f"{path.name}{side}")
+        if file.exists():
+            os.replace(file, aside.with_name(f"{aside.name}{side}"))
+    return aside
+
+
+def _remove(path: Path) -> None:
+    for side in ("", *SIDES):
+        path.with_name(f"{path.name}{side}").unlink(missing_ok=True)
+
+
+def _written(path: Path | str, values: Iterable[Row], folds: Iterable[Row]) -> sqlite3.Connection:
+    """A new file with these rows, in one transaction."""
+    connection = _connect(path)
+    with connection as transaction:
+        transaction.execute("BEGIN")
+        for table in TABLES:
+            transaction.execute(table)
+        transaction.executemany(PUT_VALUE, values)
+        transaction.executemany(ADD_FOLD, folds)
+    return connection
+
+
+def _is_whole(connection: sqlite3.Connection) -> bool:
+    """Is the file sound as SQLite sees it: pages, indices, lists of free pages?"""
+    try:
+        return connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    except sqlite3.DatabaseError:
+        return False
+
+
+def _rows(connection: sqlite3.Connection, table: str) -> Iterator[Row]:
+    """Every row that can be read: from the first on and, where a page is damaged, from the last back."""
+    seen = set[int]()
+    for order in ("ASC", "DESC"):
+        try:
+            for number, *row in connection.execute(f"SELECT rowid, * FROM {table} NOT INDEXED ORDER BY rowid {order}"):
+                if number not in seen:
+                    seen.add(number)
+                    yield tuple(row)
+            return
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorname", "").startswith(DISK):
+                raise
+
+
+def _is_sound(row: Row, seal: str) -> bool:
+    """Is a fold as it was written, and of this study?"""
+    return len(row) == 9 and row[8] == _digest(seal, *row[:8])
+
+
+def _value(name: Any, text: Any) -> Row:
+    """A row of the table of values."""
+    return name, text, _digest(name, text)
+
+
+def _digest(*fields: Any) -> str:
+    digest = hashlib.sha256()
+    for value in fields:
+        part = value if isinstance(value, bytes) else repr(value).encode(errors="surrogatepass")
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()
 
 
 def _npz(arrays: Mapping[str, np.ndarray]) -> bytes:
@@ -153,8 +286,10 @@ def _connect(path: Path | str) -> sqlite3.Connection:
     try:
         connection = sqlite3.connect(path, timeout=1.0, isolation_level=None)
     except sqlite3.Error as error:
-        raise BadInput(f"{path} cannot be opened ({error})") from None
+        raise _refusal(path, error) from None
     try:
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -164,7 +299,30 @@ def _connect(path: Path | str) -> sqlite3.Connection:
     return connection
 
 
-def _refusal(path: Path | str, error: sqlite3.Error) -> BadInput:
+def _refusal(path: Path | str, error: Exception) -> BadInput:
+    kind = getattr(error, "sqlite_errorname", "")
     if "locked" in str(error):
         return BadInput(f"{path} is in use: another study is running in this folder")
-    return Unreadable(f"{path} is no journal of a study, or damaged ({error}); start again with --overwrite")
+    if kind.startswith(DENIED):
+        return BadInput(_denied(path, str(error)))
+    if kind.startswith(DISK):
+        return BadInput(f"{path} cannot be read or written ({error}); make room, or check the disk, and try again")
+    return Unreadable(_damaged(path, str(error)))
+
+
+def _denied(path: Path | str, why: str) -> str:
+    return (
+        f"{path} may not be written ({why}). It is not damaged: give yourself the permission to write to it and to its "
+        "folder, or copy the folder to a place of your own"
+    )
+
+
+def _damaged(path: Path | str, why: str) -> str:
+    return (
+        f"{path} is no journal of a study, or damaged ({why}); start again with --overwrite, which keeps this file under "
+        "another name"
+    )
+
+
+def _other_format(path: Path, form: Any) -> str:
+    return f"{path} has format {form}, and this version reads {FORMAT}; start again with --overwrite"

@@ -52,7 +52,10 @@ def keep(results: Results, folder: Path, journal: Journal, workers: Workers) -> 
 def _winner(results: Results, workers: Workers) -> tuple[ModelFile | None, str]:
     """The fitted winner, or why there is none."""
     bare = replace(results, plan=replace(results.plan, data=None))  # type: ignore[arg-type]  # workers hold the data
-    (ended,) = workers.run(iter([((_fit, bare), math.inf)]))
+    for _ in range(2):  # a worker that died may have had too little memory beside others
+        (ended,) = workers.run(iter([((_fit, bare), math.inf)]))
+        if ended.fate != "died":
+            break
     fitted = ended.value
     return (None, ended.reason) if fitted is None else (None, fitted) if isinstance(fitted, str) else (fitted, "")
 

@@ -3,14 +3,15 @@
 A task is one learner on one split. Its random numbers depend on the seed and the split alone, and it runs on one
 thread, so neither the number of workers nor their order changes a result; what is judged later is read back from the
 journal, so neither does an interruption. A learner that fails is reported with its reason; one that passes its limit
-of time is stopped and not tried on further splits. The others go on.
+of time is stopped and not tried on further splits. The others go on. A fold whose worker died, as when memory runs out,
+is tried once more when all others have ended, alone; if it dies again that is reported, and `--resume` tries anew.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -79,17 +80,41 @@ def advance(plan: Plan, journal: Journal, workers: Workers, tick: Tick = lambda 
             else:
                 yield (_attempt, bare, learner, split, i), limit(plan, learner)
 
+    died = list[Ended]()
     for ended in workers.run(tasks()):
+        if ended.fate == "died":
+            died.append(ended)
+            continue
         entry = _entry(ended)
         journal.add(entry)
         if entry.fate == "late":
             late.add(entry.learner)
         tick(entry.learner, clock.ended(entry.learner, ended.seconds))
+    for ended in died:
+        entry = _entry(_again(plan, ended, workers, late))
+        journal.add(entry)
+        if entry.fate != "done":
+            late.add(entry.learner)
+        tick(entry.learner, clock.ended(entry.learner, ended.seconds))
 
 
-def pending(plan: Plan, journal: Journal) -> dict[tuple[str, int], tuple[Learner, Split]]:
-    """What is left to do, by name of the learner and position of the split; costly learners first, to end together."""
-    fates = journal.fates()
+def _again(plan: Plan, ended: Ended, workers: Workers, given_up: Collection[str]) -> Ended:
+    """A fold whose worker died, once more, with no other beside it; not if that has failed for its learner."""
+    learner = ended.task[2]
+    if learner.name in given_up:
+        return ended
+    (again,) = workers.run(iter([(ended.task, limit(plan, learner))]))
+    return (
+        replace(again, reason=f"{again.reason}, twice, once with no other beside it") if again.fate == "died" else again
+    )
+
+
+def pending(plan: Plan, journal: Journal, *, retry: bool = True) -> dict[tuple[str, int], tuple[Learner, Split]]:
+    """What is left to do, by name of the learner and position of the split; costly learners first, to end together.
+
+    With `retry` also the folds whose workers died.
+    """
+    fates = {fold: fate for fold, fate in journal.fates().items() if fate != "died" or not retry}
     late = {name for (name, _), fate in fates.items() if fate == "late"}
     costly_first = sorted(plan.learners, key=lambda learner: -fold_seconds(plan, learner))
     return {
@@ -107,7 +132,7 @@ def outcomes(plan: Plan, journal: Journal) -> tuple[Outcome, ...]:
 
 def _outcome(learner: Learner, entries: list[Entry]) -> Outcome:
     late = [entry.reason for entry in entries if entry.fate == "late"]
-    failed = [entry.reason for entry in entries if entry.fate == "failed"]
+    failed = [entry.reason for entry in entries if entry.fate in ("failed", "died")]
     return Outcome(
         learner,
         tuple(_unpacked(learner, entry) for entry in entries if entry.fate == "done"),
@@ -161,7 +186,9 @@ def _entry(ended: Ended) -> Entry:
     if ended.fate == "late":
         reason = f"repeat {split.repeat + 1}, fold {split.fold + 1} {ended.reason}"
         return Entry(learner.name, index, "late", reason, {}, {}, (), ended.seconds)
-    result, heard = (ended.reason, ()) if ended.fate == "died" else ended.value
+    if ended.fate == "died":
+        return Entry(learner.name, index, "died", ended.reason, {}, {}, (), ended.seconds)
+    result, heard = ended.value
     if isinstance(result, str):
         return Entry(learner.name, index, "failed", result, {}, {}, heard, ended.seconds)
     found, arrays = _packed(learner, result)
