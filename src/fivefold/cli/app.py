@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 import fivefold
 from fivefold.cli.card import card
@@ -16,7 +14,7 @@ from fivefold.cli.compare import compare
 from fivefold.cli.evaluate import evaluate
 from fivefold.cli.fit import fit
 from fivefold.cli.guide import guide
-from fivefold.cli.options import JSON, refuse
+from fivefold.cli.options import JSON, Console, guarded, refuse, show_json
 from fivefold.cli.predict import predict
 from fivefold.cli.report import report
 from fivefold.cli.study import study
@@ -29,7 +27,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (study, guide, predict, fit, evaluate, card, report, compare):
-    app.command()(command)
+    app.command()(guarded(command))
 
 
 @app.callback(invoke_without_command=True)
@@ -40,6 +38,7 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
 
 
 @app.command()
+@guarded
 def methods(
     name: Annotated[str | None, typer.Argument(help="A method, for its card.")] = None, as_json: JSON = False
 ) -> None:
@@ -54,7 +53,7 @@ def methods(
         refuse(error.args[0])
     if as_json:
         entries = [pages.as_json(method) for method in chosen]
-        print(json.dumps(entries[0] if name else entries, indent=1, ensure_ascii=False))
+        show_json(entries[0] if name else entries)
     elif name:
         pages.show_card(Console(), chosen[0])
     else:
@@ -62,6 +61,7 @@ def methods(
 
 
 @app.command()
+@guarded
 def describe(
     name: Annotated[str | None, typer.Argument(help="A method; all of them without a name, as pages.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the card as a page; a folder for all.")] = None,
@@ -81,7 +81,7 @@ def describe(
             out.write_text(pages.page(find(name)), encoding="utf-8")
             print(out)
         elif as_json:
-            print(json.dumps(pages.as_json(find(name)), indent=1, ensure_ascii=False))
+            show_json(pages.as_json(find(name)))
         else:
             pages.show_card(Console(), find(name))
     except KeyError as error:
@@ -91,19 +91,21 @@ def describe(
 
 
 @app.command()
+@guarded
 def doctor(as_json: JSON = False) -> None:
     """Versions, threads, devices, compiled loops: is all well?"""
     from fivefold.cli.doctor import examine, in_words, verdict
 
     found = examine()
     if as_json:
-        print(json.dumps(asdict(found) | {"healthy": found.healthy, "verdict": verdict(found)}, indent=1, default=str))
+        show_json(asdict(found) | {"healthy": found.healthy, "verdict": verdict(found)}, default=str)
     else:
         print(in_words(found))
     raise typer.Exit(0 if found.healthy else 1)
 
 
 @app.command()
+@guarded
 def warm(
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 2,
     variants: Annotated[bool, typer.Option("--variants", help="Unusual settings of every method too.")] = False,

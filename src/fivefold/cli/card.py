@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
-from rich.console import Console
-
-from fivefold.cli.options import JSON, MODEL, refuse
+from fivefold.cli.options import JSON, MODEL, Console, refuse, show_json
 
 
 def card(
@@ -27,7 +24,7 @@ def card(
     except BadInput as error:
         refuse(str(error))
     if as_json:
-        print(json.dumps(about, indent=1, ensure_ascii=False))
+        show_json(about)
     else:
         Console(highlight=False, markup=False, soft_wrap=True).print(in_words(about))
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fivefold.cli.options import JSON, refuse
+from fivefold.cli.options import JSON, Console, refuse, show_json
 
 
 def compare(
@@ -32,7 +30,7 @@ def compare(
     except OSError as error:
         refuse(f"--out {out}: no file can be written there ({error.strerror})")
     if as_json:
-        print(json.dumps(several.as_json(found) | {"page": str(path)}, indent=1, ensure_ascii=False))
+        show_json(several.as_json(found) | {"page": str(path)})
         return
     console = Console(highlight=False)
     console.print(_table(found, console.width))

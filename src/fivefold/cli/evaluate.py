@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from fivefold.cli.options import JSON, MODEL, refuse
+from fivefold.cli.options import JSON, MODEL, Console, refuse, show_json
 
 
 def evaluate(
@@ -31,6 +29,6 @@ def evaluate(
     except BadInput as error:
         refuse(str(error))
     if as_json:
-        print(json.dumps(plain(asdict(found)), indent=1, ensure_ascii=False))
+        show_json(plain(asdict(found)))
     else:
         Console(highlight=False, markup=False, soft_wrap=True).print(str(found))

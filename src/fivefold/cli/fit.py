@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
-from fivefold.cli.options import JSON, refuse
+from fivefold.cli.options import JSON, Console, refuse, show_json
 
 
 def fit(
@@ -44,7 +42,7 @@ def fit(
     except BadInput as error:
         refuse(str(error))
     if as_json:
-        print(json.dumps(about | {"file": str(out)}, indent=1, ensure_ascii=False))
+        show_json(about | {"file": str(out)})
     else:
         console = Console(highlight=False, markup=False, soft_wrap=True)
         console.print(in_words(about))

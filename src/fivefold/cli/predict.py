@@ -2,46 +2,58 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
-from fivefold.cli.options import JSON, MODEL, refuse
+from fivefold.cli.options import JSON, MODEL, PACKED, Console, refuse, show_json, show_text
 
 
 def predict(
     model: MODEL,
-    data: Annotated[str, typer.Argument(help="A table with the columns that the model was fitted on.")],
+    data: Annotated[str, typer.Argument(help=f"A table with the columns that the model was fitted on. {PACKED}")],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write. [default: print]")] = None,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Write text as it is, also where a spreadsheet would take it for a formula.")
+    ] = False,
     as_json: JSON = False,
 ) -> None:
-    """What does a model say of new rows? Labels, probabilities and where each row stands."""
+    """What does a model say of new rows? Labels, probabilities and where each row stands.
+
+    In the table an apostrophe is put before text that begins with = + - @ or a tab and is no number: a spreadsheet
+    would take it for a formula. Text that begins with apostrophes before such a sign gets one more, so taking one away
+    gives back what was there.
+    """
     from fivefold.study.model import load, other_versions
     from fivefold.study.newdata import read_new
-    from fivefold.study.tables.table import BadInput
+    from fivefold.study.tables.table import BadInput, counted
 
     try:
         loaded = load(model)
         new = read_new(data, loaded.schema)
         new = replace(new, notes=(*other_versions(loaded.card), *new.notes))
         said = answers(loaded, new)
-        text = said.write_csv()
+        shown, changed = (said, 0) if raw else without_formulas(said)
+        text = shown.write_csv()
+        if changed:
+            formulas = (
+                f"{counted(changed, 'text')} that a spreadsheet would take for a formula begin with an apostrophe"
+            )
+            new = replace(new, notes=(*new.notes, f"{formulas} here; --raw writes them as they are"))
         if out is not None:
             _write(out, text)
     except BadInput as error:
         refuse(str(error))
     if as_json:
-        print(json.dumps(_plain(loaded, new, said, out), indent=1, ensure_ascii=False))
+        show_json(_plain(loaded, new, said, out))
         return
     aside = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     for note in new.notes:
         aside.print(f"note: {note}")
     if out is None:
-        print(text, end="")
+        show_text(text)
     else:
         aside.print(f"{len(said):,} rows, {loaded.card.get('method', 'a model')} of {loaded.schema.target!r}: {out}")
 
@@ -59,6 +71,25 @@ def answers(model: Any, new: Any) -> Any:
     names = [name for name in names if name not in columns]
     ids = {name: new.X[name] for name in names} or {new.unit: new.at}
     return pl.DataFrame({**ids, **columns})
+
+
+def without_formulas(frame: Any) -> tuple[Any, int]:
+    """The frame with an apostrophe before text that a spreadsheet would take for a formula; how many got one."""
+    import polars as pl
+
+    kinds = (pl.String, pl.Categorical, pl.Enum)
+    text = {name: frame[name].cast(pl.String) for name, kind in frame.schema.items() if kind in kinds}
+    odd = {name: _is_formula(values) for name, values in text.items()}
+    marked = [pl.select(pl.when(odd[k]).then("'" + text[k]).otherwise(text[k]).alias(k)).to_series() for k in text]
+    heads = _is_formula(pl.Series(frame.columns, dtype=pl.String))
+    names = {name: f"'{name}" for name, formula in zip(frame.columns, heads, strict=True) if formula}
+    return frame.with_columns(marked).rename(names), int(heads.sum() + sum(cells.sum() for cells in odd.values()))
+
+
+def _is_formula(text: Any) -> Any:
+    """Which texts begin, behind apostrophes, as formulas do, and are no numbers?"""
+    number = text.str.contains(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$")
+    return (text.str.contains(r"^'*[=+\-@\t\r]") & ~number).fill_null(False)
 
 
 def _write(path: Path, text: str) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from fivefold.cli.options import JSON, aside, refuse
+from fivefold.cli.options import JSON, aside, refuse, show_json, show_text
 
 
 def report(
@@ -26,7 +25,10 @@ def report(
         refuse(str(error))
     except OSError as error:
         refuse(f"{folder}: the report cannot be written there ({error.strerror})")
-    print(json.dumps({"report": str(path)}) if as_json else f"report    {path}")
+    if as_json:
+        show_json({"report": str(path)})
+    else:
+        show_text(f"report    {path}\n")
 
 
 def recall(folder: Path) -> Any:

@@ -5,7 +5,6 @@ Exit codes: 0 done, 2 bad input, 3 some learners failed, 130 interrupted.
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import sqlite3
@@ -16,11 +15,11 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
 from joblib import cpu_count
-from rich.console import Console
 from rich.text import Text
 
-from fivefold.cli.options import aside
+from fivefold.cli.options import Console, aside, show_json
 from fivefold.cli.progress import progress
+from fivefold.core.printable import printable_json
 from fivefold.study import table
 from fivefold.study.data import BadInput, Data, load
 from fivefold.study.frozen import beginning, refusal, thaw
@@ -134,7 +133,7 @@ def _perform(asked: Asked, how: How, console: Console, stack: ExitStack) -> int:
     for line in _endings(kept):
         console.print(line, markup=False, soft_wrap=True)
     if how.as_json:
-        print(kept.table.read_text(encoding="utf-8"), end="")
+        print(printable_json(kept.table.read_text(encoding="utf-8")), end="")
     return SOME_FAILED if results.failed else 0
 
 
@@ -201,7 +200,7 @@ def _foretold(console: Console, plan: Plan, jobs: int, *, as_json: bool) -> int:
     console.print(str(cost), markup=False)
     if as_json:
         seconds = {"seconds": cost.seconds, "jobs": jobs, "fold_seconds": dict(cost.fold_seconds)}
-        print(json.dumps(plan_as_json(plan) | {"forecast": seconds}, indent=1, ensure_ascii=False))
+        show_json(plan_as_json(plan) | {"forecast": seconds})
     return 0
 
 

@@ -7,7 +7,6 @@ card are fitted too: loops that a first fit with unusual options would compile.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 import warnings
@@ -17,10 +16,10 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any
 
-from rich.console import Console
 from threadpoolctl import threadpool_limits
 
 from fivefold.cli import cache
+from fivefold.cli.options import Console, show_json
 from fivefold.cli.progress import progress
 from fivefold.core.compile import KERNELS
 from fivefold.core.registry import find, methods
@@ -48,7 +47,7 @@ def perform(jobs: int, *, variants: bool, as_json: bool) -> bool:
     done = _all(jobs, variants)
     removed, state = cache.prune(), cache.state()
     if as_json:
-        print(json.dumps(_plain(done, state, removed), indent=1))
+        show_json(_plain(done, state, removed))
     else:
         _show(Console(highlight=False, markup=False, soft_wrap=True), done, state, removed, time.perf_counter() - start)
     return not any(warmed.failures for warmed in done)

@@ -3,18 +3,26 @@
 skops has no registry to join: `load` needs the list of trusted types. Trusted are a dataclass, a NamedTuple or an
 estimator that the package defines below its faces, what scikit-learn's estimators are made of, and plain data. A file
 is audited by the names in it; nothing of it is built before. Functions are not trusted, unless the caller names them.
+
+Before anything is unpacked the archive is looked at: how much it unpacks to, in all and in proportion, that no two of
+its members share bytes or a name, and that they are packed in a way that is written here. Once built, every part that
+loops walk through without looking, such as a tree, is asked whether its arrays fit together (`check_arrays`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import is_dataclass
 from importlib import import_module
 from os import PathLike
+from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+
+import numpy as np
 
 from fivefold.core._sklearn import BaseEstimator
+from fivefold.core.limits import VARIABLE, in_words, is_raised, max_unpacked
 
 TRUSTED = frozenset(  # data and nothing else
     {
@@ -39,11 +47,20 @@ PARTS = (  # modules whose classes are parts of scikit-learn's fitted estimators
     "sklearn.neural_network._stochastic_optimizers",
     "sklearn.tree._tree",
 )
+PACKINGS = (ZIP_STORED, ZIP_DEFLATED)
+ENCRYPTED = 1  # flag of a member
+HEADER = 30  # bytes of a member's own header
+ALWAYS = 100_000_000  # bytes that any file may unpack to
+RATIO = 100  # of what it unpacks to, beyond that, and the size of a file
 FACES = ("__main__", "cli", "datasets", "plot", "study")
 
 
 class Untrusted(ValueError):
     """A file or a model holds types that are not trusted."""
+
+
+class Doubtful(ValueError):
+    """An archive that is not unpacked: too large, or not written as model files are."""
 
 
 def save(model: Any, file: str | PathLike[str], also: Collection[str] = ()) -> None:
@@ -58,13 +75,68 @@ def save(model: Any, file: str | PathLike[str], also: Collection[str] = ()) -> N
 
 def load(file: str | PathLike[str], also: Collection[str] = ()) -> Any:
     """Read a fitted model; a file that holds any other type than those trusted, and those in `also`, is refused."""
+    check_archive(file)
     types = _skops().get_untrusted_types(file=file)
     if foreign := _foreign(types, also):
         raise Untrusted(
             f"{file} holds types that are not trusted: {', '.join(foreign)}; it was not read. If you made the file "
             "yourself, read it with skops.io.load and its `trusted` argument"
         )
-    return _skops().load(file, trusted=types)
+    model = _skops().load(file, trusted=types)
+    check_parts(model)
+    return model
+
+
+def check_archive(file: str | PathLike[str]) -> None:
+    """Refuse an archive by what its directory says, before a byte of it is unpacked."""
+    with ZipFile(file) as archive:
+        members = sorted(archive.infolist(), key=lambda member: member.header_offset)
+        size, whole, most = Path(file).stat().st_size, sum(member.file_size for member in members), max_unpacked()
+        if len({member.filename for member in members}) < len(members):
+            raise Doubtful("two of its members have the same name")
+        if odd := [m.filename for m in members if m.compress_type not in PACKINGS or m.flag_bits & ENCRYPTED]:
+            raise Doubtful(f"{odd[0]!r} is not packed as model files are")
+        ends = [_end(archive, member) for member in members]
+        starts = [*(member.header_offset for member in members[1:]), archive.start_dir]
+        if any(end > start for end, start in zip(ends, starts, strict=bool(members))):
+            raise Doubtful("its members overlap")
+        if whole > most or (whole > ALWAYS and whole > RATIO * size and not is_raised()):
+            raise Doubtful(
+                f"{in_words(size)} unpack to {in_words(whole)}. If that is meant, set {VARIABLE} to a size such as "
+                f"{in_words(max(2 * whole, most)).replace(' ', '')}"
+            )
+
+
+def _end(archive: ZipFile, member: ZipInfo) -> int:
+    """Where the bytes of a member end; its own header, which may differ from the directory, says where they begin."""
+    file: Any = archive.fp
+    file.seek(member.header_offset)
+    header = file.read(HEADER)
+    if len(header) < HEADER or not header.startswith(b"PK\3\4"):
+        raise Doubtful(f"{member.filename!r} is not where its directory says")
+    name, extra = (int.from_bytes(header[at : at + 2], "little") for at in (26, 28))
+    return member.header_offset + HEADER + name + extra + member.compress_size
+
+
+def check_parts(model: Any) -> None:
+    """Ask every part of a model that can tell whether its arrays fit together; ValueError where they do not."""
+    ahead, seen = [model], dict[int, Any]()
+    while ahead:
+        part = ahead.pop()
+        if id(part) in seen:
+            continue
+        seen[id(part)] = part  # kept, so that its number stays its own
+        kind = type(part)
+        if check := getattr(kind, "check_arrays", CHECKS.get(f"{kind.__module__}.{kind.__qualname__}")):
+            check(part)
+        if isinstance(part, Mapping):
+            ahead += part.values()
+        elif isinstance(part, list | tuple | set | frozenset):
+            ahead += part
+        elif isinstance(part, np.ndarray):
+            ahead += part.ravel().tolist() if part.dtype == object else []
+        else:
+            ahead += vars(part).values() if hasattr(part, "__dict__") else []
 
 
 def _skops() -> Any:
@@ -93,3 +165,70 @@ def _is_known(name: str) -> bool:
     if not isinstance(found, type) or found.__module__ != module:
         return False
     return not ours or is_dataclass(found) or issubclass(found, tuple | BaseEstimator)
+
+
+def _check_sklearn_tree(tree: Any) -> None:
+    state = tree.__getstate__()
+    nodes = state["nodes"]
+    left, right = nodes["left_child"], nodes["right_child"]
+    check_children((left, right), len(nodes))
+    check_range("features", nodes["feature"][left >= 0], tree.n_features)
+    check_lengths(len(nodes), state["values"])
+
+
+def _check_predictor(predictor: Any) -> None:
+    nodes = predictor.nodes
+    inner = nodes["is_leaf"] == 0
+    check_children((np.where(inner, nodes["left"], -1), np.where(inner, nodes["right"], -1)), len(nodes))
+    sets = nodes["bitset_idx"][inner & (nodes["is_categorical"] != 0)]
+    for kept in (predictor.binned_left_cat_bitsets, predictor.raw_left_cat_bitsets):
+        check_range("sets", sets, len(kept))
+
+
+def _check_sparse(X: Any) -> None:
+    X.check_format(full_check=True)
+
+
+def _check_ball_tree(tree: Any) -> None:
+    data, order, nodes = tree.data, np.asarray(tree.idx_array), np.asarray(tree.node_data)
+    check_range("rows", order, len(data))
+    check_range("rows", nodes["idx_start"], len(order) + 1)
+    check_range("rows", nodes["idx_end"], len(order) + 1)
+    check_lengths(len(nodes), np.asarray(tree.node_bounds)[0])
+
+
+CHECKS: Mapping[str, Callable[[Any], None]] = {  # parts of others that loops walk through without looking
+    "sklearn.tree._tree.Tree": _check_sklearn_tree,
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor": _check_predictor,
+    "sklearn.neighbors._ball_tree.BallTree64": _check_ball_tree,
+    "sklearn.neighbors._kd_tree.KDTree64": _check_ball_tree,
+    "scipy.sparse._csr.csr_matrix": _check_sparse,
+    "scipy.sparse._csr.csr_array": _check_sparse,
+}
+
+
+def check_children(children: Collection[Any], count: int) -> None:
+    """Every child of a tree of `count` nodes, -1 where there is none, comes behind its parent: no walk is endless."""
+    at = np.arange(count)
+    for child in children:
+        check_lengths(count, child)
+        inner = np.asarray(child) >= 0
+        if np.any(np.asarray(child) < -1) or np.any(np.asarray(child)[inner] <= at[inner]):
+            raise ValueError("a node of a tree comes before its parent")
+        check_range("children", np.asarray(child)[inner], count)
+    first, *others = (np.asarray(child) < 0 for child in children)
+    if any(np.any(first != other) for other in others):
+        raise ValueError("a node of a tree has one child of two")
+
+
+def check_range(what: str, indices: Any, count: int) -> None:
+    """Indices from 0 to below `count`."""
+    found = np.asarray(indices)
+    if found.size and (int(found.min()) < 0 or int(found.max()) >= count):
+        raise ValueError(f"{what} go from {found.min()} to {found.max()}, where there are {count}")
+
+
+def check_lengths(count: int, *arrays: Any) -> None:
+    """Arrays of this many rows; None stands for one that is not there."""
+    if odd := [len(array) for array in arrays if array is not None and len(array) != count]:
+        raise ValueError(f"an array has {odd[0]} rows where others have {count}")

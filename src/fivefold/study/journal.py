@@ -9,8 +9,8 @@ A write is one transaction and on disk when the call returns (write-ahead log, s
 killed loses only the folds that were running. The file is locked while it is open, and the lock ends with the process.
 
 Every row carries a digest. The value `seal` has the digests of all values that the study began with, and the digest of
-a fold covers it, so a fold counts only in the study that it was done for. All of it is checked when a journal is opened.
-From a damaged one the sound rows go into a new file, what is lost is named, and the damaged file is kept beside it.
+a fold covers it, so a fold counts only in the study that it was done for. All is checked when a journal is opened. From
+a damaged one the sound rows go into a new file, what is lost is named, and the damaged file is kept beside it.
 """
 
 from __future__ import annotations
@@ -42,6 +42,13 @@ TABLES = (
     "arrays BLOB NOT NULL, warnings TEXT NOT NULL, seconds REAL NOT NULL, digest TEXT NOT NULL, "
     "PRIMARY KEY (learner, split))",
 )
+NAMES = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
+MADE = [  # what SQLite answers for these tables
+    ("index", "sqlite_autoindex_folds_1", "folds", None),
+    ("index", "sqlite_autoindex_study_1", "study", None),
+    ("table", "folds", "folds", TABLES[1]),
+    ("table", "study", "study", TABLES[0]),
+]
 PUT_VALUE = "INSERT OR REPLACE INTO study VALUES (?, ?, ?)"
 ADD_FOLD = "INSERT INTO folds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 DENIED = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")
@@ -115,7 +122,7 @@ class Journal:
         connection.text_factory = lambda text: text.decode(errors="replace")  # what is no text has another digest
         whole = _is_whole(connection)
         columns = [row[1] for row in connection.execute("PRAGMA table_info(study)")]
-        if whole and "digest" not in columns:
+        if columns == ["name", "value"]:
             form = connection.execute("SELECT value FROM study WHERE name = 'format'").fetchone()
             raise Unreadable(_other_format(path, form and form[0]))
         kept, lost = list[Row](), list[str]()
@@ -173,7 +180,7 @@ class Journal:
         self._connection.execute(PUT_VALUE, _value(name, json.dumps(value)))
 
     def add(self, entry: Entry) -> None:
-        """Keep a fold; it is on disk when this returns. One in the journal is never replaced, unless its worker died."""
+        """Keep a fold; it is on disk when this returns. One that is kept is never replaced, unless its worker died."""
         fields = (
             entry.learner,
             int(entry.split),
@@ -232,9 +239,10 @@ def _written(path: Path | str, values: Iterable[Row], folds: Iterable[Row]) -> s
 
 
 def _is_whole(connection: sqlite3.Connection) -> bool:
-    """Is the file sound as SQLite sees it: pages, indices, lists of free pages?"""
+    """Is the file sound as SQLite sees it (pages, indices, lists of free pages), with the tables that were made?"""
     try:
-        return connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        sound = connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        return sound and connection.execute(NAMES).fetchall() == MADE
     except sqlite3.DatabaseError:
         return False
 
@@ -319,8 +327,8 @@ def _denied(path: Path | str, why: str) -> str:
 
 def _damaged(path: Path | str, why: str) -> str:
     return (
-        f"{path} is no journal of a study, or damaged ({why}); start again with --overwrite, which keeps this file under "
-        "another name"
+        f"{path} is no journal of a study, or damaged ({why}); start again with --overwrite, which keeps this file "
+        "under another name"
     )
 
 

@@ -14,7 +14,6 @@ import os
 import tempfile
 import warnings
 import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -23,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import fivefold
-from fivefold.core import store
+from fivefold.core import limits, store
 from fivefold.study import encoders
 from fivefold.study.data import BadInput, Column, Data
 
@@ -122,11 +121,16 @@ def describe(path: Path) -> dict[str, Any]:
             "and pickle never"
         )
     try:
+        store.check_archive(path)
         with zipfile.ZipFile(path) as archive:
             damaged = archive.testzip()
             about = json.loads(archive.read(ENTRY)) if ENTRY in archive.namelist() else None
-    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
-        raise BadInput(f"{path}: the file is damaged ({error}); it was not read") from None
+    except store.Doubtful as error:
+        raise BadInput(f"{path}: {error}; it was not read") from None
+    except limits.BadLimit:
+        raise
+    except Exception as error:  # whatever it is, the file is to blame
+        raise BadInput(f"{path}: the file is damaged ({type(error).__name__}: {error}); it was not read") from None
     if damaged:
         raise BadInput(f"{path}: the file is damaged at {damaged}; it was not read")
     if not isinstance(about, dict):
@@ -138,6 +142,8 @@ def describe(path: Path) -> dict[str, Any]:
         )
     if about.get("sha256") != _digest(path, about):
         raise BadInput(f"{path}: the contents are not those that were written (the hash differs); it was not read")
+    if not isinstance(about.get("card"), dict) or not isinstance(about.get("schema"), dict):
+        raise BadInput(f"{path}: {ENTRY} holds no card or no schema; it was not read")
     return about
 
 
@@ -173,5 +179,7 @@ def _digest(path: str | Path, about: Mapping[str, Any]) -> str:
     digest = hashlib.sha256(json.dumps(rest, sort_keys=True).encode())
     with zipfile.ZipFile(path) as archive:
         for name in sorted(set(archive.namelist()) - {ENTRY}):
-            digest.update(name.encode() + b"\0" + hashlib.sha256(archive.read(name)).digest())
+            with archive.open(name) as member:
+                content = hashlib.file_digest(member, "sha256")  # type: ignore[arg-type]  # it reads as files do
+            digest.update(name.encode() + b"\0" + content.digest())
     return digest.hexdigest()

@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from fivefold.core.printable import printable
 from fivefold.study.report.blocks import Block, Cell, Page, Table
 
 HERE = Path(__file__).parent
@@ -40,7 +41,7 @@ def save(text: str, path: Path) -> Path:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+            file.write(printable(text))
         os.chmod(name, 0o644)
         os.replace(name, path)
     except BaseException:
@@ -78,6 +79,12 @@ def _plain(text: str) -> str:
     return re.sub(r"([\\`*_|<>\[\]#])", r"\\\1", " ".join(text.split()))
 
 
+def _fenced(text: str) -> str:
+    """Text as it stands, between fences longer than any in it."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence}\n{text}\n{fence}"
+
+
 WRITERS: Mapping[str, Callable[[Any], str]] = {
     "text": lambda b: _plain(b.text),
     "title": lambda b: f"### {_plain(b.text)}",
@@ -86,6 +93,6 @@ WRITERS: Mapping[str, Callable[[Any], str]] = {
     "table": _table,
     "figure": lambda b: f"*Figure: {_plain(b.alternative)}*",
     "figures": lambda b: "\n".join(f"- *Figure: {_plain(item.alternative)}*" for item in b.items),
-    "code": lambda b: f"```\n{b.text}\n```",
+    "code": lambda b: _fenced(b.text),
     "folded": lambda b: "\n\n".join([f"#### {_plain(b.title)}", *map(_marked, b.blocks)]),
 }

@@ -10,13 +10,17 @@ import codecs
 import gzip
 import re
 import zlib
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 
+from fivefold.core import limits
 from fivefold.study.tables.table import BadInput, counted
 
 HEAD = 1 << 16
+CHUNK = 1 << 24  # bytes unpacked at a time
+COPIES = 3  # of a table in memory while it is read: its bytes, its text, its values
 GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
 MARKS = {  # the longer ones first: that of UTF-16 begins that of UTF-32
@@ -48,14 +52,43 @@ MANY = 0.005  # of all bytes: so many control characters are in no text
 
 
 def content_of(path: Path) -> bytes:
-    """The bytes of a file, unpacked if it is a gzip."""
+    """The bytes of a file, unpacked if it is a gzip; refused where they are too many for the memory that is free."""
     try:
+        check_room(path, path.stat().st_size)
         content = path.read_bytes()
-        return gzip.decompress(content) if content.startswith(GZIP) else content
+        return _unpacked(path, content) if content.startswith(GZIP) else content
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise BadInput(f"{path} is a damaged gzip file ({error}); pack it again") from None
     except OSError as error:
         raise BadInput(f"{path} cannot be read ({error.strerror}); check the path and its permissions") from None
+
+
+def check_room(path: Path, size: int) -> None:
+    """Refuse a table of this many bytes where the memory that is free cannot hold it."""
+    free = limits.free_memory()
+    if free is not None and COPIES * size > free:
+        raise BadInput(
+            f"{path} has {limits.in_words(size)}, and reading it takes about {limits.in_words(COPIES * size)}, of "
+            f"which {limits.in_words(free)} are free; give fewer rows or columns, or a machine with more memory"
+        )
+
+
+def _unpacked(path: Path, content: bytes) -> bytes:
+    """What a gzip holds, up to the limit: by the size it declares first, then by what comes."""
+    most = limits.max_unpacked()
+    parts, total = list[bytes](), int.from_bytes(content[-4:], "little")
+    with gzip.GzipFile(fileobj=BytesIO(content)) as file:
+        while total <= most:
+            part = file.read(CHUNK)
+            if not part:
+                return b"".join(parts)
+            parts.append(part)
+            total = sum(map(len, parts))
+            check_room(path, total)
+    raise BadInput(
+        f"{path} has {limits.in_words(len(content))} and unpacks to more than {limits.in_words(most)}. If that is "
+        f"meant, unpack it yourself, or set {limits.VARIABLE} to a size such as 8GB"
+    )
 
 
 def as_utf8(path: Path, content: bytes) -> tuple[bytes, list[str]]:

@@ -15,9 +15,11 @@ import polars as pl
 
 from fivefold.datasets.embedded import EMBEDDED
 from fivefold.study.tables.arff import read_arff
-from fivefold.study.tables.decode import PARQUET, as_utf8, content_of
+from fivefold.study.tables.decode import PARQUET, as_utf8, check_room, content_of
 from fivefold.study.tables.delimited import read_delimited
 from fivefold.study.tables.table import BadInput, Table, quoted
+
+CELL = 8  # bytes
 
 
 def read(path: Path, expected: Collection[str] = ()) -> Table:
@@ -61,9 +63,17 @@ def check_file(path: Path) -> None:
 def read_parquet(path: Path, content: bytes) -> Table:
     """A Parquet file, with the types it knows."""
     try:
+        found = pl.scan_parquet(BytesIO(content))
+        rows, columns = found.select(pl.len()).collect().item(), len(found.collect_schema())
+        check_room(path, CELL * rows * columns)  # a few bytes may stand for any number of equal rows
         frame = _flat(pl.read_parquet(BytesIO(content)))
-    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-        raise BadInput(f"{path} is no sound Parquet file: {str(error).splitlines()[0]}") from None
+    except BadInput:
+        raise
+    except BaseException as error:  # polars ends in panics, which are no Exceptions, where a file is damaged
+        if not (isinstance(error, Exception) or type(error).__name__ == "PanicException"):
+            raise
+        said = (str(error).splitlines() or [type(error).__name__])[0]
+        raise BadInput(f"{path} is no sound Parquet file: {said}") from None
     return Table(path.name, frame, np.arange(1, len(frame) + 1))
 
 
