@@ -21,12 +21,15 @@ def card(
 
     try:
         about = describe(model)
+        text = in_words(about)
     except BadInput as error:
         refuse(str(error))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        refuse(f"{model}: its card is not as fivefold writes them ({type(error).__name__}: {error})")
     if as_json:
         show_json(about)
     else:
-        Console(highlight=False, markup=False, soft_wrap=True).print(in_words(about))
+        Console(highlight=False, markup=False, soft_wrap=True).print(text)
 
 
 def in_words(about: Mapping[str, Any]) -> str:

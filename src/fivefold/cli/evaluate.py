@@ -25,7 +25,9 @@ def evaluate(
 
     try:
         loaded = load(model)
-        found = judge_model(loaded, read_new(data, loaded.schema, target or loaded.schema.target))
+        new = read_new(data, loaded.schema, target or loaded.schema.target)
+        with loaded.answering():
+            found = judge_model(loaded, new)
     except BadInput as error:
         refuse(str(error))
     if as_json:

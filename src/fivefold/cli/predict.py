@@ -34,7 +34,8 @@ def predict(
         loaded = load(model)
         new = read_new(data, loaded.schema)
         new = replace(new, notes=(*other_versions(loaded.card), *new.notes))
-        said = answers(loaded, new)
+        with loaded.answering():
+            said = answers(loaded, new)
         shown, changed = (said, 0) if raw else without_formulas(said)
         text = shown.write_csv()
         if changed:

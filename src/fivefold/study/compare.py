@@ -69,7 +69,7 @@ def read(source: Path) -> Study:
         means = {entry["name"]: float(entry["summary"][score]["mean"]) for entry in done}
         baselines = frozenset(entry["name"] for entry in done if entry["baseline"])
         data, digest = found["data"]["name"], found["data"].get("digest", "")
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise BadInput(f"{path} is no results file of a study, or damaged ({type(error).__name__}: {error})") from None
     if score not in SCORES:
         raise BadInput(f"{path} was decided by {score!r}, which this version does not know")

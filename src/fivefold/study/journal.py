@@ -109,7 +109,7 @@ class Journal:
             if size not in (0, page):  # a making that was broken off leaves a page at most
                 raise Unreadable(_damaged(path, "its tables are gone"))
             return None
-        except (sqlite3.Error, MemoryError) as error:
+        except (sqlite3.Error, MemoryError, UnicodeError) as error:
             connection.close()
             raise _refusal(path, error) from None
         except Unreadable:

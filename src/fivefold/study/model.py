@@ -14,7 +14,8 @@ import os
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,17 @@ class ModelFile:
     pipeline: Any
     schema: Schema
     card: Mapping[str, Any] = field(default_factory=dict)  # method, parameters, treatment, scores, versions
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Whatever fails inside, rows and model do not go together, as when the file was altered: BadInput says so."""
+        try:
+            yield
+        except BadInput:
+            raise
+        except Exception as error:
+            said = f"the model cannot answer for these rows ({type(error).__name__}: {error})"
+            raise BadInput(". ".join([said, *other_versions(self.card)])) from None
 
 
 def save(model: ModelFile, path: Path) -> Path:
@@ -151,7 +163,9 @@ def other_versions(card: Mapping[str, Any]) -> list[str]:
     """Say what was installed in another version when a model was fitted: its answers may differ from those it gave."""
     from fivefold.study.results import versions
 
-    then, now = card.get("versions", {}), versions()
+    then, now = card.get("versions"), versions()
+    if not isinstance(then, Mapping):
+        return []
     changed = [f"{name} {text} (here {now[name]})" for name, text in then.items() if now.get(name, text) != text]
     return [f"the model was fitted with {', '.join(changed)}"] if changed else []
 

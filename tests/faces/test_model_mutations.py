@@ -1,0 +1,207 @@
+"""Model files that were altered, with a hash that fits: each is refused in words or answers; none crashes or hangs.
+
+An alteration changes one array (an element, its length, shape or type) or one number of the schema. Every file is read
+and asked in a process that may die.
+"""
+
+import io
+import json
+import os
+import queue
+import random
+import re
+import subprocess
+import sys
+import threading
+import zipfile
+
+import numpy as np
+import pytest
+
+from fivefold.core.registry import methods
+from fivefold.study.data import BadInput, load
+from fivefold.study.model import ENTRY, _digest, save
+from fivefold.study.winner import fit_method
+
+PATIENCE = 60.0  # seconds for one file: far more than any answer takes
+QUICK = {
+    "DecisionTreeClassifier": {},
+    "RandomForestRegressor": {"n_estimators": 3},
+    "HistGradientBoostingClassifier": {"max_iter": 3},
+    "C45Classifier": {},
+    "sklearn.tree.DecisionTreeClassifier": {},
+}
+SMALL = {"n_estimators": 3, "max_iter": 20}  # so that fitting all of them is quick
+EXTREMES = (-(2**31), -2, -1, 0, 1, 2, 1000, 2**31 - 1)
+CHILD = """
+import sys, warnings
+from pathlib import Path
+warnings.simplefilter("ignore")
+from fivefold.cli.predict import answers
+from fivefold.study.data import BadInput
+from fivefold.study.model import load
+from fivefold.study.newdata import read_new
+for line in sys.stdin:
+    path, data = line.split()
+    try:
+        model = load(Path(path))
+        new = read_new(data, model.schema)
+        with model.answering():
+            answers(model, new)
+        print("answered", flush=True)
+    except BadInput as error:
+        print("refused", flush=True)
+"""
+
+
+class Reader:
+    """A process that reads model files and asks them; another takes its place when it dies or hangs."""
+
+    def __init__(self):
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [sys.executable, "-X", "faulthandler", "-c", CHILD],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ),
+        )  # fmt: skip
+        self.answers = queue.Queue()
+        threading.Thread(target=self.listen, args=(self.process, self.answers), daemon=True).start()
+
+    @staticmethod
+    def listen(process, answers):
+        for line in process.stdout:
+            answers.put(line.strip())
+        answers.put(None)
+
+    def ask(self, path, data):
+        """answered, refused, or how the process ended."""
+        self.process.stdin.write(f"{path} {data}\n")
+        self.process.stdin.flush()
+        try:
+            found = self.answers.get(timeout=PATIENCE)
+        except queue.Empty:
+            found = "hung"
+        if found in ("answered", "refused"):
+            return found
+        self.process.kill()
+        said = self.process.communicate()[1]
+        self.start()
+        return f"{found or 'crashed'}: {said[-2000:]}"
+
+    def stop(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture(scope="module")
+def reader():
+    reader = Reader()
+    yield reader
+    reader.stop()
+
+
+def fitted(name, given, folder):
+    """A model file of a method and the table it is asked about; None where it takes neither table."""
+    for data in ("iris", "diabetes"):
+        try:
+            return save(fit_method(load(data), name, given), folder / "model.skops"), data
+        except BadInput:
+            continue
+    return None
+
+
+def altered(source, target, rng):
+    """The file with one thing in it changed, and a hash that fits; what was changed."""
+    with zipfile.ZipFile(source) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    about = json.loads(members.pop(ENTRY))
+    arrays = sorted(name for name in members if name.endswith(".npy"))
+    name = rng.choice([*arrays, "schema.json"] if arrays else ["schema.json"])
+    members[name] = _array(members[name], rng) if name != "schema.json" else _schema(members[name], rng)
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member, content in members.items():
+            archive.writestr(member, content)
+    about["sha256"] = _digest(target, about)
+    with zipfile.ZipFile(target, "a") as archive:
+        archive.writestr(ENTRY, json.dumps(about))
+    return name
+
+
+def _array(content, rng):
+    array = np.load(io.BytesIO(content), allow_pickle=False)
+    way = rng.choice(["element", "element", "element", "cut", "longer", "flat", "empty", "type"])
+    if way == "element" and array.size and array.dtype.kind in "iufb":
+        flat = array.copy().reshape(-1)
+        value = np.nan if array.dtype.kind == "f" and rng.random() < 0.3 else rng.choice(EXTREMES)
+        flat[rng.randrange(flat.size)] = np.array(value).astype(array.dtype)
+        array = flat.reshape(array.shape)
+    elif way == "cut" and array.ndim:
+        array = np.take(array, range(array.shape[-1] - 1), axis=-1) if array.ndim > 1 else array[:-1]
+    elif way == "longer" and array.ndim:
+        array = np.concatenate([array, array], axis=0)
+    elif way == "flat":
+        array = array.reshape(-1)
+    elif way == "empty":
+        array = array[:0] if array.ndim else array
+    elif way == "type" and array.dtype.kind in "iuf":
+        array = array.astype(rng.choice([np.int8, np.int32, np.int64, np.float32, np.float64, np.uint8]))
+    out = io.BytesIO()
+    np.save(out, array, allow_pickle=False)
+    return out.getvalue()
+
+
+def _schema(content, rng):
+    text = content.decode()
+    numbers = list(re.finditer(r'"content": "(-?\d+)"', text))
+    if not numbers:
+        return content
+    place = rng.choice(numbers)
+    return f"{text[: place.start(1)]}{rng.choice(EXTREMES)}{text[place.end(1) :]}".encode()
+
+
+def became(reader, name, given, folder, count, seed):
+    """How altered files ended: counts, and those that crashed or hung."""
+    made = fitted(name, given, folder)
+    if made is None:
+        return None
+    source, data = made
+    assert reader.ask(source, data) == "answered"
+    rng, counts, bad = random.Random(seed), {"answered": 0, "refused": 0}, []
+    for i in range(count):
+        path = folder / f"{i}.skops"
+        member = altered(source, path, rng)
+        how = reader.ask(path, data)
+        if how in counts:
+            counts[how] += 1
+            path.unlink()
+        else:
+            bad.append((i, member, how))
+    return counts, bad
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", QUICK)
+def test_an_altered_file_is_refused_or_answers(reader, tmp_path, name):
+    counts, bad = became(reader, name, QUICK[name], tmp_path, 12, seed=0)
+    assert bad == []
+    assert counts["refused"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_altered_files_of_every_method_are_refused_or_answer(reader, tmp_path):
+    total, wrong = {"answered": 0, "refused": 0}, {}
+    for method in methods():
+        folder = tmp_path / method.name
+        folder.mkdir()
+        given = {key: value for key, value in SMALL.items() if key in {p.name for p in method.parameters}}
+        found = became(reader, method.name, given, folder, 10, seed=1)
+        if found is not None:
+            total = {how: total[how] + count for how, count in found[0].items()}
+            if found[1]:
+                wrong[method.name] = found[1]
+                print(method.name, [(i, member, how[:1500]) for i, member, how in found[1]], flush=True)
+    print(total)
+    assert wrong == {}
+    assert total["refused"] > 100
