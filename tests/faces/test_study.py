@@ -310,7 +310,8 @@ def test_learners_that_fail_die_or_take_too_long_are_told_and_the_study_goes_on(
     learners = {learner["name"]: learner for learner in found(tmp_path / "out")["learners"]}
     assert learners["MajorityClassifier"]["status"] == "ok"
     assert learners["trouble.Failing"]["reason"] == "ArithmeticError: the stars stood wrong"
-    assert learners["trouble.Dying"]["reason"] == "the worker process ended: exit code 9"
+    twice = "the worker process ended: exit code 9, twice, once with no other beside it"
+    assert learners["trouble.Dying"]["reason"] == twice
     assert learners["trouble.Sleepy"]["status"] == "late"
     assert learners["trouble.Sleepy"]["reason"] == "repeat 1, fold 1 took longer than its limit of 2 s"
     assert any("a limit of time struck trouble.Sleepy" in text for text in found(tmp_path / "out")["warnings"])

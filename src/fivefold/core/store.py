@@ -11,7 +11,7 @@ loops walk through without looking, such as a tree, is asked whether its arrays 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import is_dataclass
 from importlib import import_module
 from os import PathLike
@@ -22,6 +22,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 import numpy as np
 
 from fivefold.core._sklearn import BaseEstimator
+from fivefold.core.checks import check_children, check_lengths, check_range
 from fivefold.core.limits import VARIABLE, in_words, is_raised, max_unpacked
 
 TRUSTED = frozenset(  # data and nothing else
@@ -119,24 +120,32 @@ def _end(archive: ZipFile, member: ZipInfo) -> int:
 
 
 def check_parts(model: Any) -> None:
-    """Ask every part of a model that can tell whether its arrays fit together; ValueError where they do not."""
-    ahead, seen = [model], dict[int, Any]()
+    """Ask every part of a model that can tell whether its arrays fit together; ValueError where they do not.
+
+    A part is told how many columns the estimator that holds it was fitted on.
+    """
+    ahead, seen = [(model, 0)], dict[tuple[int, int], Any]()
     while ahead:
-        part = ahead.pop()
-        if id(part) in seen:
+        part, columns = ahead.pop()
+        if (id(part), columns) in seen:
             continue
-        seen[id(part)] = part  # kept, so that its number stays its own
+        seen[id(part), columns] = part  # kept, so that its number stays its own
         kind = type(part)
         if check := getattr(kind, "check_arrays", CHECKS.get(f"{kind.__module__}.{kind.__qualname__}")):
-            check(part)
-        if isinstance(part, Mapping):
-            ahead += part.values()
-        elif isinstance(part, list | tuple | set | frozenset):
-            ahead += part
-        elif isinstance(part, np.ndarray):
-            ahead += part.ravel().tolist() if part.dtype == object else []
-        else:
-            ahead += vars(part).values() if hasattr(part, "__dict__") else []
+            check(part, columns)
+        if isinstance(part, BaseEstimator):
+            columns = vars(part).get("n_features_in_", columns)
+        ahead += [(inner, columns) for inner in _inside(part)]
+
+
+def _inside(part: Any) -> Iterable[Any]:
+    if isinstance(part, Mapping):
+        return part.values()
+    if isinstance(part, list | tuple | set | frozenset):
+        return part
+    if isinstance(part, np.ndarray):
+        return part.ravel().tolist() if part.dtype == object else ()
+    return vars(part).values() if hasattr(part, "__dict__") else ()
 
 
 def _skops() -> Any:
@@ -167,29 +176,31 @@ def _is_known(name: str) -> bool:
     return not ours or is_dataclass(found) or issubclass(found, tuple | BaseEstimator)
 
 
-def _check_sklearn_tree(tree: Any) -> None:
+def _check_sklearn_tree(tree: Any, columns: int) -> None:
     state = tree.__getstate__()
     nodes = state["nodes"]
     left, right = nodes["left_child"], nodes["right_child"]
     check_children((left, right), len(nodes))
-    check_range("features", nodes["feature"][left >= 0], tree.n_features)
+    check_range("columns", nodes["feature"][left >= 0], min(tree.n_features, columns))
     check_lengths(len(nodes), state["values"])
 
 
-def _check_predictor(predictor: Any) -> None:
+def _check_predictor(predictor: Any, columns: int) -> None:
     nodes = predictor.nodes
     inner = nodes["is_leaf"] == 0
-    check_children((np.where(inner, nodes["left"], -1), np.where(inner, nodes["right"], -1)), len(nodes))
+    left, right = (np.where(inner, nodes[side].astype(np.int64), -1) for side in ("left", "right"))
+    check_children((left, right), len(nodes))
+    check_range("columns", nodes["feature_idx"][inner], columns)
     sets = nodes["bitset_idx"][inner & (nodes["is_categorical"] != 0)]
     for kept in (predictor.binned_left_cat_bitsets, predictor.raw_left_cat_bitsets):
         check_range("sets", sets, len(kept))
 
 
-def _check_sparse(X: Any) -> None:
+def _check_sparse(X: Any, columns: int) -> None:
     X.check_format(full_check=True)
 
 
-def _check_ball_tree(tree: Any) -> None:
+def _check_ball_tree(tree: Any, columns: int) -> None:
     data, order, nodes = tree.data, np.asarray(tree.idx_array), np.asarray(tree.node_data)
     check_range("rows", order, len(data))
     check_range("rows", nodes["idx_start"], len(order) + 1)
@@ -197,7 +208,7 @@ def _check_ball_tree(tree: Any) -> None:
     check_lengths(len(nodes), np.asarray(tree.node_bounds)[0])
 
 
-CHECKS: Mapping[str, Callable[[Any], None]] = {  # parts of others that loops walk through without looking
+CHECKS: Mapping[str, Callable[[Any, int], None]] = {  # parts of others that loops walk through without looking
     "sklearn.tree._tree.Tree": _check_sklearn_tree,
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor": _check_predictor,
     "sklearn.neighbors._ball_tree.BallTree64": _check_ball_tree,
@@ -205,30 +216,3 @@ CHECKS: Mapping[str, Callable[[Any], None]] = {  # parts of others that loops wa
     "scipy.sparse._csr.csr_matrix": _check_sparse,
     "scipy.sparse._csr.csr_array": _check_sparse,
 }
-
-
-def check_children(children: Collection[Any], count: int) -> None:
-    """Every child of a tree of `count` nodes, -1 where there is none, comes behind its parent: no walk is endless."""
-    at = np.arange(count)
-    for child in children:
-        check_lengths(count, child)
-        inner = np.asarray(child) >= 0
-        if np.any(np.asarray(child) < -1) or np.any(np.asarray(child)[inner] <= at[inner]):
-            raise ValueError("a node of a tree comes before its parent")
-        check_range("children", np.asarray(child)[inner], count)
-    first, *others = (np.asarray(child) < 0 for child in children)
-    if any(np.any(first != other) for other in others):
-        raise ValueError("a node of a tree has one child of two")
-
-
-def check_range(what: str, indices: Any, count: int) -> None:
-    """Indices from 0 to below `count`."""
-    found = np.asarray(indices)
-    if found.size and (int(found.min()) < 0 or int(found.max()) >= count):
-        raise ValueError(f"{what} go from {found.min()} to {found.max()}, where there are {count}")
-
-
-def check_lengths(count: int, *arrays: Any) -> None:
-    """Arrays of this many rows; None stands for one that is not there."""
-    if odd := [len(array) for array in arrays if array is not None and len(array) != count]:
-        raise ValueError(f"an array has {odd[0]} rows where others have {count}")

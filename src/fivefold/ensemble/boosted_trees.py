@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.checks import check_children, check_lengths, check_range, check_starts
 from fivefold.core.compile import jit
 from fivefold.core.parallel import BLOCK, map_parts
 from fivefold.partition.bins import MISSING_BIN, Bins
 from fivefold.partition.columns import asked_columns, dense
 from fivefold.partition.growing import Growing
 from fivefold.partition.histograms import Grown
+
+SET_WORDS = 8  # of 32 bins
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,20 @@ class Boosted:
     train_score: Any = ()  # after each round, the start first
     validation_score: Any = ()
     stopping: bool = False  # did the score decide when to stop?
+
+    def check_arrays(self, columns: int) -> None:
+        """Refuse arrays, as of an altered file, that do not make trees over this many columns."""
+        count = len(self.feature)
+        check_starts(self.starts, count)
+        if count:
+            check_children((self.left, self.right), count)
+        check_lengths(count, self.threshold, self.missing_left, self.category, self.value, self.gain, self.rows)
+        inner = self.left >= 0
+        if np.any((self.feature >= 0) != inner) or np.any(np.diff(self.starts) < 1):
+            raise ValueError("a tree has no nodes, or a leaf asks about a column")
+        check_range("columns", self.feature[inner], columns)
+        check_range("sets", self.category[self.category >= 0], len(self.sets))
+        check_lengths(SET_WORDS, *self.sets[:1])
 
     @property
     def rounds(self) -> int:
@@ -71,7 +88,7 @@ class Boosted:
 
 
 KINDS = (np.int32, np.float64, np.int32, np.int32, np.uint8, np.int32, np.uint32, np.float64, np.float64, np.int64)
-NOTHING = Grown(*(np.zeros((0, 8) if kind is np.uint32 else 0, dtype=kind) for kind in KINDS))  # sets have eight words
+NOTHING = Grown(*(np.zeros((0, SET_WORDS) if kind is np.uint32 else 0, dtype=kind) for kind in KINDS))
 
 
 class Grove:

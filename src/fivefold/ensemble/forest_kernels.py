@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from fivefold.core.checks import check_lengths, check_range, check_sets, check_starts
 from fivefold.core.compile import jit
 from fivefold.core.parallel import map_parts
 from fivefold.partition.tree import Tree
@@ -49,6 +50,20 @@ class Trees:
         arrays = model.value, kept, model.weight, tree.rows.astype(np.int32)
         shape = model.columns, model.tried, model.sizes
         return cls(start, *_packed(tree), *arrays, *shape, tree.set_start, tree.set_bits)
+
+    def check_arrays(self, columns: int) -> None:
+        """Refuse arrays, as of an altered file, that do not make trees over this many columns."""
+        count = len(self.threshold)
+        check_starts(self.start, count)
+        check_lengths(count, self.code, self.skip, self.value, self.weight, self.rows, self.set_start)
+        check_lengths(sum(self.sizes), *self.value[:1])
+        ends = np.repeat(self.start[1:], np.diff(self.start))  # of the tree of each node
+        inner = np.flatnonzero(self.skip)
+        if np.any(np.diff(self.start) < 1) or np.any(self.skip[inner] < 2):
+            raise ValueError("a tree has no nodes, or a node comes before its parent")
+        check_range("children", ends[inner] - inner - self.skip[inner] - 1, count)
+        check_range("columns", self.code[inner] >> 1, columns)
+        check_sets(self.set_start, self.set_bits, self.code >> 1)
 
     def __len__(self) -> int:
         return len(self.start) - 1

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fivefold.core.checks import check_lengths, check_range
 from fivefold.core.compile import jit
 from fivefold.core.parallel import map_items, map_parts
 from fivefold.partition.columns import asked_columns, dense
@@ -55,6 +56,11 @@ class Stumps:
             np.array([s.right for s in stumps]),
             np.array([(s.place, n - s.place) for s in stumps], dtype=np.int64),
         )
+
+    def check_arrays(self, columns: int) -> None:
+        """Refuse arrays, as of an altered file, that do not make stumps over this many columns."""
+        check_lengths(len(self.feature), self.threshold, self.left, self.right, self.rows)
+        check_range("columns", self.feature[self.feature != -1], columns)
 
     def votes(self, X: Any, weight: Any) -> Any:
         """(n, K): sum of the weights of the stumps that say each class."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.checks import check_lengths
 from fivefold.core.compile import jit
 from fivefold.core.parallel import map_items, map_parts
 
@@ -29,6 +30,14 @@ class Bins:
     place: tuple[Any, ...]  # categories: the bin of each level; numbers: empty
     sizes: Any  # (d,) int64: bins of the values that are there
     categorical: Any  # (d,) bool
+
+    def check_arrays(self, columns: int) -> None:
+        """Refuse arrays, as of an altered file, that do not make bins of this many columns."""
+        check_lengths(len(self.sizes), self.categorical)
+        if np.any(self.categorical):  # else no bin is looked up
+            check_lengths(columns, self.edges, self.place, self.sizes)
+        for f in np.flatnonzero(self.categorical):
+            check_lengths(len(self.edges[f]), self.place[f])
 
     def codes(self, X: Any) -> Any:
         """Codes of the rows of X: (columns, n) uint8."""

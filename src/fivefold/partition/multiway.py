@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.checks import check_children, check_lengths, check_range, check_starts
 from fivefold.core.parallel import map_parts
 from fivefold.partition.missing import fullest
 from fivefold.partition.presorted import MISSING, presort
@@ -68,6 +69,29 @@ class Multiway:
     sums: Any  # (m, q) statistics of its rows
     values: tuple[Any, ...]  # known values of the discrete columns, empty for others
     surrogates: tuple[tuple[Surrogate, ...], ...] = ()  # of each node; none where they were not asked for
+
+    def check_arrays(self, columns: int) -> None:
+        """Refuse arrays, as of an altered file, that do not make a tree over this many columns."""
+        inner = self.feature >= 0
+        first = np.where(inner, self.first, -1)
+        last = np.where(inner, self.first + self.branches - 1, -1)
+        check_children((first, last), len(self))
+        check_lengths(len(self), self.branches, self.discrete, self.share, self.depth, self.sums)
+        check_lengths(len(self) + 1, self.start)
+        check_starts(self.start, len(self.key))
+        check_range("columns", self.feature[inner], columns)
+        check_lengths(columns, self.values)
+        if self.surrogates:
+            check_lengths(len(self), self.surrogates)
+        for t in np.flatnonzero(inner):
+            asked = [(self.feature[t], self.discrete[t], self.key[self.start[t] : self.start[t + 1]])]
+            asked += [(s.feature, s.discrete, np.asarray(s.key)) for s in (self.surrogates or {t: ()})[t]]
+            for feature, discrete, key in asked:
+                check_range("columns", feature, columns)
+                if discrete:
+                    check_range("branches", key[key >= 0], self.branches[t])
+                if len(key) < (len(self.values[feature]) if discrete else 1):
+                    raise ValueError("a question of a tree does not know all values of its column")
 
     def __len__(self) -> int:
         return len(self.feature)

@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fivefold.core.checks import check_lengths, check_range
 from fivefold.core.compile import jit
 from fivefold.core.parallel import map_parts, one_blas_thread
 from fivefold.partition.criteria import accumulate, heft, impurity, width
@@ -56,6 +57,13 @@ class NodeTree:
     parent: Any  # (m,) int64, -1 for the root
     depth: Any  # (m,) int32
     rows: Any  # (m,) int64: rows it grew from
+
+    def check_arrays(self, columns: int) -> None:
+        """Refuse arrays, as of an altered file, that do not make a tree."""
+        check_lengths(len(self), self.parent, self.depth, self.rows)
+        if np.ndim(self.parent) != 1 or self.parent[0] != -1 or np.any(self.parent[1:] >= np.arange(1, len(self))):
+            raise ValueError("a node of a tree comes before its parent")
+        check_range("parents", self.parent[1:], len(self))
 
     def __len__(self) -> int:
         return len(self.question)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from fivefold.core.checks import check_children, check_lengths, check_range, check_sets
 from fivefold.core.compile import jit
 from fivefold.core.parallel import map_parts
 from fivefold.partition.columns import values_at
@@ -36,6 +37,16 @@ class Tree:
     rows: Any  # (m,) int64: rows it grew from
     set_start: Any = None  # (m,) int64, -1 where there is no set; None for a tree without sets
     set_bits: Any = None  # uint8
+
+    def check_arrays(self, columns: int) -> None:
+        """Refuse arrays, as of an altered file, that do not make a tree over this many columns."""
+        check_children((self.left, self.right), len(self))
+        check_lengths(len(self), self.threshold, self.missing_left, self.depth, self.rows, self.set_start)
+        inner = self.left >= 0
+        if np.any((self.feature >= 0) != inner):
+            raise ValueError("a leaf of a tree asks about a column")
+        check_range("columns", self.feature[inner], columns)
+        check_sets(self.set_start, self.set_bits, self.feature)
 
     def __len__(self) -> int:
         return len(self.feature)

@@ -29,6 +29,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core.checks import check_children, check_lengths, check_range
 from fivefold.core.params import Count, NonNegative
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier
@@ -77,6 +78,14 @@ class OccamTree:
     no: Any
     counts: Any  # (m, K) weights of the classes
     columns: int
+
+    def check_arrays(self, columns: int) -> None:
+        """Refuse arrays, as of an altered file, that do not make a tree over this many columns."""
+        check_children((self.yes, self.no), len(self.feature))
+        check_lengths(len(self.feature), self.threshold, self.digits, self.counts)
+        if np.any((self.feature >= 0) != (self.yes >= 0)):
+            raise ValueError("a leaf of a tree asks about a column")
+        check_range("columns", self.feature[self.feature >= 0], columns)
 
     @cached_property
     def weight(self) -> Any:

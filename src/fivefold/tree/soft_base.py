@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core.checks import check_lengths
 from fivefold.core.estimator import learned
 from fivefold.core.messages import warn
 from fivefold.core.parallel import map_parts
@@ -60,6 +61,12 @@ class SoftTree:
     def intercept(self) -> Array:
         """Predictors of the gates at the origin."""
         return self.height - self.coef @ self.centre
+
+    def check_arrays(self, columns: int) -> None:
+        """Refuse arrays, as of an altered file, that do not make a tree over this many columns."""
+        check_lengths(self.skeleton.gates, self.coef, self.height)
+        check_lengths(self.skeleton.leaves, self.values)
+        check_lengths(columns, self.centre, *self.coef[:1])
 
     def shares(self, X: Array) -> Array:
         """Share (n, leaves) of each leaf in each row, in the type of X."""

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fivefold.core.checks import check_range
 from fivefold.core.compile import FAST, jit
 from fivefold.core.parallel import map_parts, scratch
 from fivefold.optim.design import Design
@@ -40,6 +41,12 @@ class Skeleton:
     """Which node is below which: gates 0..m-1, parents first and the root 0, then leaves m..2m."""
 
     children: Any  # (m, 2) int64, left and right
+
+    def check_arrays(self, columns: int) -> None:
+        """Refuse arrays, as of an altered file, that do not make a tree."""
+        if np.shape(self.children) != (self.gates, 2) or np.any(self.children <= np.arange(self.gates)[:, None]):
+            raise ValueError("a node of a tree comes before its parent")
+        check_range("children", self.children, self.gates + self.leaves)
 
     @property
     def gates(self) -> int:
