@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
-from fivefold.cli.options import refuse
+from fivefold.cli.options import Console, refuse
 
 
 def guide(
