@@ -4,6 +4,7 @@ The cases run in a process of their own, which may die: a crash or a hang is the
 """
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -20,10 +21,11 @@ BATCHES = 40
 
 def outcomes(cases):
     """What came of each case; after one that ended the process the rest go on in a new one."""
-    cases = list(cases)
+    cases, paths = list(cases), os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     while cases:
         lines = "\n".join(json.dumps(case) for case in cases)
-        run = subprocess.run([sys.executable, odd_inputs.__file__], input=lines, capture_output=True, text=True)
+        command = [sys.executable, odd_inputs.__file__]
+        run = subprocess.run(command, input=lines, capture_output=True, text=True, env=paths)
         said = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
         found = [(tuple(row["case"]), row["outcome"]) for row in said if "case" in row]
         yield from found
@@ -59,7 +61,6 @@ def test_a_case_that_ends_the_process_is_named_and_the_others_go_on(tmp_path, mo
     assert deadly != source
     (tmp_path / "odd_inputs.py").write_text(deadly)
     monkeypatch.setattr(odd_inputs, "__file__", str(tmp_path / "odd_inputs.py"))
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]), prepend=":")
     cases = [("MajorityClassifier", "X", kind) for kind in ("ones", "zeros", "None")]
     found = dict(outcomes(cases))
     assert [found[case].split(":")[0] for case in cases] == ["answer", "crash", "refusal"]

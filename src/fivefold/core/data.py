@@ -158,6 +158,8 @@ def admit_pair(estimator: Any, X: Any, y: Any, *, numeric: bool = False, fitting
     with _in_words(estimator, "y"), np.errstate(invalid="ignore"):
         y = _check_y(y, multi_output=estimator.takes.outputs, y_numeric=numeric, estimator=estimator)
         y = y.astype(np.float64) if numeric and y.dtype.kind in "USO" else y
+        if numeric and y.dtype.kind not in "biuf":
+            raise TypeError(f"they are {y.dtype}; give numbers, for example days since a fixed date")
     check_consistent_length(X, y)
     limit = LARGEST.get(X.dtype.char if not is_tensor(X) else "d", LARGEST["d"])
     if numeric and (huge := np.abs(y) > limit).any():
