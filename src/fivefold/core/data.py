@@ -125,7 +125,7 @@ def _squares(values: Any) -> float:
 
 def _ordinary(y: Any) -> bool:
     """Is y an array of floats, none of them NaN, infinite or huge?"""
-    return y.dtype in FLOATS and _squares(y) <= LARGEST["f"] ** 2
+    return y.dtype in FLOATS and bool(_squares(y) <= LARGEST["f"] ** 2)
 
 
 def _without_faults(estimator: Any, table: Any, fitting: bool) -> Any:
@@ -171,6 +171,12 @@ def admit_pair(estimator: Any, X: Any, y: Any, *, numeric: bool = False, fitting
     return X, y
 
 
+def numbers(estimator: Any, given: Any, what: str) -> Any:
+    """An argument beside X and y as an array of float64."""
+    with _in_words(estimator, what):
+        return np.asarray(given, dtype=np.float64)
+
+
 @contextmanager
 def _in_words(estimator: Any, what: str) -> Iterator[None]:
     """A conversion to numbers: what a library says when it fails, said of the input."""
@@ -188,8 +194,7 @@ def admit_weights(estimator: Any, sample_weight: Any, X: Any) -> Any:
     given = np.asarray(to_numpy(sample_weight))
     if given.dtype.kind == "c":
         raise ValueError(f"{_name(estimator)}: sample_weight holds complex numbers; give one real number a row")
-    with _in_words(estimator, "sample_weight"):
-        given = given.astype(np.float64, copy=False)
+    given = numbers(estimator, given, "sample_weight")
     for problem, bad in (("NaN", np.isnan(given)), ("infinite", np.isinf(given)), ("negative", given < 0)):
         if bad.any():
             raise ValueError(

@@ -38,6 +38,16 @@ class Range:
         return f"{'(' if self.open_low else '['}{self.low:g}, {self.high:g}{')' if self.open_high else ']'}"
 
 
+class CanFit:
+    """An estimator of any library: an instance that has fit."""
+
+    def __contains__(self, value: Any) -> bool:
+        return not isinstance(value, type) and callable(getattr(value, "fit", None))
+
+    def __str__(self) -> str:
+        return "an estimator, an instance with fit"
+
+
 SHORT = reprlib.Repr()
 SHORT.maxother = SHORT.maxstring = 120
 
@@ -47,6 +57,7 @@ Positive = Annotated[float, Range(0, open_low=True, open_high=True)]
 NonNegative = Annotated[float, Range(0, open_high=True)]
 Fraction = Annotated[float, Range(0, 1)]
 Share = Annotated[float, Range(0, 1, open_low=True, open_high=True)]
+Learner = Annotated[Any, CanFit()]
 Seed = int | np.random.RandomState | None
 
 
@@ -67,13 +78,18 @@ def check(estimator: Any) -> None:
     for name, hint in declared(cls).items():
         value = getattr(estimator, name)
         if value is not getattr(cls, name, MISSING) and not allows(hint, value):  # a default is allowed
-            plain = value.item() if isinstance(value, np.generic) else value  # float32 cannot be compared with 1e100
-            extreme = isinstance(plain, Real) and plain != 0 and not 1 / LARGEST <= abs(plain) <= LARGEST
+            extreme = isinstance(value, Real) and _is_extreme(value)
             size = f", not smaller than {1 / LARGEST:g} or larger than {LARGEST:g}" if extreme else ""
             raise ParameterError(
                 f"{type(estimator).__name__}: the {name!r} parameter must be {describe(hint)}{size}; "
                 f"got {shorten(value)}"
             )
+
+
+def _is_extreme(value: Any) -> bool:
+    """Is it, or one over it, beyond LARGEST?"""
+    plain = value.item() if isinstance(value, np.generic) else value  # float32 has no 1e100
+    return bool(plain != 0 and not 1 / LARGEST <= abs(plain) <= LARGEST)
 
 
 def shorten(value: Any) -> str:
@@ -120,7 +136,8 @@ def describe(hint: Any) -> str:
     origin = get_origin(hint)
     if origin is Annotated:
         base, *rules = get_args(hint)
-        return f"{describe(base)} in {' and '.join(map(str, rules))}"
+        words = " and ".join(map(str, rules))
+        return words if base is Any else f"{describe(base)} in {words}"
     if origin in (Union, types.UnionType):
         return " or ".join(describe(option) for option in get_args(hint))
     if origin is Literal:

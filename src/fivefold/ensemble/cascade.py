@@ -29,7 +29,7 @@ from sklearn.utils.validation import _num_samples
 from fivefold.baselines import MajorityClassifier
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
-from fivefold.core.params import Count, Fraction
+from fivefold.core.params import Count, Fraction, Learner
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier
 from fivefold.ensemble.greedy import SparseLinearClassifier
@@ -278,7 +278,7 @@ class EnrichmentCascade(Classifier):
     """
 
     _: KW_ONLY
-    estimator: Any = None
+    estimator: Learner | None = None
     n_stages: Count = 5
     recall: Fraction = 0.99
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.estimator import learned
-from fivefold.core.params import Count, NonNegative
+from fivefold.core.params import Count, NonNegative, Positive
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Regressor
 from fivefold.distributions.family import Array
@@ -116,7 +116,7 @@ class BayesianRidge(Regressor):
     alpha_2: NonNegative = 1e-6
     lambda_1: NonNegative = 1e-6
     lambda_2: NonNegative = 1e-6
-    alpha_init: NonNegative | None = None
+    alpha_init: Positive | None = None
     lambda_init: NonNegative | None = None
     compute_score: bool = False
     fit_intercept: bool = True

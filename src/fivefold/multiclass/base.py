@@ -34,6 +34,7 @@ from fivefold.core.arrays import to_numpy
 from fivefold.core.data import Takes, _refuse_missing_target, admit_weights, handed_on
 from fivefold.core.estimator import learned
 from fivefold.core.messages import warn
+from fivefold.core.params import Learner
 from fivefold.core.supervised import Classifier, check_labels, encode
 from fivefold.distributions.family import Array
 
@@ -80,7 +81,7 @@ class Reduction(MetaEstimatorMixin, Classifier):
     """A classifier of many classes around an estimator for two; `_matrix(K)` gives the code matrix."""
 
     takes = Takes(one_class=False)
-    estimator: Any
+    estimator: Learner
 
     estimators_ = learned("estimators")
 

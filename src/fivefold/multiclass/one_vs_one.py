@@ -19,6 +19,7 @@ from sklearn.utils import get_tags
 
 from fivefold.core.data import Takes, admit
 from fivefold.core.estimator import Estimator, learned
+from fivefold.core.params import Learner
 from fivefold.core.registry import Card
 from fivefold.distributions.family import Array
 from fivefold.multiclass.base import Reduction
@@ -55,7 +56,7 @@ class OneVsOneClassifier(Reduction):
     (3, 0.98)
     """
 
-    estimator: Any
+    estimator: Learner
     _: KW_ONLY
     n_jobs: int | None = None
 

@@ -24,6 +24,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from fivefold.core import params as declared
 from fivefold.core.data import Takes
+from fivefold.core.params import Learner
 from fivefold.core.registry import Card
 from fivefold.core.sparse import canonical
 from fivefold.distributions.family import Array
@@ -65,7 +66,7 @@ class OneVsRestClassifier(Reduction):
     (3, np.int64(2))
     """
 
-    estimator: Any
+    estimator: Learner
     _: KW_ONLY
     n_jobs: int | None = None
     verbose: int = 0

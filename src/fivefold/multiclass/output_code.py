@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
-from fivefold.core.params import Positive, Seed
+from fivefold.core.params import Learner, Positive, Seed
 from fivefold.core.registry import Card
 from fivefold.distributions.family import Array
 from fivefold.multiclass.base import Reduction, signed
@@ -72,7 +72,7 @@ class OutputCodeClassifier(Reduction):
            [ 1, -1,  1]])
     """
 
-    estimator: Any
+    estimator: Learner
     _: KW_ONLY
     code_size: Positive = 1.5
     random_state: Seed = None

@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.arrays import logsumexp
-from fivefold.core.data import refuse_unfinite
+from fivefold.core.data import numbers, refuse_unfinite
 from fivefold.core.estimator import learned
 from fivefold.core.parallel import map_parts
 from fivefold.core.softmax import largest
@@ -155,7 +155,7 @@ def shares(estimator: Any, given: Any, weight: Array, learn: bool = True) -> Arr
     K = len(weight)
     if given is None:
         return weight / weight.sum() if learn else np.full(K, 1 / K)
-    prior = np.asarray(given, dtype=np.float64)
+    prior = numbers(estimator, given, "class shares")
     if prior.shape != (K,) or not (prior >= 0).all() or not np.isclose(prior.sum(), 1):
         raise ValueError(
             f"{type(estimator).__name__}: class shares must be {K} non-negative numbers with sum 1, one for each class "
