@@ -149,9 +149,13 @@ class TestTrees:
         cls(min_samples_split=1.0).fit(self.X, self.y)
 
     @pytest.mark.parametrize("container", [csr_matrix, csr_array])
-    def test_sparse_targets_are_a_type_error(self, container):
-        with pytest.raises(TypeError, match="sparse targets"):
-            tree.DecisionTreeClassifier().fit(self.X, container(np.eye(3, dtype=int)[self.y]))
+    def test_sparse_targets_are_refused_by_either_error_of_scikit_learns(self, container):
+        for model, error in (
+            (tree.DecisionTreeClassifier(), TypeError),
+            (ensemble.RandomForestClassifier(2), ValueError),
+        ):
+            with pytest.raises(error, match="sparse targets"):
+                model.set_params(random_state=0).fit(self.X, container(np.eye(3, dtype=int)[self.y]))
 
     @pytest.mark.parametrize(
         "model",

@@ -24,7 +24,7 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, validate_da
 from fivefold.core.arrays import is_tensor, to_numpy
 from fivefold.core.messages import warn
 from fivefold.core.parallel import map_parts
-from fivefold.core.params import shorten
+from fivefold.core.params import ParameterError, shorten
 from fivefold.core.sparse import canonical
 
 FLOATS = np.dtype(np.float64), np.dtype(np.float32)
@@ -152,7 +152,7 @@ def admit_pair(estimator: Any, X: Any, y: Any, *, numeric: bool = False, fitting
     if type(y) is np.ndarray and y.shape == X.shape[:1] and (y.dtype in WHOLE or _ordinary(y)):  # as `_is_plain`
         return X, y
     if issparse(y):
-        raise TypeError(f"{_name(estimator)}: sparse targets were given, but dense ones are required: pass y.toarray()")
+        raise ParameterError(f"{_name(estimator)}: sparse targets were given, not dense ones: pass y.toarray()")
     y = to_numpy(y)
     _refuse_missing_target(estimator, y)
     with _in_words(estimator, "y"), np.errstate(invalid="ignore"):

@@ -62,7 +62,7 @@ Seed = int | np.random.RandomState | None
 
 
 class ParameterError(ValueError, TypeError):
-    """A parameter that is not allowed; scikit-learn's error is of both types too."""
+    """A parameter or an argument that is not allowed; scikit-learn raises now one of the two types, now both."""
 
 
 @cache
