@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn._config import get_config
 
 
 def namespace(*arrays: Any) -> Any:
@@ -30,9 +31,28 @@ def device(a: Any) -> Any:
     return a.device if is_tensor(a) else "cpu"
 
 
+def foreign(a: Any) -> bool:
+    """Is it an array of another library, and is scikit-learn set to dispatch on those (`array_api_dispatch`)?"""
+    if isinstance(a, np.ndarray) or not (is_tensor(a) or hasattr(a, "__array_namespace__")):
+        return False
+    return bool(get_config()["array_api_dispatch"])
+
+
 def to_numpy(a: Any) -> Any:
-    """A tensor as a NumPy array on the host; anything else as it is."""
-    return a.detach().cpu().numpy() if is_tensor(a) else a
+    """A tensor, or a foreign array, as a NumPy array on the host; anything else as it is."""
+    if is_tensor(a):
+        return a.detach().cpu().numpy()
+    return np.from_dlpack(a).copy() if foreign(a) else a
+
+
+def in_kind(answer: Any, a: Any) -> Any:
+    """Numbers as an array of the library and on the device of `a`; labels of text and the like as they are."""
+    if isinstance(answer, list | tuple):
+        return type(answer)(in_kind(part, a) for part in answer)
+    if not isinstance(answer, np.ndarray | np.generic) or answer.dtype.kind not in "biuf":
+        return answer
+    xp = namespace(a)
+    return xp.asarray(np.array(answer), device=a.device)
 
 
 def like(values: Any, a: Any) -> Any:

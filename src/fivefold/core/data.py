@@ -195,6 +195,8 @@ def admit_weights(estimator: Any, sample_weight: Any, X: Any) -> Any:
     if given.dtype.kind == "c":
         raise ValueError(f"{_name(estimator)}: sample_weight holds complex numbers; give one real number a row")
     given = numbers(estimator, given, "sample_weight")
+    if given.ndim == 0:  # one weight for all rows
+        given = np.full(X.shape[0], given)
     for problem, bad in (("NaN", np.isnan(given)), ("infinite", np.isinf(given)), ("negative", given < 0)):
         if bad.any():
             raise ValueError(

@@ -15,9 +15,11 @@ that can go on learning defines `_update(X, w)`, which finds `model_` from befor
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass, replace
+from functools import wraps
 from inspect import isfunction, signature
 from operator import attrgetter
+from types import FunctionType
 from typing import Any, ClassVar, Self, dataclass_transform
 
 from sklearn.callback import with_callbacks
@@ -35,6 +37,7 @@ from fivefold.core._sklearn import (
     OutlierMixin,
     TransformerMixin,
 )
+from fivefold.core.arrays import foreign, in_kind, is_tensor, to_numpy
 from fivefold.core.data import Takes, admit, admit_weights, keep_positive
 from fivefold.core.parallel import on_one_blas_thread
 from fivefold.core.progress import interruptible
@@ -45,7 +48,7 @@ class learned:
     """A familiar name for a part of `model_`: `means_ = learned("components.mean")`."""
 
     def __init__(self, path: str) -> None:
-        self._get = attrgetter(path)
+        self._path, self._get = path, attrgetter(path)
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -54,8 +57,80 @@ class learned:
         if estimator is None:
             return self
         if "model_" not in vars(estimator):
+            if self._name in vars(estimator):
+                return vars(estimator)[self._name]
             raise not_fitted(estimator, self._name)
+        return _in_kind_of_fit(estimator, self._read(estimator))
+
+    def _read(self, estimator: Any) -> Any:
         return self._get(estimator.model_)
+
+    def __set__(self, estimator: Any, value: Any) -> None:
+        """Predictions follow what a user puts in the place of what was learned; before fit it is kept beside."""
+        if "model_" in vars(estimator):
+            estimator.model_ = exchanged(estimator.model_, self._path.split("."), value)
+        else:
+            vars(estimator)[self._name] = value
+
+
+def exchanged(model: Any, path: list[str], value: Any) -> Any:
+    """The model with another value at the end of the path; a model may say itself what follows from that."""
+    name, *rest = path
+    new = exchanged(getattr(model, name), rest, value) if rest else value
+    if (own := getattr(model, "exchanged", None)) is not None:
+        return own(name, new)
+    change: Any = replace if is_dataclass(model) else type(model)._replace
+    return change(model, **{name: new})
+
+
+def _in_kind_of_fit(estimator: Any, answer: Any) -> Any:
+    kind = vars(estimator).get("_kind")
+    return answer if kind is None else in_kind(answer, kind)
+
+
+def _fits_foreign(fit: Any) -> Any:
+    """Let `fit` take an array of another library; what is learned is then given as arrays of that library."""
+
+    @wraps(fit)
+    def wrapped(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        vars(self).pop("_kind", None)
+        if not foreign(X) or (self.takes.tensors and is_tensor(X)):
+            return fit(self, X, *args, **options)
+        fit(self, to_numpy(X), *args, **options)
+        self._kind = X[:0, ...]
+        return self
+
+    return wrapped
+
+
+def _answers_foreign(method: Any) -> Any:
+    """Let a method answer an array of another library with one of its kind."""
+
+    @wraps(method)
+    def wrapped(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        if not foreign(X) or (self.takes.tensors and is_tensor(X)):
+            return method(self, X, *args, **options)
+        return in_kind(method(self, to_numpy(X), *args, **options), X)
+
+    return wrapped
+
+
+def _tells_foreign(method: Any) -> Any:
+    """Let a method without rows answer in the kind of the rows of fit."""
+
+    @wraps(method)
+    def wrapped(self: Any) -> Any:
+        return _in_kind_of_fit(self, method(self))
+
+    return wrapped
+
+
+ANSWERS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples", "transform")
+FOREIGN = {
+    "fit": _fits_foreign,
+    **dict.fromkeys((*ANSWERS, "inverse_transform"), _answers_foreign),
+    **dict.fromkeys(("get_covariance", "get_precision"), _tells_foreign),
+}
 
 
 class _Unfitted:
@@ -81,6 +156,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     model_ = _Unfitted()
 
     def __init_subclass__(cls, **options: Any) -> None:
+        for name, rule in FOREIGN.items():
+            if isinstance(method := vars(cls).get(name), FunctionType):
+                setattr(cls, name, rule(method))
         super().__init_subclass__(**options)
         dataclass(eq=False, repr=False)(cls)
         cls.__init__.__annotations__ = {}  # help() shows names and defaults; the docs table shows the rest

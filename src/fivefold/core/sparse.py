@@ -11,6 +11,16 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix, sparray
+from sklearn._config import get_config
+
+
+def configured(X: Any) -> Any:
+    """A matrix as a CSR of the kind that scikit-learn is set to give: a sparse matrix unless arrays are asked for.
+
+    >>> type(configured([[0.0, 1.0]])).__name__
+    'csr_matrix'
+    """
+    return csr_array(X) if get_config().get("sparse_interface") == "sparray" else csr_matrix(X)
 
 
 def canonical(X: Any, name: str) -> Any:

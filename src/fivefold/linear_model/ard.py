@@ -202,10 +202,10 @@ class ARDRegression(Regressor):
         W, sigma, alpha, lambda_, scores, done = self._climb(rows, weight, 1 / (variance + EPS), d)
         self.model_ = Posterior(
             about(W, mean, np.float64(height), kind, intercept=self.fit_intercept),
-            alpha,
+            np.float64(alpha),
             lambda_.astype(kind),
             sigma.astype(kind),
-            np.array(scores if self.compute_score else ()),
+            np.array(scores) if self.compute_score else [],
             done,
             mean.astype(kind),
             np.ones(d, dtype=kind),

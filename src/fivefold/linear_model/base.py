@@ -25,13 +25,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.affine import affine
 from fivefold.core.data import refuse_unfinite
 from fivefold.core.linalg import row_blocks
 from fivefold.core.parallel import map_parts
+from fivefold.core.sparse import configured
 from fivefold.distributions.family import Array
 
 Found = TypeVar("Found")
@@ -47,6 +48,11 @@ class Linear:
     offset: Any = None  # the height at the centre, () or (outputs,)
     solver: str = ""
     n_iter: Any = 1
+
+    def exchanged(self, name: str, value: Any) -> Linear:
+        """With another `coef` or `intercept` the surface is these two alone."""
+        value = np.asarray(value)[()] if not issparse(value) else value
+        return replace(self, **{name: value}, centre=None, offset=None)
 
 
 def about(coef: Array, centre: Array, offset: Any, kind: Any, *, intercept: bool = True, solver: str = "") -> Linear:
@@ -119,7 +125,7 @@ class SparseCoefficients:
     def sparsify(self) -> Self:
         """Keep `coef_` as a sparse matrix."""
         check_is_fitted(self)
-        self.model_ = replace(self.model_, coef=csr_array(self.model_.coef))
+        self.model_ = replace(self.model_, coef=configured(self.model_.coef))
         return self
 
     def densify(self) -> Self:

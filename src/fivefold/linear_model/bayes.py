@@ -57,7 +57,7 @@ class Posterior:
     alpha: float
     lambda_: Any
     sigma: Array  # (d, d)
-    scores: Array
+    scores: Any  # an array, or an empty list where none was asked for
     n_iter: int
     offset: Array  # (d,)
     scale: Array  # (d,)
@@ -160,10 +160,10 @@ class BayesianRidge(Regressor):
         linear = about(W, problem.mean, np.float64(problem.height), kind, intercept=self.fit_intercept)
         self.model_ = Posterior(
             linear,
-            alpha,
-            lambda_,
+            np.float64(alpha),
+            np.float64(lambda_),
             problem.inverse(alpha, lambda_).astype(kind),
-            np.array(scores if self.compute_score else ()),
+            np.array(scores) if self.compute_score else [],
             done,
             problem.mean.astype(kind),
             np.ones_like(problem.mean, dtype=kind),

@@ -184,7 +184,7 @@ class HuberRegressor(Regressor):
         def model(x: Array, count: int) -> Robust:
             coef, offset = design.split(x[:-1])
             surface = about(coef, centre, offset[()], X.dtype, intercept=self.fit_intercept)
-            return Robust(surface, float(x[-1]), count)
+            return Robust(surface, x[-1], count)
 
         start = self._start(y, w, centre, floor)
         options: dict[str, Any] = {"tol": min(self.tol, TIGHT * w.sum()), "max_iter": self.max_iter}

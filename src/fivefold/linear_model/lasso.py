@@ -12,10 +12,9 @@ Tibshirani (1996); Zou & Hastie (2005).
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
 from fivefold.core.data import Takes
@@ -23,6 +22,7 @@ from fivefold.core.estimator import learned
 from fivefold.core.params import Count, Fraction, NonNegative, Seed
 from fivefold.core.progress import kept_best, steps
 from fivefold.core.registry import Card
+from fivefold.core.sparse import configured
 from fivefold.core.supervised import Regressor
 from fivefold.linear_model.base import Linear, about, predictor
 from fivefold.linear_model.path import Prepared, enet_path, fit_path, prepared
@@ -61,7 +61,15 @@ class Net(Regressor):
     @property
     def sparse_coef_(self) -> Any:
         """The coefficients as a sparse matrix."""
-        return csr_array(np.atleast_2d(self.coef_))
+        return configured(np.atleast_2d(self.coef_))
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
+        """Learn from rows and their targets; a weight of two means a row is there twice.
+
+        `check_input` is taken for scikit-learn's signature: rows are always checked, once.
+        """
+        super().fit(X, y, sample_weight)
+        return self
 
     def predict(self, X: Any) -> Any:
         """The height of the surface at each row."""
@@ -121,7 +129,7 @@ class Net(Regressor):
         gaps, counts = np.array([m.violation for m in found]) / ready.weight, [max(m.steps, 1) for m in found]
         alone = len(found) == 1
         eps = self.tol * max(problem.total for problem in ready.problems)
-        return Sparse(linear, float(gaps[0]) if alone else gaps, counts[0] if alone else counts, eps)
+        return Sparse(linear, gaps[0] if alone else gaps, counts[0] if alone else counts, eps)
 
 
 def _at(x: Array) -> Minimum:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from functools import reduce
+from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -26,7 +27,7 @@ from fivefold.core.progress import kept_best, steps
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Regressor
 from fivefold.linear_model.base import Linear, about, predictor
-from fivefold.linear_model.folds import folds
+from fivefold.linear_model.folds import RoutesToSplitter, folds
 from fivefold.linear_model.path import (
     Prepared,
     alpha_grid,
@@ -61,7 +62,7 @@ class Chosen:
     n_iter: int
 
 
-class NetCV(Regressor):
+class NetCV(RoutesToSplitter, Regressor):
     """What LassoCV and ElasticNetCV share."""
 
     takes: ClassVar[Takes] = Takes(sparse=True)
@@ -74,13 +75,14 @@ class NetCV(Regressor):
     dual_gap_ = learned("dual_gap")
     n_iter_ = learned("n_iter")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Choose the strength and learn from rows and their targets; a weight of two means a row is there twice."""
+        self._split = self._for_splitter(sample_weight, params)
         self._weights = sample_weight  # the rows that `cv` may list are those given here, some of weight zero
         try:
             super().fit(X, y, sample_weight)
         finally:
-            del self._weights
+            del self._weights, self._split
         return self
 
     def predict(self, X: Any) -> Any:
@@ -89,7 +91,7 @@ class NetCV(Regressor):
         return predictor(self.model_.linear, X)
 
     def _fit(self: Any, X: Any, y: Any, w: Any) -> None:
-        splits = folds(self.cv, X, y, self._weights)
+        splits = folds(self.cv, X, y, self._weights, **self._split)
         whole = prepared(X, y[:, None], w, centred=self.fit_intercept)
         ratios = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))
         grids = np.array([self._grid(whole, ratio) for ratio in ratios])  # (ratios, alphas)
@@ -116,6 +118,8 @@ class NetCV(Regressor):
     def _grid(self: Any, whole: Prepared, ratio: float) -> Array:
         if np.ndim(self.alphas) == 0:
             return alpha_grid(whole.problems[0], whole.weight, ratio, self.eps, self.alphas, self.positive)
+        if any(isinstance(a, bool) or not isinstance(a, Real) for a in self.alphas):
+            raise TypeError(f"{type(self).__name__}: alphas must be numbers; got {self.alphas!r}")
         alphas: Array = np.sort(np.asarray(self.alphas, dtype=np.float64))[::-1]
         if not (np.isfinite(alphas) & (alphas >= 0)).all():
             raise ValueError(
@@ -142,13 +146,13 @@ class NetCV(Regressor):
         means = np.full(mse.shape[:2], np.inf)
         means[judged] = np.nanmean(mse[judged], axis=2)
         i, j = np.unravel_index(int(np.argmin(means)), mse.shape[:2])
-        alpha, ratio = float(grids[i, j]), float(ratios[i])
+        alpha, ratio = grids[i, j], ratios[i]
         start = np.zeros(len(whole.centre))
         end = fit_path(whole.problems[0], whole.weight, np.array([alpha]), ratio, start, **self._options())[0]
         linear = about(end.x, whole.centre, whole.offset[0], kind, intercept=self.fit_intercept)
         alphas = grids[0] if len(ratios) == 1 or np.ndim(self.alphas) else grids
         errors = np.squeeze(mse, axis=0) if len(ratios) == 1 else mse
-        return Chosen(linear, alpha, ratio, alphas, errors, end.violation / whole.weight, max(end.steps, 1))
+        return Chosen(linear, alpha, ratio, alphas, errors, np.float64(end.violation / whole.weight), max(end.steps, 1))
 
 
 def _training(X: Any, y: Any, w: Any, splits: list[Any], centre: bool) -> list[Prepared]:
@@ -211,7 +215,7 @@ class LassoCV(NetCV):
     >>> from fivefold.linear_model import LassoCV
     >>> X = [[x, x % 3] for x in range(20)]
     >>> model = LassoCV(alphas=[0.01, 10.0]).fit(X, [2.0 * x for x, _ in X])
-    >>> model.alpha_
+    >>> float(model.alpha_)
     0.01
     """
 
@@ -292,7 +296,7 @@ class ElasticNetCV(NetCV):
     >>> from fivefold.linear_model import ElasticNetCV
     >>> X = [[x, x % 3] for x in range(20)]
     >>> model = ElasticNetCV(l1_ratio=[0.5, 1.0], alphas=[0.01, 10.0]).fit(X, [2.0 * x for x, _ in X])
-    >>> model.alpha_, model.l1_ratio_
+    >>> float(model.alpha_), float(model.l1_ratio_)
     (0.01, 1.0)
     """
 

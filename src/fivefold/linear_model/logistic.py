@@ -79,6 +79,10 @@ class LogLinear(SparseCoefficients, Classifier):
         return class_scores(self.model_, X)
 
 
+def _ignored(text: str) -> None:
+    warnings.warn(f"LogisticRegression: {text}", UserWarning, stacklevel=5)
+
+
 class LogisticRegression(LogLinear):
     """Linear log odds: the likeliest coefficients, shrunk by an L1 or L2 penalty.
 
@@ -240,7 +244,12 @@ class LogisticRegression(LogLinear):
         ratio = self.l1_ratio
         if self.penalty == "elasticnet" and ratio is None:
             raise ValueError("LogisticRegression: penalty='elasticnet' needs l1_ratio, a number between 0 and 1")
-        ratio = {"l1": 1.0, "l2": 0.0}.get(self.penalty or "", ratio or 0.0)
+        named = {"l1": 1.0, "l2": 0.0}.get(self.penalty or "")
+        if (named is not None and ratio and ratio != named) or (self.penalty == "l1" and ratio == 0):
+            _ignored(f"penalty={self.penalty!r} decides, and l1_ratio={ratio} is ignored; leave penalty out")
+        if self.penalty is None and self.C not in (1.0, np.inf):
+            _ignored(f"penalty=None is no penalty, and C={self.C} is ignored; take C=np.inf instead")
+        ratio = (ratio or 0.0) if named is None else named
         return (np.inf, 0.0) if self.penalty is None else (self.C, ratio)
 
     def _on_intercept(self, strength: float, power: int = 1) -> float:

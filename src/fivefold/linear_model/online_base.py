@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from fivefold.core.estimator import learned
 from fivefold.core.supervised import Classifier
 from fivefold.linear_model.base import predictor
-from fivefold.linear_model.passes import Array, Passes, Plan
+from fivefold.linear_model.passes import LOSS_FUNCTIONS, Array, Passes, Plan
 from fivefold.linear_model.training import (
     densified,
     fit_outputs,
@@ -34,6 +34,7 @@ class OnlineClassifier(Classifier):
     if TYPE_CHECKING:
         model_: Any
 
+    loss_functions = LOSS_FUNCTIONS
     coef_ = learned("surface.coef")
     intercept_ = learned("surface.intercept")
     n_iter_ = learned("surface.n_iter")

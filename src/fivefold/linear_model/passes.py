@@ -54,6 +54,17 @@ LOSSES: dict[int, Callable[[float], Loss]] = {
     loop.INSENSITIVE: Insensitive,
     loop.SQUARED_INSENSITIVE: SquaredInsensitive,
 }
+LOSS_FUNCTIONS: dict[str, tuple[Any, ...]] = {  # name -> the loss, and the threshold or width it is made with
+    "hinge": (Hinge, 1.0),
+    "squared_hinge": (SquaredHinge, 1.0),
+    "perceptron": (PerceptronLoss, 0.0),
+    "log_loss": (Log,),
+    "modified_huber": (ModifiedHuber,),
+    "squared_error": (Squared,),
+    "huber": (Huber, 0.1),
+    "epsilon_insensitive": (Insensitive, 0.1),
+    "squared_epsilon_insensitive": (SquaredInsensitive, 0.1),
+}
 RISE = 1e3  # a loss so many times that of the start is no noise: the steps are too long
 SLOW_INTERCEPT = 0.01  # its share of a step on sparse rows, where it moves with every row and columns with few
 

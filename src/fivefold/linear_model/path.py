@@ -34,6 +34,7 @@ from fivefold.optim.objective import Array, Minimum
 
 SMALL, LARGE = 256, 4096  # columns: their Gram matrix always pays, or does where there are more rows
 TIGHT = 1e-11  # the gap aimed at, as a share of y'y: exact steps end far below any tolerance at no cost
+SOLVER = {"tol": 1e-4, "max_iter": 1000, "random_state": None, "selection": "cyclic", "sample_weight": None}
 ROWS = 64  # of a block that is transposed in the cache
 
 
@@ -153,8 +154,8 @@ def enet_path(
     *,
     l1_ratio: float = 0.5,
     eps: float = 1e-3,
-    n_alphas: Any = None,
-    alphas: Any = None,
+    n_alphas: Any = "deprecated",
+    alphas: Any = "warn",
     precompute: Any = "auto",
     Xy: Any = None,
     copy_X: bool = True,
@@ -163,22 +164,23 @@ def enet_path(
     return_n_iter: bool = False,
     positive: bool = False,
     check_input: bool = True,
-    tol: float = 1e-4,
-    max_iter: int = 1000,
-    random_state: Any = None,
-    selection: str = "cyclic",
-    sample_weight: Any = None,
+    **params: Any,
 ) -> tuple[Any, ...]:
     """alphas, coefficients (d, alphas) or (T, d, alphas), and duality gaps of the elastic net, without an offset.
 
     Several columns of y share their zeros, as in MultiTaskElasticNet. `alphas` is a number of strengths (100 by
-    default) or the strengths. precompute, Xy, copy_X, verbose and check_input are taken for scikit-learn's signature:
+    default) or the strengths. `params` may hold tol, max_iter, selection, random_state and sample_weight.
+    precompute, Xy, copy_X, verbose and check_input are taken for scikit-learn's signature:
     what is best to compute is decided from the shape of X, and X is never overwritten.
 
     >>> alphas, coefs, gaps = enet_path([[1.0], [-1.0]], [2.0, -2.0], l1_ratio=1.0, alphas=[1.0, 0.5])
     >>> coefs
     array([[1. , 1.5]])
     """
+    if unknown := set(params) - set(SOLVER):
+        raise ValueError(f"Unexpected parameters in params: {sorted(unknown)}; known are {sorted(SOLVER)}")
+    solver = SOLVER | params
+    sample_weight = solver["sample_weight"]
     X = canonical(X, "X") if issparse(X) else X
     X = check_array(X, dtype=[np.float64, np.float32], accept_sparse="csr")
     y = check_array(y, dtype=np.float64, ensure_2d=False)
@@ -189,15 +191,15 @@ def enet_path(
     w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     ready = prepared(X, y.reshape(len(y), -1), w, centred=False, joint=joint)
     data = ready.problems[0]
-    given = alphas if alphas is not None else 100 if n_alphas is None else n_alphas
+    given = _strengths(n_alphas, alphas)
     if np.ndim(given) == 0:
         strengths = alpha_grid(data, ready.weight, l1_ratio, eps, int(given), positive)
     else:
         strengths = np.sort(np.asarray(given, dtype=np.float64))[::-1]
     shape = (X.shape[1], y.shape[1]) if joint else (X.shape[1],)
     x0 = np.zeros(shape) if coef_init is None else np.array(coef_init, dtype=np.float64).T
-    rng = check_random_state(random_state) if selection == "random" else None
-    options = {"tol": tol, "max_iter": max_iter, "positive": positive, "rng": rng}
+    rng = check_random_state(solver["random_state"]) if solver["selection"] == "random" else None
+    options = {"tol": solver["tol"], "max_iter": solver["max_iter"], "positive": positive, "rng": rng}
     found = fit_path(data, ready.weight, strengths, l1_ratio, x0, **options)
     coefs = np.stack([m.x.T for m in found], axis=-1).astype(X.dtype)
     gaps = np.array([m.violation for m in found]) / ready.weight
@@ -205,10 +207,47 @@ def enet_path(
     return (*answer, [max(m.steps, 1) for m in found]) if return_n_iter else answer
 
 
-def lasso_path(X: Any, y: Any, **options: Any) -> tuple[Any, ...]:
-    """alphas, coefficients and duality gaps of the lasso: enet_path with l1_ratio = 1.
+def _strengths(n_alphas: Any, alphas: Any) -> Any:
+    """A number of strengths or the strengths, from scikit-learn's old and new parameters."""
+    if not (isinstance(n_alphas, str) and n_alphas == "deprecated"):
+        warnings.warn("n_alphas is deprecated: pass that number as alphas", FutureWarning, stacklevel=4)
+    if alphas is None:
+        warnings.warn("alphas=None is deprecated: leave it out, or pass alphas=100", FutureWarning, stacklevel=4)
+    if alphas is None or isinstance(alphas, str):
+        return 100 if isinstance(n_alphas, str) or n_alphas is None else n_alphas
+    return alphas
+
+
+def lasso_path(
+    X: Any,
+    y: Any,
+    *,
+    eps: float = 1e-3,
+    n_alphas: Any = "deprecated",
+    alphas: Any = "warn",
+    precompute: Any = "auto",
+    Xy: Any = None,
+    copy_X: bool = True,
+    coef_init: Any = None,
+    verbose: Any = False,
+    return_n_iter: bool = False,
+    positive: bool = False,
+    **params: Any,
+) -> tuple[Any, ...]:
+    """alphas, coefficients and duality gaps of the lasso: enet_path with l1_ratio = 1, and its other parameters.
 
     >>> lasso_path([[1.0], [-1.0]], [2.0, -2.0], alphas=[1.0])[1]
     array([[1.]])
     """
-    return enet_path(X, y, l1_ratio=1.0, **options)
+    return enet_path(
+        X,
+        y,
+        l1_ratio=1.0,
+        eps=eps,
+        n_alphas=n_alphas,
+        alphas=alphas,
+        coef_init=coef_init,
+        return_n_iter=return_n_iter,
+        positive=positive,
+        **params,
+    )

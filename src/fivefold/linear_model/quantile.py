@@ -16,6 +16,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 
 from fivefold.core.data import Takes
@@ -32,6 +33,7 @@ from fivefold.optim.minimise import minimise
 from fivefold.optim.objective import Array, Minimum
 from fivefold.optim.piecewise import FrischNewton, PiecewiseLinear
 
+ROUNDING = 64 * float(np.finfo(np.float64).eps)
 TIGHT = 1e-12  # the gap aimed at, as a share of sum s |y|, where no corner proves itself
 STEPS = (
     "Give each row a dual number between its two slopes, zero at first.",
@@ -163,12 +165,23 @@ class QuantileRegressor(Regressor):
         edge = self.alpha * float(w.sum())
         at = problem(X, y, w, self.quantile, edge=edge, ridge=0.0, intercept=self.fit_intercept)
         found = solve(self, at, X, 200)
-        self.model_ = Fitted(at.surface(found.x, X.dtype), max(found.steps, 1))
+        x = _settled(found.x, X, y) if self.alpha else found.x
+        self.model_ = Fitted(at.surface(x, X.dtype), max(found.steps, 1))
 
     def predict(self, X: Any) -> Any:
         """The quantile of the target at each row."""
         X = self._admit(X)
         return predictor(self.model_.linear, X)
+
+
+def _settled(x: Array, X: Any, y: Array) -> Array:
+    """Coefficients that move no prediction by more than rounding are the zeros of the penalty's corner."""
+    reach = abs(X).max(axis=0)
+    reach = reach.toarray().ravel() if issparse(reach) else reach
+    moved = np.abs(x[: len(reach)]) * reach
+    x = x.copy()
+    x[: len(reach)][moved <= ROUNDING * np.abs(y).max()] = 0.0
+    return x
 
 
 class LeastAbsoluteRegressor(Regressor):

@@ -111,6 +111,8 @@ def inverse_gram(fit: Solution) -> Any:
 
 def nonnegative(root: Array, rhs: Array) -> Array:
     """W >= 0 that minimises |root W - rhs|^2, output by output, with columns of unit length: Lawson & Hanson (1974)."""
+    if not len(root):  # no column varies: SciPy's answer would be memory that nobody wrote
+        return np.zeros((root.shape[1], rhs.shape[1]))
     size = np.linalg.norm(root, axis=0)
     size[size == 0] = 1.0
     return np.stack([nnls(root / size, column)[0] / size for column in rhs.T], axis=1)

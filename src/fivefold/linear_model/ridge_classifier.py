@@ -9,7 +9,7 @@ For two classes, without penalty, w has the direction of Fisher's discriminant.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -53,7 +53,7 @@ class RidgeClassifier(Classifier):
     solver_
         the route taken.
     n_iter_
-        always 1: the solution is direct.
+        None: the solution is direct.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class RidgeClassifier(Classifier):
     positive: bool = False
     random_state: Seed = None
 
-    takes = Takes(sparse=True, one_class=False)
+    takes = Takes(sparse=True)
     card = Card(
         applications=("classification",),
         use="A linear boundary in one direct solve, many columns, many classes. Far rows pull the boundary: with "
@@ -97,12 +97,13 @@ class RidgeClassifier(Classifier):
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         K = len(self.classes_)
-        T = 2.0 * (y[:, None] == np.arange(1 if K == 2 else 0, K)) - 1  # (n, 1) or (n, K)
+        T = 2.0 * (y[:, None] == (np.arange(K) if K > 2 else 1)) - 1  # (n, K) or (n, 1)
         route = by_nonnegative if self.positive else ROUTES[self.solver]
         alpha = np.full(T.shape[1], float(self.alpha))
         found = solved(self, X, lambda: route(X, T, unit(w), alpha, self.fit_intercept))
-        coef = found.W.T if K > 2 else found.W[:, 0]  # as scikit-learn: two classes, one vector
-        self.model_ = about(coef, found.centre, found.offset, X.dtype, intercept=self.fit_intercept, solver=found.route)
+        coef = found.W.T if K > 2 else found.W[:, 0]  # as scikit-learn: two classes or one, one vector
+        model = about(coef, found.centre, found.offset, X.dtype, intercept=self.fit_intercept, solver=found.route)
+        self.model_ = replace(model, n_iter=None)
 
     def decision_function(self, X: Any) -> Any:
         """The output of each class (n, K); for two classes that of the second (n,)."""

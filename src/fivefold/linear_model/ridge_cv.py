@@ -15,8 +15,10 @@ Allen (1974); Golub, Heath & Wahba (1979).
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -33,7 +35,7 @@ from fivefold.core.registry import Card
 from fivefold.core.supervised import Regressor
 from fivefold.distributions.family import Array
 from fivefold.linear_model.base import Linear, about, finite_predictor, solved, unit
-from fivefold.linear_model.folds import folds
+from fivefold.linear_model.folds import RoutesToSplitter, folds
 from fivefold.linear_model.penalised import centred_rows, means
 from fivefold.linear_model.reduced import EPS, OVERFLOW, WIDE
 
@@ -51,7 +53,9 @@ class Axes:
 
     def coefficients(self, alpha: Array) -> Array:
         """W (d, t) for one alpha an output."""
-        return self.vectors @ (self.cross / (self.values[:, None] + alpha))
+        s = self.values[:, None] + alpha
+        used = (s > EPS * len(s) * self.values.max(initial=0.0)) | (np.asarray(alpha) > 0)  # of alpha=0 the shortest
+        return self.vectors @ np.divide(self.cross, s, out=np.zeros_like(self.cross), where=used)
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ class Chosen:
     results: Array | None  # (n, alphas) or (n, outputs, alphas)
 
 
-class RidgeCV(Regressor):
+class RidgeCV(RoutesToSplitter, Regressor):
     """Ridge regression whose penalty is chosen by leave-one-out, in closed form, or by cross-validation.
 
     Parameters
@@ -142,16 +146,20 @@ class RidgeCV(Regressor):
             raise AttributeError("RidgeCV has no 'cv_results_' unless store_cv_results=True")
         return results
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
         """Choose the penalty and learn from rows and their targets; a weight of two means a row is there twice."""
+        self._split = self._for_splitter(sample_weight, params)
         self._given = sample_weight  # row numbers in `cv` count these, some of weight zero
         try:
             return super().fit(X, y, sample_weight)
         finally:
-            del self._given
+            del self._given, self._split
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         alphas, Y = self._penalties(), y.reshape(len(y), -1)
+        if self.gcv_mode == "svd" and issparse(X):
+            text = "RidgeCV: gcv_mode='svd' of a sparse X has no effect, and scikit-learn will refuse it; leave it out"
+            warnings.warn(text, FutureWarning, stacklevel=4)
         if self.cv is None and w.sum() <= 1:
             raise ValueError(f"RidgeCV: leaving one out needs two rows or more; got n_samples={len(Y)}")
         axes, rows = solved(self, X, lambda: _axes(X, Y, unit(w), self.fit_intercept))
@@ -165,7 +173,7 @@ class RidgeCV(Regressor):
         coef = W.T if Y.shape[1] > 1 else W[:, 0]
         linear = about(coef, axes.centre, axes.offset.reshape(y.shape[1:]), X.dtype, intercept=self.fit_intercept)
         each = scores.ndim == 2
-        score = np.take_along_axis(scores, best[None], axis=0)[0] if each else float(scores[best])
+        score = np.take_along_axis(scores, best[None], axis=0)[0] if each else scores[best]
         self.model_ = Chosen(linear, alpha if each else float(alpha), score, kept)
 
     def predict(self, X: Any) -> Any:
@@ -174,9 +182,14 @@ class RidgeCV(Regressor):
         return finite_predictor(self, self.model_.linear, X)
 
     def _penalties(self) -> Array:
+        if any(not isinstance(alpha, Real) for alpha in np.ravel(np.asarray(self.alphas, dtype=object))):
+            raise TypeError(f"RidgeCV: alphas must be numbers; got {self.alphas!r}")
         alphas = np.atleast_1d(np.asarray(self.alphas, dtype=np.float64))
-        if alphas.ndim != 1 or not alphas.size or not (np.isfinite(alphas) & (alphas > 0)).all():
-            raise ValueError(f"RidgeCV: alphas must be positive numbers, one or more; got {self.alphas!r}")
+        allowed = np.isfinite(alphas) & ((alphas > 0) if self.cv is None else (alphas >= 0))
+        if alphas.ndim != 1 or not alphas.size or not allowed.all():
+            raise ValueError(
+                f"RidgeCV: alphas must be positive numbers, or zero where cv is given; got {self.alphas!r}"
+            )
         return alphas
 
     def _leaving_out(self, axes: Axes, rows: Any, alphas: Array, y: Any, Y: Any, w: Any) -> tuple[Array, Array | None]:
@@ -200,7 +213,7 @@ class RidgeCV(Regressor):
         if self.store_cv_results or self.alpha_per_target:
             asked = "store_cv_results" if self.store_cv_results else "alpha_per_target"
             raise ValueError(f"RidgeCV: {asked}=True goes with cv=None only; got cv={self.cv!r}")
-        splits = folds(self.cv, X, y, self._given)
+        splits = folds(self.cv, X, y, self._given, **self._split)
         scores = np.empty((len(splits), len(alphas)))
         for k, (train, test) in enumerate(splits):
             axes = _axes(X[train], Y[train], unit(w[train]), self.fit_intercept)[0]

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import expit
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from fivefold.core.data import Takes
@@ -26,7 +27,7 @@ from fivefold.core.registry import Card
 from fivefold.core.supervised import Regressor
 from fivefold.linear_model.base import predictor
 from fivefold.linear_model.online_base import OnlineClassifier
-from fivefold.linear_model.passes import Plan, Streamed
+from fivefold.linear_model.passes import LOSS_FUNCTIONS, Plan, Streamed
 from fivefold.linear_model.training import (
     densified,
     fit_outputs,
@@ -53,6 +54,7 @@ LOSSES: dict[str, tuple[int, float | None]] = {
     "epsilon_insensitive": (loop.INSENSITIVE, None),
     "squared_epsilon_insensitive": (loop.SQUARED_INSENSITIVE, None),
 }
+REGRESSION = ("squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
 RATES: dict[str, Callable[[Any], Rate]] = {
     "constant": lambda s: Constant(s.eta0),
     "optimal": lambda s: optimal(s.alpha),
@@ -300,6 +302,7 @@ class SGDRegressor(Regressor):
     average: bool | Count = False
 
     takes = Takes(sparse=True)
+    loss_functions: ClassVar[dict[str, tuple[Any, ...]]] = {name: LOSS_FUNCTIONS[name] for name in REGRESSION}
     card = Card(
         applications=("regression",),
         use="Very many rows, sparse columns, or rows that keep coming (partial_fit). Scale columns and target first. "
@@ -389,7 +392,7 @@ class SGDRegressor(Regressor):
 
     def _model(self) -> Streamed:
         if not self.__sklearn_is_fitted__():
-            raise AttributeError(f"{type(self).__name__} has no coefficients before fit")
+            raise NotFittedError(f"{type(self).__name__} has no coefficients before fit")
         return self.model_
 
 

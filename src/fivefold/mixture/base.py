@@ -34,9 +34,8 @@ ASSIGNMENTS: dict[str, Assignment] = {"soft": Soft(), "hard": Hard()}
 class narrowed(learned):
     """A part of the model, in the precision of the table it was fitted to."""
 
-    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
-        value = super().__get__(estimator, owner)
-        return value if estimator is None else value.astype(estimator.model_.dtype, copy=False)
+    def _read(self, estimator: Any) -> Any:
+        return super()._read(estimator).astype(estimator.model_.dtype, copy=False)
 
 
 class BaseMixture(Density):
@@ -181,7 +180,7 @@ class BaseMixture(Density):
         self.model_ = replace(fit.model, rule=ASSIGNMENTS[self.assignment])
         self.statistics_ = fit.statistics
         self.n_iter_, self.converged_ = len(fit.history), fit.reason == "converged"
-        self.lower_bounds_ = [value / weight for value in fit.history]
+        self.lower_bounds_ = [np.float64(value / weight) for value in fit.history]
         self.lower_bound_ = self.lower_bounds_[-1] if self.lower_bounds_ else -np.inf
         if fit.reason == "interrupted":
             kept_best(self, self.n_iter_, "step")

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy.interpolate import BSpline
-from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse import csr_array
 
 from fivefold.core._sklearn import TransformerMixin
 from fivefold.core.data import Takes
@@ -24,6 +24,7 @@ from fivefold.core.estimator import Unsupervised, learned
 from fivefold.core.parallel import map_parts
 from fivefold.core.params import Index, Range
 from fivefold.core.registry import Card
+from fivefold.core.sparse import configured
 from fivefold.distributions.family import Array
 from fivefold.preprocessing._spline_loops import scatter, windows
 from fivefold.preprocessing.names import names_in
@@ -221,7 +222,7 @@ class SplineTransformer(TransformerMixin, Unsupervised):
         made = csr_array(flat, shape=(n, self.model_.n_out))
         made.sum_duplicates()
         made.eliminate_zeros()
-        return csr_matrix(made)
+        return configured(made)
 
 
 def _uniform(X: Array, w: Array, at: Array) -> Array:
