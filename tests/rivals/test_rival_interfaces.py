@@ -171,7 +171,9 @@ def test_a_penalty_makes_coefficients_of_a_quantile_exactly_zero():
         assert np.count_nonzero(QuantileRegressor(quantile=0.6, alpha=0.1).fit(kind(X), y).coef_) == 10
 
 
-@pytest.mark.parametrize("settings", [{"penalty": "l1"}, {"penalty": "l2", "l1_ratio": 1.0}, {"penalty": None, "C": 4}])
+@pytest.mark.parametrize(
+    "settings", [{"penalty": "l1", "l1_ratio": 0.5}, {"penalty": "l2", "l1_ratio": 1.0}, {"penalty": None, "C": 4}]
+)
 def test_settings_that_contradict_one_another_are_announced(settings):
     X, y = load_diabetes(return_X_y=True)
     with pytest.warns(UserWarning, match="ignored"):

@@ -96,7 +96,7 @@ def _fits_foreign(fit: Any) -> Any:
         vars(self).pop("_kind", None)
         if not foreign(X) or (self.takes.tensors and is_tensor(X)):
             return fit(self, X, *args, **options)
-        fit(self, to_numpy(X), *args, **options)
+        fit(self, to_numpy(X), *map(to_numpy, args), **options)
         self._kind = X[:0, ...]
         return self
 
@@ -110,7 +110,7 @@ def _answers_foreign(method: Any) -> Any:
     def wrapped(self: Any, X: Any, *args: Any, **options: Any) -> Any:
         if not foreign(X) or (self.takes.tensors and is_tensor(X)):
             return method(self, X, *args, **options)
-        return in_kind(method(self, to_numpy(X), *args, **options), X)
+        return in_kind(method(self, to_numpy(X), *map(to_numpy, args), **options), X)
 
     return wrapped
 
@@ -128,7 +128,7 @@ def _tells_foreign(method: Any) -> Any:
 ANSWERS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples", "transform")
 FOREIGN = {
     "fit": _fits_foreign,
-    **dict.fromkeys((*ANSWERS, "inverse_transform"), _answers_foreign),
+    **dict.fromkeys((*ANSWERS, "inverse_transform", "score"), _answers_foreign),
     **dict.fromkeys(("get_covariance", "get_precision"), _tells_foreign),
 }
 

@@ -286,5 +286,7 @@ def _likelihood(risk: Risk, found: Minimum, family: Family, link: Link, H: Array
     dof = count - risk.design.size
     phi = 1.0 if family.known else float(s @ ((y - mu) ** 2 / family.variance(mu)) / dof) if dof > 0 else np.nan
     flat = np.full(len(y), np.average(y, weights=s))
+    if phi == 0.0:  # every target is met: without spread there is no density
+        return Likelihood(estimate, spread, count, np.nan, np.nan, d, phi)
     height, null = (float(s @ family.log_density(y, m, phi)) for m in (mu, flat))
     return Likelihood(estimate, spread, count, height, null, d, phi)

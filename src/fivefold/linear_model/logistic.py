@@ -245,7 +245,7 @@ class LogisticRegression(LogLinear):
         if self.penalty == "elasticnet" and ratio is None:
             raise ValueError("LogisticRegression: penalty='elasticnet' needs l1_ratio, a number between 0 and 1")
         named = {"l1": 1.0, "l2": 0.0}.get(self.penalty or "")
-        if (named is not None and ratio and ratio != named) or (self.penalty == "l1" and ratio == 0):
+        if named is not None and ratio and ratio != named:
             _ignored(f"penalty={self.penalty!r} decides, and l1_ratio={ratio} is ignored; leave penalty out")
         if self.penalty is None and self.C not in (1.0, np.inf):
             _ignored(f"penalty=None is no penalty, and C={self.C} is ignored; take C=np.inf instead")
