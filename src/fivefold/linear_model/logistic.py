@@ -16,6 +16,7 @@ Cox (1958); Nocedal (1980); Lee, Sun & Saunders (2014).
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import KW_ONLY, replace
 from typing import Annotated, Any, Literal
 

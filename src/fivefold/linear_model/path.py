@@ -13,6 +13,7 @@ Tibshirani (1996); Zou & Hastie (2005); Friedman, Hastie & Tibshirani (2010).
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
