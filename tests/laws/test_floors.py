@@ -49,7 +49,7 @@ def floors():
 
 @pytest.mark.parametrize("line", floors())
 def test_a_floor_admits_no_version_with_a_known_advisory(line):
-    found = re.fullmatch(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)", line)
+    found = re.fullmatch(r"([\w-]+)(?:\[\w+\])?[>=]=([\d.]+)", line)
     assert found, f"{line}: write a name and its lowest version"
     name, floor = found.groups()
     assert name in SAFE, f"{name}: look for its advisories, and give it a line in SAFE"
