@@ -85,7 +85,7 @@ def best_run(
     with steps(estimator, "step", runs * estimator.max_iter, X) as monitor:
 
         def watch(centres: Any, value: float) -> bool:
-            return monitor(Model(centres.astype(X.dtype), value, np.nan, 0), value)
+            return monitor(lambda: Model(centres.astype(X.dtype), value, np.nan, 0), value)
 
         for fit in _fits(estimator, points, start, runs, rng, update, watch):
             done.append(fit)

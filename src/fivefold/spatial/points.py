@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -96,7 +96,7 @@ class Points:
     @cached_property
     def keys(self) -> Array:
         """A number for each row that depends on its values only: its place along a fixed random direction (n,)."""
-        direction = np.random.RandomState(DIRECTION).standard_normal(self.width)
+        direction = _direction(self.width)
         if isinstance(self.rows, Sparse):
             return np.asarray(self.table @ direction).ravel()
         X, out = self.table, np.empty(self.n)
@@ -188,3 +188,9 @@ def _sums(X: Array, w: Array, origin: Array, lo: int, hi: int) -> tuple[Array, f
         first += w[a:b] @ Z
         second += float(w[a:b] @ np.einsum("ij,ij->i", Z, Z))
     return first, second
+
+
+@lru_cache(maxsize=32)
+def _direction(width: int) -> Array:
+    """The direction along which rows of this width are put in order; a generator takes as long as a small fit."""
+    return np.random.RandomState(DIRECTION).standard_normal(width)
