@@ -130,13 +130,13 @@ class KernelSVD(Transformer):
             values, A = values[real], A[:, real]
         A = signed(A.T).T
         rows = Z[:, :0] if self.kernel == "precomputed" else Z.copy()
-        self.model_ = KernelAxes(like(rows, X), like(A / np.sqrt(values), X), like(values, X))
+        self.model_ = KernelAxes(like(rows, X), A / np.sqrt(values), values)
 
     def transform(self, X: Any) -> Any:
         """Coordinates of the rows along the axes."""
         X = self._admit(X)
         Z, rows = np.asarray(X, dtype=np.float64), np.asarray(self.model_.rows, dtype=np.float64)
-        W = np.asarray(self.model_.weights, dtype=np.float64)
+        W = self.model_.weights
         out = np.empty((len(Z), W.shape[1]))
         for a in range(0, len(Z), BLOCK):
             out[a : a + BLOCK] = self._inner(Z[a : a + BLOCK], rows) @ W

@@ -84,12 +84,14 @@ class ChangeOfBasis:
     @property
     def traces(self) -> tuple[float, float]:
         """Trace before and after; equal."""
-        return float(np.trace(self.matrix)), float(np.trace(self.new_matrix))
+        with np.errstate(over="ignore"):
+            return float(np.trace(self.matrix)), float(np.trace(self.new_matrix))
 
     @property
     def determinants(self) -> tuple[float, float]:
         """Determinant before and after; equal."""
-        return float(np.linalg.det(self.matrix)), float(np.linalg.det(self.new_matrix))
+        with np.errstate(over="ignore", under="ignore"):
+            return float(np.linalg.det(self.matrix)), float(np.linalg.det(self.new_matrix))
 
     @property
     def eigenvalues(self) -> Any:

@@ -48,4 +48,4 @@ def definiteness(A: Any, tol: float = 1e-12) -> Definiteness:
             f"A must be symmetric; A[{i}, {j}] = {M[i, j]:g} and A[{j}, {i}] = {M[j, i]:g}. The quadratic form is that "
             "of (A + A') / 2: give that"
         )
-    return classify((M + M.T) / 2, tol)
+    return classify(M / 2 + M.T / 2, tol)

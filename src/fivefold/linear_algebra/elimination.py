@@ -166,13 +166,16 @@ def gauss_jordan_inverse(A: Any, *, tol: float | None = None) -> Inverse:
     The right block is the inverse; the determinant is 1.
     """
     M = matrix(A, square=True)
-    found = eliminate(M, np.eye(len(M)), tol=tol)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = eliminate(M, np.eye(len(M)), tol=tol)
     if found.rank < len(M):
         free = next(j for j in range(len(M)) if j not in found.pivots)
         raise np.linalg.LinAlgError(
             f"A is singular: its determinant is 0 and its rank {found.rank} of {len(M)}; column {free + 1} has no "
             "pivot, so it is a combination of the columns before it. Leave it out, or use numpy.linalg.pinv"
         )
+    if not np.isfinite(found.right).all():
+        raise np.linalg.LinAlgError("the inverse of A has entries too large for floating point; scale its rows first")
     assert found.determinant is not None
     return Inverse(found.right, found.determinant, found)
 

@@ -12,7 +12,7 @@ Array = NDArray[np.floating[Any]]
 
 def matrix(A: Any, name: str = "A", *, square: bool = False) -> Array:
     """A finite matrix of floats, or a ValueError that names what is wrong."""
-    M = np.array(A, dtype=np.float64)
+    M = _numbers(A, name)
     if M.ndim != 2 or M.size == 0:
         raise ValueError(f"{name} must be a matrix, rows of numbers; got shape {M.shape}")
     if square and len(M) != M.shape[1]:
@@ -22,7 +22,7 @@ def matrix(A: Any, name: str = "A", *, square: bool = False) -> Array:
 
 def vector(v: Any, name: str) -> Array:
     """A finite vector of floats."""
-    u = np.array(v, dtype=np.float64)
+    u = _numbers(v, name)
     if u.ndim != 1 or u.size == 0:
         raise ValueError(f"{name} must be a vector; got shape {u.shape}")
     return _finite(u, name)
@@ -39,6 +39,15 @@ def written(M: Array, bar: int | None = None) -> str:
             parts.insert(bar, "|")
         lines.append("[ " + "  ".join(parts) + " ]")
     return "\n".join(lines)
+
+
+def _numbers(A: Any, name: str) -> Array:
+    try:
+        if np.iscomplexobj(A):
+            raise TypeError("got complex ones")
+        return np.array(A, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must hold real numbers, as many in every row ({error})") from None
 
 
 def _finite(M: Array, name: str) -> Array:
