@@ -171,7 +171,7 @@ def said(path, call, line=0):
 
 def test_every_call_in_tests_benchmarks_and_examples_that_draws_is_given_a_seed():
     wrong = [said(path, call) for path in FILES for call in without_seed(path.read_text(encoding="utf-8"))]
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
 
 
 def test_every_call_in_docstrings_that_draws_is_given_a_seed():
@@ -187,7 +187,7 @@ def test_every_call_in_docstrings_that_draws_is_given_a_seed():
                 names = imported(ast.parse(example.source), names)
                 place = test.lineno + example.lineno
                 wrong += [said(path, call, place) for call in without_seed(example.source, names)]
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
 
 
 def test_the_sources_draw_from_no_generator_that_all_share_and_make_none_without_a_seed():
@@ -196,7 +196,7 @@ def test_the_sources_draw_from_no_generator_that_all_share_and_make_none_without
     for path in SOURCES:
         calls, names = calls_of(path.read_text(encoding="utf-8"))
         wrong += [said(path, call) for call in calls if makes_no_seed(call, *resolved(call.func, names)[:2])]
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize(
@@ -278,4 +278,4 @@ def test_no_test_measures_seconds():
     for path in (ROOT / "tests").rglob("*.py"):
         calls, names = calls_of(path.read_text(encoding="utf-8"))
         wrong += [said(path, call) for call in calls if resolved(call.func, names)[1] in CLOCKS]
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
