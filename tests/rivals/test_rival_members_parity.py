@@ -151,8 +151,8 @@ class TestTrees:
     @pytest.mark.parametrize("container", [csr_matrix, csr_array])
     def test_sparse_targets_are_refused_by_either_error_of_scikit_learns(self, container):
         for model, error in (
-            (tree.DecisionTreeClassifier(), TypeError),
-            (ensemble.RandomForestClassifier(2), ValueError),
+            (tree.DecisionTreeClassifier(random_state=0), TypeError),
+            (ensemble.RandomForestClassifier(2, random_state=0), ValueError),
         ):
             with pytest.raises(error, match="sparse targets"):
                 model.set_params(random_state=0).fit(self.X, container(np.eye(3, dtype=int)[self.y]))
@@ -160,8 +160,8 @@ class TestTrees:
     @pytest.mark.parametrize(
         "model",
         [
-            tree.DecisionTreeClassifier(),
-            tree.DecisionTreeClassifier(class_weight="balanced"),
+            tree.DecisionTreeClassifier(random_state=0),
+            tree.DecisionTreeClassifier(class_weight="balanced", random_state=0),
             tree.ExtraTreeClassifier(random_state=0),
             ensemble.RandomForestClassifier(5, random_state=0),
             ensemble.ExtraTreesClassifier(5, class_weight="balanced", random_state=0),
@@ -293,7 +293,11 @@ class TestBoosting:
 
     def test_a_boosted_tree_shows_its_parameters(self):
         model = ensemble.GradientBoostingRegressor(
-            n_estimators=3, max_depth=1, min_impurity_decrease=0.1, warm_start=True
+            n_estimators=3,
+            max_depth=1,
+            min_impurity_decrease=0.1,
+            warm_start=True,
+            random_state=0,
         )
         model.fit(self.X, self.y).set_params(n_estimators=5, max_depth=2).fit(self.X, self.y)
         assert [trees[0].max_depth for trees in model] == [1, 1, 1, 2, 2]
@@ -321,7 +325,9 @@ class TestBoosting:
     @pytest.mark.parametrize("none", [[], np.array([]), np.zeros(10, dtype=bool)], ids=["list", "array", "mask"])
     def test_no_categorical_column_at_all(self, none):
         plain, named = (
-            ensemble.HistGradientBoostingRegressor(max_iter=2, categorical_features=c).fit(self.X, self.y)
+            ensemble.HistGradientBoostingRegressor(max_iter=2, categorical_features=c, random_state=0).fit(
+                self.X, self.y
+            )
             for c in (None, none)
         )
         assert_array_equal(plain.predict(self.X), named.predict(self.X))
@@ -332,12 +338,14 @@ class TestReductions:
 
     def test_pairs_of_a_precomputed_kernel(self):
         K = self.X @ self.X.T
-        model = multiclass.OneVsOneClassifier(SVC(kernel="precomputed")).fit(K, self.y)
-        plain = multiclass.OneVsOneClassifier(SVC(kernel="linear")).fit(self.X, self.y)
+        model = multiclass.OneVsOneClassifier(SVC(kernel="precomputed", random_state=0)).fit(K, self.y)
+        plain = multiclass.OneVsOneClassifier(SVC(kernel="linear", random_state=0)).fit(self.X, self.y)
         assert [len(rows) for rows in model.pairwise_indices_] == [100] * 3 and plain.pairwise_indices_ is None
         assert model.n_features_in_ == 150
         assert_array_equal(model.predict(K), plain.predict(self.X))
-        cut = cross_val_score(multiclass.OneVsOneClassifier(SVC(kernel="precomputed")), K, self.y, error_score="raise")
+        cut = cross_val_score(
+            multiclass.OneVsOneClassifier(SVC(kernel="precomputed", random_state=0)), K, self.y, error_score="raise"
+        )
         assert_array_equal(cut, cross_val_score(plain, self.X, self.y))
 
     @pytest.mark.parametrize("method", [multiclass.OneVsOneClassifier, multiclass.OneVsRestClassifier])
