@@ -332,6 +332,13 @@ class TestDefiniteness:
         assert definiteness(X.T @ X).kind == "positive definite"
         assert definiteness(-X @ X.T).kind == "negative semi-definite"
 
+    @pytest.mark.parametrize("size", [1e-308, 1e-20, 1e20, 0.8e308])
+    def test_the_size_of_a_matrix_does_not_matter(self, size):
+        found = definiteness(size * np.array([[1.0, 0.5], [0.5, 1.0]]))
+        assert found.kind == "positive definite"
+        assert_allclose(found.values / size, [1.5, 0.5], rtol=1e-10)
+        assert_allclose(found.factor / np.sqrt(size), definiteness([[1.0, 0.5], [0.5, 1.0]]).factor, rtol=1e-10)
+
     def test_the_tolerance_decides_what_counts_as_zero(self):
         """C-10."""
         A = np.diag([1.0, -1e-6])

@@ -10,6 +10,7 @@ quadratic form is |X'x|^2. The zero matrix is semi-definite both ways and is cal
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,4 +49,7 @@ def definiteness(A: Any, tol: float = 1e-12) -> Definiteness:
             f"A must be symmetric; A[{i}, {j}] = {M[i, j]:g} and A[{j}, {i}] = {M[j, i]:g}. The quadratic form is that "
             "of (A + A') / 2: give that"
         )
-    return classify(M / 2 + M.T / 2, tol)
+    _, power = np.frexp(np.abs(M).max())  # near the ends of floating point sums would overflow or vanish
+    found = classify(np.ldexp(M / 2 + M.T / 2, -power), tol)
+    factor = None if found.factor is None else found.factor * 2.0 ** (power / 2)
+    return replace(found, values=np.ldexp(found.values, power), factor=factor)
