@@ -9,7 +9,7 @@ For two classes, without penalty, w has the direction of Fisher's discriminant.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 import numpy as np
@@ -53,7 +53,7 @@ class RidgeClassifier(Classifier):
     solver_
         the route taken.
     n_iter_
-        None: the solution is direct.
+        always 1: the solution is direct.
 
     Examples
     --------
@@ -102,8 +102,7 @@ class RidgeClassifier(Classifier):
         alpha = np.full(T.shape[1], float(self.alpha))
         found = solved(self, X, lambda: route(X, T, unit(w), alpha, self.fit_intercept))
         coef = found.W.T if K > 2 else found.W[:, 0]  # as scikit-learn: two classes or one, one vector
-        model = about(coef, found.centre, found.offset, X.dtype, intercept=self.fit_intercept, solver=found.route)
-        self.model_ = replace(model, n_iter=None)
+        self.model_ = about(coef, found.centre, found.offset, X.dtype, intercept=self.fit_intercept, solver=found.route)
 
     def decision_function(self, X: Any) -> Any:
         """The output of each class (n, K); for two classes that of the second (n,)."""

@@ -70,7 +70,11 @@ PROBABILITIES = {"log_loss": expit, "modified_huber": lambda eta: (np.clip(eta, 
 
 
 def _says_probabilities(estimator: Any) -> bool:
-    return estimator.loss in PROBABILITIES
+    if estimator.loss in PROBABILITIES:
+        return True
+    raise AttributeError(
+        f"probability estimates are not available for loss={estimator.loss!r}; take {' or '.join(PROBABILITIES)}"
+    )
 
 
 class SGDClassifier(OnlineClassifier):
