@@ -5,17 +5,17 @@ The cases run in a process of their own, which may die: a crash or a hang is the
 
 import json
 import os
-import random
 import subprocess
 import sys
 from pathlib import Path
+from zlib import crc32
 
 import odd_inputs
 import pytest
 from tables import METHODS
 
 CASES = [case for method in METHODS for case in odd_inputs.cases(method)]
-QUICK = 300  # in `make test`; all of them in `make test-all`
+SHARES = 400  # two of these are tried in `make test`, about 300 cases; all of them in `make test-all`
 BATCHES = 40
 
 
@@ -38,19 +38,20 @@ def wrong(cases):
     return [(case, outcome) for case, outcome in outcomes(cases) if outcome not in ("answer", "refusal")]
 
 
-def sample(seed, size):
-    return random.Random(seed).sample(CASES, size)
+def batch(number, of):
+    """A share of the cases, decided by the name of each: a new method leaves the others where they are."""
+    return [case for case in CASES if crc32(" ".join(case).encode()) % of == number]
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_a_sample_of_odd_inputs_is_answered_or_refused_in_words(seed):
-    assert wrong(sample(seed, QUICK // 2)) == []
+@pytest.mark.parametrize("number", range(2))
+def test_a_sample_of_odd_inputs_is_answered_or_refused_in_words(number):
+    assert wrong(batch(number, of=SHARES)) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES))
-def test_every_odd_input_is_answered_or_refused_in_words(batch):
-    assert wrong(random.Random(0).sample(CASES, len(CASES))[batch::BATCHES]) == []
+@pytest.mark.parametrize("number", range(BATCHES))
+def test_every_odd_input_is_answered_or_refused_in_words(number):
+    assert wrong(batch(number, of=BATCHES)) == []
 
 
 def test_a_case_that_ends_the_process_is_named_and_the_others_go_on(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.arrays import logsumexp
-from fivefold.core.data import Takes
+from fivefold.core.data import Takes, numbers
 from fivefold.core.estimator import learned
 from fivefold.core.messages import warn
 from fivefold.core.parallel import map_parts
@@ -69,7 +69,7 @@ class GaussianDiscriminant(Classifier):
         K, name = len(self.classes_), type(self).__name__
         if given is None:
             return np.bincount(y, w, K) / w.sum()
-        priors = np.asarray(given, dtype=np.float64)
+        priors = numbers(self, given, "priors")
         if priors.shape != (K,) or not (priors >= 0).all() or not priors.any():
             raise ValueError(f"{name}: priors must be non-negative, one for each of the {K} classes; got {given!r}")
         if abs(priors.sum() - 1) <= 1e-5:

@@ -95,7 +95,10 @@ class HistMethods(WarmStart):
         if before is None:
             self._seed = seed
         d = X.shape[1]
-        signs = None if self.monotonic_cst is None else _check_monotonic_cst(self, self.monotonic_cst)
+        asked = self.monotonic_cst
+        if asked is not None and not isinstance(asked, dict) and np.ndim(asked) != 1:
+            raise ValueError(f"{type(self).__name__}: monotonic_cst must hold one sign a column; got {asked!r}")
+        signs = None if asked is None else _check_monotonic_cst(self, asked)
         columns = Columns(self._categorical(d), signs, self._teams(d))
         if signs is not None and (bad := (signs != 0) & columns.categorical).any():
             raise ValueError(f"{name}: column {int(bad.argmax())} holds categories, which have no order to rise along")

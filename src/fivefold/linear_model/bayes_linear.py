@@ -30,9 +30,9 @@ from scipy.optimize import brentq
 from sklearn.utils import check_random_state
 
 from fivefold.core import params
-from fivefold.core.data import admit_pair, admit_weights, keep_positive
+from fivefold.core.data import admit_pair, admit_weights, keep_positive, numbers
 from fivefold.core.estimator import learned
-from fivefold.core.params import Count, Positive, Seed
+from fivefold.core.params import LARGEST, Count, Positive, Seed
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Regressor
 from fivefold.distributions.family import Array
@@ -142,11 +142,11 @@ class BayesianLinearRegression(Regressor):
     def _believe(self, triangle: Triangle, kind: Any) -> Belief:
         problem = triangle.spectrum(intercept=self.fit_intercept)
         d = len(problem.mean)
-        m0 = np.asarray(self.prior_mean, dtype=np.float64)
-        if m0.size not in (1, d) or not np.isfinite(m0).all():
+        m0 = numbers(self, self.prior_mean, "prior_mean")
+        if m0.size not in (1, d) or not (np.abs(m0) <= LARGEST).all():
             raise ValueError(
-                f"BayesianLinearRegression: prior_mean must be one finite number, or one for each of the {d} columns; "
-                f"got {self.prior_mean!r}"
+                f"BayesianLinearRegression: prior_mean must be one finite number up to {LARGEST:g}, or one for each "
+                f"of the {d} columns; got {self.prior_mean!r}"
             )
         m0 = np.broadcast_to(m0.ravel(), d)
         # along V the problem about m0 has the same errors as the problem about zero, at c less V'm0

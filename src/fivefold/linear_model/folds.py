@@ -45,6 +45,8 @@ def folds(cv: Any, X: Any, y: Any, given: Any = None, *, classes: bool = False, 
     Row numbers listed in `cv` count the rows that were `given` weights, of which those of weight zero are not in X.
     """
     splits = list(check_cv(cv, y, classifier=classes).split(X, y, **params))
+    if not splits:
+        raise ValueError("cv gives no folds: give a number of folds, or pairs of rows to train on and to judge by")
     if given is None or not isinstance(cv, Iterable):
         return splits
     there = np.asarray(given) > 0

@@ -269,7 +269,7 @@ class LogisticRegression(LogLinear):
         return default if self.reference_class is None else self._code(self.reference_class)
 
     def _code(self, label: Any) -> int:
-        found = np.flatnonzero(self.classes_ == label)
+        found = np.flatnonzero(self.classes_ == label) if np.ndim(label) == 0 else np.empty(0)
         if not len(found):
             raise ValueError(f"LogisticRegression: {label!r} is not one of the classes {list(self.classes_)!r}")
         return int(found[0])

@@ -26,6 +26,7 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from fivefold.core.linalg import CrossMoments, cross_moments
 from fivefold.core.messages import warn
 from fivefold.core.parallel import one_blas_thread
+from fivefold.core.params import LARGEST
 from fivefold.core.sparse import canonical
 from fivefold.linear_model.base import unit
 from fivefold.optim.columns import Dense, Gram, Sparse
@@ -85,7 +86,7 @@ def from_moments(moments: CrossMoments, *, centred: bool, joint: bool = False) -
 
 def alpha_grid(data: Products, weight: float, l1_ratio: float, eps: float, count: int, positive: bool) -> Array:
     """`count` strengths from the least that leaves no coefficient, falling to its eps-th part."""
-    if l1_ratio == 0:
+    if l1_ratio < 1 / LARGEST:
         raise ValueError(
             "no alpha makes every coefficient zero with l1_ratio=0, so a grid cannot be made: give the alphas, or an "
             "l1_ratio above zero (Automatic alpha grid generation is not supported for l1_ratio=0)"

@@ -22,6 +22,7 @@ from fivefold.core.arrays import logsumexp
 from fivefold.core.data import numbers, refuse_unfinite
 from fivefold.core.estimator import learned
 from fivefold.core.parallel import map_parts
+from fivefold.core.params import LARGEST
 from fivefold.core.softmax import largest
 from fivefold.core.supervised import Classifier
 from fivefold.distributions.family import Array, Family, Groups
@@ -129,7 +130,7 @@ class NaiveBayes(Generative):
         family = self._family(table)
         with np.errstate(over="ignore", invalid="ignore"):  # in a table that was not looked at before
             stats = family.stats(table, Groups(y, w, K))
-        if self.takes.finite_later and not (np.isfinite(stats.mean).all() and stats.count.any(axis=0).all()):
+        if self.takes.finite_later and not ((np.abs(stats.mean) <= LARGEST).all() and stats.count.any(axis=0).all()):
             refuse_unfinite(self, X, fitting=before is None)
         if before is not None:
             stats = widened(before.stats, before.family, family) + stats
