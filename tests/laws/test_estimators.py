@@ -346,9 +346,10 @@ def _put(X, value):
 @pytest.mark.parametrize("problem", REFUSALS)
 @cases
 def test_bad_tables_are_refused_in_plain_words(case, problem):
-    if problem == "infinity" and case[0].cls.takes.infinite:
-        pytest.skip("bins put infinity beyond all other numbers: see test_infinity_is_beyond_all_numbers")
     spoil, message = REFUSALS[problem]
+    if problem == "infinity" and case[0].cls.takes.infinite:  # bins put it beyond all other numbers
+        build(case).fit(*spoil(*table(case)))
+        return
     with pytest.raises(ValueError, match=message):
         build(case).fit(*spoil(*table(case)))
 
