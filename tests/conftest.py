@@ -8,6 +8,7 @@ import random
 
 import hypothesis
 import pytest
+from served import pytest_fixture_setup, pytest_pyfunc_call  # noqa: F401  hooks
 
 hypothesis.settings.register_profile(
     "fivefold",

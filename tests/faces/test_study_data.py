@@ -204,6 +204,7 @@ def test_predictions_of_many_classes_are_labels_that_were_learned(method):
     """D-06."""
     table = tiny(method)[0]
     y = np.array(["red", "green", "blue"])[table.y]
+    assert task_of(y) == "classification"
     assert set(build((method, method.card.given)).fit(table.X, y).predict(table.X)) <= {"red", "green", "blue"}
 
 
@@ -214,6 +215,7 @@ SINGLE = [m for m in methods() if issubclass(m.cls, Regressor) and tiny(m)[0].y.
 def test_every_regressor_can_be_judged_by_error_and_correlation(method):
     """D-08."""
     table = tiny(method)[0]
+    assert task_of(table.y, "regression") == "regression"
     model = build((method, method.card.given)).fit(table.X, table.y)
     assert SCORES["rmse"].of(model, table.X, table.y) >= 0
     assert -1 <= SCORES["correlation"].of(model, table.X, table.y) <= 1 + 1e-12  # rounding

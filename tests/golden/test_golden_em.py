@@ -70,6 +70,9 @@ def test_five_points_take_the_printed_first_steps():
     R, _ = one_dimensional([0.5, 0.5], [1, 3], [1, 1]).posterior(X)
     np.testing.assert_allclose(R[:, 0], [0.982014, 0.880797, 0.5, 0.119203, 0.000000], atol=5e-7)
     np.testing.assert_allclose(R.sum(axis=1), 1.0, rtol=1e-15)
+    start = {"weights_init": [0.5, 0.5], "means_init": [[1.0], [3.0]], "precisions_init": np.ones((2, 1, 1))}
+    ours = GaussianMixture(2, **start, reg_covar=0, max_iter=0).fit(X)
+    np.testing.assert_allclose(ours.predict_proba(X), R, atol=1e-14)
     fit = run(X.ravel(), [0.5, 0.5], [1, 3], [1, 1], 3)
     np.testing.assert_allclose(fit.history, [-32.595275, -11.785763, -11.479514], atol=5e-7)
     weights, means, deviations = parameters(run(X.ravel(), [0.5, 0.5], [1, 3], [1, 1], 1).model)

@@ -299,11 +299,9 @@ class TestMisclassification:
 
 
 class TestGenerators:
-    COURSE = course()
-
     def test_the_mixture_on_the_line(self):
         """C-218: 10,000 points, mean 17.280899, standard deviation 14.854019."""
-        x, k = self.COURSE.mixture_1d
+        x, k = course().mixture_1d
         assert x.shape == k.shape == (10_000,)
         assert (x.mean(), x.std()) == pytest.approx((17.280899, 14.854019), abs=5e-7)
         other, _ = mixture_1d(50_000, means=(0.0, 100.0), stds=(1.0, 1.0), weights=(0.9, 0.1), random_state=0)
@@ -311,13 +309,13 @@ class TestGenerators:
 
     def test_the_mixture_in_the_plane(self):
         """C-219: counts 244, 272, 484 and mean (2.290527, 0.213686)."""
-        X, k = self.COURSE.mixture_2d
+        X, k = course().mixture_2d
         assert np.bincount(k).tolist() == [244, 272, 484]
         assert_allclose(X.mean(axis=0), [2.290527, 0.213686], atol=5e-7)
 
     def test_the_separable_classes(self):
         """C-220."""
-        X, y = self.COURSE.separable
+        X, y = course().separable
         assert (np.sum(y == -1), np.sum(y == 1)) == (125, 125)
         assert_allclose(X[y == -1].mean(axis=0), [1.104238, 0.888254], atol=5e-7)
         assert_allclose(X[y == 1].mean(axis=0), [5.039166, 5.950180], atol=5e-7)
@@ -326,7 +324,7 @@ class TestGenerators:
 
     def test_the_disc(self):
         """C-221: 208 of 500 inside; 1 - exp(-1.5625^2 / 4) = 0.456840 expected."""
-        X, y = self.COURSE.disc
+        X, y = course().disc
         assert np.sum(y == -1) == 208
         assert_array_equal(y == -1, np.linalg.norm(X - 3, axis=1) <= 1.5625)
         many = disc(100_000, random_state=0)[1]
@@ -334,7 +332,7 @@ class TestGenerators:
 
     def test_the_noisy_curve(self):
         """C-222: the twenty points of figure 9.1."""
-        X, y = self.COURSE.noisy_curve
+        X, y = course().noisy_curve
         # fmt: off
         assert_array_equal(X[:, 0].round(4), [
             3.6357, 5.8628, 5.5724, 2.2482, 4.0229, -1.7376, 1.5056, 6.1467, -0.4912, 3.4598,

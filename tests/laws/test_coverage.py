@@ -1,30 +1,22 @@
-"""docs/coverage.csv: every row of the catalogue that is served, by what, and the test that shows it."""
+"""docs/coverage.csv: every row of the catalogue that is served, by what, and the test that shows it.
+
+That the test runs what serves the row is watched while it runs: tests/served.py.
+"""
 
 import ast
-import csv
 from functools import cache
-from importlib import import_module
-from pathlib import Path
 
+import numpy as np
 import pytest
+from served import ROOT, ROWS, Watch, codes, resolve
+from sklearn.model_selection import KFold
 
-ROOT = Path(__file__).parents[2]
-ROWS = list(csv.DictReader((ROOT / "docs" / "coverage.csv").read_text().splitlines()))
+from fivefold.core.estimator import learned
+from fivefold.core.linalg import double_centred
+from fivefold.linear_model import Lasso, Ridge
+from fivefold.optim.functions import BOWL
+
 SIZES = {"A": 164, "B": 211, "C": 226, "D": 346, "E": 359}
-
-
-def resolve(dotted):
-    """The object of a dotted name."""
-    parts = dotted.split(".")
-    for cut in range(len(parts), 0, -1):
-        try:
-            thing = import_module(".".join(parts[:cut]))
-        except ImportError:
-            continue
-        for part in parts[cut:]:
-            thing = getattr(thing, part)
-        return thing
-    raise ImportError(dotted)
 
 
 @cache
@@ -46,3 +38,22 @@ def test_the_name_and_the_test_of_a_row_exist(row):
 def test_no_row_is_listed_twice():
     ids = [row["row"] for row in ROWS]
     assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize(
+    ("name", "run"),
+    [
+        ("fivefold.core.linalg.double_centred", lambda: double_centred(np.eye(2))),
+        ("fivefold.linear_model.Ridge", Ridge),
+        ("fivefold.linear_model.Ridge.fit", lambda: Ridge().fit([[0.0], [1.0]], [0.0, 1.0])),
+        ("fivefold.core.estimator.learned", lambda: learned("a")),
+        ("fivefold.optim.functions.BOWL", lambda: BOWL.function.value(BOWL.start)),
+        ("sklearn.model_selection.KFold", KFold),
+    ],
+)
+def test_a_watch_sees_what_runs_and_nothing_else(name, run):
+    with Watch({"row": {name}}) as idle:
+        Lasso().fit([[0.0], [1.0]], [0.0, 1.0]) if name != "fivefold.core.estimator.learned" else Lasso()
+    with Watch({"row": {name}}) as busy:
+        run()
+    assert codes(name) and list(idle.left) == ["row"] and not busy.left

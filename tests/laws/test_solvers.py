@@ -431,6 +431,9 @@ class TestLeastSquares:
         lengths = (J**2).sum(axis=0)
         assert_allclose(1e9 * damped_step(r, J, 1e9, scaled=True), -g / lengths, rtol=1e-6)
         assert_allclose(damped_step(r, J, 0.0, scaled=True), -np.linalg.lstsq(J, r, rcond=None)[0], rtol=1e-9)
+        near = np.array([1.8, -0.6, 0.4])
+        full, damped = (minimise(objective, near, s, tol=1e-10).x for s in (GaussNewton(), LevenbergMarquardt()))
+        assert_allclose(full, damped, atol=1e-6)
 
     def test_the_step_solves_the_damped_normal_equations(self):
         objective = self.misfit(0.1)

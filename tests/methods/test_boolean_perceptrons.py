@@ -27,7 +27,11 @@ def test_a_tie_is_zero():
     np.testing.assert_array_equal(threshold([-1.0, 0.0, 1e-300]), [0, 0, 1])
 
 
-@pytest.mark.parametrize(("unit", "expected"), [(AND, [0, 0, 0, 1]), (OR, [0, 1, 1, 1]), (NAND, [1, 1, 1, 0])])
+@pytest.mark.parametrize(
+    ("unit", "expected"),
+    [(AND, [0, 0, 0, 1]), (OR, [0, 1, 1, 1]), (NAND, [1, 1, 1, 0])],
+    ids=["AND", "OR", "NAND"],
+)
 def test_units_have_their_truth_tables(unit, expected):
     """D-263, E-156."""
     np.testing.assert_array_equal(unit(TABLE), expected)

@@ -44,6 +44,8 @@ def test_mistakes_are_within_novikoffs_bound():
     Z, v = np.column_stack([X, np.ones(len(X))]), np.append(u, -0.5 * u.sum())
     gamma = (y * (Z @ v)).min() / np.linalg.norm(v)
     assert 0 < mistakes <= (np.linalg.norm(Z, axis=1).max() / gamma) ** 2
+    model = Perceptron(shuffle=False, tol=None, max_iter=100).fit(X, y)
+    np.testing.assert_allclose([*model.coef_[0], *model.intercept_], points[-1], rtol=1e-9)
 
 
 def test_from_zero_the_rate_changes_the_scale_only():
