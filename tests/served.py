@@ -77,11 +77,12 @@ def codes(dotted):
     if isinstance(thing, ModuleType):
         inside = [part for part in vars(thing).values() if getattr(part, "__module__", "") == thing.__name__]
         return {code: None for part in inside for held in _held(part) for code in _codes(held)}
-    within = dict.fromkeys(_codes(thing))
-    if type(thing).__module__.startswith(("builtins", "numpy")):
-        return within
-    methods = [part for kind in type(thing).__mro__ for part in vars(kind).values()]
-    return within | {code: thing for part in methods for code in _codes(part)}
+    found = dict.fromkeys(_codes(thing))
+    for one in (thing, *getattr(thing, "__dict__", {}).values()):
+        if not type(one).__module__.startswith(("builtins", "numpy")):
+            methods = [part for kind in type(one).__mro__ for part in vars(kind).values()]
+            found = {code: one for part in methods for code in _codes(part)} | found
+    return found
 
 
 def _callers(thing):
