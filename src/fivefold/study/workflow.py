@@ -30,10 +30,12 @@ from fivefold.study.advice import tree_suitability
 from fivefold.study.data import BadInput, Data
 from fivefold.study.features import Features, select_features, with_features
 from fivefold.study.fold import refit
+from fivefold.study.journal import Journal
 from fivefold.study.plan import Plan, make_plan
+from fivefold.study.probe import within
 from fivefold.study.problem import LearningProblem
 from fivefold.study.results import Results, judge, plain
-from fivefold.study.run import run
+from fivefold.study.run import advance, crew, outcomes, probe
 
 Phase = Literal["task", "data", "features", "models", "training", "evaluation"]
 PHASES: tuple[Phase, ...] = get_args(Phase)
@@ -181,7 +183,10 @@ class Workflow:
         """Phase 5: tune, validate and compare the learners on the rows outside the test set."""
         self._needs("training")
         plan = self._plan(self._table(), self._kept["phases"]["models"]["names"])
-        results = judge(plan, run(plan, jobs=jobs))
+        with Journal.create(":memory:", {}) as journal, crew(plan.data, jobs) as workers:
+            plan = within(plan, probe(plan, workers), None, jobs)  # limits of time by what each learner costs here
+            advance(plan, journal, workers)
+            results = judge(plan, outcomes(plan, journal))
         if not results.judged:
             told = "; ".join(f"{outcome.learner.name}: {outcome.failure}" for outcome in results.failed)
             raise BadInput(f"every learner failed: {told}. Revise the features or the models")
