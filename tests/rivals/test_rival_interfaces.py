@@ -192,7 +192,7 @@ def test_bounds_for_one_cluster_are_announced():
     ids=lambda model: type(model).__name__,
 )
 def test_arrays_of_other_libraries_are_answered_in_kind_where_scikit_learn_dispatches(model, library):
-    xp = pytest.importorskip(library)
+    xp = import_module(library)
     X, y = load_iris(return_X_y=True)
     plain = clone(model).fit(X, y)
     with sklearn.config_context(array_api_dispatch=True):
