@@ -31,6 +31,7 @@ QUICK = {
     "C45Classifier": {},
     "sklearn.tree.DecisionTreeClassifier": {},
 }
+WALKED = ("ensemble", "rules", "tree")  # chapters whose models are indices that loops walk through
 SMALL = {"n_estimators": 3, "max_iter": 20}  # so that fitting all of them is quick
 EXTREMES = (-(2**31), -2, -1, 0, 1, 2, 1000, 2**31 - 1)
 CHILD = """
@@ -87,7 +88,7 @@ class Reader:
         self.process.kill()
         said = self.process.communicate()[1]
         self.start()
-        return f"{found or 'crashed'}: {said[-2000:]}"
+        return f"{found or 'crashed'}: {said[:2000]}"
 
     def stop(self):
         self.process.kill()
@@ -116,7 +117,9 @@ def altered(source, target, rng):
     with zipfile.ZipFile(source) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     about = json.loads(members.pop(ENTRY))
-    arrays = sorted(name for name in members if name.endswith(".npy"))
+    arrays = [
+        name for name in members if name.endswith(".npy")
+    ]  # in the order of the file: names are not the same twice
     name = rng.choice([*arrays, "schema.json"] if arrays else ["schema.json"])
     members[name] = _array(members[name], rng) if name != "schema.json" else _schema(members[name], rng)
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -190,18 +193,14 @@ def test_an_altered_file_is_refused_or_answers(reader, tmp_path, name):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_altered_files_of_every_method_are_refused_or_answer(reader, tmp_path):
-    total, wrong = {"answered": 0, "refused": 0}, {}
-    for method in methods():
-        folder = tmp_path / method.name
-        folder.mkdir()
-        given = {key: value for key, value in SMALL.items() if key in {p.name for p in method.parameters}}
-        found = became(reader, method.name, given, folder, 10, seed=1)
-        if found is not None:
-            total = {how: total[how] + count for how, count in found[0].items()}
-            if found[1]:
-                wrong[method.name] = found[1]
-                print(method.name, [(i, member, how[:1500]) for i, member, how in found[1]], flush=True)
-    print(total)
-    assert wrong == {}
-    assert total["refused"] > 100
+@pytest.mark.parametrize("method", [m for m in methods() if m.chapter in WALKED], ids=lambda method: method.name)
+def test_altered_files_of_every_method_with_indices_are_refused_or_answer(tmp_path, method):
+    given = {key: value for key, value in SMALL.items() if key in {p.name for p in method.parameters}}
+    reader = Reader()  # one for each: what a file breaks shows with its own method
+    try:
+        found = became(reader, method.name, given, tmp_path, 15, seed=1)
+    finally:
+        reader.stop()
+    if found is not None:
+        print(method.name, found[0])
+        assert found[1] == []
