@@ -14,7 +14,7 @@ from packaging.version import Version
 
 SAFE = {
     "numpy": "1.22",  # CVE-2021-41496: a buffer overflow; 2.0 is the first of today's types
-    "scipy": "1.11.1",  # CVE-2023-25399, CVE-2023-29824: references counted wrongly
+    "scipy": "1.15",  # CVE-2023-25399, CVE-2023-29824: references counted wrongly; the first whose bootstrap takes rng
     "scikit-learn": "1.5.0",  # CVE-2024-5206: a vectoriser kept its training text; 1.9 has the callbacks
     "numba": "0.61",
     "typer": "0.26",  # the first that does not lean on Click's own version, whose changes broke it
