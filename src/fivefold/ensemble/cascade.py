@@ -60,8 +60,8 @@ class Chain:
         P: Any = None
         who, left = np.zeros(n, dtype=np.int64), np.arange(n)
         for j, (member, threshold) in enumerate(zip(self.members, self.thresholds, strict=True)):
-            if not len(left):
-                break
+            if n and not len(left):
+                break  # a table without rows goes to the first member, which refuses it
             own = _probabilities(member, X if len(left) == n else _safe_indexing(X, left), self.classes)
             P = np.zeros((n, self.classes), dtype=own.dtype) if P is None else P
             sure = own.max(axis=1) >= threshold
