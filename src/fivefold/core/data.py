@@ -30,6 +30,7 @@ from fivefold.core.sparse import canonical
 FLOATS = np.dtype(np.float64), np.dtype(np.float32)
 WHOLE = np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_)
 LARGEST = {"d": np.float64(1e100), "f": np.float64(1e18)}  # by type: squares of these, and their sums, are finite
+FAINTEST = 1e-150  # weight, as a share of the largest: its square is a float
 SHOWN = 8  # of a list of categories or columns, at most this many are named in a message
 
 
@@ -210,6 +211,7 @@ def admit_weights(estimator: Any, sample_weight: Any, X: Any) -> Any:
             f"{_name(estimator)}: sample_weight is at most {largest:g}, in row {int(given.argmax())}: sums over such "
             f"weights leave the range of floats. Divide all by their largest, so that it is 1"
         )
+    given = np.where(given > 0, np.maximum(given, FAINTEST * largest), 0.0)  # no sum tells the difference
     return _check_sample_weight(given, np.empty((X.shape[0], 0)), dtype=np.float64)
 
 

@@ -60,8 +60,20 @@ def about(coef: Array, centre: Array, offset: Any, kind: Any, *, intercept: bool
 
     Numbers that users see get the type `kind`; without an intercept the means are zero and so is it.
     """
-    at_zero = np.asarray(offset - coef @ centre).astype(kind)[()] if intercept else 0.0
-    return Linear(np.ascontiguousarray(coef, dtype=kind), at_zero, centre, offset, solver)
+    at_zero = typed(np.asarray(offset - coef @ centre), kind)[()] if intercept else 0.0
+    return Linear(typed(coef, kind), at_zero, centre, offset, solver)
+
+
+def typed(numbers: Array, kind: Any) -> Array:
+    """Learned numbers in the type of X, if its range holds them."""
+    with np.errstate(over="ignore"):
+        out = np.asarray(numbers, dtype=kind, order="C")
+    if np.isinf(out).any() and np.isfinite(numbers).all():
+        raise ValueError(
+            f"coefficients of up to {np.abs(numbers).max():.3g} leave the range of {np.dtype(kind)}: the columns of X "
+            "vary so little. Give X in float64, or multiply its columns by a large number"
+        )
+    return out
 
 
 def unit(w: Array) -> Array | None:

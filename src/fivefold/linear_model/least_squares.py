@@ -26,7 +26,7 @@ from fivefold.core.params import NonNegative
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Regressor
 from fivefold.distributions.family import Array
-from fivefold.linear_model.base import Linear, finite_predictor, solved, unit
+from fivefold.linear_model.base import Linear, finite_predictor, solved, typed, unit
 from fivefold.linear_model.noise import GaussianNoise
 from fivefold.linear_model.reduced import WIDE, Solution, least_squares, nonnegative
 from fivefold.linear_model.summary import Summary, of_least_squares
@@ -139,9 +139,9 @@ class LinearRegression(Regressor):
             found = self._kept_positive(found)
         elif found.rank < X.shape[1]:
             warn(self._shortfall(found, X.shape), RankWarning)
-        coef = np.ascontiguousarray(found.W.T.reshape(*y.shape[1:], -1), dtype=X.dtype)
+        coef = typed(found.W.T.reshape(*y.shape[1:], -1), X.dtype)
         height, offset = (part.reshape(y.shape[1:])[()] for part in (found.intercept, found.offset))
-        intercept = height.astype(X.dtype)[()] if self.fit_intercept else 0.0
+        intercept = typed(height, X.dtype)[()] if self.fit_intercept else 0.0
         self.model_ = LeastSquares(
             Linear(coef, intercept, found.centre, offset, found.route), found, X.shape, self.positive
         )

@@ -167,7 +167,7 @@ def _by_qr(X: Array, Y: Array, w: Array | None, centred: bool, small: bool, eps:
     spread = np.einsum("ij,ij->j", Y - offset, (Y - offset) * (1.0 if w is None else w[:, None]))
     one = int(centred)  # a column of ones stands first, where there is an offset
     Q, R, rest = (_whole if small else _in_parts)(X, Y, w, centre, offset, one)
-    if not np.isfinite(R).all():
+    if not np.isfinite(np.vdot(R, R)):  # lengths of its columns are compared
         raise ValueError(OVERFLOW)
     root, rhs = R[one : one + d, one : one + d], R[one : one + d, one + d :]
     root = np.where(np.linalg.norm(root, axis=0) > _still(centre, weight), root, 0.0)

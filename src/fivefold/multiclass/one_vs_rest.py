@@ -88,7 +88,9 @@ class OneVsRestClassifier(Reduction):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Fit one copy of the estimator a class, or a label of an indicator matrix; weights are passed to each."""
         y = canonical(y, "OneVsRestClassifier: y") if issparse(y) else y
-        if y is None or not type_of_target(y).startswith("multilabel"):
+        with np.errstate(invalid="ignore"):  # a huge number is compared with its integer
+            several = y is not None and type_of_target(y).startswith("multilabel")
+        if not several:
             self.__dict__.pop("indicator_", None)
             super().fit(X, y, sample_weight, **params)
             if len(self.classes_) == 1:

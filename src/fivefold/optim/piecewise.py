@@ -33,6 +33,7 @@ SHARE = 0.9995  # of the way to the nearest wall
 NEAR = 1e-5  # gap, as a share of the value, below which the rows on the kink show
 PATIENCE = 6  # steps without a smaller gap before what is left is rounding
 EQUAL = 1e-14  # of the value at the start: a difference that is rounding
+ROUNDING = 1e-17  # of the distance between two walls: less room than this is none that floats can tell
 KINK = 1e-9  # residual, as a share of target and prediction, that is zero
 
 
@@ -150,13 +151,18 @@ class _Box:
     def times(self, x: Array) -> Array:
         return np.append(self.objective.design.predictor(x), x[self.edges])
 
+    def room(self, at: Inside) -> tuple[Array, Array]:
+        """Below the upper walls and above the lower ones; where rounding leaves none, what rounding can hide."""
+        least = ROUNDING * (self.high - self.low)
+        return np.maximum(self.high - at.a, least), np.maximum(at.a - self.low, least)
+
     def gap(self, at: Inside) -> float:
         """Value less dual value, at a dual point that satisfies its equation."""
         return float((self.high - at.a) @ at.u + (at.a - self.low) @ at.v)
 
     def newton(self, at: Inside) -> Inside:
         ridge, n = self.objective.ridge, len(self.objective.y)
-        s, t, weight = self.high - at.a, at.a - self.low, self.high - self.low
+        (s, t), weight = self.room(at), self.high - self.low
         D = 1.0 / (at.u / s + at.v / t)
         H = self.objective.design.gram(D[:n])
         H[np.diag_indices_from(H)] += ridge
@@ -199,8 +205,8 @@ class _Box:
 
     def _corner(self, at: Inside) -> Array:
         """The point that fits as many rows as there are directions; the shortest where columns depend."""
-        width, p = self.high - self.low, len(at.x)
-        soft = width * (at.u / (self.high - at.a) + at.v / (at.a - self.low))  # for each unit of weight
+        (s, t), p = self.room(at), len(at.x)
+        soft = (self.high - self.low) * (at.u / s + at.v / t)  # for each unit of weight
         stiff = 1.0 / np.maximum(soft, np.finfo(np.float64).tiny)
         some = np.argsort(-stiff, kind="stable")[: 4 * p + 8]
         A = self._rows(some)
