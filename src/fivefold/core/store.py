@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import is_dataclass
 from importlib import import_module
-from os import PathLike
-from pathlib import Path
+from os import SEEK_END, PathLike
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
@@ -92,7 +91,7 @@ def check_archive(file: str | PathLike[str]) -> None:
     """Refuse an archive by what its directory says, before a byte of it is unpacked."""
     with ZipFile(file) as archive:
         members = sorted(archive.infolist(), key=lambda member: member.header_offset)
-        size, whole, most = Path(file).stat().st_size, sum(member.file_size for member in members), max_unpacked()
+        size, whole, most = _size(archive), sum(member.file_size for member in members), max_unpacked()
         if len({member.filename for member in members}) < len(members):
             raise Doubtful("two of its members have the same name")
         if odd := [m.filename for m in members if m.compress_type not in PACKINGS or m.flag_bits & ENCRYPTED]:
@@ -106,6 +105,12 @@ def check_archive(file: str | PathLike[str]) -> None:
                 f"{in_words(size)} unpack to {in_words(whole)}. If that is meant, set {VARIABLE} to a size such as "
                 f"{in_words(max(2 * whole, most)).replace(' ', '')}"
             )
+
+
+def _size(archive: ZipFile) -> int:
+    """Bytes of the whole archive."""
+    file: Any = archive.fp
+    return int(file.seek(0, SEEK_END))
 
 
 def _end(archive: ZipFile, member: ZipInfo) -> int:

@@ -22,6 +22,8 @@ from fivefold.partition.criteria import (
     width,
 )
 
+ROUNDING = 1e-15  # share of the mean square: a spread about the mean below it is rounding
+
 
 class Squares(NamedTuple):
     """Variance about the mean."""
@@ -59,13 +61,14 @@ def _(c, order, lo, hi, sums):
         b += w * y
         q += w * y * y
         low, high = min(low, y), max(high, y)
-    sums[0], sums[1], sums[2] = a, b, q if low < high else 0.0  # of equal targets rounding would leave a spread
+    # of equal targets rounding would leave a spread
+    sums[0], sums[1], sums[2] = a, b, q if low < high else b * b / max(a, 1e-300)
 
 
 @impurity.rule(Squares)
 def _(c, sums):
-    mean = sums[1] / sums[0]
-    return max(sums[2] / sums[0] - mean * mean, 0.0)
+    mean, square = sums[1] / sums[0], sums[2] / sums[0]
+    return square - mean * mean if square - mean * mean > ROUNDING * square else 0.0
 
 
 @heft.rule(Squares, Deviance)

@@ -83,7 +83,7 @@ class PatchFeatures(Transformer):
     random_state: Seed = None
 
     card = Card(
-        applications=("classification", "data mining"),
+        applications=("data mining",),
         use="Small images in front of a linear method or a forest, as many simple features in place of pixels. Not for "
         "large photographs, where learned filters do better, nor for tables whose columns are no pixels.",
         steps=(

@@ -58,7 +58,7 @@ class CommonScaler(SameNames, TransformerMixin, Unsupervised):
     _: KW_ONLY
     centre: bool = False
 
-    takes = Takes()
+    takes = Takes(huge=True)
     card = Card(
         applications=("denoising",),
         use="Before a penalised linear model whose columns share a unit (pixels, counts, sensors): a penalty of one is "

@@ -21,6 +21,7 @@ from fivefold.study.tables.table import BadInput, counted
 HEAD = 1 << 16
 CHUNK = 1 << 24  # bytes unpacked at a time
 COPIES = 3  # of a table in memory while it is read: its bytes, its text, its values
+DENSEST = 1032  # bytes that a byte of gzip can stand for, at most
 GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
 MARKS = {  # the longer ones first: that of UTF-16 begins that of UTF-32
@@ -77,6 +78,8 @@ def _unpacked(path: Path, content: bytes) -> bytes:
     """What a gzip holds, up to the limit: by the size it declares first, then by what comes."""
     most = limits.max_unpacked()
     parts, total = list[bytes](), int.from_bytes(content[-4:], "little")
+    if total > DENSEST * len(content):  # no gzip holds that much: its end, where the size stands, is cut off
+        total = 0
     with gzip.GzipFile(fileobj=BytesIO(content)) as file:
         while total <= most:
             part = file.read(CHUNK)
