@@ -126,6 +126,15 @@ def test_partial_fit_takes_weights_as_repetition():
     np.testing.assert_allclose(weighted.means_, repeated.means_, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_warm_starts_of_one_step_each_converge():
+    """The gain of the first step is judged by where the fit before stood."""
+    X = np.random.default_rng(0).normal(size=(200, 2)) + np.repeat([[0.0], [4.0]], 100, axis=0)
+    model = GaussianMixture(2, random_state=0, warm_start=True, max_iter=1)
+    assert sum(not model.fit(X).converged_ for _ in range(100)) < 50
+    assert model.converged_ and model.n_iter_ == 1
+
+
 def test_a_warm_start_goes_on_from_where_it_was():
     X, _ = blobs(gap=2.0)
     with pytest.warns(ConvergenceWarning, match="3 steps were not enough.*Raise max_iter"):

@@ -27,6 +27,7 @@ from fivefold.linear_model import (
     RidgeCV,
 )
 from fivefold.mixture import GaussianMixture
+from fivefold.naive_bayes import GaussianNB
 from fivefold.preprocessing import PolynomialFeatures, SplineTransformer
 
 CHAPTERS = ("linear_model", "svm", "preprocessing", "decomposition", "mixture", "cluster")
@@ -193,7 +194,14 @@ def test_bounds_for_one_cluster_are_announced():
 @pytest.mark.parametrize("library", ["torch", "array_api_strict"])
 @pytest.mark.parametrize(
     "model",
-    [LogisticRegression(), Ridge(), PCA(n_components=2), PolynomialFeatures(), GaussianMixture(random_state=0)],
+    [
+        LogisticRegression(),
+        Ridge(),
+        PCA(n_components=2),
+        PolynomialFeatures(),
+        GaussianMixture(random_state=0),
+        GaussianNB(),
+    ],
     ids=lambda model: type(model).__name__,
 )
 def test_arrays_of_other_libraries_are_answered_in_kind_where_scikit_learn_dispatches(model, library):
@@ -207,6 +215,29 @@ def test_arrays_of_other_libraries_are_answered_in_kind_where_scikit_learn_dispa
                 answer = getattr(foreign, name)(xp.asarray(X))
                 assert type(answer) is type(xp.asarray(X))
                 np.testing.assert_allclose(np.from_dlpack(answer), getattr(plain, name)(X), rtol=1e-6, atol=1e-9)
-        for name in ("coef_", "components_", "means_"):
+        for name in ("coef_", "components_", "means_", "theta_", "var_", "class_count_", "class_prior_"):
             if hasattr(plain, name):
                 assert type(getattr(foreign, name)) is type(xp.asarray(X))
+
+
+@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
+def test_arrays_of_other_libraries_are_taken_as_parameters_and_drawn_as_samples(library):
+    xp = import_module(library)
+    X, y = make_regression(n_samples=40, n_features=4, n_targets=2, random_state=0)
+    plain, start = Ridge(alpha=[1.0, 2.0]).fit(X, y), X[:2]
+    known = GaussianMixture(2, means_init=start, random_state=0).fit(X)
+    with sklearn.config_context(array_api_dispatch=True):
+        foreign = Ridge(alpha=xp.asarray([1.0, 2.0])).fit(xp.asarray(X), xp.asarray(y))
+        np.testing.assert_allclose(np.from_dlpack(foreign.coef_), plain.coef_, rtol=1e-12)
+        mixture = GaussianMixture(2, means_init=xp.asarray(start), random_state=0).fit(xp.asarray(X))
+        np.testing.assert_allclose(np.from_dlpack(mixture.means_), known.means_, rtol=1e-12)
+        assert (mixture.aic(xp.asarray(X)), mixture.bic(xp.asarray(X))) == (known.aic(X), known.bic(X))
+        rows, components = mixture.sample(5)
+        assert type(rows) is type(components) is type(xp.asarray(X))
+
+
+def test_numbers_of_naive_bayes_have_the_precision_of_the_table():
+    X, y = load_iris(return_X_y=True)
+    model = GaussianNB().fit(X.astype(np.float32), y)
+    for name in ("class_count_", "class_prior_", "theta_", "var_"):
+        assert getattr(model, name).dtype == np.float32

@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose
 from oracles.least_squares import left_out
 from scipy.sparse import csr_array
 from sklearn import linear_model as theirs
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_multilabel_classification
 from sklearn.model_selection import KFold
 
-from fivefold.linear_model import RidgeClassifier, RidgeCV
+from fivefold.linear_model import Ridge, RidgeClassifier, RidgeCV
 
 ALPHAS = np.logspace(-3, 3, 9)
 # eigenvectors of moments here, singular vectors there: seven digits of a table of ordinary condition
@@ -127,3 +127,27 @@ def test_the_classifier_takes_sparse_tables():
     X, y = load_iris(return_X_y=True)
     model, dense = RidgeClassifier().fit(csr_array(X), y), RidgeClassifier().fit(X, y)
     assert_allclose(model.decision_function(csr_array(X)), dense.decision_function(X), rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("settings", [{}, {"class_weight": "balanced"}, {"fit_intercept": False, "solver": "svd"}])
+def test_several_labels_a_row_are_decided_one_by_one(settings):
+    X, Y = make_multilabel_classification(n_samples=80, random_state=0)
+    # balanced classes are balanced by weight here, by count there
+    w = None if "class_weight" in settings else np.random.default_rng(0).uniform(0.5, 2, len(X))
+    pair = [cls(**settings).fit(X, Y, sample_weight=w) for cls in (RidgeClassifier, theirs.RidgeClassifier)]
+    assert_allclose(pair[0].coef_, pair[1].coef_, rtol=1e-8, atol=1e-10)
+    for name in ("classes_", "intercept_"):
+        assert_allclose(getattr(pair[0], name), getattr(pair[1], name), rtol=1e-8, atol=1e-10)
+    assert_allclose(pair[0].decision_function(X), pair[1].decision_function(X), rtol=1e-8, atol=1e-10)
+    assert np.array_equal(pair[0].predict(X), pair[1].predict(X))
+
+
+def test_several_columns_of_more_than_two_classes_are_refused():
+    with pytest.raises(ValueError, match=r"column 1 of y holds \[0, 2\]"):
+        RidgeClassifier().fit([[0.0], [1.0], [2.0]], [[0, 2], [1, 0], [1, 2]])
+
+
+@pytest.mark.parametrize("cls", [Ridge, RidgeClassifier])
+@pytest.mark.parametrize("solver", ["cholesky", "svd", "lsqr", "sparse_cg", "sag", "saga"])
+def test_the_solver_that_was_asked_for_is_named(cls, solver):
+    assert cls(solver=solver).fit([[0.0], [1.0], [2.0]], [0, 1, 1]).solver_ == solver

@@ -175,7 +175,7 @@ def admit_pair(estimator: Any, X: Any, y: Any, *, numeric: bool = False, fitting
 def numbers(estimator: Any, given: Any, what: str) -> Any:
     """An argument beside X and y as an array of float64."""
     with _in_words(estimator, what):
-        return np.asarray(given, dtype=np.float64)
+        return np.asarray(to_numpy(given), dtype=np.float64)
 
 
 @contextmanager

@@ -73,6 +73,13 @@ class learned:
             vars(estimator)[self._name] = value
 
 
+class narrowed(learned):
+    """A part of the model, in the precision of the table it was fitted to."""
+
+    def _read(self, estimator: Any) -> Any:
+        return super()._read(estimator).astype(estimator.model_.dtype, copy=False)
+
+
 def exchanged(model: Any, path: list[str], value: Any) -> Any:
     """The model with another value at the end of the path; a model may say itself what follows from that."""
     name, *rest = path
@@ -119,8 +126,8 @@ def _tells_foreign(method: Any) -> Any:
     """Let a method without rows answer in the kind of the rows of fit."""
 
     @wraps(method)
-    def wrapped(self: Any) -> Any:
-        return _in_kind_of_fit(self, method(self))
+    def wrapped(self: Any, *args: Any, **options: Any) -> Any:
+        return _in_kind_of_fit(self, method(self, *args, **options))
 
     return wrapped
 
@@ -128,8 +135,8 @@ def _tells_foreign(method: Any) -> Any:
 ANSWERS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples", "transform")
 FOREIGN = {
     "fit": _fits_foreign,
-    **dict.fromkeys((*ANSWERS, "inverse_transform", "score"), _answers_foreign),
-    **dict.fromkeys(("get_covariance", "get_precision"), _tells_foreign),
+    **dict.fromkeys((*ANSWERS, "inverse_transform", "score", "aic", "bic"), _answers_foreign),
+    **dict.fromkeys(("get_covariance", "get_precision", "sample"), _tells_foreign),
 }
 
 

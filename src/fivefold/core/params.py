@@ -14,6 +14,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import numpy as np
 
+from fivefold.core.arrays import foreign
+
 BITS = 2**63  # integers from here on fit no array
 LARGEST = 1e100  # floats beyond it, and ranges above zero below one over it, overflow in squares and quotients
 
@@ -124,7 +126,7 @@ def allows(hint: Any, value: Any) -> bool:
         if isinstance(value, Integral):
             return abs(int(value)) < BITS
         return not math.isnan(value) and (math.isinf(value) or abs(float(value)) <= LARGEST)
-    return isinstance(value, origin or hint)
+    return isinstance(value, origin or hint) or (hint is np.ndarray and foreign(value))
 
 
 def _base(hint: Any) -> Any:

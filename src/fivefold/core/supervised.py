@@ -43,8 +43,9 @@ class Classifier(ClassifierMixin, Estimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = self.takes.outputs
-        # the checks of this tag ask for decision_function too
-        tags.classifier_tags.multi_label = self.takes.outputs and "decision_function" in dir(type(self))
+        # the checks of this tag ask for decision_function and predict_proba
+        both = {"decision_function", "predict_proba"} <= set(dir(type(self)))
+        tags.classifier_tags.multi_label = self.takes.outputs and both
         return tags
 
     @with_callbacks

@@ -2,6 +2,7 @@
 
     two classes   y in {-1, +1}, decide by the sign of w'x + b;   (y - s)^2 = (1 - y s)^2, a loss of the margin
     K classes     one target a class, +1 inside and -1 outside; the largest wins
+    L labels      one target a label, +1 where a row has it and -1 where not; each is decided by its sign
 
 For two classes, without penalty, w has the direction of Fisher's discriminant.
 """
@@ -9,7 +10,7 @@ For two classes, without penalty, w has the direction of Fisher's discriminant.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -19,12 +20,19 @@ from fivefold.core.estimator import learned
 from fivefold.core.params import Count, NonNegative, Seed
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier
-from fivefold.linear_model.base import about, class_scores, decision, solved, unit
+from fivefold.linear_model.base import Linear, about, class_scores, decision, solved, unit
 from fivefold.linear_model.penalised import ROUTES, by_nonnegative
+
+
+@dataclass(frozen=True)
+class Labels(Linear):
+    """A surface a label: a row has the label where it is above zero."""
 
 
 class RidgeClassifier(Classifier):
     """Ridge regression on labels -1 and +1, one output a class.
+
+    With several columns of zeros and ones as y a row has any number of labels, one output a label.
 
     Parameters
     ----------
@@ -45,13 +53,13 @@ class RidgeClassifier(Classifier):
     Attributes
     ----------
     classes_
-        the labels, sorted.
+        the labels, sorted; the numbers of the columns where y has several.
     coef_
-        one row a class; for two classes one number a column, positive for the second.
+        one row a class or label; for two classes one number a column, positive for the second.
     intercept_
         the scores at the origin.
     solver_
-        the route taken.
+        the solver that was asked for, as scikit-learn names it; the route taken where that was "auto".
     n_iter_
         always 1: the solution is direct.
 
@@ -74,7 +82,7 @@ class RidgeClassifier(Classifier):
     positive: bool = False
     random_state: Seed = None
 
-    takes = Takes(sparse=True)
+    takes = Takes(sparse=True, outputs=True)
     card = Card(
         applications=("classification",),
         use="A linear boundary in one direct solve, many columns, many classes. Far rows pull the boundary: with "
@@ -96,18 +104,38 @@ class RidgeClassifier(Classifier):
     n_iter_ = learned("n_iter")
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
-        K = len(self.classes_)
-        T = 2.0 * (y[:, None] == (np.arange(K) if K > 2 else 1)) - 1  # (n, K) or (n, 1)
+        labels, K = y.ndim == 2, len(self.classes_)
+        T = self._present(y) if labels else 2.0 * (y[:, None] == (np.arange(K) if K > 2 else 1)) - 1  # (n, K) or (n, 1)
         route = by_nonnegative if self.positive else ROUTES[self.solver]
         alpha = np.full(T.shape[1], float(self.alpha))
         found = solved(self, X, lambda: route(X, T, unit(w), alpha, self.fit_intercept))
-        coef = found.W.T if K > 2 else found.W[:, 0]  # as scikit-learn: two classes or one, one vector
-        self.model_ = about(coef, found.centre, found.offset, X.dtype, intercept=self.fit_intercept, solver=found.route)
+        coef = found.W.T if T.shape[1] > 1 else found.W[:, 0]  # as scikit-learn: two classes or one, one vector
+        solver = found.route if self.solver == "auto" else self.solver
+        model = about(coef, found.centre, found.offset, X.dtype, intercept=self.fit_intercept, solver=solver)
+        if labels:
+            self.classes_ = np.arange(T.shape[1])
+        self.model_ = Labels(**vars(model)) if labels else model
+
+    def _present(self, y: Any) -> Any:
+        """+1 where a row has a label, -1 where not, from codes (n, L) of `classes_`."""
+        for j, classes in enumerate(self.classes_):
+            if classes.dtype.kind not in "biuf" or not np.isin(classes, (0, 1)).all():
+                raise ValueError(
+                    f"RidgeClassifier: column {j} of y holds {classes[:3].tolist()}; several columns tell which "
+                    "labels a row has, by 0 and 1. For several classes a column fit one model for each column"
+                )
+        return np.column_stack([2.0 * classes[code] - 1 for classes, code in zip(self.classes_, y.T, strict=True)])
 
     def decision_function(self, X: Any) -> Any:
-        """The output of each class (n, K); for two classes that of the second (n,)."""
+        """The output of each class or label (n, K); for two classes that of the second (n,)."""
         X = self._admit(X)
         return decision(self.model_, X)
+
+    def predict(self, X: Any) -> Any:
+        """The likeliest class of each row; for labels, 1 for each that the row has and 0 for the others."""
+        if self.__sklearn_is_fitted__() and isinstance(self.model_, Labels):
+            return (self.decision_function(X) > 0).astype(np.int64)
+        return super().predict(X)
 
     def _scores(self, X: Any) -> Any:
         return class_scores(self.model_, X)

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core import params
 from fivefold.core.data import admit, admit_weights, keep_positive
-from fivefold.core.estimator import Density, learned
+from fivefold.core.estimator import Density, narrowed
 from fivefold.core.messages import warn
 from fivefold.core.progress import interruptible, kept_best, steps
 from fivefold.distributions.family import Groups
@@ -29,13 +29,6 @@ from fivefold.mixture.starts import STARTS, guided
 from fivefold.spatial.points import Points
 
 ASSIGNMENTS: dict[str, Assignment] = {"soft": Soft(), "hard": Hard()}
-
-
-class narrowed(learned):
-    """A part of the model, in the precision of the table it was fitted to."""
-
-    def _read(self, estimator: Any) -> Any:
-        return super()._read(estimator).astype(estimator.model_.dtype, copy=False)
 
 
 class BaseMixture(Density):
@@ -150,12 +143,13 @@ class BaseMixture(Density):
             )
         rng = check_random_state(self.random_state)
         blank = replace(self._blank(X, w), rule=rule, dtype=str(X.dtype))
-        runs = 1 if self._goes_on() else self.n_init
+        runs, weight = 1 if self._goes_on() else self.n_init, float(w.sum())
         starts = iter([replace(self.model_, rule=rule)]) if self._goes_on() else self._starts(blank, X, w, rng)
+        before = self.lower_bound_ * weight if self._goes_on() else -np.inf
         with steps(self, "step", runs * max(self.max_iter, 1), X) as monitor:
-            talk = self._talk(monitor, float(w.sum()))
-            fit = best_of(islice(starts, runs), X, w, tol=self.tol, max_iter=self.max_iter, monitor=talk)
-        self._keep(fit, float(w.sum()))
+            talk = self._talk(monitor, weight)
+            fit = best_of(islice(starts, runs), X, w, tol=self.tol, before=before, max_iter=self.max_iter, monitor=talk)
+        self._keep(fit, weight)
 
     def _goes_on(self) -> bool:
         return self.warm_start and self.__sklearn_is_fitted__() and len(self.model_.weights) == self.n_components
