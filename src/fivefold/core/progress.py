@@ -24,6 +24,8 @@ from fivefold.core.messages import warn
 PATIENCE = 2.0  # seconds before a line is drawn
 PAUSE = 0.2  # seconds between two drawings
 
+Value = float | Callable[[], float]
+
 
 class Interrupted(UserWarning):
     """A fit was interrupted; what it had found by then was kept."""
@@ -85,19 +87,19 @@ class interruptible:
 
 
 @contextmanager
-def steps(estimator: Any, name: str, count: int, X: Any = None) -> Iterator[Callable[[Any, float], bool]]:
+def steps(estimator: Any, name: str, count: int, X: Any = None) -> Iterator[Callable[[Any, Value], bool]]:
     """Yield `monitor(model, value) -> stop`, which reports one step of an iterative fit.
 
     A callback that asks for it gets a fitted copy of the estimator: its `model_` is the model of
     that step, which costs nothing because models are immutable. Where one has to be made first,
-    give a function that makes it.
+    give a function that makes it; so too for a value that takes time, which only the line on the terminal shows.
     """
     _ctrl_c.hold()
     root = estimator._init_callback_context(max_subtasks=count)
     root.call_on_fit_task_begin(estimator=estimator, X=X)
     line = _Line(type(estimator).__name__, name, count)
 
-    def monitor(model: Any, value: float) -> bool:
+    def monitor(model: Any, value: Value) -> bool:
         line.step(value)
         if _ctrl_c.pressed:
             raise KeyboardInterrupt
@@ -139,7 +141,7 @@ class _Line:
         self.start = time.monotonic()
         self.due, self.width = self.start + PATIENCE, 0
 
-    def step(self, value: float) -> None:
+    def step(self, value: Value) -> None:
         self.done += 1
         now = time.monotonic()
         if not self.wanted or now < self.due:
@@ -147,7 +149,8 @@ class _Line:
         self.due = now + PAUSE
         spent = now - self.start
         left = spent / self.done * (self.count - self.done)
-        text = f"{self.title}: {self.name} {self.done} of at most {self.count}, value {value:.6g}, "
+        known = value() if callable(value) else value
+        text = f"{self.title}: {self.name} {self.done} of at most {self.count}, value {known:.6g}, "
         text += f"{spent:.0f} s so far, at most {left:.0f} s left (Ctrl-C keeps the best so far)"
         sys.stderr.write("\r" + text.ljust(self.width))
         sys.stderr.flush()

@@ -114,15 +114,18 @@ class _Boosting:
         """All rounds, or those until the score no longer grows."""
         e, done = self.estimator, self.first
         glance = slice(None, None, max(1, len(self.rows.X) // GLANCE))
+
+        def seen() -> float:
+            return float(self.target.value(self.rows.y[glance], self.F[:, glance], self.rows.w[glance]))
+
         with steps(e, "round", e.max_iter - self.first, self.rows.X) as monitor:
             try:
                 while done < e.max_iter:
                     self._round(done)
                     done += 1
-                    seen = self.target.value(self.rows.y[glance], self.F[:, glance], self.rows.w[glance])
                     if e.verbose:
-                        print(f"{type(e).__name__}: round {done} of at most {e.max_iter}, loss {seen:.6g}")
-                    if (self.scores is not None and self._stop()) or monitor(self.grove.model(done), seen):
+                        print(f"{type(e).__name__}: round {done} of at most {e.max_iter}, loss {seen():.6g}")
+                    if (self.scores is not None and self._stop()) or monitor(lambda: self.grove.model(done), seen):
                         break
             except KeyboardInterrupt:
                 kept_best(e, done, "round")

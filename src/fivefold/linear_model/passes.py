@@ -197,7 +197,8 @@ class Passes(Solver):
             return State(x, np.inf, np.inf, memory)
         goal = -objective.held.score(objective.answer(x)) if objective.held else value
         stale = 0 if plan.tol is None or goal <= memory.best - plan.tol else memory.stale + 1
-        memory = memory._replace(best=min(memory.best, goal), passes=memory.passes + 1, stale=stale)
+        # a pass over a small table takes no longer than a _replace: the fields are given in their order
+        memory = Memory(*memory[:4], memory.passes + 1, stale, min(memory.best, goal))
         done = plan.clean and not moved and plan.l1 == plan.l2 == 0
         if stale >= plan.patience:
             lower = plan.rate.lowered(memory.eta) if isinstance(plan.rate, Adaptive) else None
@@ -212,19 +213,20 @@ class Passes(Solver):
 def sweep(stream: Stream, x: Array, memory: Memory, order: Array) -> tuple[Array, Memory, float, int]:
     """A pass of stochastic gradient descent."""
     plan, m = stream.plan, len(stream.answer(x))
-    x, paid = x.copy(), memory.paid.copy()
+    x, paid = x.copy(), memory.paid.copy() if plan.l1 else memory.paid
     v = x[: m - 1]
-    mean = x[m:-1] if plan.average else np.zeros_like(v)
+    mean = x[m:-1] if plan.average else np.zeros(m - 1)
     z = np.array([x[m - 1], x[-1], memory.t, memory.eta, memory.due, 0.0, 0.0])
     if plan.average and plan.average > memory.t:
         mean[:] = 0.0
     epoch(stream.rows, stream.y, stream.s, order, v, mean, paid, z, *stream.knobs)
-    x[m - 1] = z[0]
+    b, b_mean, t, _, due, value, moved = z.tolist()
+    x[m - 1] = b
     if plan.average:
-        x[-1] = z[1]
-        if plan.average >= z[2]:  # too early for a mean
+        x[-1] = b_mean
+        if plan.average >= t:  # too early for a mean
             x[m:] = x[:m]
-    return x, memory._replace(t=z[2], due=z[4], paid=paid), float(z[5]), int(z[6])
+    return x, Memory(t, memory.eta, paid, due, *memory[4:]), value, int(moved)
 
 
 @dataclass(frozen=True)
