@@ -38,7 +38,9 @@ def threads() -> int:
 
 def parts(n: int, rows: int = PART) -> list[tuple[int, int]]:
     """Cut range(n) into at most PARTS runs of nearly equal length, at multiples of BLOCK."""
-    count = max(1, min(PARTS, n // rows))
+    if n < 2 * rows:
+        return [(0, n)]
+    count = min(PARTS, n // rows)
     cuts = [n * i // count // BLOCK * BLOCK for i in range(count)]
     return list(pairwise([*cuts, n]))
 

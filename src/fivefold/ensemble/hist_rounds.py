@@ -115,6 +115,9 @@ class _Boosting:
         e, done = self.estimator, self.first
         glance = slice(None, None, max(1, len(self.rows.X) // GLANCE))
 
+        def model() -> Boosted:
+            return self.grove.model()
+
         def seen() -> float:
             return float(self.target.value(self.rows.y[glance], self.F[:, glance], self.rows.w[glance]))
 
@@ -125,7 +128,7 @@ class _Boosting:
                     done += 1
                     if e.verbose:
                         print(f"{type(e).__name__}: round {done} of at most {e.max_iter}, loss {seen():.6g}")
-                    if (self.scores is not None and self._stop()) or monitor(lambda: self.grove.model(done), seen):
+                    if (self.scores is not None and self._stop()) or monitor(model, seen):
                         break
             except KeyboardInterrupt:
                 kept_best(e, done, "round")

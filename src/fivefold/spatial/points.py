@@ -65,9 +65,10 @@ class Points:
         pilot = X[:BLOCK].mean(axis=0, dtype=np.float64)
         sums = map_parts(lambda lo, hi: _sums(X, w, pilot, lo, hi), n, rows=worth_a_thread(d))
         firsts, seconds = zip(*sums, strict=True)
-        shift = np.sum(firsts, axis=0) / w.sum()
+        total = w.sum()
+        shift = (firsts[0] if len(firsts) == 1 else np.sum(firsts, axis=0)) / total
         mean = pilot + shift
-        return cls(X, Dense(X, mean), w, mean, max(float(sum(seconds) - w.sum() * (shift @ shift)), 0.0))
+        return cls(X, Dense(X, mean), w, mean, max(float(sum(seconds) - total * (shift @ shift)), 0.0))
 
     @classmethod
     def _sparse(cls, X: Any, w: Array) -> Points:
@@ -162,8 +163,8 @@ class Points:
         K, d = C.shape
         if isinstance(self.rows, Sparse):
             return Codebook(norms, np.ascontiguousarray(C.T), 0.5 * norms, (d + 8) * 2.0**-53)
-        code, half = np.zeros((K + K % 2, fours(d)), kind), np.full(K + K % 2, FAR, kind)
-        code[:K, :d], half[:K] = C, 0.5 * norms
+        code, half = np.zeros((K + K % 2, fours(d)), kind), np.empty(K + K % 2, kind)
+        code[:K, :d], half[:K], half[K:] = C, 0.5 * norms, FAR
         # sums of four are added one after the other; 8 for the products, the shift and the rounding of both factors
         return Codebook(norms, code, half, (d / 4 + 8) * float(np.finfo(kind).eps) / 2)
 
