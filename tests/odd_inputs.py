@@ -388,6 +388,7 @@ def attempt(name, part, kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", RuntimeWarning)
+        warnings.filterwarnings("ignore", f"{name}: ", RuntimeWarning)  # said by the method itself, in words
         warnings.simplefilter("error", np.exceptions.ComplexWarning)
         try:
             model = build(case, **settings).fit(X, y, **fit)

@@ -140,6 +140,8 @@ def _without_faults(estimator: Any, table: Any, fitting: bool) -> Any:
 
 def handed_on(estimator: Any, X: Any) -> Any:
     """X for the members of an ensemble, which admit it themselves: a sparse one canonical, all else as it is."""
+    if X is None:
+        raise ValueError(f"{_name(estimator)} needs a table X; got None")
     return canonical(X, f"{_name(estimator)}: X") if issparse(X) else X
 
 
@@ -192,12 +194,7 @@ def admit_weights(estimator: Any, sample_weight: Any, X: Any) -> Any:
     """One non-negative weight a row, ones by default; a weight of two means the row is there twice."""
     if sample_weight is None:
         return np.ones(X.shape[0])
-    given = np.asarray(to_numpy(sample_weight))
-    if given.dtype.kind == "c":
-        raise ValueError(f"{_name(estimator)}: sample_weight holds complex numbers; give one real number a row")
-    given = numbers(estimator, given, "sample_weight")
-    if given.ndim == 0:  # one weight for all rows
-        given = np.full(X.shape[0], given)
+    given = given_weights(estimator, sample_weight, X.shape[0])
     for problem, bad in (("NaN", np.isnan(given)), ("infinite", np.isinf(given)), ("negative", given < 0)):
         if bad.any():
             raise ValueError(
@@ -213,6 +210,15 @@ def admit_weights(estimator: Any, sample_weight: Any, X: Any) -> Any:
         )
     given = np.where(given > 0, np.maximum(given, FAINTEST * largest), 0.0)  # no sum tells the difference
     return _check_sample_weight(given, np.empty((X.shape[0], 0)), dtype=np.float64)
+
+
+def given_weights(estimator: Any, sample_weight: Any, n: int) -> Any:
+    """The weights as they were given, as numbers, one for all rows repeated; `admit_weights` says which are allowed."""
+    given = np.asarray(to_numpy(sample_weight))
+    if given.dtype.kind == "c":
+        raise ValueError(f"{_name(estimator)}: sample_weight holds complex numbers; give one real number a row")
+    given = numbers(estimator, given, "sample_weight")
+    return np.full(n, given) if given.ndim == 0 else given
 
 
 def keep_positive(w: Any, *arrays: Any) -> tuple[Any, ...]:

@@ -78,7 +78,7 @@ class Principal:
         size = d * log(2 * pi) + float(xp.sum(xp.log(spread))) + (d - k) * (log(self.noise) if d > k else 0.0)
         units = 0.0 if p.scale is None else float(xp.sum(xp.log(p.scale)))
 
-        @np.errstate(invalid="ignore")
+        @np.errstate(invalid="ignore", over="ignore")
         def part(rows: Any) -> Any:
             Z = rows - p.mean if p.scale is None else (rows - p.mean) / p.scale
             T = Z @ V.T  # (m, k)

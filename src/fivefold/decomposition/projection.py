@@ -43,7 +43,7 @@ class Projection:
             return X @ W - shift if self.near or issparse(X) else (X - self.mean) @ W
         out = np.empty((len(X), W.shape[1]), dtype=np.result_type(X, W))
 
-        @np.errstate(invalid="ignore")  # infinity gives NaN, which whoever admitted X looks for
+        @np.errstate(invalid="ignore", over="ignore")  # what is not finite is looked for by whoever admitted X
         def part(lo: int, hi: int) -> None:
             for a, b, Z in row_blocks(X, lo, hi) if self.near else centred_blocks(X, self.mean, lo, hi):
                 np.matmul(Z, W, out=out[a:b])

@@ -69,7 +69,10 @@ def gram(A: Any, k: int, effort: Effort) -> Singular:
 
 
 def arpack(A: Any, k: int, effort: Effort) -> Singular:
-    _, s, Vt = svds(A, k=k, tol=effort.tol, v0=effort.rng.uniform(-1, 1, size=min(A.shape)))
+    start = effort.rng.uniform(-1, 1, size=min(A.shape))
+    if not ((A if A.shape[1] <= A.shape[0] else A.T) @ start).any():  # a table of zeros
+        return Singular(np.zeros(k), np.eye(k, A.shape[1]))
+    _, s, Vt = svds(A, k=k, tol=effort.tol, v0=start)
     return Singular(s[::-1].copy(), signed(Vt[::-1]))
 
 
@@ -119,7 +122,7 @@ def decompose(
     summed = _scatter if solver in OF_SCATTER else _centred
     with np.errstate(invalid="ignore"):
         table, mean, scale, total = summed(X, standardise)
-    if not np.isfinite(total):
+    if not np.isfinite(total) or (issparse(X) and not np.isfinite(X.data.sum())):  # a sparse mean passes over NaN
         refuse()
     values, axes = {**OF_SCATTER, **OF_ROWS}[solver](table, k, effort)
     return Decomposed(values[: min(X.shape)], axes, mean, scale, total)

@@ -13,6 +13,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.validation import _num_samples
 
+from fivefold.core.data import given_weights
 from fivefold.ensemble.named import row_wise
 from fivefold.ensemble.oob import kept_rows
 
@@ -61,6 +62,6 @@ class Passing:
 
     def _passed(self, X: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Passed:
         extra = self._routed("fit", fit_params)
-        if (rows := kept_rows(sample_weight)) is None:
+        if sample_weight is None or (rows := kept_rows(given_weights(self, sample_weight, _num_samples(X)))) is None:
             return Passed(extra, None)
         return Passed(Passed(extra, None).of(rows, _num_samples(X)), rows)

@@ -31,7 +31,7 @@ from fivefold.core.progress import kept_best, steps
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Regressor
 from fivefold.distributions.family import Array
-from fivefold.linear_model.base import about, predictor
+from fivefold.linear_model.base import about, predictor, typed
 from fivefold.linear_model.bayes import EPS, TINY, Gammas, Posterior
 from fivefold.linear_model.spectrum import quadratic_form
 from fivefold.optim.design import Design
@@ -203,8 +203,8 @@ class ARDRegression(Regressor):
         self.model_ = Posterior(
             about(W, mean, np.float64(height), kind, intercept=self.fit_intercept),
             np.float64(alpha),
-            lambda_.astype(kind),
-            sigma.astype(kind),
+            typed(lambda_, kind),
+            typed(sigma, kind),
             np.array(scores) if self.compute_score else [],
             done,
             mean.astype(kind),

@@ -70,7 +70,7 @@ def typed(numbers: Array, kind: Any) -> Array:
         out = np.asarray(numbers, dtype=kind, order="C")
     if np.isinf(out).any() and np.isfinite(numbers).all():
         raise ValueError(
-            f"coefficients of up to {np.abs(numbers).max():.3g} leave the range of {np.dtype(kind)}: the columns of X "
+            f"learned numbers of up to {np.abs(numbers).max():.3g} leave the range of {np.dtype(kind)}: columns of X "
             "vary so little. Give X in float64, or multiply its columns by a large number"
         )
     return out

@@ -27,7 +27,7 @@ from fivefold.core.params import Count, NonNegative, Positive
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Regressor
 from fivefold.distributions.family import Array
-from fivefold.linear_model.base import Linear, about, predictor
+from fivefold.linear_model.base import Linear, about, predictor, typed
 from fivefold.linear_model.spectrum import Spectrum, quadratic_form, spectrum
 
 TINY = 1e-100  # instead of a sum of squares that is zero
@@ -162,7 +162,7 @@ class BayesianRidge(Regressor):
             linear,
             np.float64(alpha),
             np.float64(lambda_),
-            problem.inverse(alpha, lambda_).astype(kind),
+            typed(problem.inverse(alpha, lambda_), kind),
             np.array(scores) if self.compute_score else [],
             done,
             problem.mean.astype(kind),

@@ -137,7 +137,8 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clas
             axes = axes * np.sign((means[1] - means[0]) @ axes + 1e-300)
         spread = np.einsum("ij,ik,kj->j", axes, within, axes)
         apart = ((means - centre) @ axes) ** 2
-        separation = sizes @ apart / np.maximum(spread, np.finfo(float).tiny)
+        with np.errstate(over="ignore"):  # infinite where no class has any spread
+            separation = sizes @ apart / np.maximum(spread, np.finfo(float).tiny)
         at = (means - centre) @ axes  # (K, q)
         covariances = np.array([axes.T @ m.scatter @ axes / m.weight for m in classes])
         pooled = np.einsum("k,kij->ij", sizes, covariances) / sizes.sum()

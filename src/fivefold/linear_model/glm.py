@@ -27,7 +27,7 @@ from fivefold.core.progress import kept_best, steps
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Regressor
 from fivefold.distributions.family import Array
-from fivefold.linear_model.base import Linear, predictor
+from fivefold.linear_model.base import Linear, predictor, typed
 from fivefold.linear_model.inference import Likelihood, intercept_first, names_of, shortest
 from fivefold.linear_model.summary import Summary
 from fivefold.optim.design import Design, centre_of
@@ -271,10 +271,10 @@ class GeneralizedLinearRegressor(LikelihoodRegressor):
 
 def _linear(risk: Risk, x: Array, kind: Any, passes: int) -> Linear:
     w, b = risk.design.split(x)
-    coef, centre = w.astype(kind), risk.design.centre
+    coef, centre = typed(w, kind), risk.design.centre
     if centre is None:
-        return Linear(coef, np.asarray(b, dtype=kind)[()], n_iter=passes)
-    return Linear(coef, np.asarray(b - w @ centre, dtype=kind)[()], centre, b, n_iter=passes)
+        return Linear(coef, typed(b, kind)[()], n_iter=passes)
+    return Linear(coef, typed(b - w @ centre, kind)[()], centre, b, n_iter=passes)
 
 
 def _likelihood(risk: Risk, found: Minimum, family: Family, link: Link, H: Array) -> Likelihood:

@@ -20,9 +20,9 @@ from sklearn.metrics import get_scorer, make_scorer
 from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
-from sklearn.utils.validation import _check_method_params
+from sklearn.utils.validation import _check_method_params, _num_samples
 
-from fivefold.core.data import Takes
+from fivefold.core.data import Takes, given_weights
 from fivefold.core.estimator import learned
 from fivefold.core.messages import warn
 from fivefold.core.parallel import map_items
@@ -240,6 +240,8 @@ class LogisticRegressionCV(LogLinear):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
         """Choose the strength and learn from rows and their targets; a weight of two means a row is there twice."""
+        if sample_weight is not None:
+            sample_weight = given_weights(self, sample_weight, _num_samples(X))
         self._given, self._routed = sample_weight, self._route("fit", sample_weight, params)
         try:
             super().fit(X, y, sample_weight)

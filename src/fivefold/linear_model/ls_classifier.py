@@ -27,7 +27,7 @@ from fivefold.core.params import Count, NonNegative
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier
 from fivefold.distributions.family import Array
-from fivefold.linear_model.base import Linear, class_scores, decision, predictor
+from fivefold.linear_model.base import Linear, class_scores, decision, predictor, typed
 from fivefold.linear_model.risk_minimiser import (
     as_linear,
     centred_design,
@@ -107,8 +107,8 @@ class LeastSquaresClassifier(Classifier):
         cross = (T - height[:, None]) @ (sums - sizes[:, None] * mean)  # (outputs, d)
         W = _solved(S, self.alpha, cross.T).T
         kind = X.dtype
-        intercept = (height - W @ mean).astype(kind)
-        self.model_ = Linear(W.astype(kind), intercept, mean, height)
+        intercept = typed(height - W @ mean, kind)
+        self.model_ = Linear(typed(W, kind), intercept, mean, height)
 
     def decision_function(self, X: Any) -> Any:
         """The output of each row: two classes, less the threshold; more, one a class."""

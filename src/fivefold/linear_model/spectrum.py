@@ -27,6 +27,7 @@ from fivefold.core.parallel import map_parts
 from fivefold.distributions.family import Array
 from fivefold.optim.design import Design
 
+LEAST = 1.5e-154  # singular values from here down have no squares, and say nothing
 FLAT = 1e-10  # below this share of the largest, an eigenvalue of a Gram matrix has lost six digits or more
 
 
@@ -94,7 +95,7 @@ class Triangle:
         mean = self.centre + (self.R[0, 0] * self.R[0, 1:] / weight if intercept else 0.0)
         F = self.R[1:, 1:] if intercept else _triangular(self.R[:, 1:])
         U, s, Vt = np.linalg.svd(F[:, :d], full_matrices=False)
-        real = s > max(F.shape) * np.finfo(float).eps * s.max(initial=0.0)
+        real = s > max(max(F.shape) * np.finfo(float).eps * s.max(initial=0.0), LEAST)
         p = U.T @ F[:, d]
         best = np.divide(p, s, out=np.zeros_like(s), where=real)
         left = F[:, d] - U @ (s * best)

@@ -143,7 +143,8 @@ class Mixture(BaseMixture):
                 raise ValueError("Mixture: a prior is that of a family; give the family too, or smoothing instead")
             family, prior = self._automatic(X.shape[1])
             return FiniteMixture(family, prior=prior, share=self.weight_prior)
-        if not isinstance(self.family, Family) and not all(isinstance(part, Family) for part in self.family):
+        several = isinstance(self.family, list | tuple) and len(self.family) > 0
+        if not isinstance(self.family, Family) and not (several and all(isinstance(f, Family) for f in self.family)):
             raise ValueError(f"Mixture: family must be a family of distributions or several; got {self.family!r}")
         family = self.family if isinstance(self.family, Family) else Alternatives(tuple(self.family))
         return FiniteMixture(family, prior=self.prior, share=self.weight_prior)

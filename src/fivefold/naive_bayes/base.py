@@ -85,12 +85,12 @@ class Generative(Classifier):
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the class probabilities of each row."""
         X = self._admit(X)
-        return self._each(X, lambda joint: _normalised(joint.astype(X.dtype, copy=False)))
+        return self._each(X, lambda joint: _normalised(joint, X.dtype))
 
     def predict_proba(self, X: Any) -> Any:
         """The class probabilities of each row."""
         X = self._admit(X)
-        return self._each(X, lambda joint: np.exp(_normalised(joint.astype(X.dtype, copy=False))))
+        return self._each(X, lambda joint: np.exp(_normalised(joint, X.dtype)))
 
     def _each(self, X: Any, rule: Callable[[Any], Any]) -> Any:
         """The rule applied to the scores of all rows, in blocks."""
@@ -165,8 +165,10 @@ def shares(estimator: Any, given: Any, weight: Array, learn: bool = True) -> Arr
     return prior
 
 
-def _normalised(joint: Any) -> Any:
+def _normalised(joint: Any, kind: Any) -> Any:
     """Less the logarithm of the sum over classes: less the largest first, beside which that logarithm may be lost."""
     joint -= joint.max(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):  # beyond float32 a class is impossible
+        joint = joint.astype(kind, copy=False)
     joint -= logsumexp(joint, axis=1)[:, None]
     return joint

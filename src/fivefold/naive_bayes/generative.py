@@ -21,6 +21,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
+from fivefold.core.params import Learner
 from fivefold.core.registry import Card
 from fivefold.distributions.family import Array
 from fivefold.mixture import GaussianMixture
@@ -83,7 +84,7 @@ class GenerativeClassifier(Generative):
         search={},
     )
 
-    estimator: Any = None
+    estimator: Learner | None = None
     _: KW_ONLY
     priors: Any = None
 

@@ -44,6 +44,7 @@ TINY = 1e-24  # gain of a coordinate, as a share of the largest gain from zero, 
 EDGE = 1e-12  # of the largest gradient: so far beyond l1 a gradient is still on the edge
 FACES = 10  # minima with the signs as they are in turn, each without the coordinate whose sign changed
 SHIFT = 1e-10  # of the largest diagonal entry, added where columns are dependent
+FAINT = 1e-100  # an l2 that is too small to divide by
 LEAST = 64  # columns of a working set, at least
 LIMIT = 4096  # columns of a Gram matrix, at most
 STILL = 1e-10  # of the largest gradient from zero: an optimality condition off by less holds
@@ -125,7 +126,7 @@ class Net(Objective):
         edge, own, along = self.l1 * float(lengths(x).sum()), self.l2 * _dot(x, x), _dot(x, pull)
         c = self.scale(point)
         gap = 0.5 * (1 - c) ** 2 * square + edge - c * along + 0.5 * (1 + c**2) * own
-        if self.l2 > 0:
+        if self.l2 > FAINT:
             excess = np.maximum(self._sizes(pull) - self.l1, 0.0)
             gap = min(gap, edge + 0.5 * own - along + _dot(excess, excess) / (2 * self.l2))
         return max(gap, 0.0)

@@ -30,6 +30,7 @@ from fivefold.optim.minimise import Solver, State, Stuck
 from fivefold.optim.objective import Array
 
 SHARE = 0.995  # of the way to the nearest edge
+ROUNDING = 1e-17  # of the distance between two edges: less room than this is none that floats can tell
 
 
 class Inside(NamedTuple):
@@ -59,7 +60,8 @@ class InteriorPoint(Solver):
         at: Inside = state.memory
         sign, c, low, high = _terms(objective)
         design, ridge = objective.risk.design, 1.0 / objective.metric
-        below, above = at.a - low, high - at.a
+        least = ROUNDING * (high - low)  # room that rounding closed
+        below, above = np.maximum(at.a - low, least), np.maximum(high - at.a, least)
         t = at.u / below + at.v / above
         solve = ridge_solver(design.gram((1.0 / t).sum(axis=0)), ridge)
         slack = c - sign * at.eta  # minus the gradient

@@ -6,6 +6,8 @@ import numpy as np
 
 from fivefold.core.compile import FAST, jit
 
+TINY = 1e-300  # knots no further apart than this are one
+
 
 @jit(fastmath=FAST, error_model="numpy")
 def windows(x: Any, knots: Any, degree: Any, first: Any, values: Any) -> None:
@@ -31,7 +33,7 @@ def windows(x: Any, knots: Any, degree: Any, first: Any, values: Any) -> None:
             saved = 0.0
             for r in range(j):
                 width = right[r + 1] + left[j - r]
-                share = row[r] / width if width != 0.0 else 0.0
+                share = row[r] / width if abs(width) > TINY else 0.0
                 row[r] = saved + right[r + 1] * share
                 saved = left[j - r] * share
             row[j] = saved

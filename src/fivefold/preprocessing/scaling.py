@@ -79,11 +79,12 @@ class CommonScaler(SameNames, TransformerMixin, Unsupervised):
 
     def _fit(self, X: Any, w: Any) -> None:
         centre = w @ X / w.sum() if self.centre else np.zeros(X.shape[1])
-        largest = (
-            float(np.abs(X - centre).max(initial=0.0)) or 1.0
-        )  # squares of what is left neither vanish nor overflow
+        # squares of what is left when the largest is divided by neither vanish nor overflow
+        largest = float(np.abs(X - centre).max(initial=0.0)) or 1.0
         square = float(w @ (((X - centre) / largest) ** 2).sum(axis=1)) / float(w.sum())
-        self.model_ = Common(1 / (largest * np.sqrt(square)) if square > 0 else 1.0, centre)
+        with np.errstate(over="ignore", divide="ignore"):
+            factor = float(np.float64(1.0) / largest / np.sqrt(square))
+        self.model_ = Common(factor if np.isfinite(factor) else 1.0, centre)
 
     def transform(self, X: Any) -> Any:
         """Rows in the common unit."""

@@ -196,7 +196,7 @@ class Search:
         """Conditions added to the rows inside, each of most worth beside those before it, while one may be used."""
         conditions: list[Condition] = []
         before = S[self.order[0, : self.rows]].sum(axis=0)
-        while len(conditions) < most and self.rows:
+        while len(conditions) < most and self.rows and len(self.column):  # no candidates: categories without levels
             found = self.candidates(measure, S, before)
             t = best_of(found.worth)
             if found.worth[t] == -np.inf:

@@ -151,8 +151,9 @@ class Answers:
         self.X, self.y, self.w = X, y.astype(np.float64), w
         self.schema, self.leaf = Schema.of(estimator), LEAVES[estimator.consequent]
         known = ~np.isnan(X)
-        share = np.average(known, axis=0, weights=w)  # a column without any value is filled with zeros
-        self.fill = np.average(np.where(known, X, 0.0), axis=0, weights=w) / np.where(share > 0, share, 1.0)
+        shares = w / w.sum()  # sums of these with huge numbers do not overflow
+        share = shares @ known  # a column without any value is filled with zeros
+        self.fill = shares @ np.where(known, X, 0.0) / np.where(share > 0, share, 1.0)
         self.Z = np.where(known, X, self.fill).astype(np.float64)
         self.Z[:, list(estimator._discrete())] = 0.0  # codes of categories have no slope
         self.left, self.rules, self.surfaces = np.ones(len(X), dtype=bool), list[Rule](), list[Any]()

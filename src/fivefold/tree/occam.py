@@ -114,7 +114,7 @@ class OccamTree:
             depth[self.yes[t]] = depth[self.no[t]] = depth[t] + 1
         return Tree(
             self.feature.astype(i32), np.where(inner, under, np.nan), self.no.astype(i32), self.yes.astype(i32),
-            np.zeros(len(inner), dtype=np.uint8), depth, np.rint(self.weight).astype(np.int64),
+            np.zeros(len(inner), dtype=np.uint8), depth, np.rint(np.minimum(self.weight, 2.0**62)).astype(np.int64),
         )  # fmt: skip
 
     def branches(self, labels: Any, names: Any, t: int = 0) -> Any:
