@@ -137,7 +137,9 @@ class MiniBatchKMeans(Prototypes):
             end = stream(
                 points, self._start(points, batch, rng), batch, count, self.reassignment_ratio, rng,
                 tol=self.tol * points.variance, patience=self.max_no_improvement,
-                monitor=lambda state, value: monitor(Model(state.centres.astype(X.dtype), state, value, 0, 0), value),
+                monitor=lambda state, value: monitor(
+                    lambda: Model(state.centres.astype(X.dtype), state, value, 0, 0), value
+                ),
             )  # fmt: skip
         if end.reason == "interrupted":
             kept_best(self, end.steps, "batch")

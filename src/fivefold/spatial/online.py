@@ -43,15 +43,18 @@ class Online:
         groups.assign(C)
         inertia = float(points.w @ groups.squares(C))
         counts = self.counts + groups.weight
-        C = C + (groups.sums - groups.weight[:, None] * C) / np.where(counts > 0, counts, 1.0)[:, None]
+        won = counts if counts.all() else np.where(counts > 0, counts, 1.0)
+        C = C + (groups.sums - groups.weight[:, None] * C) / won[:, None]
         since = self.since + float(points.w.sum())
-        if (self.counts == 0).any() or since >= LOOK * K:
+        if since >= LOOK * K or not self.counts.all():
             C, counts, since = *_moved(C, counts, points, idle, rng), 0.0
         return Online(C + points.origin, counts, since), inertia
 
 
 def _moved(C: Array, counts: Array, points: Points, idle: float, rng: np.random.RandomState) -> tuple[Array, Array]:
     """Idle centres moved to points of the batch, at most half as many as there are different ones."""
+    if counts.min() >= idle * counts.max():
+        return C, counts
     order = np.argsort(counts, kind="stable")[:-1]
     lazy = order[counts[order] < idle * counts.max()]
     if len(lazy):
@@ -97,8 +100,8 @@ def stream(
     reason: Reason = "max_iter"
     try:
         while step < steps:
-            new, inertia = state.learn(Points.of(points.table[urn.draw(batch, rng)]), idle, rng)
-            shift, state, step = float(((new.centres - state.centres) ** 2).sum()), new, step + 1
+            last, step = state, step + 1
+            state, inertia = last.learn(Points.of(points.table[urn.draw(batch, rng)]), idle, rng)
             if monitor is not None and monitor(state, inertia / batch):
                 reason = "stopped"
                 break
@@ -107,7 +110,8 @@ def stream(
                 continue
             waited = 0 if value < least else waited + 1
             least = min(least, value)
-            if (tol > 0 and shift <= tol) or (patience is not None and waited >= patience):
+            still = tol > 0 and float(((state.centres - last.centres) ** 2).sum()) <= tol
+            if still or (patience is not None and waited >= patience):
                 reason = "converged"
                 break
     except KeyboardInterrupt:

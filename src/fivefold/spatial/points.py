@@ -62,7 +62,7 @@ class Points:
             return cls._sparse(X, w)
         X = np.ascontiguousarray(X)
         n, d = X.shape
-        pilot = X[:BLOCK].mean(axis=0, dtype=np.float64)
+        pilot = X[:BLOCK].sum(axis=0, dtype=np.float64) / min(n, BLOCK)
         sums = map_parts(lambda lo, hi: _sums(X, w, pilot, lo, hi), n, rows=worth_a_thread(d))
         firsts, seconds = zip(*sums, strict=True)
         total = w.sum()
