@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from oracles.forest import leaf, mean_shares, out_of_bag, vote_shares
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification, make_regression
 from sklearn.inspection import partial_dependence, permutation_importance
 
@@ -34,6 +35,17 @@ def classes():
 @pytest.fixture(scope="module")
 def numbers():
     return make_regression(200, 5, noise=5.0, random_state=0)
+
+
+@pytest.mark.parametrize("kind", [*CLASSIFIERS, *REGRESSORS])
+@pytest.mark.parametrize("bootstrap", [True, False])
+def test_a_tree_fitted_again_to_its_sample_is_the_tree_of_the_forest(kind, bootstrap, classes, numbers):
+    X, y = numbers if kind in REGRESSORS else classes
+    forest = kind(3, max_features=0.5, bootstrap=bootstrap, random_state=0).fit(X, y)
+    for tree, rows in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+        again = clone(tree).fit(X[rows], forest.classes_.searchsorted(y[rows]) if kind in CLASSIFIERS else y[rows])
+        np.testing.assert_allclose(again.tree_.value, tree.tree_.value, rtol=1e-12)
+        assert np.array_equal(again.tree_.feature, tree.tree_.feature)
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS)

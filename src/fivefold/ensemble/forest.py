@@ -38,7 +38,7 @@ from fivefold.ensemble.oob import Bag, judged, kept_rows, sampled_rows
 from fivefold.ensemble.stand import Stand
 from fivefold.ensemble.warm import WarmStart
 from fivefold.partition.number_criteria import round_centre
-from fivefold.tree.base import TreeModel, columns_tried, decision_path, manner_of, rules_of
+from fivefold.tree.base import DrawSeed, TreeModel, columns_tried, decision_path, manner_of, rules_of
 from fivefold.tree.fitting import NUMBERS
 
 TOGETHER = 32  # trees between two reports of progress
@@ -265,7 +265,7 @@ class ForestMethods(WarmStart, MemberSequence):
         tree = clone(self.estimator_)
         shared = (tree.get_params().keys() & self.get_params().keys()) - {"class_weight"}
         tree.set_params(**{name: getattr(self, name) for name in shared})
-        tree.random_state = int(self.model_.draws.seeds[i])
+        tree.random_state = DrawSeed(self.model_.draws.seeds[i])
         tree.n_features_in_, tree.model_ = self.n_features_in_, self.model_.trees[i]
         return tree
 

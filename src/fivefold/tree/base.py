@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
-from sklearn.utils import Bunch
+from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -175,6 +175,16 @@ class TreeMethods(Prunable, TreeExports):
     def decision_path(self, X: Any, check_input: bool = True) -> Any:
         """Sparse (n, nodes): 1 where a row passes a node."""
         return decision_path(self.model_.tree, self._admit(X))
+
+
+class DrawSeed(int):
+    """The seed of the draws themselves, as a forest gives it to a tree; any other number seeds the draw of that one."""
+
+
+def seed_of(estimator: Any) -> int:
+    """The seed of the draws of a tree: that of a tree from a forest grows it again from its sample."""
+    given = estimator.random_state
+    return int(given) if isinstance(given, DrawSeed) else int(check_random_state(given).randint(2**31))
 
 
 def rules_of(estimator: Any, X: Any, w: Any, seed: int) -> Rules:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from fivefold.core.estimator import learned
 from fivefold.core.supervised import Classifier, Regressor
@@ -20,7 +19,16 @@ from fivefold.partition.order_criteria import Extremes, absolute, medians, midra
 from fivefold.partition.several import several
 from fivefold.partition.splitter import unit_of
 from fivefold.partition.tree import Grown
-from fivefold.tree.base import TreeMethods, TreeModel, bounded, class_counts, columns_tried, manner_of, rules_of
+from fivefold.tree.base import (
+    TreeMethods,
+    TreeModel,
+    bounded,
+    class_counts,
+    columns_tried,
+    manner_of,
+    rules_of,
+    seed_of,
+)
 
 # Chi-squares: three standard errors, and no evidence ever
 DOUBT = {"learned": 0.0, "tested": 9.0, "majority": np.inf}
@@ -28,8 +36,7 @@ DOUBT = {"learned": 0.0, "tested": 9.0, "majority": np.inf}
 
 def _grown(estimator: Any, X: Any, w: Any, criterion: Any, manners: Any) -> Grown:
     """The tree that the parameters ask for."""
-    seed = int(check_random_state(estimator.random_state).randint(2**31))
-    rules = rules_of(estimator, X, w, seed)._replace(
+    rules = rules_of(estimator, X, w, seed_of(estimator))._replace(
         least_impurity=float(estimator.min_impurity), doubt=DOUBT[estimator.missing] * unit_of(w)
     )
     leaves = estimator.max_leaf_nodes or 0
