@@ -5,7 +5,7 @@ import numpy as np
 import odd_inputs
 import pytest
 
-from fivefold.linear_model import LeastAbsoluteRegressor, LinearRegression, QuantileRegressor
+from fivefold.linear_model import ElasticNetCV, LeastAbsoluteRegressor, LinearRegression, QuantileRegressor
 
 MENDED = [
     ("CascadeClassifier", "query", "no rows"),
@@ -21,6 +21,7 @@ MENDED = [
     ("BayesianRidge", "X", "float32 tiny"),
     ("CommonScaler", "X", "denormal"),
     ("ElasticNet", "parameter", "alpha=1e-308"),
+    ("ElasticNetCV", "parameter", "l1_ratio=empty list"),
     ("FisherDiscriminant", "y", "all different"),
     ("GaussianNB", "query", "float32 huge"),
     ("GeneralizedLinearRegressor", "X", "float32 tiny"),
@@ -46,6 +47,12 @@ MENDED = [
 @pytest.mark.parametrize("case", MENDED, ids=" ".join)
 def test_an_odd_input_is_answered_or_refused_in_words(case):
     assert odd_inputs.attempt(*case) in ("answer", "refusal")
+
+
+@pytest.mark.parametrize("ratio", [[], [1.0, 2.0], [np.nan]])
+def test_shares_of_the_first_penalty_are_between_zero_and_one(ratio):
+    with pytest.raises(ValueError, match=r"ElasticNetCV: the 'l1_ratio' parameter must be a number in \[0, 1\]"):
+        ElasticNetCV(l1_ratio=ratio).fit(*rows())
 
 
 def rows():

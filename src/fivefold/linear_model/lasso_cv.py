@@ -18,11 +18,11 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from fivefold.core.data import Takes
+from fivefold.core.data import Takes, numbers
 from fivefold.core.estimator import learned
 from fivefold.core.linalg import CrossMoments, cross_moments
 from fivefold.core.parallel import map_items
-from fivefold.core.params import Count, Fraction, NonNegative, Positive, Seed
+from fivefold.core.params import Count, Fraction, NonNegative, ParameterError, Positive, Seed, shorten
 from fivefold.core.progress import kept_best, steps
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Regressor
@@ -91,9 +91,14 @@ class NetCV(RoutesToSplitter, Regressor):
         return predictor(self.model_.linear, X)
 
     def _fit(self: Any, X: Any, y: Any, w: Any) -> None:
+        ratios = np.atleast_1d(numbers(self, self.l1_ratio, "l1_ratio"))
+        if not ratios.size or not ((ratios >= 0) & (ratios <= 1)).all():
+            raise ParameterError(
+                f"{type(self).__name__}: the 'l1_ratio' parameter must be a number in [0, 1] or several; got "
+                f"{shorten(self.l1_ratio)}"
+            )
         splits = folds(self.cv, X, y, self._weights, **self._split)
         whole = prepared(X, y[:, None], w, centred=self.fit_intercept)
-        ratios = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))
         grids = np.array([self._grid(whole, ratio) for ratio in ratios])  # (ratios, alphas)
         ready = _training(X, y, w, splits, self.fit_intercept)
         mse = np.full((len(ratios), grids.shape[1], len(splits)), np.nan)
