@@ -173,13 +173,13 @@ def _stream(kind: type[Stream], X: Any, y: Array, w: Array, plan: Plan, factor: 
 
 def _talk(estimator: Any, monitor: Any, points: Array, k: int, plan: Plan, kind: Any) -> Any:
     """The monitor, told of the model with point k replaced, and a line for each pass if `verbose`."""
-    done = 0
+    done, verbose = 0, getattr(estimator, "verbose", 0)
 
     def talk(x: Array, value: float) -> bool:
         nonlocal done
         done += 1
         points[k] = x
-        if getattr(estimator, "verbose", 0):
+        if verbose:
             print(f"{type(estimator).__name__}: output {k + 1}, pass {done}, mean value {value:.6g}")
         return bool(monitor(lambda: streamed(points.copy(), plan, kind, done, 1.0), value))
 

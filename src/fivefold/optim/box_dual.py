@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -60,11 +61,11 @@ class BoxDual(Objective):
 
     def primal(self, a: Array) -> Array:
         """The coefficients that belong to the multipliers."""
-        return self._once("primal", a, self._primal)
+        return self._once("primal", self._primal, a)
 
     def predictor(self, x: Array) -> Array:
         """eta of the coefficients."""
-        return self._once("predictor", x, self._predictor)
+        return self._once("predictor", self._predictor, x)
 
     def _primal(self, a: Array) -> Array:
         design = self.risk.design
@@ -86,17 +87,18 @@ class BoxDual(Objective):
 
     def pair(self, a: Array, x: Array) -> None:
         """Take x for the coefficients of these multipliers: a solver may know them to more digits."""
-        self._last["primal"] = a, x
+        self._last["primal"] = (a,), x
 
     @cached_property
-    def _last(self) -> dict[str, tuple[Array, Array]]:
+    def _last(self) -> dict[str, tuple[tuple[Array, ...], Any]]:
         return {}
 
-    def _once(self, name: str, given: Array, work: Callable[[Array], Array]) -> Array:
-        """The result of the last call again, where it is asked for the same array: points are never written to."""
-        if name not in self._last or self._last[name][0] is not given:
-            self._last[name] = given, work(given)
-        return self._last[name][1]
+    def _once(self, name: str, work: Callable[..., Any], *given: Array) -> Any:
+        """The result of the last call again, where it is asked for the same arrays: points are never written to."""
+        last = self._last.get(name)
+        if last is None or not all(map(is_, last[0], given)):
+            last = self._last[name] = given, work(*given)
+        return last[1]
 
     def value(self, a: Array) -> float:
         return self.value_at(a, self.primal(a))
@@ -107,12 +109,18 @@ class BoxDual(Objective):
 
     def value_at(self, a: Array, x: Array) -> float:
         """The value where the coefficients are known already."""
+        return float(self._once("value", self._value_at, a, x))
+
+    def primal_value(self, x: Array, eta: Array) -> float:
+        """The value of the primal where the predictors are known already."""
+        return float(self._once("primal value", self._primal_value, x, eta))
+
+    def _value_at(self, a: Array, x: Array) -> float:
         box = self.box
         terms = box.insensitive * np.abs(a) + (0.5 * box.bend * a - self.risk.y) * a
         return 0.5 * float(x @ (x / self.metric)) + float(terms.sum())
 
-    def primal_value(self, x: Array, eta: Array) -> float:
-        """The value of the primal where the predictors are known already."""
+    def _primal_value(self, x: Array, eta: Array) -> float:
         return 0.5 * float(x @ (x / self.metric)) + float(self.risk.s @ self.risk.loss.value(self.risk.y, eta))
 
 
