@@ -14,6 +14,7 @@ from sklearn.model_selection import GroupKFold
 
 from fivefold.cluster import KMeans
 from fivefold.decomposition import PCA
+from fivefold.ensemble import GradientBoostingClassifier
 from fivefold.linear_model import (
     ElasticNet,
     ElasticNetCV,
@@ -25,6 +26,8 @@ from fivefold.linear_model import (
     Ridge,
     RidgeClassifier,
     RidgeCV,
+    SGDClassifier,
+    SGDRegressor,
 )
 from fivefold.mixture import GaussianMixture
 from fivefold.naive_bayes import GaussianNB
@@ -241,3 +244,20 @@ def test_numbers_of_naive_bayes_have_the_precision_of_the_table():
     model = GaussianNB().fit(X.astype(np.float32), y)
     for name in ("class_count_", "class_prior_", "theta_", "var_"):
         assert getattr(model, name).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LogisticRegression(n_jobs=1),
+        SGDClassifier(power_t=-1.0, random_state=0),
+        SGDRegressor(power_t=-1.0, learning_rate="constant", random_state=0),
+        GradientBoostingClassifier(n_estimators=2, criterion="squared_error", random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_parameters_that_scikit_learn_drops_are_announced(model):
+    X, y = load_iris(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    with pytest.warns(FutureWarning, match="scikit-learn"):
+        model.fit(X, y)

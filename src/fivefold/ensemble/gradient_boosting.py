@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
+from fivefold.core.messages import warn
 from fivefold.core.params import Count, NonNegative, Range, Seed, Share
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier, Regressor
@@ -81,6 +82,9 @@ class GradientMethods(WarmStart, MemberSequence):
     def fit(self: Any, X: Any, y: Any, sample_weight: Any = None, monitor: Any = None) -> Any:
         """Learn from rows and their targets; `monitor(round, self, {})` is called each round and may stop it."""
         self._monitor = monitor
+        if self.criterion != "deprecated":
+            name = type(self).__name__
+            warn(f"{name}: criterion has no effect, and scikit-learn will drop it; leave it out", FutureWarning)
         try:
             mixed_into: Any = super()
             return mixed_into.fit(X, y, sample_weight)

@@ -185,6 +185,8 @@ class LogisticRegression(LogLinear):
     n_iter_ = learned("n_iter")
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
+        if self.n_jobs is not None:
+            warn("LogisticRegression: n_jobs has no effect, and scikit-learn will drop it; leave it out", FutureWarning)
         C, ratio = self._strength()
         risk = self._risk(X, y, w, (1 - ratio) / C)
         lasso = None if ratio == 0 or np.isinf(C) else by_column(risk, ratio / C, self._on_intercept(ratio / C))

@@ -22,6 +22,7 @@ from sklearn.utils.metaestimators import available_if
 
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
+from fivefold.core.messages import warn
 from fivefold.core.params import Count, Fraction, Index, NonNegative, Positive, Seed, Share
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Regressor
@@ -431,6 +432,12 @@ def sgd_plan(estimator: Any) -> Plan:
         raise ValueError(
             f"{type(s).__name__}: learning_rate={s.learning_rate!r} takes its step from the loss 'hinge' of classes or "
             f"'epsilon_insensitive' of targets; got loss={s.loss!r}"
+        )
+    if s.power_t < 0:
+        warn(
+            f"{type(s).__name__}: power_t={s.power_t:g} lets steps grow without end; scikit-learn deprecates it and "
+            "will refuse it. Take 0 or more",
+            FutureWarning,
         )
     edge = s.epsilon if edge is None else edge
     return plan_of(s, kind, edge, RATES[s.learning_rate](s), rule=rule, average=int(s.average))
