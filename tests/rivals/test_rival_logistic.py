@@ -129,3 +129,10 @@ def test_the_summary_is_that_of_statsmodels(K):
         np.testing.assert_allclose(getattr(ours, name), theirs[name], rtol=1e-8, atol=1e-8, err_msg=name)
     np.testing.assert_allclose(ours.facts["pseudo R^2"], theirs["pseudo R^2"], rtol=1e-8)
     assert len(str(ours).splitlines()) > len(ours.names)
+
+
+def test_a_warm_start_from_coefficients_that_are_not_finite_is_refused():
+    model = LogisticRegression(warm_start=True).fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+    model.coef_[:] = np.nan
+    with pytest.raises(ValueError, match="not finite"):
+        model.fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])

@@ -283,6 +283,11 @@ class LogisticRegression(LogLinear):
             known = self.densify().model_
             if known.coef.shape == (max(risk.outputs, 1), risk.design.X.shape[1]):
                 W = coefficients_about(risk.design, known.coef, known.intercept)
+                if not np.isfinite(W).all():
+                    raise ValueError(
+                        f"{type(self).__name__}: with warm_start=True the fit starts from coef_ and intercept_, which "
+                        "hold numbers that are not finite; set them to finite ones, or fit with warm_start=False"
+                    )
                 start = W if risk.reference is None else np.delete(W - W[risk.reference], risk.reference, axis=0)
         return start.ravel()
 
