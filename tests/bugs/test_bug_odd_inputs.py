@@ -19,6 +19,7 @@ MENDED = [
     ("BayesianLinearRegression", "X", "denormal"),
     ("BayesianLinearRegression", "X", "tiny"),
     ("BayesianRidge", "X", "float32 tiny"),
+    ("CategoricalNB", "query", "integers beyond 64 bits"),
     ("CommonScaler", "X", "denormal"),
     ("ElasticNet", "parameter", "alpha=1e-308"),
     ("ElasticNetCV", "parameter", "l1_ratio=empty list"),

@@ -115,7 +115,8 @@ def _places(X: Any, levels: tuple[int, ...]) -> NDArray[np.int64]:
     """Where each entry stands among the levels of all columns (n, d); the place after the last for missing ones."""
     X = np.asarray(to_numpy(X))
     missing = np.isnan(X)
-    codes = np.where(missing, 0, X).astype(np.int64)
+    with np.errstate(invalid="ignore"):  # a number beyond integers is another one then, and bad
+        codes = np.where(missing, 0, X).astype(np.int64)
     bad = ~missing & ((codes != X) | (codes < 0) | (codes >= np.asarray(levels)))
     if bad.any():
         j = int(bad.any(axis=0).argmax())
