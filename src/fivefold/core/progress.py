@@ -53,9 +53,9 @@ class _CtrlC:
 
     def release(self) -> bool:
         """At the end of the outermost fit; was Ctrl-C pressed without a word about it so far?"""
-        untold = self.pressed and not self.told
         if self.held:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+        untold = self.pressed and not self.told
         self.held = self.pressed = self.told = False
         return untold
 
