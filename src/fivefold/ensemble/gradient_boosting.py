@@ -82,9 +82,6 @@ class GradientMethods(WarmStart, MemberSequence):
     def fit(self: Any, X: Any, y: Any, sample_weight: Any = None, monitor: Any = None) -> Any:
         """Learn from rows and their targets; `monitor(round, self, {})` is called each round and may stop it."""
         self._monitor = monitor
-        if self.criterion != "deprecated":
-            name = type(self).__name__
-            warn(f"{name}: criterion has no effect, and scikit-learn will drop it; leave it out", FutureWarning)
         try:
             mixed_into: Any = super()
             return mixed_into.fit(X, y, sample_weight)
@@ -104,6 +101,9 @@ class GradientMethods(WarmStart, MemberSequence):
         return getattr(self.model_, name)
 
     def _boost(self: Any, X: Any, y: Any, w: Any, target: Target) -> None:
+        if self.criterion != "deprecated":
+            name = type(self).__name__
+            warn(f"{name}: criterion has no effect, and scikit-learn will drop it; leave it out", FutureWarning)
         before = self._resume(X)
         if before is not None and self.n_estimators < before.rounds:
             raise ValueError(
