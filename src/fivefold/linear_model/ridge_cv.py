@@ -6,9 +6,8 @@ With Z'Z = V diag(l) V', c = V'Z'T and a row u = V'(x - mean) along these axes, 
     leverage h = 1 / n + sum_k u_k^2 / (l_k + alpha)              (1 / n belongs to the offset)
     y - (prediction without the row) = (y - f) / (1 - h)
 
-One eigendecomposition serves all penalties; with more columns than rows it is that of ZZ'. A weight means repetition:
-of a row that counts s times one copy is left out, s times over, so n is the total weight; a weight below one leaves
-with the whole row.
+One eigendecomposition serves all penalties; with more columns than rows it is that of ZZ'. A row of weight s is left out
+whole, as folds leave it out: n is the total weight and the divisor is 1 - s h, so no copy of a row helps to predict it.
 
 Allen (1974); Golub, Heath & Wahba (1979).
 """
@@ -84,7 +83,7 @@ class RidgeCV(RoutesToSplitter, Regressor):
     gcv_mode
         kept for scikit-learn's signature; the smaller of the two eigendecompositions is taken.
     store_cv_results
-        keep the squared error, or with `scoring` the prediction, of every row and penalty.
+        keep the squared error times the row's weight, or with `scoring` the prediction, of every row and penalty.
     alpha_per_target
         choose a penalty for each output.
 
@@ -160,7 +159,7 @@ class RidgeCV(RoutesToSplitter, Regressor):
         if self.gcv_mode == "svd" and issparse(X):
             text = "RidgeCV: gcv_mode='svd' of a sparse X has no effect, and scikit-learn will refuse it; leave it out"
             warnings.warn(text, FutureWarning, stacklevel=4)
-        if self.cv is None and w.sum() <= 1:
+        if self.cv is None and len(Y) < 2:
             raise ValueError(f"RidgeCV: leaving one out needs two rows or more; got n_samples={len(Y)}")
         axes, rows = solved(self, X, lambda: _axes(X, Y, unit(w), self.fit_intercept))
         if self.cv is None:
@@ -202,8 +201,9 @@ class RidgeCV(RoutesToSplitter, Regressor):
             return (scores if each else scores.mean(axis=1)), None
         E = np.concatenate(map_parts(lambda lo, hi: _left_out(axes, rows, alphas, Y, w, lo, hi), len(Y)))  # (n, t, A)
         if self.scoring is None:
-            scores = -np.tensordot(w, E**2, axes=1).T / w.sum()
-            return (scores if each else scores.mean(axis=1)), (E**2).reshape(shape).astype(y.dtype)
+            squares = w[:, None, None] * E**2
+            scores = -squares.sum(axis=0).T / w.sum()
+            return (scores if each else scores.mean(axis=1)), squares.reshape(shape).astype(y.dtype)
         predictions = (Y[:, :, None] - E).reshape(shape)
         scores = np.stack([self._score(predictions[..., a], y, w, each) for a in range(len(alphas))])
         return scores, predictions.astype(y.dtype) if self.store_cv_results else None
@@ -314,4 +314,4 @@ def _errors(
     for a, b, U in rows(lo, hi):
         E = (Y[a:b] - axes.offset)[:, :, None] - (U @ gain).reshape(b - a, Y.shape[1], len(alphas))
         leverage = axes.share + U**2 @ shrunk  # (m, A)
-        yield a, b, E / np.maximum(1 - np.minimum(w[a:b], 1.0)[:, None] * leverage, EPS)[:, None]
+        yield a, b, E / np.maximum(1 - w[a:b, None] * leverage, EPS)[:, None]
