@@ -11,7 +11,7 @@ from work import calls
 from fivefold.core import parallel
 from fivefold.spatial import lloyd as engine
 from fivefold.spatial.distances import squared_distances
-from fivefold.spatial.lloyd import alternate, distortion, lloyd, nearest
+from fivefold.spatial.lloyd import FEW, alternate, distortion, lloyd, nearest
 from fivefold.spatial.medians import medians
 from fivefold.spatial.points import Points
 from fivefold.spatial.rows import Dense, Sparse, carry, square
@@ -118,6 +118,24 @@ def test_a_table_of_many_parts_is_assigned_like_a_small_one():
     C = X[:9].copy()
     some = rng.choice(len(X), 200)
     np.testing.assert_array_equal(nearest(X, C)[some], oracle.assign(X[some], C))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_rows_asked_one_by_one_go_where_the_table_sends_them(kind, offset):
+    """Few rows are compared by all differences, many by bounds."""
+    X, _ = table(5, n=4000)
+    X = (X + offset).astype(kind)
+    C = X[:9].copy()
+    assert X.size * len(C) > FEW
+    one_by_one = [nearest(X[i : i + 1], C)[0] for i in range(0, 4000, 40)]
+    np.testing.assert_array_equal(one_by_one, nearest(X, C)[::40])
+    assert nearest(X[:1], C).dtype == nearest(X, C).dtype
+
+
+def test_centres_of_another_width_than_the_rows_are_refused():
+    with pytest.raises(ValueError):
+        nearest(np.zeros((2, 3)), np.zeros((2, 4)))
 
 
 # Lloyd

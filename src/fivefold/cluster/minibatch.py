@@ -12,7 +12,6 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from fivefold.cluster.prototypes import Prototypes
 from fivefold.cluster.restarts import Init, enough_rows, starts
@@ -20,6 +19,7 @@ from fivefold.core.estimator import learned
 from fivefold.core.messages import warn
 from fivefold.core.params import Count, Index, NonNegative, Seed
 from fivefold.core.progress import kept_best, steps
+from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.spatial.lloyd import distortion
 from fivefold.spatial.online import Online, stream

@@ -8,11 +8,12 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 
 from fivefold.cluster.prototypes import Model, Run
 from fivefold.core.messages import warn
 from fivefold.core.progress import kept_best, steps
+from fivefold.core.random_state import check_random_state
 from fivefold.spatial.lloyd import Centres, Monitor, Update, alternate
 from fivefold.spatial.points import Points
 from fivefold.spatial.seeding import distinct, spread_out

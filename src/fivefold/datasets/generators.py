@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit
-from sklearn.utils import check_random_state
+
+from fivefold.core.random_state import check_random_state
 
 SEED = 11111997
 MEANS = ((-4.0, 2.0), (5.0, 6.0), (4.0, -4.0))

@@ -22,7 +22,6 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse.linalg import svds
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from fivefold.core.arrays import is_tensor, like, namespace, to_numpy
@@ -38,6 +37,7 @@ from fivefold.core.linalg import (
     weighted_moments,
 )
 from fivefold.core.messages import warn
+from fivefold.core.random_state import check_random_state
 
 NARROW = 1000  # columns up to which the scatter matrix is the quickest way for a long table
 SMALL = 500  # rows up to which the Gram matrix is the quickest way for a wide table, and LAPACK for any

@@ -19,13 +19,14 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
 from fivefold.core.params import Count, Positive, Seed
 from fivefold.core.progress import kept_best, steps
+from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier, Regressor
 from fivefold.ensemble.learners import MemberSequence, learner

@@ -19,7 +19,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils._indexing import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples
@@ -30,6 +30,7 @@ from fivefold.core.estimator import Estimator, learned
 from fivefold.core.messages import warn
 from fivefold.core.params import Count, Index, Range, Seed
 from fivefold.core.progress import kept_best, steps
+from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier, Regressor
 from fivefold.ensemble.forest import MaxSamples, OutOfBag

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from sklearn.preprocessing import OneHotEncoder
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from fivefold.core.data import Takes
 from fivefold.core.estimator import Transformer, learned
 from fivefold.core.params import Count, Index, NonNegative, Seed
+from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.ensemble.forest import ForestMethods
 from fivefold.ensemble.forest_targets import Numbers, drawn

@@ -21,7 +21,6 @@ import numpy as np
 from scipy.sparse import hstack
 from sklearn.base import clone
 from sklearn.metrics import r2_score
-from sklearn.utils import check_random_state
 from sklearn.utils._indexing import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
@@ -30,6 +29,7 @@ from fivefold.core.messages import warn
 from fivefold.core.parallel import map_items
 from fivefold.core.params import Count, Range
 from fivefold.core.progress import kept_best, steps
+from fivefold.core.random_state import check_random_state
 from fivefold.core.supervised import class_weights
 from fivefold.ensemble.forest_kernels import Trees
 from fivefold.ensemble.forest_targets import Classes, Numbers

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 from sklearn.model_selection import train_test_split
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from fivefold.core.progress import kept_best, steps
+from fivefold.core.random_state import check_random_state
 from fivefold.ensemble.boosted_trees import Boosted, Grove
 from fivefold.ensemble.boosting_losses import EDGE, Target, weighted_quantile
 from fivefold.ensemble.hist_rounds import Rows

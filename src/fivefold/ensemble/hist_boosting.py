@@ -17,12 +17,12 @@ from numbers import Integral
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_monotonic_cst, check_is_fitted
 
 from fivefold.core.data import Takes, admit, admit_weights
 from fivefold.core.estimator import learned
 from fivefold.core.params import Count, NonNegative, Positive, Range, Seed, Share
+from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier, Regressor
 from fivefold.ensemble.boosting_losses import NUMBERS, Target, classes_target

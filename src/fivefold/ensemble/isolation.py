@@ -17,13 +17,13 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import check_random_state
 
 from fivefold.core.data import Takes
 from fivefold.core.estimator import Detector
 from fivefold.core.messages import warn
 from fivefold.core.parallel import map_items
 from fivefold.core.params import Count, Index, Range, Seed
+from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.ensemble.bagging import MaxColumns
 from fivefold.ensemble.forest import trees_of

@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
+from fivefold.core.random_state import check_random_state
 from fivefold.evaluation.losses import Loss, usual
 from fivefold.evaluation.validation import INDEPENDENT, Split, cross_validate
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing as rows_of
-from sklearn.utils import check_random_state
 
+from fivefold.core.random_state import check_random_state
 from fivefold.evaluation.losses import Loss, usual
 from fivefold.evaluation.selection import Rule, least
 from fivefold.evaluation.validation import INDEPENDENT, Parts, Validation, three_way

@@ -21,8 +21,8 @@ from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv, train_test_split
 from sklearn.utils import _safe_indexing as rows_of
-from sklearn.utils import check_random_state
 
+from fivefold.core.random_state import check_random_state
 from fivefold.evaluation.losses import Loss, usual
 
 MOST_FITS = 10_000

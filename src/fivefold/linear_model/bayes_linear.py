@@ -27,12 +27,12 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from sklearn.utils import check_random_state
 
 from fivefold.core import params
 from fivefold.core.data import admit_pair, admit_weights, keep_positive, numbers
 from fivefold.core.estimator import learned
 from fivefold.core.params import LARGEST, Count, Positive, Seed
+from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Regressor
 from fivefold.distributions.family import Array

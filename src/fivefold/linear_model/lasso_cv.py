@@ -16,7 +16,6 @@ from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from fivefold.core.data import Takes, numbers
 from fivefold.core.estimator import learned
@@ -24,6 +23,7 @@ from fivefold.core.linalg import CrossMoments, cross_moments
 from fivefold.core.parallel import map_items
 from fivefold.core.params import Count, Fraction, NonNegative, ParameterError, Positive, Seed, shorten
 from fivefold.core.progress import kept_best, steps
+from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Regressor
 from fivefold.linear_model.base import Linear, about, predictor

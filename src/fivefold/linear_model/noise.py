@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 
+from fivefold.core.random_state import check_random_state
 from fivefold.core.sparse import canonical
 from fivefold.distributions.family import Array
 from fivefold.linear_model.base import Linear, predictor

@@ -19,11 +19,11 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import issparse
 from scipy.special import logsumexp
-from sklearn.utils import check_random_state
 
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
 from fivefold.core.params import Count, Index, NonNegative, Positive, Seed
+from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier, Regressor
 from fivefold.linear_model.base import class_scores, decision, predictor

@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array, issparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_consistent_length, check_random_state
+from sklearn.utils import check_array, check_consistent_length
 
 from fivefold.core.linalg import CrossMoments, cross_moments
 from fivefold.core.messages import warn
 from fivefold.core.parallel import one_blas_thread
 from fivefold.core.params import LARGEST
+from fivefold.core.random_state import check_random_state
 from fivefold.core.sparse import canonical
 from fivefold.linear_model.base import unit
 from fivefold.optim.columns import Dense, Gram, Sparse

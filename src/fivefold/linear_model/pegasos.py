@@ -21,12 +21,12 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import check_random_state
 
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
 from fivefold.core.params import Count, Positive, Seed
 from fivefold.core.progress import kept_best, steps
+from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier
 from fivefold.linear_model.base import Linear, class_scores, decision

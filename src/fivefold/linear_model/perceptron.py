@@ -22,11 +22,11 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse, vstack
-from sklearn.utils import check_random_state
 
 from fivefold.core.data import Takes
 from fivefold.core.parallel import BLOCK, map_parts
 from fivefold.core.params import Count, Fraction, Index, NonNegative, Positive, Seed, Share
+from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.linear_model.online_base import OnlineClassifier
 from fivefold.linear_model.passes import Array, Memory, Passes, Plan, Stream

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.metrics import r2_score
-from sklearn.utils import check_random_state
 
 from fivefold.core.parallel import map_items
 from fivefold.core.progress import kept_best, steps
+from fivefold.core.random_state import check_random_state
 from fivefold.linear_model.base import Linear
 from fivefold.linear_model.passes import (
     Array,

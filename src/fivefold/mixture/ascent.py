@@ -28,10 +28,10 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from fivefold.core import params
 from fivefold.core.data import admit, admit_weights, keep_positive
+from fivefold.core.random_state import check_random_state
 from fivefold.distributions.covariance import Fixed, Spherical, Tied
 from fivefold.distributions.family import Array
 from fivefold.distributions.gaussian import Gaussian, Normals

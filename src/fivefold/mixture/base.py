@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core import params
@@ -22,6 +21,7 @@ from fivefold.core.data import admit, admit_weights, keep_positive
 from fivefold.core.estimator import Density, narrowed
 from fivefold.core.messages import warn
 from fivefold.core.progress import interruptible, kept_best, steps
+from fivefold.core.random_state import check_random_state
 from fivefold.distributions.family import Groups
 from fivefold.inference.em import Fit, best_of
 from fivefold.mixture.model import FAINT, Assignment, FiniteMixture, Hard, Soft, Within

@@ -19,9 +19,9 @@ from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from fivefold.core.params import Learner, Positive, Seed
+from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.distributions.family import Array
 from fivefold.multiclass.base import Reduction, signed

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.arrays import logsumexp
@@ -23,6 +22,7 @@ from fivefold.core.data import numbers, refuse_unfinite
 from fivefold.core.estimator import learned
 from fivefold.core.parallel import map_parts
 from fivefold.core.params import LARGEST
+from fivefold.core.random_state import check_random_state
 from fivefold.core.softmax import largest
 from fivefold.core.supervised import Classifier
 from fivefold.distributions.family import Array, Family, Groups

@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from sklearn.utils import check_random_state
 
 from fivefold.core.arrays import like
 from fivefold.core.estimator import Transformer
 from fivefold.core.params import Count, Seed
+from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.spatial.points import Points
 from fivefold.spatial.seeding import draw

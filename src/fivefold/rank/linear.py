@@ -22,7 +22,6 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
@@ -30,6 +29,7 @@ from fivefold.core.messages import warn
 from fivefold.core.parallel import one_blas_thread
 from fivefold.core.params import Count, NonNegative, Positive, Seed
 from fivefold.core.progress import kept_best, steps
+from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.linear_model.base import Linear
 from fivefold.optim.design import Design

@@ -16,12 +16,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from fivefold.core.compile import FAST, jit
 from fivefold.core.estimator import learned
 from fivefold.core.params import Count, NonNegative, Positive, Seed
 from fivefold.core.progress import kept_best, steps
+from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.linear_model.base import Linear
 from fivefold.optim.design import Design

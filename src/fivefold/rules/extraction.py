@@ -15,11 +15,11 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from fivefold.core import params
 from fivefold.core.data import Takes, refuse_unfinite
 from fivefold.core.params import Seed, Share
+from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier
 from fivefold.rules.covering import Deal

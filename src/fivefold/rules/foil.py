@@ -24,13 +24,13 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.callback import with_callbacks
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core import params
 from fivefold.core._sklearn import BaseEstimator, CallbackSupportMixin
 from fivefold.core.params import Count, Fraction, Index, Seed
 from fivefold.core.progress import interruptible, kept_best, steps
+from fivefold.core.random_state import check_random_state
 from fivefold.rules.clauses import Clause, Program
 from fivefold.rules.foil_search import Growth, Order, orders_of
 from fivefold.rules.joins import TooManyBindings

@@ -20,9 +20,9 @@ from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from fivefold.core.params import Count, NonNegative, Seed, Share
+from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.rules.covering import Deal, Foil, Search, depths
 from fivefold.rules.ordered import Clause, OrderedRules

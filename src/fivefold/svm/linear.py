@@ -21,13 +21,14 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import compute_class_weight
 
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
 from fivefold.core.messages import warn
 from fivefold.core.params import Count, NonNegative, Positive, Seed
 from fivefold.core.progress import kept_best, steps
+from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.supervised import Classifier, Regressor
 from fivefold.linear_model.base import Linear, SparseCoefficients, class_scores, decision, predictor

@@ -11,11 +11,12 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.params import Count, Range
+from fivefold.core.random_state import check_random_state
 from fivefold.partition.prune import Path, cut_back, weakest_links
 from fivefold.partition.splitter import Manner, Rules, manner
 from fivefold.partition.tree import Tree

@@ -14,11 +14,11 @@ from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from fivefold.core.data import Takes
 from fivefold.core.estimator import learned
 from fivefold.core.params import Count, NonNegative, Seed
+from fivefold.core.random_state import check_random_state
 from fivefold.core.supervised import Classifier, Regressor
 from fivefold.partition.nodes import GrownNodes, Node, NodeTree, Question, grow_nodes
 from fivefold.partition.number_criteria import Squares

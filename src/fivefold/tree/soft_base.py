@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.checks import check_lengths
@@ -20,6 +19,7 @@ from fivefold.core.messages import warn
 from fivefold.core.parallel import map_parts
 from fivefold.core.params import Range
 from fivefold.core.progress import kept_best, steps
+from fivefold.core.random_state import check_random_state
 from fivefold.optim.design import Design
 from fivefold.optim.lbfgs import LBFGS
 from fivefold.optim.losses import Loss

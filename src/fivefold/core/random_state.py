@@ -1,0 +1,31 @@
+"""Generators of random numbers from what a user gives as random_state.
+
+The numbers are scikit-learn's and NumPy's: `check_random_state(7)` draws what `RandomState(7)` draws. NumPy fills the
+624 words of a new generator from the noise of the system, which takes as long as a small fit, before a seed overwrites
+them all; here they are filled with zeros.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+from numpy.random import MT19937, RandomState
+from numpy.random.bit_generator import ISeedSequence
+from sklearn import utils
+
+
+class _Zeros(ISeedSequence):
+    """Words for a generator that is given a seed next; it keeps nothing of this."""
+
+    def generate_state(self, n_words: int, dtype: Any = None) -> Any:
+        return [0] * n_words  # a list is read faster, word by word
+
+
+def check_random_state(seed: Any) -> Any:
+    """The generator itself, NumPy's own for None, or one that starts from the whole number `seed`."""
+    if not isinstance(seed, Integral):
+        return utils.check_random_state(seed)
+    rng = RandomState(MT19937(_Zeros()))
+    rng.seed(seed)
+    return rng
