@@ -6,8 +6,9 @@ With Z'Z = V diag(l) V', c = V'Z'T and a row u = V'(x - mean) along these axes, 
     leverage h = 1 / n + sum_k u_k^2 / (l_k + alpha)              (1 / n belongs to the offset)
     y - (prediction without the row) = (y - f) / (1 - h)
 
-One eigendecomposition serves all penalties; with more columns than rows it is that of ZZ'. A row of weight s is left out
-whole, as folds leave it out: n is the total weight and the divisor is 1 - s h, so no copy of a row helps to predict it.
+One eigendecomposition serves all penalties; with more columns than rows it is that of ZZ'. A row of weight s is left
+out whole, as folds leave it out: n is the total weight and the divisor is 1 - s h, so no copy of a row helps to predict
+it.
 
 Allen (1974); Golub, Heath & Wahba (1979).
 """
