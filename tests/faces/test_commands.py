@@ -52,6 +52,11 @@ def test_help_is_quick_and_names_the_commands():
     assert len(imported(shown)) < 700
 
 
+@pytest.mark.parametrize("command", ["study", "fit", "predict", "evaluate"])
+def test_help_names_the_limit_on_what_is_unpacked(command):
+    assert "FIVEFOLD_MAX_UNPACKED" in run(command, "--help", width=300).stdout
+
+
 def test_doctor_of_this_machine_finds_all_well():
     shown = python("-m", "fivefold", "doctor")
     assert shown.returncode == 0, shown.stdout + shown.stderr

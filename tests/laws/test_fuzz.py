@@ -7,12 +7,17 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from zlib import crc32
 
+import numpy as np
 import odd_inputs
 import pytest
 from tables import METHODS
+
+from fivefold.cluster import MiniBatchKMeans
+from fivefold.core.messages import warn
 
 CASES = [case for method in METHODS for case in odd_inputs.cases(method)]
 SHARES = 400  # two of these are tried in `make test`, about 300 cases; all of them in `make test-all`
@@ -65,3 +70,26 @@ def test_a_case_that_ends_the_process_is_named_and_the_others_go_on(tmp_path, mo
     cases = [("MajorityClassifier", "X", kind) for kind in ("ones", "zeros", "None")]
     found = dict(outcomes(cases))
     assert [found[case].split(":")[0] for case in cases] == ["answer", "crash", "refusal"]
+
+
+def outcome_of_a_fit_that(monkeypatch, speak):
+    """What the law says of MiniBatchKMeans when its fit ends with `speak()`."""
+    real = MiniBatchKMeans._fit
+
+    def fit(self, X, w):
+        real(self, X, w)
+        speak()
+
+    monkeypatch.setattr(MiniBatchKMeans, "_fit", fit)
+    return odd_inputs.attempt("MiniBatchKMeans", "X", "ones")
+
+
+def test_words_of_a_method_pass_and_warnings_of_numbers_fail_even_in_its_name(monkeypatch):
+    assert odd_inputs.attempt("MiniBatchKMeans", "parameter", "init_size=1") == "answer"
+    said = outcome_of_a_fit_that(monkeypatch, lambda: warn("MiniBatchKMeans: fewer rows than asked", RuntimeWarning))
+    assert said == "answer"
+    for speak in (
+        lambda: np.float64(1e308) * np.float64(10),
+        lambda: warnings.warn("MiniBatchKMeans: overflow", RuntimeWarning, stacklevel=1),
+    ):
+        assert outcome_of_a_fit_that(monkeypatch, speak).startswith("foreign: RuntimeWarning")

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from fivefold.cli.options import JSON, Console, refuse, show_json
+from fivefold.cli.options import JSON, PACKED, Console, refuse, show_json
 
 
 def fit(
     method: Annotated[str, typer.Argument(help="A method, or the dotted name of a scikit-learn class.")],
-    data: Annotated[str, typer.Argument(help="A table, or iris, wine, breast_cancer, digits, diabetes.")],
+    data: Annotated[str, typer.Argument(help=f"A table, or iris, wine, breast_cancer, digits, diabetes. {PACKED}")],
     target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write.")] = Path("model.skops"),
     param: Annotated[

@@ -11,12 +11,14 @@ from typing import Annotated
 
 import typer
 
-from fivefold.cli.options import JSON, refuse
+from fivefold.cli.options import JSON, PACKED, refuse
 
 
 def study(
     context: typer.Context,
-    data: Annotated[str, typer.Argument(help="A table, or iris, wine, breast_cancer, digits, diabetes.")] = "wine",
+    data: Annotated[
+        str, typer.Argument(help=f"A table, or iris, wine, breast_cancer, digits, diabetes. {PACKED}")
+    ] = "wine",
     target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
     task: Annotated[str | None, typer.Option(help="classification or regression, when the values mislead.")] = None,
     methods: Annotated[

@@ -172,7 +172,8 @@ class MiniBatchKMeans(Prototypes):
         if size < K:
             if self.init_size is not None:
                 warn(
-                    f"MiniBatchKMeans: init_size={self.init_size} is smaller than n_clusters={K}; taking {3 * K}",
+                    f"MiniBatchKMeans: init_size={self.init_size} is smaller than n_clusters={K}; taking {3 * K}. Set "
+                    "init_size to n_clusters or more",
                     RuntimeWarning,
                 )
             size = 3 * K
