@@ -71,3 +71,9 @@ def test_a_regressor_boosts_learners_that_take_no_weights():
     X, _ = noisy()
     model = AdaBoostRegressor(KNeighborsRegressor(), n_estimators=5, random_state=0).fit(X, X[:, 0])
     assert model.score(X, X[:, 0]) > 0.9
+
+
+def test_one_learner_gives_its_class_all_votes_to_the_last_digit():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 3)), rng.integers(3, size=90)
+    assert set(np.unique(AdaBoostClassifier(n_estimators=1, random_state=0).fit(X, y).decision_function(X))) == {-0.5, 1}

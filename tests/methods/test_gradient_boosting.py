@@ -85,3 +85,35 @@ def test_the_exponential_loss_of_three_classes_is_refused():
     X, _ = waves(30)
     with pytest.raises(ValueError, match="takes two classes; y holds 3"):
         GradientBoostingClassifier(loss="exponential", random_state=0).fit(X, np.arange(30) % 3)
+
+
+@pytest.mark.parametrize(("verbose", "lines"), [(1, [*range(1, 11), *range(20, 101, 10), 200]), (2, range(1, 201))])
+@pytest.mark.parametrize("subsample", [1.0, 0.8])
+def test_verbose_prints_scikit_learns_table(verbose, lines, subsample, capsys):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = X[:, 0] + rng.normal(size=60)
+    settings = {"n_estimators": 200, "max_depth": 1, "subsample": subsample, "random_state": 0}
+    model = GradientBoostingRegressor(verbose=verbose, **settings).fit(X, y)
+    header, *rows = capsys.readouterr().out.splitlines()
+    names = ["Train Loss", *(["OOB Improve"] if subsample < 1 else []), "Remaining Time"]
+    assert header == "      Iter " + " ".join(name.rjust(16) for name in names)
+    assert [int(row[:10]) for row in rows] == list(lines)
+    for row in rows:
+        done, loss, *rest = row.split()
+        assert float(loss) == pytest.approx(model.train_score_[int(done) - 1], abs=5.1e-5)
+        if subsample < 1:
+            assert float(rest[0]) == pytest.approx(model.oob_improvement_[int(done) - 1], abs=5.1e-5)
+        assert rest[-1].endswith("s")
+    silent = GradientBoostingRegressor(**settings).fit(X, y)
+    assert capsys.readouterr().out == ""
+    assert silent.predict(X).tobytes() == model.predict(X).tobytes()
+
+
+def test_verbose_counts_on_after_a_warm_start(capsys):
+    X, y = np.arange(20.0)[:, None], np.arange(20.0)
+    model = GradientBoostingRegressor(n_estimators=3, warm_start=True, verbose=1, subsample=0.5, random_state=0)
+    model.fit(X, y).set_params(n_estimators=5, subsample=1.0).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["Iter", "1", "2", "3", "Iter", "4", "5"]
+    assert [len(line.split()) for line in lines[-2:]] == [3, 3]  # no row is out of the bag any more

@@ -116,14 +116,40 @@ def test_runs_that_agree_are_said_to_agree():
     assert adjusted_rand_score(model.labels_, codes) == 1.0
 
 
-@EVERY
-def test_verbose_prints_a_line_a_run(method, capsys):
-    options = {} if method is MiniBatchKMeans else {"n_init": 2}
-    method(3, random_state=0, verbose=1, **options).fit(blobs()[0])
+@pytest.mark.parametrize(("method", "word"), [(KMeans, "inertia"), (KMedians, "cost")])
+@pytest.mark.parametrize("tol", [0.0, 1e-2])
+def test_verbose_prints_the_steps_of_each_run_and_why_it_ended(method, word, tol, capsys):
+    X = np.random.default_rng(0).normal(size=(500, 4))
+    model = method(5, init="random", n_init=2, tol=tol, random_state=0, verbose=1).fit(X)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == options.get("n_init", 1) and all(line.startswith(method.__name__) for line in lines)
-    method(3, random_state=0).fit(blobs()[0])
+    assert [line for line in lines if line.startswith("Init")] == [
+        f"Initialization complete: run {run} of 2" for run in (1, 2)
+    ]
+    values = [float(line.split()[-1]) for line in lines if line.startswith("Iteration")]
+    assert all(line.split(", ")[1].startswith(word) for line in lines if line.startswith("Iteration"))
+    ends = [line for line in lines if line.startswith("Converged at iteration")]
+    assert len(ends) == 2 and all(("strict" if tol == 0 else "within tolerance") in line for line in ends)
+    assert {int(line.split()[3].rstrip(":")) + 1 for line in ends} == {run.n_iter for run in model.runs_}
+    assert min(values) == pytest.approx(getattr(model, f"{word}_"), rel=1e-2 if tol else 1e-9)
+    silent = method(5, init="random", n_init=2, tol=tol, random_state=0).fit(X)
     assert capsys.readouterr().out == ""
+    assert silent.cluster_centers_.tobytes() == model.cluster_centers_.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [({"tol": 0.1, "max_no_improvement": None}, "small centers change"), ({}, "lack of improvement in inertia")],
+)
+def test_verbose_prints_the_batches_and_why_the_last_was_the_last(settings, why, capsys):
+    X = blobs()[0]
+    model = MiniBatchKMeans(3, batch_size=20, random_state=0, verbose=1, **settings).fit(X)
+    start, *batches, end = capsys.readouterr().out.splitlines()
+    assert start.startswith("Inertia for init 1/1: ")
+    assert len(batches) == model.n_steps_ and all("mean batch inertia: " in line for line in batches)
+    assert end.startswith(f"Converged ({why}) at step {model.n_steps_}/")
+    silent = MiniBatchKMeans(3, batch_size=20, random_state=0, **settings).fit(X)
+    assert capsys.readouterr().out == ""
+    assert silent.cluster_centers_.tobytes() == model.cluster_centers_.tobytes()
 
 
 # Edges

@@ -131,5 +131,5 @@ def test_dependencies_are_found_from_the_left():
 
 
 def test_one_row_cannot_be_left_out():
-    with pytest.raises(ValueError, match="two rows or more"):
+    with pytest.raises(ValueError, match="two rows of positive weight"):
         RidgeCV().fit([[1.0]], [1.0])

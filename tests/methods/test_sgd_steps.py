@@ -162,3 +162,20 @@ def test_rows_may_keep_coming(capsys):
         warnings.simplefilter("ignore")
         SGDClassifier(verbose=1, max_iter=1, random_state=0).fit(X, X[:, 0] > 0)
     assert "pass 1, mean value" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("first", [1, 2, 6, 7, 8, 13])
+def test_the_mean_begins_at_the_step_that_is_asked_for(first):
+    """Also where that is the first step of a pass: what stood in for the mean until then is no part of it."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(6, 2)), rng.normal(size=6)
+    settings = {"learning_rate": "constant", "eta0": 0.01, "alpha": 0.1, "shuffle": False, "tol": None, "max_iter": 3}
+    model = SGDRegressor(average=first, random_state=0, **settings)
+    model.fit(X, y, coef_init=[0.5, -0.5], intercept_init=[0.3])
+    x, b, seen = np.array([0.5, -0.5]), 0.3, []
+    for i in np.tile(np.arange(6), 3):
+        error = X[i] @ x + b - y[i]
+        x, b = (1 - 0.01 * 0.1) * x - 0.01 * error * X[i], b - 0.01 * error
+        seen.append([*x, b])
+    wanted = np.mean(seen[first - 1 :], axis=0)
+    np.testing.assert_allclose([*model.coef_, *model.intercept_], wanted, rtol=1e-12)

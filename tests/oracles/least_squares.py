@@ -34,12 +34,11 @@ def ridge(X, y, alpha, w, intercept=True):
     return coef, offset - centre @ coef
 
 
-def left_out(X, y, alpha, counts, intercept=True):
-    """For each row, its target less the prediction when one copy of it is missing."""
+def left_out(X, y, alpha, w, intercept=True):
+    """For each row, its target less the prediction of a fit without it: no copy of it is left."""
     errors = []
     for i in range(len(y)):
-        w = counts.astype(float)
-        w[i] -= 1
-        coef, b = ridge(X[w > 0], y[w > 0], alpha, w[w > 0], intercept)
+        kept = (np.arange(len(y)) != i) & (w > 0)
+        coef, b = ridge(X[kept], y[kept], alpha, w[kept], intercept)
         errors.append(y[i] - X[i] @ coef - b)
     return np.array(errors)

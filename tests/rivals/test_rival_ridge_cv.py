@@ -7,7 +7,7 @@ from oracles.least_squares import left_out
 from scipy.sparse import csr_array
 from sklearn import linear_model as theirs
 from sklearn.datasets import load_iris, make_multilabel_classification
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, LeaveOneGroupOut, cross_val_predict
 
 from fivefold.linear_model import Ridge, RidgeClassifier, RidgeCV
 
@@ -55,22 +55,56 @@ def test_every_output_may_choose_its_own_penalty(scoring):
     assert_allclose(model.coef_, rival.coef_, **CLOSE)
 
 
+WEIGHTS = {
+    "whole": lambda rng, n: rng.integers(1, 4, n).astype(float),
+    "below one": lambda rng, n: rng.uniform(0.01, 0.5, n),
+    "wild": lambda rng, n: 10.0 ** rng.uniform(-2, 2, n),
+}
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("shape", [(15, 3), (6, 9)])
-def test_errors_left_out_are_those_of_fitting_without_the_row(shape, fit_intercept):
-    """C-116: the shortcut equals brute force; of a row that counts s times one copy is left out."""
+def test_errors_left_out_are_those_of_fitting_without_the_row(shape, fit_intercept, kind):
+    """C-116: the shortcut equals brute force; a row leaves with its whole weight, so no copy of it is left."""
+    X, y = surface(*shape)
+    w = WEIGHTS[kind](np.random.default_rng(3), shape[0])
+    alphas = [0.1, 2.0]
+    settings = {"fit_intercept": fit_intercept, "store_cv_results": True}
+    model = RidgeCV(alphas, **settings).fit(X, y, sample_weight=w)
+    by_hand = np.stack([w * left_out(X, y, alpha, w, fit_intercept) ** 2 for alpha in alphas], axis=1)
+    assert_allclose(model.cv_results_, by_hand, rtol=1e-8)
+    scores = -by_hand.sum(axis=0) / w.sum()
+    assert model.alpha_ == alphas[scores.argmax()]
+    assert_allclose(model.best_score_, scores.max(), rtol=1e-10)
+    rival = theirs.RidgeCV(alphas, **settings).fit(X, y, sample_weight=w)
+    assert model.alpha_ == rival.alpha_
+    assert_allclose(model.cv_results_, rival.cv_results_, **CLOSE)
+
+
+@pytest.mark.parametrize("scoring", ["r2", "neg_mean_absolute_error"])
+@pytest.mark.parametrize("shape", [(15, 3), (6, 9)])
+def test_leaving_out_chooses_as_folds_that_keep_copies_together(shape, scoring):
+    """Predictions left out are those of one fold for each row and all of its copies."""
     X, y = surface(*shape)
     counts = np.random.default_rng(3).integers(1, 4, shape[0])
-    settings = {"fit_intercept": fit_intercept, "store_cv_results": True}
-    model = RidgeCV([0.1, 2.0], **settings).fit(X, y, sample_weight=counts)
+    model = RidgeCV([0.1, 2.0], scoring=scoring, store_cv_results=True).fit(X, y, sample_weight=counts)
+    repeated, rows = X.repeat(counts, axis=0), np.arange(len(y)).repeat(counts)
     for a, alpha in enumerate([0.1, 2.0]):
-        by_hand = left_out(X, y, alpha, counts, fit_intercept)
-        assert_allclose(model.cv_results_[:, a], by_hand**2, rtol=1e-8)
-        mean = -np.sum(counts * by_hand**2) / counts.sum()
-        assert model.best_score_ >= mean - 1e-12
-    repeated = RidgeCV([0.1, 2.0], **settings).fit(X.repeat(counts, axis=0), y.repeat(counts))
-    assert_allclose(repeated.cv_results_, model.cv_results_.repeat(counts, axis=0), rtol=1e-8)
-    assert_allclose(repeated.best_score_, model.best_score_, rtol=1e-10)
+        by_hand = cross_val_predict(Ridge(alpha), repeated, y.repeat(counts), groups=rows, cv=LeaveOneGroupOut())
+        assert_allclose(model.cv_results_[:, a].repeat(counts), by_hand, rtol=1e-8)
+
+
+def test_rows_of_weight_zero_are_no_rows():
+    X, y = surface(12, 3)
+    w = np.where(np.arange(12) % 3 == 0, 0.0, 1.5)
+    model = RidgeCV(ALPHAS).fit(X, y, sample_weight=w)
+    without = RidgeCV(ALPHAS).fit(X[w > 0], y[w > 0], sample_weight=w[w > 0])
+    assert model.alpha_ == without.alpha_
+    assert_allclose(model.best_score_, without.best_score_, rtol=1e-12)
+    assert_allclose(model.coef_, without.coef_, rtol=1e-12)
+    with pytest.raises(ValueError, match="two rows of positive weight"):
+        RidgeCV(ALPHAS).fit(X, y, sample_weight=np.eye(12)[0] * 3)
 
 
 def test_streaming_gives_the_score_that_keeping_gives():

@@ -44,7 +44,7 @@ class KMedians(Prototypes):
         a run ends when the squared moves of the centres sum to less than this share of the mean variance of the
         columns, or when no row changes its cluster.
     verbose
-        print a line for each run.
+        print a line for each step of each run, and why it ended.
     random_state
         decides the seeds.
 

@@ -22,7 +22,7 @@ from fivefold.core.progress import kept_best, steps
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.spatial.lloyd import distortion
-from fivefold.spatial.online import Online, stream
+from fivefold.spatial.online import Online, Streamed, stream
 from fivefold.spatial.points import Points
 from fivefold.spatial.seeding import Urn
 
@@ -36,6 +36,23 @@ class Model:
     inertia: float
     n_iter: int
     n_steps: int
+
+
+class _Lines:
+    """What `verbose` prints, in scikit-learn's words."""
+
+    def __init__(self, count: int) -> None:
+        self.count, self.done = count, 0
+
+    def step(self, value: float, smoothed: float) -> None:
+        self.done += 1
+        known = f", ewa inertia: {smoothed}" if self.done > 1 else ""  # the first batch is not smoothed
+        print(f"Minibatch step {self.done}/{self.count}: mean batch inertia: {value}{known}")
+
+    def end(self, end: Streamed) -> None:
+        if end.reason == "converged":
+            why = "small centers change" if end.still else "lack of improvement in inertia"
+            print(f"Converged ({why}) at step {end.steps}/{self.count}")
 
 
 class MiniBatchKMeans(Prototypes):
@@ -53,7 +70,7 @@ class MiniBatchKMeans(Prototypes):
     batch_size
         rows in a batch.
     verbose
-        print a line at the end.
+        print a line for each start and each batch, and why the last batch was the last.
     compute_labels
         find labels and inertia of all rows after the last batch.
     random_state
@@ -133,18 +150,23 @@ class MiniBatchKMeans(Prototypes):
         n = points.different
         batch = min(self.batch_size, n)
         count = max(1, self.max_iter * n // batch)
+        lines = _Lines(count)
         with steps(self, "batch", count, X) as monitor:
+
+            def watch(state: Online, value: float, smoothed: float) -> bool:
+                if self.verbose:
+                    lines.step(value, smoothed)
+                return monitor(lambda: Model(state.centres.astype(X.dtype), state, value, 0, 0), value)
+
             end = stream(
                 points, self._start(points, batch, rng), batch, count, self.reassignment_ratio, rng,
                 tol=self.tol * points.variance, patience=self.max_no_improvement,
-                monitor=lambda state, value: monitor(
-                    lambda: Model(state.centres.astype(X.dtype), state, value, 0, 0), value
-                ),
+                monitor=watch,
             )  # fmt: skip
         if end.reason == "interrupted":
             kept_best(self, end.steps, "batch")
         if self.verbose:
-            print(f"MiniBatchKMeans: {end.steps} batches of {batch} rows, {end.reason}")
+            lines.end(end)
         centres = end.state.centres.astype(X.dtype)
         labels, inertia = self._judged(X, w, centres, otherwise=end.value * float(w.sum()))
         return Model(centres, end.state, inertia, -(-end.steps * batch // n), end.steps), labels
@@ -185,7 +207,11 @@ class MiniBatchKMeans(Prototypes):
 
         trial = part()
         tried = [start(part(), rng) for _ in range(runs)]
-        losses = [trial.w @ distortion(trial.table, C)[1] for C in tried] if runs > 1 else [0.0]
+        judged = runs > 1 or self.verbose
+        losses = [trial.w @ distortion(trial.table, C)[1] for C in tried] if judged else [0.0]
+        if self.verbose:
+            for r, loss in enumerate(losses, 1):
+                print(f"Inertia for init {r}/{runs}: {loss}")
         return Online.start(tried[int(np.argmin(losses))])
 
     def _judged(self, X: Any, w: Any, centres: Any, otherwise: float) -> tuple[Any, float]:

@@ -14,7 +14,7 @@ from fivefold.cluster.prototypes import Model, Run
 from fivefold.core.messages import warn
 from fivefold.core.progress import kept_best, steps
 from fivefold.core.random_state import check_random_state
-from fivefold.spatial.lloyd import Centres, Monitor, Update, alternate
+from fivefold.spatial.lloyd import Centres, Monitor, Update, alternate, means
 from fivefold.spatial.points import Points
 from fivefold.spatial.seeding import distinct, spread_out
 
@@ -79,19 +79,25 @@ def best_run(
 ) -> tuple[Model, Any]:
     """The model and the labels of the run, of several, that ends with the smallest objective."""
     enough_rows(estimator, X)
-    name, points = type(estimator).__name__, Points.of(X, w)
+    points, shown = Points.of(X, w), 0
+    word = "inertia" if update is means else "cost"
     rng = check_random_state(estimator.random_state)
     runs, start = starts(estimator, X, many=10)
     done: list[Centres] = []
     with steps(estimator, "step", runs * estimator.max_iter, X) as monitor:
 
         def watch(centres: Any, value: float) -> bool:
+            nonlocal shown
+            if estimator.verbose:
+                print(f"Iteration {shown}, {word} {value}")
+                shown += 1
             return monitor(lambda: Model(centres.astype(X.dtype), value, np.nan, 0), value)
 
         for fit in _fits(estimator, points, start, runs, rng, update, watch):
             done.append(fit)
             if estimator.verbose:
-                print(f"{name}: run {len(done)} of {runs}: {objective(fit):.6g} after {fit.n_iter} steps, {fit.reason}")
+                _tell_end(fit, shown, word, estimator.tol * points.variance)
+                shown = 0
     best = done[0]
     for fit in done[1:]:
         best = fit if objective(fit) < BETTER * objective(best) else best
@@ -108,7 +114,7 @@ def _fits(
 ) -> Iterator[Centres]:
     """One fit after the other, until all are made or one is stopped; Ctrl-C between two ends them."""
     tol, last = estimator.tol * points.variance, None
-    for _ in range(runs):
+    for run in range(1, runs + 1):
         try:
             C = start(points, rng)
         except KeyboardInterrupt:
@@ -116,10 +122,21 @@ def _fits(
                 raise
             yield replace(last, reason="interrupted")
             return
+        if estimator.verbose:
+            print("Initialization complete" + (f": run {run} of {runs}" if runs > 1 else ""))
         last = alternate(points, C, tol, estimator.max_iter, update, watch)
         yield last
         if last.reason in ("stopped", "interrupted"):
             return
+
+
+def _tell_end(fit: Centres, shown: int, word: str, tol: float) -> None:
+    """The last lines of a run, in scikit-learn's words: steps that were not watched, and why it ended."""
+    for i in range(shown, len(fit.history)):
+        print(f"Iteration {i}, {word} {fit.history[i]}")
+    if fit.reason == "converged":
+        why = f"center shift {fit.shift} within tolerance {tol}" if fit.shift else "strict convergence"
+        print(f"Converged at iteration {fit.n_iter - 1}: {why}.")
 
 
 def warn_if_fewer(estimator: Any, found: int) -> None:

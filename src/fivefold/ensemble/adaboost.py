@@ -347,7 +347,8 @@ class AdaBoostClassifier(Boosting, Classifier):
             return np.zeros((X.shape[0], 1), dtype=X.dtype)
         if K == 2:
             return (2 * (votes[:, 1] - votes[:, 0]) / said).astype(X.dtype, copy=False)
-        return ((votes * K / said - 1) / (K - 1)).astype(X.dtype, copy=False)
+        # shares of the votes, so that a class with all of them has 1 to the last digit
+        return ((votes / said * K - 1) / (K - 1)).astype(X.dtype, copy=False)
 
     def _proba(self, decision: Any) -> Any:
         if decision.ndim == 2:

@@ -154,7 +154,7 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
     max_features
         columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
     verbose
-        print a line a round.
+        1 prints a table of the loss and the time left, a line a round at first and fewer later; 2 a line every round.
     max_leaf_nodes
         most leaves; the nodes that gain most are divided first.
     warm_start
@@ -312,7 +312,7 @@ class GradientBoostingRegressor(GradientMethods, Regressor):
     alpha
         the quantile of "quantile"; of "huber", the share of residuals that count by their square.
     verbose
-        print a line a round.
+        1 prints a table of the loss and the time left, a line a round at first and fewer later; 2 a line every round.
     max_leaf_nodes
         most leaves; the nodes that gain most are divided first.
     warm_start

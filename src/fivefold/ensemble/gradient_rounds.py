@@ -7,6 +7,7 @@ With `subsample` below one a round sees a sample of the rows; the others judge i
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -147,6 +148,26 @@ def boost(estimator: Any, X: Any, y: Any, w: Any, target: Target, monitor: Any) 
     return _Boosting(estimator, rows, held, target, monitor).run()
 
 
+class _Table:
+    """What `verbose` prints, as scikit-learn does: rounds 1 to 10, every tenth to 100, ...; all of them from 2 on."""
+
+    def __init__(self, verbose: int, out_of_bag: bool, first: int, last: int) -> None:
+        self.all, self.first, self.last, self.every = verbose > 1, first, last, 1
+        self.start = time.monotonic()
+        names = ["Train Loss", *(["OOB Improve"] if out_of_bag else []), "Remaining Time"]
+        print(f"{'Iter':>10} " + " ".join(f"{name:>16}" for name in names))
+
+    def row(self, done: int, *losses: float) -> None:
+        made = done - self.first
+        if made % self.every:
+            return
+        left = (self.last - done) * (time.monotonic() - self.start) / made
+        text = f"{left / 60:.2f}m" if left > 60 else f"{left:.2f}s"
+        print(f"{done:>10d} " + " ".join(f"{loss:>16.4f}" for loss in losses) + f" {text:>16}")
+        if not self.all and made >= 10 * self.every:
+            self.every *= 10
+
+
 class _Boosting:
     def __init__(
         self, estimator: Any, rows: Rows, held: Rows | None, target: Target, watch: Callable[..., Any] | None
@@ -202,13 +223,14 @@ class _Boosting:
     def run(self) -> Sums:
         """All rounds, or those until the score of the rows held back no longer grows."""
         e, done = self.estimator, self.grove.rounds
+        table = _Table(e.verbose, self.bag is not None, done, e.n_estimators) if e.verbose else None
         with steps(e, "round", e.n_estimators - done, self.rows.X) as monitor:
             try:
                 while done < e.n_estimators:
                     self._round(done)
                     done += 1
-                    if e.verbose:
-                        print(f"{type(e).__name__}: round {done} of {e.n_estimators}, loss {self.train[-1]:.6g}")
+                    if table is not None:
+                        table.row(done, self.train[-1], *(self.oob[1][-1:] if self.bag is not None else ()))
                     if monitor(self._model(), self.train[-1]) or self._watched(done - 1) or self._stop(done - 1):
                         break
             except KeyboardInterrupt:

@@ -217,7 +217,7 @@ def sweep(stream: Stream, x: Array, memory: Memory, order: Array) -> tuple[Array
     v = x[: m - 1]
     mean = x[m:-1] if plan.average else np.zeros(m - 1)
     z = np.array([x[m - 1], x[-1], memory.t, memory.eta, memory.due, 0.0, 0.0])
-    if plan.average and plan.average > memory.t:
+    if plan.average and plan.average >= memory.t:  # the mean begins in this pass or later: what stood in for it goes
         mean[:] = 0.0
     epoch(stream.rows, stream.y, stream.s, order, v, mean, paid, z, *stream.knobs)
     b, b_mean, t, _, due, value, moved = z.tolist()

@@ -4,11 +4,10 @@ With Z'Z = V diag(l) V', c = V'Z'T and a row u = V'(x - mean) along these axes, 
 
     fitted   f = mean(y) + sum_k u_k c_k / (l_k + alpha)
     leverage h = 1 / n + sum_k u_k^2 / (l_k + alpha)              (1 / n belongs to the offset)
-    y - (prediction without the row) = (y - f) / (1 - h)
+    y - (prediction without the row) = (y - f) / (1 - s h)        s the weight of the row
 
-One eigendecomposition serves all penalties; with more columns than rows it is that of ZZ'. A row of weight s is left
-out whole, as folds leave it out: n is the total weight and the divisor is 1 - s h, so no copy of a row helps to predict
-it.
+One eigendecomposition serves all penalties; with more columns than rows it is that of ZZ'. n is the total weight. A row
+is left out with all its weight, as folds that keep copies together leave it out: no copy of a row helps to predict it.
 
 Allen (1974); Golub, Heath & Wahba (1979).
 """
@@ -80,7 +79,7 @@ class RidgeCV(RoutesToSplitter, Regressor):
     scoring
         name of a score or a scorer, to be large; None takes the negative mean squared error, or with `cv` R^2.
     cv
-        None leaves out each row in turn; a number of folds, a splitter, or pairs of row numbers.
+        None leaves out each row in turn, with all its weight; a number of folds, a splitter, or pairs of row numbers.
     gcv_mode
         kept for scikit-learn's signature; the smaller of the two eigendecompositions is taken.
     store_cv_results
@@ -161,7 +160,7 @@ class RidgeCV(RoutesToSplitter, Regressor):
             text = "RidgeCV: gcv_mode='svd' of a sparse X has no effect, and scikit-learn will refuse it; leave it out"
             warnings.warn(text, FutureWarning, stacklevel=4)
         if self.cv is None and len(Y) < 2:
-            raise ValueError(f"RidgeCV: leaving one out needs two rows or more; got n_samples={len(Y)}")
+            raise ValueError(f"RidgeCV: leaving one out needs two rows of positive weight; got n_samples={len(Y)}")
         axes, rows = solved(self, X, lambda: _axes(X, Y, unit(w), self.fit_intercept))
         if self.cv is None:
             scores, kept = self._leaving_out(axes, rows, alphas, y, Y, w)  # (alphas,) or (alphas, t)

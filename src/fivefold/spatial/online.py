@@ -75,6 +75,7 @@ class Streamed:
     steps: int
     value: float  # smoothed sum of squares of a unit of weight
     reason: Reason
+    still: bool = False  # did the centres stand still, not the smoothed sum?
 
 
 def stream(
@@ -87,25 +88,26 @@ def stream(
     *,
     tol: float = 0.0,
     patience: int | None = 10,
-    monitor: Callable[[Online, float], bool] | None = None,
+    monitor: Callable[[Online, float, float], bool] | None = None,
 ) -> Streamed:
     """Learn from batches drawn by weight, until the centres or the smoothed sum of squares stand still.
 
     That is, until the squared moves in a batch sum to no more than a positive `tol`, or until `patience` batches in a
-    row bring no smaller smoothed sum.
+    row bring no smaller smoothed sum. `monitor(state, mean square of the batch, smoothed)` may return True to stop.
     """
     urn, share = Urn(points), min(1.0, 2 * batch / (points.different + 1))
     value = least = np.inf
     waited = step = 0
     reason: Reason = "max_iter"
+    still = False
     try:
         while step < steps:
             last, step = state, step + 1
             state, inertia = last.learn(Points.of(points.table[urn.draw(batch, rng)]), idle, rng)
-            if monitor is not None and monitor(state, inertia / batch):
+            value = inertia / batch if step <= 2 else (1 - share) * value + share * inertia / batch
+            if monitor is not None and monitor(state, inertia / batch, value):
                 reason = "stopped"
                 break
-            value = inertia / batch if step <= 2 else (1 - share) * value + share * inertia / batch
             if step == 1:  # the start, not what was learned, decides the first sum
                 continue
             waited = 0 if value < least else waited + 1
@@ -118,4 +120,4 @@ def stream(
         if not step:
             raise
         reason = "interrupted"
-    return Streamed(state, step, value, reason)
+    return Streamed(state, step, value, reason, still)
