@@ -15,6 +15,7 @@ from fivefold.core import parallel
 from fivefold.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -290,3 +291,21 @@ def test_iris_is_learned():
     X, y = load_iris(return_X_y=True)
     for kind in CLASSIFIERS:
         assert kind(60, bootstrap=True, oob_score=True, random_state=0).fit(X, y).oob_score_ > 0.93
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesRegressor, IsolationForest])
+def test_a_warm_start_keeps_the_estimators_that_show_the_trees(kind):
+    X, y = load_iris(return_X_y=True)
+    model = kind(n_estimators=3, warm_start=True, random_state=0).fit(X, y)
+    first = list(model.estimators_)
+    model.set_params(n_estimators=5).fit(X, y)
+    assert len(model.estimators_) == 5 and all(a is b for a, b in zip(first, model.estimators_, strict=False))
+    whole = kind(n_estimators=5, random_state=0).fit(X, y)
+    for a, b in zip(model.estimators_, whole.estimators_, strict=True):
+        np.testing.assert_array_equal(a.predict(X), b.predict(X))
+    model.set_params(warm_start=False, random_state=1).fit(X, y)
+    assert not {id(tree) for tree in first} & {id(tree) for tree in model.estimators_}
+    model.set_params(warm_start=True, n_estimators=6).fit(X, y)  # goes on from the trees of seed 1
+    afresh = kind(n_estimators=6, random_state=1).fit(X, y)
+    for a, b in zip(model.estimators_, afresh.estimators_, strict=True):
+        np.testing.assert_array_equal(a.predict(X), b.predict(X))

@@ -7,6 +7,7 @@ import pytest
 from oracles.sgd import SLOPES, sgd
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from fivefold.linear_model import SGDClassifier, SGDRegressor
 from fivefold.optim.rates import optimal
@@ -179,3 +180,17 @@ def test_the_mean_begins_at_the_step_that_is_asked_for(first):
         seen.append([*x, b])
     wanted = np.mean(seen[first - 1 :], axis=0)
     np.testing.assert_allclose([*model.coef_, *model.intercept_], wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("cls", [SGDClassifier, SGDRegressor])
+def test_rows_that_are_kept_come_in_the_order_of_the_table(cls):
+    """With shuffle=False holding out rows changes which rows are visited, not their order."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = (X[:, 0] > 0).astype(int)
+    settings = {"learning_rate": "constant", "eta0": 0.01, "shuffle": False, "tol": None, "max_iter": 3}
+    model = cls(early_stopping=True, validation_fraction=0.4, random_state=7, **settings).fit(X, y)
+    split = StratifiedShuffleSplit if cls is SGDClassifier else ShuffleSplit
+    kept = np.sort(next(split(test_size=0.4, random_state=7).split(X, y))[0])
+    alone = cls(random_state=7, **settings).fit(X[kept], y[kept])
+    np.testing.assert_array_equal(model.coef_, alone.coef_)

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Annotated, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.sparse import hstack
@@ -36,7 +35,7 @@ from fivefold.ensemble.forest_targets import Classes, Numbers
 from fivefold.ensemble.learners import MemberSequence
 from fivefold.ensemble.oob import Bag, judged, kept_rows, sampled_rows
 from fivefold.ensemble.stand import Stand
-from fivefold.ensemble.warm import WarmStart
+from fivefold.ensemble.warm import WarmStart, trees_of
 from fivefold.partition.number_criteria import round_centre
 from fivefold.tree.base import DrawSeed, TreeModel, columns_tried, decision_path, manner_of, rules_of
 from fivefold.tree.fitting import NUMBERS
@@ -92,18 +91,6 @@ def _whole(w: Any) -> Any:
 
 def _shifted(work: Callable[[int], Any], lo: int, i: int) -> Any:
     return work(lo + i)
-
-
-def trees_of(forest: Any) -> list[Any]:
-    """The trees of a forest as estimators, made once for a model."""
-    model, known = forest.model_, _made.get(forest)
-    if known is None or known[0] is not model:
-        known = _made[forest] = model, [forest._member(i) for i in range(len(model.trees))]
-    return known[1]
-
-
-# beside the forests, so that neither a copy nor a file of one holds its trees twice
-_made: WeakKeyDictionary[Any, tuple[Any, list[Any]]] = WeakKeyDictionary()
 
 
 class ForestMethods(WarmStart, MemberSequence):

@@ -26,12 +26,11 @@ from fivefold.core.params import Count, Index, Range, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.ensemble.bagging import MaxColumns
-from fivefold.ensemble.forest import trees_of
 from fivefold.ensemble.forest_kernels import Trees
 from fivefold.ensemble.learners import MemberSequence
 from fivefold.ensemble.oob import Bag, kept_rows, sampled_rows
 from fivefold.ensemble.stand import standing
-from fivefold.ensemble.warm import WarmStart
+from fivefold.ensemble.warm import WarmStart, trees_of
 from fivefold.partition.alike import Alike
 from fivefold.partition.grow import grow_drawn
 from fivefold.partition.splitter import Rules

@@ -8,8 +8,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
+
+# beside the forests, so that neither a copy nor a file of one holds its trees twice
+_made: WeakKeyDictionary[Any, tuple[Any, list[Any]]] = WeakKeyDictionary()
+
+
+def trees_of(forest: Any) -> list[Any]:
+    """The trees of a forest as estimators, made once for a model; a warm start keeps those that were made."""
+    model, known = forest.model_, _made.get(forest)
+    if known is None or known[0] is not model:
+        kept = known[1] if known is not None and known[0] is None else []
+        known = _made[forest] = model, [*kept, *(forest._member(i) for i in range(len(kept), len(model.trees)))]
+    return known[1]
+
+
+def _keep_trees(forest: Any) -> None:
+    """Before a fit that goes on: estimators that show the trees so far will stay the first ones."""
+    known = _made.pop(forest, None)
+    if known is not None and known[0] is forest.model_:
+        _made[forest] = None, known[1]
 
 
 @dataclass(frozen=True)
@@ -29,7 +49,10 @@ class WarmStart:
     def _forget(self: Any) -> None:
         """Before a new fit: what was learned is put aside."""
         vars(self).pop("_aside", None)
-        if self.warm_start and "model_" in vars(self):
+        if not self.warm_start or "model_" not in vars(self):
+            _made.pop(self, None)
+        else:
+            _keep_trees(self)
             told = (getattr(self, name, None) for name in ("categories_in_", "classes_", "n_outputs_"))
             self._aside = Aside(self.model_, self.n_features_in_, *told)
         vars(self).pop("model_", None)

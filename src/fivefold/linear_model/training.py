@@ -139,6 +139,7 @@ def held_out(estimator: Any, X: Any, targets: Sequence[Array], w: Array) -> Any:
     rows = np.zeros((len(w), 1))
     cut = split(test_size=estimator.validation_fraction, random_state=estimator.random_state)
     kept, out = next(cut.split(rows, strata))
+    kept = np.sort(kept)  # with shuffle=False rows are visited in the order of the table
     return kept, out, accuracy if classes else explained
 
 
