@@ -20,6 +20,7 @@ from tables import CASES, METHODS, build, fitted, named, outputs, table
 
 from fivefold.core import params, store
 from fivefold.core.progress import Interrupted
+from fivefold.linear_model import RidgeCV
 
 WEIGHTED = [case for case in CASES if "sample_weight" in inspect.signature(case[0].cls.fit).parameters]
 SAME_ORDER = [case for case in WEIGHTED if not case[0].card.order_dependent]
@@ -63,6 +64,18 @@ def folds(rows):
     return [(np.flatnonzero(rows % 3 != k), np.flatnonzero(rows % 3 == k)) for k in range(3)]
 
 
+def grouped(case, rows, kept):
+    """The method with folds in which copies of a row stay together, also where it chooses by leaving rows out inside.
+
+    The combiner of a stack gets the rows of positive weight, `kept`: by itself it leaves out one row at a time, and of
+    repeated rows, which it cannot know to be copies, the others would stay.
+    """
+    model = build(case, cv=folds(rows))
+    if type(model).__name__ == "StackingRegressor" and model.final_estimator is None:
+        model.set_params(final_estimator=RidgeCV(cv=folds(rows[kept])))
+    return model
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("case", SAME_ORDER, ids=named)
 def test_a_weight_means_repetition_in_any_order(case, seed):
@@ -73,8 +86,8 @@ def test_a_weight_means_repetition_in_any_order(case, seed):
     w[:4] = 1  # these rows hold every code
     order = rng.permutation(len(X))
     rows = np.arange(len(X))
-    repeated = build(case, cv=folds(rows.repeat(w))).fit(X.repeat(w, axis=0), y.repeat(w, axis=0))
-    weighted = build(case, cv=folds(order)).fit(X[order], y[order], sample_weight=w[order])
+    repeated = grouped(case, rows.repeat(w), slice(None)).fit(X.repeat(w, axis=0), y.repeat(w, axis=0))
+    weighted = grouped(case, order, w[order] > 0).fit(X[order], y[order], sample_weight=w[order])
     assert_same(outputs(weighted, X), outputs(repeated, X), rtol=1e-6, atol=1e-8)
 
 

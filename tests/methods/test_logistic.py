@@ -4,6 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from fivefold.linear_model import LogisticRegression, QuadraticLogisticRegression, SeparationWarning
@@ -125,3 +127,17 @@ def test_a_low_rank_quadratic_form_has_that_rank():
     model = QuadraticLogisticRegression(rank=1).fit(X, y)
     assert np.linalg.matrix_rank(model.forms_[0], tol=1e-8) == 1
     assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_last_digits_under_an_l1_penalty_are_found_in_dense_and_sparse_tables(seed):
+    """The fall of the last step drowns in rounding; the gradient shows that the step is right."""
+    rng = np.random.RandomState(seed)
+    X, y = make_classification(100, 20, random_state=seed)
+    X = np.hstack([X, rng.normal(size=(100, 3)), np.ones((100, 2))])
+    for table in (X, csr_array(X)):
+        model = LogisticRegression(l1_ratio=1.0, fit_intercept=False, tol=1e-10).fit(table, y)
+        coef = model.coef_[0]
+        g = X.T @ (model.predict_proba(table)[:, 1] - y)
+        off = np.where(coef == 0, np.maximum(np.abs(g) - 1, 0), np.abs(g + np.sign(coef)))
+        assert off.max() < 1e-12

@@ -50,15 +50,18 @@ class ProximalNewton(Solver):
         u = quadratic_model(H, H @ x - g, l1, l2, x)
         d = u - x
         fall = float(g @ d) + objective.penalty.value(u) - objective.penalty.value(x)
-        if not fall < 0:
+        level = state.value + ROUNDING * abs(state.value)
+        if not fall < 0:  # near the minimum it drowns in rounding before the gradients do
+            new = _state(objective, u)
+            if new.value <= level and 2 * new.violation < state.violation:
+                return new
             raise Stuck
         t = 1.0
         for _ in range(TRIALS):
             new = _state(objective, u if t == 1 else x + t * d)  # u itself: its zeros are exact
             if new.value <= state.value + ENOUGH * t * fall:
                 return new
-            # near the minimum the values drown in rounding before the gradients do
-            if new.value <= state.value + ROUNDING * abs(state.value) and new.violation < state.violation:
+            if new.value <= level and new.violation < state.violation:  # so do the values
                 return new
             t *= 0.5
         raise Stuck
