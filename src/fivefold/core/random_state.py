@@ -26,6 +26,7 @@ def check_random_state(seed: Any) -> Any:
     """The generator itself, NumPy's own for None, or one that starts from the whole number `seed`."""
     if not isinstance(seed, Integral):
         return utils.check_random_state(seed)
-    rng = RandomState(MT19937(_Zeros()))
-    rng.seed(seed)
+    words: Any = _Zeros()  # NumPy's types name its own sequences only
+    rng = RandomState(MT19937(words))
+    rng.seed(int(seed))
     return rng
