@@ -19,7 +19,7 @@ SAFE = {
     "numba": "0.61",
     "typer": "0.26",  # the first that does not lean on Click's own version, whose changes broke it
     "rich": "13.8",  # as typer asks
-    "matplotlib": "3.9",
+    "matplotlib": "3.10.8",  # the first that today's pyparsing does not warn of
     "jinja2": "3.1.6",  # CVE-2025-27516, CVE-2024-56326, CVE-2024-34064: escapes from the sandbox, attributes of tags
     "polars": "1.35.2",  # below, damaged JSON and mixed records end in panics, and arrays are refused
     "skops": "0.16",  # CVE-2025-54412, CVE-2025-54413, CVE-2025-54886: files that ran code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Protocol
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -47,7 +47,7 @@ def progress(total: int, done: int = 0, *, lines: bool = False) -> Iterator[Tick
             due = now + PAUSE
             console.print(f"{done} of {total} done: {name}{rest}", highlight=False, soft_wrap=True)
 
-    with bar:
+    with nullcontext() if bar.disable else bar:  # older rich ends one that is not drawn by an empty line
         yield tick
 
 
