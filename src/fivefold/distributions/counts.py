@@ -143,6 +143,8 @@ def _affine(X: Any, theta: Any, constant: Any) -> Any:
 
 
 def _affine_of_entries(X: Any, theta: Array, constant: Array) -> Array:
+    if theta.ndim != 2 or theta.shape[1] != X.shape[1] or len(constant) != len(theta):  # loops do not look
+        raise ValueError(f"parameters of shape {theta.shape} do not fit rows of {X.shape[1]} columns")
     columns, out = np.ascontiguousarray(theta.T), np.empty((X.shape[0], len(theta)))
     start = constant.sum(axis=1)
     parts = (X.data, X.indices, X.indptr)

@@ -86,8 +86,20 @@ class Covariance(ABC):
     def broken(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
         """The same for points with missing entries, which are integrated out."""
 
+    @abstractmethod
+    def holds(self, K: int, d: int) -> bool:
+        """Do the arrays have the shapes for K members and d columns?"""
+
+    def check_shapes(self, mean: Array, c: Array, d: int) -> None:
+        """Loops do not look where they read; arrays from a model file may not fit together."""
+        if np.shape(mean) != (len(c), d) or not self.holds(len(c), d):
+            raise ValueError(
+                f"means of shape {np.shape(mean)} and their covariances do not fit {len(c)} components of {d} columns"
+            )
+
     def fill(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
         """out (K, m) = c (K,) + log density of the points in the columns of Z."""
+        self.check_shapes(mean, c, len(Z))
         if complete(Z):
             self.whole(Z, mean, c, out)
             return
@@ -164,6 +176,9 @@ class Matrices(Covariance):
     def broken(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
         _sweep(Z, mean, self.matrix, c, out)
 
+    def holds(self, K: int, d: int) -> bool:
+        return self.matrix.shape == self.factor.shape == (K, d, d)
+
     @cached_property
     def _padded(self) -> Array:
         """The factor with columns of zeros, to a multiple of four."""
@@ -222,6 +237,9 @@ class Shared(Covariance):
     def broken(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
         _sweep(Z, mean, self.matrix[None], c, out)
 
+    def holds(self, K: int, d: int) -> bool:
+        return self.matrix.shape == self.factor.shape == (d, d)
+
 
 @dataclass(frozen=True)
 class Axes(Covariance):
@@ -270,7 +288,11 @@ class Axes(Covariance):
     def broken(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
         log_axes_observed(Z, mean, 0.5 / self.matrix, _level(self.matrix), c, out)
 
+    def holds(self, K: int, d: int) -> bool:
+        return self.matrix.shape == (K, d)
+
     def rows(self, X: Array, mean: Array, c: Array) -> Array:
+        self.check_shapes(mean, c, X.shape[1])
         out = np.empty((len(X), len(mean)))
         half, top = 0.5 / self.matrix, c + _level(self.matrix).sum(1)
         sums = map_parts(lambda lo, hi: log_axes_rows(X, lo, hi, mean, half, top, out), len(X))
@@ -330,7 +352,11 @@ class Balls(Covariance):
     def broken(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
         self._axes.broken(Z, mean, c, out)
 
+    def holds(self, K: int, d: int) -> bool:
+        return self.matrix.shape == (K,) and self.d == d
+
     def rows(self, X: Array, mean: Array, c: Array) -> Array:
+        self.check_shapes(mean, c, X.shape[1])
         return self._axes.rows(X, mean, c)
 
     @property

@@ -42,6 +42,16 @@ class Splines:
     n_out: int
     periodic: bool
 
+    def check_arrays(self, columns: int) -> None:
+        """Numbers from a model file that loops over the knots and the splines lean on."""
+        d, per_column = columns, self.n_splines + (1 + self.periodic) * self.degree + 1
+        if self.degree < 0 or self.n_splines < 1 or np.shape(self.knots) != (d, per_column):
+            raise ValueError(
+                f"knots of shape {np.shape(self.knots)} do not fit {d} columns of {self.n_splines} splines"
+            )
+        if self.n_out not in (d * self.n_splines, d * (self.n_splines - 1)):
+            raise ValueError(f"{d} columns of {self.n_splines} splines do not make {self.n_out}")
+
 
 class _WhereAsked:
     """Missing values are taken where `handle_missing` says so."""
@@ -169,10 +179,10 @@ class SplineTransformer(TransformerMixin, Unsupervised):
         d, count = X.shape[1], model.n_splines - (not self.include_bias)
         if self.sparse_output:
             return self._sparse(X, count)
-        out = np.empty((len(X), model.n_out), dtype=X.dtype, order=self.order)
+        out = np.empty((len(X), d * count), dtype=X.dtype, order=self.order)
 
         def part(lo: int, hi: int) -> None:
-            block = np.empty((hi - lo, model.n_out), dtype=X.dtype) if self.order == "F" else out[lo:hi]
+            block = np.empty((hi - lo, d * count), dtype=X.dtype) if self.order == "F" else out[lo:hi]
             for j in range(d):
                 first, values = self._windows(X[lo:hi, j], j)
                 scatter(first, values, j * count, count, model.n_splines, block)
