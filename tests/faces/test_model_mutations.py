@@ -27,7 +27,7 @@ from tables import build, table
 from fivefold.core import store
 from fivefold.core.registry import methods
 from fivefold.mixture import GaussianMixture
-from fivefold.preprocessing import SplineTransformer
+from fivefold.preprocessing import PatchFeatures, PolynomialFeatures, SplineTransformer
 from fivefold.study.data import BadInput, load
 from fivefold.study.model import ENTRY, _digest, save
 from fivefold.study.winner import fit_method
@@ -315,3 +315,34 @@ def test_splines_of_a_file_whose_numbers_do_not_fit_the_knots_are_refused(tmp_pa
     store.save(model, path := tmp_path / "splines.skops")
     with pytest.raises(ValueError, match="do not"):
         store.load(path)
+
+
+@pytest.mark.parametrize("given", [{}, {"degree": 3, "interaction_only": True}, {"include_bias": False}])
+@pytest.mark.parametrize("number", [-1, 0, 1, 1000, 2**31 - 1])
+def test_products_of_a_file_whose_numbers_do_not_fit_are_refused(tmp_path, given, number):
+    """They were written beyond the end of the table; a billion degrees were counted."""
+    X = np.arange(12.0).reshape(4, 3)
+    whole = PolynomialFeatures(**given).fit(X)
+    store.save(whole, path := tmp_path / "products.skops")
+    np.testing.assert_array_equal(store.load(path).transform(X), whole.transform(X))
+    terms = whole.model_.terms
+    for changed in (
+        replace(whole.model_, size=number),
+        replace(whole.model_, terms=replace(terms, d=number)),
+        replace(whole.model_, terms=replace(terms, most=number)),
+    ):
+        if given.get("interaction_only") and changed.terms.most > 3:
+            continue  # the same products
+        whole.model_ = changed
+        store.save(whole, path)
+        with pytest.raises(ValueError, match="are not|where there are"):
+            store.load(path)
+
+
+def test_cells_of_a_file_beyond_all_places_are_not_gone_through_one_by_one(tmp_path):
+    X = np.random.default_rng(0).normal(size=(6, 16))
+    model = PatchFeatures(4, patch_size=2, cells=2, random_state=0).fit(X)
+    wanted = PatchFeatures(4, patch_size=2, cells=3, random_state=0).fit(X).transform(X)
+    model.model_ = replace(model.model_, cells=2**20)
+    store.save(model, path := tmp_path / "patches.skops")
+    np.testing.assert_array_equal(store.load(path).transform(X), wanted)  # every place is a cell of its own

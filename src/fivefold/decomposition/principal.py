@@ -121,4 +121,4 @@ def _epsilon(a: Any) -> float:
 
 
 def _clipped(a: Any, low: float) -> Any:
-    return namespace(a).clip(a, min=low)
+    return namespace(a).clip(a, low, None)  # NumPy before 2.1 takes both, by place

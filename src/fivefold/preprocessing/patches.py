@@ -165,4 +165,4 @@ def _cells(image: tuple[int, int], patch: tuple[int, int], cells: int) -> list[A
     down, across = image[0] - patch[0] + 1, image[1] - patch[1] + 1
     rows, columns = (np.arange(m) * cells // m for m in (down, across))
     which = (rows[:, None] * cells + columns).ravel()
-    return [np.flatnonzero(which == c) for c in range(cells * cells) if (which == c).any()]
+    return [np.flatnonzero(which == c) for c in np.unique(which)]

@@ -42,7 +42,12 @@ class Monomials:
     def count(self, least: int | None = None) -> int:
         """How many of them, from degree `least` up."""
         lowest = max(1, self.least if least is None else least)
-        return self.bias + sum(self.choices(self.d, t) for t in range(lowest, self.most + 1))
+        return self.bias + sum(self.choices(self.d, t) for t in range(lowest, self.highest + 1))
+
+    @property
+    def highest(self) -> int:
+        """The highest degree that has products: distinct columns run out."""
+        return min(self.most, self.d) if self.strict else self.most
 
     def choices(self, m: int, r: int) -> int:
         """Ways to choose r columns out of m."""
@@ -53,13 +58,13 @@ class Monomials:
     def columns(self) -> Any:
         """The columns of each product, in order."""
         pick = combinations if self.strict else combinations_with_replacement
-        every = chain.from_iterable(pick(range(self.d), t) for t in range(max(1, self.least), self.most + 1))
+        every = chain.from_iterable(pick(range(self.d), t) for t in range(max(1, self.least), self.highest + 1))
         return chain([()], every) if self.bias else every
 
     def runs(self) -> Any:
         """What the compiled loop multiplies: (column, source, length, target) of every run, degree 2 and up."""
         found, target = [], self.bias + self.d
-        for t in range(2, self.most + 1):
+        for t in range(2, self.highest + 1):
             end = target  # of the products of degree t - 1
             for j in range(self.d):
                 length = self.choices(self.d - j - self.strict, t - 1)
@@ -80,6 +85,17 @@ class Expansion:
 
     terms: Monomials
     size: int
+
+    def check_arrays(self, columns: int) -> None:
+        """Numbers from a model file that decide where the loop writes."""
+        terms = self.terms
+        if terms.d != columns or not 0 <= terms.least <= terms.most:
+            raise ValueError(
+                f"products of {terms.least} to {terms.most} of {terms.d} columns, where there are {columns}"
+            )
+        degrees = terms.highest - max(1, terms.least) + 1  # each has a product, so that too many are seen uncounted
+        if degrees > self.size or terms.count() != self.size:
+            raise ValueError(f"products of up to {terms.most} of {columns} columns are not {self.size}")
 
 
 class PolynomialFeatures(TransformerMixin, Unsupervised):
