@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compile import FAST, jit
-from fivefold.core.parallel import map_items
+from fivefold.core.parallel import PART, map_items
 from fivefold.partition.columns import column_by_column
 from fivefold.partition.criteria import scores
 from fivefold.partition.splitter import TIE, cut, divide, listed, lists, mark
@@ -50,7 +50,11 @@ def presort(X: Any) -> Presorted:
         np.cumsum(x[1:known] != x[: max(known - 1, 0)], out=rank[f, 1:known])
         rank[f, known:] = MISSING
 
-    map_items(column, d)
+    if n * d < PART:  # so few are sorted before a thread begins
+        for f in range(d):
+            column(f)
+    else:
+        map_items(column, d)
     return Presorted(order, rank, np.zeros(n, dtype=np.uint8))
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compile import FAST, jit
-from fivefold.core.parallel import map_items
+from fivefold.core.parallel import PART, map_items
 from fivefold.partition.columns import column_by_column
 from fivefold.partition.criteria import sweep, tally
 from fivefold.partition.presorted import MISSING, best_cut
@@ -73,7 +73,11 @@ def rank_columns(X: Any) -> Ranked:
         place[known:], rank[known:] = BINS, 0
         bins[f, order], fine[f, order] = place, rank
 
-    map_items(column, d)
+    if n * d < PART:  # so few are sorted before a thread begins
+        for f in range(d):
+            column(f)
+    else:
+        map_items(column, d)
     return Ranked(bins, fine, (bins == BINS).any(axis=1).astype(np.uint8))
 
 
