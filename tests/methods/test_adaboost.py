@@ -78,11 +78,3 @@ def test_one_learner_gives_its_class_all_votes_to_the_last_digit():
     X, y = rng.normal(size=(90, 3)), rng.integers(3, size=90)
     model = AdaBoostClassifier(n_estimators=1, random_state=0).fit(X, y)
     assert set(np.unique(model.decision_function(X))) == {-0.5, 1}
-
-
-def test_every_learner_shows_a_seed_of_its_own():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(90, 3)), rng.integers(2, size=90)
-    model, again = (AdaBoostClassifier(n_estimators=10, random_state=0).fit(X, y) for _ in range(2))
-    seeds = [member.random_state for member in model.estimators_]
-    assert len(set(seeds)) == 10 and seeds == [member.random_state for member in again.estimators_]

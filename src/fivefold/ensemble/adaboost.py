@@ -49,7 +49,6 @@ class Committee:
     stumps: Stumps | None = None
     classes: Any = None
     columns: int = 0
-    seeds: Any = None  # (T,) of stumps, which need none but show one, as every learner does
 
     @cached_property
     def estimators(self) -> list[Any]:
@@ -76,7 +75,7 @@ class Committee:
             (np.arange(m) > 0).astype(np.int32),
             np.array([s.rows[t].sum(), *s.rows[t]])[:m],
         )
-        out: Any = DecisionTreeClassifier(max_depth=1, random_state=None if self.seeds is None else int(self.seeds[t]))
+        out: Any = DecisionTreeClassifier(max_depth=1)
         out.classes_, out.n_features_in_ = self.classes, self.columns
         out.model_ = TreeModel(tree, shares, 1 - (shares**2).sum(axis=1), weight, self.columns, self.columns, (K,))
         return out
@@ -170,7 +169,7 @@ class _Found:
         if self.members and isinstance(self.members[0], Stump):
             stumps = Stumps.of(self.members, self.known["rows"])
         members = () if stumps is not None else tuple(self.members)
-        known = {name: self.known[name] for name in ("classes", "columns", "seeds") if name in self.known}
+        known = {name: self.known[name] for name in ("classes", "columns") if name in self.known}
         return Committee(np.array(self.weights), np.array(self.errors), members, stumps, **known)
 
 
@@ -256,8 +255,6 @@ class AdaBoostClassifier(Boosting, Classifier):
             )
         self._found = _Found(rows=X.shape[0], classes=self.classes_, columns=X.shape[1])
         columns = Sorted(X, y, K) if self.estimator is None else None
-        if columns is not None:
-            self._found.known["seeds"] = rng.randint(np.iinfo(np.int32).max, size=self.n_estimators)
         labels, w = self.classes_[y], w / w.sum()
 
         def one(i: int) -> tuple[bool, float]:
