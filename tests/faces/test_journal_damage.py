@@ -163,7 +163,9 @@ def test_a_study_goes_on_from_a_damaged_journal_and_gives_the_same_table(tmp_pat
     content = bytearray(path.read_bytes())
     with closing(sqlite3.connect(path)) as journal:
         arrays = journal.execute("SELECT arrays FROM folds WHERE learner = 'GaussianNB'").fetchone()[0]
-    content[content.index(arrays[:200]) + 100] ^= 4
+    pieces = (arrays[at : at + 64] for at in range(0, len(arrays) - 64, 64))
+    only = next(piece for piece in pieces if content.count(piece) == 1)  # both learners' arrays begin alike
+    content[content.index(only)] ^= 4
     path.write_bytes(content)
     again = run("report", tmp_path / "out")
     assert again.exit_code == 2 and "1 folds are left" in again.stderr and "a fold of 'GaussianNB'" in again.stderr
