@@ -20,9 +20,9 @@ def counts(n):
 
 def members(family, table):
     """One member a class."""
-    from fivefold.distributions.family import Groups
+    from fivefold.distributions.family import GroupWeights
 
-    return family.fit(family.stats(table.X, Groups(table.y, np.ones(len(table.y)), K)))
+    return family.fit(family.stats(table.X, GroupWeights(table.y, np.ones(len(table.y)), K)))
 
 
 def gaussian_members(table):

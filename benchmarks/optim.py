@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from benchmarks.harness import OURS, Case, Data, function, no_worse
-from fivefold.optim.quadratic import solve_qp
+from fivefold.optim.constrained.quadratic_program import solve_qp
 
 
 def program(d, seed=0):

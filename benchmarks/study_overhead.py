@@ -19,13 +19,13 @@ import numpy as np
 import polars as pl
 from sklearn.datasets import make_classification
 
-from fivefold.study.data import from_frame
-from fivefold.study.journal import FILE, Journal
-from fivefold.study.keep import keep
-from fivefold.study.plan import make_plan
-from fivefold.study.probe import within
-from fivefold.study.results import judge
-from fivefold.study.run import advance, crew, outcomes, probe
+from fivefold.study.judging.results import judge_outcomes
+from fivefold.study.outputs import write_outputs
+from fivefold.study.planning.plan import make_plan
+from fivefold.study.running.budget import fit_to_budget
+from fivefold.study.running.journal import JOURNAL_FILE, Journal
+from fivefold.study.running.run import make_workers, measure_costs, read_outcomes, run_pending
+from fivefold.study.tables.dataset import from_frame
 
 
 def main(rows: str = "10000", jobs: str = "2", methods: str = "") -> None:
@@ -38,18 +38,18 @@ def study(rows: int, jobs: int, methods: list[str]) -> None:
     X, y = make_classification(rows, 20, n_informative=10, n_classes=3, random_state=0)
     table = pl.DataFrame({f"x{j}": X[:, j] for j in range(20)} | {"y": np.array(["a", "b", "c"])[y]})
     plan = make_plan(from_frame("synthetic", table, "y"), methods)
-    with tempfile.TemporaryDirectory() as folder, crew(plan.data, jobs) as workers:
+    with tempfile.TemporaryDirectory() as folder, make_workers(plan.data, jobs) as workers:
         start = time.perf_counter()
-        plan = within(plan, probe(plan, workers), jobs=jobs)
+        plan = fit_to_budget(plan, measure_costs(plan, workers), jobs=jobs)
         probed = time.perf_counter() - start - workers.start_seconds
-        with Journal.create(Path(folder) / FILE, {}) as journal:
+        with Journal.create(Path(folder) / JOURNAL_FILE, {}) as journal:
             start = time.perf_counter()
-            advance(plan, journal, workers)
+            run_pending(plan, journal, workers)
             wall = time.perf_counter() - start
-            found = outcomes(plan, journal)
+            found = read_outcomes(plan, journal)
             tasks = sum(entry.seconds for learner in plan.learners for entry in journal.entries(learner.name))
             start = time.perf_counter()
-            keep(judge(plan, found), Path(folder), journal, workers)
+            write_outputs(judge_outcomes(plan, found), Path(folder), journal, workers)
             ended = time.perf_counter() - start
     busy = {o.learner.name: sum(fold.busy_seconds for fold in o.folds) for o in found}
     for name, seconds in busy.items():

@@ -7,14 +7,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from fivefold.plot import oblique_partition, partition
-from fivefold.plot.style import row
+from fivefold.plot.style import axes_row
 from fivefold.tree import CurvedTreeClassifier, DecisionTreeClassifier, ObliqueTreeClassifier
 
 
 def draw():
     X = np.random.RandomState(3).uniform(-2, 2, size=(240, 2))
     y = np.where(((X @ [[0.6, -0.5], [0.6, 1.1]]) ** 2).sum(axis=1) < 1.1, "in", "out")
-    axs = row(3, width=3.6, height=3.4)
+    axs = axes_row(3, width=3.6, height=3.4)
     boxes = DecisionTreeClassifier(random_state=0).fit(X, y)
     partition(boxes, X, y, ax=axs[0])
     lines = ObliqueTreeClassifier(random_state=0).fit(X, y)

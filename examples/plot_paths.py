@@ -6,27 +6,31 @@ gradients learn the shape. A run ends at a gradient of 1e-6 or after 2000 steps;
 
 import matplotlib.pyplot as plt
 
-from fivefold.optim.axial import Axial
-from fivefold.optim.conjugate import ConjugateGradient, fletcher_reeves
-from fivefold.optim.descent import SteepestDescent
 from fivefold.optim.functions import LANDSCAPES
-from fivefold.optim.lbfgs import LBFGS
 from fivefold.optim.minimise import minimise
-from fivefold.optim.newton import Newton, TrustRegion
-from fivefold.optim.proximal import FISTA
-from fivefold.optim.quasi import BFGS
-from fivefold.optim.randomised import Annealing, Genetic
-from fivefold.optim.search import Brent, Fixed
+from fivefold.optim.proximal.proximal_gradient import FISTA
+from fivefold.optim.smooth.axial_iteration import AxialIteration
+from fivefold.optim.smooth.bfgs import BFGS
+from fivefold.optim.smooth.conjugate_gradient import ConjugateGradient, fletcher_reeves
+from fivefold.optim.smooth.lbfgs import LBFGS
+from fivefold.optim.smooth.line_search import Brent, FixedStep
+from fivefold.optim.smooth.newton import Newton, TrustRegion
+from fivefold.optim.smooth.steepest_descent import SteepestDescent
+from fivefold.optim.stochastic.global_search import GeneticAlgorithm, SimulatedAnnealing
 from fivefold.plot import paths
 
 PANELS = {
     "first order": {
-        "fixed rate": SteepestDescent(Fixed(0.1)),
+        "fixed rate": SteepestDescent(FixedStep(0.1)),
         "exact lines": SteepestDescent(Brent()),
         "FISTA": FISTA(),
     },
-    "one by one, and chance": {"axial": Axial(Brent()), "annealing": Annealing(), "genetic": Genetic()},
-    "second order": {"Newton": Newton(), "damped Newton": Newton(Fixed(0.1)), "trust region": TrustRegion()},
+    "one by one, and chance": {
+        "axial": AxialIteration(Brent()),
+        "annealing": SimulatedAnnealing(),
+        "genetic": GeneticAlgorithm(),
+    },
+    "second order": {"Newton": Newton(), "damped Newton": Newton(FixedStep(0.1)), "trust region": TrustRegion()},
     "learned shape": {
         "BFGS": BFGS(),
         "L-BFGS": LBFGS(),

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from fivefold.decomposition import PCA
-from fivefold.decomposition.dimension import Distortion
+from fivefold.decomposition.components.n_components import Distortion
 from fivefold.plot import scree
 
 

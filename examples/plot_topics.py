@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
 from fivefold.decomposition import TruncatedSVD
-from fivefold.plot.style import COLOURS, SOFT, axes, key
+from fivefold.plot.style import COLOURS, GREY, axes, legend
 
 TITLES = {
     "c1": "Human machine interface for Lab ABC computer applications",
@@ -41,9 +41,9 @@ def draw():
             ax.annotate(text, Z[i], xytext=(7, 3), textcoords="offset points", size=8, color=ink)
     ax.plot(*np.outer([0, 2.2], q / np.linalg.norm(q)).T, color=COLOURS[1], lw=1, ls=":", zorder=1)
     ax.plot(*q, marker="*", markersize=12, color=COLOURS[1], ls="", label=f"query: {QUERY}", zorder=4)
-    ax.axhline(0, color=SOFT, lw=0.5)
+    ax.axhline(0, color=GREY, lw=0.5)
     ax.margins(x=0.13)
-    key(ax, loc="upper right")
+    legend(ax, loc="upper right")
     return ax.figure
 
 

@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass
 import numpy as np
 import pytest
 
-from fivefold.distributions.family import Groups, families
+from fivefold.distributions.family import GroupWeights, families
 
 K = 3
 CASES = [
@@ -37,7 +37,7 @@ def weights(n, seed=1):
 
 def groups(n, seed=2):
     rng = np.random.RandomState(seed)
-    return Groups(rng.randint(0, K, n), rng.uniform(0.5, 2, n), K)
+    return GroupWeights(rng.randint(0, K, n), rng.uniform(0.5, 2, n), K)
 
 
 def leaves(thing):

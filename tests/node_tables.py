@@ -2,16 +2,18 @@
 
 import numpy as np
 
-from fivefold.partition.class_criteria import Gini
-from fivefold.partition.nodes import Node, summed
-from fivefold.partition.splitter import Rules
+from fivefold.partition.criteria.classification_criteria import Gini
+from fivefold.partition.row_questions.nodes import Node, sum_statistics
+from fivefold.partition.splitters.base import GrowthLimits
 
 
 def node_of(X, y, criterion=Gini, w=None):
     """The root of a tree of classes 0, 1, ..."""
     w = np.ones(len(X)) if w is None else w
     c = criterion(y.astype(np.int32), w, int(y.max()) + 1)
-    return Node(np.asarray(X, dtype=float), np.arange(len(X)), c, summed(c, np.arange(len(X))), 0, Rules())
+    return Node(
+        np.asarray(X, dtype=float), np.arange(len(X)), c, sum_statistics(c, np.arange(len(X))), 0, GrowthLimits()
+    )
 
 
 def rotated(n, seed):

@@ -26,7 +26,8 @@ import pyarrow as pa
 from scipy import sparse
 from tables import METHODS, build, outputs, table
 
-from fivefold.core import messages, params
+from fivefold.core.console import user_warnings
+from fivefold.core.estimators import params
 
 SECONDS = 300  # a case that takes longer hangs; a first fit compiles
 BIG, TINY, LEAST = 1.7e308, 1e-308, 5e-324
@@ -339,7 +340,7 @@ JARGON = re.compile(
 
 def parameter_kinds(method):
     """The values worth trying for each parameter: all that its declaration allows, and three that it does not."""
-    for name, hint in params.declared(method.cls).items():
+    for name, hint in params.declared_params(method.cls).items():
         if name in ("verbose", "n_jobs", "random_state", "warm_start"):
             kinds = ["2**70", "word", "NaN", "object", "-1"]
         else:
@@ -386,7 +387,7 @@ def attempt(name, part, kind):
     rows = part == "X" and len(getattr(X, "shape", ())) == 2 and X.shape[0] < len(y)
     y = y[: X.shape[0]] if rows else y
     fit = {} if w is None and (part != "weights" or kind != "None") else {"sample_weight": w}
-    with warnings.catch_warnings(), mock.patch.object(messages, "warnings", Words):
+    with warnings.catch_warnings(), mock.patch.object(user_warnings, "warnings", Words):
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", RuntimeWarning)
         warnings.simplefilter("error", np.exceptions.ComplexWarning)

@@ -23,7 +23,7 @@ from types import CodeType, FunctionType, ModuleType
 import numpy as np
 import pytest
 
-from fivefold.core.compile import KERNELS, Kernel, _Generic, _named
+from fivefold.core.compilation.jit import COMPILED_LOOPS, CompiledLoop, _callees, _GenericFunction
 
 ROOT = Path(__file__).parents[1]
 ROWS = list(csv.DictReader((ROOT / "docs" / "coverage.csv").read_text().splitlines()))
@@ -67,8 +67,8 @@ def codes(dotted):
     thing, owner = resolve(dotted)
     if isinstance(thing, np.ufunc):
         return {}
-    if isinstance(thing, Kernel | _Generic):
-        rules = thing.rules.values() if isinstance(thing, _Generic) else ()
+    if isinstance(thing, CompiledLoop | _GenericFunction):
+        rules = thing.rules.values() if isinstance(thing, _GenericFunction) else ()
         return {rule.__code__: None for rule in rules} | {type(thing).__call__.__code__: (thing,), **_callers(thing)}
     bare = _bare(thing)
     if isinstance(bare, FunctionType):
@@ -93,12 +93,15 @@ def _callers(thing):
     known, grown = {thing}, True
     while grown:
         generics = {
-            part for kernel in KERNELS for part in _named(kernel.function).values() if isinstance(part, _Generic)
+            part
+            for kernel in COMPILED_LOOPS
+            for part in _callees(kernel.function).values()
+            if isinstance(part, _GenericFunction)
         }
-        more = {kernel for kernel in KERNELS if known & set(_named(kernel.function).values())}
-        more |= {g for g in generics if any(known & set(_named(rule).values()) for rule in g.rules.values())}
+        more = {kernel for kernel in COMPILED_LOOPS if known & set(_callees(kernel.function).values())}
+        more |= {g for g in generics if any(known & set(_callees(rule).values()) for rule in g.rules.values())}
         known, grown = known | more, not more <= known
-    return {Kernel.__call__.__code__: tuple(part for part in known if isinstance(part, Kernel))}
+    return {CompiledLoop.__call__.__code__: tuple(part for part in known if isinstance(part, CompiledLoop))}
 
 
 def _below(kind):

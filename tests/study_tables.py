@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from fivefold.study.data import Column, Data
+from fivefold.study.tables.dataset import Column, Data
 
 
 def study_table(X, y, *, kinds=(), levels=(), **more):

@@ -10,12 +10,12 @@ slow = caching.IndexDataCacheFile._save_data
 def pause(self, *args):  # widen the gap between choosing a file and writing it
     import time; time.sleep(0.3); slow(self, *args)
 caching.IndexDataCacheFile._save_data = pause
-from fivefold.core.softmax import softmax
+from fivefold.core.numerics.softmax import softmax
 from loops import total
 print(total(np.arange(4, dtype=sys.argv[1])))
 """
 LOOPS = """
-from fivefold.core.compile import jit
+from fivefold.core.compilation.jit import jit
 
 @jit
 def total(x):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fivefold.preprocessing import BasisExpansion
-from fivefold.preprocessing.bases import Bumps, Fourier, Gaussians
+from fivefold.preprocessing.basis_functions import Bumps, Fourier, Gaussians
 from fivefold.spatial.distances import squared_distances
 
 NOW = 1.7e9

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from fivefold.evaluation import Counts, brier, reliability
+from fivefold.evaluation import ConfusionCounts, brier, reliability
 from fivefold.evaluation.metrics import is_positive
-from fivefold.evaluation.thresholds import sweep
-from fivefold.plot import judgement
+from fivefold.evaluation.thresholds import sweep_thresholds
+from fivefold.plot import classification
 
 Y01 = np.array([0, 1, 0, 1, 1, 0, 1, 0])
 P = np.array([0.1, 0.8, 0.4, 0.7, 0.3, 0.2, 0.9, 0.6])
@@ -16,8 +16,8 @@ PAIRS = [("no", "yes"), (1, 2), (-1, 1), (False, True), (2.5, 7.5)]
 
 def asked(y, *, positive=None):
     """Every judgement of two classes, as numbers."""
-    counts, found = sweep(y, P, positive=positive).counts, reliability(y, P, bins=4, positive=positive)
-    curves = (judgement.roc, judgement.precision_recall)
+    counts, found = sweep_thresholds(y, P, positive=positive).counts, reliability(y, P, bins=4, positive=positive)
+    curves = (classification.roc, classification.precision_recall)
     drawn = [curve(y, P, positive=positive, ax=Figure().subplots()).lines[-1].get_xydata() for curve in curves]
     return [counts.tp, counts.fp, found.observed, [brier(y, P, positive=positive).score], *drawn]
 
@@ -25,14 +25,18 @@ def asked(y, *, positive=None):
 @pytest.mark.parametrize("pair", PAIRS)
 def test_the_greater_of_two_labels_is_the_positive_one(pair):
     y, guess = np.array(pair)[Y01], np.array(pair)[(P > 0.5).astype(int)]
-    assert Counts.of(y, guess) == Counts(tp=3, fp=1, fn=1, tn=3) == Counts.of(y, guess, positive=pair[1])
+    assert (
+        ConfusionCounts.of(y, guess)
+        == ConfusionCounts(tp=3, fp=1, fn=1, tn=3)
+        == ConfusionCounts.of(y, guess, positive=pair[1])
+    )
     for found, expected in zip(asked(y), asked(Y01), strict=True):
         np.testing.assert_array_equal(found, expected)
 
 
 def test_a_named_label_is_held_against_all_others():
     y, guess = [1, 2, 3, 2], [2, 2, 3, 1]
-    assert Counts.of(y, guess, positive=2) == Counts(tp=1, fp=1, fn=1, tn=1)
+    assert ConfusionCounts.of(y, guess, positive=2) == ConfusionCounts(tp=1, fp=1, fn=1, tn=1)
     three = np.array(["a", "b", "c"])[[0, 1, 2, 1, 1, 0, 1, 2]]
     for found, expected in zip(asked(three, positive="b"), asked(three == "b"), strict=True):
         np.testing.assert_array_equal(found, expected)
@@ -49,12 +53,12 @@ def test_a_named_label_is_held_against_all_others():
 )
 def test_what_is_not_clear_is_refused(y, positive, words):
     for judged in (
-        lambda: Counts.of(y, y, positive=positive),
-        lambda: sweep(y, P, positive=positive),
+        lambda: ConfusionCounts.of(y, y, positive=positive),
+        lambda: sweep_thresholds(y, P, positive=positive),
         lambda: brier(y, P, positive=positive),
         lambda: reliability(y, P, positive=positive),
-        lambda: judgement.roc(y, P, positive=positive, ax=Figure().subplots()),
-        lambda: judgement.precision_recall(y, P, positive=positive, ax=Figure().subplots()),
+        lambda: classification.roc(y, P, positive=positive, ax=Figure().subplots()),
+        lambda: classification.precision_recall(y, P, positive=positive, ax=Figure().subplots()),
     ):
         with pytest.raises(ValueError, match=words):
             judged()
@@ -63,4 +67,4 @@ def test_what_is_not_clear_is_refused(y, positive, words):
 def test_codes_are_two_labels_even_where_the_rows_hold_one():
     assert not is_positive([0, 0]).any() and is_positive([1.0, 1.0]).all()
     assert not is_positive([-1, -1], 1).any() and not is_positive([False], True).any()
-    assert Counts.of([0, 0], [0, 1]) == Counts(tp=0, fp=1, fn=0, tn=1)
+    assert ConfusionCounts.of([0, 0], [0, 1]) == ConfusionCounts(tp=0, fp=1, fn=0, tn=1)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fivefold.rules.values import Rule, RuleSet, Schema
+from fivefold.rules.rule_lists.rule_lists import Rule, RuleSet, Schema
 
 
 def test_rules_without_weight_vote_one_each_and_are_not_made_one():

@@ -7,7 +7,7 @@ from scipy.special import logsumexp
 from scipy.stats import gamma, poisson
 
 from fivefold.linear_model import GammaRegressor, TweedieRegressor
-from fivefold.optim.families import InverseGaussian, Positive, Tweedie
+from fivefold.optim.losses.glm_families import GammaFamily, InverseGaussianFamily, TweedieFamily
 
 Y = np.array([0.0, 1e-4, 0.03, 0.5, 1.0, 2.5, 7.0, 40.0])
 
@@ -23,7 +23,7 @@ def sum_of_gammas(y, mu, phi, p, terms=5000):
 @pytest.mark.parametrize("power", [1.05, 1.3, 1.5, 1.7, 1.95])
 @pytest.mark.parametrize("phi", [0.05, 0.4, 1.0, 6.0])
 def test_between_one_and_two_it_is_a_poisson_number_of_gammas(power, phi):
-    found = Tweedie(power).log_density(Y, np.full(len(Y), 1.7), phi)
+    found = TweedieFamily(power).log_density(Y, np.full(len(Y), 1.7), phi)
     expected = sum_of_gammas(Y, 1.7, phi, power)
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
     assert found[0] == pytest.approx(-(1.7 ** (2 - power)) / (phi * (2 - power)), rel=1e-14)  # the mass at zero
@@ -33,19 +33,21 @@ def test_between_one_and_two_it_is_a_poisson_number_of_gammas(power, phi):
 def test_at_three_it_is_inverse_gaussian_and_near_two_gamma(phi):
     y, mu = Y[1:], np.full(len(Y) - 1, 1.7)
     np.testing.assert_allclose(
-        Tweedie(3.0).log_density(y, mu, phi), InverseGaussian().log_density(y, mu, phi), rtol=1e-11
+        TweedieFamily(3.0).log_density(y, mu, phi), InverseGaussianFamily().log_density(y, mu, phi), rtol=1e-11
     )
-    near = [Tweedie(2 + e).log_density(y[3:5], mu[3:5], phi) for e in (-1e-6, 1e-6)]
-    np.testing.assert_allclose(np.mean(near, axis=0), Positive().log_density(y[3:5], mu[3:5], phi), rtol=1e-8)
+    near = [TweedieFamily(2 + e).log_density(y[3:5], mu[3:5], phi) for e in (-1e-6, 1e-6)]
+    np.testing.assert_allclose(np.mean(near, axis=0), GammaFamily().log_density(y[3:5], mu[3:5], phi), rtol=1e-8)
 
 
 @pytest.mark.parametrize("power", [1.2, 1.8, 2.1, 2.5, 4.5])
 def test_the_mass_is_one_and_the_mean_is_the_mean(power):
     def density(u):  # of ln y
-        return float(np.exp(Tweedie(power).log_density(np.array([np.exp(u)]), np.array([2.0]), 0.7) + u)[0])
+        return float(np.exp(TweedieFamily(power).log_density(np.array([np.exp(u)]), np.array([2.0]), 0.7) + u)[0])
 
     ends = [(-60, -2), (-2, 1), (1, 3), (3, 60)]
-    at_zero = float(np.exp(Tweedie(power).log_density(np.zeros(1), np.array([2.0]), 0.7)[0])) if power < 2 else 0.0
+    at_zero = (
+        float(np.exp(TweedieFamily(power).log_density(np.zeros(1), np.array([2.0]), 0.7)[0])) if power < 2 else 0.0
+    )
     mass = sum(quad(density, *span, limit=200)[0] for span in ends)
     mean = sum(quad(lambda u: density(u) * np.exp(u), *span, limit=200)[0] for span in ends)
     assert at_zero + mass == pytest.approx(1, abs=1e-8)
@@ -56,7 +58,7 @@ def test_of_little_noise_it_is_the_saddle_point_value():
     y, phi = np.array([0.3, 2.0, 50.0]), 1e-9
     for p in (1.5, 2.5):
         saddle = -0.5 * np.log(2 * np.pi * phi * y**p)
-        np.testing.assert_allclose(Tweedie(p).log_density(y, y, phi), saddle, atol=1e-7)
+        np.testing.assert_allclose(TweedieFamily(p).log_density(y, y, phi), saddle, atol=1e-7)
 
 
 def claims(n=400):

@@ -7,11 +7,11 @@ from sklearn.base import BaseEstimator
 from tables import build
 
 from fivefold.core.registry import find
-from fivefold.datasets.tiny import tiny
-from fivefold.study.advice import Known, advise
+from fivefold.datasets.tiny_tables import tiny_tables
+from fivefold.study.guide.advice import PriorKnowledge, advise
 
 
-@pytest.mark.parametrize("known", Known.__args__)
+@pytest.mark.parametrize("known", PriorKnowledge.__args__)
 def test_every_answer_leads_to_something_that_runs(known):
     """Row D-16."""
     named = advise(known)
@@ -21,7 +21,7 @@ def test_every_answer_leads_to_something_that_runs(known):
         thing = getattr(import_module(module), name)
         if isinstance(thing, type) and issubclass(thing, BaseEstimator):
             method = find(name)
-            table = tiny(method)[0]
+            table = tiny_tables(method)[0]
             build((method, method.card.given)).fit(table.X, table.y)
         else:
             assert callable(thing)

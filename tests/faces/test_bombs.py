@@ -11,11 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from fivefold.cli.app import app
-from fivefold.core import limits, store
-from fivefold.study.data import BadInput, load
-from fivefold.study.model import describe
-from fivefold.study.tables import decode
-from fivefold.study.tables.files import read
+from fivefold.core.storage import memory_limits, model_files
+from fivefold.study.models.model_file import describe_model
+from fivefold.study.tables import text_encoding
+from fivefold.study.tables.dataset import BadInput, load
+from fivefold.study.tables.files import read_table
 
 
 def run(*arguments):
@@ -39,12 +39,12 @@ def test_a_model_file_that_unpacks_to_far_more_than_it_is_is_refused(tmp_path, m
     for command in (("card", path), ("predict", path, "iris"), ("evaluate", path, "iris")):
         shown = run(*command)
         assert shown.exit_code == 2
-        assert "unpack to 150 MB" in shown.stderr and limits.VARIABLE in shown.stderr
-    monkeypatch.setenv(limits.VARIABLE, "200MB")  # raised: it is unpacked, and found to be no model
+        assert "unpack to 150 MB" in shown.stderr and memory_limits.UNPACKED_VARIABLE in shown.stderr
+    monkeypatch.setenv(memory_limits.UNPACKED_VARIABLE, "200MB")  # raised: it is unpacked, and found to be no model
     assert "holds no fivefold.json" in " ".join(run("card", path).stderr.split())
-    monkeypatch.setenv(limits.VARIABLE, "100MB")
-    with pytest.raises(store.Doubtful, match="unpack to 150 MB"):
-        store.check_archive(path)
+    monkeypatch.setenv(memory_limits.UNPACKED_VARIABLE, "100MB")
+    with pytest.raises(model_files.SuspectArchiveError, match="unpack to 150 MB"):
+        model_files.check_archive(path)
 
 
 def test_a_size_that_is_a_lie_does_not_help(tmp_path):
@@ -55,7 +55,7 @@ def test_a_size_that_is_a_lie_does_not_help(tmp_path):
     content[at + 24 : at + 28] = struct.pack("<I", 100)
     path.write_bytes(content)
     with pytest.raises(BadInput, match="damaged"):
-        describe(path)
+        describe_model(path)
 
 
 def test_members_that_share_bytes_are_refused(tmp_path):
@@ -68,8 +68,8 @@ def test_members_that_share_bytes_are_refused(tmp_path):
     second = content.index(b"PK\1\2", first + 4)
     content[second + 42 : second + 46] = content[first + 42 : first + 46]  # begin where the first one does
     path.write_bytes(content)
-    with pytest.raises(store.Doubtful, match="overlap"):
-        store.check_archive(path)
+    with pytest.raises(model_files.SuspectArchiveError, match="overlap"):
+        model_files.check_archive(path)
 
 
 @pytest.mark.parametrize("packing", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
@@ -87,55 +87,55 @@ def test_two_members_of_one_name_are_refused(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("schema.json", "{}")
         archive.writestr("schema.json", "[]")
-    with pytest.raises(store.Doubtful, match="the same name"):
-        store.check_archive(path)
+    with pytest.raises(model_files.SuspectArchiveError, match="the same name"):
+        model_files.check_archive(path)
 
 
 def test_a_gzip_is_unpacked_up_to_the_limit(tmp_path, monkeypatch):
     path = tmp_path / "rows.csv.gz"
     path.write_bytes(gzip.compress(b"x,y\n" + b"1,2\n" * 500_000))
-    monkeypatch.setattr(decode, "CHUNK", 1 << 16)
-    monkeypatch.setenv(limits.VARIABLE, "1MB")
-    with pytest.raises(BadInput, match=rf"unpacks to more than 1 MB.* {limits.VARIABLE}"):
-        read(path)
-    monkeypatch.setenv(limits.VARIABLE, "3MB")
-    assert read(path).frame.height == 500_000
+    monkeypatch.setattr(text_encoding, "CHUNK_BYTES", 1 << 16)
+    monkeypatch.setenv(memory_limits.UNPACKED_VARIABLE, "1MB")
+    with pytest.raises(BadInput, match=rf"unpacks to more than 1 MB.* {memory_limits.UNPACKED_VARIABLE}"):
+        read_table(path)
+    monkeypatch.setenv(memory_limits.UNPACKED_VARIABLE, "3MB")
+    assert read_table(path).frame.height == 500_000
     content = bytearray(path.read_bytes())
     content[-4:] = (100).to_bytes(4, "little")  # a lie about the size
     path.write_bytes(content)
-    monkeypatch.setenv(limits.VARIABLE, "1MB")
+    monkeypatch.setenv(memory_limits.UNPACKED_VARIABLE, "1MB")
     with pytest.raises(BadInput, match="unpacks to more than 1 MB"):
-        read(path)
+        read_table(path)
 
 
 def test_a_table_too_large_for_the_memory_that_is_free_is_refused(tmp_path, monkeypatch):
     text, packed = tmp_path / "rows.csv", tmp_path / "rows.csv.gz"
     text.write_bytes(b"x,y\n" + b"1,2\n" * 50_000)
     packed.write_bytes(gzip.compress(text.read_bytes()))
-    monkeypatch.setattr(decode, "CHUNK", 1 << 14)
-    monkeypatch.setattr(limits, "free_memory", lambda: 300_000)
+    monkeypatch.setattr(text_encoding, "CHUNK_BYTES", 1 << 14)
+    monkeypatch.setattr(memory_limits, "free_memory", lambda: 300_000)
     for path in (text, packed):
         with pytest.raises(BadInput, match="of which 300 kB are free"):
             load(path, "y")
-    monkeypatch.setattr(limits, "free_memory", lambda: None)  # a system that does not say
-    assert read(text).frame.height == read(packed).frame.height == 50_000
+    monkeypatch.setattr(memory_limits, "free_memory", lambda: None)  # a system that does not say
+    assert read_table(text).frame.height == read_table(packed).frame.height == 50_000
 
 
 def test_parquet_of_many_equal_rows_is_refused_by_its_rows(tmp_path, monkeypatch):
     path = tmp_path / "rows.parquet"
     pl.DataFrame({"x": np.zeros(2_000_000), "y": np.zeros(2_000_000)}).write_parquet(path)
     assert path.stat().st_size < 200_000
-    monkeypatch.setattr(limits, "free_memory", lambda: 50 * 10**6)
+    monkeypatch.setattr(memory_limits, "free_memory", lambda: 50 * 10**6)
     with pytest.raises(BadInput, match="of which 50 MB are free"):
-        read(path)
+        read_table(path)
 
 
 def test_free_memory_is_a_number_of_bytes():
-    assert limits.free_memory() > 10**7
+    assert memory_limits.free_memory() > 10**7
 
 
 def test_a_limit_that_is_no_size_is_said(tmp_path, monkeypatch):
-    monkeypatch.setenv(limits.VARIABLE, "plenty")
+    monkeypatch.setenv(memory_limits.UNPACKED_VARIABLE, "plenty")
     path = tmp_path / "rows.csv.gz"
     path.write_bytes(gzip.compress(b"x,y\n1,2\n"))
     shown = run("study", path, "--target", "y", "--out", tmp_path / "out")
@@ -153,6 +153,6 @@ def test_damaged_parquet_never_ends_in_a_panic(tmp_path):
         path = tmp_path / f"{i}.parquet"
         path.write_bytes(damaged)
         try:
-            read(path)
+            read_table(path)
         except BadInput as error:
             assert str(path) in str(error)

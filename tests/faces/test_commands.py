@@ -12,9 +12,10 @@ from types import ModuleType, SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-from fivefold.cli import cache, doctor
+from fivefold.cli import loop_cache
 from fivefold.cli.app import app
-from fivefold.core import kernel_cache
+from fivefold.cli.commands import doctor
+from fivefold.core.compilation import code_cache
 from fivefold.core.registry import methods
 
 HEAVY = ("numba", "sklearn", "matplotlib", "scipy", "numpy", "polars", "torch")
@@ -66,7 +67,7 @@ def test_doctor_of_this_machine_finds_all_well():
 
 
 def test_doctor_gives_json_and_sees_an_empty_cache(tmp_path, monkeypatch):
-    monkeypatch.setattr(kernel_cache, "places", lambda: kernel_cache.Places((tmp_path,), tmp_path, ()))
+    monkeypatch.setattr(code_cache, "cache_folders", lambda: code_cache.CacheFolders((tmp_path,), tmp_path, ()))
     found = json.loads(run("doctor", "--json").stdout)
     assert found["healthy"] is True
     assert found["cache"]["files"] == 0
@@ -74,14 +75,14 @@ def test_doctor_gives_json_and_sees_an_empty_cache(tmp_path, monkeypatch):
 
 
 def test_doctor_says_when_compiled_code_has_nowhere_to_go(monkeypatch):
-    monkeypatch.setattr(kernel_cache, "places", lambda: kernel_cache.Places((), None, ()))
+    monkeypatch.setattr(code_cache, "cache_folders", lambda: code_cache.CacheFolders((), None, ()))
     shown = run("doctor")
     assert shown.exit_code == 0
     assert "set FIVEFOLD_CACHE_DIR" in shown.stdout
 
 
 def test_doctor_names_a_module_that_does_not_import(monkeypatch):
-    monkeypatch.setattr(cache, "import_all", lambda: {"fivefold.cluster": "ImportError: torn"})
+    monkeypatch.setattr(loop_cache, "import_all_modules", lambda: {"fivefold.cluster": "ImportError: torn"})
     shown = run("doctor")
     assert shown.exit_code == 1
     assert "fivefold.cluster: ImportError: torn" in shown.stdout and "Not well" in shown.stdout
@@ -101,12 +102,12 @@ def test_doctor_says_which_device_there_is_or_why_there_is_none(monkeypatch, cud
         get_device_properties=lambda i: SimpleNamespace(name="H200", total_memory=139 * 2**30),
     )
     monkeypatch.setitem(sys.modules, "torch", torch)
-    assert said in doctor.devices()[0]
+    assert said in doctor.find_devices()[0]
 
 
 def test_doctor_says_how_to_install_torch(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert "torch is not installed" in doctor.devices()[0]
+    assert "torch is not installed" in doctor.find_devices()[0]
 
 
 WITHOUT = """
@@ -172,7 +173,7 @@ def test_version_is_printed():
 
 WARM_ONE = """
 from fivefold.cli import cache, doctor
-from fivefold.cli.warm import warm_method
+from fivefold.cli.commands.warm import warm_method
 cache.import_all()
 first, second = warm_method("GaussianNB", True), warm_method("GaussianNB", True)
 print(first.compiled > 0, second.compiled, first.failures, len(cache.state().absent) < len(cache.state().kernels))
@@ -187,13 +188,16 @@ def test_warming_a_method_compiles_its_loops_once_and_leaves_them_on_disk(tmp_pa
 
 
 def test_pruning_removes_only_what_is_old_and_of_another_version(tmp_path, monkeypatch):
-    monkeypatch.setattr(kernel_cache, "places", lambda: kernel_cache.Places((tmp_path,), tmp_path, ()))
-    cache.import_all()
-    old, current = time.time() - 31 * cache.DAY, f"{cache.entry(cache.KERNELS[0])}.py311.1.nbc"
+    monkeypatch.setattr(code_cache, "cache_folders", lambda: code_cache.CacheFolders((tmp_path,), tmp_path, ()))
+    loop_cache.import_all_modules()
+    old, current = (
+        time.time() - 31 * loop_cache.SECONDS_PER_DAY,
+        f"{loop_cache.entry_name(loop_cache.COMPILED_LOOPS[0])}.py311.1.nbc",
+    )
     for name, used in (("a.f-1-0123.py311.1.nbc", old), ("b.f-1-0123.py311.1.nbc", time.time()), (current, old)):
         (tmp_path / name).write_bytes(b"")
         os.utime(tmp_path / name, (used, used))
-    assert cache.prune() == 1
+    assert loop_cache.prune_cache() == 1
     assert {path.name for path in tmp_path.iterdir()} == {"b.f-1-0123.py311.1.nbc", current}
 
 

@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from fivefold.cli.app import app
-from fivefold.cli.options import guarded
-from fivefold.study import model as model_files
-from fivefold.study.data import load
-from fivefold.study.winner import fit_method
+from fivefold.cli.options import with_refusals
+from fivefold.study.models import model_file as model_files
+from fivefold.study.models.winner import fit_method
+from fivefold.study.tables.dataset import load
 
 
 def run(*arguments):
@@ -21,7 +21,9 @@ def run(*arguments):
 
 @pytest.fixture(scope="module")
 def iris(tmp_path_factory):
-    return model_files.save(fit_method(load("iris"), "GaussianNB", {}), tmp_path_factory.mktemp("m") / "model.skops")
+    return model_files.save_model(
+        fit_method(load("iris"), "GaussianNB", {}), tmp_path_factory.mktemp("m") / "model.skops"
+    )
 
 
 def refused(shown, *words):
@@ -61,7 +63,7 @@ def test_whatever_stops_a_command_is_refused_in_words(error, words, capsys):
         raise error
 
     with pytest.raises(typer.Exit) as stopped:
-        guarded(command)()
+        with_refusals(command)()
     assert stopped.value.exit_code == 2
     assert words in " ".join(capsys.readouterr().err.split())
 
@@ -81,13 +83,13 @@ def test_a_card_that_is_not_as_it_should_be_is_refused(iris, tmp_path):
         path = tmp_path / "model.skops"
         with zipfile.ZipFile(iris) as old:
             members = {name: old.read(name) for name in old.namelist()}
-        about = {**json.loads(members.pop(model_files.ENTRY)), **change}
+        about = {**json.loads(members.pop(model_files.CARD_ENTRY)), **change}
         with zipfile.ZipFile(path, "w") as archive:
             for name, content in members.items():
                 archive.writestr(name, content)
-        about["sha256"] = model_files._digest(path, about)
+        about["sha256"] = model_files._archive_digest(path, about)
         with zipfile.ZipFile(path, "a") as archive:
-            archive.writestr(model_files.ENTRY, json.dumps(about))
+            archive.writestr(model_files.CARD_ENTRY, json.dumps(about))
         refused(run("card", path))
         shown = run("predict", path, "iris")
         assert shown.exit_code in (0, 2) and "Traceback" not in shown.output

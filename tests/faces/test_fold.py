@@ -15,11 +15,11 @@ from fivefold.core.registry import find
 from fivefold.discriminant_analysis import LinearDiscriminantAnalysis
 from fivefold.evaluation import corrected_t
 from fivefold.evaluation.scores import SCORES
-from fivefold.study import search
-from fivefold.study.data import load
-from fivefold.study.fold import build, choose, evaluate, refit, size
-from fivefold.study.learners import Learner
-from fivefold.study.plan import make_plan
+from fivefold.study.planning import hyperparameters
+from fivefold.study.planning.plan import make_plan
+from fivefold.study.planning.portfolio import Learner
+from fivefold.study.running.fold import build_pipeline, choose_setting, evaluate_fold, pickled_size, tune_and_fit
+from fivefold.study.tables.dataset import load
 
 
 def learner(name, *settings):
@@ -29,13 +29,13 @@ def learner(name, *settings):
 def losses(plan, which):
     """The deciding loss of a learner on every split."""
     score = plan.scores[0]
-    return np.array([score.loss(evaluate(plan.data, which, s, plan).scores[score.name]) for s in plan.splits])
+    return np.array([score.loss(evaluate_fold(plan.data, which, s, plan).scores[score.name]) for s in plan.splits])
 
 
 def test_the_scores_of_a_fold_are_those_of_its_predictions():
     plan = make_plan(load("iris"), ["GaussianNB"])
     split = plan.splits[3]
-    found = evaluate(plan.data, plan.learners[0], split, plan)
+    found = evaluate_fold(plan.data, plan.learners[0], split, plan)
     y = plan.data.y[split.test]
     assert (found.n_train, found.n_test, found.repeat, found.fold) == (120, 30, 0, 3)
     assert (found.test == split.test).all()
@@ -50,7 +50,7 @@ def test_the_scores_of_a_fold_are_those_of_its_predictions():
 
 def test_a_fold_is_the_same_whenever_it_is_evaluated():
     plan = make_plan(load("wine"), ["sklearn.ensemble.RandomForestClassifier"])
-    first, second = (evaluate(plan.data, plan.learners[0], plan.splits[0], plan) for _ in range(2))
+    first, second = (evaluate_fold(plan.data, plan.learners[0], plan.splits[0], plan) for _ in range(2))
     assert np.array_equal(first.proba, second.proba)
     assert first.scores == second.scores
 
@@ -61,19 +61,19 @@ def test_the_best_setting_of_the_inner_splits_is_chosen_and_all_are_told():
     X = rng.normal(size=(60, 40))
     data = study_table(X, 0.1 * X[:, 0] + rng.normal(size=60))
     plan = make_plan(data, ["Ridge"])
-    found = choose(data, plan.learners[0], plan.splits[0].train, plan, 0)
+    found = choose_setting(data, plan.learners[0], plan.splits[0].train, plan, 0)
     assert [setting for setting, _ in found.tried] == list(plan.learners[0].settings)
     assert found.parameters == min(found.tried, key=lambda entry: entry[1])[0] == {"alpha": 100.0}
 
 
 def test_halving_ends_with_the_choice_of_the_whole_search_where_that_is_clear(monkeypatch):
-    monkeypatch.setattr(search, "LEAST_ROWS", 20)
+    monkeypatch.setattr(hyperparameters, "MIN_RUNG_ROWS", 20)
     rng = np.random.default_rng(1)
     X = rng.normal(size=(400, 30))
     data = study_table(X, X[:, 0] + 3 * rng.normal(size=400))
     which = learner("Ridge", *({"alpha": 10.0**k} for k in (-3, -2, -1, 0, 2.5, 7)))
     plan = make_plan(data, [which])
-    whole, halved = (choose(data, which, plan.rows, replace(plan, halving=on), 0) for on in (False, True))
+    whole, halved = (choose_setting(data, which, plan.rows, replace(plan, halving=on), 0) for on in (False, True))
     assert halved.parameters == whole.parameters == {"alpha": 10.0**2.5}
     assert len(halved.tried) == 6  # also those that fell out early
     assert sum(a == b for a, b in zip(halved.tried, whole.tried, strict=True)) == 2  # the rest saw fewer rows
@@ -83,21 +83,21 @@ def test_a_setting_that_cannot_be_fitted_is_not_chosen_and_when_none_can_the_lea
     data = blobs(100)
     good, bad = {"reg_param": 0.1}, {"reg_param": -1.0}
     plan = make_plan(data, [learner("QuadraticDiscriminantAnalysis", bad, good)])
-    found = choose(data, plan.learners[0], plan.splits[0].train, plan, 0)
+    found = choose_setting(data, plan.learners[0], plan.splits[0].train, plan, 0)
     assert found.parameters == good and np.isinf(found.tried[0][1])
     with pytest.raises(ValueError, match="reg_param"):
-        evaluate(data, learner("QuadraticDiscriminantAnalysis", bad, {"reg_param": -2.0}), plan.splits[0], plan)
+        evaluate_fold(data, learner("QuadraticDiscriminantAnalysis", bad, {"reg_param": -2.0}), plan.splits[0], plan)
 
 
 def test_a_learner_without_probabilities_is_calibrated_on_training_rows():
     data = blobs(300, K=3, apart=2.0)
     plan = make_plan(data, [RidgeClassifier()])
-    found = evaluate(data, plan.learners[0], plan.splits[0], plan)
+    found = evaluate_fold(data, plan.learners[0], plan.splits[0], plan)
     assert np.allclose(found.proba.sum(axis=1), 1.0)
-    known = build(data, plan.learners[0], {}, 0)
+    known = build_pipeline(data, plan.learners[0], {}, 0)
     assert type(known["method"]).__name__ == "CalibratedClassifierCV"
     assert found.scores["log_loss"] < 0.9 * np.log(3)  # better than knowing the shares of the classes only
-    direct = build(data, make_plan(data, [LogisticRegression()]).learners[0], {}, 0)
+    direct = build_pipeline(data, make_plan(data, [LogisticRegression()]).learners[0], {}, 0)
     assert type(direct["method"]) is LogisticRegression
 
 
@@ -105,7 +105,7 @@ def test_classes_that_come_late_have_probability_zero_before():
     y = np.array(["a", "b"] * 40 + ["c", "a"] * 20)
     data = study_table(np.random.default_rng(0).normal(size=(120, 2)), y, time=np.arange(120))
     plan = make_plan(data, ["GaussianNB"])
-    found = evaluate(data, plan.learners[0], plan.splits[0], plan)
+    found = evaluate_fold(data, plan.learners[0], plan.splits[0], plan)
     assert found.proba.shape[1] == 3 and (found.proba[:, 2] == 0).all()
     assert set(found.predicted) <= {"a", "b"}
 
@@ -117,21 +117,21 @@ def test_predictions_that_are_no_numbers_are_refused():
 
     plan = make_plan(blobs(100), [Broken()])
     with pytest.raises(ValueError, match="predictions hold NaN or infinity"):
-        evaluate(plan.data, plan.learners[0], plan.splits[0], plan)
+        evaluate_fold(plan.data, plan.learners[0], plan.splits[0], plan)
 
 
 def test_the_model_that_is_kept_is_tuned_on_all_rows_outside_the_holdout_and_answers_with_labels():
     data = blobs(600, K=3, apart=3.0)
     plan = make_plan(data, ["GaussianNB"])
-    model, choice = refit(data, plan.learners[0], plan.rows, plan)
+    model, choice = tune_and_fit(data, plan.learners[0], plan.rows, plan)
     assert choice.parameters in plan.learners[0].settings
     assert SCORES["accuracy"].of(model, data.X[plan.holdout], data.y[plan.holdout]) > 0.8
     assert model.classes_.tolist() == ["a", "b", "c"]
 
 
 def test_what_cannot_be_pickled_has_no_size():
-    assert size(lambda: None) is None
-    assert size(np.zeros(1000)) > 8000
+    assert pickled_size(lambda: None) is None
+    assert pickled_size(np.zeros(1000)) > 8000
 
 
 class Stump(ClassifierMixin, BaseEstimator):
@@ -161,8 +161,8 @@ def test_on_noise_the_best_of_many_settings_looks_good_and_nested_splits_tell_th
     data = study_table(X, y)
     stump = replace(make_plan(data, [Stump()]).learners[0], settings=tuple({"column": j} for j in range(150)))
     plan = make_plan(data, [stump], score="accuracy", repeats=1)
-    best = min(loss for _, loss in choose(plan.coded(data), stump, plan.rows, plan, 0).tried)
-    nested = np.mean([evaluate(data, stump, split, plan).scores["accuracy"] for split in plan.splits])
+    best = min(loss for _, loss in choose_setting(plan.coded(data), stump, plan.rows, plan, 0).tried)
+    nested = np.mean([evaluate_fold(data, stump, split, plan).scores["accuracy"] for split in plan.splits])
     error = np.sqrt(0.25 / 120)
     assert 1 + best < 0.5 - 2 * error  # losses are negative accuracies
     assert abs(nested - 0.5) < 3 * error
@@ -216,7 +216,7 @@ def test_more_rows_to_learn_from_make_a_better_score():
     plan = make_plan(data, ["QuadraticDiscriminantAnalysis"], holdout=0)
     split = plan.splits[0]
     found = [
-        evaluate(data, plan.learners[0], replace(split, train=split.train[:n]), plan).scores["log_loss"]
+        evaluate_fold(data, plan.learners[0], replace(split, train=split.train[:n]), plan).scores["log_loss"]
         for n in (40, 150, 640)
     ]
     assert found == sorted(found, reverse=True)

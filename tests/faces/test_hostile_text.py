@@ -11,11 +11,11 @@ from rich.text import Text
 from typer.testing import CliRunner
 
 from fivefold.cli.app import app
+from fivefold.cli.commands.predict import escape_formulas
 from fivefold.cli.options import Console
-from fivefold.cli.predict import without_formulas
-from fivefold.core.printable import printable
+from fivefold.core.console.control_characters import printable
 from fivefold.study.report.blocks import Code
-from fivefold.study.report.page import _marked, save
+from fivefold.study.report.page import _block_markdown, save_text
 
 EVIL = "evil\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
 OBEYED = ("\x1b", "\x07", "\x9b", "\u202e")
@@ -79,7 +79,7 @@ def test_labels_that_a_spreadsheet_would_run_get_an_apostrophe_unless_raw(fitted
 
 def test_the_rule_for_formulas_can_be_undone_and_leaves_numbers_alone():
     texts = ["=a", "+b", "-c", "@d", "\te", "\rf", "'=g", "''@h", "'i", "j", "-1", "+2.5e3", "-.5", "--1", "", None]
-    marked, changed = without_formulas(pl.DataFrame({"t": texts, "n": np.arange(-8.0, 8.0), "=head": texts}))
+    marked, changed = escape_formulas(pl.DataFrame({"t": texts, "n": np.arange(-8.0, 8.0), "=head": texts}))
     assert changed == 2 * 9 + 1
     assert marked["n"].to_list() == list(np.arange(-8.0, 8.0))
     assert marked.columns == ["t", "n", "'=head"]
@@ -93,9 +93,9 @@ def test_the_rule_for_formulas_can_be_undone_and_leaves_numbers_alone():
 
 
 def test_the_command_of_a_report_cannot_leave_its_block(tmp_path):
-    written = _marked(Code("fivefold study '```\n# owned\n````.csv'\x1b[2J"))
+    written = _block_markdown(Code("fivefold study '```\n# owned\n````.csv'\x1b[2J"))
     fence = written.splitlines()[0]
     assert set(fence) == {"`"} and len(fence) == 5 and written.splitlines()[-1] == fence
     assert fence not in written.removeprefix(fence).removesuffix(fence)
-    text = save(written, tmp_path / "report.md").read_text(encoding="utf-8")
+    text = save_text(written, tmp_path / "report.md").read_text(encoding="utf-8")
     assert "\x1b" not in text and printable(written) == text

@@ -12,11 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from fivefold.cli.app import app
-from fivefold.study.data import BadInput, load
-from fivefold.study.frozen import beginning, thaw
-from fivefold.study.journal import FILE, Entry, Journal
-from fivefold.study.plan import make_plan
-from fivefold.study.run import advance, crew, outcomes, pending
+from fivefold.study.planning.plan import make_plan
+from fivefold.study.running.journal import JOURNAL_FILE, Journal, JournalEntry
+from fivefold.study.running.resumption import initial_record, restore_plan
+from fivefold.study.running.run import make_workers, pending_folds, read_outcomes, run_pending
+from fivefold.study.tables.dataset import BadInput, load
 
 LEARNERS = ("GaussianNB", "LinearDiscriminantAnalysis")
 
@@ -24,10 +24,10 @@ LEARNERS = ("GaussianNB", "LinearDiscriminantAnalysis")
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """A finished journal, its data, and all that it says."""
-    path, data = tmp_path_factory.mktemp("study") / FILE, load("iris")
+    path, data = tmp_path_factory.mktemp("study") / JOURNAL_FILE, load("iris")
     plan = make_plan(data, LEARNERS, folds=2, repeats=2)
-    with Journal.create(path, beginning(plan, {"data": "iris"})) as journal, crew(data, 1) as workers:
-        advance(plan, journal, workers)
+    with Journal.create(path, initial_record(plan, {"data": "iris"})) as journal, make_workers(data, 1) as workers:
+        run_pending(plan, journal, workers)
         journal.put("sessions", [{"jobs": 1}])
         said = spoken(plan, journal)
     return path, data, said
@@ -55,12 +55,12 @@ def after(path, data, said):
         return "refused"
     assert journal is not None, "a damaged journal was taken for none"
     with journal:
-        plan = thaw(data, journal)
+        plan = restore_plan(data, journal)
         now = spoken(plan, journal)
         assert now.items() <= said.items()
-        assert {(name, i) for name, i in pending(plan, journal)} == set(said) - set(now)
+        assert {(name, i) for name, i in pending_folds(plan, journal)} == set(said) - set(now)
         assert journal.get("sessions") in (None, [{"jobs": 1}])
-        outcomes(plan, journal)
+        read_outcomes(plan, journal)
         return "mended" if journal.notes else "untouched"
 
 
@@ -70,7 +70,7 @@ def flipped(finished, folder, flips, seed):
     content, rng = source.read_bytes(), random.Random(seed)
     became = {"refused": 0, "mended": 0, "untouched": 0}
     for i in range(flips):
-        path = folder / f"{i}" / FILE
+        path = folder / f"{i}" / JOURNAL_FILE
         path.parent.mkdir()
         altered, bit = bytearray(content), rng.randrange(8 * len(content))
         altered[bit // 8] ^= 1 << bit % 8
@@ -97,11 +97,11 @@ def test_a_damaged_page_costs_its_folds_and_no_others(finished, tmp_path):
     content = source.read_bytes()
     kept = set()
     for page in range(1, len(content) // 4096):
-        path = tmp_path / str(page) / FILE
+        path = tmp_path / str(page) / JOURNAL_FILE
         path.parent.mkdir()
         path.write_bytes(content[: 4096 * page] + b"\x5a" * 4096 + content[4096 * (page + 1) :])
         if after(path, data, said) == "mended":
-            assert path.with_name(f"{FILE}.damaged-1").exists()
+            assert path.with_name(f"{JOURNAL_FILE}.damaged-1").exists()
             with Journal.open(path) as journal:
                 assert journal.notes == ()  # it is whole again
                 kept.add(len(journal.fates()))
@@ -111,13 +111,13 @@ def test_a_damaged_page_costs_its_folds_and_no_others(finished, tmp_path):
 @pytest.mark.parametrize("length", [1, 99, 100, 4096, 5000, 20_000])
 def test_a_journal_that_was_cut_is_refused_or_mended(finished, tmp_path, length):
     source, data, said = finished
-    path = tmp_path / FILE
+    path = tmp_path / JOURNAL_FILE
     path.write_bytes(source.read_bytes()[:length])
     assert after(path, data, said) in ("refused", "mended")
 
 
 def test_a_fold_of_another_study_does_not_count(tmp_path):
-    entry = Entry("A", 0, "done", "", {}, {"P": np.eye(2)}, (), 1.0)
+    entry = JournalEntry("A", 0, "done", "", {}, {"P": np.eye(2)}, (), 1.0)
     for name, seed in (("a", 1), ("b", 2)):
         with Journal.create(tmp_path / name, {"plan": {"seed": seed}}) as journal:
             if name == "b":
@@ -133,7 +133,7 @@ def test_a_fold_of_another_study_does_not_count(tmp_path):
 
 def test_permissions_are_called_permissions(finished, tmp_path, monkeypatch):
     """A read-only journal was called damaged, with the advice to overwrite it."""
-    path, may = tmp_path / FILE, os.access
+    path, may = tmp_path / JOURNAL_FILE, os.access
     shutil.copy(finished[0], path)
     for denied in (path, tmp_path):  # root may write whatever the mode
         monkeypatch.setattr(os, "access", lambda asked, mode, denied=denied: asked != denied and may(asked, mode))
@@ -143,7 +143,7 @@ def test_permissions_are_called_permissions(finished, tmp_path, monkeypatch):
 
 
 def test_a_file_system_that_takes_no_writing_is_not_called_damage(finished, tmp_path, monkeypatch):
-    path, connect = tmp_path / FILE, sqlite3.connect
+    path, connect = tmp_path / JOURNAL_FILE, sqlite3.connect
     shutil.copy(finished[0], path)
     monkeypatch.setattr(sqlite3, "connect", lambda path, **more: connect(f"file:{path}?mode=ro", uri=True, **more))
     with pytest.raises(BadInput, match="may not be written|cannot be read or written") as refused:
@@ -159,7 +159,7 @@ def test_a_study_goes_on_from_a_damaged_journal_and_gives_the_same_table(tmp_pat
     options = ("--methods", "GaussianNB", "--folds", 2, "--repeats", 1, "--jobs", 1, "--out", tmp_path / "out")
     assert run("study", "iris", *options).exit_code == 0
     table = (tmp_path / "out" / "results.json").read_bytes()
-    path = tmp_path / "out" / FILE
+    path = tmp_path / "out" / JOURNAL_FILE
     content = bytearray(path.read_bytes())
     with closing(sqlite3.connect(path)) as journal:
         arrays = journal.execute("SELECT arrays FROM folds WHERE learner = 'GaussianNB'").fetchone()[0]
@@ -175,12 +175,12 @@ def test_a_study_goes_on_from_a_damaged_journal_and_gives_the_same_table(tmp_pat
 
 
 def test_starting_again_keeps_a_damaged_journal_under_another_name(tmp_path):
-    (tmp_path / FILE).write_bytes(b"no journal" * 100)
+    (tmp_path / JOURNAL_FILE).write_bytes(b"no journal" * 100)
     options = ("--methods", "GaussianNB", "--folds", 2, "--repeats", 1, "--jobs", 1, "--out", tmp_path)
     refused = run("study", "iris", *options)
     assert refused.exit_code == 2 and "--overwrite, which keeps this file" in " ".join(refused.stderr.split())
     assert run("study", "iris", *options, "--overwrite").exit_code == 0
-    assert (tmp_path / f"{FILE}.damaged-1").read_bytes() == b"no journal" * 100
+    assert (tmp_path / f"{JOURNAL_FILE}.damaged-1").read_bytes() == b"no journal" * 100
 
 
 DYING = '''
@@ -202,7 +202,7 @@ class Dying(GaussianNB):
 
 def told(plan, journal):
     """What a journal says of the folds, but for the times they took."""
-    folds = [fold for outcome in outcomes(plan, journal) for fold in outcome.folds]
+    folds = [fold for outcome in read_outcomes(plan, journal) for fold in outcome.folds]
     return [(fold.scores, fold.predicted.tolist(), fold.proba.tolist()) for fold in folds]
 
 
@@ -214,18 +214,18 @@ def test_a_fold_whose_worker_died_is_tried_again_alone_and_by_resume(tmp_path, m
     data, order = load("iris"), tmp_path / "order"
     plan = make_plan(data, ["dying.Dying"], folds=2, repeats=1)
     never, once, always = (Journal.create(":memory:", {}) for _ in range(3))
-    with crew(data, 2) as workers, never, once, always:
-        advance(plan, never, workers)
+    with make_workers(data, 2) as workers, never, once, always:
+        run_pending(plan, never, workers)
         order.write_text("1")
-        advance(plan, once, workers)
+        run_pending(plan, once, workers)
         assert set(once.fates().values()) == {"done"}
         order.write_text("1000000")
-        advance(plan, always, workers)
+        run_pending(plan, always, workers)
         assert always.fates()["dying.Dying", 0] == always.fates()["dying.Dying", 1] == "died"
-        (failed,) = (outcome for outcome in outcomes(plan, always) if outcome.failure)
+        (failed,) = (outcome for outcome in read_outcomes(plan, always) if outcome.failure)
         assert "SIGKILL" in failed.failure and "twice, once with no other beside it" in failed.failure
-        assert pending(plan, always, retry=False) == {} and len(pending(plan, always)) == 2
+        assert pending_folds(plan, always, retry=False) == {} and len(pending_folds(plan, always)) == 2
         order.unlink()
-        advance(plan, always, workers)  # as --resume does
-        assert pending(plan, always) == {}
+        run_pending(plan, always, workers)  # as --resume does
+        assert pending_folds(plan, always) == {}
         assert told(plan, never) == told(plan, once) == told(plan, always)

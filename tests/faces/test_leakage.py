@@ -12,11 +12,11 @@ from sklearn.preprocessing import FunctionTransformer
 from study_tables import study_table
 
 from fivefold.naive_bayes import GaussianNB
-from fivefold.study import fold, probe
-from fivefold.study.encoders import Columns
-from fivefold.study.fold import build, choose, evaluate, refit
-from fivefold.study.plan import Options, make_plan, plan_of
-from fivefold.study.splits import inner_splits
+from fivefold.study.planning.plan import Options, make_plan, plan_from_options
+from fivefold.study.planning.splits import inner_splits
+from fivefold.study.preparation.encoders import OneHotTargetEncoder
+from fivefold.study.running import budget, fold
+from fivefold.study.running.fold import build_pipeline, choose_setting, evaluate_fold, tune_and_fit
 
 SEEN = []  # rows that spies were fitted on, a set for each fit
 
@@ -88,7 +88,7 @@ def test_a_spy_never_sees_a_row_of_its_outer_test_fold_nor_of_the_holdout(spy, m
     tuned = replace(plan.learners[0], settings=settings)
     for split in plan.splits[:3]:
         SEEN.clear()
-        evaluate(data, tuned, split, plan)
+        evaluate_fold(data, tuned, split, plan)
         assert len(SEEN) >= 7  # 2 settings x 3 inner splits, and the chosen one
         assert set().union(*SEEN) == set(split.train)
         assert not set().union(*SEEN) & {*split.test, *plan.holdout}
@@ -98,10 +98,10 @@ def test_neither_the_probe_nor_the_model_that_is_kept_sees_the_holdout():
     data = numbered()
     plan = make_plan(data, [SPIES[1]])
     SEEN.clear()
-    probe.measure(plan, plan.learners[0])
+    budget.measure_cost(plan, plan.learners[0])
     assert SEEN and not set().union(*SEEN) & set(plan.holdout)
     SEEN.clear()
-    refit(data, plan.learners[0], plan.rows, plan)
+    tune_and_fit(data, plan.learners[0], plan.rows, plan)
     assert set().union(*SEEN) == set(plan.rows)
 
 
@@ -131,10 +131,10 @@ def test_settings_are_judged_as_whole_pipelines_that_never_saw_the_rows_they_are
     assert len(pairs) > 1 and all(not set(fit) & set(judged) for fit, judged in pairs)
 
     def loss(setting, fit, judged):
-        model = build(coded, learner, setting, 0).fit(coded.X[fit], coded.y[fit])
+        model = build_pipeline(coded, learner, setting, 0).fit(coded.X[fit], coded.y[fit])
         return score.loss(score.of(model, coded.X[judged], coded.y[judged]))
 
-    for setting, found in choose(coded, learner, train, replace(plan, halving=False), 0).tried:
+    for setting, found in choose_setting(coded, learner, train, replace(plan, halving=False), 0).tried:
         assert found == pytest.approx(np.mean([loss(setting, *pair) for pair in pairs]), rel=1e-12)
 
 
@@ -151,10 +151,12 @@ def test_columns_are_made_ready_for_judging_by_what_the_other_rows_say(monkeypat
             seen.append((self.rows_, set(X["row"].cast(int))))
             return super().transform(X)
 
-    monkeypatch.setattr(fold, "prepare", lambda takes, data: Spying(lambda X: X.to_numpy(), check_inverse=False))
+    monkeypatch.setattr(
+        fold, "make_transformer", lambda takes, data: Spying(lambda X: X.to_numpy(), check_inverse=False)
+    )
     data = numbered()
     plan = make_plan(data, ["GaussianNB"])
-    evaluate(data, plan.learners[0], plan.splits[0], plan)
+    evaluate_fold(data, plan.learners[0], plan.splits[0], plan)
     judged = [rows for known, rows in seen if rows != known]
     assert len(judged) >= plan.inner_folds + 1 and set(plan.splits[0].test) in judged
     assert all(rows == known or not rows & known for known, rows in seen)
@@ -175,7 +177,7 @@ def test_poison_in_the_judged_rows_changes_nothing_that_was_learned(name):
     flipped = np.where(data.y == "a", "b", "a")
     poisoned = replace(data, X=data.X.with_columns(poison), y=np.where(bad, flipped, data.y))
     clean, other = (
-        evaluate(d, plan.learners[0], split, replace(plan, data=d, codes=np.unique(d.y, return_inverse=True)[1]))
+        evaluate_fold(d, plan.learners[0], split, replace(plan, data=d, codes=np.unique(d.y, return_inverse=True)[1]))
         for d in (data, poisoned)
     )
     assert (clean.parameters, clean.tried, clean.train_score) == (other.parameters, other.tried, other.train_score)
@@ -184,11 +186,11 @@ def test_poison_in_the_judged_rows_changes_nothing_that_was_learned(name):
 
 def at_chance(data, names=(), **more):
     """Accuracy of every learner on labels that mean nothing, in standard errors from one half."""
-    plan = plan_of(data, Options(tuple(names), repeats=1, holdout=0, **more))
+    plan = plan_from_options(data, Options(tuple(names), repeats=1, holdout=0, **more))
     error = np.sqrt(0.25 / len(data.y))
     found = {}
     for learner in plan.learners:
-        folds = [evaluate(data, learner, split, plan) for split in plan.splits]
+        folds = [evaluate_fold(data, learner, split, plan) for split in plan.splits]
         right = sum(fold.scores["accuracy"] * fold.n_test for fold in folds) / len(data.y)
         found[learner.name] = (right - 0.5) / error
     return found
@@ -228,8 +230,8 @@ def test_encoding_a_category_by_its_target_without_cross_fitting_would_be_found_
     """The test above can fail: encoded by its own target, a column of noise tells the labels of training."""
     data = noise(200, 1, 300, seed=0)
     split = make_plan(data, ["GaussianNB"]).splits[0]
-    honest = Columns().fit_transform(data.X[["many"]][split.train], data.y[split.train])[:, 0]
-    leaking = Columns().fit(data.X[["many"]][split.train], data.y[split.train])
+    honest = OneHotTargetEncoder().fit_transform(data.X[["many"]][split.train], data.y[split.train])[:, 0]
+    leaking = OneHotTargetEncoder().fit(data.X[["many"]][split.train], data.y[split.train])
     own = leaking.transform(data.X[["many"]][split.train])[:, 0]
     truth = data.y[split.train] == "b"
     assert np.corrcoef(own, truth)[0, 1] > 0.7

@@ -24,13 +24,13 @@ import numpy as np
 import pytest
 from tables import build, table
 
-from fivefold.core import store
 from fivefold.core.registry import methods
+from fivefold.core.storage import model_files
 from fivefold.mixture import GaussianMixture
 from fivefold.preprocessing import PatchFeatures, PolynomialFeatures, SplineTransformer
-from fivefold.study.data import BadInput, load
-from fivefold.study.model import ENTRY, _digest, save
-from fivefold.study.winner import fit_method
+from fivefold.study.models.model_file import CARD_ENTRY, _archive_digest, save_model
+from fivefold.study.models.winner import fit_method
+from fivefold.study.tables.dataset import BadInput, load
 
 PATIENCE = 60.0  # seconds for one file: far more than any answer takes
 QUICK = {
@@ -47,10 +47,10 @@ CHILD = """
 import sys, warnings
 from pathlib import Path
 warnings.simplefilter("ignore")
-from fivefold.cli.predict import answers
-from fivefold.study.data import BadInput
-from fivefold.study.model import load
-from fivefold.study.newdata import read_new
+from fivefold.cli.commands.predict import answers
+from fivefold.study.tables.dataset import BadInput
+from fivefold.study.models.model_file import load
+from fivefold.study.models.new_rows import read_new
 for line in sys.stdin:
     path, data = line.split()
     try:
@@ -67,7 +67,7 @@ LIBRARY = """
 import sys, warnings
 warnings.simplefilter("ignore")
 from tables import METHODS, outputs, table
-from fivefold.core.store import load
+from fivefold.core.storage.model_files import load
 CASES = {method.name: (method, method.card.given) for method in METHODS}
 for line in sys.stdin:
     path, name = line.split()
@@ -143,7 +143,7 @@ def fitted(name, given, folder):
     """A model file of a method and the table it is asked about; None where it takes neither table."""
     for data in ("iris", "diabetes"):
         try:
-            return save(fit_method(load(data), name, given), folder / "model.skops"), data
+            return save_model(fit_method(load(data), name, given), folder / "model.skops"), data
         except BadInput:
             continue
     return None
@@ -153,7 +153,7 @@ def altered(source, target, rng):
     """The file with one thing in it changed, and a hash that fits; what was changed."""
     with zipfile.ZipFile(source) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
-    about = json.loads(members.pop(ENTRY, "null"))
+    about = json.loads(members.pop(CARD_ENTRY, "null"))
     arrays = [
         name for name in members if name.endswith(".npy")
     ]  # in the order of the file: names are not the same twice
@@ -163,9 +163,9 @@ def altered(source, target, rng):
         for member, content in members.items():
             archive.writestr(member, content)
     if about is not None:
-        about["sha256"] = _digest(target, about)
+        about["sha256"] = _archive_digest(target, about)
         with zipfile.ZipFile(target, "a") as archive:
-            archive.writestr(ENTRY, json.dumps(about))
+            archive.writestr(CARD_ENTRY, json.dumps(about))
     return name
 
 
@@ -211,7 +211,7 @@ def kept(method, folder):
     """A model file of a method, as `core.store` writes it, and the name of its table."""
     case = (method, method.card.given)
     model = build(case, **SMALL).fit(*table(case))
-    store.save(model, path := folder / "kept.skops")
+    model_files.save(model, path := folder / "kept.skops")
     return path, method.name
 
 
@@ -299,8 +299,8 @@ def test_means_and_covariances_of_a_file_that_do_not_fit_together_are_refused(tm
     model = GaussianMixture(2, covariance_type=covariance, random_state=0).fit(X)
     if not hasattr(model.model_.components.covariance, name) and name != "mean":
         return
-    store.save(narrower(model, name), path := tmp_path / "mixture.skops")
-    loaded = store.load(path)
+    model_files.save(narrower(model, name), path := tmp_path / "mixture.skops")
+    loaded = model_files.load(path)
     for ask in (loaded.predict, loaded.score_samples):
         with pytest.raises(ValueError, match="do not fit 2 components of 3 columns"):
             ask(X)
@@ -312,9 +312,9 @@ def test_splines_of_a_file_whose_numbers_do_not_fit_the_knots_are_refused(tmp_pa
     """They were written beyond the end of the table, before."""
     model = SplineTransformer().fit(np.linspace(0, 1, 40).reshape(20, 2))
     model.model_ = replace(model.model_, **{field: number})
-    store.save(model, path := tmp_path / "splines.skops")
+    model_files.save(model, path := tmp_path / "splines.skops")
     with pytest.raises(ValueError, match="do not"):
-        store.load(path)
+        model_files.load(path)
 
 
 @pytest.mark.parametrize("given", [{}, {"degree": 3, "interaction_only": True}, {"include_bias": False}])
@@ -323,8 +323,8 @@ def test_products_of_a_file_whose_numbers_do_not_fit_are_refused(tmp_path, given
     """They were written beyond the end of the table; a billion degrees were counted."""
     X = np.arange(12.0).reshape(4, 3)
     whole = PolynomialFeatures(**given).fit(X)
-    store.save(whole, path := tmp_path / "products.skops")
-    np.testing.assert_array_equal(store.load(path).transform(X), whole.transform(X))
+    model_files.save(whole, path := tmp_path / "products.skops")
+    np.testing.assert_array_equal(model_files.load(path).transform(X), whole.transform(X))
     terms = whole.model_.terms
     for changed in (
         replace(whole.model_, size=number),
@@ -334,9 +334,9 @@ def test_products_of_a_file_whose_numbers_do_not_fit_are_refused(tmp_path, given
         if given.get("interaction_only") and changed.terms.most > 3:
             continue  # the same products
         whole.model_ = changed
-        store.save(whole, path)
+        model_files.save(whole, path)
         with pytest.raises(ValueError, match="are not|where there are"):
-            store.load(path)
+            model_files.load(path)
 
 
 def test_cells_of_a_file_beyond_all_places_are_not_gone_through_one_by_one(tmp_path):
@@ -344,5 +344,5 @@ def test_cells_of_a_file_beyond_all_places_are_not_gone_through_one_by_one(tmp_p
     model = PatchFeatures(4, patch_size=2, cells=2, random_state=0).fit(X)
     wanted = PatchFeatures(4, patch_size=2, cells=3, random_state=0).fit(X).transform(X)
     model.model_ = replace(model.model_, cells=2**20)
-    store.save(model, path := tmp_path / "patches.skops")
-    np.testing.assert_array_equal(store.load(path).transform(X), wanted)  # every place is a cell of its own
+    model_files.save(model, path := tmp_path / "patches.skops")
+    np.testing.assert_array_equal(model_files.load(path).transform(X), wanted)  # every place is a cell of its own

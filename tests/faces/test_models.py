@@ -18,19 +18,27 @@ from sklearn.pipeline import FunctionTransformer, make_pipeline
 from typer.testing import CliRunner
 
 from fivefold.cli.app import app
-from fivefold.cli.fit import parameters
+from fivefold.cli.commands.fit import parse_parameters
 from fivefold.cli.options import refuse
-from fivefold.study.data import BadInput, from_frame, load
-from fivefold.study.journal import Journal
-from fivefold.study.judgement import judge_model
-from fivefold.study.model import ENTRY, ModelFile, Schema, _digest, describe, other_versions, save
-from fivefold.study.model import load as load_model
-from fivefold.study.newdata import by_schema, read_new
-from fivefold.study.plan import make_plan
-from fivefold.study.results import judge
-from fivefold.study.run import run as run_plan
-from fivefold.study.tables.table import of_frame
-from fivefold.study.winner import fit_method, fit_winner, save_winner
+from fivefold.study.judging.results import judge_outcomes
+from fivefold.study.models.model_file import (
+    CARD_ENTRY,
+    ModelFile,
+    Schema,
+    _archive_digest,
+    describe_model,
+    save_model,
+    version_warnings,
+)
+from fivefold.study.models.model_file import load_model as load_model
+from fivefold.study.models.new_rows import apply_schema, read_new_rows
+from fivefold.study.models.scoring import evaluate_model
+from fivefold.study.models.winner import fit_method, fit_winner, save_winner
+from fivefold.study.planning.plan import make_plan
+from fivefold.study.running.journal import Journal
+from fivefold.study.running.run import run_plan as run_plan
+from fivefold.study.tables.dataset import BadInput, from_frame, load
+from fivefold.study.tables.table import table_from_frame
 
 ROWS = 150
 KINDS = {"grade": "ordinal:low<mid<high", "note": "text", "name": "identifier"}
@@ -82,7 +90,7 @@ def fitted(path, target, method="Ridge", **options):
 @pytest.fixture(scope="module")
 def iris(tmp_path_factory):
     """A small model file."""
-    return save(fit_method(load("iris"), "GaussianNB", {}), tmp_path_factory.mktemp("iris") / "model.skops")
+    return save_model(fit_method(load("iris"), "GaussianNB", {}), tmp_path_factory.mktemp("iris") / "model.skops")
 
 
 LEARNERS = {
@@ -114,8 +122,8 @@ def test_a_model_read_from_its_file_says_the_same_of_columns_of_every_kind(table
         *("number", "boolean", "ordinal", "category", "date", "text", "identifier")
     }
     model = fit_method(data, method, SHORT.get(method, {}))
-    again = load_model(save(model, tmp_path / "model.skops"))
-    new = read_new(path, again.schema)  # the file typed by the schema, not guessed anew
+    again = load_model(save_model(model, tmp_path / "model.skops"))
+    new = read_new_rows(path, again.schema)  # the file typed by the schema, not guessed anew
     np.testing.assert_array_equal(model.pipeline.predict(data.X), again.pipeline.predict(new.X))
     if target == "stays":
         np.testing.assert_array_equal(model.pipeline.predict_proba(data.X), again.pipeline.predict_proba(new.X))
@@ -126,20 +134,20 @@ def test_a_model_read_from_its_file_says_the_same_of_columns_of_every_kind(table
 def test_the_order_of_the_columns_and_the_presence_of_the_target_change_nothing(table, tmp_path):
     frame = people()
     model = fitted(table("stays"), "stays", "GaussianNB")
-    known = read_new(table("stays"), model.schema)
+    known = read_new_rows(table("stays"), model.schema)
     turned = frame.select(reversed(frame.columns)).drop("stays", "spent")
     turned.write_csv(tmp_path / "turned.csv")
-    new = read_new(tmp_path / "turned.csv", model.schema)
+    new = read_new_rows(tmp_path / "turned.csv", model.schema)
     np.testing.assert_array_equal(model.pipeline.predict_proba(new.X), model.pipeline.predict_proba(known.X))
 
 
 def test_a_few_rows_get_the_answers_they_get_among_all(table, tmp_path):
     """Nothing is guessed from the new rows: one row, or one without a single number, is read as in training."""
     model = fitted(table("spent"), "spent")
-    whole = model.pipeline.predict(read_new(table("spent"), model.schema).X)
+    whole = model.pipeline.predict(read_new_rows(table("spent"), model.schema).X)
     for rows in ([0], [9], [3, 4, 5]):
         people()[rows].drop("stays").write_csv(tmp_path / "few.csv")
-        few = model.pipeline.predict(read_new(tmp_path / "few.csv", model.schema).X)
+        few = model.pipeline.predict(read_new_rows(tmp_path / "few.csv", model.schema).X)
         np.testing.assert_allclose(few, whole[rows], rtol=1e-10)  # sums of products, in blocks of another size
 
 
@@ -150,9 +158,9 @@ def test_a_source_that_knows_its_types_gets_the_same_answers(table, tmp_path, su
     typed = frame.with_columns(pl.col("income").cast(float), pl.col("member") == "yes", pl.col("since").str.to_date())
     path = tmp_path / f"new.{suffix}"
     {"parquet": typed.write_parquet, "jsonl": typed.write_ndjson}[suffix](path)
-    X = read_new(path, model.schema).X
+    X = read_new_rows(path, model.schema).X
     np.testing.assert_array_equal(
-        model.pipeline.predict(X), model.pipeline.predict(read_new(table("spent"), model.schema).X)
+        model.pipeline.predict(X), model.pipeline.predict(read_new_rows(table("spent"), model.schema).X)
     )
 
 
@@ -162,15 +170,17 @@ def test_truth_values_may_be_numbers():
     assert data.columns[0].kind == "boolean"
     schema = Schema.of(data)
     for values in ([0, 1], [0.0, 1.0], ["0", "1"], ["0.0", "1.0"], [False, True]):
-        new = by_schema(of_frame("new", pl.DataFrame({"x": values, "z": [0.5, 0.5]})), schema)
+        new = apply_schema(table_from_frame("new", pl.DataFrame({"x": values, "z": [0.5, 0.5]})), schema)
         assert new.X["x"].to_list() == [False, True]
     with pytest.raises(BadInput, match="row 2 holds '2'"):
-        by_schema(of_frame("new", pl.DataFrame({"x": [0, 2], "z": [0.5, 0.5]})), schema)
+        apply_schema(table_from_frame("new", pl.DataFrame({"x": [0, 2], "z": [0.5, 0.5]})), schema)
 
 
 def new_rows(schema, **columns):
     frame = people(40, seed=1).drop("spent", "stays")
-    return by_schema(of_frame("new", frame.with_columns(**{k: pl.Series(k, v) for k, v in columns.items()})), schema)
+    return apply_schema(
+        table_from_frame("new", frame.with_columns(**{k: pl.Series(k, v) for k, v in columns.items()})), schema
+    )
 
 
 @pytest.fixture(scope="module")
@@ -201,12 +211,12 @@ def test_a_value_of_another_kind_is_refused_with_its_place(schema, columns, mess
 def test_missing_columns_are_named_and_those_that_are_not_known_are_ignored(schema):
     frame = people(40).drop("stays", "spent").rename({"income": "incomes"})
     with pytest.raises(BadInput, match="needs 1 column .* does not have: 'income'; .* may be 'incomes' here"):
-        by_schema(of_frame("new", frame), schema)
+        apply_schema(table_from_frame("new", frame), schema)
     with pytest.raises(BadInput, match="needs 7 columns .* 'income', 'member', 'grade'"):
-        by_schema(of_frame("new", frame.select("name")), schema)
+        apply_schema(table_from_frame("new", frame.select("name")), schema)
     notes = new_rows(schema, extra=["x"] * 40).notes
     assert "columns that the model does not know, ignored: 'extra'" in notes
-    assert by_schema(of_frame("new", people(40).drop("name")), schema).X.columns[0] == "income"
+    assert apply_schema(table_from_frame("new", people(40).drop("name")), schema).X.columns[0] == "income"
 
 
 def test_unseen_levels_are_counted_and_left_to_the_model(schema, table):
@@ -228,7 +238,7 @@ def test_dates_and_numbers_in_another_notation_are_read_and_said(schema):
 
 
 def test_predict_writes_identifiers_labels_and_probabilities(table, tmp_path):
-    model = save(fitted(table("stays"), "stays", "GaussianNB"), tmp_path / "model.skops")
+    model = save_model(fitted(table("stays"), "stays", "GaussianNB"), tmp_path / "model.skops")
     done = run("predict", model, table("stays", people(30, seed=3), "new.csv"), "-o", tmp_path / "out.csv")
     assert done.exit_code == 0, done.output
     said = pl.read_csv(tmp_path / "out.csv")
@@ -305,12 +315,12 @@ def test_tuning_chooses_among_the_settings_of_the_card(tmp_path):
 
 def test_scores_of_a_model_are_those_of_its_answers(iris):
     model = load_model(iris)
-    new = read_new("iris", model.schema, "target")
-    found = judge_model(model, new)
+    new = read_new_rows("iris", model.schema, "target")
+    found = evaluate_model(model, new)
     right = int(np.sum(model.pipeline.predict(new.X) == new.target.to_numpy()))
     assert found.scores["accuracy"].estimate == right / 150
     assert found.certificate is None  # these are its own rows
-    half = judge_model(model, replace(new, X=new.X[::2], at=new.at[::2], target=new.target[::2]))
+    half = evaluate_model(model, replace(new, X=new.X[::2], at=new.at[::2], target=new.target[::2]))
     assert half.certificate.bound > half.certificate.risk
     for interval in found.scores.values():
         assert interval.low <= interval.estimate <= interval.high
@@ -318,25 +328,25 @@ def test_scores_of_a_model_are_those_of_its_answers(iris):
 
 def test_a_class_that_the_model_does_not_know_counts_as_wrong(iris):
     model = load_model(iris)
-    new = read_new("iris", model.schema, "target")
+    new = read_new_rows("iris", model.schema, "target")
     odd = pl.Series("target", ["mayflower" if i < 30 else label for i, label in enumerate(new.target)])
-    found = judge_model(model, replace(new, target=odd))
+    found = evaluate_model(model, replace(new, target=odd))
     assert found.scores["accuracy"].estimate <= 120 / 150
     assert any("does not know, always counted as wrong: 'mayflower'" in note for note in found.notes)
 
 
 def test_other_versions_are_told(iris):
     model = load_model(iris)
-    assert other_versions(model.card) == []
+    assert version_warnings(model.card) == []
     old = {**model.card, "versions": {**model.card["versions"], "scikit-learn": "1.0"}}
-    (said,) = other_versions(old)
+    (said,) = version_warnings(old)
     assert said.startswith("the model was fitted with scikit-learn 1.0 (here ")
-    new = read_new("iris", model.schema, "target")
-    assert said in judge_model(replace(model, card=old), new).warnings
+    new = read_new_rows("iris", model.schema, "target")
+    assert said in evaluate_model(replace(model, card=old), new).warnings
 
 
 def test_parameters_are_values_or_text():
-    assert parameters(["a=1", "b=[1, 2]", "c=None", "d=tied", "e=x=y"]) == {
+    assert parse_parameters(["a=1", "b=[1, 2]", "c=None", "d=tied", "e=x=y"]) == {
         **{"a": 1, "b": [1, 2], "c": None, "d": "tied", "e": "x=y"}
     }
 
@@ -347,14 +357,14 @@ def test_parameters_are_values_or_text():
 @pytest.fixture(scope="module")
 def finished():
     plan = make_plan(load("iris"), ["GaussianNB", "sklearn.linear_model.LogisticRegression"], repeats=1, holdout=0.2)
-    return judge(plan, run_plan(plan))
+    return judge_outcomes(plan, run_plan(plan))
 
 
 def test_the_winner_is_saved_with_its_card_and_knows_nothing_of_the_holdout(finished, tmp_path):
     model = fit_winner(finished)
     path = save_winner(model, finished, tmp_path)
     assert path == tmp_path / "model.skops"
-    card = describe(path)["card"]
+    card = describe_model(path)["card"]
     plan = finished.plan
     assert card["method"] == finished.judged[0].name
     assert card["scores"]["log_loss"]["mean"] == finished.judged[0].estimates["log_loss"].mean
@@ -386,7 +396,7 @@ def test_a_model_of_another_package_is_not_saved_and_the_reason_is_given(tmp_pat
     data = load("iris")
     model = ModelFile(make_pipeline(Stranger()).fit(data.X.to_numpy(), data.y), Schema.of(data))
     with pytest.raises(BadInput, match=r"cannot be saved: .* not be trusted when it is read: test_models.Stranger"):
-        save(model, tmp_path / "model.skops")
+        save_model(model, tmp_path / "model.skops")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -429,9 +439,9 @@ def archived(path, thing):
 def with_entry(path, **changes):
     about = {"format": 1, "fivefold": "0.1.0", "card": {}}
     about["schema"] = {"columns": [], "target": "y", "task": "regression", "classes": [], "seen": {}}
-    about["sha256"] = _digest(path, about)
+    about["sha256"] = _archive_digest(path, about)
     with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr(ENTRY, json.dumps(about | changes))
+        archive.writestr(CARD_ENTRY, json.dumps(about | changes))
     return path
 
 
@@ -453,7 +463,7 @@ def test_a_type_that_is_not_trusted_is_refused_and_runs_nothing(tmp_path):
         "posix.system": FunctionTransformer(os.system),
         "builtins.eval": FunctionTransformer(eval),
         "fivefold.cli.options.refuse": FunctionTransformer(refuse),
-        "fivefold.study.journal.Journal": FunctionTransformer(kw_args={"of": Journal}),
+        "fivefold.study.running.journal.Journal": FunctionTransformer(kw_args={"of": Journal}),
     }
     for name, thing in things.items():
         path = archived(tmp_path / "model.skops", thing)
@@ -522,8 +532,8 @@ def test_a_changed_byte_is_found_or_does_not_matter(iris, tmp_path):
     ("entry", "old_text", "new_text"),
     [
         ("schema.json", b"GaussianNB", b"BernoulliNB"),
-        (ENTRY, b'"rows": 150', b'"rows": 151'),
-        (ENTRY, b"setosa", b"rose"),
+        (CARD_ENTRY, b'"rows": 150', b'"rows": 151'),
+        (CARD_ENTRY, b"setosa", b"rose"),
     ],
 )
 def test_contents_that_were_changed_afterwards_do_not_fit_the_hash(iris, tmp_path, entry, old_text, new_text):

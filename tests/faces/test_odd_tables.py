@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fivefold.cli.app import app
-from fivefold.study.data import BadInput, load
+from fivefold.study.tables.dataset import BadInput, load
 
 HEADER = "u,v,y"
 ROWS = [f"{i % 7},{i * i % 11 / 2},{'ab'[i % 2]}" for i in range(40)]

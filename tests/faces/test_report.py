@@ -12,17 +12,17 @@ from typer.testing import CliRunner
 from fivefold.cli.app import app
 from fivefold.evaluation.comparison import friedman_test
 from fivefold.study import report
-from fivefold.study.compare import compare
-from fivefold.study.data import BadInput, load
-from fivefold.study.fold import evaluate, refit
-from fivefold.study.holdout import open_holdout
-from fivefold.study.inspection import importances, learning_curve
-from fivefold.study.journal import Journal
-from fivefold.study.plan import make_plan
-from fivefold.study.report.headline import fit_of, reading
-from fivefold.study.report.page import html, markdown
-from fivefold.study.results import as_json, judge
-from fivefold.study.run import Outcome
+from fivefold.study.judging.final_holdout import open_holdout
+from fivefold.study.judging.inspection import learning_curve, permutation_importances
+from fivefold.study.judging.results import judge_outcomes, results_to_json
+from fivefold.study.judging.study_comparison import compare_studies
+from fivefold.study.planning.plan import make_plan
+from fivefold.study.report.headline import learner_fit, read_fit
+from fivefold.study.report.page import to_html, to_markdown
+from fivefold.study.running.fold import evaluate_fold, tune_and_fit
+from fivefold.study.running.journal import Journal
+from fivefold.study.running.run import LearnerOutcome
+from fivefold.study.tables.dataset import BadInput, load
 
 VOID = {"meta", "link", "br", "wbr", "img", "hr", "input"}
 PHASES = ("task", "data", "features", "models", "training", "evaluation")  # in order
@@ -76,12 +76,14 @@ def studied(source, target=None, names=("GaussianNB", "LinearDiscriminantAnalysi
     """A small study, in this process."""
     plan = make_plan(load(source, target), names, **{"folds": 3, "repeats": 1, **options})
     outcomes = [
-        Outcome(learner, tuple(evaluate(plan.data, learner, split, plan) for split in plan.splits), None, ())
+        LearnerOutcome(
+            learner, tuple(evaluate_fold(plan.data, learner, split, plan) for split in plan.splits), None, ()
+        )
         for learner in plan.learners
     ]
-    found = judge(plan, outcomes)
+    found = judge_outcomes(plan, outcomes)
     if len(plan.holdout):
-        model, _ = refit(plan.data, found.judged[0].outcome.learner, plan.rows, plan)
+        model, _ = tune_and_fit(plan.data, found.judged[0].outcome.learner, plan.rows, plan)
         with Journal.create(":memory:", {}) as journal:
             found = replace(found, holdout=open_holdout(plan, found.judged[0].name, model, journal))
     return replace(found, command=f"fivefold study {source} --seed 0")
@@ -112,8 +114,8 @@ def studies(tmp_path_factory):
 @pytest.fixture(scope="module")
 def pages(studies):
     """Each page as HTML and Markdown."""
-    made = {name: report.report(results) for name, results in studies.items()}
-    return {name: (html(page), markdown(page)) for name, page in made.items()}
+    made = {name: report.build_page(results) for name, results in studies.items()}
+    return {name: (to_html(page), to_markdown(page)) for name, page in made.items()}
 
 
 NAMES = ("wine", "breast_cancer", "diabetes", "gaps")
@@ -158,7 +160,7 @@ def test_there_is_a_section_a_phase_between_the_result_and_how_to_do_it_again(pa
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_leaderboard_holds_the_numbers_of_the_results_file(pages, studies, name):
-    held = as_json(studies[name])
+    held = results_to_json(studies[name])
     learners = {entry["name"]: entry for entry in held["learners"]}
     header, *rows = Reader(pages[name][0]).tables["leaderboard"]
     scores = held["plan"]["scores"]
@@ -181,7 +183,7 @@ def test_the_leaderboard_holds_the_numbers_of_the_results_file(pages, studies, n
 
 
 def test_the_pairs_are_those_of_the_results_file(pages, studies):
-    held = as_json(studies["breast_cancer"])["pairs"]
+    held = results_to_json(studies["breast_cancer"])["pairs"]
     _, *rows = Reader(pages["breast_cancer"][0]).tables["pairs"]
     assert [(row[0]["text"], row[1]["text"]) for row in rows] == [(pair["a"], pair["b"]) for pair in held]
     for row, pair in zip(rows, held, strict=True):
@@ -214,9 +216,9 @@ def test_training_error_stands_beside_the_test_error_and_says_who_fits_too_close
         return np.mean((y - smooth(x)) ** 2), np.mean((y_new - smooth(new)) ** 2)
 
     flat = np.mean((y_new - y.mean()) ** 2)
-    found = [reading(*losses(width), baseline=flat, perfect=0.0) for width in (3.0, 0.05, 1e-4)]
+    found = [read_fit(*losses(width), baseline=flat, perfect=0.0) for width in (3.0, 0.05, 1e-4)]
     assert found == ["under", "", "over"]
-    assert [fit_of(studies["wine"], judged) for judged in studies["wine"].judged[:2]] == ["", ""]
+    assert [learner_fit(studies["wine"], judged) for judged in studies["wine"].judged[:2]] == ["", ""]
 
 
 def test_two_classes_have_thresholds_by_cost_and_a_certificate(pages, studies):
@@ -246,18 +248,18 @@ def test_missing_values_are_mapped_and_odd_names_stay_names(pages, studies):
 
 def test_failures_are_listed_with_their_reasons(studies):
     whole = studies["gaps"]
-    lost = Outcome(whole.judged[1].outcome.learner, (), "ArithmeticError: the stars stood wrong", ())
+    lost = LearnerOutcome(whole.judged[1].outcome.learner, (), "ArithmeticError: the stars stood wrong", ())
     partly = replace(whole, failed=(lost,))
-    assert "the stars stood wrong" in html(report.report(partly))
+    assert "the stars stood wrong" in to_html(report.build_page(partly))
     none = replace(whole, judged=(), failed=(lost,), pairs=None, inside=None)
-    text = html(report.report(none))
+    text = to_html(report.build_page(none))
     assert "Every learner failed" in text and "the stars stood wrong" in text
     assert Reader(text).open == []
 
 
 def test_the_same_results_give_the_same_bytes(studies, tmp_path):
-    first = report.write(studies["diabetes"], tmp_path).read_bytes()
-    assert report.write(studies["diabetes"], tmp_path).read_bytes() == first
+    first = report.write_report(studies["diabetes"], tmp_path).read_bytes()
+    assert report.write_report(studies["diabetes"], tmp_path).read_bytes() == first
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "report.md"]
 
 
@@ -268,7 +270,7 @@ def test_a_column_that_is_the_target_is_important_and_noise_is_not(tmp_path):
     rows = "\n".join(f"{a:.4f},{b:.4f},{('no', 'yes')[k]}" for a, b, k in zip(noise, signal, kind, strict=True))
     (tmp_path / "t.csv").write_text(f"noise,signal,kind\n{rows}\n", encoding="utf-8")
     found = studied(tmp_path / "t.csv", "kind", names=("GaussianNB",))
-    most, least = importances(found.plan, found.judged[0])
+    most, least = permutation_importances(found.plan, found.judged[0])
     assert (most.column, least.column) == ("signal", "noise")
     assert most.rise.low > 0  # significant at 5 %
     assert least.rise.low < 0 < least.rise.high
@@ -321,13 +323,13 @@ def test_too_few_data_sets_are_set_side_by_side_without_a_test(tmp_path):
     shown = CliRunner().invoke(app, ["compare", *map(str, folders), "--out", str(tmp_path / "c.html")])
     assert shown.exit_code == 0, shown.output
     assert "too few" in shown.output and "mean rank" in shown.output
-    assert compare(folders).test is None
+    assert compare_studies(folders).test is None
 
 
 def test_the_score_decides_which_way_ranks_go(tmp_path):
     a = results_file(tmp_path / "a", "one", {"x": 0.9, "y": 0.8}, score="accuracy")
     b = results_file(tmp_path / "b", "two", {"y": 3.0, "x": 2.0, "z": 1.0}, score="rmse")
-    found = compare([a, b])
+    found = compare_studies([a, b])
     assert found.learners == ("x", "y") and found.mean_ranks.tolist() == [1.0, 2.0]
     assert any("different scores" in note for note in found.notes) and any(
         "left out: z" in note for note in found.notes
@@ -336,7 +338,7 @@ def test_the_score_decides_which_way_ranks_go(tmp_path):
 
 def test_the_same_data_twice_is_not_tested(tmp_path):
     folders = [results_file(tmp_path / f"s{i}", "one", {"x": i, "y": i + 1}, digest="d") for i in range(6)]
-    found = compare(folders)
+    found = compare_studies(folders)
     assert found.test is None and "more than once" in found.notes[0]
 
 
@@ -352,7 +354,7 @@ def test_the_same_data_twice_is_not_tested(tmp_path):
 def test_what_cannot_be_compared_is_refused_with_a_reason(tmp_path, made, said):
     sources = made(tmp_path)
     with pytest.raises(BadInput, match=said):
-        compare(sources)
+        compare_studies(sources)
     shown = CliRunner().invoke(app, ["compare", *map(str, sources)])
     assert shown.exit_code == 2 and "Traceback" not in shown.output
 

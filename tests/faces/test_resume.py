@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fivefold.study.splits import state_of
+from fivefold.study.planning.splits import derive_seed
 
 SPIES = r'''
 import os, time
@@ -63,7 +63,9 @@ class Dull(Spy):
 FOLDS, REPEATS, TRAINING_ROWS = 3, 2, 60
 LONG = 300.0  # seconds: what takes longer hangs, however busy the machine is
 LEARNERS = 4  # the spies and two baselines
-SEEDS = [state_of(0, repeat, fold) for repeat in range(REPEATS) for fold in range(FOLDS)]  # in the order of the splits
+SEEDS = [
+    derive_seed(0, repeat, fold) for repeat in range(REPEATS) for fold in range(FOLDS)
+]  # in the order of the splits
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from fivefold.evaluation.scores import SCORES, Answers
+from fivefold.evaluation.scores import SCORES, CachedPredictions
 
 RNG = np.random.default_rng(0)
 
@@ -81,7 +81,7 @@ def test_a_constant_prediction_has_no_correlation():
 
 
 def test_a_class_that_training_never_saw_has_probability_zero():
-    answers = Answers(Fixed(None, np.array([[0.3, 0.7]]), np.array(["b", "d"])), None)
+    answers = CachedPredictions(Fixed(None, np.array([[0.3, 0.7]]), np.array(["b", "d"])), None)
     assert answers.of_classes(np.array(["a", "b", "c", "d", "e"])).tolist() == [[0.0, 0.3, 0.0, 0.7, 0.0]]
 
 
@@ -94,7 +94,7 @@ def test_every_question_is_put_to_the_model_once():
             return self.labels
 
     model = Counting(["a", "b"])
-    answers = Answers(model, None)
+    answers = CachedPredictions(model, None)
     for name in ("accuracy", "f1", "balanced_accuracy"):
         SCORES[name].judge(answers, np.array(["a", "b"]))
     assert model.asked == 1

@@ -13,17 +13,17 @@ from rich.console import Console
 from scipy import stats
 from typer.testing import CliRunner
 
+from fivefold.cli import results_table
 from fivefold.cli.app import app
-from fivefold.cli.progress import progress
-from fivefold.study import table
-from fivefold.study.data import BadInput, load
-from fivefold.study.fold import Fold
-from fivefold.study.frozen import thaw
-from fivefold.study.holdout import open_holdout
-from fivefold.study.journal import Entry, Journal
-from fivefold.study.plan import FOLDS, REPEATS, make_plan
-from fivefold.study.results import as_json, judge, times, write
-from fivefold.study.run import Outcome, run
+from fivefold.cli.progress_bar import progress_bar
+from fivefold.study.judging.final_holdout import open_holdout
+from fivefold.study.judging.results import judge_outcomes, results_to_json, timing_record, write_results
+from fivefold.study.planning.plan import FOLDS, REPEATS, make_plan
+from fivefold.study.running.fold import FoldResult
+from fivefold.study.running.journal import Journal, JournalEntry
+from fivefold.study.running.resumption import restore_plan
+from fivefold.study.running.run import LearnerOutcome, run_plan
+from fivefold.study.tables.dataset import BadInput, load
 from fivefold.theory import certify_holdout
 
 SPLITS = FOLDS * REPEATS
@@ -95,7 +95,7 @@ def corrected(values, folds):
 def test_intervals_and_p_values_are_corrected_for_the_overlap_of_the_training_rows(tmp_path):
     """All of them by hand from the folds of the file; without the correction, or with n_test / n, they are narrower."""
     names = {"GaussianNB": 0.3, "LinearDiscriminantAnalysis": 0.32}
-    write(imagined(**names), tmp_path)
+    write_results(imagined(**names), tmp_path)
     table = found(tmp_path)
     folds = {learner["name"]: learner["folds"] for learner in table["learners"]}
     losses = {name: np.array([fold["scores"]["log_loss"] for fold in each]) for name, each in folds.items()}
@@ -226,7 +226,7 @@ def test_a_study_is_not_resumed_with_other_versions(wine, monkeypatch):
 
 def test_a_study_is_not_resumed_when_a_value_of_its_table_has_changed(wine):
     with Journal.open(wine[1] / "journal.sqlite") as journal, pytest.raises(BadInput, match="other values"):
-        thaw(replace(load("wine"), digest="of another table"), journal)
+        restore_plan(replace(load("wine"), digest="of another table"), journal)
 
 
 def test_a_study_in_use_is_left_alone(wine):
@@ -277,7 +277,7 @@ def test_regression_is_scored_by_root_mean_squared_error_and_has_no_certificate(
 
 def test_the_same_table_for_any_number_of_workers():
     plan = make_plan(load("iris"), ["GaussianNB"], folds=3, repeats=1)
-    one, three = (as_json(judge(plan, run(plan, jobs=jobs))) for jobs in (1, 3))
+    one, three = (results_to_json(judge_outcomes(plan, run_plan(plan, jobs=jobs))) for jobs in (1, 3))
     assert json.dumps(one) == json.dumps(three)
 
 
@@ -302,8 +302,10 @@ class Sleepy(DummyClassifier):
 def test_learners_that_fail_die_or_take_too_long_are_told_and_the_study_goes_on(tmp_path, monkeypatch):
     (tmp_path / "trouble.py").write_text(TROUBLE)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr("fivefold.study.run.limit", lambda plan, learner: 2.0 if "Sleepy" in learner.name else 300.0)
-    monkeypatch.setattr("fivefold.study.run.PROBE_LIMIT", 1.0)
+    monkeypatch.setattr(
+        "fivefold.study.running.run.fold_time_limit", lambda plan, learner: 2.0 if "Sleepy" in learner.name else 300.0
+    )
+    monkeypatch.setattr("fivefold.study.running.run.MAX_PROBE_SECONDS", 1.0)
     words = ["--methods", "trouble.Failing,trouble.Dying,trouble.Sleepy", "--folds", 2, "--repeats", 1]
     shown = study("iris", *words, "--out", tmp_path / "out", "--jobs", 2, width=200)
     assert shown.exit_code == 3, shown.output
@@ -321,12 +323,12 @@ def test_learners_that_fail_die_or_take_too_long_are_told_and_the_study_goes_on(
 
 def test_when_every_learner_fails_the_reasons_are_all_there_is(tmp_path, monkeypatch):
     plan = make_plan(load("iris"), ["GaussianNB"])
-    results = judge(plan, [Outcome(learner, (), "ValueError: no", ()) for learner in plan.learners])
+    results = judge_outcomes(plan, [LearnerOutcome(learner, (), "ValueError: no", ()) for learner in plan.learners])
     assert not results.judged and results.pairs is None and results.inside is None
-    assert "Every learner failed" in str(table.verdict(results))
-    assert all(learner["status"] == "failed" for learner in as_json(results)["learners"])
+    assert "Every learner failed" in str(results_table.verdict(results))
+    assert all(learner["status"] == "failed" for learner in results_to_json(results)["learners"])
     console = Console(file=StringIO(), width=80)
-    table.show(console, results)
+    results_table.show_results(console, results)
     assert "GaussianNB failed: ValueError: no" in console.file.getvalue()
 
 
@@ -397,7 +399,7 @@ def imagined(inner=None, **losses):
         loss = losses.get(learner.name, 1.1)
         setting = learner.settings[0]
         folds = [
-            Fold(
+            FoldResult(
                 *(split.repeat, split.fold, 120, 30),
                 {score.name: loss + e if score.name == "log_loss" else 0.5 for score in plan.scores},
                 setting,
@@ -405,9 +407,9 @@ def imagined(inner=None, **losses):
             )
             for split, e in zip(plan.splits, row, strict=True)
         ]
-        return Outcome(learner, tuple(folds), None, ())
+        return LearnerOutcome(learner, tuple(folds), None, ())
 
-    return judge(plan, [outcome(learner, row) for learner, row in zip(plan.learners, noise, strict=True)])
+    return judge_outcomes(plan, [outcome(learner, row) for learner, row in zip(plan.learners, noise, strict=True)])
 
 
 @pytest.mark.parametrize(
@@ -433,7 +435,7 @@ def imagined(inner=None, **losses):
 )
 def test_the_verdict_says_what_the_table_shows(losses, said):
     """Noise of 0.02 a split: a gap of 0.01 is within the interval, one of 0.2 far outside."""
-    assert said in str(table.verdict(imagined(**losses)))
+    assert said in str(results_table.verdict(imagined(**losses)))
 
 
 def test_the_winner_is_told_from_others_by_p_values_adjusted_for_all_pairs():
@@ -447,9 +449,9 @@ def test_a_learner_compared_with_itself_has_difference_zero_and_p_one():
     results = imagined(GaussianNB=0.3)
     plan, best = results.plan, results.judged[0].outcome
     twin = replace(best, learner=replace(best.learner, method=replace(best.learner.method, name="Twin")))
-    second = judge(plan, [best, twin]).judged[1]
+    second = judge_outcomes(plan, [best, twin]).judged[1]
     assert second.versus_best.mean == 0.0 and second.versus_best.p_value == second.adjusted_p == 1.0
-    pair = judge(plan, [best, twin]).pairs.pairs[0]
+    pair = judge_outcomes(plan, [best, twin]).pairs.pairs[0]
     assert pair.comparison.estimate == 0.0 and pair.equivalence.within == 1.0
 
 
@@ -468,8 +470,8 @@ def test_the_row_of_the_best_chosen_inside_has_the_scores_of_what_the_inner_spli
 def test_the_screen_keeps_its_width_and_shows_every_learner_whole(width):
     results = imagined(GaussianNB=0.2, LinearDiscriminantAnalysis=0.5)
     console = Console(width=width, file=StringIO())
-    console.print(table.heading(results.plan))
-    table.show(console, results)
+    console.print(results_table.study_heading(results.plan))
+    results_table.show_results(console, results)
     shown = console.file.getvalue()
     assert max(map(len, shown.splitlines())) <= width
     assert "…" not in shown  # nothing was cut off
@@ -480,13 +482,13 @@ def test_the_screen_keeps_its_width_and_shows_every_learner_whole(width):
 
 def test_results_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
     results = imagined(GaussianNB=0.2)
-    before = write(results, tmp_path).read_bytes()
+    before = write_results(results, tmp_path).read_bytes()
     monkeypatch.setattr("os.replace", lambda *paths: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError, match="disk full"):
-        write(results, tmp_path)
+        write_results(results, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["results.json", "times.json"]
     assert (tmp_path / "results.json").read_bytes() == before
-    assert set(times(results)["learners"]) == {judged.name for judged in results.judged}
+    assert set(timing_record(results)["learners"]) == {judged.name for judged in results.judged}
 
 
 # Parts
@@ -515,7 +517,9 @@ def test_the_holdout_is_opened_once():
 
 
 def test_a_journal_keeps_what_it_is_given_and_never_replaces_a_fold(tmp_path):
-    entry = Entry("A", 3, "done", "", {"x": [1, 2.5, None]}, {"P": np.eye(3), "y": np.array(["ä", "b"])}, ("w",), 1.5)
+    entry = JournalEntry(
+        "A", 3, "done", "", {"x": [1, 2.5, None]}, {"P": np.eye(3), "y": np.array(["ä", "b"])}, ("w",), 1.5
+    )
     with Journal.create(tmp_path / "j", {"plan": {"seed": 1}}) as journal:
         journal.add(entry)
         with pytest.raises(Exception, match="UNIQUE"):
@@ -557,7 +561,7 @@ def test_a_journal_of_another_format_is_refused(tmp_path):
 
 
 def test_progress_is_lines_where_there_is_no_terminal(capsys):
-    with progress(3, 1, lines=True) as tick:
+    with progress_bar(3, 1, lines=True) as tick:
         tick("GaussianNB", 83.0)
         tick("Ridge", 0.0)
     assert capsys.readouterr().err.splitlines() == ["2 of 3 done: GaussianNB, 1 min 23 s left", "3 of 3 done: Ridge"]

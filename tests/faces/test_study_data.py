@@ -10,12 +10,12 @@ from sklearn.preprocessing import LabelBinarizer
 from tables import build
 from work import calls
 
+from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import methods
-from fivefold.core.supervised import Classifier, Regressor
-from fivefold.datasets import EMBEDDED, tiny
+from fivefold.datasets import EMBEDDED, tiny_tables
 from fivefold.evaluation.scores import SCORES
 from fivefold.naive_bayes import GaussianNB
-from fivefold.study.data import BadInput, from_frame, load, task_of
+from fivefold.study.tables.dataset import BadInput, from_frame, load, task_of
 
 HEADER = "größe,stadt,alter,ziel"
 
@@ -202,19 +202,21 @@ def test_the_problem_is_said_in_words(values, problem):
 @pytest.mark.parametrize("method", [m for m in methods() if issubclass(m.cls, Classifier)], ids=lambda m: m.name)
 def test_predictions_of_many_classes_are_labels_that_were_learned(method):
     """D-06."""
-    table = tiny(method)[0]
+    table = tiny_tables(method)[0]
     y = np.array(["red", "green", "blue"])[table.y]
     assert task_of(y) == "classification"
     assert set(build((method, method.card.given)).fit(table.X, y).predict(table.X)) <= {"red", "green", "blue"}
 
 
-SINGLE = [m for m in methods() if issubclass(m.cls, Regressor) and tiny(m)[0].y.ndim == 1]  # a study has one target
+SINGLE = [
+    m for m in methods() if issubclass(m.cls, Regressor) and tiny_tables(m)[0].y.ndim == 1
+]  # a study has one target
 
 
 @pytest.mark.parametrize("method", SINGLE, ids=lambda m: m.name)
 def test_every_regressor_can_be_judged_by_error_and_correlation(method):
     """D-08."""
-    table = tiny(method)[0]
+    table = tiny_tables(method)[0]
     assert task_of(table.y, "regression") == "regression"
     model = build((method, method.card.given)).fit(table.X, table.y)
     assert SCORES["rmse"].of(model, table.X, table.y) >= 0

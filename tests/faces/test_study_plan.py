@@ -11,13 +11,14 @@ from study_tables import blobs, study_table
 
 from fivefold.core.registry import methods
 from fivefold.naive_bayes import GaussianNB
-from fivefold.study import learners, probe
-from fivefold.study.data import BadInput, load
-from fivefold.study.learners import Learner
-from fivefold.study.plan import Cost, Options, as_json, make_plan, plan_of
-from fivefold.study.probe import forecast, limit, within
-from fivefold.study.search import draw, rungs
-from fivefold.study.splits import inner_splits, thinned
+from fivefold.study.planning import portfolio
+from fivefold.study.planning.hyperparameters import draw_settings, halving_rungs
+from fivefold.study.planning.plan import FitCost, Options, make_plan, plan_from_options, plan_to_json
+from fivefold.study.planning.portfolio import Learner
+from fivefold.study.planning.splits import inner_splits, subsample
+from fivefold.study.running import budget
+from fivefold.study.running.budget import fit_to_budget, fold_time_limit, forecast_cost
+from fivefold.study.tables.dataset import BadInput, load
 
 FEW = ["GaussianNB"]
 
@@ -88,7 +89,7 @@ def test_options_that_make_no_sense_are_refused(given, said):
 def test_a_smaller_share_of_rows_is_part_of_a_larger_one_and_holds_every_class():
     data = with_classes(a=300, b=30, c=3)
     rows = np.arange(10, 333)
-    small, large = thinned(data, rows, 0.1, 7), thinned(data, rows, 0.5, 7)
+    small, large = subsample(data, rows, 0.1, 7), subsample(data, rows, 0.5, 7)
     assert set(small) < set(large) < set(rows)
     assert [(data.y[small] == label).sum() for label in "abc"] == [29, 3, 1]  # rounded up
 
@@ -206,7 +207,7 @@ def test_the_portfolio_holds_at_most_fourteen_with_the_baselines_and_names_what_
     assert len(usual.learners) <= 14 and usual.skipped == {}
     baselines = [learner.name for learner in usual.learners if learner.baseline]
     assert len(baselines) == 2
-    monkeypatch.setattr(learners, "PORTFOLIO", 4)
+    monkeypatch.setattr(portfolio, "PORTFOLIO_SIZE", 4)
     plan = make_plan(data)
     assert len(plan.learners) == 4 and [x.name for x in plan.learners if x.baseline] == baselines
     assert len({learner.method.chapter for learner in plan.learners[:2]}) == 2  # the first of each chapter goes first
@@ -280,22 +281,22 @@ def test_whatever_is_random_in_a_learner_follows_the_state():
 
 def test_few_settings_are_all_tried_and_many_are_drawn_by_the_seed():
     space = {"alpha": tuple(range(10)), "beta": tuple(range(10))}
-    drawn = draw("Thing", space, 12, 0)
+    drawn = draw_settings("Thing", space, 12, 0)
     assert len({tuple(setting.items()) for setting in drawn}) == 12
-    assert draw("Thing", space, 12, 0) == drawn
-    assert draw("Thing", space, 12, 1) != drawn != draw("Other", space, 12, 0)
-    assert len(draw("Thing", space, 100, 0)) == 100
-    assert draw("Thing", {}, 12, 0) == ({},)
+    assert draw_settings("Thing", space, 12, 0) == drawn
+    assert draw_settings("Thing", space, 12, 1) != drawn != draw_settings("Other", space, 12, 0)
+    assert len(draw_settings("Thing", space, 100, 0)) == 100
+    assert draw_settings("Thing", {}, 12, 0) == ({},)
 
 
 @pytest.mark.parametrize("settings", range(2, 40))
 def test_halving_tries_all_settings_first_and_the_last_ones_on_all_rows(settings):
-    steps = rungs(settings, 45_000, halving=True)
+    steps = halving_rungs(settings, 45_000, halving=True)
     assert steps[0].settings == settings
     assert steps[-1].share == 1.0 and steps[-1].settings <= 3
     for few, more in pairwise(steps):
         assert more.settings == -(-few.settings // 3) and few.share < more.share
-    assert rungs(settings, 1_000, halving=True)[0].share == 1.0  # fewer rows than a thousand are never thinned
+    assert halving_rungs(settings, 1_000, halving=True)[0].share == 1.0  # fewer rows than a thousand are never thinned
 
 
 # The plan as a whole
@@ -313,13 +314,13 @@ def test_equal_options_give_equal_plans_and_whatever_decides_the_results_changes
         make_plan(data, FEW, score="auc"),
         make_plan(data, ["QuadraticDiscriminantAnalysis"]),
         make_plan(replace(data, digest="other"), FEW),
-        plan_of(data, Options(tuple(FEW), draws=2)),
+        plan_from_options(data, Options(tuple(FEW), draws=2)),
     ]
     assert len({plan.digest, *(other.digest for other in others)}) == 1 + len(others)
 
 
 def test_a_plan_is_plain_values():
-    found = as_json(make_plan(blobs(600), [*FEW, OneVsRestClassifier(GaussianNB())]))
+    found = plan_to_json(make_plan(blobs(600), [*FEW, OneVsRestClassifier(GaussianNB())]))
     assert json.loads(json.dumps(found)) == found
     assert found["scores"][0] == "log_loss" and found["holdout"]["rows"] == 120
     assert found["learners"][1]["prototype"] == "OneVsRestClassifier(estimator=GaussianNB())"
@@ -327,7 +328,7 @@ def test_a_plan_is_plain_values():
 
 def test_task_measure_and_experience_stand_in_every_plan():
     """D-01: a learning problem is a task, a performance measure and data; no plan lacks one of the three."""
-    found = as_json(make_plan(load("diabetes"), ["Ridge"]))
+    found = plan_to_json(make_plan(load("diabetes"), ["Ridge"]))
     assert (found["data"]["task"], found["scores"][0], found["data"]["rows"]) == ("regression", "rmse", 442)
 
 
@@ -336,18 +337,18 @@ def test_task_measure_and_experience_stand_in_every_plan():
 
 def costs(plan, **seconds):
     """One second a fit for every learner, unless said otherwise."""
-    return {x.name: Cost(seconds.get(x.name, 1.0), len(plan.splits[0].train), 1.0) for x in plan.learners}
+    return {x.name: FitCost(seconds.get(x.name, 1.0), len(plan.splits[0].train), 1.0) for x in plan.learners}
 
 
 def test_without_a_budget_costs_change_nothing_that_decides():
     plan = make_plan(blobs(), ["GaussianNB", "QuadraticDiscriminantAnalysis"])
-    assert within(plan, costs(plan, GaussianNB=1e6)).digest == plan.digest
+    assert fit_to_budget(plan, costs(plan, GaussianNB=1e6)).digest == plan.digest
 
 
 def test_the_forecast_adds_up_search_and_fit():
     """Of GaussianNB 3 settings x 3 inner folds on two thirds of the rows, and a fit on all: 3 * 3 * 2/3 + 1 = 7."""
-    plan = within(plan := make_plan(blobs(), FEW), costs(plan))
-    found = forecast(plan, jobs=2)
+    plan = fit_to_budget(plan := make_plan(blobs(), FEW), costs(plan))
+    found = forecast_cost(plan, jobs=2)
     assert found.fold_seconds == pytest.approx(
         {"GaussianNB": 7.0, "MajorityClassifier": 3.0, "MemorisingClassifier": 3.0}
     )
@@ -360,11 +361,11 @@ def test_a_budget_is_met_by_fewer_repeats_then_draws_then_folds_then_learners():
     data, names = blobs(), ["GaussianNB", "QuadraticDiscriminantAnalysis", "sklearn.svm.SVC"]
     plan = make_plan(data, names)
     known = costs(plan, **{"sklearn.svm.SVC": 5.0, "GaussianNB": 0.5})
-    whole = forecast(within(plan, known)).seconds
+    whole = forecast_cost(fit_to_budget(plan, known)).seconds
     seen = []
     for share in (1.0, 0.5, 0.45, 0.35, 0.2, 0.1):
-        cut = within(plan, known, budget=share * whole)
-        assert forecast(cut).seconds <= share * whole
+        cut = fit_to_budget(plan, known, budget=share * whole)
+        assert forecast_cost(cut).seconds <= share * whole
         seen.append((cut.repeats, cut.options.draws, cut.folds, len(cut.skipped)))
     assert seen == sorted(seen, key=lambda step: (-step[0], -step[1], -step[2], step[3]))
     assert seen[0] == (2, 12, 5, 0) and seen[1] == (1, 12, 5, 0) and seen[-1][3] > 0
@@ -373,7 +374,7 @@ def test_a_budget_is_met_by_fewer_repeats_then_draws_then_folds_then_learners():
 
 def test_what_the_user_has_set_is_not_cut_and_baselines_stay():
     plan = make_plan(blobs(), ["GaussianNB", "QuadraticDiscriminantAnalysis"], repeats=2, folds=5)
-    cut = within(plan, costs(plan), budget=1.0)
+    cut = fit_to_budget(plan, costs(plan), budget=1.0)
     assert (cut.repeats, cut.folds) == (2, 5)
     assert [learner.baseline for learner in cut.learners] == [False, True, True]
     assert cut.warnings[-1].startswith("a budget of 1 s is too short")
@@ -381,14 +382,14 @@ def test_what_the_user_has_set_is_not_cut_and_baselines_stay():
 
 def test_with_more_workers_a_budget_goes_further():
     plan = make_plan(blobs(), FEW)
-    assert within(plan, costs(plan), budget=70.0, jobs=1).repeats == 1
-    assert within(plan, costs(plan), budget=70.0, jobs=2).repeats == 2
+    assert fit_to_budget(plan, costs(plan), budget=70.0, jobs=1).repeats == 1
+    assert fit_to_budget(plan, costs(plan), budget=70.0, jobs=2).repeats == 2
 
 
 def test_a_fold_may_take_ten_times_its_forecast_and_twenty_seconds_at_least():
     plan = make_plan(blobs(), FEW)
-    plan = within(plan, costs(plan, MajorityClassifier=3.0, MemorisingClassifier=0.1))
-    assert [round(limit(plan, learner)) for learner in plan.learners] == [70, 90, 20]
+    plan = fit_to_budget(plan, costs(plan, MajorityClassifier=3.0, MemorisingClassifier=0.1))
+    assert [round(fold_time_limit(plan, learner)) for learner in plan.learners] == [70, 90, 20]
 
 
 def test_methods_that_grow_too_fast_are_skipped_on_large_tables_and_named(monkeypatch):
@@ -398,26 +399,26 @@ def test_methods_that_grow_too_fast_are_skipped_on_large_tables_and_named(monkey
     names = ["GaussianNB", "sklearn.svm.SVC", "sklearn.linear_model.LogisticRegression"]
     plan = make_plan(large, names)
     measured = {
-        "sklearn.svm.SVC": Cost(1.0, 4_000, 1.9),
-        "sklearn.linear_model.LogisticRegression": Cost(1.0, 4_000, 1.1),
+        "sklearn.svm.SVC": FitCost(1.0, 4_000, 1.9),
+        "sklearn.linear_model.LogisticRegression": FitCost(1.0, 4_000, 1.1),
     }
     reason = "its time grows faster than n^1.5, too fast for over 50,000 rows; study a sample to have it in"
-    assert within(plan, measured).skipped == {"sklearn.svm.SVC": reason}
-    assert within(make_plan(blobs(), names), measured).skipped == {}
+    assert fit_to_budget(plan, measured).skipped == {"sklearn.svm.SVC": reason}
+    assert fit_to_budget(make_plan(blobs(), names), measured).skipped == {}
     monkeypatch.setattr(Learner, "growth", property(lambda self: 3.0))
     assert set(make_plan(large, names).skipped) == set(names)
     assert len(make_plan(large, names).learners) == 2  # baselines stay
 
 
 def test_the_probe_measures_every_learner_and_passes_over_those_that_fail(monkeypatch):
-    monkeypatch.setattr(probe, "SIZES", (40, 80))
+    monkeypatch.setattr(budget, "PROBE_ROWS", (40, 80))
 
     class Failing(GaussianNB):
         def _fit(self, X, y, w):
             raise ArithmeticError
 
     plan = make_plan(blobs(150), ["GaussianNB", Failing()])
-    found = probe.probe(plan)
+    found = budget.measure_costs_here(plan)
     assert set(found) == {"GaussianNB", "MajorityClassifier", "MemorisingClassifier"}
     assert all(cost.seconds > 0 and cost.rows == 80 and cost.growth == 1.0 for cost in found.values())
 
@@ -425,7 +426,7 @@ def test_the_probe_measures_every_learner_and_passes_over_those_that_fail(monkey
 def test_the_growth_of_a_foreign_class_is_measured(monkeypatch):
     """A clock that says rows squared: the exponent is two."""
     plan = make_plan(blobs(1_000), ["sklearn.linear_model.LogisticRegression"])
-    monkeypatch.setattr(probe, "_once", lambda plan, learner, setting, rows, size: 1e-6 * size**2)
-    found = probe.measure(plan, plan.learners[0])
+    monkeypatch.setattr(budget, "_time_one_fit", lambda plan, learner, setting, rows, size: 1e-6 * size**2)
+    found = budget.measure_cost(plan, plan.learners[0])
     assert (found.rows, found.growth) == (640, pytest.approx(2.0))
     assert found.at(6_400) == pytest.approx(100 * found.seconds)

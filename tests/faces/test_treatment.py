@@ -16,17 +16,17 @@ from fivefold.baselines import MajorityClassifier
 from fivefold.decomposition import TruncatedSVD
 from fivefold.linear_model import Ridge
 from fivefold.naive_bayes import GaussianNB, MixedNB, MultinomialNB
-from fivefold.study.encoders import Columns, Levels
-from fivefold.study.plan import make_plan
-from fivefold.study.prepare import Wants, prepare, treatment, wants
+from fivefold.study.planning.plan import make_plan
+from fivefold.study.preparation.column_transformer import InputNeeds, describe_treatment, input_needs, make_transformer
+from fivefold.study.preparation.encoders import LevelPooler, OneHotTargetEncoder
 
-NUMBERS = wants(Ridge())  # one that takes complete numbers only
+NUMBERS = input_needs(Ridge())  # one that takes complete numbers only
 
 
 def ready(wanted, frame, y=None, **table):
     """The treatment of these columns, fitted on all rows, and the columns it makes by name."""
     y = np.arange(len(frame)) % 2 if y is None else y
-    made = prepare(wanted, study_table(frame, y, **table))
+    made = make_transformer(wanted, study_table(frame, y, **table))
     values = made.fit_transform(frame, y)
     values = values.to_dict(as_series=False).values() if isinstance(values, pl.DataFrame) else values.T
     return made, dict(zip(made.get_feature_names_out().tolist(), values, strict=True))
@@ -41,36 +41,36 @@ def test_a_missing_number_becomes_the_median_with_a_flag_and_all_is_scaled():
 
 def test_numbers_stay_missing_for_methods_that_take_that_and_unscaled_for_those_that_look_column_by_column():
     frame = pl.DataFrame({"a": [1.0, 2.0, 6.0, np.nan]})
-    _, found = ready(wants(GaussianNB()), frame)
+    _, found = ready(input_needs(GaussianNB()), frame)
     assert list(found) == ["a"] and np.isnan(found["a"][3]) and np.allclose(np.nanmean(found["a"]), 0.0)
-    _, found = ready(wants(MixedNB()), frame)
+    _, found = ready(input_needs(MixedNB()), frame)
     assert found["a"][:3] == [1.0, 2.0, 6.0]
 
 
 def test_a_column_without_a_value_in_training_is_zero():
     for method in (Ridge(), GaussianNB(), MixedNB()):
-        _, found = ready(wants(method), pl.DataFrame({"a": [np.nan] * 4, "b": [1.0, 2.0, 3.0, 4.0]}))
+        _, found = ready(input_needs(method), pl.DataFrame({"a": [np.nan] * 4, "b": [1.0, 2.0, 3.0, 4.0]}))
         assert list(found["a"]) == [0.0] * 4
 
 
 def test_methods_of_counts_get_nothing_negative_also_in_rows_below_all_of_training():
     frame = pl.DataFrame({"a": [-3.0, 0.0, 2.0], "b": [1.0, 5.0, 7.0]})
-    made, found = ready(wants(MultinomialNB()), frame)
+    made, found = ready(input_needs(MultinomialNB()), frame)
     assert (list(found["a"]), list(found["b"])) == ([0.0, 3.0, 5.0], [1.0, 5.0, 7.0])
     assert made.transform(pl.DataFrame({"a": [-9.0], "b": [-9.0]})).tolist() == [[0.0, 0.0]]
 
 
 def test_truth_values_are_zero_and_one_or_categories_where_the_method_takes_them():
     frame = pl.DataFrame({"t": [True, False, None, True]})
-    _, found = ready(Wants(False, "columns", True), frame, kinds={"t": "boolean"})  # positive: not scaled
+    _, found = ready(InputNeeds(False, "columns", True), frame, kinds={"t": "boolean"})  # positive: not scaled
     assert (list(found["t"]), list(found["missingindicator_t"])) == ([1, 0, 1, 1], [0, 0, 1, 0])
-    _, found = ready(wants(MixedNB()), frame, kinds={"t": "boolean"})
+    _, found = ready(input_needs(MixedNB()), frame, kinds={"t": "boolean"})
     assert found["t"] == ["true", "false", None, "true"]
 
 
 def test_ordered_levels_count_up_in_the_given_order_and_an_unknown_one_is_missing():
     table = {"kinds": {"o": "ordinal"}, "levels": {"o": ("low", "mid", "high")}}
-    made, found = ready(wants(MixedNB()), pl.DataFrame({"o": ["high", "low", "mid"]}), **table)
+    made, found = ready(input_needs(MixedNB()), pl.DataFrame({"o": ["high", "low", "mid"]}), **table)
     assert found["o"] == [2.0, 0.0, 1.0]
     assert np.isnan(made.transform(pl.DataFrame({"o": ["sky-high"]}))["o"][0])
 
@@ -100,7 +100,7 @@ def test_levels_become_columns_with_the_rare_and_the_unseen_in_one():
 def test_every_level_has_a_home(training, missing, expected):
     new = pl.DataFrame({"k": ["a", "new", None]})
     assert (
-        Levels(missing=missing)
+        LevelPooler(missing=missing)
         .fit(pl.DataFrame({"k": training}, schema={"k": pl.String}))
         .transform(new)["k"]
         .to_list()
@@ -119,7 +119,7 @@ def test_twenty_levels_are_columns_and_twenty_one_are_encoded_by_the_target():
 def test_the_number_of_levels_is_that_of_the_training_rows():
     """30 levels in the table, 10 in training: one column a level."""
     frame = pl.DataFrame({"k": [f"level {i // 10}" for i in range(300)]})
-    made = Columns().fit(frame[:100], np.arange(100) % 2)
+    made = OneHotTargetEncoder().fit(frame[:100], np.arange(100) % 2)
     assert len(made.get_feature_names_out()) == 10
 
 
@@ -129,7 +129,7 @@ def test_target_encoding_is_cross_fitted_in_training_and_whole_for_new_rows(K):
     rng = np.random.default_rng(0)
     frame = pl.DataFrame({"k": [f"level {i}" for i in range(60)]})  # every level once
     y = rng.permutation(np.arange(60) % K)
-    made = Columns()
+    made = OneHotTargetEncoder()
     training, new = made.fit_transform(frame, y), made.transform(frame)
     assert training.shape == (60, 1 if K == 2 else K)
     share = training[:, -1]
@@ -141,7 +141,7 @@ def test_target_encoding_is_cross_fitted_in_training_and_whole_for_new_rows(K):
 
 def test_numbers_that_happen_to_be_whole_are_no_classes_to_the_target_encoding():
     frame = pl.DataFrame({"k": [f"level {i % 30}" for i in range(90)]})
-    made = Columns()
+    made = OneHotTargetEncoder()
     assert made.fit_transform(frame, np.arange(90) % 3 * 1.0).shape == (90, 1)
     assert made.by_target_.target_type_ == "continuous"
 
@@ -150,7 +150,7 @@ def test_numbers_that_happen_to_be_whole_are_no_classes_to_the_target_encoding()
 def test_dates_become_days_since_the_first_and_the_parts_that_change(kind):
     start = kind(2024, 12, 30)
     frame = pl.DataFrame({"d": [start + timedelta(days=i) for i in (1, 0, 2)] + [None]})
-    made, found = ready(wants(MixedNB()), frame, kinds={"d": "date"})
+    made, found = ready(input_needs(MixedNB()), frame, kinds={"d": "date"})
     assert list(found) == ["d[days]", "d[year]", "d[month]", "d[day]", "d[weekday]"]  # all at the same hour
     assert found["d[days]"][:3] == [1.0, 0.0, 2.0]
     assert found["d[year]"][:3] == [2024, 2024, 2025] and found["d[month]"][:3] == [12, 12, 1]
@@ -194,20 +194,22 @@ def test_identifiers_are_left_out():
 @pytest.mark.parametrize(
     ("estimator", "expected"),
     [
-        (Ridge(), Wants(False, "columns", False)),
-        (GaussianNB(), Wants(True, "columns", False)),
-        (MixedNB(), Wants(True, "text", False)),
-        (RandomForestClassifier(random_state=0), Wants(True, "columns", False)),
-        (LogisticRegression(), Wants(False, "columns", False)),
-        (RivalCategoricalNB(), Wants(False, "codes", True)),
+        (Ridge(), InputNeeds(False, "columns", False)),
+        (GaussianNB(), InputNeeds(True, "columns", False)),
+        (MixedNB(), InputNeeds(True, "text", False)),
+        (RandomForestClassifier(random_state=0), InputNeeds(True, "columns", False)),
+        (LogisticRegression(), InputNeeds(False, "columns", False)),
+        (RivalCategoricalNB(), InputNeeds(False, "codes", True)),
     ],
 )
 def test_what_a_method_wants_is_read_from_itself_or_from_its_tags(estimator, expected):
-    assert wants(estimator) == expected
+    assert input_needs(estimator) == expected
 
 
 def test_codes_are_those_of_training_and_an_unseen_level_has_one_of_them():
-    made, found = ready(Wants(False, "codes", False), pl.DataFrame({"k": ["b", "a", "b"]}), kinds={"k": "category"})
+    made, found = ready(
+        InputNeeds(False, "codes", False), pl.DataFrame({"k": ["b", "a", "b"]}), kinds={"k": "category"}
+    )
     assert list(found["k"]) == [1, 0, 1]
     assert made.transform(pl.DataFrame({"k": ["new"]})).tolist() == [[1]]  # the commonest
 
@@ -242,7 +244,7 @@ def everything(n=120):
 )
 def test_every_kind_of_column_goes_through_every_kind_of_method_and_pickles(estimator):
     data = everything()
-    made = prepare(wants(estimator), data)
+    made = make_transformer(input_needs(estimator), data)
     made.fit(data.X[:80], data.y[:80])
     new = made.transform(data.X[80:])
     assert new.shape == (40, len(made.get_feature_names_out()))
@@ -252,15 +254,15 @@ def test_every_kind_of_column_goes_through_every_kind_of_method_and_pickles(esti
 
 def test_the_treatment_is_told_in_a_line_for_each_kind():
     data = everything()
-    told = treatment(NUMBERS, data)
+    told = describe_treatment(NUMBERS, data)
     assert [line.split(" (")[0] for line in told[:4]] == ["numbers", "categories", "dates", "text"]
     assert told[0] == (
         "numbers (3: number, size, member): missing values become the median, with a flag; scaled to mean 0 and "
         "variance 1"
     )
     assert told[4:] == ["ordered levels as 0, 1, ...: size: small < large", "identifiers (1: id): left out"]
-    assert "categories (3: city, street, member): as they are" in treatment(wants(MixedNB()), data)[1]
-    assert all(treatment(learner.takes, data) for learner in make_plan(data).learners)
+    assert "categories (3: city, street, member): as they are" in describe_treatment(input_needs(MixedNB()), data)[1]
+    assert all(describe_treatment(learner.takes, data) for learner in make_plan(data).learners)
 
 
 @pytest.mark.parametrize("kind", ["date", "category", "number"])
@@ -271,5 +273,5 @@ def test_a_column_that_is_empty_in_training_goes_through(kind):
     whole = whole.with_columns(pl.col("a").fill_null(np.nan)) if kind == "number" else whole
     data = study_table(whole, np.arange(11) % 2, kinds={"a": kind})
     for estimator in (Ridge(), GaussianNB(), MixedNB()):
-        made = prepare(wants(estimator), data).fit(whole[:10], data.y[:10])
+        made = make_transformer(input_needs(estimator), data).fit(whole[:10], data.y[:10])
         assert made.transform(whole[10:]).shape == (1, len(made.get_feature_names_out()))

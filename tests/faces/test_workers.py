@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fivefold.study.workers import CannotStart, Workers
+from fivefold.study.running.workers import WorkerPool, WorkerStartError
 
 LONG = 300.0  # seconds: what takes longer hangs, however busy the machine is
 WORK = """
@@ -45,7 +45,7 @@ def threads(shared, task):
 PARENT = """
 from itertools import repeat
 from small_work import hang
-from fivefold.study.workers import Workers
+from fivefold.study.running.workers import Workers
 with Workers(hang, None, 2) as workers:
     for e in workers.run(zip([1] * 40 + [-1, -1], repeat(600), strict=False)):
         print(e.value, flush=True)
@@ -62,7 +62,7 @@ def work(tmp_path, monkeypatch):
 
 
 def ended(work, tasks, *, jobs=1, shared=None):
-    with Workers(work, shared, jobs) as workers:
+    with WorkerPool(work, shared, jobs) as workers:
         return list(workers.run(zip(tasks, repeat(LONG), strict=False)))
 
 
@@ -74,7 +74,7 @@ def test_every_task_comes_back_once_with_its_value(jobs, work):
 
 
 def test_a_task_past_its_limit_is_stopped_and_another_worker_goes_on(work):
-    with Workers(work.hang, None, 1) as workers:
+    with WorkerPool(work.hang, None, 1) as workers:
         found = list(workers.run(iter([(1, LONG), (-1, 0.7), (2, LONG)])))
     assert [(e.task, e.fate) for e in found] == [(1, "done"), (-1, "late"), (2, "done")]
     assert found[1].reason == "took longer than its limit of 0.7 s"
@@ -92,7 +92,7 @@ def test_the_death_of_a_worker_is_told_and_another_goes_on(task, how, work):
 
 def test_tasks_may_depend_on_what_has_ended(work):
     seen, stop = [], set()
-    with Workers(work.double, 2, 1) as workers:
+    with WorkerPool(work.double, 2, 1) as workers:
         tasks = ((i, LONG) for i in range(10) if not stop)
         for e in workers.run(tasks):
             seen.append(e.value)
@@ -102,7 +102,7 @@ def test_tasks_may_depend_on_what_has_ended(work):
 
 
 def test_a_worker_that_cannot_start_is_an_error_that_says_why():
-    with pytest.raises(CannotStart, match="could not start: ModuleNotFoundError: No module named 'nowhere'"):
+    with pytest.raises(WorkerStartError, match="could not start: ModuleNotFoundError: No module named 'nowhere'"):
         ended(Nowhere(), [1])
 
 
@@ -126,7 +126,7 @@ def test_a_worker_computes_on_one_thread_and_starts_no_processes(work):
 
 
 def test_no_worker_is_left_when_the_work_is_broken_off(work):
-    with Workers(work.hang, None, 2) as workers:
+    with WorkerPool(work.hang, None, 2) as workers:
         first = next(workers.run(zip([1, -1, -1], repeat(LONG), strict=False)))
     assert not alive(first.value)
 

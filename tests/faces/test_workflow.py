@@ -15,10 +15,10 @@ from fivefold import plot
 from fivefold.cli.app import app
 from fivefold.discriminant_analysis import LinearDiscriminantAnalysis
 from fivefold.study import BadInput, Experience, LearningProblem, load, make_plan, select_features
-from fivefold.study.advice import tree_suitability
-from fivefold.study.features import evaluate_expression, feature_warnings
-from fivefold.study.fold import evaluate
-from fivefold.study.workflow import PHASES, TITLES, Workflow
+from fivefold.study.guide.advice import tree_suitability
+from fivefold.study.guide.feature_selection import evaluate_expression, feature_warnings
+from fivefold.study.guide.workflow import PHASE_TITLES, PHASES, Workflow
+from fivefold.study.running.fold import evaluate_fold
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -98,7 +98,9 @@ class TestFeatures:
             assert chosen.count == count
             learner = [LinearDiscriminantAnalysis(solver="lsqr")]
             plan = make_plan(chosen.data, learner, score="accuracy", repeats=1)
-            return 1 - np.mean([evaluate(plan.data, plan.learners[0], s, plan).scores["accuracy"] for s in plan.splits])
+            return 1 - np.mean(
+                [evaluate_fold(plan.data, plan.learners[0], s, plan).scores["accuracy"] for s in plan.splits]
+            )
 
         one, three, ninety = error(1), error(3), error(90)
         assert three < one - 0.05
@@ -203,7 +205,7 @@ class TestWorkflow:
         assert work.next is None and tuple(work.outcomes) == PHASES
         report = (folder / "report.md").read_text()
         assert [line for line in report.splitlines() if line.startswith("## ")] == [
-            f"## {i} {TITLES[phase]}" for i, phase in enumerate(PHASES, 1)
+            f"## {i} {PHASE_TITLES[phase]}" for i, phase in enumerate(PHASES, 1)
         ]
         kept = json.loads((folder / "workflow.json").read_text())
         assert set(kept["phases"]) == set(PHASES)

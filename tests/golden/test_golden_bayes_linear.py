@@ -2,14 +2,14 @@
 
 from numpy.testing import assert_allclose
 
-from fivefold.datasets import course
+from fivefold.datasets import course_datasets
 from fivefold.linear_model import BayesianLinearRegression
 from fivefold.preprocessing import PolynomialFeatures
 
 
 def test_ten_powers_of_twenty_points():
     """C-126, C.1-12: predictive means and variances at 0, 3, 6; noise and uncertainty add, they do not multiply."""
-    x, y = course().noisy_curve
+    x, y = course_datasets().noisy_curve
     powers = PolynomialFeatures(10)
     Phi, at = powers.fit_transform(x), powers.transform([[0.0], [3.0], [6.0]])
     model = BayesianLinearRegression(alpha=1.0, beta=0.01, fit_intercept=False).fit(Phi, y)

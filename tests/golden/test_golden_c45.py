@@ -3,11 +3,22 @@
 import numpy as np
 import pytest
 
-from fivefold.partition.branching import Growth, grow_multiway
-from fivefold.partition.class_criteria import Entropy
-from fivefold.partition.classic import entropy, gain_ratio, information_gain, measured, split_information
-from fivefold.partition.multiway import coded
-from fivefold.partition.prunings import cheapest_merges, extra_mistakes, links, total_impurity
+from fivefold.partition.criteria.classification_criteria import Entropy
+from fivefold.partition.criteria.gain_ratio import (
+    entropy,
+    gain_ratio,
+    information_gain,
+    split_information,
+    weighted_impurity,
+)
+from fivefold.partition.growers.multiway_grower import MultiwaySettings, grow_multiway
+from fivefold.partition.pruning.pruning_methods import (
+    cheapest_merge_pruning,
+    extra_mistakes,
+    total_impurity,
+    weakest_link_path,
+)
+from fivefold.partition.tree_arrays.multiway_tree import value_codes
 from fivefold.tree import C45Classifier, ID3Classifier
 
 NATS = np.log(2)  # the engine's entropy is in bits
@@ -17,8 +28,10 @@ def line(labels):
     """The whole tree of x = 1, 2, ... with these labels, and weight x impurity of its nodes in nats."""
     y = np.array([c == "+" for c in labels], dtype=np.int32)
     criterion = Entropy(y, np.ones(len(y)), 2)
-    tree = grow_multiway(coded(np.arange(1.0, len(y) + 1)[:, None], [False]), criterion, Growth(least_gain=1e-9))
-    return tree, measured(criterion, tree.sums)[1] * NATS
+    tree = grow_multiway(
+        value_codes(np.arange(1.0, len(y) + 1)[:, None], [False]), criterion, MultiwaySettings(least_gain=1e-9)
+    )
+    return tree, weighted_impurity(criterion, tree.sums)[1] * NATS
 
 
 def test_entropy_gain_split_information_and_ratio_of_nine_against_five():
@@ -64,7 +77,7 @@ def test_total_impurity_of_the_root_is_n_times_its_entropy_and_the_price():
 def test_cheapest_merges_change_at_the_printed_prices(labels, price, leaves, cost):
     """A-93: 1.124670 and 3.043165 for eight points, 1.909543 for six."""
     tree, total = line(labels)
-    merged, kept = tree.cut_back(cheapest_merges(tree.parent, total, price))
+    merged, kept = tree.cut_back(cheapest_merge_pruning(tree.parent, total, price))
     assert len(merged.leaves) == leaves
     assert cost is None or total_impurity(merged.parent, total[kept], price) == pytest.approx(cost, abs=1e-6)
 
@@ -72,7 +85,7 @@ def test_cheapest_merges_change_at_the_printed_prices(labels, price, leaves, cos
 def test_the_links_of_the_line_of_eight_points():
     """A-96."""
     tree, total = line("----++-+")
-    assert links(tree.parent, total).alpha == pytest.approx([0.0, 1.124670, 3.043165], abs=1e-6)
+    assert weakest_link_path(tree.parent, total).alpha == pytest.approx([0.0, 1.124670, 3.043165], abs=1e-6)
 
 
 @pytest.mark.parametrize(("N", "e", "limit"), [(6, 0, 0.206), (9, 0, 0.143), (1, 0, 0.750), (16, 1, 0.157)])

@@ -4,23 +4,28 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from fivefold.optim.constrained import AugmentedLagrangian, PenaltyMethod, Problem, minimise_under
-from fivefold.optim.duality import quadratic_dual
+from fivefold.optim.constrained.constrained_problem import (
+    AugmentedLagrangian,
+    ConstrainedProblem,
+    PenaltyMethod,
+    minimise_constrained,
+)
+from fivefold.optim.constrained.lagrange_dual import quadratic_dual
+from fivefold.optim.constrained.lagrange_multipliers import AnalyticFunction, stationary_points
+from fivefold.optim.constrained.quadratic_program import QuadraticProgram, solve_qp
 from fivefold.optim.functions import Function
-from fivefold.optim.lagrange import Analytic, stationary_points
-from fivefold.optim.newton import Newton
-from fivefold.optim.quadratic import QuadraticProgram, solve_qp
+from fivefold.optim.smooth.newton import Newton
 
 ROOT = np.sqrt(0.5)
 NONE = np.zeros((2, 2))
-TOTAL = Analytic(lambda x: x[0] + x[1], lambda x: np.ones(2), lambda x: NONE)
-CIRCLE = Analytic(lambda x: x @ x - 1, lambda x: 2 * x, lambda x: 2 * np.eye(2))
-LEFT = Analytic(lambda x: 2 - x[0], lambda x: np.array([-1.0, 0.0]), lambda x: NONE)
+TOTAL = AnalyticFunction(lambda x: x[0] + x[1], lambda x: np.ones(2), lambda x: NONE)
+CIRCLE = AnalyticFunction(lambda x: x @ x - 1, lambda x: 2 * x, lambda x: 2 * np.eye(2))
+LEFT = AnalyticFunction(lambda x: 2 - x[0], lambda x: np.array([-1.0, 0.0]), lambda x: NONE)
 
 
 def example(sense="max"):
     """Maximise x + y on the unit circle, with 2 - x >= 0."""
-    return Problem(TOTAL, 2, (CIRCLE,), (LEFT,), sense)
+    return ConstrainedProblem(TOTAL, 2, (CIRCLE,), (LEFT,), sense)
 
 
 def test_stationary_points_of_the_sum_on_the_circle():
@@ -41,8 +46,8 @@ def test_stationary_points_of_the_sum_on_the_circle():
 
 def test_an_active_inequality_is_marked_and_has_a_positive_multiplier():
     """C-38: on the part of the circle with x <= 0 the maximum of x + y is at (0, 1), where the inequality binds."""
-    wall = Analytic(lambda x: -x[0], lambda x: np.array([-1.0, 0.0]), lambda x: NONE)
-    found = stationary_points(Problem(TOTAL, 2, (CIRCLE,), (wall,), "max"), np.random.RandomState(0))
+    wall = AnalyticFunction(lambda x: -x[0], lambda x: np.array([-1.0, 0.0]), lambda x: NONE)
+    found = stationary_points(ConstrainedProblem(TOTAL, 2, (CIRCLE,), (wall,), "max"), np.random.RandomState(0))
     assert_allclose(found.best.x, [0, 1], atol=1e-9)
     assert found.best.active == (0,) and found.best.kind == "maximum" and found.best.inequality[0] > 0
     assert any((point.slack.real < 0).any() for point in found.discarded)  # (1, 1)/sqrt(2) has an imaginary slack
@@ -51,7 +56,9 @@ def test_an_active_inequality_is_marked_and_has_a_positive_multiplier():
 def test_functions_of_real_numbers_only_lose_the_complex_roots():
     """C-38: with derivatives by differences, 1e-6."""
     parts = (Function(lambda x: x[0] + x[1]), Function(lambda x: x @ x - 1), Function(lambda x: 2 - x[0]))
-    found = stationary_points(Problem(parts[0], 2, parts[1:2], parts[2:], "max"), np.random.RandomState(0), starts=8)
+    found = stationary_points(
+        ConstrainedProblem(parts[0], 2, parts[1:2], parts[2:], "max"), np.random.RandomState(0), starts=8
+    )
     assert_allclose(found.best.x, [ROOT, ROOT], atol=1e-6)
     assert found.discarded == ()
 
@@ -61,7 +68,7 @@ def test_functions_of_real_numbers_only_lose_the_complex_roots():
 )
 def test_the_iterative_methods_reach_the_maximum_of_the_example(solver):
     """C-38, D-283: within the tolerance asked for; the penalty method stops a little short of it."""
-    found = minimise_under(example(), [0.8, 0.3], solver, tol=1e-7)
+    found = minimise_constrained(example(), [0.8, 0.3], solver, tol=1e-7)
     assert_allclose(found.x, [ROOT, ROOT], atol=1e-5)
     assert_allclose(found.value, np.sqrt(2), rtol=1e-5)
     assert_allclose(found.equality, [-ROOT], atol=1e-4)
@@ -70,8 +77,8 @@ def test_the_iterative_methods_reach_the_maximum_of_the_example(solver):
 
 def test_the_least_of_minus_f_is_the_largest_of_f():
     """C-34: one container, either sense."""
-    minus = Problem(Function(lambda x: -(x[0] + x[1])), 2, (CIRCLE,), (LEFT,))
-    least, largest = minimise_under(minus, [0.8, 0.3]), minimise_under(example("max"), [0.8, 0.3])
+    minus = ConstrainedProblem(Function(lambda x: -(x[0] + x[1])), 2, (CIRCLE,), (LEFT,))
+    least, largest = minimise_constrained(minus, [0.8, 0.3]), minimise_constrained(example("max"), [0.8, 0.3])
     assert_allclose(least.x, largest.x, atol=1e-6)
     assert_allclose(-least.value, largest.value, rtol=1e-6)
 

@@ -5,7 +5,7 @@ from math import log2
 import pytest
 
 from fivefold.rules import description_length, foil_gain, rule_value
-from fivefold.rules.coding import exception_bits, rule_bits, subset_bits
+from fivefold.rules.covering.description_length import exception_bits, rule_bits, subset_bits
 
 
 def test_foil_gain_of_a_rule_that_keeps_four_of_six_positives_and_no_negative():

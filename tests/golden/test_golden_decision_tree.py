@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import entropy
 
-from fivefold.partition.class_criteria import Entropy, Gini, Mistakes, Risk
-from fivefold.partition.criteria import accumulate, impurity, merit, width
-from fivefold.partition.number_criteria import Squares
+from fivefold.partition.criteria.base import accumulate, impurity, n_statistics, split_gain
+from fivefold.partition.criteria.classification_criteria import Entropy, ExpectedCost, Gini, Misclassification
+from fivefold.partition.criteria.regression_criteria import SquaredError
 from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from fivefold.tree.fitting import IMPURITY
+from fivefold.tree.shared.single_column_trees import IMPURITY_FUNCTIONS
 
 EIGHT = np.arange(1.0, 9.0)[:, None], np.array([0, 0, 0, 0, 1, 1, 0, 1])
 NATS = np.log(2)  # a bit in nats
@@ -19,7 +19,7 @@ def of(kind, counts):
     """Impurity of a node with so many rows of each class."""
     y = np.repeat(np.arange(len(counts)), counts).astype(np.int32)
     criterion = kind(y, np.ones(len(y)), len(counts))
-    sums = np.zeros(width(criterion))
+    sums = np.zeros(n_statistics(criterion))
     accumulate(criterion, np.arange(len(y), dtype=np.int32), 0, len(y), sums)
     return impurity(criterion, sums)
 
@@ -36,17 +36,17 @@ def test_entropy_of_pure_even_and_uneven_sets():
 def test_gini_and_mistakes_of_three_to_seven():
     """E-66, E-67: 0.42 and 0.3 for shares of 0.3 and 0.7."""
     assert of(Gini, [3, 7]) == pytest.approx(0.42)
-    assert of(Mistakes, [3, 7]) == pytest.approx(0.3)
+    assert of(Misclassification, [3, 7]) == pytest.approx(0.3)
 
 
 def test_risk_under_unit_costs_is_the_share_of_mistakes():
     """E-68: the least mean cost of an answer; with 0/1 costs it is E-67; dear mistakes change the answer."""
     y, w = np.repeat([0, 1, 2], [3, 5, 2]).astype(np.int32), np.ones(10)
     rows, loss = np.arange(10, dtype=np.int32), np.array([[0.0, 1, 10], [1, 0, 10], [1, 1, 0]])
-    for costs, expected in ((1 - np.eye(3), of(Mistakes, [3, 5, 2])), (loss, (loss @ [0.3, 0.5, 0.2]).min())):
+    for costs, expected in ((1 - np.eye(3), of(Misclassification, [3, 5, 2])), (loss, (loss @ [0.3, 0.5, 0.2]).min())):
         sums = np.zeros(4)
-        accumulate(Risk(y, w, costs), rows, 0, 10, sums)
-        assert impurity(Risk(y, w, costs), sums) == pytest.approx(expected)
+        accumulate(ExpectedCost(y, w, costs), rows, 0, 10, sums)
+        assert impurity(ExpectedCost(y, w, costs), sums) == pytest.approx(expected)
     model = DecisionTreeClassifier(criterion="risk", loss_matrix=loss, max_depth=1, random_state=0).fit(
         np.zeros((10, 1)), y
     )
@@ -57,7 +57,7 @@ def test_risk_under_unit_costs_is_the_share_of_mistakes():
 def test_the_axioms_of_an_impurity_of_two_classes_hold(name):
     """E-69: zero at the ends, largest at one half, rising up to it and falling after."""
     p = np.linspace(0, 1, 101)
-    phi = IMPURITY[name](np.column_stack([p, 1 - p]))
+    phi = IMPURITY_FUNCTIONS[name](np.column_stack([p, 1 - p]))
     assert phi[0] == phi[-1] == 0 and phi.argmax() == 50
     assert (np.diff(phi[:51]) > 0).all() and (np.diff(phi[50:]) < 0).all()
 
@@ -68,7 +68,7 @@ def test_the_gain_of_a_three_way_split_of_nine_to_five():
     after = sum(sum(part) * of(Entropy, part) for part in parts) / 14
     assert of(Entropy, [9, 5]) - after == pytest.approx(0.246750, abs=1e-6)
     criterion = Entropy(np.repeat([0, 1], [9, 5]).astype(np.int32), np.ones(14), 2)
-    assert merit(criterion, np.array([9.0, 0.0]), np.array([9.0, 5.0])) == pytest.approx(14 * 0.940286, abs=1e-5)
+    assert split_gain(criterion, np.array([9.0, 0.0]), np.array([9.0, 5.0])) == pytest.approx(14 * 0.940286, abs=1e-5)
 
 
 def test_best_first_growth_of_eight_points_makes_the_cuts_of_the_text():
@@ -152,7 +152,7 @@ def test_gains_are_never_negative():
         for _ in range(50):
             left, right = rng.randint(1, 9, size=(2, 3)).astype(float)
             criterion = kind(np.zeros(1, dtype=np.int32), np.ones(1), 3)
-            assert merit(criterion, left, left + right) >= -1e-12
+            assert split_gain(criterion, left, left + right) >= -1e-12
 
 
 def test_leaves_become_fewer_as_the_thresholds_of_impurity_rise():
@@ -176,7 +176,7 @@ def test_the_mean_square_of_a_node_is_its_variance_and_falls():
     """E-76."""
     rng = np.random.RandomState(4)
     y = rng.normal(size=14)
-    criterion, sums = Squares(y, np.ones(14)), np.zeros(3)
+    criterion, sums = SquaredError(y, np.ones(14)), np.zeros(3)
     accumulate(criterion, ROWS, 0, 14, sums)
     assert impurity(criterion, sums) == pytest.approx(y.var())
     tree = DecisionTreeRegressor(max_depth=1, random_state=0).fit(rng.normal(size=(14, 2)), y).tree_

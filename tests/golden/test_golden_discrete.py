@@ -7,11 +7,11 @@ from scipy.special import expit, logit
 from scipy.stats import binom, multinomial
 
 from fivefold.distributions.bernoulli import Bernoulli
-from fivefold.distributions.binomial import Binomial, Successes
-from fivefold.distributions.categorical import Categorical, Levels
-from fivefold.distributions.multinomial import Multinomial, Outcomes
-from fivefold.distributions.poisson import Poisson, Rates
-from fivefold.distributions.uniform import Boxes, UniformBox
+from fivefold.distributions.binomial import Binomial, BinomialMembers
+from fivefold.distributions.categorical import Categorical, CategoricalMembers
+from fivefold.distributions.multinomial import Multinomial, MultinomialMembers
+from fivefold.distributions.poisson import Poisson, PoissonMembers
+from fivefold.distributions.uniform import UniformBox, UniformMembers
 
 COUNTS = np.arange(11.0)[:, None]
 ONE = np.ones((1, 1))
@@ -36,7 +36,7 @@ def test_binomial_probabilities_of_ten_trials():
         0.000029,
         0.000001,
     ]
-    np.testing.assert_allclose(pmf(Successes(ONE / 4, 10), COUNTS), printed, atol=5e-7)
+    np.testing.assert_allclose(pmf(BinomialMembers(ONE / 4, 10), COUNTS), printed, atol=5e-7)
 
 
 def test_poisson_probabilities_of_rate_five():
@@ -54,43 +54,46 @@ def test_poisson_probabilities_of_rate_five():
         0.036266,
         0.018133,
     ]
-    np.testing.assert_allclose(pmf(Rates(5 * ONE), COUNTS), printed, atol=5e-7)
+    np.testing.assert_allclose(pmf(PoissonMembers(5 * ONE), COUNTS), printed, atol=5e-7)
 
 
 def test_the_poisson_is_the_limit_of_the_binomial():
     """C-19: the largest difference to Bin(N, 5 / N) falls like 1 / N."""
     grid = np.arange(30.0)[:, None]
-    gaps = [np.abs(pmf(Rates(5 * ONE), grid) - pmf(Successes(ONE * 5 / N, N), grid)).max() for N in (100, 1000, 10000)]
+    gaps = [
+        np.abs(pmf(PoissonMembers(5 * ONE), grid) - pmf(BinomialMembers(ONE * 5 / N, N), grid)).max()
+        for N in (100, 1000, 10000)
+    ]
     np.testing.assert_allclose(np.array(gaps[:-1]) / gaps[1:], 10.0, rtol=0.1)
 
 
 def test_one_trial_is_bernoulli_and_two_outcomes_are_binomial():
     """D-73, C-17, C-18, D-76: the reductions between the families."""
     p, x = 0.3, np.array([[0.0], [1.0]])
-    np.testing.assert_allclose(pmf(Successes(ONE * p), x), [1 - p, p], rtol=1e-14)
-    np.testing.assert_allclose(pmf(Successes(ONE * p, 1), x), binom.pmf([0, 1], 1, p), rtol=1e-14)
-    np.testing.assert_allclose(pmf(Levels(np.array([[1 - p, p]]), (2,)), x), [1 - p, p], rtol=1e-14)
+    np.testing.assert_allclose(pmf(BinomialMembers(ONE * p), x), [1 - p, p], rtol=1e-14)
+    np.testing.assert_allclose(pmf(BinomialMembers(ONE * p, 1), x), binom.pmf([0, 1], 1, p), rtol=1e-14)
+    np.testing.assert_allclose(pmf(CategoricalMembers(np.array([[1 - p, p]]), (2,)), x), [1 - p, p], rtol=1e-14)
     pairs = np.c_[COUNTS, 10 - COUNTS]
     np.testing.assert_allclose(
-        pmf(Outcomes(np.array([[p, 1 - p]]), 10 * ONE[0]), pairs), binom.pmf(COUNTS[:, 0], 10, p)
+        pmf(MultinomialMembers(np.array([[p, 1 - p]]), 10 * ONE[0]), pairs), binom.pmf(COUNTS[:, 0], 10, p)
     )
 
 
 def test_a_sum_of_bernoullis_is_binomial():
     """C-16, D-73: by convolution."""
-    single, total = pmf(Successes(ONE * 0.25), [[0], [1]]), np.ones(1)
+    single, total = pmf(BinomialMembers(ONE * 0.25), [[0], [1]]), np.ones(1)
     for _ in range(10):
         total = np.convolve(total, single)
-    np.testing.assert_allclose(total, pmf(Successes(ONE / 4, 10), COUNTS), rtol=1e-12)
+    np.testing.assert_allclose(total, pmf(BinomialMembers(ONE / 4, 10), COUNTS), rtol=1e-12)
 
 
 def test_moments_of_the_discrete_families_are_the_formulas():
     """C-15, C-16, C-18, C-19, D-72, D-73, D-76: exact sums over the support."""
     p = 0.3
     for members, support, mean, variance in (
-        (Successes(ONE * p), np.arange(2.0), p, p * (1 - p)),
-        (Successes(ONE * p, 10), np.arange(11.0), 10 * p, 10 * p * (1 - p)),
-        (Rates(5 * ONE), np.arange(80.0), 5.0, 5.0),
+        (BinomialMembers(ONE * p), np.arange(2.0), p, p * (1 - p)),
+        (BinomialMembers(ONE * p, 10), np.arange(11.0), 10 * p, 10 * p * (1 - p)),
+        (PoissonMembers(5 * ONE), np.arange(80.0), 5.0, 5.0),
     ):
         mass = pmf(members, support[:, None])
         assert mass.sum() == pytest.approx(1.0, abs=1e-12)
@@ -98,7 +101,7 @@ def test_moments_of_the_discrete_families_are_the_formulas():
         assert mass @ (support - mean) ** 2 == pytest.approx(variance) == members.variance[0, 0]
     q = np.array([0.2, 0.3, 0.5])
     rows = np.array([[i, j, 4 - i - j] for i in range(5) for j in range(5 - i)], dtype=float)
-    members = Outcomes(q[None], 4 * ONE[0])
+    members = MultinomialMembers(q[None], 4 * ONE[0])
     mass = pmf(members, rows)
     np.testing.assert_allclose(mass, multinomial.pmf(rows, 4, q))
     centred = rows - mass @ rows
@@ -111,7 +114,7 @@ def test_moments_of_the_discrete_families_are_the_formulas():
 def test_the_variance_of_a_bernoulli_is_largest_at_one_half():
     """C-15."""
     p = np.linspace(0, 1, 101)
-    assert p[Successes(p[None]).variance[0].argmax()] == 0.5
+    assert p[BinomialMembers(p[None]).variance[0].argmax()] == 0.5
 
 
 def test_the_likeliest_parameters_are_relative_frequencies():
@@ -146,7 +149,7 @@ def test_conjugate_priors_add_what_was_not_seen():
 
 def test_a_uniform_box_has_height_one_over_its_size():
     """C-14: 1 / size inside, 0 outside; mean at the middle; the likeliest box is the smallest."""
-    box = Boxes(np.array([[0.0, 0.0]]), np.array([[2.0, 1.0]]))
+    box = UniformMembers(np.array([[0.0, 0.0]]), np.array([[2.0, 1.0]]))
     np.testing.assert_allclose(pmf(box, [[1, 0.5], [0, 1], [2.01, 0.5], [1, -0.01]]), [0.5, 0.5, 0, 0])
     np.testing.assert_allclose(box.mean, [[1.0, 0.5]])
     np.testing.assert_allclose(box.variance, [[1 / 3, 1 / 12]])
@@ -158,7 +161,7 @@ def test_a_uniform_box_has_height_one_over_its_size():
 
 def test_the_bernoulli_in_exponential_form():
     """C-29, C-28: eta = logit p, p = sigmoid eta, h = 1, g = sigmoid(-eta), u(x) = x."""
-    members, x = Successes(ONE * 0.3), np.array([[0.0], [1.0]])
+    members, x = BinomialMembers(ONE * 0.3), np.array([[0.0], [1.0]])
     eta = members.natural
     np.testing.assert_allclose(eta, np.log(0.3 / 0.7))
     np.testing.assert_allclose(np.exp(-members.log_normaliser(eta)), expit(-eta).ravel())
@@ -204,7 +207,7 @@ def test_log_probabilities_are_those_of_the_slow_way_with_gaps_and_weights():
         X[rng.uniform(size=X.shape) < 0.2] = np.nan
         members = family.fit(family.stats(X, R))
         np.testing.assert_allclose(members.log_prob(X), oracle(X, members), rtol=1e-10)
-        if not isinstance(members, Levels):
+        if not isinstance(members, CategoricalMembers):
             np.testing.assert_allclose(members.mean, discrete.shares(X, R), rtol=1e-12)
     X = rng.multinomial(5, [0.2, 0.3, 0.5], 80) * 1.0
     members = Multinomial().fit(Multinomial().stats(X, R))

@@ -7,20 +7,20 @@ from scipy.special import logsumexp, softmax
 from scipy.stats import multivariate_normal, norm
 from sklearn.exceptions import ConvergenceWarning
 
-from fivefold.distributions.gaussian import Full, Gaussian, Normals
+from fivefold.distributions.gaussian import Full, Gaussian, GaussianMembers
 from fivefold.inference.em import em
 from fivefold.mixture import GaussianMixture, compare_with_em, gradient_ascent
-from fivefold.mixture.ascent import NegativeLogLikelihood
-from fivefold.mixture.model import FiniteMixture
-from fivefold.optim.checks import check_gradient
-from fivefold.optim.descent import SteepestDescent
+from fivefold.mixture.estimation.finite_mixture import FiniteMixture
+from fivefold.mixture.likelihood_ascent import NegativeLogLikelihood
+from fivefold.optim.derivative_checks import check_gradient
+from fivefold.optim.smooth.steepest_descent import SteepestDescent
 
 
 def one_dimensional(weights, means, deviations):
     """A mixture of Gaussians on the line."""
     covariance = Full().of(np.reshape(deviations, (-1, 1, 1)) ** 2.0, 1)
     return FiniteMixture(
-        Gaussian(), weights=np.array(weights), components=Normals(np.c_[means].astype(float), covariance)
+        Gaussian(), weights=np.array(weights), components=GaussianMembers(np.c_[means].astype(float), covariance)
     )
 
 
@@ -209,7 +209,7 @@ def test_a_step_of_soft_em_is_the_textbooks():
     """B-160, C-94: against one row and one component at a time."""
     X = planted(1, 60)
     start = np.full(3, 1 / 3), X[:3], np.repeat(np.eye(2)[None], 3, axis=0)
-    model = FiniteMixture(Gaussian(), weights=start[0], components=Normals(X[:3], Full().of(start[2], 2)))
+    model = FiniteMixture(Gaussian(), weights=start[0], components=GaussianMembers(X[:3], Full().of(start[2], 2)))
     for _ in range(4):
         value, *start = gaussian_step(X, *start)
         stats, ours = model.expect(X, np.ones(60))

@@ -30,20 +30,20 @@ from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.class_weight import compute_class_weight
 from tables import build
 
+from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import methods
-from fivefold.core.supervised import Classifier, Regressor
-from fivefold.datasets import course, disc, mixture_1d
-from fivefold.datasets.tiny import tiny
-from fivefold.evaluation import risk
+from fivefold.datasets import course_datasets, disc, mixture_1d
+from fivefold.datasets.tiny_tables import tiny_tables
+from fivefold.evaluation import monte_carlo_risk
 from fivefold.evaluation.decisions import conditional_risks
-from fivefold.evaluation.losses import absolute, squared, zero_one
-from fivefold.evaluation.metrics import Counts, DensityROC, correlation, misclassification
-from fivefold.evaluation.predictors import Absolute, Sample, Squared
+from fivefold.evaluation.metrics import ConfusionCounts, DensityROC, misclassification_rate, pearson_correlation
+from fivefold.evaluation.point_prediction import AbsoluteLoss, SquaredLoss, WeightedSample
+from fivefold.evaluation.row_losses import absolute_row_loss, squared_row_loss, zero_one_row_loss
 
 # A table with TP 8, FN 2, FP 10, TN 80.
 Y = np.repeat([1, 1, 0, 0], [8, 2, 10, 80])
 PREDICTED = np.repeat([1, 0, 1, 0], [8, 2, 10, 80])
-COUNTS = Counts(tp=8, fp=10, fn=2, tn=80)
+COUNTS = ConfusionCounts(tp=8, fp=10, fn=2, tn=80)
 
 # Three classes: rows true, columns predicted.
 TABLE = np.array([[5, 1, 0], [2, 6, 2], [0, 1, 8]])
@@ -57,8 +57,8 @@ class TestTwoClasses:
     def test_the_confusion_matrix_holds_the_counts(self):
         """A-31, D-109: rows true, columns predicted; they sum to n, and TP + FN is the number of positives."""
         assert_array_equal(confusion_matrix(Y, PREDICTED), [[80, 10], [2, 8]])
-        assert Counts.of(Y, PREDICTED) == COUNTS
-        assert Counts.of(Y, PREDICTED, positive=0) == Counts(tp=80, fp=2, fn=10, tn=8)
+        assert ConfusionCounts.of(Y, PREDICTED) == COUNTS
+        assert ConfusionCounts.of(Y, PREDICTED, positive=0) == ConfusionCounts(tp=80, fp=2, fn=10, tn=8)
         assert COUNTS.tp + COUNTS.fn == 10
         assert float(COUNTS.false_positive_rate) == pytest.approx(10 / 90)
 
@@ -68,27 +68,29 @@ class TestTwoClasses:
         y, scores = rng.integers(2, size=60), rng.normal(size=60).round(1)
         fpr, tpr, thresholds = roc_curve(y, scores, drop_intermediate=False)
         for x, t, cut in zip(fpr[1:], tpr[1:], thresholds[1:], strict=True):
-            counts = Counts.of(y, (scores >= cut).astype(int), positive=1)
+            counts = ConfusionCounts.of(y, (scores >= cut).astype(int), positive=1)
             assert (float(counts.false_positive_rate), float(counts.true_positive_rate)) == pytest.approx((x, t))
             assert float(counts.false_negative_rate) == pytest.approx(1 - t)
             assert counts.tp + counts.fn == y.sum()
-            turned = Counts.of(y, (scores >= cut).astype(int), positive=0)
+            turned = ConfusionCounts.of(y, (scores >= cut).astype(int), positive=0)
             assert (turned.tp, turned.fp, turned.fn, turned.tn) == (counts.tn, counts.fn, counts.fp, counts.tp)
-        spam = Counts.of([-1, -1, 1], [-1, 1, 1], positive=-1)
+        spam = ConfusionCounts.of([-1, -1, 1], [-1, 1, 1], positive=-1)
         assert (spam.tp, spam.fn, spam.fp, spam.tn) == (1, 1, 0, 1)
 
     def test_accuracy_is_the_complement_of_the_mean_loss(self):
         """A-26, C-69, D-108, D-110: 0.88."""
         assert accuracy_score(Y, PREDICTED) == float(COUNTS.accuracy) == 0.88
         assert zero_one_loss(Y, PREDICTED) == pytest.approx(1 - 0.88)
-        assert zero_one(None, Y, PREDICTED).mean() == risk.zero_one(Y, PREDICTED).mean() == 0.12
+        assert (
+            zero_one_row_loss(None, Y, PREDICTED).mean() == monte_carlo_risk.zero_one_loss(Y, PREDICTED).mean() == 0.12
+        )
 
     def test_rebalanced_accuracy_is_the_mean_of_recall_and_specificity(self):
         """D-111: 0.844444; the predictor of no positive has 0.5; the weight N/P is that of balanced class weights."""
         assert float(COUNTS.rebalanced_accuracy) == pytest.approx(0.844444, abs=5e-7)
         assert float(COUNTS.rebalanced_accuracy) == pytest.approx(balanced_accuracy_score(Y, PREDICTED))
         assert float(COUNTS.rebalanced_accuracy) == pytest.approx(float(COUNTS.recall + COUNTS.specificity) / 2)
-        assert float(Counts.of(Y, np.zeros(100)).rebalanced_accuracy) == 0.5
+        assert float(ConfusionCounts.of(Y, np.zeros(100)).rebalanced_accuracy) == 0.5
         weights = compute_class_weight("balanced", classes=np.array([0, 1]), y=Y)
         assert weights[1] / weights[0] == pytest.approx(90 / 10)
 
@@ -96,7 +98,7 @@ class TestTwoClasses:
         """B-44, D-112: 0.444444; where nothing is detected it is 0, or what the user says."""
         assert precision_score(Y, PREDICTED) == pytest.approx(0.444444, abs=5e-7)
         assert float(COUNTS.precision) == precision_score(Y, PREDICTED)
-        assert float(Counts.of(Y, np.zeros(100)).precision) == 0
+        assert float(ConfusionCounts.of(Y, np.zeros(100)).precision) == 0
         assert np.isnan(precision_score(Y, np.zeros(100), zero_division=np.nan))
         with pytest.warns(UndefinedMetricWarning):
             assert precision_score(Y, np.zeros(100)) == 0
@@ -111,7 +113,7 @@ class TestTwoClasses:
         y = np.where(np.arange(1000) % 100 == 0, 1, -1)
         constant = np.full(1000, -1)
         assert zero_one_loss(y, constant) == pytest.approx(0.01)
-        assert recall_score(y, constant) == float(Counts.of(y, constant).recall) == 0
+        assert recall_score(y, constant) == float(ConfusionCounts.of(y, constant).recall) == 0
 
     def test_f_measures(self):
         """D-114, D-115: F1 = 0.571429 and F2 = 0.689655; a small beta is precision, a large one recall."""
@@ -147,7 +149,7 @@ class TestSeveralClasses:
         assert_allclose(f1, 2 * precision * recall / (precision + recall))
         assert support.tolist() == [6, 10, 9]
         for k in range(3):
-            one = Counts.of(TRUE, GUESS, positive=k)
+            one = ConfusionCounts.of(TRUE, GUESS, positive=k)
             assert (float(one.precision), float(one.recall)) == pytest.approx((precision[k], recall[k]))
 
     def test_accuracy(self):
@@ -159,7 +161,7 @@ class TestSeveralClasses:
     )
     def test_every_classifier_answers_with_a_training_label(self, method):
         """D-06."""
-        table = tiny(method)[0]
+        table = tiny_tables(method)[0]
         labels = np.array(["one", "two", "three"])[table.y]
         assert set(build((method, method.card.given)).fit(table.X, labels).predict(table.X)) <= set(labels)
 
@@ -177,36 +179,36 @@ class TestRegression:
         x = np.array([1.0, 2.0, 3.0, 4.0, 100.0])
         grid = np.arange(0, 101, 0.5)
         for loss, mean, best, rule in (
-            (squared, mean_squared_error, 22, Squared()),
-            (absolute, mean_absolute_error, 3, Absolute()),
+            (squared_row_loss, mean_squared_error, 22, SquaredLoss()),
+            (absolute_row_loss, mean_absolute_error, 3, AbsoluteLoss()),
         ):
             values = [loss(None, x, np.full(5, a)).mean() for a in grid]
             assert_allclose(values, [mean(x, np.full(5, a)) for a in grid], rtol=1e-15)
-            assert grid[np.argmin(values)] == best == rule.best(Sample(x))
+            assert grid[np.argmin(values)] == best == rule.best(WeightedSample(x))
 
     def test_correlation_ignores_positive_affine_changes_and_constants_have_none(self):
         """D-123."""
         rng = np.random.default_rng(0)
         y, f = rng.normal(size=40), rng.normal(size=40)
-        r = correlation(y, f)
+        r = pearson_correlation(y, f)
         assert r == pytest.approx(np.corrcoef(y, f)[0, 1])
-        assert correlation(y, 3 * f + 7) == pytest.approx(r)
-        assert correlation(y, -f) == pytest.approx(-r)
+        assert pearson_correlation(y, 3 * f + 7) == pytest.approx(r)
+        assert pearson_correlation(y, -f) == pytest.approx(-r)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            assert np.isnan(correlation(y, np.full(40, 0.1)))
-            assert np.isnan(correlation(y, 1e8 + 1e-7 * f))  # rounding is no spread
+            assert np.isnan(pearson_correlation(y, np.full(40, 0.1)))
+            assert np.isnan(pearson_correlation(y, 1e8 + 1e-7 * f))  # rounding is no spread
 
     @pytest.mark.parametrize(
         "method", [m for m in methods() if issubclass(m.cls, Regressor)], ids=lambda method: method.name
     )
     def test_every_regressor_has_an_error_and_a_correlation(self, method):
         """D-08."""
-        table = tiny(method)[0]
+        table = tiny_tables(method)[0]
         predicted = build((method, method.card.given)).fit(table.X, table.y).predict(table.X)
         assert np.isfinite(root_mean_squared_error(table.y, predicted))
         predicted = predicted.ravel()
-        r = correlation(table.y.ravel(), predicted)
+        r = pearson_correlation(table.y.ravel(), predicted)
         assert np.isnan(r) if np.ptp(predicted) == 0 else -1 <= r <= 1
 
 
@@ -259,15 +261,15 @@ class TestMisclassification:
     @pytest.mark.parametrize("d", [0.5, 1.0, 2.0, 5.0])
     def test_two_gaussians_at_distance_d_are_confused_with_probability_phi(self, d):
         """C-66: Phi(-d/2)."""
-        assert misclassification([norm(0), norm(d)], [0.5, 0.5]) == pytest.approx(norm.cdf(-d / 2), abs=1e-10)
+        assert misclassification_rate([norm(0), norm(d)], [0.5, 0.5]) == pytest.approx(norm.cdf(-d / 2), abs=1e-10)
 
     def test_a_threshold_away_from_the_best_costs_both_tails(self):
         """C-66: the two integrals of the text; Monte Carlo agrees."""
         pi, t = (0.7, 0.3), 0.4
         exact = pi[0] * norm.sf(t) + pi[1] * norm.cdf(t - 2)
-        found = misclassification([norm(0), norm(2)], pi, lambda x: (x > t).astype(int))
+        found = misclassification_rate([norm(0), norm(2)], pi, lambda x: (x > t).astype(int))
         assert found == pytest.approx(exact, abs=1e-10)
-        assert found > misclassification([norm(0), norm(2)], pi)
+        assert found > misclassification_rate([norm(0), norm(2)], pi)
 
         class Rule:
             def predict(self, x):
@@ -277,31 +279,31 @@ class TestMisclassification:
             y = (rng.random(n) < pi[1]).astype(int)
             return rng.normal(2.0 * y), y
 
-        drawn = risk.expected_loss(Rule(), source, 100_000, np.random.default_rng(0))
+        drawn = monte_carlo_risk.expected_loss(Rule(), source, 100_000, np.random.default_rng(0))
         assert abs(drawn.mean - exact) < 3 * drawn.error
 
     def test_a_class_may_have_two_regions(self):
         """C-66: N(0, 1) inside N(0, 3^2); the boundaries are +-sqrt(2 ln 3 / (1 - 1/9))."""
         b = np.sqrt(2 * np.log(3) / (1 - 1 / 9))
         exact = 0.5 * 2 * norm.sf(b) + 0.5 * (norm.cdf(b / 3) - norm.cdf(-b / 3))
-        assert misclassification([norm(0), norm(0, 3)], [0.5, 0.5]) == pytest.approx(exact, abs=1e-10)
+        assert misclassification_rate([norm(0), norm(0, 3)], [0.5, 0.5]) == pytest.approx(exact, abs=1e-10)
 
     def test_it_is_the_mean_of_the_least_conditional_risk(self):
         x = np.linspace(-9, 11, 20_001)
         joint = np.column_stack([0.6 * norm.pdf(x, 0), 0.4 * norm.pdf(x, 2)])
         P = joint / joint.sum(axis=1, keepdims=True)
         integral = np.trapezoid(conditional_risks(P).min(axis=1) * joint.sum(axis=1), x)
-        assert misclassification([norm(0), norm(2)], [0.6, 0.4]) == pytest.approx(integral, abs=1e-6)  # step 1e-3
+        assert misclassification_rate([norm(0), norm(2)], [0.6, 0.4]) == pytest.approx(integral, abs=1e-6)  # step 1e-3
 
     def test_priors_that_are_none_are_refused(self):
         with pytest.raises(ValueError, match="2 densities need as many priors that add up to 1"):
-            misclassification([norm(0), norm(1)], [0.5, 0.6])
+            misclassification_rate([norm(0), norm(1)], [0.5, 0.6])
 
 
 class TestGenerators:
     def test_the_mixture_on_the_line(self):
         """C-218: 10,000 points, mean 17.280899, standard deviation 14.854019."""
-        x, k = course().mixture_1d
+        x, k = course_datasets().mixture_1d
         assert x.shape == k.shape == (10_000,)
         assert (x.mean(), x.std()) == pytest.approx((17.280899, 14.854019), abs=5e-7)
         other, _ = mixture_1d(50_000, means=(0.0, 100.0), stds=(1.0, 1.0), weights=(0.9, 0.1), random_state=0)
@@ -309,13 +311,13 @@ class TestGenerators:
 
     def test_the_mixture_in_the_plane(self):
         """C-219: counts 244, 272, 484 and mean (2.290527, 0.213686)."""
-        X, k = course().mixture_2d
+        X, k = course_datasets().mixture_2d
         assert np.bincount(k).tolist() == [244, 272, 484]
         assert_allclose(X.mean(axis=0), [2.290527, 0.213686], atol=5e-7)
 
     def test_the_separable_classes(self):
         """C-220."""
-        X, y = course().separable
+        X, y = course_datasets().separable
         assert (np.sum(y == -1), np.sum(y == 1)) == (125, 125)
         assert_allclose(X[y == -1].mean(axis=0), [1.104238, 0.888254], atol=5e-7)
         assert_allclose(X[y == 1].mean(axis=0), [5.039166, 5.950180], atol=5e-7)
@@ -324,7 +326,7 @@ class TestGenerators:
 
     def test_the_disc(self):
         """C-221: 208 of 500 inside; 1 - exp(-1.5625^2 / 4) = 0.456840 expected."""
-        X, y = course().disc
+        X, y = course_datasets().disc
         assert np.sum(y == -1) == 208
         assert_array_equal(y == -1, np.linalg.norm(X - 3, axis=1) <= 1.5625)
         many = disc(100_000, random_state=0)[1]
@@ -332,7 +334,7 @@ class TestGenerators:
 
     def test_the_noisy_curve(self):
         """C-222: the twenty points of figure 9.1."""
-        X, y = course().noisy_curve
+        X, y = course_datasets().noisy_curve
         # fmt: off
         assert_array_equal(X[:, 0].round(4), [
             3.6357, 5.8628, 5.5724, 2.2482, 4.0229, -1.7376, 1.5056, 6.1467, -0.4912, 3.4598,

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from fivefold.datasets import course
+from fivefold.datasets import course_datasets
 from fivefold.linear_model import FisherDiscriminant, LeastSquaresClassifier
 
 
 @pytest.fixture
 def classes():
-    return course().separable
+    return course_datasets().separable
 
 
 def test_least_squares(classes):

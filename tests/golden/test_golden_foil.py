@@ -1,7 +1,7 @@
 """First-order rules: the example of the text."""
 
 from fivefold.rules import Foil
-from fivefold.rules.clauses import parse
+from fivefold.rules.logic.clauses import parse_clause
 
 FAMILY = {
     # father(y, x): the father of y is x
@@ -16,7 +16,7 @@ def test_daughter_is_learned_from_a_small_family_database():
     """E-97: IF Father(y, x) AND Female(y) THEN Daughter(x, y), with x the father."""
     daughters = [(x, y) for y, x in FAMILY["Father"] if y in FAMILY["Female"]]
     model = Foil(random_state=0).fit({**FAMILY, "Daughter": daughters}, "Daughter")
-    printed = parse("IF Father(y, x) AND Female(y) THEN Daughter(x, y)", variables="xy")
+    printed = parse_clause("IF Father(y, x) AND Female(y) THEN Daughter(x, y)", variables="xy")
     (clause,) = model.clauses_
     assert str(clause) == str(printed).replace("x", "X").replace("y)", "Y)").replace("(y", "(Y")
     assert clause.if_then() == "IF Father(Y, X) AND Female(Y) THEN Daughter(X, Y)"

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_iris, make_classification, make_friedman1
 
 from fivefold.ensemble import BaggingClassifier, RandomForestClassifier, RandomForestRegressor
-from fivefold.ensemble.oob import Bag
+from fivefold.ensemble.members.bootstrap_bag import Bag
 from fivefold.naive_bayes import GaussianNB
 from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
 

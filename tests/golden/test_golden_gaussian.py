@@ -5,10 +5,10 @@ import pytest
 from scipy import stats
 from sklearn.preprocessing import StandardScaler
 
-from fivefold.distributions.degenerate import Flat
-from fivefold.distributions.family import Groups
-from fivefold.distributions.gaussian import Diagonal, Fixed, Full, Gaussian, Normals, Spherical, Tied
-from fivefold.distributions.likelihood import log_likelihood, maximise
+from fivefold.distributions.family import GroupWeights
+from fivefold.distributions.gaussian import Diagonal, Fixed, Full, Gaussian, GaussianMembers, Spherical, Tied
+from fivefold.distributions.maximum_likelihood import log_likelihood, maximise_likelihood
+from fivefold.distributions.singular_gaussian import SingularGaussians
 
 ONE_TO_FOUR = np.array([[1.0], [2.0], [3.0], [4.0]])
 
@@ -21,7 +21,7 @@ def whole(X, structure=None):
 
 
 def normal(mean, sigma):
-    return Normals(np.array([mean], dtype=float), Full().of(np.array([sigma], dtype=float), len(mean)))
+    return GaussianMembers(np.array([mean], dtype=float), Full().of(np.array([sigma], dtype=float), len(mean)))
 
 
 def correlated(seed=0, n=500, d=3):
@@ -60,7 +60,7 @@ def test_the_unbiased_estimate_divides_by_one_less(structure):
     """C-73, B-119: divisor n - 1 on demand; the bias of the maximum-likelihood variance is -variance / n."""
     family = Gaussian(structure)
     X = np.random.RandomState(0).standard_normal((40_000, 1)) * 2  # 10,000 samples of four, in one call
-    samples = family.stats(X, Groups(np.arange(40_000) // 4, np.ones(40_000), 10_000))
+    samples = family.stats(X, GroupWeights(np.arange(40_000) // 4, np.ones(40_000), 10_000))
     unbiased, biased = samples.unbiased(), samples
     for moments, divisor, wanted in ((biased, 4, 3.0), (unbiased, 3, 4.0)):
         scatter, degrees = moments.scatter.reshape(-1), moments.degrees.reshape(-1)
@@ -97,7 +97,7 @@ def test_the_product_form_in_eigen_coordinates_equals_the_density():
     """B-120, C-21: both forms equal; the ellipse has its axes along eigenvectors, half-lengths sqrt(eigenvalue)."""
     X = correlated()
     _, fitted = whole(X)
-    flat = Flat.of(fitted.mean, fitted.covariance.matrix)
+    flat = SingularGaussians.of(fitted.mean, fitted.covariance.matrix)
     np.testing.assert_allclose(flat.log_prob(X), fitted.log_prob(X), rtol=1e-9)
     assert flat.n_parameters == fitted.n_parameters
     lengths, directions = fitted.axes()
@@ -112,7 +112,7 @@ def test_a_degenerate_gaussian_lives_in_its_subspace():
     line = np.random.RandomState(0).standard_normal((200, 1)) * [[1.0, 2.0, 2.0]] + [5, 0, 0]  # along (1, 2, 2)
     with pytest.raises(ValueError, match="component 0 is singular"):
         whole(line)
-    flat = Flat.fit(Gaussian().stats(line, np.ones((200, 1))))
+    flat = SingularGaussians.fit(Gaussian().stats(line, np.ones((200, 1))))
     assert flat.rank == [1]
     along = (line - flat.mean) @ [1, 2, 2] / 3
     np.testing.assert_allclose(flat.log_prob(line)[:, 0], stats.norm(0, along.std()).logpdf(along), rtol=1e-9)
@@ -121,7 +121,7 @@ def test_a_degenerate_gaussian_lives_in_its_subspace():
     assert np.isfinite(flat.log_prob(drawn)).all()
     moments = Gaussian().stats(line, np.ones((200, 1)))
     assert flat.expected(moments)[0] == pytest.approx(flat.log_prob(line).sum())
-    assert Flat.of(flat.mean, np.eye(3)[None]).expected(moments) < flat.expected(moments)
+    assert SingularGaussians.of(flat.mean, np.eye(3)[None]).expected(moments) < flat.expected(moments)
 
 
 def test_eigenvectors_of_a_covariance_diagonalise_it():
@@ -203,7 +203,7 @@ def gaussian_gradient(X, theta):
 @pytest.mark.parametrize("gradient", [None, gaussian_gradient])
 def test_numerical_maximum_likelihood_finds_the_gaussian(gradient):
     """A-78, C-72, D-152: the maximiser agrees with the closed form; the gradient is zero there."""
-    found = maximise(gaussian_log_density, ONE_TO_FOUR, [0.0, 0.0], gradient=gradient)
+    found = maximise_likelihood(gaussian_log_density, ONE_TO_FOUR, [0.0, 0.0], gradient=gradient)
     assert found.reason == "converged" and found.slope < 1e-6
     np.testing.assert_allclose(found.theta, [2.5, np.log(1.25)], atol=1e-5)  # slope over curvature
     assert found.value == pytest.approx(-6.122041, abs=5e-7)
@@ -217,9 +217,9 @@ def test_numerical_maximum_likelihood_finds_the_bernoulli():
     def log_density(X, theta):
         return X[:, 0] * np.log(theta[0]) + (1 - X[:, 0]) * np.log1p(-theta[0])
 
-    found = maximise(log_density, X, [0.5], w=w, bounds=[(1e-9, 1 - 1e-9)])
+    found = maximise_likelihood(log_density, X, [0.5], w=w, bounds=[(1e-9, 1 - 1e-9)])
     assert found.theta[0] == pytest.approx(7 / 9, abs=1e-5)
-    certain = maximise(log_density, np.ones((5, 1)), [0.5], bounds=[(1e-9, 1 - 1e-9)])
+    certain = maximise_likelihood(log_density, np.ones((5, 1)), [0.5], bounds=[(1e-9, 1 - 1e-9)])
     assert certain.theta[0] == pytest.approx(1, abs=1e-8) and certain.reason == "converged"  # held by the bound
 
 
@@ -229,8 +229,8 @@ def test_restarts_find_the_higher_of_two_maxima():
     def log_density(X, theta):
         return np.logaddexp(-2 * (theta[0] + 2) ** 2, 1 - 2 * (theta[0] - 2) ** 2) + 0 * X[:, 0]
 
-    alone = maximise(log_density, np.zeros((1, 1)), [-2.5], restarts=0)
-    helped = maximise(log_density, np.zeros((1, 1)), [-2.5], restarts=8)
+    alone = maximise_likelihood(log_density, np.zeros((1, 1)), [-2.5], restarts=0)
+    helped = maximise_likelihood(log_density, np.zeros((1, 1)), [-2.5], restarts=8)
     assert alone.theta[0] == pytest.approx(-2, abs=1e-2)
     assert helped.theta[0] == pytest.approx(2, abs=1e-2)
 
@@ -238,7 +238,9 @@ def test_restarts_find_the_higher_of_two_maxima():
 def test_a_wrong_gradient_is_refused():
     """D-152: the gradient is checked before it is used."""
     with pytest.raises(ValueError, match="parameter 1"):
-        maximise(gaussian_log_density, ONE_TO_FOUR, [0.0, 0.3], gradient=lambda X, t: gaussian_gradient(X, t) * [1, 2])
+        maximise_likelihood(
+            gaussian_log_density, ONE_TO_FOUR, [0.0, 0.3], gradient=lambda X, t: gaussian_gradient(X, t) * [1, 2]
+        )
 
 
 def test_maximum_a_posteriori_is_likelihood_plus_prior():
@@ -252,13 +254,13 @@ def test_maximum_a_posteriori_is_likelihood_plus_prior():
 
     for n in (4, 400):
         X = np.full((n, 1), 3.0)
-        found = maximise(log_density, X, [0.0], log_prior=log_prior)
+        found = maximise_likelihood(log_density, X, [0.0], log_prior=log_prior)
         assert found.theta[0] == pytest.approx(3 * n / (n + 4), abs=1e-5)
         family = Gaussian(Fixed(1.0))
         prior = family.prior([0.0], strength=4, scatter=0, degrees=0)
         closed = family.fit(family.stats(X, np.ones((n, 1))), prior)
         assert closed.mean[0, 0] == pytest.approx(3 * n / (n + 4))
-    flat = maximise(log_density, ONE_TO_FOUR, [0.0], log_prior=lambda theta: 0.0)
+    flat = maximise_likelihood(log_density, ONE_TO_FOUR, [0.0], log_prior=lambda theta: 0.0)
     assert flat.theta[0] == pytest.approx(2.5, abs=1e-5)
 
 
@@ -287,7 +289,7 @@ def test_mahalanobis_distances():
     """D-88: identity gives Euclid; affine maps change nothing; under the Gaussian the mean of r^2 is d."""
     X = correlated()
     moments, fitted = whole(X)
-    euclid = Normals(moments.mean, Fixed(1.0).of(1.0, 3))
+    euclid = GaussianMembers(moments.mean, Fixed(1.0).of(1.0, 3))
     np.testing.assert_allclose(euclid.mahalanobis(X)[:, 0], ((X - moments.mean) ** 2).sum(axis=1), rtol=1e-12)
     A, b = np.random.RandomState(1).standard_normal((3, 3)), np.array([4.0, 5, 6])
     _, mapped = whole(X @ A.T + b)
@@ -304,8 +306,8 @@ def test_multivariate_maximum_likelihood_beats_its_neighbours():
     for _ in range(20):
         E = 0.01 * rng.standard_normal((3, 3))
         for other in (
-            Normals(fitted.mean + 0.01 * rng.standard_normal(3), fitted.covariance),
-            Normals(fitted.mean, Full().of((np.eye(3) + E) @ fitted.covariance.matrix @ (np.eye(3) + E).T, 3)),
+            GaussianMembers(fitted.mean + 0.01 * rng.standard_normal(3), fitted.covariance),
+            GaussianMembers(fitted.mean, Full().of((np.eye(3) + E) @ fitted.covariance.matrix @ (np.eye(3) + E).T, 3)),
         ):
             assert log_likelihood(other, X, np.ones((len(X), 1)))[0] < best
 

@@ -5,7 +5,7 @@ import pytest
 from oracles import kmeans as oracle
 
 from fivefold.cluster import KMeans, KMedians
-from fivefold.spatial.lloyd import lloyd
+from fivefold.spatial.centres.lloyd import lloyd
 
 LINE = np.array([[0.0], [1.0], [9.0], [10.0]])
 START = np.array([[0.0], [1.0]])

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from sklearn.preprocessing import PolynomialFeatures, add_dummy_feature
 
-from fivefold.datasets.generators import course
+from fivefold.datasets.generators import course_datasets
 from fivefold.discriminant_analysis import LinearDiscriminantAnalysis
 from fivefold.linear_model import (
     BayesianLinearRegression,
@@ -161,7 +161,7 @@ def test_a_prior_about_other_coefficients_pulls_towards_them():
 
 
 def polynomial(degree):
-    X, y = course().noisy_curve
+    X, y = course_datasets().noisy_curve
     return PolynomialFeatures(degree, include_bias=False).fit_transform(X), y
 
 
@@ -288,7 +288,7 @@ def test_the_figures_of_regression_show_their_numbers():
     from fivefold.plot.regression import noise_band
     from fivefold.plot.regression import outlier_sensitivity as figure
 
-    X, y = course().noisy_curve
+    X, y = course_datasets().noisy_curve
     found = outlier_sensitivity({"OLS": LinearRegression()}, X, y, 0, [0.0, 1.0, 2.0])
     line = figure(found).lines[1]
     assert_allclose(line.get_ydata(), found.coefficients["OLS"][:, 0])
@@ -302,7 +302,7 @@ def test_the_figures_of_regression_show_their_numbers():
 
 def test_the_least_squares_classifier_has_the_direction_of_fisher():
     """A-99, C-150, D-274, C.1-14: targets -1 and +1, w = (0.180905, 0.221501), w0 = -1.313044, no errors."""
-    X, y = course().separable
+    X, y = course_datasets().separable
     model = RidgeClassifier(alpha=0.0).fit(X, y)
     assert_allclose(model.coef_, [0.180905, 0.221501], atol=5e-7)
     assert_allclose(model.intercept_, -1.313044, atol=5e-7)

@@ -11,13 +11,13 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from fivefold.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from fivefold.evaluation import learning_curve
 from fivefold.linear_model import LogisticRegression, QuadraticLogisticRegression, only_positive, wins_all
-from fivefold.linear_model.geometry import margins
+from fivefold.linear_model.geometry.hyperplane import functional_margins
 from fivefold.naive_bayes import BernoulliNB, GaussianNB
 from fivefold.optim.design import Design
-from fivefold.optim.losses import Log, Softmax
+from fivefold.optim.empirical_risk import EmpiricalRisk
+from fivefold.optim.losses.catalogue import LogLoss, SoftmaxLoss
 from fivefold.optim.minimise import minimise
-from fivefold.optim.newton import Newton
-from fivefold.optim.risk import Risk
+from fivefold.optim.smooth.newton import Newton
 
 
 def gaussians(n=4000, seed=0, priors=(0.6, 0.4)):
@@ -48,7 +48,7 @@ def test_margins_below_zero_are_the_training_errors():
     """B-84. m = y w.x; zero counts as the first class."""
     X, y = overlapping()
     model = LogisticRegression().fit(X, y)
-    found = margins(model, X, y)
+    found = functional_margins(model, X, y)
     np.testing.assert_array_equal(found, (2 * y - 1) * model.decision_function(X))
     assert np.mean(found < 0) == pytest.approx(1 - model.score(X, y), abs=1e-15)
 
@@ -83,7 +83,7 @@ def test_the_coding_of_the_classes_is_explicit(swap):
 def test_every_optimiser_finds_the_same_optimum():
     """C-157: convex. Newton on the plain risk and the descent of the estimator."""
     X, y = overlapping()
-    risk = Risk(Log(), Design(X), 2.0 * y - 1, np.ones(len(y)), np.array([1.0, 1.0, 1.0, 0.0]))
+    risk = EmpiricalRisk(LogLoss(), Design(X), 2.0 * y - 1, np.ones(len(y)), np.array([1.0, 1.0, 1.0, 0.0]))
     found = minimise(risk, np.zeros(4), Newton(), tol=1e-9)
     model = LogisticRegression().fit(X, y)
     np.testing.assert_allclose(np.append(model.coef_[0], model.intercept_), found.x, atol=1e-8)
@@ -93,7 +93,7 @@ def test_two_classes_of_the_softmax_are_logistic_regression():
     """C-159, E-132, E-133. Two softmax rows, half the log odds each, share the penalty: sum |w_k|^2 = |w|^2 / 2."""
     X, y = overlapping()
     ridge = np.tile([2.0, 2.0, 2.0, 0.0], 2)
-    risk = Risk(Softmax(), Design(X), y, np.ones(len(y)), ridge, outputs=2)
+    risk = EmpiricalRisk(SoftmaxLoss(), Design(X), y, np.ones(len(y)), ridge, outputs=2)
     W = minimise(risk, np.zeros(8), Newton(), tol=1e-9).x.reshape(2, 4)
     model = LogisticRegression(C=1.0).fit(X, y)
     np.testing.assert_allclose((W[1] - W[0])[:3], model.coef_[0], atol=1e-6)
@@ -203,9 +203,9 @@ def test_logit_sigmoid_and_softmax_are_scipys():
     o = np.array([[1.0, 3.0], [1000.0, 0.0]])
     np.testing.assert_allclose(softmax(o, axis=1)[:, 0], expit(o[:, 0] - o[:, 1]), atol=1e-15)
     o = np.random.default_rng(0).normal(size=(5, 3))
-    np.testing.assert_allclose(Softmax().inverse_link(o.T).T, softmax(o, axis=1), rtol=1e-14)
+    np.testing.assert_allclose(SoftmaxLoss().inverse_link(o.T).T, softmax(o, axis=1), rtol=1e-14)
     steps = [(softmax(o + h * e, axis=1) - softmax(o - h * e, axis=1)) / (2 * h) for e in np.eye(3)]
-    np.testing.assert_allclose(Softmax().curvature(None, o.T), np.transpose(steps, (0, 2, 1)), atol=1e-9)
+    np.testing.assert_allclose(SoftmaxLoss().curvature(None, o.T), np.transpose(steps, (0, 2, 1)), atol=1e-9)
 
 
 @pytest.mark.parametrize("K", [2, 3])
@@ -214,9 +214,9 @@ def test_cross_entropy_is_the_negative_log_likelihood_and_its_gradient_is_right(
     X, y = overlapping(K)
     rng = np.random.RandomState(0)
     risk = (
-        Risk(Log(), Design(X), 2.0 * y - 1, np.ones(len(y)))
+        EmpiricalRisk(LogLoss(), Design(X), 2.0 * y - 1, np.ones(len(y)))
         if K == 2
-        else Risk(Softmax(), Design(X), y, np.ones(len(y)), outputs=K)
+        else EmpiricalRisk(SoftmaxLoss(), Design(X), y, np.ones(len(y)), outputs=K)
     )
     x = 0.5 * rng.normal(size=4 if K == 2 else 4 * K)
     W = np.atleast_2d(risk.shaped(x))

@@ -19,32 +19,37 @@ from fivefold.linear_model import (
     RiskMinimiserClassifier,
     RiskMinimiserRegressor,
 )
-from fivefold.optim import losses
-from fivefold.optim.axial import Axial
-from fivefold.optim.checks import (
-    above_tangents,
-    below_chords,
+from fivefold.optim.constrained.constrained_problem import ConstrainedProblem, minimise_constrained
+from fivefold.optim.constrained.quadratic_program import QuadraticProgram
+from fivefold.optim.derivative_checks import (
+    check_chords,
+    check_convex_set,
+    check_curvature,
     check_gradient,
-    convex_set,
-    curved_up,
+    check_tangents,
     gradient_by_differences,
     jacobian_by_differences,
 )
-from fivefold.optim.compare import compare, numbers, table, turn
-from fivefold.optim.conjugate import ConjugateGradient, fletcher_reeves
-from fivefold.optim.constrained import Problem, minimise_under
-from fivefold.optim.costs import COSTS, cost, cost_function, least_cost
-from fivefold.optim.derivatives import DERIVATIVES
-from fivefold.optim.descent import SteepestDescent
 from fivefold.optim.design import Design
+from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.functions import BOWL, LANDSCAPES, VALLEY, Function
-from fivefold.optim.losses import named_loss
+from fivefold.optim.losses import catalogue
+from fivefold.optim.losses.catalogue import named_loss
 from fivefold.optim.minimise import minimise
-from fivefold.optim.newton import Newton
-from fivefold.optim.quadratic import QuadraticProgram
-from fivefold.optim.quasi import BFGS
-from fivefold.optim.risk import Risk
-from fivefold.optim.search import Exact, Fixed
+from fivefold.optim.smooth.axial_iteration import AxialIteration
+from fivefold.optim.smooth.bfgs import BFGS
+from fivefold.optim.smooth.conjugate_gradient import ConjugateGradient, fletcher_reeves
+from fivefold.optim.smooth.line_search import ExactSearch, FixedStep
+from fivefold.optim.smooth.newton import Newton
+from fivefold.optim.smooth.steepest_descent import SteepestDescent
+from fivefold.optim.textbook.cost_functions import COST_FUNCTIONS, cost, cost_function, minimise_cost
+from fivefold.optim.textbook.matrix_derivatives import DERIVATIVES
+from fivefold.optim.textbook.solver_comparison import (
+    compare_solvers,
+    comparison_table,
+    count_numbers,
+    mean_turning_angle,
+)
 from fivefold.svm import LinearSVC
 
 SIX = 5e-7  # half a unit of the sixth place, to which the catalogue prints
@@ -86,12 +91,14 @@ class TestPaths:
 
     def test_steepest_descent(self):
         """C-45: a rate of 0.1 for 10000 steps."""
-        found = run(VALLEY, SteepestDescent(Fixed(0.1)), 10_000)
+        found = run(VALLEY, SteepestDescent(FixedStep(0.1)), 10_000)
         assert_allclose(found.x, (0.991173, 0.982389), atol=SIX)
         assert found.value == pytest.approx(7.804e-7, abs=5e-11)
-        assert_allclose(run(BOWL, SteepestDescent(Fixed(0.1)), 10_000).x, (5, 5), atol=1e-12)
+        assert_allclose(run(BOWL, SteepestDescent(FixedStep(0.1)), 10_000).x, (5, 5), atol=1e-12)
 
-    @pytest.mark.parametrize("solver", [SteepestDescent(Fixed(0.1)), Newton(Fixed(0.1), modify=False)], ids=repr)
+    @pytest.mark.parametrize(
+        "solver", [SteepestDescent(FixedStep(0.1)), Newton(FixedStep(0.1), modify=False)], ids=repr
+    )
     def test_the_misprinted_gradient_ends_elsewhere(self, solver):
         """C-43: 0.08 t1 in the place of 0.02 t1; it fails the check of differences."""
         valley = VALLEY.function
@@ -103,18 +110,19 @@ class TestPaths:
 
     def test_newton(self):
         """C-46: damped by 0.1 for 10000 steps; pure, five steps to 1e-10; one for the quadratic."""
-        assert_allclose(run(VALLEY, Newton(Fixed(0.1), modify=False), 10_000).x, (1, 1), atol=1e-12)
+        assert_allclose(run(VALLEY, Newton(FixedStep(0.1), modify=False), 10_000).x, (1, 1), atol=1e-12)
         norms = [
-            np.linalg.norm(VALLEY.function.gradient(x)) for x in run(VALLEY, Newton(Fixed(1.0), modify=False), 5).path
+            np.linalg.norm(VALLEY.function.gradient(x))
+            for x in run(VALLEY, Newton(FixedStep(1.0), modify=False), 5).path
         ]
         assert norms[5] < 1e-10 < norms[4]
-        assert_allclose(run(BOWL, Newton(Fixed(1.0)), 1).x, (5, 5), atol=1e-13)
+        assert_allclose(run(BOWL, Newton(FixedStep(1.0)), 1).x, (5, 5), atol=1e-13)
 
     def test_bfgs(self):
         """C-47: from B = 1, with 0.25 for 100 steps, then with exact lines."""
-        assert_allclose(run(VALLEY, BFGS(Fixed(0.25)), 100).x, (1.00000065, 1.00000127), atol=5e-9)
-        assert_allclose(run(BOWL, BFGS(Fixed(0.25)), 100).x, (5, 5), atol=1e-9)
-        solver = BFGS(Exact())
+        assert_allclose(run(VALLEY, BFGS(FixedStep(0.25)), 100).x, (1.00000065, 1.00000127), atol=5e-9)
+        assert_allclose(run(BOWL, BFGS(FixedStep(0.25)), 100).x, (5, 5), atol=1e-9)
+        solver = BFGS(ExactSearch())
         state = solver.start(BOWL.function, np.array(BOWL.start))
         for x in ((2.898671, 11.495017), (5, 5)):
             state = solver.step(BOWL.function, state)
@@ -124,15 +132,15 @@ class TestPaths:
 
     def test_steepest_descent_with_exact_lines_zigzags(self):
         """C-45: every step is orthogonal to the one before."""
-        found = run(BOWL, SteepestDescent(Exact()), 3)
+        found = run(BOWL, SteepestDescent(ExactSearch()), 3)
         assert_allclose(found.path[1:], [(2.898671, 11.495017), (1.944787, 6.964066), (4.541428, 6.417404)], atol=SIX)
-        assert turn(found.path) == pytest.approx(90)
+        assert mean_turning_angle(found.path) == pytest.approx(90)
 
     def test_conjugate_gradients(self):
         """C-48: with exact lines two steps; with a fixed rate the valley throws it out, the quadratic does not."""
-        found = run(BOWL, ConjugateGradient(fletcher_reeves, Exact()), 2)
+        found = run(BOWL, ConjugateGradient(fletcher_reeves, ExactSearch()), 2)
         assert_allclose(found.path[1:], [(2.898671, 11.495017), (5, 5)], atol=SIX)
-        fixed = ConjugateGradient(fletcher_reeves, Fixed(0.1), powell=np.inf)
+        fixed = ConjugateGradient(fletcher_reeves, FixedStep(0.1), powell=np.inf)
         thrown = run(VALLEY, fixed, 100)
         assert thrown.reason == "diverged"
         first = next(k for k, value in enumerate(thrown.history) if value > 1e30)
@@ -141,13 +149,13 @@ class TestPaths:
 
     def test_axial_iteration(self):
         """C-44."""
-        found = run(BOWL, Axial(Exact()), 60)
+        found = run(BOWL, AxialIteration(ExactSearch()), 60)
         assert_allclose(found.path[1:4], [(0.5, 7.25), (3.875, 5.5625), (4.71875, 5.140625)], rtol=1e-15)
         assert_allclose(found.x, (5, 5), atol=1e-12)
 
 
 SOLVERS = {
-    "steepest descent": SteepestDescent(Fixed(0.1)),
+    "steepest descent": SteepestDescent(FixedStep(0.1)),
     "BFGS": BFGS(),
     "conjugate gradients": ConjugateGradient(),
     "Newton": Newton(),
@@ -158,15 +166,15 @@ class TestComparison:
     """C-49."""
 
     def test_the_harness_gives_the_paths_of_the_text(self):
-        text = {"steepest descent": SteepestDescent(Fixed(0.1)), "BFGS": BFGS(Fixed(0.25))}
-        found = compare(LANDSCAPES, text, tol=0, max_iter=100, grid=1)
+        text = {"steepest descent": SteepestDescent(FixedStep(0.1)), "BFGS": BFGS(FixedStep(0.25))}
+        found = compare_solvers(LANDSCAPES, text, tol=0, max_iter=100, grid=1)
         ends = {(c.function, c.solver): c.found.x for c in found}
         assert_allclose(ends["Rosenbrock", "BFGS"], (1.00000065, 1.00000127), atol=5e-9)
         assert_allclose(ends["quadratic", "BFGS"], (5, 5), atol=1e-9)
         assert_allclose(ends["quadratic", "steepest descent"], (5, 5), atol=1e-3)
 
     def test_what_is_reported_is_what_happened(self):
-        found = {(c.function, c.solver): c for c in compare(LANDSCAPES, SOLVERS, grid=3, max_iter=200)}
+        found = {(c.function, c.solver): c for c in compare_solvers(LANDSCAPES, SOLVERS, grid=3, max_iter=200)}
         newton, bfgs = found["quadratic", "Newton"], found["quadratic", "BFGS"]
         assert newton.found.steps == newton.hessians == 1 and newton.turn == 0
         assert bfgs.hessians == 0 and bfgs.values > bfgs.found.steps
@@ -176,13 +184,13 @@ class TestComparison:
         assert all(c.basin == 1 for (function, _), c in found.items() if function == "quadratic")
         assert found["Rosenbrock", "BFGS"].basin == 1 > found["Rosenbrock", "steepest descent"].basin
         assert all(0 < c.noise < 0.1 for (function, _), c in found.items() if function == "quadratic")
-        lines = table(tuple(found.values())).splitlines()
+        lines = comparison_table(tuple(found.values())).splitlines()
         assert len(lines) == 9 and lines[0].split()[:2] == ["function", "solver"]
 
     def test_measures(self):
-        assert turn([np.zeros(2), np.ones(2), 3 * np.ones(2)]) == pytest.approx(0, abs=1e-5)
-        assert turn([np.zeros(2), np.array([1.0, 0]), np.array([1.0, 1])]) == pytest.approx(90)
-        assert numbers((np.zeros((2, 3)), 1.0, (np.zeros(4), None))) == 12
+        assert mean_turning_angle([np.zeros(2), np.ones(2), 3 * np.ones(2)]) == pytest.approx(0, abs=1e-5)
+        assert mean_turning_angle([np.zeros(2), np.array([1.0, 0]), np.array([1.0, 1])]) == pytest.approx(90)
+        assert count_numbers((np.zeros((2, 3)), 1.0, (np.zeros(4), None))) == 12
 
 
 class TestConvexity:
@@ -192,22 +200,22 @@ class TestConvexity:
     def test_sets(self):
         """C-35: a ball is convex, a ring is not, and the pair that shows it is returned."""
         rng = np.random.RandomState(0)
-        assert convex_set(lambda x: x @ x <= 1, self.box, rng)
-        ring = convex_set(lambda x: 0.5 <= x @ x <= 1, self.box, rng)
+        assert check_convex_set(lambda x: x @ x <= 1, self.box, rng)
+        ring = check_convex_set(lambda x: 0.5 <= x @ x <= 1, self.box, rng)
         assert not ring
         x, y, z = ring.witness
         assert 0.5 <= x @ x <= 1 and 0.5 <= y @ y <= 1 and not 0.5 <= z @ z <= 1
         with pytest.raises(ValueError, match="none is in the set"):
-            convex_set(lambda x: False, self.box, rng)
+            check_convex_set(lambda x: False, self.box, rng)
 
     def test_functions_by_three_criteria(self):
         """C-36: the quadratic is convex, the valley is not, the absolute value is by its chords."""
         rng = np.random.RandomState(0)
         for land, convex in ((BOWL, True), (VALLEY, False)):
             found = (
-                below_chords(land.function.value, self.box, rng),
-                above_tangents(land.function, self.box, rng),
-                curved_up(land.function, self.box, rng),
+                check_chords(land.function.value, self.box, rng),
+                check_tangents(land.function, self.box, rng),
+                check_curvature(land.function, self.box, rng),
             )
             assert [bool(v) for v in found] == [convex] * 3
         chord, tangent, curvature = found
@@ -219,8 +227,8 @@ class TestConvexity:
         assert f(y) < f(x) + VALLEY.function.gradient(x) @ (y - x)
         x, v = curvature.witness
         assert v @ VALLEY.function.hessian(x) @ v < 0
-        assert below_chords(lambda x: float(np.abs(x).sum()), self.box, rng)
-        assert not below_chords(lambda x: -float(np.abs(x).sum()), self.box, rng)
+        assert check_chords(lambda x: float(np.abs(x).sum()), self.box, rng)
+        assert not check_chords(lambda x: -float(np.abs(x).sum()), self.box, rng)
 
 
 class TestDerivatives:
@@ -264,8 +272,8 @@ def test_a_problem_is_the_same_whether_f_is_to_be_small_or_minus_f_large():
     hill = Function(lambda x: -BOWL.function.value(x), lambda x: -BOWL.function.gradient(x))
     below = Function(lambda x: 3 - x[0], lambda x: [-1.0, 0.0])
     for constraints in ((), (below,)):
-        small = minimise_under(Problem(BOWL.function, 2, inequalities=constraints), BOWL.start)
-        large = minimise_under(Problem(hill, 2, inequalities=constraints, sense="max"), BOWL.start)
+        small = minimise_constrained(ConstrainedProblem(BOWL.function, 2, inequalities=constraints), BOWL.start)
+        large = minimise_constrained(ConstrainedProblem(hill, 2, inequalities=constraints, sense="max"), BOWL.start)
         assert_allclose(small.x, large.x, atol=1e-6)
         assert small.value == pytest.approx(-large.value, abs=1e-8)
     assert_allclose(small.x, (3, 6), atol=1e-6)  # on the line t1 = 3 the quadratic is least at t2 = 6
@@ -281,18 +289,18 @@ class TestCatalogueOfCosts:
     blobs = rng.standard_normal((90, 2)) + np.repeat([[0, 0], [6, 0], [0, 6]], 30, axis=0)
 
     def _linear_regression(self):
-        x = least_cost("linear_regression", self.X, self.t, tol=1e-12).x
+        x = minimise_cost("linear_regression", self.X, self.t, tol=1e-12).x
         model = LinearRegression().fit(self.X, self.t)
         assert_allclose(x, [*model.coef_, model.intercept_], atol=1e-8)
 
     def _logistic(self):
-        x = least_cost("logistic", self.X, self.y, tol=1e-12).x
+        x = minimise_cost("logistic", self.X, self.y, tol=1e-12).x
         model = LogisticRegression(C=np.inf, tol=1e-10).fit(self.X, self.y)
         assert_allclose(x, [*model.coef_[0], *model.intercept_], rtol=1e-5)
 
     def _support_vector_machine(self):
         """|theta|^2 + C sum xi is twice 1/2 |theta|^2 + C/2 sum xi."""
-        x = least_cost("support_vector_machine", self.X, self.y, C=1.0, intercept=False).x
+        x = minimise_cost("support_vector_machine", self.X, self.y, C=1.0, intercept=False).x
         model = LinearSVC(C=0.5, loss="hinge", fit_intercept=False, tol=1e-8, max_iter=100_000, random_state=0).fit(
             self.X, self.y
         )
@@ -303,7 +311,7 @@ class TestCatalogueOfCosts:
 
     def _negative_log_likelihood(self):
         """With the minus that the text omits: mean and covariance of maximum likelihood."""
-        found = least_cost("negative_log_likelihood", self.X, tol=1e-10)
+        found = minimise_cost("negative_log_likelihood", self.X, tol=1e-10)
         objective = cost("negative_log_likelihood", self.X)
         members = Gaussian().fit(Gaussian().stats(self.X, np.ones((120, 1))))
         assert_allclose(objective.unpack(found.x)[0], members.mean[0], atol=1e-8)
@@ -313,13 +321,13 @@ class TestCatalogueOfCosts:
         def density(theta, X):
             return -theta[1] - 0.5 * ((X[:, 0] - theta[0]) * np.exp(-theta[1])) ** 2
 
-        x = least_cost("negative_log_likelihood", self.t[:, None], log_density=density, parameters=2, tol=1e-6).x
+        x = minimise_cost("negative_log_likelihood", self.t[:, None], log_density=density, parameters=2, tol=1e-6).x
         assert_allclose([x[0], np.exp(x[1])], [self.t.mean(), self.t.std()], rtol=1e-4)
 
     def _k_means(self):
         model = KMeans(3, tol=0, random_state=0).fit(self.blobs)
         start = model.cluster_centers_.ravel() + 0.3
-        found = least_cost("k_means", self.blobs, n_clusters=3, x0=start)
+        found = minimise_cost("k_means", self.blobs, n_clusters=3, x0=start)
         assert found.value == pytest.approx(model.inertia_)
         assert_allclose(found.x.reshape(3, 2), model.cluster_centers_, atol=1e-7)
 
@@ -339,7 +347,7 @@ class TestCatalogueOfCosts:
         assert objective.value(theta) == pytest.approx(np.sum((t - model.predict(self.X)) ** 2) + penalty)
         start = theta + 0.05 * self.rng.standard_normal(len(theta))
         assert check_gradient(objective, start)
-        found = least_cost("network_regression", self.X, t, x0=start, **options)
+        found = minimise_cost("network_regression", self.X, t, x0=start, **options)
         assert found.value == pytest.approx(objective.value(theta), rel=1e-6)
         assert_allclose(objective.predict(found.x, self.X), model.predict(self.X), atol=1e-3)
 
@@ -350,14 +358,14 @@ class TestCatalogueOfCosts:
         assert check_gradient(objective, theta)
         outputs = np.tanh(_forward(objective.layers(theta), self.X))
         assert objective.value(theta) == pytest.approx(np.sum((self.y - outputs) ** 2))
-        found = least_cost("network_classification", self.X, self.y, hidden=(3,), x0=theta, tol=1e-6)
+        found = minimise_cost("network_classification", self.X, self.y, hidden=(3,), x0=theta, tol=1e-6)
         assert found.reason in ("converged", "stuck")
         assert np.mean(np.sign(objective.predict(found.x, self.X)) != self.y) < 0.1
 
-    @pytest.mark.parametrize("name", COSTS)
+    @pytest.mark.parametrize("name", COST_FUNCTIONS)
     def test_a_cost_by_name_minimised_by_a_generic_solver_is_the_dedicated_method(self, name):
         """C-37."""
-        assert COSTS[name].formula in str(cost_function(name))
+        assert COST_FUNCTIONS[name].formula in str(cost_function(name))
         getattr(self, f"_{name}")()
 
     def test_penalised_losses_by_name_are_ridge_and_logistic_regression(self):
@@ -374,7 +382,7 @@ class TestCatalogueOfCosts:
     def test_softmax_loss_is_logistic_regression_of_many_classes(self):
         codes, ones = np.digitize(self.t, [-1.0, 1.0]), np.ones(120)
         ridge = np.tile([1.0, 1, 1, 0], 3)
-        risk = Risk(named_loss("softmax"), Design(self.X), codes, ones, ridge=ridge, outputs=3)
+        risk = EmpiricalRisk(named_loss("softmax"), Design(self.X), codes, ones, ridge=ridge, outputs=3)
         x = minimise(risk, np.zeros(12), BFGS(), tol=1e-8).x.reshape(3, 4)
         model = LogisticRegression(tol=1e-8).fit(self.X, codes)
         assert_allclose(x[:, :3], model.coef_, atol=1e-6)
@@ -389,7 +397,7 @@ class TestCatalogueOfCosts:
         G = np.block([[-self.y[:, None] * self.X, -np.eye(n)], [np.zeros((n, 3)), -np.eye(n)]])
         h = np.append(-np.ones(n), np.zeros(n))
         program = QuadraticProgram.of(P, q, G=G, h=h)
-        found = minimise_under(program, np.zeros(3 + n))
+        found = minimise_constrained(program, np.zeros(3 + n))
         model = LinearSVC(C=C, loss="hinge", fit_intercept=False, tol=1e-8, max_iter=100_000, random_state=0).fit(
             self.X, self.y
         )
@@ -407,8 +415,8 @@ class TestCatalogueOfCosts:
                 call()
 
     def test_every_loss_has_a_name(self):
-        kinds = [c for c in vars(losses).values() if isinstance(c, type) and issubclass(c, losses.Loss)]
-        assert {type(loss) for loss in losses.LOSSES.values()} == {c for c in kinds if not isabstract(c)}
+        kinds = [c for c in vars(catalogue).values() if isinstance(c, type) and issubclass(c, catalogue.Loss)]
+        assert {type(loss) for loss in catalogue.LOSSES.values()} == {c for c in kinds if not isabstract(c)}
 
 
 def _forward(layers, X):

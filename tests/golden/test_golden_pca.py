@@ -14,19 +14,19 @@ from sklearn.pipeline import make_pipeline
 
 from examples.plot_topics import TITLES
 from fivefold import plot
-from fivefold.core.linalg import (
+from fivefold.core.numerics.linalg import (
     definiteness,
     deflate,
-    double_centred,
+    double_centre,
     eigen,
-    eigen_by_ascent,
-    leading_pairs,
+    eigen_by_deflation,
+    leading_eigenpairs,
     power_iteration,
-    rayleigh,
+    rayleigh_quotient,
     weighted_moments,
 )
 from fivefold.decomposition import PCA, KernelSVD, TruncatedSVD
-from fivefold.decomposition.dimension import Chord, Distortion, Explained, LargestRatio, Scree
+from fivefold.decomposition.components.n_components import Chord, Distortion, ExplainedVariance, LargestRatio, Scree
 
 FIVE = np.array([[2.0, 0], [0, 1], [1, 2], [3, 3], [4, 4]])
 CORNERS = np.array([[0.0, 0], [2, 0], [0, 1], [2, 1]])
@@ -70,11 +70,11 @@ def test_eigenpairs_of_the_scatter_of_five_points():
 def test_double_centring_leaves_rows_and_columns_that_sum_to_zero(rng):
     """A-48: H A H with H = I - 11'/n; H H = H and H 1 = 0."""
     A = rng.standard_normal((7, 7))
-    H = double_centred(np.eye(7))
+    H = double_centre(np.eye(7))
     assert_allclose(H, np.eye(7) - 1 / 7)
     assert_allclose(H @ H, H, atol=1e-15)
-    assert_allclose(double_centred(A), H @ A @ H, atol=1e-14)
-    assert_allclose(double_centred(A).sum(axis=0), 0, atol=1e-14)
+    assert_allclose(double_centre(A), H @ A @ H, atol=1e-14)
+    assert_allclose(double_centre(A).sum(axis=0), 0, atol=1e-14)
 
 
 def test_principal_values_and_directions_of_five_points():
@@ -128,9 +128,9 @@ def test_the_first_component_maximises_the_rayleigh_quotient(rng):
     S = scatter(X)[2]
     pca = PCA(svd_solver="power", random_state=0).fit(X)
     values = pca.scree().values
-    assert rayleigh(S, pca.components_[0]) == pytest.approx(values[0], rel=1e-12)
+    assert rayleigh_quotient(S, pca.components_[0]) == pytest.approx(values[0], rel=1e-12)
     for x in rng.standard_normal((200, 6)):
-        assert values[-1] <= rayleigh(S, x) <= values[0]
+        assert values[-1] <= rayleigh_quotient(S, x) <= values[0]
 
 
 def test_power_iteration_agrees_with_the_dense_routine(rng):
@@ -173,11 +173,11 @@ def test_maximising_minimising_and_completing_gives_the_whole_decomposition(rng)
     """D-62: equals eigh on an indefinite matrix with a double eigenvalue zero."""
     Q, _ = np.linalg.qr(rng.standard_normal((6, 6)))
     A = Q @ np.diag([5.0, 2, 0, 0, -1, -4]) @ Q.T
-    values, V = eigen_by_ascent(A, rng)
+    values, V = eigen_by_deflation(A, rng)
     assert_allclose(values, [5, 2, 0, 0, -1, -4], atol=1e-10)
     assert_allclose(V.T @ V, np.eye(6), atol=1e-10)
     assert_allclose(V @ np.diag(values) @ V.T, A, atol=1e-9)
-    assert_allclose(eigen_by_ascent(np.zeros((2, 2)), rng).values, 0)
+    assert_allclose(eigen_by_deflation(np.zeros((2, 2)), rng).values, 0)
 
 
 def test_orthonormal_eigenvectors_make_a_symmetric_matrix_diagonal(rng):
@@ -197,7 +197,7 @@ def test_a_semi_definite_matrix_has_a_factor_and_any_other_a_witness(rng):
     assert proof.kind == "positive semi-definite" and proof.is_psd
     assert_allclose(proof.factor.T @ proof.factor, B.T @ B, atol=1e-13)
     M = B.T @ B - 0.1 * np.eye(5)
-    assert rayleigh(M, definiteness(M).witness) < 0
+    assert rayleigh_quotient(M, definiteness(M).witness) < 0
     kinds = [definiteness(np.diag(d)).kind for d in ([3.0, 1], [1.0, -1], [-1.0, -2], [0.0, -2])]
     assert kinds == ["positive definite", "indefinite", "negative definite", "negative semi-definite"]
     assert definiteness(np.array([[2.0, 1], [1, 2]])).kind == "positive definite"
@@ -374,8 +374,8 @@ def test_shares_of_the_variance_sum_to_one():
 def test_the_whole_variance_keeps_the_rank():
     """C-164: a share of one gives the rank; 0.95 of standardised Iris takes two, with 0.958."""
     X = np.column_stack([FIVE, FIVE.sum(axis=1), np.ones(5)])
-    assert PCA(Explained(1.0)).fit(X).n_components_ == 2
-    assert PCA(Explained(0.95), standardise=True).fit(load_iris().data).n_components_ == 2
+    assert PCA(ExplainedVariance(1.0)).fit(X).n_components_ == 2
+    assert PCA(ExplainedVariance(0.95), standardise=True).fit(load_iris().data).n_components_ == 2
 
 
 def test_all_components_before_least_squares_change_nothing():
@@ -400,7 +400,7 @@ def test_dropped_eigenvalues_are_the_mean_squared_error(rng):
 def test_leading_pairs_come_in_order(rng):
     """B-123: largest first, and orthonormal."""
     A = symmetric(rng, 6)
-    pairs = leading_pairs(A @ A, 4, rng)
+    pairs = leading_eigenpairs(A @ A, 4, rng)
     assert_allclose([p.value for p in pairs], eigen(A @ A).values[:4])
     V = np.array([p.vector for p in pairs])
     assert_allclose(V @ V.T, np.eye(4), atol=1e-10)

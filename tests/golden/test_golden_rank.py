@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.svm import LinearSVC
 
-from fivefold.optim.quadratic import solve_qp
+from fivefold.optim.constrained.quadratic_program import solve_qp
 from fivefold.rank import (
     LinearRanker,
     Pairs,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fivefold.evaluation.risk import expected_loss, squared
+from fivefold.evaluation.monte_carlo_risk import expected_loss, squared_loss
 from fivefold.linear_model import Ridge
 from fivefold.naive_bayes import GaussianNB
 
@@ -45,5 +45,5 @@ def test_a_learner_of_a_line_reaches_the_variance_of_the_noise():
         return x, 2 * x[:, 0] + 0.5 * rng.standard_normal(m)
 
     X, y = line(100_000, np.random.default_rng(3))
-    found = expected_loss(Ridge(alpha=0.0).fit(X, y), line, 1_000_000, np.random.default_rng(4), squared)
+    found = expected_loss(Ridge(alpha=0.0).fit(X, y), line, 1_000_000, np.random.default_rng(4), squared_loss)
     assert abs(found.mean - 0.25) < 3 * found.error + 1e-4  # two parameters: excess 2 * 0.25 / n

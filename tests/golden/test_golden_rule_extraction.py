@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fivefold.rules import extract_rules, parse
-from fivefold.rules.term_pruning import judged, pruned_on
+from fivefold.rules.rule_lists.rule_pruning import prune_on_rows, pruning_rows
 from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 FIGURE = """
@@ -51,7 +51,7 @@ def test_a_pruned_rule_three_asks_for_the_job_alone_and_then_overlaps_with_other
         parse(FIGURE, ["age", "years", "unused", "job"]),
         DecisionTreeRegressor(random_state=0).fit(X, y)._admit(X),
     )
-    pruned = pruned_on(printed, judged(printed, codes, y, np.ones(len(y))))
+    pruned = prune_on_rows(printed, pruning_rows(printed, codes, y, np.ones(len(y))))
     np.testing.assert_array_equal(pruned.predict(codes), y)
     third = next(rule for rule in pruned if rule.label == 0.4)
     assert [c.text(pruned.schema) for c in third.conditions] == ["job in {A}"]

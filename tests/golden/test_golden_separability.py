@@ -11,9 +11,9 @@ from scipy.optimize import linprog
 from sklearn.datasets import make_blobs
 
 from fivefold import plot
-from fivefold.datasets import course
-from fivefold.linear_model.geometry import Hyperplane, margins
-from fivefold.linear_model.separability import separability, separable
+from fivefold.datasets import course_datasets
+from fivefold.linear_model.geometry.hyperplane import Hyperplane, functional_margins
+from fivefold.linear_model.geometry.separability import separability, separate_sets
 from fivefold.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from fivefold.svm import LinearSVC
 
@@ -32,7 +32,7 @@ def _close_figures():
 
 def proved(A, B):
     """The answer, after its proof was checked."""
-    found = separable(A, B)
+    found = separate_sets(A, B)
     if found:
         assert (found.plane.value(A) >= 1 - 1e-6).all() and (found.plane.value(B) <= -1 + 1e-6).all()
     else:
@@ -48,7 +48,7 @@ def test_and_and_or_are_separable_and_exclusive_or_is_not():
     for truth in (CORNERS.all(axis=1), CORNERS.any(axis=1)):
         assert proved(CORNERS[truth], CORNERS[~truth])
     assert not proved(CORNERS[XOR], CORNERS[~XOR])
-    assert_allclose(separable(CORNERS[XOR], CORNERS[~XOR]).point, [0.5, 0.5])
+    assert_allclose(separate_sets(CORNERS[XOR], CORNERS[~XOR]).point, [0.5, 0.5])
 
 
 def test_fourteen_of_the_sixteen_functions_of_two_inputs_are_separable():
@@ -67,14 +67,14 @@ def test_the_four_inequalities_of_exclusive_or_have_no_solution():
     # the certificate: with weights one the sum of the four is 0 <= -2
     assert_array_equal(A.sum(axis=0), 0)
     assert sum([0, -1, -1, 0]) < 0
-    answer = separable(CORNERS[XOR], CORNERS[~XOR])
+    answer = separate_sets(CORNERS[XOR], CORNERS[~XOR])
     assert not answer
     assert_allclose(answer.point, [0.5, 0.5], atol=1e-12)  # of both hulls
 
 
 def test_the_courses_classes_are_separable_and_its_disc_is_not():
     """C-148: data of C.1-14 and C.1-15."""
-    data = course()
+    data = course_datasets()
     X, y = data.separable
     assert proved(X[y == y.max()], X[y != y.max()])
     X, y = data.disc
@@ -86,7 +86,7 @@ def test_a_feature_makes_them_separable():
     Z = np.column_stack([CORNERS, CORNERS.prod(axis=1)])
     assert proved(Z[XOR], Z[~XOR])
     assert (LinearSVC(C=1000, random_state=0).fit(Z, XOR).predict(Z) == XOR).all()
-    X, y = course().disc
+    X, y = course_datasets().disc
     inside = y == y.max()
     Z = np.column_stack([X, X**2])  # (x - c)^2 is linear in x and x^2, wherever the centre is
     assert proved(Z[inside], Z[~inside])
@@ -172,9 +172,9 @@ def test_the_figure_of_regions_shows_every_machine_and_the_contradictions(wrappe
 
 def test_the_figure_of_margins_says_the_training_error():
     """B-84."""
-    X, y = course().disc
+    X, y = course_datasets().disc
     model = LinearSVC(random_state=0).fit(X, y)
-    m = margins(model, X, y)
+    m = functional_margins(model, X, y)
     ax = plot.margin_distribution(m)
     x, share = ax.lines[0].get_data()
     assert_allclose(share[np.searchsorted(x, 0) - 1], np.mean(model.predict(X) != y), atol=1e-12)

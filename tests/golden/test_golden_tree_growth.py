@@ -7,12 +7,12 @@ from sklearn.metrics import mutual_info_score
 
 from fivefold.ensemble import RandomForestClassifier
 from fivefold.linear_model import LogisticRegression
-from fivefold.partition.branching import Growth, grow_multiway
-from fivefold.partition.class_criteria import Entropy
-from fivefold.partition.classic import entropy, information_gain
-from fivefold.partition.criteria import merit
-from fivefold.partition.multiway import coded
-from fivefold.partition.prunings import greedy
+from fivefold.partition.criteria.base import split_gain
+from fivefold.partition.criteria.classification_criteria import Entropy
+from fivefold.partition.criteria.gain_ratio import entropy, information_gain
+from fivefold.partition.growers.multiway_grower import MultiwaySettings, grow_multiway
+from fivefold.partition.pruning.pruning_methods import greedy_collapse
+from fivefold.partition.tree_arrays.multiway_tree import value_codes
 from fivefold.tree import (
     C45Classifier,
     CARTClassifier,
@@ -22,7 +22,7 @@ from fivefold.tree import (
     OccamTreeClassifier,
     prune_on,
 )
-from fivefold.tree.occam import guarantee
+from fivefold.tree.occam_tree import guarantee
 
 NATS = np.log(2)
 SIX = np.array([0, 0, 0, 1, 1, 0], dtype=np.int32)  # the labels - - - + + - of the text
@@ -37,7 +37,7 @@ def test_the_gains_of_every_cut_of_six_points():
     """A-92: 0.454027, 1.046496, 1.909543, 0.183450, 0.454027 nats at 1.5 to 5.5, and the best is taken."""
     counts = np.eye(2)[SIX]
     criterion, total = Entropy(SIX, np.ones(6), 2), counts.sum(axis=0)
-    gains = [merit(criterion, counts[:i].sum(axis=0), total) * NATS for i in range(1, 6)]
+    gains = [split_gain(criterion, counts[:i].sum(axis=0), total) * NATS for i in range(1, 6)]
     np.testing.assert_allclose(gains, [0.454027, 1.046496, 1.909543, 0.183450, 0.454027], atol=1e-6)
     x = np.arange(1.0, 7.0)[:, None]
     tree = DecisionTreeClassifier(criterion="entropy", max_leaf_nodes=2, random_state=0).fit(x, SIX).tree_
@@ -115,8 +115,8 @@ def test_information_gain_is_the_mutual_information_of_the_column_and_the_class(
         x, y = rng.randint(5, size=60), rng.randint(3, size=60)
         table = np.array([[np.sum((x == v) & (y == k)) for k in range(3)] for v in range(5)])
         assert information_gain(table) == pytest.approx(mutual_info_score(x, y) / NATS, abs=1e-12)
-        tree = grow_multiway(coded(x[:, None].astype(float), [True]), Entropy(y.astype(np.int32), np.ones(60), 3),
-                             Growth(depth=1))  # fmt: skip
+        tree = grow_multiway(value_codes(x[:, None].astype(float), [True]), Entropy(y.astype(np.int32), np.ones(60), 3),
+                             MultiwaySettings(depth=1))  # fmt: skip
         assert information_gain(tree.sums[1:]) == pytest.approx(mutual_info_score(x, y) / NATS, abs=1e-12)
 
 
@@ -147,7 +147,7 @@ def test_the_score_on_the_pruning_set_rises_with_every_removal_and_leaves_keep_t
             if tree.feature[t] < 0:
                 break
             t = int(tree.first[t]) + int(row[tree.feature[t]] > tree.key[tree.start[t]])
-    order = greedy(tree.parent, wrong, ties=True)
+    order = greedy_collapse(tree.parent, wrong, ties=True)
     assert 0 < len(order) <= (tree.feature >= 0).sum()
     scores = [model.score(X[250:], y[250:])]
     for done in range(1, len(order) + 1):

@@ -7,11 +7,11 @@ compiled loops. The trees must be the same.
 import numpy as np
 import pytest
 
-from fivefold.partition.asking import Room, Terms, cut_by_threshold
-from fivefold.partition.class_criteria import Entropy, Gini
-from fivefold.partition.classic import measured
-from fivefold.partition.counted import CountedEntropy, counted
-from fivefold.partition.multiway import coded
+from fivefold.partition.criteria.classification_criteria import Entropy, Gini
+from fivefold.partition.criteria.gain_ratio import weighted_impurity
+from fivefold.partition.criteria.tabulated_entropy import TabulatedEntropy, tabulate_entropy
+from fivefold.partition.splitters.multiway_loops import SplitBuffers, SplitLimits, search_thresholds
+from fivefold.partition.tree_arrays.multiway_tree import value_codes
 from fivefold.tree import C45Classifier, CARTClassifier, ID3Classifier
 
 
@@ -62,17 +62,17 @@ def test_entropy_looked_up_is_entropy(K):
     rng = np.random.RandomState(K)
     y, w = rng.randint(K, size=200).astype(np.int32), rng.randint(1, 4, size=200).astype(float)
     plain = Entropy(y, w, K)
-    fast = counted(plain)
-    assert isinstance(fast, CountedEntropy)
+    fast = tabulate_entropy(plain)
+    assert isinstance(fast, TabulatedEntropy)
     sums = np.array([np.bincount(y[:m], w[:m], K) for m in (1, 3, 50, 200)])
-    for a, b in zip(measured(plain, sums), measured(fast, sums), strict=True):
+    for a, b in zip(weighted_impurity(plain, sums), weighted_impurity(fast, sums), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-10)
-    columns, out = coded(rng.normal(size=(200, 3)).round(1), [False] * 3), []
+    columns, out = value_codes(rng.normal(size=(200, 3)).round(1), [False] * 3), []
     for criterion in (plain, fast):
-        found, room = np.zeros((3, 4)), Room(*np.zeros((3, K)), *np.zeros((2, 200)))
-        terms = Terms(2.0, 0.0, 25.0, False, -np.inf)
+        found, room = np.zeros((3, 4)), SplitBuffers(*np.zeros((3, K)), *np.zeros((2, 200)))
+        terms = SplitLimits(2.0, 0.0, 25.0, False, -np.inf)
         here = columns.codes, np.arange(3), columns.order, 0, columns.known, w.sum(), terms
-        cut_by_threshold(criterion, *here, room, found)
+        search_thresholds(criterion, *here, room, found)
         out.append(found)
     np.testing.assert_allclose(*out, rtol=1e-10, atol=1e-12)
 
@@ -80,7 +80,7 @@ def test_entropy_looked_up_is_entropy(K):
 def test_only_an_entropy_of_whole_weights_is_looked_up():
     y = np.zeros(3, dtype=np.int32)
     for criterion in (Entropy(y, np.array([1, 2, 0.5]), 2), Gini(y, np.ones(3), 2), Entropy(y, np.full(3, 1e6), 2)):
-        assert counted(criterion) is criterion
+        assert tabulate_entropy(criterion) is criterion
 
 
 @pytest.mark.parametrize("method", [ID3Classifier, C45Classifier, CARTClassifier])

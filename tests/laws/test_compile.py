@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from fivefold.core import compile as floor
+from fivefold.core.compilation import jit as floor
 
 LOOPS = """
 from typing import NamedTuple
 import numpy as np
-from fivefold.core.compile import generic, jit
+from fivefold.core.compilation.jit import generic, jit
 from callee import twice
 
 class Square(NamedTuple):
@@ -33,7 +33,7 @@ def total(kind, x):
     return s
 """
 CALLEE = """
-from fivefold.core.compile import jit
+from fivefold.core.compilation.jit import jit
 
 @jit
 def twice(z):
@@ -48,7 +48,7 @@ print(total(Square(3.0), np.arange(4.0)))
 stats = getattr(total.compiled, "stats", None)
 print(sum(stats.cache_hits.values()) if stats else 0, sum(stats.cache_misses.values()) if stats else 0)
 """
-UNKNOWN = "import fivefold.core._numba\nfivefold.core._numba.KNOWN = False\n"
+UNKNOWN = "import fivefold.core.compilation._numba\nfivefold.core._numba.KNOWN = False\n"
 
 
 @pytest.fixture
@@ -101,16 +101,16 @@ def test_the_stamp_of_a_file_changes_with_the_files_it_imports(tmp_path, monkeyp
     monkeypatch.setattr(floor, "PACKAGE", package)
 
     def stamps():
-        floor.stamp.cache_clear()
+        floor.source_digest.cache_clear()
         floor._imports.cache_clear()
-        return floor.stamp(str(package / "core" / "a.py"))
+        return floor.source_digest(str(package / "core" / "a.py"))
 
     before = stamps()
     (package / "core" / "other.py").write_text("y = 2\n")
     assert stamps() == before
     (package / "core" / "c.py").write_text("x = 2\n")
     assert stamps() != before
-    floor.stamp.cache_clear()
+    floor.source_digest.cache_clear()
     floor._imports.cache_clear()
 
 
@@ -118,15 +118,15 @@ def test_the_stamp_counts_the_rules_of_the_generics_a_file_uses_and_no_others(tm
     package = tmp_path / "fivefold"
     package.mkdir()
     (package / "plain.py").write_text("x = 1\n")
-    (package / "stubs.py").write_text("from fivefold.core.compile import generic\n@generic\ndef f(kind): ...\n")
+    (package / "stubs.py").write_text("from fivefold.core.compilation.jit import generic\n@generic\ndef f(kind): ...\n")
     (package / "rules.py").write_text("from fivefold.stubs import f\n@f.rule(int)\ndef g(kind): return 1\n")
     (package / "apart.py").write_text("from fivefold.others import h\n@h.rule(int)\ndef g(kind): return 1\n")
     monkeypatch.setattr(floor, "PACKAGE", package)
 
     def stamps():
-        floor.stamp.cache_clear()
+        floor.source_digest.cache_clear()
         floor._imports.cache_clear()
-        return [floor.stamp(str(package / name)) for name in ("plain.py", "stubs.py")]
+        return [floor.source_digest(str(package / name)) for name in ("plain.py", "stubs.py")]
 
     before = stamps()
     with (package / "apart.py").open("a") as file:
@@ -136,7 +136,7 @@ def test_the_stamp_counts_the_rules_of_the_generics_a_file_uses_and_no_others(tm
         file.write("# edited\n")
     after = stamps()
     assert after[0] == before[0] and after[1] != before[1]
-    floor.stamp.cache_clear()
+    floor.source_digest.cache_clear()
     floor._imports.cache_clear()
 
 

@@ -11,8 +11,8 @@ import pytest
 from served import ROOT, ROWS, Watch, codes, resolve
 from sklearn.model_selection import KFold
 
-from fivefold.core.estimator import learned
-from fivefold.core.linalg import double_centred
+from fivefold.core.estimators.base import learned
+from fivefold.core.numerics.linalg import double_centre
 from fivefold.linear_model import Lasso, Ridge
 from fivefold.optim.functions import BOWL
 
@@ -43,17 +43,17 @@ def test_no_row_is_listed_twice():
 @pytest.mark.parametrize(
     ("name", "run"),
     [
-        ("fivefold.core.linalg.double_centred", lambda: double_centred(np.eye(2))),
+        ("fivefold.core.numerics.linalg.double_centre", lambda: double_centre(np.eye(2))),
         ("fivefold.linear_model.Ridge", Ridge),
         ("fivefold.linear_model.Ridge.fit", lambda: Ridge().fit([[0.0], [1.0]], [0.0, 1.0])),
-        ("fivefold.core.estimator.learned", lambda: learned("a")),
+        ("fivefold.core.estimators.base.learned", lambda: learned("a")),
         ("fivefold.optim.functions.BOWL", lambda: BOWL.function.value(BOWL.start)),
         ("sklearn.model_selection.KFold", KFold),
     ],
 )
 def test_a_watch_sees_what_runs_and_nothing_else(name, run):
     with Watch({"row": {name}}) as idle:
-        Lasso().fit([[0.0], [1.0]], [0.0, 1.0]) if name != "fivefold.core.estimator.learned" else Lasso()
+        Lasso().fit([[0.0], [1.0]], [0.0, 1.0]) if name != "fivefold.core.estimators.base.learned" else Lasso()
     with Watch({"row": {name}}) as busy:
         run()
     assert codes(name) and list(idle.left) == ["row"] and not busy.left

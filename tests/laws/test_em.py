@@ -7,9 +7,14 @@ import pytest
 from family_tables import CASES, K, groups, weights
 
 from fivefold.distributions.gaussian import Gaussian
-from fivefold.inference.em import Collapse, best_of, em
-from fivefold.inference.minorise import minorise
-from fivefold.mixture.model import FiniteMixture, Hard, Soft, Within
+from fivefold.inference.em import CollapseError, best_em, em
+from fivefold.inference.minorise_maximise import minorise_maximise
+from fivefold.mixture.estimation.finite_mixture import (
+    FiniteMixture,
+    HardAssignment,
+    RestrictedAssignment,
+    SoftAssignment,
+)
 
 
 def partly_labelled(n):
@@ -22,10 +27,10 @@ def partly_labelled(n):
 
 
 RULES = {
-    "soft": lambda n: Soft(),
-    "hard": lambda n: Hard(),
-    "partly labelled": lambda n: Within(partly_labelled(n), Soft()),
-    "partly labelled, hard": lambda n: Within(partly_labelled(n), Hard()),
+    "soft": lambda n: SoftAssignment(),
+    "hard": lambda n: HardAssignment(),
+    "partly labelled": lambda n: RestrictedAssignment(partly_labelled(n), SoftAssignment()),
+    "partly labelled, hard": lambda n: RestrictedAssignment(partly_labelled(n), HardAssignment()),
 }
 
 
@@ -105,11 +110,11 @@ def test_one_component_is_plain_maximum_likelihood(family, X):
     assert fit.model.weights == [1.0]
 
 
-@pytest.mark.parametrize("rule", [Soft(), Hard()])
+@pytest.mark.parametrize("rule", [SoftAssignment(), HardAssignment()])
 @over_families
 def test_with_all_labels_one_step_is_supervised_maximum_likelihood(family, X, rule):
     R = groups(len(X))
-    labelled = Within(R.codes[:, None] == np.arange(K), rule)
+    labelled = RestrictedAssignment(R.codes[:, None] == np.arange(K), rule)
     fit = em(replace(mixture(family, X), rule=labelled), X, R.weights, max_iter=1)
     wanted = family.stats(X, R)
     np.testing.assert_allclose(fit.model.weights, wanted.weight / wanted.weight.sum(), rtol=1e-12)
@@ -120,7 +125,7 @@ def test_with_all_labels_one_step_is_supervised_maximum_likelihood(family, X, ru
 @over_families
 def test_without_labels_a_mask_changes_nothing(family, X, rule):
     start, w = mixture(family, X, rule), np.ones(len(X))
-    masked = replace(start, rule=Within(np.ones((len(X), K), dtype=bool), start.rule))
+    masked = replace(start, rule=RestrictedAssignment(np.ones((len(X), K), dtype=bool), start.rule))
     assert em(start, X, w, max_iter=5).history == em(masked, X, w, max_iter=5).history
 
 
@@ -219,20 +224,20 @@ def test_ctrl_c_before_the_first_step_is_passed_on():
 
 
 def test_a_collapse_keeps_the_last_sound_model_and_its_diagnosis():
-    fit = em(Counter(fails=2, error=Collapse), None, ONE, tol=0.0)
+    fit = em(Counter(fails=2, error=CollapseError), None, ONE, tol=0.0)
     assert (fit.reason, fit.model.step) == ("collapsed", 2)
     assert "component 1 has shrunk to a point" in fit.diagnosis
 
 
 def test_the_best_of_several_runs_is_the_likeliest_that_is_sound():
-    starts = [Counter(step=2), Counter(step=5, fails=9, error=Collapse), Counter(step=1)]
-    assert best_of(starts, None, ONE, tol=0.0, max_iter=6).model.step == 8
-    assert best_of(starts[1:2], None, ONE, tol=0.0, max_iter=6).reason == "collapsed"
+    starts = [Counter(step=2), Counter(step=5, fails=9, error=CollapseError), Counter(step=1)]
+    assert best_em(starts, None, ONE, tol=0.0, max_iter=6).model.step == 8
+    assert best_em(starts[1:2], None, ONE, tol=0.0, max_iter=6).reason == "collapsed"
 
 
 def test_ctrl_c_ends_all_runs_and_keeps_the_best():
     starts = iter([Counter(step=5), Counter(fails=2), Counter(step=20)])
-    fit = best_of(starts, None, ONE, tol=0.0, max_iter=6)
+    fit = best_em(starts, None, ONE, tol=0.0, max_iter=6)
     assert (fit.model.step, fit.reason) == (11, "interrupted")
     assert next(starts).step == 20
 
@@ -254,15 +259,17 @@ def test_minorising_climbs_without_ever_falling():
     def bound(b, at):
         return objective(at) + slope(at) @ (b - at) - 0.5 * (b - at) @ H @ (b - at)
 
-    numeric = minorise(objective, np.zeros(3), bound=bound, max_iter=200)
-    closed = minorise(objective, np.zeros(3), climb=lambda at: at + np.linalg.solve(H, slope(at)), max_iter=200)
+    numeric = minorise_maximise(objective, np.zeros(3), bound=bound, max_iter=200)
+    closed = minorise_maximise(
+        objective, np.zeros(3), climb=lambda at: at + np.linalg.solve(H, slope(at)), max_iter=200
+    )
     for fit in (numeric, closed):
         assert fit.reason == "converged"
         assert (np.diff(fit.history) >= 0).all()
         assert np.abs(slope(fit.model.point)).max() < 1e-4  # gains of 1e-10 leave slopes of about 1e-5
     np.testing.assert_allclose(numeric.model.point, closed.model.point, atol=1e-5)
     with pytest.raises(ValueError, match="needs a bound, or climb"):
-        minorise(objective, np.zeros(3))
+        minorise_maximise(objective, np.zeros(3))
 
 
 def test_hard_em_stops_when_no_row_moves_whatever_the_tolerance():

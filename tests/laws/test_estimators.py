@@ -18,8 +18,9 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 from tables import CASES, METHODS, build, fitted, named, outputs, table
 
-from fivefold.core import params, store
-from fivefold.core.progress import Interrupted
+from fivefold.core.console.fit_progress import InterruptedWarning
+from fivefold.core.estimators import params
+from fivefold.core.storage import model_files
 from fivefold.linear_model import RidgeCV
 
 WEIGHTED = [case for case in CASES if "sample_weight" in inspect.signature(case[0].cls.fit).parameters]
@@ -175,8 +176,8 @@ def test_float32_stays_float32_and_is_close_to_float64(case):
 def test_a_model_survives_pickle_clone_and_a_file(case, tmp_path):
     X, y = table(case)
     model = fitted(case, X, y)
-    store.save(model, tmp_path / "model.skops")
-    for copy in (pickle.loads(pickle.dumps(model)), store.load(tmp_path / "model.skops")):
+    model_files.save(model, tmp_path / "model.skops")
+    for copy in (pickle.loads(pickle.dumps(model)), model_files.load(tmp_path / "model.skops")):
         assert_same(outputs(copy, X), outputs(model, X), rtol=0, atol=0)
     assert str(clone(model).get_params()) == str(model.get_params())
 
@@ -223,7 +224,7 @@ def test_ctrl_c_in_an_iterative_fit_keeps_the_best_so_far_and_says_so(case):
         warnings.simplefilter("always")
         model.fit(X, y)
     assert all(np.isfinite(v).all() for v in outputs(model, X).values() if v.dtype.kind == "f")
-    words = [str(w.message) for w in said if issubclass(w.category, Interrupted)]
+    words = [str(w.message) for w in said if issubclass(w.category, InterruptedWarning)]
     if callback.steps >= 3:
         assert len(words) == 1 and "the best model so far was kept" in words[0]
     else:
@@ -251,7 +252,7 @@ class PressedKey:
                 model.fit(X, y)
             finally:
                 sys.setprofile(None)
-        return model, [str(w.message) for w in said if issubclass(w.category, Interrupted)]
+        return model, [str(w.message) for w in said if issubclass(w.category, InterruptedWarning)]
 
 
 @pytest.fixture
@@ -462,7 +463,7 @@ def test_more_parts_than_the_data_allow_are_refused_with_both_numbers(case):
 def test_a_wrong_parameter_is_refused_with_its_name_and_what_is_allowed(case):
     X, y = table(case)
     for parameter in case[0].parameters:
-        hint = params.declared(case[0].cls)[parameter.name]
+        hint = params.declared_params(case[0].cls)[parameter.name]
         if not params.allows(hint, wrong := object()):
             with pytest.raises(ValueError, match=f"the '{parameter.name}' parameter must be "):
                 build(case, **{parameter.name: wrong}).fit(X, y)
@@ -480,7 +481,7 @@ def test_the_card_and_the_documentation_are_complete(method):
     public = [n for n, f in vars(method.cls).items() if inspect.isfunction(f) and not n.startswith("_")]
     assert [n for n in public if not inspect.getdoc(getattr(method.cls, n))] == []
     for name, values in card.search.items():
-        hint = params.declared(method.cls)[name]
+        hint = params.declared_params(method.cls)[name]
         assert all(params.allows(hint, value) for value in values)
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from family_tables import CASES, EVERYWHERE, K, anywhere, assert_same, groups, leaves, over_families, precision, weights
 
-from fivefold.core import store
-from fivefold.distributions.family import ExponentialForm, Groups
-from fivefold.distributions.likelihood import log_likelihood
+from fivefold.core.storage import model_files
+from fivefold.distributions.family import ExponentialForm, GroupWeights
+from fivefold.distributions.maximum_likelihood import log_likelihood
 
 
 def fitted(family, X):
@@ -53,8 +53,8 @@ def test_scaling_statistics_is_repeating_rows(family, X):
 def test_weights_mean_repetition(family, X):
     times = np.random.RandomState(3).randint(0, 4, len(X))
     codes = np.arange(len(X)) % K
-    repeated = Groups(np.repeat(codes, times), np.ones(times.sum()), K)
-    found = family.stats(X, Groups(codes, times.astype(float), K))
+    repeated = GroupWeights(np.repeat(codes, times), np.ones(times.sum()), K)
+    found = family.stats(X, GroupWeights(codes, times.astype(float), K))
     assert_same(found, family.stats(np.repeat(X, times, axis=0), repeated), precision(X))
 
 
@@ -115,7 +115,7 @@ def test_samples_come_from_the_members(family, X):
     members, n = fitted(family, X), 6000
     which = np.random.RandomState(5).randint(0, K, n)
     sample = members.sample(which, np.random.RandomState(6))
-    R = Groups(which, np.ones(n), K)
+    R = GroupWeights(which, np.ones(n), K)
     gain = (
         2 * (log_likelihood(family.fit(family.stats(sample, R)), sample, R) - log_likelihood(members, sample, R)).sum()
     )
@@ -235,9 +235,9 @@ def test_families_members_and_statistics_survive_files(family, X):
     members = family.fit(stats)
     members.log_prob(X)  # what is kept for speed must not get in the way
     file = io.BytesIO()
-    store.save((family, stats, members), file)
+    model_files.save((family, stats, members), file)
     file.seek(0)
-    for family_, stats_, members_ in (store.load(file), pickle.loads(pickle.dumps((family, stats, members)))):
+    for family_, stats_, members_ in (model_files.load(file), pickle.loads(pickle.dumps((family, stats, members)))):
         assert family_ == family
         assert_same(stats_, stats, 0)
         assert (members_.log_prob(X) == members.log_prob(X)).all()
@@ -261,7 +261,7 @@ def test_tensors_give_what_arrays_give(family, X):
         for weighted in (R, torch.tensor(R, dtype=dtype)):
             assert_same(family.stats(tensor, weighted).at_home(), family.stats(X, R), rtol)
         codes = groups(len(X))
-        on_device = Groups(torch.tensor(codes.codes), torch.tensor(codes.weights, dtype=dtype), K)
+        on_device = GroupWeights(torch.tensor(codes.codes), torch.tensor(codes.weights, dtype=dtype), K)
         assert_same(family.stats(tensor, on_device).at_home(), family.stats(X, codes), rtol)
         for table in (X, holes):
             found = members.log_prob(torch.tensor(table, dtype=dtype))

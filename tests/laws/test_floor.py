@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from fivefold.core import progress, store
-from fivefold.core.data import Takes, as_rows
-from fivefold.core.estimator import Transformer, learned
-from fivefold.core.params import Count, Fraction, NonNegative, Positive, Seed, Share, allows, describe
+from fivefold.core.admission.tables import Takes, as_rows
+from fivefold.core.console import fit_progress
+from fivefold.core.estimators.base import Transformer, learned
+from fivefold.core.estimators.params import Count, Fraction, NonNegative, OpenFraction, Positive, Seed, allows, describe
 from fivefold.core.registry import find, methods
+from fivefold.core.storage import model_files
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def test_fields_are_the_constructor_by_position_up_to_the_star():
         (Positive, [1e-9, 1, np.float32(2)], [0, -1, np.nan, np.inf, "a", True]),
         (NonNegative, [0, 3.5], [-1e-9, np.inf, None]),
         (Fraction, [0, 0.5, 1], [-0.1, 1.1]),
-        (Share, [0.5], [0, 1]),
+        (OpenFraction, [0.5], [0, 1]),
         (Seed, [None, 3, np.random.RandomState(0)], ["a", 1.5]),
         (Literal["a", None], ["a", None], ["b", 0]),
         (Count | Literal["auto"], [3, "auto"], ["none", 0]),
@@ -271,9 +272,9 @@ def test_a_file_with_a_foreign_type_is_not_read(tmp_path):
 
     skops.io.dump(FunctionTransformer(sys.exit), tmp_path / "bad.skops")
     with pytest.raises(ValueError, match="types that are not trusted: sys.exit; it was not read"):
-        store.load(tmp_path / "bad.skops")
+        model_files.load(tmp_path / "bad.skops")
     skops.io.dump(LinearRegression(), tmp_path / "fine.skops")
-    assert isinstance(store.load(tmp_path / "fine.skops"), LinearRegression)
+    assert isinstance(model_files.load(tmp_path / "fine.skops"), LinearRegression)
 
 
 class Terminal(io.StringIO):
@@ -284,9 +285,9 @@ class Terminal(io.StringIO):
 def test_a_long_fit_draws_a_line_in_a_terminal_and_clears_it(monkeypatch):
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    monkeypatch.setattr(progress, "PAUSE", 0.0)
-    with progress.steps(Plain(), "step", 3) as monitor:
+    monkeypatch.setattr(fit_progress, "SECONDS_BEFORE_LINE", 0.0)
+    monkeypatch.setattr(fit_progress, "SECONDS_BETWEEN_LINES", 0.0)
+    with fit_progress.fit_steps(Plain(), "step", 3) as monitor:
         assert not monitor(None, 1.5)
         assert "Plain: step 1 of at most 3, value 1.5" in screen.getvalue()
     assert screen.getvalue().endswith(" \r")
@@ -295,8 +296,8 @@ def test_a_long_fit_draws_a_line_in_a_terminal_and_clears_it(monkeypatch):
 def test_a_short_fit_and_a_fit_outside_a_terminal_draw_nothing(monkeypatch):
     for screen, patience in ((Terminal(), 60.0), (io.StringIO(), 0.0)):
         monkeypatch.setattr(sys, "stderr", screen)
-        monkeypatch.setattr(progress, "PATIENCE", patience)
-        with progress.steps(Plain(), "step", 3) as monitor:
+        monkeypatch.setattr(fit_progress, "SECONDS_BEFORE_LINE", patience)
+        with fit_progress.fit_steps(Plain(), "step", 3) as monitor:
             monitor(None, 1.0)
         assert screen.getvalue() == ""
 

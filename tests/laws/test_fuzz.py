@@ -17,7 +17,7 @@ import pytest
 from tables import METHODS
 
 from fivefold.cluster import MiniBatchKMeans
-from fivefold.core.messages import warn
+from fivefold.core.console.user_warnings import warn
 
 CASES = [case for method in METHODS for case in odd_inputs.cases(method)]
 SHARES = 400  # two of these are tried in `make test`, about 300 cases; all of them in `make test-all`

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from fivefold.cli import cache, doctor
-from fivefold.core import kernel_cache
+from fivefold.cli import loop_cache
+from fivefold.cli.commands import doctor
+from fivefold.core.compilation import code_cache
 
 WAYS = ("empty", "cut", "garbage", "flipped", "sound")
-LOOPS = "from fivefold.core.compile import jit\n" + "".join(
+LOOPS = "from fivefold.core.compilation.jit import jit\n" + "".join(
     f"@jit\ndef {way}(x):\n    s = 0.0\n    for i in range(len(x)):\n        s += x[i]\n    return s\n" for way in WAYS
 )
 RUN = """
@@ -94,24 +95,24 @@ def test_a_folder_that_others_may_write_to_is_not_read_and_doctor_says_so(tmp_pa
     monkeypatch.setenv("FIVEFOLD_CACHE_DIR", str(tmp_path / "cache"))
     for open_folder in (folder, folder.parent):
         open_folder.chmod(0o777)
-        found = kernel_cache.places.__wrapped__()
+        found = code_cache.cache_folders.__wrapped__()
         assert found.read == () and found.write is None
         assert f"others may write to {open_folder} (mode 0777)" in found.refused[0]
         open_folder.chmod(0o700)
     folder.chmod(0o1777)  # nobody can replace a file there, and anybody add one
-    monkeypatch.setattr(kernel_cache, "places", kernel_cache.places.__wrapped__)
-    state = cache.state()
+    monkeypatch.setattr(code_cache, "cache_folders", code_cache.cache_folders.__wrapped__)
+    state = loop_cache.read_cache_state()
     assert state.folder is None and "mode 1777" in state.refused[0]
     findings = doctor.Findings({}, {}, {"fivefold": 1, "blas": ""}, (), state, {})
     assert "All well" not in doctor.verdict(findings)
-    assert f"others may write to {folder}" in " ".join(doctor.in_words(findings).split())
+    assert f"others may write to {folder}" in " ".join(doctor.findings_text(findings).split())
     folder.chmod(0o755)
-    assert kernel_cache.places().write == folder
+    assert code_cache.cache_folders().write == folder
 
 
 def test_a_folder_of_another_user_is_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(kernel_cache, "_trusted", lambda: {os.stat("/").st_uid + 70_000})
-    assert "belongs to another user" in kernel_cache.unsafe(tmp_path)
+    monkeypatch.setattr(code_cache, "_trusted_owners", lambda: {os.stat("/").st_uid + 70_000})
+    assert "belongs to another user" in code_cache.why_unsafe(tmp_path)
 
 
 def test_links_are_followed_with_the_same_care(tmp_path):
@@ -122,30 +123,30 @@ def test_links_are_followed_with_the_same_care(tmp_path):
     (open_to_all / "inner").mkdir(0o700)
     link = tmp_path / "link"
     link.symlink_to(target)
-    assert kernel_cache.unsafe(link) == ""
+    assert code_cache.why_unsafe(link) == ""
     (open_to_all / "link").symlink_to(target)  # anybody may point it elsewhere
-    assert str(open_to_all) in kernel_cache.unsafe(open_to_all / "link")
+    assert str(open_to_all) in code_cache.why_unsafe(open_to_all / "link")
     link.unlink()
     link.symlink_to(Path("open") / "inner")
-    assert str(open_to_all) in kernel_cache.unsafe(link)
+    assert str(open_to_all) in code_cache.why_unsafe(link)
     circle = tmp_path / "circle"
     circle.symlink_to(circle)
     with pytest.raises(OSError, match="circle"):
-        kernel_cache.unsafe(circle)
+        code_cache.why_unsafe(circle)
 
 
 def test_a_file_that_is_a_link_is_not_read(tmp_path):
-    (tmp_path / "file").write_bytes(kernel_cache.packed(b"code"))
-    assert kernel_cache.read(tmp_path / "file") == b"code"
+    (tmp_path / "file").write_bytes(code_cache.with_digest(b"code"))
+    assert code_cache.read_entry(tmp_path / "file") == b"code"
     (tmp_path / "link").symlink_to(tmp_path / "file")
-    assert kernel_cache.read(tmp_path / "link") is None
+    assert code_cache.read_entry(tmp_path / "link") is None
 
 
 def test_doctor_counts_damaged_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(kernel_cache, "places", lambda: kernel_cache.Places((tmp_path,), tmp_path, ()))
-    cache.import_all()
-    (tmp_path / f"{cache.entry(cache.KERNELS[0])}.py311.1.nbc").write_bytes(b"")
-    state = cache.state()
+    monkeypatch.setattr(code_cache, "cache_folders", lambda: code_cache.CacheFolders((tmp_path,), tmp_path, ()))
+    loop_cache.import_all_modules()
+    (tmp_path / f"{loop_cache.entry_name(loop_cache.COMPILED_LOOPS[0])}.py311.1.nbc").write_bytes(b"")
+    state = loop_cache.read_cache_state()
     assert len(state.damaged) == 1 and len(state.absent) == len(state.kernels)
     findings = doctor.Findings({}, {}, {"fivefold": 1, "blas": ""}, (), state, {})
     assert "1 files of compiled code are damaged" in doctor.verdict(findings)

@@ -10,28 +10,37 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit, gammaln, logit
 from scipy.stats import bernoulli, multinomial, norm, poisson
 
-from fivefold.optim import losses, penalties
-from fivefold.optim.checks import below_chords, check_gradient, gradient_by_differences, subgradient
+from fivefold.optim.derivative_checks import check_chords, check_gradient, check_subgradient, gradient_by_differences
 from fivefold.optim.design import Design
-from fivefold.optim.losses import (
-    Absolute,
-    Exponential,
-    Hinge,
-    Log,
+from fivefold.optim.empirical_risk import EmpiricalRisk
+from fivefold.optim.losses import catalogue
+from fivefold.optim.losses.catalogue import (
+    AbsoluteLoss,
+    ExponentialLoss,
+    HingeLoss,
+    LogLoss,
     Loss,
-    Margin,
-    MarginError,
-    Poisson,
-    ProbitMargin,
-    Ramp,
-    Softmax,
-    Squared,
-    SquaredHinge,
-    SquaredMargin,
-    ZeroOne,
+    MarginErrorLoss,
+    MarginLoss,
+    PoissonLoss,
+    ProbitMarginLoss,
+    RampLoss,
+    SoftmaxLoss,
+    SquaredHingeLoss,
+    SquaredLoss,
+    SquaredMarginLoss,
+    ZeroOneLoss,
 )
-from fivefold.optim.penalties import L1, L2, Box, ElasticNet, Group, NoPenalty, Penalty
-from fivefold.optim.risk import Risk
+from fivefold.optim.penalties import proximal_operators
+from fivefold.optim.penalties.proximal_operators import (
+    L1,
+    L2,
+    BoxIndicator,
+    ElasticNetPenalty,
+    GroupLassoPenalty,
+    NoPenalty,
+    Penalty,
+)
 
 
 def walk(module, kind):
@@ -39,9 +48,9 @@ def walk(module, kind):
     return sorted(found, key=lambda c: c.__name__)
 
 
-ALL = [cls() for cls in walk(losses, Loss)]
+ALL = [cls() for cls in walk(catalogue, Loss)]
 SCALAR = [loss for loss in ALL if loss.kind != "classes"]
-MARGIN = [loss for loss in ALL if isinstance(loss, Margin)]
+MARGIN = [loss for loss in ALL if isinstance(loss, MarginLoss)]
 TARGETS = {"margin": (-1.0, 1.0), "regression": (-1.3, 0.0, 2.0), "likelihood": (1.0, 3.0)}
 ETA = np.linspace(-3.03, 2.97, 41)  # no kink at these
 
@@ -99,7 +108,7 @@ def test_the_curvature_is_the_derivative_of_the_slope(loss):
 def test_a_loss_is_convex_exactly_if_it_says_so(loss):
     rng = np.random.RandomState(0)
     for y in TARGETS[loss.kind]:
-        found = below_chords(lambda e, y=y: float(loss.value(y, e[0])), within(-4, 4), rng, 500)
+        found = check_chords(lambda e, y=y: float(loss.value(y, e[0])), within(-4, 4), rng, 500)
         assert bool(found) == loss.convex
 
 
@@ -181,7 +190,7 @@ def test_the_risk_of_every_smooth_loss_has_the_gradient_of_its_differences(loss)
     X = rng.standard_normal((60, 3))
     K = 3 if loss.kind == "classes" else 0
     y = rng.randint(3, size=60) if K else rng.choice(TARGETS[loss.kind], 60)
-    objective = Risk(loss, Design(X), y, rng.uniform(0.5, 2, 60), ridge=0.3, outputs=K)
+    objective = EmpiricalRisk(loss, Design(X), y, rng.uniform(0.5, 2, 60), ridge=0.3, outputs=K)
     assert check_gradient(objective, 0.3 * rng.standard_normal(4 * max(K, 1)))
 
 
@@ -192,7 +201,9 @@ def test_the_slope_is_a_subgradient_at_the_kinks_too(loss):
     for y in TARGETS[loss.kind]:
         for eta in (-1.0, 0.0, 1.0, y, y + 0.1, y - 0.1):
             v = np.atleast_1d(loss.slope(np.float64(y), np.float64(eta)))
-            assert subgradient(lambda e, y=y: float(loss.value(y, e[0])), v, np.array([eta]), within(-5, 5), rng, 300)
+            assert check_subgradient(
+                lambda e, y=y: float(loss.value(y, e[0])), v, np.array([eta]), within(-5, 5), rng, 300
+            )
 
 
 def test_a_slope_that_is_none_is_found_out():
@@ -200,12 +211,12 @@ def test_a_slope_that_is_none_is_found_out():
     rng = np.random.RandomState(0)
 
     def hinge(eta):
-        return float(Hinge().value(1.0, eta[0]))
+        return float(HingeLoss().value(1.0, eta[0]))
 
     for v in (-1.0, -0.5, 0.0):  # at the kink any slope between those of the two sides will do
-        assert subgradient(hinge, np.array([v]), np.array([1.0]), within(-3, 3), rng)
+        assert check_subgradient(hinge, np.array([v]), np.array([1.0]), within(-3, 3), rng)
     for v in (-1.1, 0.1):
-        assert not subgradient(hinge, np.array([v]), np.array([1.0]), within(-3, 3), rng)
+        assert not check_subgradient(hinge, np.array([v]), np.array([1.0]), within(-3, 3), rng)
 
 
 class TestMarginLosses:
@@ -213,87 +224,91 @@ class TestMarginLosses:
 
     def test_values(self):
         """B-86, A-36, E-260."""
-        assert_allclose(Log().of(self.m), [2.1269, 1.3133, 0.6931, 0.3133, 0.1269], atol=5e-5)
-        assert_allclose(Hinge().of(self.m), [3, 2, 1, 0, 0])
-        assert_allclose(ProbitMargin().of(self.m), [0.9772, 0.8413, 0.5, 0.1587, 0.0228], atol=5e-5)
-        assert_allclose(SquaredMargin().of(self.m), [4.5, 2, 0.5, 0, 0.5])
-        assert_allclose(ZeroOne().of(self.m), [1, 1, 0, 0, 0])
-        assert_allclose(MarginError().of(self.m), [1, 1, 1, 0, 0])
+        assert_allclose(LogLoss().of(self.m), [2.1269, 1.3133, 0.6931, 0.3133, 0.1269], atol=5e-5)
+        assert_allclose(HingeLoss().of(self.m), [3, 2, 1, 0, 0])
+        assert_allclose(ProbitMarginLoss().of(self.m), [0.9772, 0.8413, 0.5, 0.1587, 0.0228], atol=5e-5)
+        assert_allclose(SquaredMarginLoss().of(self.m), [4.5, 2, 0.5, 0, 0.5])
+        assert_allclose(ZeroOneLoss().of(self.m), [1, 1, 0, 0, 0])
+        assert_allclose(MarginErrorLoss().of(self.m), [1, 1, 1, 0, 0])
 
     def test_values_at_zero(self):
         """E-261: 0/1 counts zero as an error there; squared is (1 - m)^2, twice ours."""
-        assert [Hinge().of(0.0), 2 * SquaredMargin().of(0.0), Log().of(0.0)] == [1, 1, np.log(2)]
+        assert [HingeLoss().of(0.0), 2 * SquaredMarginLoss().of(0.0), LogLoss().of(0.0)] == [1, 1, np.log(2)]
 
-    @pytest.mark.parametrize("loss", [Hinge(), SquaredHinge(), MarginError(), Exponential(), Ramp()], ids=name)
+    @pytest.mark.parametrize(
+        "loss", [HingeLoss(), SquaredHingeLoss(), MarginErrorLoss(), ExponentialLoss(), RampLoss()], ids=name
+    )
     def test_upper_bounds_of_the_zero_one_loss(self, loss):
         """A-36, B-86, D-290; twice the square too."""
         m = np.linspace(-4, 4, 801)
-        assert (loss.of(m) >= ZeroOne().of(m)).all()
-        assert (2 * SquaredMargin().of(m) >= ZeroOne().of(m)).all()
-        assert (Log().of(m) / np.log(2) >= ZeroOne().of(m)).all()
+        assert (loss.of(m) >= ZeroOneLoss().of(m)).all()
+        assert (2 * SquaredMarginLoss().of(m) >= ZeroOneLoss().of(m)).all()
+        assert (LogLoss().of(m) / np.log(2) >= ZeroOneLoss().of(m)).all()
 
     def test_hinge_is_zero_beyond_the_margin_and_linear_below(self):
         """A-36, D-290, E-260: its value is the slack xi."""
         m = np.linspace(1, 9, 50)
-        assert not Hinge().of(m).any() and not Hinge().of_slope(m).any()
-        assert_allclose(Hinge().of(2 - m), m - 1, atol=1e-15)
+        assert not HingeLoss().of(m).any() and not HingeLoss().of_slope(m).any()
+        assert_allclose(HingeLoss().of(2 - m), m - 1, atol=1e-15)
 
     def test_asymptotes_of_the_log_loss(self):
         """B-86: -m far to the left, e^-m far to the right."""
-        assert_allclose(Log().of(-np.array([10.0, 30.0])), [10, 30], atol=1e-4)
-        assert_allclose(Log().of(np.array([10.0, 30.0])), np.exp([-10.0, -30]), rtol=1e-4)
+        assert_allclose(LogLoss().of(-np.array([10.0, 30.0])), [10, 30], atol=1e-4)
+        assert_allclose(LogLoss().of(np.array([10.0, 30.0])), np.exp([-10.0, -30]), rtol=1e-4)
 
     def test_nothing_overflows(self):
         """E-126: also the sigmoid, stable for large sizes."""
         m = np.array([-1e4, -800.0, 800.0, 1e4])
-        assert_allclose(Log().of(m), [1e4, 800, 0, 0])
-        assert_allclose(Log().of_slope(m), [-1, -1, 0, 0])
-        assert_allclose(Log().inverse_link(m), [0, 0, 1, 1])
+        assert_allclose(LogLoss().of(m), [1e4, 800, 0, 0])
+        assert_allclose(LogLoss().of_slope(m), [-1, -1, 0, 0])
+        assert_allclose(LogLoss().inverse_link(m), [0, 0, 1, 1])
 
 
 class TestLinks:
     def test_logit_and_sigmoid(self):
         """E-125, E-126: inverse of each other, sigmoid(0) = 1/2, derivative y (1 - y)."""
         a = np.linspace(-6, 6, 41)
-        p = Log().inverse_link(a)
-        assert Log().inverse_link(0.0) == 0.5
+        p = LogLoss().inverse_link(a)
+        assert LogLoss().inverse_link(0.0) == 0.5
         assert_allclose(logit(p), a, atol=1e-12)
         assert_allclose(numeric(expit, a), p * (1 - p), atol=1e-9)
-        assert (np.abs(Log().inverse_link(np.array([-5.0, 5.0])) - [0, 1]) < 0.01).all()
+        assert (np.abs(LogLoss().inverse_link(np.array([-5.0, 5.0])) - [0, 1]) < 0.01).all()
 
     def test_softmax(self):
         """E-127: sums to one, K = 2 is the sigmoid of the difference, derivative p_i (delta_ij - p_j)."""
         rng = np.random.RandomState(0)
         eta = rng.standard_normal((4, 7))
-        P = Softmax().inverse_link(eta)
+        P = SoftmaxLoss().inverse_link(eta)
         assert_allclose(P.sum(axis=0), 1)
-        assert_allclose(Softmax().inverse_link(eta[:2])[0], expit(eta[0] - eta[1]))
-        assert_allclose(Softmax().inverse_link(eta + 1e4), P, rtol=1e-9)
+        assert_allclose(SoftmaxLoss().inverse_link(eta[:2])[0], expit(eta[0] - eta[1]))
+        assert_allclose(SoftmaxLoss().inverse_link(eta + 1e4), P, rtol=1e-9)
         for i in range(4):
-            slope = gradient_by_differences(lambda e, i=i: Softmax().inverse_link(e[:, None])[i, 0], eta[:, 0])
+            slope = gradient_by_differences(lambda e, i=i: SoftmaxLoss().inverse_link(e[:, None])[i, 0], eta[:, 0])
             p = P[:, 0]
             assert_allclose(slope, p[i] * (np.eye(4)[i] - p), atol=1e-9)
-            assert_allclose(Softmax().curvature(np.zeros(7, int), eta)[i, :, 0], slope, atol=1e-9)
+            assert_allclose(SoftmaxLoss().curvature(np.zeros(7, int), eta)[i, :, 0], slope, atol=1e-9)
 
     def test_losses_are_negative_log_likelihoods(self):
         """E-131, E-348: Bernoulli, multinomial, Gaussian with unit variance, Poisson."""
         rng = np.random.RandomState(0)
         eta = rng.standard_normal(20)
         y = rng.choice([-1.0, 1.0], 20)
-        assert_allclose(Log().value(y, eta), -bernoulli.logpmf(y > 0, expit(eta)), rtol=1e-12)
+        assert_allclose(LogLoss().value(y, eta), -bernoulli.logpmf(y > 0, expit(eta)), rtol=1e-12)
         E, codes = rng.standard_normal((3, 20)), rng.randint(3, size=20)
-        P = Softmax().inverse_link(E).T
-        assert_allclose(Softmax().value(codes, E), -multinomial.logpmf(np.eye(3)[codes], 1, P), rtol=1e-9)
+        P = SoftmaxLoss().inverse_link(E).T
+        assert_allclose(SoftmaxLoss().value(codes, E), -multinomial.logpmf(np.eye(3)[codes], 1, P), rtol=1e-9)
         t = rng.standard_normal(20)
         for sigma in (1.0, 2.0):
             gaussian = -norm.logpdf(t, eta, sigma) - np.log(sigma * np.sqrt(2 * np.pi))
-            assert_allclose(Squared().value(t, eta) / sigma**2, gaussian, atol=1e-12)
+            assert_allclose(SquaredLoss().value(t, eta) / sigma**2, gaussian, atol=1e-12)
         counts = rng.randint(5, size=20)
-        constant = -poisson.logpmf(counts, np.exp(eta)) - Poisson().value(counts, eta)
+        constant = -poisson.logpmf(counts, np.exp(eta)) - PoissonLoss().value(counts, eta)
         for k in range(5):
             assert_allclose(constant[counts == k], gammaln(k + 1), atol=1e-10)
         assert_allclose(
-            Softmax().value(codes % 2, np.stack([0 * eta, eta])), Log().value(2.0 * (codes % 2) - 1, eta), rtol=1e-12
+            SoftmaxLoss().value(codes % 2, np.stack([0 * eta, eta])),
+            LogLoss().value(2.0 * (codes % 2) - 1, eta),
+            rtol=1e-12,
         )
 
     def test_the_constants_that_lower_the_risk_most(self):
@@ -301,7 +316,7 @@ class TestLinks:
         y = np.array([0.0, 1.0, 2.0, 10.0, 3.0])
         best = {
             loss: minimize_scalar(lambda c, loss=loss: np.sum(loss.value(y, c)), bounds=(-5, 15)).x
-            for loss in (Squared(), Absolute())
+            for loss in (SquaredLoss(), AbsoluteLoss())
         }
         assert_allclose(list(best.values()), [y.mean(), np.median(y)], atol=1e-4)
 
@@ -322,18 +337,18 @@ PENALTIES = [
     Case(L1(STRENGTHS)),
     Case(L2(0.7)),
     Case(L2(STRENGTHS)),
-    Case(ElasticNet(0.4, 0.9)),
-    Case(ElasticNet(STRENGTHS, 0.3)),
-    Case(Box(-0.5, 1.0)),
-    Case(Box(low=0.0)),
-    Case(Group(np.array([0, 0, 1, 1]), 0.8)),
-    Case(Group(np.array([1, 0, 1, -1]), np.array([0.3, 1.5]))),
+    Case(ElasticNetPenalty(0.4, 0.9)),
+    Case(ElasticNetPenalty(STRENGTHS, 0.3)),
+    Case(BoxIndicator(-0.5, 1.0)),
+    Case(BoxIndicator(low=0.0)),
+    Case(GroupLassoPenalty(np.array([0, 0, 1, 1]), 0.8)),
+    Case(GroupLassoPenalty(np.array([1, 0, 1, -1]), np.array([0.3, 1.5]))),
 ]
 over_penalties = pytest.mark.parametrize("case", PENALTIES, ids=str)
 
 
 def test_every_penalty_has_a_case():
-    assert {type(case.penalty) for case in PENALTIES} == set(walk(penalties, Penalty))
+    assert {type(case.penalty) for case in PENALTIES} == set(walk(proximal_operators, Penalty))
 
 
 @over_penalties
@@ -369,10 +384,10 @@ def test_a_penalty_is_convex_and_zero_at_zero(case):
     rng = np.random.RandomState(2)
     assert case.penalty.value(np.zeros(case.d)) == 0
     inside = within(0, 0.5, case.d)  # of the boxes
-    assert below_chords(case.penalty.value, inside, rng, 200)
+    assert check_chords(case.penalty.value, inside, rng, 200)
 
 
-@pytest.mark.parametrize("case", [c for c in PENALTIES if not isinstance(c.penalty, Group)], ids=str)
+@pytest.mark.parametrize("case", [c for c in PENALTIES if not isinstance(c.penalty, GroupLassoPenalty)], ids=str)
 def test_a_step_for_each_coordinate_is_that_step_in_each(case):
     x, steps = np.array([1.0, -2.0, 3.0, 0.2]), np.array([0.1, 0.5, 1.0, 2.0])
     whole = case.penalty.prox(x, steps)
@@ -382,6 +397,6 @@ def test_a_step_for_each_coordinate_is_that_step_in_each(case):
 
 def test_a_free_coordinate_stays_and_a_group_vanishes_as_a_whole():
     x = np.array([0.3, -0.4, 3.0, -4.0, 7.0])
-    p = Group(np.array([0, 0, 1, 1, -1]), 1.0).prox(x, 1.0)
+    p = GroupLassoPenalty(np.array([0, 0, 1, 1, -1]), 1.0).prox(x, 1.0)
     assert_allclose(p, [0, 0, 3 * 0.8, -4 * 0.8, 7])
     assert L1(np.array([1.0, 0.0])).prox(np.array([3.0, 3.0]), 1.0).tolist() == [2.0, 3.0]

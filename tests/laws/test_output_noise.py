@@ -6,14 +6,8 @@ from numpy.testing import assert_allclose
 from scipy.special import softmax
 from scipy.stats import bernoulli, multinomial, multivariate_normal, norm
 
-from fivefold.optim.losses import Log, Softmax, Squared
-from fivefold.optim.noise import (
-    NOISES,
-    BernoulliOutput,
-    GaussianOutput,
-    MixtureOutput,
-    MultinomialOutput,
-)
+from fivefold.optim.losses.catalogue import LogLoss, SoftmaxLoss, SquaredLoss
+from fivefold.optim.losses.output_noise import NOISES, BernoulliOutput, GaussianOutput, MixtureOutput, MultinomialOutput
 
 N, H, K = 30, 3, 4
 
@@ -72,13 +66,13 @@ def test_losses_are_those_of_the_linear_predictor():
     """E-348: through the inverse link the loss is the one that linear models minimise."""
     rng = np.random.RandomState(2)
     eta, t = rng.standard_normal(N), rng.randint(2, size=N)
-    assert isinstance(BernoulliOutput().predictor_loss, Log)
-    assert_allclose(BernoulliOutput().loss(t, Log().inverse_link(eta)), Log().value(2.0 * t - 1, eta))
+    assert isinstance(BernoulliOutput().predictor_loss, LogLoss)
+    assert_allclose(BernoulliOutput().loss(t, LogLoss().inverse_link(eta)), LogLoss().value(2.0 * t - 1, eta))
     E, codes = rng.standard_normal((K, N)), rng.randint(K, size=N)
-    assert isinstance(MultinomialOutput().predictor_loss, Softmax)
-    assert_allclose(MultinomialOutput().loss(codes, Softmax().inverse_link(E).T), Softmax().value(codes, E))
-    assert isinstance(GaussianOutput().predictor_loss, Squared)
-    assert_allclose(GaussianOutput(3.0).loss(eta, E[0]), Squared().value(eta, E[0]))
+    assert isinstance(MultinomialOutput().predictor_loss, SoftmaxLoss)
+    assert_allclose(MultinomialOutput().loss(codes, SoftmaxLoss().inverse_link(E).T), SoftmaxLoss().value(codes, E))
+    assert isinstance(GaussianOutput().predictor_loss, SquaredLoss)
+    assert_allclose(GaussianOutput(3.0).loss(eta, E[0]), SquaredLoss().value(eta, E[0]))
 
 
 @pytest.mark.parametrize("name", CASES)

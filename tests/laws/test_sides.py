@@ -3,14 +3,21 @@
 import numpy as np
 import pytest
 
-from fivefold.partition.alike import Alike
-from fivefold.partition.class_criteria import Entropy, Gini, Mistakes, Risk, TwoClasses, TwoCounts
-from fivefold.partition.counted import counted
-from fivefold.partition.criteria import accumulate, width
-from fivefold.partition.number_criteria import Deviance, Newton, Squares
-from fivefold.partition.order_criteria import Extremes, absolute
-from fivefold.partition.several import several
-from fivefold.partition.sides import sides
+from fivefold.partition.criteria.base import accumulate, n_statistics
+from fivefold.partition.criteria.classification_criteria import (
+    BinaryCountGini,
+    BinaryGini,
+    Entropy,
+    ExpectedCost,
+    Gini,
+    Misclassification,
+)
+from fivefold.partition.criteria.constant_impurity import ConstantImpurity
+from fivefold.partition.criteria.multi_output import multi_output
+from fivefold.partition.criteria.order_statistics import MaxError, absolute_error
+from fivefold.partition.criteria.regression_criteria import NewtonGain, PoissonDeviance, SquaredError
+from fivefold.partition.criteria.tabulated_entropy import tabulate_entropy
+from fivefold.partition.criteria.threshold_statistics import split_statistics
 
 N = 40
 
@@ -20,21 +27,21 @@ def criteria():
     codes, w, counts = rng.randint(3, size=N).astype(np.int32), rng.uniform(0.5, 2, N), rng.poisson(2.0, N) + 0.0
     two, numbers = rng.randint(2, size=N), rng.normal(size=(2, N))
     return (
-        TwoClasses(two.astype(np.uint8)),
-        TwoCounts(rng.randint(1, 4, size=N) * (1 + (two << 32))),
+        BinaryGini(two.astype(np.uint8)),
+        BinaryCountGini(rng.randint(1, 4, size=N) * (1 + (two << 32))),
         Gini(codes, w, 3),
         Entropy(codes, w, 3),
-        counted(Entropy(codes, np.ones(N), 3)),
-        Mistakes(codes, w, 3),
-        Risk(codes, w, rng.uniform(size=(3, 3))),
-        Squares(numbers[0], w),
-        Deviance(counts, w),
-        absolute(numbers[0], w),
-        Extremes(numbers[0], w),
-        Alike(w),
-        several(Squares(numbers, w)),
-        several(absolute(numbers, w)),
-        several(Gini(np.stack([codes, two.astype(np.int32)]), w, np.array([3, 2]))),
+        tabulate_entropy(Entropy(codes, np.ones(N), 3)),
+        Misclassification(codes, w, 3),
+        ExpectedCost(codes, w, rng.uniform(size=(3, 3))),
+        SquaredError(numbers[0], w),
+        PoissonDeviance(counts, w),
+        absolute_error(numbers[0], w),
+        MaxError(numbers[0], w),
+        ConstantImpurity(w),
+        multi_output(SquaredError(numbers, w)),
+        multi_output(absolute_error(numbers, w)),
+        multi_output(Gini(np.stack([codes, two.astype(np.int32)]), w, np.array([3, 2]))),
     )
 
 
@@ -46,9 +53,9 @@ def test_each_side_has_the_statistics_of_its_rows(criterion, missing):
     x = rng.normal(size=hi - lo)
     if missing:
         x[::5] = np.nan  # not at or below any threshold
-    sums, left, right, expected = np.zeros((4, width(criterion)))
+    sums, left, right, expected = np.zeros((4, n_statistics(criterion)))
     accumulate(criterion, rows, lo, hi, sums)
-    sides(criterion, rows, lo, hi, x, bar, np.empty_like(rows), sums, left, right)
+    split_statistics(criterion, rows, lo, hi, x, bar, np.empty_like(rows), sums, left, right)
     for side, goes in ((left, x <= bar), (right, ~(x <= bar))):
         some = rows[lo:hi][goes]
         accumulate(criterion, some, 0, len(some), expected)
@@ -56,4 +63,4 @@ def test_each_side_has_the_statistics_of_its_rows(criterion, missing):
 
 
 def test_every_criterion_that_a_tree_may_lower_has_sides():
-    assert {type(c) for c in criteria()} == set(sides.rules) == set(accumulate.rules) - {Newton}
+    assert {type(c) for c in criteria()} == set(split_statistics.rules) == set(accumulate.rules) - {NewtonGain}

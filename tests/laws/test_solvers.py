@@ -9,35 +9,35 @@ import pytest
 from numpy.testing import assert_allclose
 
 from fivefold import optim
-from fivefold.optim.axial import Axial
-from fivefold.optim.conjugate import ConjugateGradient, fletcher_reeves
-from fivefold.optim.descent import SteepestDescent
 from fivefold.optim.design import Design
-from fivefold.optim.functions import BOWL, LANDSCAPES, VALLEY, Function, Misfit, Quadratic, maximise
-from fivefold.optim.lbfgs import LBFGS
-from fivefold.optim.least_squares import GaussNewton, LevenbergMarquardt, damped_step
-from fivefold.optim.losses import Huber, Log, Poisson, Squared
+from fivefold.optim.empirical_risk import EmpiricalRisk
+from fivefold.optim.functions import BOWL, LANDSCAPES, VALLEY, Function, Quadratic, ResidualFunction, maximise
+from fivefold.optim.losses.catalogue import HuberLoss, LogLoss, PoissonLoss, SquaredLoss
 from fivefold.optim.minimise import Solver, minimise
-from fivefold.optim.newton import Newton, TrustRegion
-from fivefold.optim.objective import Composite, Objective
-from fivefold.optim.penalties import L1, Box, ElasticNet, Group
-from fivefold.optim.proximal import FISTA, SAGA, ProximalGradient
-from fivefold.optim.quasi import BFGS, updated
-from fivefold.optim.randomised import Annealing, Genetic
-from fivefold.optim.risk import Risk
-from fivefold.optim.search import (
-    Adaptive,
+from fivefold.optim.objective import CompositeObjective, Objective
+from fivefold.optim.penalties.proximal_operators import L1, BoxIndicator, ElasticNetPenalty, GroupLassoPenalty
+from fivefold.optim.proximal.proximal_gradient import FISTA, SAGA, ProximalGradient
+from fivefold.optim.smooth.axial_iteration import AxialIteration
+from fivefold.optim.smooth.bfgs import BFGS, bfgs_update
+from fivefold.optim.smooth.conjugate_gradient import ConjugateGradient, fletcher_reeves
+from fivefold.optim.smooth.lbfgs import LBFGS
+from fivefold.optim.smooth.line_search import (
+    AdaptiveStep,
     Armijo,
     Brent,
-    Decreasing,
-    Exact,
-    Fixed,
+    DecreasingStep,
+    ExactSearch,
+    FixedStep,
     GoldenSection,
+    LineSearch,
     Point,
-    Scheduled,
-    Search,
+    ScheduledStep,
     Wolfe,
 )
+from fivefold.optim.smooth.newton import Newton, TrustRegion
+from fivefold.optim.smooth.nonlinear_least_squares import GaussNewton, LevenbergMarquardt, damped_step
+from fivefold.optim.smooth.steepest_descent import SteepestDescent
+from fivefold.optim.stochastic.global_search import GeneticAlgorithm, SimulatedAnnealing
 
 
 def walk(kind):
@@ -64,7 +64,7 @@ def risk(loss, ridge=0.1, n=80, d=4):
         "regression": X @ w + 0.3 * noise + 5 * (np.arange(n) % 10 == 0),
         "likelihood": np.floor(np.exp(X @ w) + np.abs(noise)),
     }[loss.kind]
-    return Risk(loss, Design(X), y, rng.uniform(0.5, 2, n), ridge=np.append(np.full(d, ridge), 0))
+    return EmpiricalRisk(loss, Design(X), y, rng.uniform(0.5, 2, n), ridge=np.append(np.full(d, ridge), 0))
 
 
 SLOPES = np.random.RandomState(3).standard_normal((20, 3))
@@ -74,25 +74,25 @@ PROBLEMS = {
     "quadratic": (quadratic(1.0), 6),
     "quadratic, condition 100": (quadratic(1e2), 6),
     "quadratic, condition 10000": (quadratic(1e4, 3), 3),
-    "logistic risk": (risk(Log()), 5),
-    "Huber risk": (risk(Huber(0.5)), 5),
-    "Poisson risk": (risk(Poisson()), 5),
-    "linear residuals": (Misfit(lambda x: SLOPES @ x - 1, lambda x: SLOPES), 3),
-    "lasso": (Composite(risk(Squared(), 0.0), L1(np.array([20.0, 20, 20, 20, 0]))), 5),
-    "elastic net": (Composite(risk(Log(), 0.0), ElasticNet(3.0, np.array([1.0, 1, 1, 1, 0]))), 5),
-    "groups": (Composite(risk(Squared(), 0.0), Group(GROUPS, 30.0)), 5),
-    "box": (Composite(risk(Poisson(), 0.0), Box(-0.3, 0.4)), 5),
+    "logistic risk": (risk(LogLoss()), 5),
+    "Huber risk": (risk(HuberLoss(0.5)), 5),
+    "Poisson risk": (risk(PoissonLoss()), 5),
+    "linear residuals": (ResidualFunction(lambda x: SLOPES @ x - 1, lambda x: SLOPES), 3),
+    "lasso": (CompositeObjective(risk(SquaredLoss(), 0.0), L1(np.array([20.0, 20, 20, 20, 0]))), 5),
+    "elastic net": (CompositeObjective(risk(LogLoss(), 0.0), ElasticNetPenalty(3.0, np.array([1.0, 1, 1, 1, 0]))), 5),
+    "groups": (CompositeObjective(risk(SquaredLoss(), 0.0), GroupLassoPenalty(GROUPS, 30.0)), 5),
+    "box": (CompositeObjective(risk(PoissonLoss(), 0.0), BoxIndicator(-0.3, 0.4)), 5),
 }
 
 SOLVERS = {cls.__name__: cls() for cls in walk(Solver) if cls.convergent}
 VARIANTS = {  # the worst conditioned quadratic is left to the defaults, for time
-    "steepest descent, adaptive": SteepestDescent(Adaptive()),
+    "steepest descent, adaptive": SteepestDescent(AdaptiveStep()),
     "steepest descent, Wolfe": SteepestDescent(Wolfe()),
     "Newton, Wolfe": Newton(Wolfe()),
     "BFGS, Armijo": BFGS(Armijo()),
     "Fletcher-Reeves": ConjugateGradient(fletcher_reeves),
     "conjugate gradients, every 5": ConjugateGradient(every=5),
-    "axial, random order": Axial(order="random"),
+    "axial, random order": AxialIteration(order="random"),
     "Levenberg": LevenbergMarquardt(scaled=False),
     "FISTA without restarts": FISTA(restart=False),
 }
@@ -152,7 +152,9 @@ def test_the_violation_is_zero_at_a_minimum_and_nowhere_else(title):
 
 
 @pytest.mark.parametrize("search", [GoldenSection(), Brent()], ids=["golden section", "Brent"])
-@pytest.mark.parametrize("solver", [SteepestDescent, BFGS, Axial, ConjugateGradient], ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize(
+    "solver", [SteepestDescent, BFGS, AxialIteration, ConjugateGradient], ids=lambda cls: cls.__name__
+)
 def test_searches_by_values_alone_reach_the_minimum_to_half_the_digits(solver, search):
     objective, d = PROBLEMS["logistic risk"]
     found = minimise(objective, np.zeros(d), solver(search=search), tol=1e-6, max_iter=2000)
@@ -160,7 +162,9 @@ def test_searches_by_values_alone_reach_the_minimum_to_half_the_digits(solver, s
     assert objective.violation(found.x) <= 1e-5
 
 
-@pytest.mark.parametrize("solver", [SteepestDescent(Exact()), BFGS(Exact()), Axial(Exact())], ids=repr)
+@pytest.mark.parametrize(
+    "solver", [SteepestDescent(ExactSearch()), BFGS(ExactSearch()), AxialIteration(ExactSearch())], ids=repr
+)
 def test_the_exact_search_solves_quadratics(solver):
     objective, d = PROBLEMS["quadratic, condition 100"]
     found = minimise(objective, np.zeros(d), solver, tol=1e-9, max_iter=20_000)
@@ -175,7 +179,7 @@ class TestFixedRates:
         objective, d = PROBLEMS["quadratic, condition 100"]
         values = np.linalg.eigvalsh(objective.A)
         rate = share / values[-1]
-        found = minimise(objective, np.zeros(d), SteepestDescent(Fixed(rate)), tol=0, max_iter=300, record=True)
+        found = minimise(objective, np.zeros(d), SteepestDescent(FixedStep(rate)), tol=0, max_iter=300, record=True)
         factor = np.abs(1 - rate * values).max()
         assert factor < 1
         errors = np.linalg.norm(np.array(found.path) - objective.centre, axis=1)
@@ -183,11 +187,11 @@ class TestFixedRates:
 
     def test_a_small_rate_never_raises_the_cost_and_reaches_ridge(self):
         """D-266: the closed form of least squares with a ridge."""
-        objective = risk(Squared(), 1.0)
+        objective = risk(SquaredLoss(), 1.0)
         X1 = np.c_[objective.design.X, np.ones(80)]
         G = X1.T * objective.s @ X1 + np.diag(objective.ridge)
         rate = 1 / np.linalg.eigvalsh(G)[-1]
-        found = minimise(objective, np.zeros(5), SteepestDescent(Fixed(rate)), tol=1e-9, max_iter=5000)
+        found = minimise(objective, np.zeros(5), SteepestDescent(FixedStep(rate)), tol=1e-9, max_iter=5000)
         assert found.reason == "converged"
         assert (np.diff(found.history) <= 1e-12).all()
         assert_allclose(found.x, np.linalg.solve(G, X1.T @ (objective.s * objective.y)), atol=1e-9)
@@ -195,21 +199,23 @@ class TestFixedRates:
     @pytest.mark.parametrize("solver", [SteepestDescent, ConjugateGradient], ids=lambda cls: cls.__name__)
     def test_beyond_it_divergence_is_reported_and_the_best_point_kept(self, solver):
         objective, d = PROBLEMS["quadratic, condition 100"]
-        found = minimise(objective, np.ones(d), solver(search=Fixed(2.5 / 100)), max_iter=2000)
+        found = minimise(objective, np.ones(d), solver(search=FixedStep(2.5 / 100)), max_iter=2000)
         assert found.reason == "diverged"
         assert np.isfinite(found.x).all() and found.value == min(found.history[:-1])
 
     def test_a_decreasing_rate_converges_from_a_rate_that_is_too_large(self):
         objective, d = PROBLEMS["quadratic, condition 100"]
-        fixed, falling = Fixed(2.2 / 100), Decreasing(2.2 / 100, half=50)
+        fixed, falling = FixedStep(2.2 / 100), DecreasingStep(2.2 / 100, half=50)
         assert minimise(objective, np.zeros(d), SteepestDescent(fixed), max_iter=2000).reason == "diverged"
         found = minimise(objective, np.zeros(d), SteepestDescent(falling), tol=1e-2, max_iter=100_000)
         assert found.reason == "converged"
 
     def test_a_schedule_is_followed_step_by_step(self):
         objective, d = PROBLEMS["quadratic"]
-        scheduled = minimise(objective, np.zeros(d), SteepestDescent(Scheduled(lambda k: 0.5 / (1 + k))), max_iter=9)
-        same = minimise(objective, np.zeros(d), SteepestDescent(Decreasing(0.5, half=1)), max_iter=9)
+        scheduled = minimise(
+            objective, np.zeros(d), SteepestDescent(ScheduledStep(lambda k: 0.5 / (1 + k))), max_iter=9
+        )
+        same = minimise(objective, np.zeros(d), SteepestDescent(DecreasingStep(0.5, half=1)), max_iter=9)
         assert scheduled.history == same.history
         x = np.zeros(d)
         for k in range(9):
@@ -217,7 +223,7 @@ class TestFixedRates:
         assert_allclose(scheduled.x, x, rtol=1e-14)
 
 
-SEARCHES = [cls() for cls in walk(Search) if cls is not Scheduled]
+SEARCHES = [cls() for cls in walk(LineSearch) if cls is not ScheduledStep]
 
 
 class TestSearches:
@@ -234,7 +240,8 @@ class TestSearches:
         assert_allclose(there.gradient, land.function.gradient(there.x), rtol=1e-15)
 
     @pytest.mark.parametrize(
-        ("search", "atol"), [(Exact(), 1e-12), (GoldenSection(), 1e-6), (Brent(), 1e-6), (Wolfe(curvature=1e-6), 1e-6)]
+        ("search", "atol"),
+        [(ExactSearch(), 1e-12), (GoldenSection(), 1e-6), (Brent(), 1e-6), (Wolfe(curvature=1e-6), 1e-6)],
     )
     def test_at_the_minimum_along_a_line_the_gradient_is_orthogonal_to_the_step(self, search, atol):
         here = Point.at(BOWL.function, np.array(BOWL.start))
@@ -266,7 +273,7 @@ class TestSearches:
         calls = []
         f = Function(lambda x: calls.append(1) or 0.5 * float(x @ x), lambda x: x)
         here = Point.at(f, np.ones(3))
-        for search in (Armijo(), Wolfe(), Fixed(1.0)):
+        for search in (Armijo(), Wolfe(), FixedStep(1.0)):
             calls.clear()
             search.walk(f, here, -here.gradient, 1.0)
             assert len(calls) == 1
@@ -274,9 +281,9 @@ class TestSearches:
     def test_a_line_without_a_minimum_is_named(self):
         here = Point.at(VALLEY.function, np.array([0.0, 2.0]))
         with pytest.raises(ValueError, match="curvature along the line"):
-            Exact().walk(VALLEY.function, here, np.array([1.0, 0.0]))
+            ExactSearch().walk(VALLEY.function, here, np.array([1.0, 0.0]))
         with pytest.raises(TypeError, match="TwiceSmooth"):
-            Exact().walk(PROBLEMS["linear residuals"][0], here, here.x)
+            ExactSearch().walk(PROBLEMS["linear residuals"][0], here, here.x)
 
 
 class TestNewton:
@@ -285,14 +292,14 @@ class TestNewton:
     @pytest.mark.parametrize("condition", [1.0, 1e4])
     def test_one_step_solves_any_quadratic(self, condition):
         objective = quadratic(condition)
-        found = minimise(objective, np.zeros(6), Newton(Fixed(1.0)), tol=1e-9 * condition)
+        found = minimise(objective, np.zeros(6), Newton(FixedStep(1.0)), tol=1e-9 * condition)
         assert found.steps == 1
         assert_allclose(found.x, objective.centre, atol=1e-11 * condition)
 
     def test_the_error_squares_itself_near_the_minimum(self):
         objective, d = PROBLEMS["logistic risk"]
         exact = minimise(objective, np.zeros(d), Newton(), tol=1e-13).x
-        path = minimise(objective, np.zeros(d), Newton(Fixed(1.0)), record=True).path
+        path = minimise(objective, np.zeros(d), Newton(FixedStep(1.0)), record=True).path
         errors = np.linalg.norm(np.array(path) - exact, axis=1)
         near = (errors[:-1] < 0.3) & (errors[1:] > 1e-13)
         assert near.sum() >= 2
@@ -301,7 +308,7 @@ class TestNewton:
     def test_an_indefinite_hessian_is_reported_or_mended(self):
         saddle = np.array([0.1, 2.0])  # here the valley curves down along t1
         with pytest.warns(RuntimeWarning, match="not positive definite"):
-            minimise(VALLEY.function, saddle, Newton(Fixed(1.0), modify=False), max_iter=1)
+            minimise(VALLEY.function, saddle, Newton(FixedStep(1.0), modify=False), max_iter=1)
         for solver in (Newton(), TrustRegion()):
             found = minimise(VALLEY.function, saddle, solver, tol=1e-10)
             assert_allclose(found.x, VALLEY.minimum, atol=1e-6)
@@ -331,7 +338,7 @@ class TestQuasiNewton:
 
     def test_a_pair_of_negative_curvature_is_passed_over(self):
         B = np.diag([1.0, 2.0])
-        assert updated(B, np.array([1.0, 0.0]), np.array([-1.0, 0.0])) is B
+        assert bfgs_update(B, np.array([1.0, 0.0]), np.array([-1.0, 0.0])) is B
 
     @pytest.mark.parametrize("title", ["quadratic, condition 100", "logistic risk"])
     def test_limited_memory_that_forgets_nothing_takes_the_same_path(self, title):
@@ -339,7 +346,7 @@ class TestQuasiNewton:
         objective, d = PROBLEMS[title]
         one, other = (
             minimise(objective, np.zeros(d), solver, tol=0, max_iter=5, record=True)
-            for solver in (LBFGS(memory=100, inverse=lambda g: g, search=Exact()), BFGS(Exact()))
+            for solver in (LBFGS(memory=100, inverse=lambda g: g, search=ExactSearch()), BFGS(ExactSearch()))
         )
         assert_allclose(one.path, other.path, rtol=1e-6, atol=1e-9)
 
@@ -359,7 +366,7 @@ class TestConjugateGradients:
     @pytest.mark.parametrize("d", [2, 5, 10])
     def test_a_quadratic_of_n_variables_is_solved_in_n_steps_along_conjugate_directions(self, d):
         objective = quadratic(10.0, d)
-        solver = ConjugateGradient(fletcher_reeves, Exact(), powell=np.inf)
+        solver = ConjugateGradient(fletcher_reeves, ExactSearch(), powell=np.inf)
         found = minimise(objective, np.zeros(d), solver, tol=1e-6, record=True)
         assert found.steps <= d
         steps = np.diff(np.array(found.path), axis=0)
@@ -380,14 +387,14 @@ class TestAxial:
     """C-44."""
 
     @pytest.mark.parametrize("order", ["cyclic", "random"])
-    @pytest.mark.parametrize("search", [Exact(), Wolfe(), Brent()], ids=lambda s: type(s).__name__)
+    @pytest.mark.parametrize("search", [ExactSearch(), Wolfe(), Brent()], ids=lambda s: type(s).__name__)
     def test_no_pass_raises_the_value_and_the_bowl_is_solved(self, order, search):
-        found = minimise(BOWL.function, BOWL.start, Axial(search, order), tol=1e-6, record=True)
+        found = minimise(BOWL.function, BOWL.start, AxialIteration(search, order), tol=1e-6, record=True)
         assert_allclose(found.x, BOWL.minimum, atol=1e-6)
         assert (np.diff(found.history) <= 0).all()
 
     def test_after_a_cyclic_pass_the_last_coordinate_is_at_its_minimum(self):
-        found = minimise(BOWL.function, BOWL.start, Axial(Exact()), max_iter=1)
+        found = minimise(BOWL.function, BOWL.start, AxialIteration(ExactSearch()), max_iter=1)
         assert abs(BOWL.function.gradient(found.x)[1]) < 1e-14
 
 
@@ -399,7 +406,7 @@ class TestLeastSquares:
 
     def misfit(self, noise=0.0):
         t, y = self.curve, self.model(self.truth) + noise * np.cos(7 * self.curve)
-        return Misfit(
+        return ResidualFunction(
             lambda x: self.model(x) - y,
             lambda x: np.c_[np.exp(x[1] * t), x[0] * t * np.exp(x[1] * t), np.ones_like(t)],
         )
@@ -409,7 +416,7 @@ class TestLeastSquares:
 
     def test_one_gauss_newton_step_solves_a_linear_model(self):
         objective, d = PROBLEMS["linear residuals"]
-        found = minimise(objective, np.zeros(d), GaussNewton(Fixed(1.0)), tol=1e-12)
+        found = minimise(objective, np.zeros(d), GaussNewton(FixedStep(1.0)), tol=1e-12)
         assert found.steps == 1
         assert_allclose(found.x, np.linalg.lstsq(SLOPES, np.ones(20), rcond=None)[0], rtol=1e-12)
 
@@ -444,7 +451,9 @@ class TestLeastSquares:
 
     def test_marquardt_does_not_see_the_units_of_the_parameters(self):
         objective, units = self.misfit(0.1), np.array([1e3, 1e-2, 10.0])
-        other = Misfit(lambda z: objective.residuals(z / units), lambda z: objective.jacobian(z / units) / units)
+        other = ResidualFunction(
+            lambda z: objective.residuals(z / units), lambda z: objective.jacobian(z / units) / units
+        )
         x0 = np.array([1.0, -0.1, 0.0])
         one = minimise(objective, x0, LevenbergMarquardt(), tol=0, max_iter=4, record=True)
         two = minimise(other, x0 * units, LevenbergMarquardt(), tol=0, max_iter=4, record=True)
@@ -455,8 +464,8 @@ class TestProximal:
     def test_acceleration_needs_fewer_steps(self):
         rng = np.random.RandomState(0)
         X = rng.standard_normal((60, 30)) @ np.diag(np.geomspace(1, 0.03, 30))
-        smooth = Risk(Squared(), Design(X, intercept=False), X @ rng.standard_normal(30), np.ones(60))
-        lasso = Composite(smooth, L1(0.01))
+        smooth = EmpiricalRisk(SquaredLoss(), Design(X, intercept=False), X @ rng.standard_normal(30), np.ones(60))
+        lasso = CompositeObjective(smooth, L1(0.01))
         plain, fast = (
             minimise(lasso, np.zeros(30), s, tol=1e-6, max_iter=50_000) for s in (ProximalGradient(), FISTA())
         )
@@ -476,7 +485,7 @@ class TestProximal:
 class TestChance:
     """E-129."""
 
-    @pytest.mark.parametrize("solver", [Annealing, Genetic], ids=lambda cls: cls.__name__)
+    @pytest.mark.parametrize("solver", [SimulatedAnnealing, GeneticAlgorithm], ids=lambda cls: cls.__name__)
     def test_the_optimum_of_a_convex_loss_is_that_of_descent_and_the_seed_decides(self, solver):
         objective, d = PROBLEMS["logistic risk"]
         exact = minimise(objective, np.zeros(d), SteepestDescent(), tol=1e-8)
@@ -487,7 +496,9 @@ class TestChance:
         # chance comes within a hundredth of the fall, not to all digits
         assert one.value - exact.value <= 1e-2 * (objective.value(np.zeros(d)) - exact.value)
 
-    @pytest.mark.parametrize("solver", [Annealing(temperature=5.0, spread=2.0), Genetic(spread=3.0)], ids=repr)
+    @pytest.mark.parametrize(
+        "solver", [SimulatedAnnealing(temperature=5.0, spread=2.0), GeneticAlgorithm(spread=3.0)], ids=repr
+    )
     def test_a_bad_start_is_left_for_the_lowest_of_many_minima(self, solver):
         """Where descent ends in the minimum next to the start."""
         bumpy = Function(lambda x: float(np.sum(x**2 + 8 * (1 - np.cos(2 * np.pi * x / 2)))))
@@ -499,8 +510,8 @@ class TestChance:
 def test_the_least_of_minus_f_is_the_largest_of_f():
     """C-34: also ascent in C-45."""
     hill = Function(lambda x: -BOWL.function.value(x), lambda x: -BOWL.function.gradient(x))
-    up = maximise(hill, BOWL.start, SteepestDescent(Fixed(0.1)), record=True)
-    down = minimise(BOWL.function, BOWL.start, SteepestDescent(Fixed(0.1)), record=True)
+    up = maximise(hill, BOWL.start, SteepestDescent(FixedStep(0.1)), record=True)
+    down = minimise(BOWL.function, BOWL.start, SteepestDescent(FixedStep(0.1)), record=True)
     assert_allclose(up.path, down.path)
     assert_allclose(up.history, -np.array(down.history))
     assert up.value == -down.value

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.utils import get_tags
 from tables import CASES, build, fitted, named, outputs, table
 
-from fivefold.core.sparse import canonical
+from fivefold.core.admission.sparse import canonical_csr
 
 SPARSE = [case for case in CASES if get_tags(build(case)).input_tags.sparse]
 FORMATS = ("csr", "csc", "coo", "bsr", "dia", "lil", "dok")
@@ -74,7 +74,7 @@ def test_every_format_and_type_becomes_the_same_canonical_rows(layout, kind, dty
     D = np.random.RandomState(0).randint(0, 4, size=(12, 6)).astype(dtype)
     given = getattr(sparse, f"{layout}_{kind}")(D)
     before = state(given)
-    X = canonical(given, "X")
+    X = canonical_csr(given, "X")
     assert X.format == "csr" and X.has_canonical_format and isinstance(X, sparse.sparray) == (kind == "array")
     assert X.dtype == (np.float32 if dtype == np.float32 else np.float64)
     np.testing.assert_array_equal(X.toarray(), D)
@@ -90,7 +90,7 @@ def test_halves_of_an_entry_are_summed_whatever_flags_the_matrix_carries(kind, i
         messy.indices, messy.indptr = messy.indices.astype(index), messy.indptr.astype(index)
         messy.has_sorted_indices = messy.has_canonical_format = True  # which is not so
     before = state(messy)
-    np.testing.assert_array_equal(canonical(messy, "X").data, sparse.csr_array(D).data)
+    np.testing.assert_array_equal(canonical_csr(messy, "X").data, sparse.csr_array(D).data)
     assert state(messy) == before
 
 
@@ -98,8 +98,8 @@ def test_small_integers_are_summed_as_numbers_and_truth_stays_truth():
     def twice(dtype):
         return sparse.csr_array((np.array([200, 100]).astype(dtype), [1, 1], [0, 2]), shape=(1, 3))
 
-    assert canonical(twice(np.uint8), "X").toarray().tolist() == [[0, 300, 0]]
-    assert canonical(twice(np.bool_), "X").toarray().tolist() == [[0, 1, 0]]
+    assert canonical_csr(twice(np.uint8), "X").toarray().tolist() == [[0, 300, 0]]
+    assert canonical_csr(twice(np.bool_), "X").toarray().tolist() == [[0, 1, 0]]
 
 
 def damages():
@@ -145,4 +145,4 @@ def damages():
 @pytest.mark.parametrize(("damaged", "words"), [pytest.param(X, words, id=name) for name, X, words in damages()])
 def test_parts_that_do_not_fit_are_refused_with_what_is_wrong(damaged, words):
     with pytest.raises(ValueError, match=words):
-        canonical(damaged, "X")
+        canonical_csr(damaged, "X")

@@ -9,15 +9,22 @@ from scipy.sparse import csr_matrix
 from work import calls
 
 from fivefold.core import parallel
-from fivefold.spatial import lloyd as engine
+from fivefold.spatial.centres import lloyd as engine
+from fivefold.spatial.centres.geometric_medians import median_update
+from fivefold.spatial.centres.lloyd import FEW, alternate_updates, lloyd, nearest_centres, nearest_distances
+from fivefold.spatial.centres.seeding import (
+    RowSampler,
+    canonical_order,
+    distinct_seeds,
+    draw_rows,
+    plusplus_rows,
+    plusplus_seeds,
+)
 from fivefold.spatial.distances import squared_distances
-from fivefold.spatial.lloyd import FEW, alternate, distortion, lloyd, nearest
-from fivefold.spatial.medians import medians
 from fivefold.spatial.points import Points
-from fivefold.spatial.rows import Dense, Sparse, carry, square
-from fivefold.spatial.seeding import Urn, canonical_order, distinct, draw, plus_plus, spread_out
+from fivefold.spatial.row_loops import DenseRows, SparseRows, squared_distance, transfer_row
 
-UPDATES = {"means": engine.means, "medians": medians}
+UPDATES = {"means": engine.mean_update, "medians": median_update}
 FORMS = {
     "float64": lambda X: X,
     "float32": lambda X: X.astype(np.float32),
@@ -73,12 +80,12 @@ def test_the_rules_for_dense_and_sparse_rows_say_the_same_in_plain_python():
     """Rules are plain functions: what Numba compiles can be run without it."""
     X, C = table(4, n=5)[0], table(5, n=3)[0]
     sparse, norms = csr_matrix(X), (C * C).sum(axis=1)
-    forms = Dense(X, np.zeros(5)), Sparse(sparse.data, sparse.indices, sparse.indptr)
+    forms = DenseRows(X, np.zeros(5)), SparseRows(sparse.data, sparse.indices, sparse.indptr)
     for rows in forms:
-        found = [[square(rows, i, C, norms, k) for k in range(3)] for i in range(5)]
+        found = [[squared_distance(rows, i, C, norms, k) for k in range(3)] for i in range(5)]
         np.testing.assert_allclose(found, oracle.squares(X, C), rtol=1e-12)
         S = np.zeros((2, 5))
-        carry(rows, 3, 2.0, S, 0, 1)
+        transfer_row(rows, 3, 2.0, S, 0, 1)
         np.testing.assert_allclose(S, [2 * X[3], -2 * X[3]])
 
 
@@ -91,7 +98,7 @@ def test_every_row_goes_to_its_nearest_centre(form, K):
     X, rng = table(K, n=300)
     X = X.astype(np.float32).astype(np.float64)
     C = X[rng.choice(300, K, replace=False)]
-    labels, squares = distortion(FORMS[form](X), C)
+    labels, squares = nearest_distances(FORMS[form](X), C)
     np.testing.assert_array_equal(labels, oracle.assign(X, C))
     np.testing.assert_allclose(squares, oracle.squares(X, C).min(axis=1), rtol=1e-9, atol=1e-12)
 
@@ -102,22 +109,22 @@ def test_what_single_precision_cannot_decide_is_decided_in_full(scale):
     rng = np.random.default_rng(0)
     C = np.repeat(1e3 * rng.normal(size=(4, 3)), 2, axis=0) + 1e-6 * rng.normal(size=(8, 3))
     X = C[rng.integers(8, size=400)] + 1e-6 * rng.normal(size=(400, 3))
-    np.testing.assert_array_equal(nearest(X * scale, C * scale), oracle.assign(X, C))
+    np.testing.assert_array_equal(nearest_centres(X * scale, C * scale), oracle.assign(X, C))
 
 
 def test_equally_near_centres_share_nothing_the_lowest_wins():
     X = np.array([[0.0, 0.0], [1.0, 1.0], [0.1, 0.3], [0.5, 0.5]])
     C = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-    np.testing.assert_array_equal(nearest(X, C), [0, 0, 1, 0])
+    np.testing.assert_array_equal(nearest_centres(X, C), [0, 0, 1, 0])
     shift = np.array([1 / 3, 1e5 / 7])  # ties to rounding only
-    np.testing.assert_array_equal(nearest(X + shift, C + shift), [0, 0, 1, 0])
+    np.testing.assert_array_equal(nearest_centres(X + shift, C + shift), [0, 0, 1, 0])
 
 
 def test_a_table_of_many_parts_is_assigned_like_a_small_one():
-    X, rng = table(7, n=3 * parallel.PART + 11)
+    X, rng = table(7, n=3 * parallel.MIN_PART_ROWS + 11)
     C = X[:9].copy()
     some = rng.choice(len(X), 200)
-    np.testing.assert_array_equal(nearest(X, C)[some], oracle.assign(X[some], C))
+    np.testing.assert_array_equal(nearest_centres(X, C)[some], oracle.assign(X[some], C))
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
@@ -128,14 +135,14 @@ def test_rows_asked_one_by_one_go_where_the_table_sends_them(kind, offset):
     X = (X + offset).astype(kind)
     C = X[:9].copy()
     assert X.size * len(C) > FEW
-    one_by_one = [nearest(X[i : i + 1], C)[0] for i in range(0, 4000, 40)]
-    np.testing.assert_array_equal(one_by_one, nearest(X, C)[::40])
-    assert nearest(X[:1], C).dtype == nearest(X, C).dtype
+    one_by_one = [nearest_centres(X[i : i + 1], C)[0] for i in range(0, 4000, 40)]
+    np.testing.assert_array_equal(one_by_one, nearest_centres(X, C)[::40])
+    assert nearest_centres(X[:1], C).dtype == nearest_centres(X, C).dtype
 
 
 def test_centres_of_another_width_than_the_rows_are_refused():
     with pytest.raises(ValueError):
-        nearest(np.zeros((2, 3)), np.zeros((2, 4)))
+        nearest_centres(np.zeros((2, 3)), np.zeros((2, 4)))
 
 
 # Lloyd
@@ -167,7 +174,7 @@ def test_no_step_increases_the_objective(update, seed, n, d, share, lattice):
     w = rng.uniform(0.1, 3.0, size=n)
     K = 1 + int(share * (n - 1))
     points = Points.of(X, w)
-    found = alternate(points, rng.normal(size=(K, d)) * 3, 0.0, 30, UPDATES[update])
+    found = alternate_updates(points, rng.normal(size=(K, d)) * 3, 0.0, 30, UPDATES[update])
     value = {"means": oracle.inertia, "medians": oracle.cost}[update](X, w, found.centres)
     path = np.array([*found.history, value])
     # rounding of a sum of n terms as large as the total scatter
@@ -187,8 +194,8 @@ def test_a_weight_is_a_repetition_and_the_order_of_rows_is_nothing(update, seed)
     order = rng.permutation(25)
     start = X[rng.choice(25, 6, replace=False)]
     start[5] = 100.0  # empty at first
-    weighted = alternate(Points.of(X[order], w[order]), start, 0.0, 50, UPDATES[update])
-    repeated = alternate(Points.of(X.repeat(w, axis=0)), start, 0.0, 50, UPDATES[update])
+    weighted = alternate_updates(Points.of(X[order], w[order]), start, 0.0, 50, UPDATES[update])
+    repeated = alternate_updates(Points.of(X.repeat(w, axis=0)), start, 0.0, 50, UPDATES[update])
     # medians are found to 1e-6 of the spread
     atol = 1e-9 if update == "means" else 1e-5
     np.testing.assert_allclose(weighted.centres, repeated.centres, atol=atol)
@@ -234,13 +241,13 @@ def test_an_offset_of_1e8_costs_lloyd_no_digits():
 
 @pytest.mark.parametrize("update", UPDATES)
 def test_the_number_of_threads_changes_no_byte_of_seeds_and_centres(update, monkeypatch):
-    X, _ = table(9, n=3 * parallel.PART + 17)
+    X, _ = table(9, n=3 * parallel.MIN_PART_ROWS + 17)
     said = []
     for count in (1, 2, 3):
         monkeypatch.setattr(parallel, "threads", lambda count=count: count)
         points = Points.of(X)
-        chosen = spread_out(points, 7, np.random.RandomState(0))
-        found = alternate(points, X[chosen], 0.0, 8, UPDATES[update])
+        chosen = plusplus_seeds(points, 7, np.random.RandomState(0))
+        found = alternate_updates(points, X[chosen], 0.0, 8, UPDATES[update])
         said.append((chosen.tobytes(), found.centres.tobytes(), found.labels.tobytes(), found.inertia, found.cost))
     assert said[0] == said[1] == said[2]
 
@@ -251,7 +258,7 @@ def test_ctrl_c_keeps_the_last_whole_step():
     def press(centres, value):
         raise KeyboardInterrupt
 
-    found = alternate(Points.of(X), X[:8], 0.0, 100, monitor=press)
+    found = alternate_updates(Points.of(X), X[:8], 0.0, 100, monitor=press)
     assert found.reason == "interrupted" and len(found.history) == 1
     assert found.inertia <= found.history[0]
     np.testing.assert_array_equal(found.labels, oracle.assign(X, found.centres))
@@ -266,7 +273,7 @@ def test_the_median_of_a_group_is_where_the_sum_of_distances_is_smallest(seed):
     X, w = rng.standard_t(1.5, size=(15, 2)), rng.uniform(0.5, 2.0, size=15)
     if seed % 2:
         w[4] = 50.0  # a row so heavy that it is the median
-    found = alternate(Points.of(X, w), X[:1], 0.0, 100, medians)
+    found = alternate_updates(Points.of(X, w), X[:1], 0.0, 100, median_update)
     best = oracle.geometric_median(X, w)
     np.testing.assert_allclose(found.cost, oracle.cost(X, w, [best]), rtol=1e-9)
     np.testing.assert_allclose(found.centres[0], best, atol=1e-4)  # the sum is flat at its minimum: sqrt(1e-9)
@@ -283,8 +290,8 @@ def test_draws_follow_the_weights():
     w = rng.uniform(0, 3, size=12)
     p = w / w.sum()
     for rows in (
-        draw(canonical_order(X), w, rng.uniform(size=20_000)),
-        Urn(Points.of(X, w)).draw(20_000, np.random.RandomState(0)),
+        draw_rows(canonical_order(X), w, rng.uniform(size=20_000)),
+        RowSampler(Points.of(X, w)).draw(20_000, np.random.RandomState(0)),
     ):
         share = np.bincount(rows, minlength=12) / 20_000
         assert (np.abs(share - p) <= 4 * np.sqrt(p * (1 - p) / 20_000)).all()
@@ -296,10 +303,10 @@ def test_a_draw_is_a_quantile_of_the_mass_along_the_order(seed, n):
     rng = np.random.default_rng(seed)
     mass, order, u = rng.uniform(size=n) * (rng.uniform(size=n) < 0.7) + 1e-9, rng.permutation(n), rng.uniform(size=20)
     steps = np.cumsum(mass[order])
-    np.testing.assert_array_equal(draw(order, mass, u), order[np.searchsorted(steps, u * steps[-1], side="right")])
+    np.testing.assert_array_equal(draw_rows(order, mass, u), order[np.searchsorted(steps, u * steps[-1], side="right")])
 
 
-@pytest.mark.parametrize("choose", [spread_out, distinct])
+@pytest.mark.parametrize("choose", [plusplus_seeds, distinct_seeds])
 @pytest.mark.parametrize("form", FORMS)
 def test_seeds_depend_on_values_and_weights_only(choose, form):
     X, rng = table(13, n=60)
@@ -318,7 +325,7 @@ def test_greedy_seeds_have_the_probabilities_of_the_enumeration():
     chances = oracle.greedy_plus_plus(X, w, 3, trials=2 + int(np.log(3)))
     points, rng, seen = Points.of(X, w), np.random.RandomState(0), {}
     for _ in range(4000):
-        key = tuple(spread_out(points, 3, rng))
+        key = tuple(plusplus_seeds(points, 3, rng))
         seen[key] = seen.get(key, 0) + 1
     assert set(seen) <= {key for key, chance in chances.items() if chance > 0}
     expected = {key: 4000 * chance for key, chance in chances.items() if 4000 * chance >= 5}
@@ -329,7 +336,7 @@ def test_greedy_seeds_have_the_probabilities_of_the_enumeration():
 @pytest.mark.parametrize("form", FORMS)
 def test_seeds_are_different_rows_while_there_are_any(form):
     X = np.repeat(np.array([[0.0, 1.0], [2.0, 0.0], [0.0, 3.0]]), [5, 1, 3], axis=0)
-    for choose in (spread_out, distinct):
+    for choose in (plusplus_seeds, distinct_seeds):
         for seed in range(10):
             rows = choose(Points.of(FORMS[form](X)), 3, np.random.RandomState(seed))
             assert len(np.unique(X[rows], axis=0)) == 3
@@ -346,12 +353,12 @@ def test_repetitions_are_not_counted_as_different_rows():
 
 def test_sparse_entries_that_stand_twice_are_added():
     doubled = csr_matrix((np.ones(4), np.array([0, 0, 1, 1]), np.array([0, 2, 4])), shape=(2, 2))
-    np.testing.assert_allclose(distortion(doubled, np.array([[2.0, 0.0], [0.0, 2.0]]))[1], 0)
+    np.testing.assert_allclose(nearest_distances(doubled, np.array([[2.0, 0.0], [0.0, 2.0]]))[1], 0)
     assert doubled.nnz == 4  # what was given is left as it is
 
 
 def test_plus_plus_takes_a_table_and_weights():
     X, _ = table(15)
     w = np.ones(200)
-    one = plus_plus(X, w, 5, np.random.RandomState(3))
-    np.testing.assert_array_equal(one, plus_plus(X, w, 5, np.random.RandomState(3), canonical_order(X)))
+    one = plusplus_rows(X, w, 5, np.random.RandomState(3))
+    np.testing.assert_array_equal(one, plusplus_rows(X, w, 5, np.random.RandomState(3), canonical_order(X)))

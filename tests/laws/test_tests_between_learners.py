@@ -30,8 +30,8 @@ from fivefold.evaluation.comparison import (
     unpaired_t,
     wilcoxon_test,
 )
-from fivefold.evaluation.comparison.level import DESIGNS, TESTS, Design, rejection_rates
-from fivefold.evaluation.comparison.liberal import LIBERAL, caution
+from fivefold.evaluation.comparison.type_one_error import INFLATED_LEVELS, liberal_caution
+from fivefold.evaluation.experiments.rejection_rates import DESIGNS, TESTS, SimulationDesign, rejection_rates
 
 ALPHA = 0.05
 
@@ -255,7 +255,7 @@ class TestLevel:
         n = 300
         rates = rejection_rates(DESIGNS["200 rows"], n, np.random.default_rng(1))
         limit = ALPHA + 3 * np.sqrt(ALPHA * (1 - ALPHA) / n)
-        assert {key for key, rate in rates.items() if rate > limit} <= set(LIBERAL)
+        assert {key for key, rate in rates.items() if rate > limit} <= set(INFLATED_LEVELS)
         for key in (("paired t", "repeats"), ("Friedman", "repeats"), ("5x2cv F", "halves")):
             assert rates[key] > limit
 
@@ -266,25 +266,25 @@ class TestLevel:
         rates = [rejection_rates(design, n, np.random.default_rng(2)) for design in DESIGNS.values()]
         worst = {key: max(rate[key] for rate in rates) for key in TESTS}
         limit = ALPHA + 3 * np.sqrt(ALPHA * (1 - ALPHA) / n)
-        assert {key for key, rate in worst.items() if rate > limit} <= set(LIBERAL)
-        for key, share in LIBERAL.items():
+        assert {key for key, rate in worst.items() if rate > limit} <= set(INFLATED_LEVELS)
+        for key, share in INFLATED_LEVELS.items():
             assert worst[key] == pytest.approx(share, abs=3 * np.sqrt(2 * share * (1 - share) / n)), key
 
     def test_power_grows_with_the_advantage_and_the_rows(self):
         """D-127."""
         tests = {key: TESTS[key] for key in [("corrected resampled t", "repeats"), ("McNemar exact", "rows")]}
         rates = [
-            rejection_rates(Design(rows, advantage=gap), 100, np.random.default_rng(0), tests)
+            rejection_rates(SimulationDesign(rows, advantage=gap), 100, np.random.default_rng(0), tests)
             for rows, gap in ((200, 0.0), (200, 0.1), (800, 0.1))
         ]
         for key in tests:
             none, some, most = (rate[key] for rate in rates)
             assert none < some < most
 
-    @pytest.mark.parametrize(("test", "kind"), LIBERAL)
+    @pytest.mark.parametrize(("test", "kind"), INFLATED_LEVELS)
     def test_a_liberal_test_says_so_with_its_figure(self, test, kind):
-        share = f"{LIBERAL[test, kind]:.1%}"
-        assert share in caution(test, kind)
+        share = f"{INFLATED_LEVELS[test, kind]:.1%}"
+        assert share in liberal_caution(test, kind)
         function = {
             "one-sample t": one_sample_t,
             "paired t": paired_t,

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from fivefold.core.estimator import Transformer
-from fivefold.core.linalg import cross_product, product
+from fivefold.core.estimators.base import Transformer
+from fivefold.core.numerics.linalg import cross_product, product
 from fivefold.core.parallel import map_items, map_parts, one_blas_thread
 
 TESTS = Path(__file__).parents[1]

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from fivefold.partition.branching import Growth, grow_multiway
-from fivefold.partition.class_criteria import Entropy
-from fivefold.partition.folds import content_folds
-from fivefold.partition.multiway import coded
+from fivefold.partition.content_folds import content_folds
+from fivefold.partition.criteria.classification_criteria import Entropy
+from fivefold.partition.growers.multiway_grower import MultiwaySettings, grow_multiway
+from fivefold.partition.tree_arrays.multiway_tree import value_codes
 from fivefold.tree import CARTClassifier, ID3Classifier
 
 
@@ -27,9 +27,11 @@ def test_more_alternatives_never_err_more_on_the_rows_that_judge_them(seed):
     rng = np.random.RandomState(seed)
     X, y = rng.normal(size=(150, 5)), rng.randint(2, size=150).astype(np.int32)
     held = rng.rand(150) < 0.3
-    columns, criterion = coded(X, [False] * 5), Entropy(y, np.ones(150), 2)
+    columns, criterion = value_codes(X, [False] * 5), Entropy(y, np.ones(150), 2)
     made = [
-        mistakes(grow_multiway(columns, criterion, Growth(depth=3, tries=t), held), X, y, np.flatnonzero(held))
+        mistakes(
+            grow_multiway(columns, criterion, MultiwaySettings(depth=3, tries=t), held), X, y, np.flatnonzero(held)
+        )
         for t in (1, 2, 3, 5)
     ]
     assert made == sorted(made, reverse=True) and made[-1] < made[0]

@@ -7,18 +7,18 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 
-from fivefold.datasets import course
+from fivefold.datasets import course_datasets
 from fivefold.linear_model import LinearRegression, LogisticRegression, Ridge
 from fivefold.preprocessing import BasisExpansion, PolynomialFeatures
-from fivefold.preprocessing.bases import (
+from fivefold.preprocessing.basis_functions import (
     Bumps,
     Fourier,
     Functions,
     Gaussians,
     HalfPlanes,
     Kernels,
+    LegendrePolynomials,
     Logs,
-    Orthogonal,
     Powers,
     Sigmoids,
     Thresholds,
@@ -60,7 +60,7 @@ def test_one_kernel_a_row_with_its_own_penalty_is_kernel_ridge():
 def test_orthogonal_polynomials_stay_well_conditioned():
     """C-121: degree 20 on [-4, 7]; raw powers lose every digit."""
     t = np.linspace(-4, 7, 200)[:, None]
-    raw, good = (np.linalg.cond(BasisExpansion(b(20)).fit_transform(t)) for b in (Powers, Orthogonal))
+    raw, good = (np.linalg.cond(BasisExpansion(b(20)).fit_transform(t)) for b in (Powers, LegendrePolynomials))
     assert raw > 1e15 and good < 100
 
 
@@ -97,7 +97,7 @@ def test_products_and_squares_separate_what_lines_cannot():
     X, y = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 1, 1, 0])
     rule = LogisticRegression(C=1e4)
     assert make_pipeline(PolynomialFeatures(2), rule).fit(X, y).score(X, y) == 1
-    X, y = course().disc
+    X, y = course_datasets().disc
     radius = Functions((lambda Z: ((Z - 3) ** 2).sum(axis=1),))
     assert make_pipeline(BasisExpansion(radius), LogisticRegression(C=1e6, max_iter=10_000)).fit(X, y).score(X, y) == 1
     assert LogisticRegression().fit(X, y).score(X, y) < 0.8

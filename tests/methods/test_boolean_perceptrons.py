@@ -5,17 +5,17 @@ import pytest
 from sklearn.decomposition import PCA
 
 from fivefold.linear_model import Perceptron
-from fivefold.linear_model.boolean import (
+from fivefold.linear_model.geometry.threshold_networks import (
     AND,
     NAND,
     NOT,
     OR,
-    augmented,
-    collapsed,
+    add_bias_column,
+    collapse_layers,
     from_cnf,
     from_dnf,
+    heaviside,
     parity,
-    threshold,
     truth_table,
 )
 
@@ -24,7 +24,7 @@ TABLE = truth_table(2)
 
 def test_a_tie_is_zero():
     """E-150: s(a) = 1 if a > 0 else 0."""
-    np.testing.assert_array_equal(threshold([-1.0, 0.0, 1e-300]), [0, 0, 1])
+    np.testing.assert_array_equal(heaviside([-1.0, 0.0, 1e-300]), [0, 0, 1])
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_augmented_vectors_hold_the_threshold():
     """D-265, E-149: (w0, w)' (1, x) = w'x + w0."""
     rng = np.random.default_rng(0)
     X, w, w0 = rng.normal(size=(7, 3)), rng.normal(size=3), 0.4
-    np.testing.assert_allclose(augmented(X) @ np.append(w0, w), X @ w + w0)
+    np.testing.assert_allclose(add_bias_column(X) @ np.append(w0, w), X @ w + w0)
 
 
 def test_two_linear_layers_collapse_to_one():
@@ -94,4 +94,4 @@ def test_two_linear_layers_collapse_to_one():
     X = np.random.default_rng(0).normal(size=(50, 4))
     first = PCA(2).fit(X).components_
     second = np.array([[1.0, -2.0], [0.5, 3.0]])
-    np.testing.assert_allclose(X @ collapsed(first, second).T, X @ first.T @ second.T)
+    np.testing.assert_allclose(X @ collapse_layers(first, second).T, X @ first.T @ second.T)

@@ -7,7 +7,7 @@ from oracles.evaluation import p_value, plus_interval
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.model_selection import KFold, LeaveOneOut, ShuffleSplit, TimeSeriesSplit
 
-from fivefold.evaluation.conformal import APS, LAC, conformal_classifier, conformal_regressor, rank
+from fivefold.evaluation.conformal import APS, LAC, conformal_classifier, conformal_rank, conformal_regressor
 from fivefold.evaluation.cross_conformal import cross_conformal_regressor
 from fivefold.linear_model import Ridge
 from fivefold.naive_bayes import GaussianNB
@@ -21,13 +21,13 @@ IRIS, SPECIES = load_iris(return_X_y=True)
 )
 def test_the_rank_is_the_least_whole_number_that_covers(n, alpha, k):
     """ceil((n + 1)(1 - alpha)), whatever rounding does to the product."""
-    assert rank(n, alpha) == k
+    assert conformal_rank(n, alpha) == k
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, -0.1, 10])
 def test_a_level_that_is_no_probability_is_refused(alpha):
     with pytest.raises(ValueError, match="between 0 and 1"):
-        rank(10, alpha)
+        conformal_rank(10, alpha)
     model = conformal_classifier(GaussianNB().fit(IRIS, SPECIES), IRIS, SPECIES)
     with pytest.raises(ValueError, match="between 0 and 1"):
         model.sets(IRIS, alpha)
@@ -85,7 +85,7 @@ class TestCrossIntervals:
     def test_blocks_of_rows_do_not_matter(self, monkeypatch):
         model = cross_conformal_regressor(Ridge(), X[:40], Y[:40], cv=4)
         whole = model.interval(X[40:100])
-        monkeypatch.setattr("fivefold.evaluation.cross_conformal.BLOCK", 40 * 7)
+        monkeypatch.setattr("fivefold.evaluation.cross_conformal.BLOCK_CELLS", 40 * 7)
         assert_array_equal(model.interval(X[40:100]).low, whole.low)
 
     def test_every_row_must_be_left_out_once(self):
@@ -110,7 +110,7 @@ class TestSets:
         model = conformal_classifier(self.fitted, self.held, self.known)
         own = np.sort(1 - self.fitted.predict_proba(self.held)[np.arange(50), self.known])
         found = model.sets(self.new, alpha=0.1)
-        assert_array_equal(found.members, 1 - self.fitted.predict_proba(self.new) <= own[rank(50, 0.1) - 1])
+        assert_array_equal(found.members, 1 - self.fitted.predict_proba(self.new) <= own[conformal_rank(50, 0.1) - 1])
         assert found.sizes.tolist() == [len(labels) for labels in found.labels()]
 
     def test_adaptive_scores_add_up_the_classes_before(self):

@@ -7,21 +7,21 @@ from scipy.optimize import minimize
 from sklearn.datasets import make_classification
 from sklearn.linear_model import Ridge
 
-from fivefold.optim.constrained import (
+from fivefold.optim.constrained.constrained_problem import (
     AugmentedLagrangian,
+    ConstrainedProblem,
     PenaltyMethod,
-    Problem,
-    kkt,
-    minimise_under,
+    kkt_residuals,
+    minimise_constrained,
 )
+from fivefold.optim.constrained.quadratic_program import QuadraticProgram, solve_qp
 from fivefold.optim.design import Design
+from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.functions import Function
-from fivefold.optim.lbfgs import LBFGS
-from fivefold.optim.losses import Hinge, Squared
+from fivefold.optim.losses.catalogue import HingeLoss, SquaredLoss
 from fivefold.optim.minimise import minimise
-from fivefold.optim.newton import Newton
-from fivefold.optim.quadratic import QuadraticProgram, solve_qp
-from fivefold.optim.risk import Risk
+from fivefold.optim.smooth.lbfgs import LBFGS
+from fivefold.optim.smooth.newton import Newton
 
 SOLVERS = [AugmentedLagrangian(), AugmentedLagrangian(inner=Newton()), PenaltyMethod(), PenaltyMethod(inner=Newton())]
 
@@ -30,21 +30,21 @@ def curved():
     """A convex function within a disc and above a parabola's chord: the disc binds."""
     goal = Function(lambda x: (x[0] - 2) ** 2 + (x[1] - 1) ** 2 + 0.1 * (x[0] * x[1]) ** 2)
     disc, line = Function(lambda x: 1 - x @ x), Function(lambda x: x[0] - x[1] + 0.2)
-    return Problem(goal, 2, (), (disc, line))
+    return ConstrainedProblem(goal, 2, (), (disc, line))
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=str)
 def test_every_method_reaches_the_conditions_of_a_minimum(solver):
     """D-283: derivatives by differences leave 1e-5."""
     problem = curved()
-    found = minimise_under(problem, [0.1, 0.2], solver, tol=1e-6)
+    found = minimise_constrained(problem, [0.1, 0.2], solver, tol=1e-6)
     rival = minimize(
         problem.objective.value, [0.1, 0.2], method="SLSQP", options={"ftol": 1e-14},
         constraints=[{"type": "ineq", "fun": f.value} for f in problem.inequalities],
     )  # fmt: skip
     assert_allclose(found.x, rival.x, atol=1e-4)
     assert found.violation < 1e-4
-    again = kkt(problem.at(found.x), found.equality, found.inequality)
+    again = kkt_residuals(problem.at(found.x), found.equality, found.inequality)
     assert again == found.residuals
     assert found.inequality[0] > 0.1  # the disc binds
 
@@ -55,7 +55,7 @@ def test_the_iterative_methods_agree_with_the_active_set(solver):
     B, G, A = rng.normal(size=(6, 6)), rng.normal(size=(8, 6)), rng.normal(size=(2, 6))
     program = QuadraticProgram.of(B.T @ B + np.eye(6), rng.normal(size=6), A, 0.1 * A[:, 0], G, rng.uniform(0, 1, 8))
     exact = solve_qp(program.P, program.q, program.A, program.b, program.G, program.h)
-    found = minimise_under(program, np.zeros(6), solver, tol=1e-7)
+    found = minimise_constrained(program, np.zeros(6), solver, tol=1e-7)
     assert_allclose(found.x, exact.x, atol=1e-5)
     assert_allclose(found.inequality, exact.inequality, atol=1e-3)
 
@@ -77,32 +77,34 @@ def test_the_checker_finds_each_condition_that_fails():
 
 def test_paths_values_and_wrong_starts():
     program = QuadraticProgram.of(2.0, 0.0, G=-1.0, h=-1.0)
-    found = minimise_under(program, [5.0], record=True)
+    found = minimise_constrained(program, [5.0], record=True)
     assert len(found.path) == found.steps + 1 and found.path[0].tolist() == [5.0]
     with pytest.raises(ValueError, match=r"1 unknowns; the start has shape \(2,\)"):
-        minimise_under(program, [1.0, 2.0])
+        minimise_constrained(program, [1.0, 2.0])
 
 
 def test_second_derivatives_that_are_missing_are_named():
-    from fivefold.optim.objective import Smooth
+    from fivefold.optim.objective import SmoothObjective
 
-    class Rough(Smooth):
+    class Rough(SmoothObjective):
         def both(self, x):
             return float(x @ x), 2 * x
 
     with pytest.raises(TypeError, match="a Rough has none"):
-        minimise_under(Problem(Rough(), 1, (), (Function(lambda x: x[0] - 1),)), [3.0], AugmentedLagrangian(Newton()))
+        minimise_constrained(
+            ConstrainedProblem(Rough(), 1, (), (Function(lambda x: x[0] - 1),)), [3.0], AugmentedLagrangian(Newton())
+        )
 
 
 def risk(loss, C=0.5):
     X, y = make_classification(60, 4, flip_y=0.2, class_sep=0.5, random_state=0)
     t = 2.0 * y - 1
-    return Risk(loss, Design(X), t, np.full(60, C), np.array([1.0, 1, 1, 1, 0])), X, t
+    return EmpiricalRisk(loss, Design(X), t, np.full(60, C), np.array([1.0, 1, 1, 1, 0])), X, t
 
 
 def test_the_hinge_in_the_framework_reproduces_the_program_of_the_machine():
     """D-291: 1/2 |w|^2 + C sum of hinges, as a program with slacks; its multipliers prove that no value is lower."""
-    whole, X, t = risk(Hinge())
+    whole, X, t = risk(HingeLoss())
     n, d = X.shape
     P = np.diag(np.append(np.ones(d), np.zeros(1 + n)))
     q = np.append(np.zeros(d + 1), whole.s)
@@ -118,7 +120,7 @@ def test_the_hinge_in_the_framework_reproduces_the_program_of_the_machine():
 
 def test_the_squared_loss_in_the_framework_is_ridge_regression():
     """D-291."""
-    whole, X, t = risk(Squared(), C=1.0)
+    whole, X, t = risk(SquaredLoss(), C=1.0)
     found = minimise(whole, np.zeros(5), LBFGS(), tol=1e-9)
     rival = Ridge(alpha=1.0).fit(X, t)
     assert_allclose(found.x, np.append(rival.coef_, rival.intercept_), atol=1e-8)

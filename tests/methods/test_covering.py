@@ -7,10 +7,20 @@ from oracles.covering import grow
 from scipy.special import xlogy
 from sklearn.datasets import load_iris
 
-from fivefold.partition.conditions import Condition
+from fivefold.partition.export.conditions import Condition
 from fivefold.rules import CN2Classifier, IREPClassifier, RIPPERClassifier, rule_value
-from fivefold.rules.covering import Deal, Foil, Laplace, Nearer, Purity, Search, depths, middle, worth
-from fivefold.rules.irep import OneClass, accuracy, precision
+from fivefold.rules.covering.sequential_covering import (
+    ConditionSearch,
+    EntropyMeasure,
+    FoilGain,
+    GrowPruneSplit,
+    LaplaceEstimate,
+    VarianceGain,
+    condition_worth,
+    conditions_satisfied,
+    short_midpoint,
+)
+from fivefold.rules.irep import OneClassLearner, accuracy, net_precision
 
 LEARNERS = [IREPClassifier(random_state=0), RIPPERClassifier(random_state=0), CN2Classifier()]
 
@@ -29,10 +39,10 @@ def noisy(seed, n=80, gaps=0.1):
 def test_a_rule_grows_by_the_same_gains_as_when_all_conditions_are_tried_on_all_rows(seed):
     X, positive, w = noisy(seed)
     S = np.stack([positive, ~positive], axis=1) * w[:, None]
-    search = Search(X, [3])
+    search = ConditionSearch(X, [3])
     search.enter(np.ones(len(X), dtype=bool))
-    conditions = search.grow(Foil(2.0), S, 100)
-    depth = depths(X, conditions)
+    conditions = search.grow(FoilGain(2.0), S, 100)
+    depth = conditions_satisfied(X, conditions)
     ours = [S[depth > k].sum(axis=0) for k in range(len(conditions))]
     theirs = grow(X, positive, w, discrete=[3], least=2.0)
     np.testing.assert_allclose(ours, [step[1:] for step in theirs])
@@ -47,24 +57,24 @@ def test_depths_are_the_first_conditions_that_hold_one_after_the_other(seed):
         Condition(1, high=0.3, missing=False),
     ]
     held = np.stack([c.holds(X[:, c.column]) for c in conditions], axis=1)
-    np.testing.assert_array_equal(depths(X, conditions), np.cumprod(held, axis=1).sum(axis=1))
+    np.testing.assert_array_equal(conditions_satisfied(X, conditions), np.cumprod(held, axis=1).sum(axis=1))
 
 
 @pytest.mark.parametrize(
     ("measure", "value"),
     [
-        (Foil(0.0), 4 * np.log2(10 / 6)),  # 4 positives alone, of 6 and 4
-        (Foil(5.0), -np.inf),
-        (Laplace(0, 3, 0.0), 5 / 7),
-        (Laplace(1, 3, 0.0), -np.inf),  # the share of class 1 falls
-        (Laplace(-1, 3, 0.0), 5 / 7),
-        (Purity(-1, 0.0, np.array([0.6, 0.4]), 0.0), 0.0),
-        (Purity(1, 0.0, np.array([0.6, 0.4]), 0.0), -np.inf),
-        (Purity(-1, 0.0, np.array([0.6, 0.4]), 99.0), -64.0),  # not significant
+        (FoilGain(0.0), 4 * np.log2(10 / 6)),  # 4 positives alone, of 6 and 4
+        (FoilGain(5.0), -np.inf),
+        (LaplaceEstimate(0, 3, 0.0), 5 / 7),
+        (LaplaceEstimate(1, 3, 0.0), -np.inf),  # the share of class 1 falls
+        (LaplaceEstimate(-1, 3, 0.0), 5 / 7),
+        (EntropyMeasure(-1, 0.0, np.array([0.6, 0.4]), 0.0), 0.0),
+        (EntropyMeasure(1, 0.0, np.array([0.6, 0.4]), 0.0), -np.inf),
+        (EntropyMeasure(-1, 0.0, np.array([0.6, 0.4]), 99.0), -64.0),  # not significant
     ],
 )
 def test_what_a_condition_is_worth_is_the_formula(measure, value):
-    assert worth(measure, np.array([4.0, 0.0]), np.array([6.0, 4.0]), -np.inf) == pytest.approx(value)
+    assert condition_worth(measure, np.array([4.0, 0.0]), np.array([6.0, 4.0]), -np.inf) == pytest.approx(value)
 
 
 def test_a_condition_on_numbers_is_worth_the_squares_it_explains_and_keeps_the_nearer_side():
@@ -72,33 +82,33 @@ def test_a_condition_on_numbers_is_worth_the_squares_it_explains_and_keeps_the_n
     sums = lambda part: np.array([len(part), part.sum(), (part**2).sum()])  # noqa: E731
     squares = lambda part: ((part - part.mean()) ** 2).sum()  # noqa: E731
     fall = squares(y) - squares(y[:3]) - squares(y[3:])
-    assert worth(Nearer(1.0, 0.0, 0.0), sums(y[:3]), sums(y), -np.inf) == pytest.approx(fall)
-    assert worth(Nearer(1.0, 0.0, 0.0), sums(y[3:]), sums(y), -np.inf) == -np.inf
-    assert worth(Nearer(1.0, 1e9, 0.0), sums(y[:3]), sums(y), -np.inf) == -np.inf
+    assert condition_worth(VarianceGain(1.0, 0.0, 0.0), sums(y[:3]), sums(y), -np.inf) == pytest.approx(fall)
+    assert condition_worth(VarianceGain(1.0, 0.0, 0.0), sums(y[3:]), sums(y), -np.inf) == -np.inf
+    assert condition_worth(VarianceGain(1.0, 1e9, 0.0), sums(y[:3]), sums(y), -np.inf) == -np.inf
 
 
-@pytest.mark.parametrize("value", [precision, accuracy], ids=["value", "accuracy"])
+@pytest.mark.parametrize("value", [net_precision, accuracy], ids=["value", "accuracy"])
 @pytest.mark.parametrize("seed", range(5))
 def test_a_pruned_rule_is_worth_no_less_than_the_whole_one_and_than_any_beginning_of_it(seed, value):
     """E-92."""
     X, positive, w = noisy(seed, n=300)
     rng = np.random.RandomState(seed)
-    one = OneClass(Search(X, [3]), Deal(X, positive, w, 1 / 3, rng), positive, w, 2.0, 100)
+    one = OneClassLearner(ConditionSearch(X, [3]), GrowPruneSplit(X, positive, w, 1 / 3, rng), positive, w, 2.0, 100)
     rows, other = one.halves(np.ones(len(X), dtype=bool))
     whole = one.grown(rows)
     clause = one.pruned(whole, other, value)
     P, N = other.sum(axis=0)
-    depth = depths(X, whole)
+    depth = conditions_satisfied(X, whole)
     worths = [float(value(*other[depth >= k].sum(axis=0), P, N)) for k in range(len(whole) + 1)]
     assert clause.conditions == whole[: len(clause)] and len(whole) > 1
     assert worths[len(clause)] == max(worths) >= worths[-1]
-    if value is precision:
+    if value is net_precision:
         assert worths[len(clause)] == pytest.approx(rule_value(*other[clause.covers].sum(axis=0)))
 
 
 def test_rows_to_grow_on_and_to_prune_on_share_out_all_weight_and_both_classes():
     X, positive, w = noisy(0, n=300)
-    prune = Deal(X, positive, w, 1 / 3, np.random.RandomState(0))(np.arange(300) < 200, positive)
+    prune = GrowPruneSplit(X, positive, w, 1 / 3, np.random.RandomState(0))(np.arange(300) < 200, positive)
     assert (prune <= w).all() and not prune[200:].any()
     for kind in (positive, ~positive):
         assert prune[kind].sum() == w[:200][kind[:200]].sum() // 3
@@ -107,8 +117,10 @@ def test_rows_to_grow_on_and_to_prune_on_share_out_all_weight_and_both_classes()
 def test_whole_weights_are_dealt_as_repeated_rows_are():
     X, positive, w = noisy(1)
     times = w.astype(int)
-    alone = Deal(X, positive, w, 1 / 3, np.random.RandomState(5))(np.ones(len(X), dtype=bool), positive)
-    each = Deal(X.repeat(times, axis=0), positive.repeat(times), np.ones(times.sum()), 1 / 3, np.random.RandomState(5))
+    alone = GrowPruneSplit(X, positive, w, 1 / 3, np.random.RandomState(5))(np.ones(len(X), dtype=bool), positive)
+    each = GrowPruneSplit(
+        X.repeat(times, axis=0), positive.repeat(times), np.ones(times.sum()), 1 / 3, np.random.RandomState(5)
+    )
     repeated = each(np.ones(times.sum(), dtype=bool), positive.repeat(times))
     rows = np.arange(len(X)).repeat(times)
     np.testing.assert_array_equal(np.bincount(rows, repeated), alone)
@@ -158,7 +170,7 @@ def test_categories_of_a_frame_are_asked_for_by_their_names(learner):
     ("a", "b"), [(1.9, 3.0), (0.1, 0.1 + 1e-15), (-1e308, 1e308), (1.0, 1.0 + 2**-52), (-3.2, -3.1)]
 )
 def test_the_middle_of_two_numbers_lies_between_them_in_few_digits(a, b):
-    c = middle(a, b)
+    c = short_midpoint(a, b)
     assert a <= c < b
     assert len(repr(c)) <= max(len(repr(a)), len(repr(b))) + 2
 

@@ -9,10 +9,18 @@ import pytest
 from node_tables import node_of
 
 from fivefold import plot
-from fivefold.partition.nodes import Axis, Discriminants, Ellipsoid, Linear, Quadratic, Sphere, Words
+from fivefold.partition.row_questions.nodes import (
+    AxisQuestion,
+    DiscriminantQuestion,
+    EllipsoidQuestion,
+    LinearQuestion,
+    QuadraticQuestion,
+    QuestionFormat,
+    SphereQuestion,
+)
 from fivefold.tree import CurvedTreeClassifier, DecisionTreeClassifier, ObliqueTreeClassifier, ObliqueTreeRegressor
-from fivefold.tree.balls import best_ball, drawn_rows
-from fivefold.tree.curved import telling
+from fivefold.tree.curved_tree import informative_columns
+from fivefold.tree.searches.balls import best_ball, draw_node_rows
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -34,7 +42,7 @@ def test_a_circle_is_one_node(node):
     X, y = disc(300, 0, gap=0.05)
     model = CurvedTreeClassifier(node=node, random_state=0).fit(X, y)
     assert model.get_n_leaves() == 2 and model.score(X, y) == 1.0
-    kind = {"quadratic": Quadratic, "sphere": Sphere, "ellipsoid": Ellipsoid}[node]
+    kind = {"quadratic": QuadraticQuestion, "sphere": SphereQuestion, "ellipsoid": EllipsoidQuestion}[node]
     assert isinstance(model.tree_.question[0], kind)
     assert DecisionTreeClassifier(random_state=0).fit(X, y).get_n_leaves() > 6
     assert ObliqueTreeClassifier(random_state=0).fit(X, y).get_n_leaves() > 3
@@ -46,7 +54,7 @@ def test_a_ring_is_two_spheres(units):
     X, y = disc(400, 1, radii=(0.8, 1.5), gap=0.1)
     model = CurvedTreeClassifier(node="sphere", units=units, random_state=0).fit(X, y)
     asked = [q for q in model.tree_.question if q is not None]
-    assert [type(q) for q in asked] == [Sphere, Sphere]
+    assert [type(q) for q in asked] == [SphereQuestion, SphereQuestion]
     assert model.score(X, y) == 1.0
     new, truth = disc(2000, 2, radii=(0.8, 1.5), gap=0.1)
     assert model.score(new, truth) > 0.98
@@ -68,7 +76,7 @@ def test_without_a_covariance_an_ellipsoid_is_the_sphere(units):
     sphere, ellipsoid = (model.tree_.question[0] for model in balls)
     np.testing.assert_allclose(ellipsoid.precision, np.diag(sphere.scale**-2.0), rtol=1e-12)
     np.testing.assert_allclose(ellipsoid.centre, sphere.centre, rtol=1e-9)
-    same = Ellipsoid(sphere.centre, np.eye(2), limit=1.0), Sphere(sphere.centre, np.ones(2), limit=1.0)
+    same = EllipsoidQuestion(sphere.centre, np.eye(2), limit=1.0), SphereQuestion(sphere.centre, np.ones(2), limit=1.0)
     np.testing.assert_array_equal(*(q.sides(X) for q in same))
 
 
@@ -88,7 +96,7 @@ def test_an_ellipsoid_takes_a_slanted_ellipse_that_spheres_do_not():
 def test_the_centre_of_a_ball_moves_only_where_the_impurity_falls():
     X, y = disc(300, 4)
     node = node_of(X, y)
-    ball = best_ball(node, np.eye(2), drawn_rows(node, 2, np.random.RandomState(0)))
+    ball = best_ball(node, np.eye(2), draw_node_rows(node, 2, np.random.RandomState(0)))
     assert len(ball.history) > 1 and np.all(np.diff(ball.history) > 0)
     np.testing.assert_allclose(node.gain(ball.sphere(node).sides(X)), ball.gain, rtol=1e-9)
 
@@ -132,19 +140,19 @@ def test_of_many_columns_the_telling_ones_are_multiplied():
     rng = np.random.RandomState(0)
     X = rng.normal(size=(400, 40))
     y = (X[:, 5] ** 2 + X[:, 31] ** 2 < 1.4).astype(int)
-    assert {5, 31} <= set(telling(node_of(X, y), 5))
+    assert {5, 31} <= set(informative_columns(node_of(X, y), 5))
     model = CurvedTreeClassifier(max_depth=1).fit(X, y)
     assert model.tree_.question[0].matrix.shape == (40, 40)
     assert model.score(X, y) > 0.95
 
 
 def test_questions_are_written_as_they_are_asked():
-    words = Words(("a", "b"))
-    assert Axis(1, limit=2.5).conditions(words) == ["b <= 2.5"]
-    assert Linear(np.array([0.5, -1.0]), limit=0.0).conditions(words) == ["0.5 a - b <= 0"]
-    ball = Sphere(np.array([1.0, -2.0]), np.array([1.0, 0.5]), limit=9.0)
+    words = QuestionFormat(("a", "b"))
+    assert AxisQuestion(1, limit=2.5).conditions(words) == ["b <= 2.5"]
+    assert LinearQuestion(np.array([0.5, -1.0]), limit=0.0).conditions(words) == ["0.5 a - b <= 0"]
+    ball = SphereQuestion(np.array([1.0, -2.0]), np.array([1.0, 0.5]), limit=9.0)
     assert ball.conditions(words) == ["(a - 1) (a - 1) + 4 (b + 2) (b + 2) <= 9"]
-    three = Discriminants(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), np.array([0.0, 0.0, 0.5]))
+    three = DiscriminantQuestion(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), np.array([0.0, 0.0, 0.5]))
     np.testing.assert_array_equal(three.sides(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [1.0, 1.0]])), [0, 1, 2, 0])
     assert three.columns == (0, 1) and three.branches == 3
     np.testing.assert_array_equal(three.only([0, 2]).sides(np.array([[1.0, 9.0], [0.0, 9.0]])), [0, 1])

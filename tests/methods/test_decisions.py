@@ -20,8 +20,15 @@ from fivefold.evaluation.decisions import (
     error_reject,
     likelihood_ratio_threshold,
 )
-from fivefold.evaluation.predictors import Absolute, Minkowski, Pinball, Sample, Squared, ZeroOne
-from fivefold.evaluation.thresholds import MEASURES, Costs, ThresholdClassifier, sweep
+from fivefold.evaluation.point_prediction import (
+    AbsoluteLoss,
+    MinkowskiLoss,
+    PinballLoss,
+    SquaredLoss,
+    WeightedSample,
+    ZeroOneLoss,
+)
+from fivefold.evaluation.thresholds import MEASURES, Costs, ThresholdClassifier, sweep_thresholds
 from fivefold.naive_bayes import GaussianNB
 
 IRIS = load_iris(return_X_y=True)
@@ -153,7 +160,7 @@ class TestThresholds:
         """A-31, A-33: ties move together; rates rise from (0, 0) to (1, 1) and agree with scikit-learn's curve."""
         rng = np.random.default_rng(0)
         y, scores = rng.integers(0, 2, 60), rng.integers(0, 12, 60) / 10
-        found = sweep(y, scores)
+        found = sweep_thresholds(y, scores)
         counts = found.counts
         for i, t in enumerate(found.thresholds):
             assert (counts.tp[i], counts.fp[i], counts.fn[i], counts.tn[i]) == counts_at(y, scores, t)
@@ -168,7 +175,10 @@ class TestThresholds:
     def test_weights_mean_repetition(self):
         rng = np.random.default_rng(0)
         y, scores, w = rng.integers(0, 2, 30), rng.random(30), rng.integers(0, 4, 30)
-        weighted, repeated = sweep(y, scores, sample_weight=w), sweep(np.repeat(y, w), np.repeat(scores, w))
+        weighted, repeated = (
+            sweep_thresholds(y, scores, sample_weight=w),
+            sweep_thresholds(np.repeat(y, w), np.repeat(scores, w)),
+        )
         assert weighted.best("f1").value == pytest.approx(repeated.best("f1").value)
         assert weighted.best("f1").counts == repeated.best("f1").counts
 
@@ -177,7 +187,7 @@ class TestThresholds:
         """D-116."""
         X, y = CANCER
         p = cross_val_predict(GaussianNB(), X[:, :4], y, method="predict_proba")[:, 1]
-        found = sweep(y, p)
+        found = sweep_thresholds(y, p)
         best = found.best(measure)
         value = MEASURES.get(measure, measure)
         at_half = value(type(best.counts)(*counts_at(y, p, 0.5)))
@@ -190,7 +200,7 @@ class TestThresholds:
         rng = np.random.default_rng(1)
         y = rng.integers(0, 2, 300)
         scores = y + rng.normal(size=300)
-        found = sweep(y, scores)
+        found = sweep_thresholds(y, scores)
         errors = (found.counts.fp + found.counts.fn).min()
         assert -found.best(Costs(1, 1)).value == errors
         assert found.best("accuracy").value == pytest.approx(1 - errors / 300)
@@ -203,14 +213,14 @@ class TestThresholds:
         rng = np.random.default_rng(2)
         p = rng.random(40_000)
         y = rng.random(40_000) < p
-        assert sweep(y, p).best(Costs(1, 3)).threshold == pytest.approx(0.25, abs=0.05)
+        assert sweep_thresholds(y, p).best(Costs(1, 3)).threshold == pytest.approx(0.25, abs=0.05)
 
     def test_the_classifier_chooses_on_scores_of_unseen_rows(self):
         """D-116: and so its threshold does for new rows what a memoriser's own scores could not tell."""
         X, y = CANCER
         model = ThresholdClassifier(GaussianNB(), "f1", positive=0).fit(X, y)
         p = cross_val_predict(GaussianNB(), X, y, cv=5, method="predict_proba")[:, 0]
-        assert model.threshold_ == sweep(y, p, positive=0).best("f1")
+        assert model.threshold_ == sweep_thresholds(y, p, positive=0).best("f1")
         assert model.threshold_.value == pytest.approx(f1_score(y == 0, p >= model.threshold_.threshold))
         assert_array_equal(model.predict(X) == 0, model.predict_proba(X)[:, 0] >= model.threshold_.threshold)
 
@@ -230,7 +240,7 @@ class TestThresholds:
         X, y = CANCER
         fitted = GaussianNB().fit(X[::2], y[::2])
         model = ThresholdClassifier(FrozenEstimator(fitted)).fit(X[1::2], y[1::2])
-        best = sweep(y[1::2], fitted.predict_proba(X[1::2])[:, 1]).best("balanced_accuracy")
+        best = sweep_thresholds(y[1::2], fitted.predict_proba(X[1::2])[:, 1]).best("balanced_accuracy")
         assert model.threshold_ == best
 
     def test_it_passes_scikit_learns_checks_but_the_one_that_asks_for_one_half(self):
@@ -253,7 +263,7 @@ class TestThresholds:
     def test_the_lowest_threshold_has_all_positives_and_the_base_rate(self):
         """D-117."""
         y, p = CANCER[1], cross_val_predict(GaussianNB(), *CANCER, method="predict_proba")[:, 1]
-        found = sweep(y, p).counts
+        found = sweep_thresholds(y, p).counts
         assert found.recall[-1] == 1 and found.precision[-1] == pytest.approx(y.mean())
         precision, recall, _ = precision_recall_curve(y, p)
         assert_allclose(precision[::-1][1:], found.precision[1:])
@@ -264,34 +274,34 @@ class TestPredictors:
     @pytest.mark.parametrize("density", [norm(3, 2), expon(), gamma(2.5), uniform(1, 4)], ids=["n", "e", "g", "u"])
     def test_squared_loss_returns_the_mean_of_any_density(self, density):
         """C-124."""
-        assert Squared().best(density) == pytest.approx(density.mean())
-        assert Minkowski(2).best(density) == pytest.approx(density.mean(), rel=1e-6)  # quadrature
-        assert Absolute().best(density) == pytest.approx(density.median())
-        assert Pinball(0.9).best(density) == pytest.approx(density.ppf(0.9))
+        assert SquaredLoss().best(density) == pytest.approx(density.mean())
+        assert MinkowskiLoss(2).best(density) == pytest.approx(density.mean(), rel=1e-6)  # quadrature
+        assert AbsoluteLoss().best(density) == pytest.approx(density.median())
+        assert PinballLoss(0.9).best(density) == pytest.approx(density.ppf(0.9))
 
     def test_zero_one_loss_returns_the_mode(self):
         """C-124: of gamma(a) it is a - 1."""
-        assert ZeroOne().best(gamma(2.5)) == pytest.approx(1.5, abs=1e-4)  # the tolerance of the search
-        assert ZeroOne().best(norm(3, 2)) == pytest.approx(3, abs=1e-4)
+        assert ZeroOneLoss().best(gamma(2.5)) == pytest.approx(1.5, abs=1e-4)  # the tolerance of the search
+        assert ZeroOneLoss().best(norm(3, 2)) == pytest.approx(3, abs=1e-4)
 
     @pytest.mark.parametrize("q", [1.2, 3.0, 6.0])
     def test_minkowski_losses_are_least_at_the_answer(self, q):
         """C-124."""
-        best = Minkowski(q).best(expon())
+        best = MinkowskiLoss(q).best(expon())
         cost = [expon().expect(lambda y, t=t: np.abs(y - t) ** q) for t in (best - 0.02, best, best + 0.02)]
         assert cost[1] < min(cost[0], cost[2])
 
     def test_a_sample_stands_for_its_density(self):
         rng = np.random.default_rng(0)
-        draws = Sample(rng.normal(3, 1, 4000))
-        for loss in (Squared(), Absolute(), Minkowski(3)):
+        draws = WeightedSample(rng.normal(3, 1, 4000))
+        for loss in (SquaredLoss(), AbsoluteLoss(), MinkowskiLoss(3)):
             assert loss.best(draws) == pytest.approx(
                 3, abs=0.08
             )  # three standard errors of a median, 1.25 / sqrt(n) each
         # a kernel of width 0.19 knows the mode no better than where its density has fallen by its own error
-        assert ZeroOne().best(draws) == pytest.approx(3, abs=0.4)
-        weighted, repeated = Sample([1.0, 5.0, 9.0], [3, 1, 1]), Sample([1.0, 1.0, 1.0, 5.0, 9.0])
-        for loss in (Squared(), Absolute(), Pinball(0.7), Minkowski(3)):
+        assert ZeroOneLoss().best(draws) == pytest.approx(3, abs=0.4)
+        weighted, repeated = WeightedSample([1.0, 5.0, 9.0], [3, 1, 1]), WeightedSample([1.0, 1.0, 1.0, 5.0, 9.0])
+        for loss in (SquaredLoss(), AbsoluteLoss(), PinballLoss(0.7), MinkowskiLoss(3)):
             assert loss.best(weighted) == pytest.approx(loss.best(repeated))
         with pytest.raises(ValueError, match="q must exceed 1"):
-            Minkowski(1).best(draws)
+            MinkowskiLoss(1).best(draws)

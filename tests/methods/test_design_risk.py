@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from fivefold.optim.design import Design, centre_of
-from fivefold.optim.losses import Gamma, Log, Loss, Poisson, Softmax, SquaredHinge
-from fivefold.optim.objective import Composite
-from fivefold.optim.penalties import L1
-from fivefold.optim.risk import Risk
-from fivefold.optim.whitened import descend
+from fivefold.optim.design import Design, pilot_centre
+from fivefold.optim.empirical_risk import EmpiricalRisk
+from fivefold.optim.losses.catalogue import GammaLoss, LogLoss, Loss, PoissonLoss, SoftmaxLoss, SquaredHingeLoss
+from fivefold.optim.objective import CompositeObjective
+from fivefold.optim.penalties.proximal_operators import L1
+from fivefold.optim.risk_minimisation.preconditioned_descent import minimise_risk
 
 RNG = np.random.RandomState(0)
 N, D, K = 9001, 5, 3
@@ -56,7 +56,7 @@ def test_derivatives_of_a_risk_of_classes_are_those_of_differences(kind, interce
     """Central differences of step 1e-5 on a smooth function: 1e-6 of the largest entry."""
     design, _ = made(kind, intercept, centred)
     y = RNG.randint(K, size=N)
-    risk = Risk(Softmax(), design, y, H, 0.3, outputs=K, reference=reference)
+    risk = EmpiricalRisk(SoftmaxLoss(), design, y, H, 0.3, outputs=K, reference=reference)
     x = 0.3 * RNG.normal(size=design.size * (K - (reference is not None)))
     steps = 1e-5 * np.eye(len(x))
     slopes = np.array([(risk.value(x + e) - risk.value(x - e)) / 2e-5 for e in steps])
@@ -69,7 +69,9 @@ def test_derivatives_of_a_risk_of_classes_are_those_of_differences(kind, interce
     np.testing.assert_allclose(risk.hessian_product(x, v), A @ v, atol=1e-9 * np.abs(A).max())
 
 
-@pytest.mark.parametrize("loss", [Log(), SquaredHinge(), Poisson(), Gamma()], ids=lambda loss: type(loss).__name__)
+@pytest.mark.parametrize(
+    "loss", [LogLoss(), SquaredHingeLoss(), PoissonLoss(), GammaLoss()], ids=lambda loss: type(loss).__name__
+)
 def test_a_compiled_loss_is_the_plain_one(loss):
     """Also far out, where the exponential is cut at e^700; rounding of sums of 2000 terms."""
     eta = np.append(4 * RNG.normal(size=2000), [0.0, 30.0, -30.0])
@@ -83,18 +85,18 @@ def test_a_compiled_loss_is_the_plain_one(loss):
 def test_a_descent_meets_the_conditions_of_the_minimum_judged_from_outside():
     """With many rows (from a sample), with L1, and with more coefficients than a Hessian is made for."""
     y = np.where(RNG.uniform(size=N) < 1 / (1 + np.exp(1.0 - X[:, 0])), 1.0, -1.0)
-    risk = Risk(Log(), Design(X), y, np.ones(N), np.append(np.ones(D), 0.0))
-    found = descend(risk, np.zeros(D + 1), tol=1e-7)
+    risk = EmpiricalRisk(LogLoss(), Design(X), y, np.ones(N), np.append(np.ones(D), 0.0))
+    found = minimise_risk(risk, np.zeros(D + 1), tol=1e-7)
     assert found.reason == "converged" and risk.violation(found.x) < 1e-4
     lasso = np.append(np.full(D, 50.0), 0.0)
-    sparse = descend(risk, np.zeros(D + 1), lasso=lasso, tol=1e-7)
-    assert Composite(risk, L1(lasso)).violation(sparse.x) < 1e-4
+    sparse = minimise_risk(risk, np.zeros(D + 1), lasso=lasso, tol=1e-7)
+    assert CompositeObjective(risk, L1(lasso)).violation(sparse.x) < 1e-4
     assert (sparse.x == 0).any()
     wide = RNG.normal(size=(60, 1600))
-    risk = Risk(Log(), Design(wide), y[:60], np.ones(60), np.append(np.ones(1600), 0.0))
-    assert risk.violation(descend(risk, np.zeros(1601)).x) < 1e-3
+    risk = EmpiricalRisk(LogLoss(), Design(wide), y[:60], np.ones(60), np.append(np.ones(1600), 0.0))
+    assert risk.violation(minimise_risk(risk, np.zeros(1601)).x) < 1e-3
 
 
 def test_a_centre_is_taken_where_columns_are_far_from_zero_only():
-    assert centre_of(X) is None and centre_of(csr_array(X + 1e6)) is None
-    np.testing.assert_allclose(centre_of(X + 1e6), 1e6 + CENTRE, atol=0.2)  # the mean of some of the rows
+    assert pilot_centre(X) is None and pilot_centre(csr_array(X + 1e6)) is None
+    np.testing.assert_allclose(pilot_centre(X + 1e6), 1e6 + CENTRE, atol=0.2)  # the mean of some of the rows

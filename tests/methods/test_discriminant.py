@@ -8,8 +8,8 @@ from sklearn.datasets import load_iris
 from sklearn.preprocessing import StandardScaler
 
 from fivefold.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis, shrinkage
-from fivefold.discriminant_analysis.geometry import Quadric
-from fivefold.distributions.gaussian import Full, Gaussian, Groups
+from fivefold.discriminant_analysis.boundaries import Quadric
+from fivefold.distributions.gaussian import Full, Gaussian, GroupWeights
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_weighted_ledoit_wolf_is_scikit_learns_on_repeated_rows(d):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, d)) @ rng.normal(size=(d, d)) * 10.0 ** np.arange(d)
     y, times = np.arange(40) % 2, rng.integers(1, 5, 40)
-    R = Groups(y, times.astype(float), 2)
+    R = GroupWeights(y, times.astype(float), 2)
     found = shrinkage.ledoit_wolf(X, R, Gaussian(Full()).stats(X, R))
     for k in range(2):
         rows = np.repeat(X[y == k], times[y == k], axis=0)

@@ -9,9 +9,9 @@ from sklearn.datasets import load_iris, load_wine, make_classification
 
 from fivefold.discriminant_analysis import LinearDiscriminantAnalysis
 from fivefold.linear_model import LogisticRegression
-from fivefold.partition.nodes import Linear
+from fivefold.partition.row_questions.nodes import LinearQuestion
 from fivefold.tree import DecisionTreeClassifier, DiscriminantTreeClassifier, GaussianTreeClassifier
-from fivefold.tree.grouping import GROUPINGS
+from fivefold.tree.searches.class_groups import GROUPINGS
 
 IRIS, WINE = load_iris(return_X_y=True), load_wine(return_X_y=True)
 DISCRIMINANTS = ("fisher", "logistic", "error")
@@ -198,7 +198,7 @@ def asked_columns(model):
     return [
         (int(tree.depth[t]), len(q.columns), int(tree.rows[t]))
         for t, q in enumerate(tree.question)
-        if isinstance(q, Linear)
+        if isinstance(q, LinearQuestion)
     ]
 
 

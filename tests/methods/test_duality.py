@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from fivefold.optim.constrained import Problem, minimise_under
-from fivefold.optim.duality import duality_gap, lagrangian_bound, minimax, quadratic_dual
+from fivefold.optim.constrained.constrained_problem import ConstrainedProblem, minimise_constrained
+from fivefold.optim.constrained.lagrange_dual import duality_gap, lagrangian_bound, minimax, quadratic_dual
+from fivefold.optim.constrained.quadratic_program import QuadraticProgram, solve_qp
 from fivefold.optim.functions import Function
-from fivefold.optim.quadratic import QuadraticProgram, solve_qp
 
 
 def program(seed, d=5, m=7):
@@ -73,11 +73,13 @@ def test_the_gap_of_a_support_vector_machine_is_zero():
 
 def test_a_smooth_convex_problem_has_no_gap_and_a_nonconvex_one_can_have_one():
     """C-39: e^x + e^-2x with x >= 1; and x^4 - 3 x^2 + x on the line x = 0, whose Lagrangian has other minima."""
-    convex = Problem(Function(lambda x: np.exp(x[0]) + np.exp(-2 * x[0])), 1, (), (Function(lambda x: x[0] - 1),))
-    found = minimise_under(convex, [2.0], tol=1e-7)
+    convex = ConstrainedProblem(
+        Function(lambda x: np.exp(x[0]) + np.exp(-2 * x[0])), 1, (), (Function(lambda x: x[0] - 1),)
+    )
+    found = minimise_constrained(convex, [2.0], tol=1e-7)
     report = duality_gap(convex, np.concatenate([found.x, found.equality, found.inequality]))
     assert abs(report.gap) < 1e-6 and "gap" in str(report)
-    bent = Problem(Function(lambda x: x[0] ** 4 - 3 * x[0] ** 2 + x[0]), 1, (Function(lambda x: x[0]),))
+    bent = ConstrainedProblem(Function(lambda x: x[0] ** 4 - 3 * x[0] ** 2 + x[0]), 1, (Function(lambda x: x[0]),))
     multiplier = -1.0  # stationary at zero, where the function bends down
     assert lagrangian_bound(bent, [multiplier], [], [0.5]).value < bent.at(np.zeros(1)).value - 1
 

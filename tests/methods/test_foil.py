@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from oracles.logic import assignments, closure, counts_of_bindings
 from sklearn.base import clone
 
-from fivefold.core.progress import Interrupted
+from fivefold.core.console.fit_progress import InterruptedWarning
 from fivefold.rules import Database, Foil, Program, Relation
-from fivefold.rules.clauses import Clause, parse
-from fivefold.rules.coding import foil_gain
-from fivefold.rules.foil_search import Choice, Growth, orders_of
-from fivefold.rules.joins import TooManyBindings
-from fivefold.rules.literals import Atom, Variable
+from fivefold.rules.covering.description_length import foil_gain
+from fivefold.rules.logic.clauses import Clause, parse_clause
+from fivefold.rules.logic.foil_search import CandidateLiteral, ClauseGrower, descending_orders
+from fivefold.rules.logic.joins import TooManyBindings
+from fivefold.rules.logic.literals import Atom, Variable
 
 PARENT = [
     ("ann", "bob"), ("ann", "eve"), ("bob", "cy"), ("eve", "dan"), ("cy", "fay"), ("max", "bob"), ("max", "eve"),
@@ -84,8 +84,8 @@ HEADS = st.builds(Atom, st.just("h"), st.lists(TERMS, min_size=1, max_size=3).ma
 @settings(max_examples=200, deadline=None)
 @given(st.builds(Clause, HEADS, st.lists(ATOMS, max_size=4).map(tuple)))
 def test_a_printed_clause_reads_back_in_both_forms(clause):
-    assert parse(str(clause)) == clause
-    assert parse(clause.if_then()) == clause
+    assert parse_clause(str(clause)) == clause
+    assert parse_clause(clause.if_then()) == clause
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_printed_clause_reads_back_in_both_forms(clause):
 )
 def test_what_is_no_clause_is_refused_in_words(text, problem):
     with pytest.raises(ValueError, match=problem):
-        parse(text)
+        parse_clause(text)
 
 
 SMALL = {"p": {("a", "b"), ("b", "c"), ("c", "c")}, "q": {("a",), ("c",)}, "t": {("a", "b", "c"), ("c", "b", "a")}}
@@ -132,7 +132,7 @@ def test_joins_give_the_assignments_that_trying_everything_gives(body, data):
 
 def test_a_variable_that_no_literal_binds_may_be_anything_of_its_type():
     relations = {**BASE, "age": [("ann", 71)], "lone": ["ann"]}
-    found = parse("lone(X) :- not parent(X, _)").bindings(relations)  # 71 is no person
+    found = parse_clause("lone(X) :- not parent(X, _)").bindings(relations)  # 71 is no person
     assert {row[0] for row in found.rows()} == {"gus", "hal", "jo"}
 
 
@@ -157,7 +157,7 @@ def test_types_are_columns_that_share_constants():
 
 def test_a_join_that_is_too_large_is_refused_with_its_size():
     with pytest.raises(TooManyBindings, match="121 rows of bindings, more than 50"):
-        parse("h(X, U) :- parent(X, Y), parent(U, V)").bindings(BASE, most=50)
+        parse_clause("h(X, U) :- parent(X, Y), parent(U, V)").bindings(BASE, most=50)
 
 
 # Learning
@@ -202,7 +202,7 @@ def test_recursion_leads_down_along_facts_without_circles():
     assert sum(clause.recursive for clause in model.clauses_) == 2 and len(model.clauses_) == 4
     assert model.missed_ == model.wrong_ == []
     circle = {"edge": [("a", "b"), ("b", "c"), ("c", "a")], "reach": [("a", "b")]}
-    assert orders_of(Database.of(circle), "reach") == frozenset()
+    assert descending_orders(Database.of(circle), "reach") == frozenset()
     for clause in model.clauses_:  # the literal of the target comes after the one that leads down
         places = [i for i, atom in enumerate(clause.body) if atom.relation == "ancestor"]
         assert all(i > 0 for i in places)
@@ -264,7 +264,7 @@ def test_gain_counts_bindings_and_not_examples():
     codes = database.numbered(sorted(examples), 2)
     positive = np.array([e in true for e in sorted(examples)])
     head = Atom("grandparent", (Variable("X"), Variable("Y")))
-    growth = Growth(database, head, frozenset(), len(codes), False, False, False, False, 6, 3, 10**6, 0)
+    growth = ClauseGrower(database, head, frozenset(), len(codes), False, False, False, False, 6, 3, 10**6, 0)
     start = growth.start(codes, positive, frozenset())
     seen = 0
     for choice in growth.choices(start):
@@ -275,7 +275,7 @@ def test_gain_counts_bindings_and_not_examples():
         wanted = foil_gain(len(true), len(examples), p, p + n, len(left)) if left else -np.inf
         assert scored.gain == pytest.approx(wanted)
         seen += 1
-    assert seen == 12 and Choice("parent", (0, -1)) in list(growth.choices(start))
+    assert seen == 12 and CandidateLiteral("parent", (0, -1)) in list(growth.choices(start))
 
 
 def test_given_negatives_take_the_place_of_the_closed_world():
@@ -312,7 +312,7 @@ class PressCtrlC:
 
 def test_ctrl_c_keeps_the_clauses_that_are_there():
     model = Foil(random_state=0).set_callbacks(PressCtrlC())
-    with pytest.warns(Interrupted, match="after 1 clause; the best model so far was kept"):
+    with pytest.warns(InterruptedWarning, match="after 1 clause; the best model so far was kept"):
         model.fit({**BASE, "ancestor": ANCESTOR}, "ancestor")
     assert len(model.clauses_) == 1 and model.missed_
 
@@ -350,4 +350,4 @@ def test_parameters_are_checked_and_the_learner_clones():
         learn("grandparent", GRAND).predict(["ann"])
     assert clone(Foil(negation=True, random_state=0)).negation is True
     with pytest.raises(ValueError, match="has 3 term"):
-        parse("h(X) :- parent(X, Y, Z)").bindings(BASE)
+        parse_clause("h(X) :- parent(X, Y, Z)").bindings(BASE)

@@ -19,8 +19,8 @@ from fivefold.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from fivefold.ensemble.oob import Bag
-from fivefold.spatial.content import content_order
+from fivefold.ensemble.members.bootstrap_bag import Bag
+from fivefold.spatial.row_order import content_order
 
 CLASSIFIERS = (RandomForestClassifier, ExtraTreesClassifier)
 REGRESSORS = (RandomForestRegressor, ExtraTreesRegressor)

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.logic import value
 
-from fivefold.linear_model.boolean import from_dnf, truth_table
-from fivefold.rules.formulas import SIGNS, Formula, parse, parse_prefix
+from fivefold.linear_model.geometry.threshold_networks import from_dnf, truth_table
+from fivefold.rules.formulas.boolean_formulas import SIGNS, Formula, parse_formula, parse_prefix
 
 NAMES = ("f", "g2", "Not", "it's", "petal > 2.5", 'a "quoted" one', "x[3]", "Grün")
 FORMULAS = st.recursive(
@@ -25,8 +25,8 @@ FORMULAS = st.recursive(
 @given(FORMULAS)
 def test_what_is_printed_reads_back_in_every_notation(formula):
     """B-17."""
-    assert parse(str(formula)) == formula
-    assert parse(formula.text(signs=SIGNS)) == formula
+    assert parse_formula(str(formula)) == formula
+    assert parse_formula(formula.text(signs=SIGNS)) == formula
     assert parse_prefix(formula.prefix()) == formula
 
 
@@ -57,10 +57,10 @@ def test_the_normal_form_is_true_where_the_formula_is_and_no_term_repeats_anothe
 
 
 def test_not_binds_closest_then_and_then_or_and_chains_read_from_the_left():
-    assert parse("a or b and not c") == parse("a or (b and (not c))")
-    assert parse("a and b and c") == parse("(a and b) and c") != parse("a and (b and c)")
-    assert str(parse("a and (b and c) or ~(a | b)")) == "a and (b and c) or not (a or b)"
-    assert parse("NOT a && b || !c").tokens == ("or", "and", "not", "a", "b", "not", "c")
+    assert parse_formula("a or b and not c") == parse_formula("a or (b and (not c))")
+    assert parse_formula("a and b and c") == parse_formula("(a and b) and c") != parse_formula("a and (b and c)")
+    assert str(parse_formula("a and (b and c) or ~(a | b)")) == "a and (b and c) or not (a or b)"
+    assert parse_formula("NOT a && b || !c").tokens == ("or", "and", "not", "a", "b", "not", "c")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_not_binds_closest_then_and_then_or_and_chains_read_from_the_left():
 )
 def test_what_is_no_formula_is_refused_in_words(text, problem):
     with pytest.raises(ValueError, match=problem):
-        parse(text)
+        parse_formula(text)
 
 
 def test_bad_tokens_values_and_columns_are_refused_in_words():
@@ -88,6 +88,6 @@ def test_bad_tokens_values_and_columns_are_refused_in_words():
     with pytest.raises(ValueError, match="no brackets"):
         parse_prefix("(a)")
     with pytest.raises(ValueError, match="feature 'f' is 0 or 1; got"):
-        parse("f")({"f": 0.3})
+        parse_formula("f")({"f": 0.3})
     with pytest.raises(ValueError, match="no column 'g'; its columns are 'a', 'b'"):
-        parse("g").truth(np.zeros((3, 2)), ("a", "b"))
+        parse_formula("g").truth(np.zeros((3, 2)), ("a", "b"))

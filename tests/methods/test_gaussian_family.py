@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 from oracles import gaussian as oracle
 
-from fivefold.distributions.gaussian import Diagonal, Fixed, Full, Gaussian, Groups, Normals, Spherical, Tied
+from fivefold.distributions.gaussian import (
+    Diagonal,
+    Fixed,
+    Full,
+    Gaussian,
+    GaussianMembers,
+    GroupWeights,
+    Spherical,
+    Tied,
+)
 
 KNOWN = np.array([[2.0, 0.3, 0, 0], [0.3, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 4]])
 STRUCTURES = [Full(), Tied(), Diagonal(), Spherical(), Fixed(KNOWN)]
@@ -52,7 +61,7 @@ def test_missing_entries_enter_by_their_expectation(structure):
 @pytest.mark.parametrize("grouped", [True, False])
 def test_columns_leave_their_missing_entries_out(structure, grouped):
     X, rng = table(missing=0.3), np.random.RandomState(3)
-    R = Groups(rng.randint(0, 3, 200), rng.uniform(size=200), 3)
+    R = GroupWeights(rng.randint(0, 3, 200), rng.uniform(size=200), 3)
     found, W = Gaussian(structure).stats(X, R if grouped else R.dense()), R.dense()
     np.testing.assert_allclose(found.weight, W.sum(axis=0))
     for j in range(4):
@@ -68,13 +77,13 @@ def test_columns_leave_their_missing_entries_out(structure, grouped):
 def test_missing_entries_without_members_are_refused_with_the_cure(structure):
     X = table()
     X[7, 2] = np.nan
-    for R in (np.ones((200, 1)), Groups(np.zeros(200, dtype=int), np.ones(200), 1)):
+    for R in (np.ones((200, 1)), GroupWeights(np.zeros(200, dtype=int), np.ones(200), 1)):
         with pytest.raises(ValueError, match=r"column 2 holds missing values.*GaussianMixture"):
             Gaussian(structure).stats(X, R)
 
 
 def test_infinity_shows_in_the_means_of_groups():
-    X, R = table(20_000, seed=5), Groups(np.zeros(20_000, dtype=int), np.ones(20_000), 1)
+    X, R = table(20_000, seed=5), GroupWeights(np.zeros(20_000, dtype=int), np.ones(20_000), 1)
     for row in (0, 9000):
         bad = X.copy()
         bad[row, 1] = np.inf
@@ -149,7 +158,7 @@ def test_the_fit_with_a_prior_is_the_mode_of_the_posterior(structure):
         noise = 1 + 0.05 * np.random.RandomState(seed).uniform(-1, 1, size=best.covariance.matrix.shape)
         noise = (noise + np.swapaxes(noise, -1, -2)) / 2 if matrices else noise
         moved = best.mean + 0.02 * np.random.RandomState(seed).standard_normal(best.mean.shape)
-        other = Normals(moved, structure.of(best.covariance.matrix * noise, d))
+        other = GaussianMembers(moved, structure.of(best.covariance.matrix * noise, d))
         assert log_posterior(other) < log_posterior(best)
 
 
@@ -165,11 +174,11 @@ def test_many_groups_far_apart_keep_their_digits():
     """Groups at 0, 1e6, 2e6, ... with unit spread, in any order of rows: the centre of one is not that of another."""
     rng = np.random.RandomState(6)
     codes, E = rng.randint(0, 5, 40_000), rng.standard_normal((40_000, 3))
-    X, R = E + 1e6 * codes[:, None], Groups(codes, np.ones(40_000), 5)
+    X, R = E + 1e6 * codes[:, None], GroupWeights(codes, np.ones(40_000), 5)
     for order in (np.arange(40_000), np.argsort(codes, kind="stable")):
         for structure in (Full(), Diagonal()):
             for weights in (R, R.dense()):
-                rows = Groups(codes[order], np.ones(40_000), 5) if weights is R else weights[order]
+                rows = GroupWeights(codes[order], np.ones(40_000), 5) if weights is R else weights[order]
                 found = Gaussian(structure).stats(X[order], rows)
                 wanted = Gaussian(structure).stats(E[order], rows)
                 np.testing.assert_allclose(found.scatter, wanted.scatter, rtol=1e-8, atol=1e-6)

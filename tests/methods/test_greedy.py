@@ -12,11 +12,22 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 
 from fivefold.ensemble import SparseLinearClassifier
-from fivefold.ensemble.codes import fraction_bits, integer_bits, list_bits, shortest_between
-from fivefold.ensemble.features import Constant, Formulas, Models, Raw, Raws, Squared, Squares, Test, Tests, Trees
-from fivefold.ensemble.greedy import SparseRule, Term, best_weight, log_posterior
-from fivefold.rules.formula_table import shortest_formulas
-from fivefold.rules.formulas import Formula
+from fivefold.ensemble.sparse_linear import SparseRule, WeightedTerm, best_weight, log_posterior
+from fivefold.ensemble.sparse_terms.code_lengths import fraction_bits, integer_bits, list_bits, shortest_between
+from fivefold.ensemble.sparse_terms.term_features import (
+    ConstantFeature,
+    Formulas,
+    Models,
+    RawFeature,
+    Raws,
+    SquaredFeature,
+    Squares,
+    Tests,
+    ThresholdFeature,
+    Trees,
+)
+from fivefold.rules.formulas.boolean_formulas import Formula
+from fivefold.rules.formulas.formula_enumeration import shortest_formulas
 from fivefold.tree import DecisionTreeClassifier
 
 CANCER = load_breast_cancer(return_X_y=True)
@@ -33,11 +44,15 @@ def signs(y):
 def test_features_have_the_values_names_and_lengths_of_their_kind():
     """B-72: L_4 = w1 + w2 f + w3 f^2 + w4 [g > t] evaluates as written."""
     X = np.array([[2.0, 0.1], [-3.0, 0.9]])
-    test = Test(1, 0.5, 0.0, 1.0, log2(16))
-    assert (Raw(0, 4.0).name("fg"), Squared(0, 4.0).name("fg"), test.name("fg")) == ("f", "f^2", "[g > 0.5]")
+    test = ThresholdFeature(1, 0.5, 0.0, 1.0, log2(16))
+    assert (RawFeature(0, 4.0).name("fg"), SquaredFeature(0, 4.0).name("fg"), test.name("fg")) == (
+        "f",
+        "f^2",
+        "[g > 0.5]",
+    )
     assert test.bits == 5.0  # 16 columns, and the middle of the range takes one bit
-    features = (Constant(), Raw(0, 4.0), Squared(0, 4.0), test)
-    rule = SparseRule(tuple(Term(f, v, 0.0) for f, v in zip(features, (1.0, 2.0, -0.5, 3.0), strict=True)))
+    features = (ConstantFeature(), RawFeature(0, 4.0), SquaredFeature(0, 4.0), test)
+    rule = SparseRule(tuple(WeightedTerm(f, v, 0.0) for f, v in zip(features, (1.0, 2.0, -0.5, 3.0), strict=True)))
     assert_allclose(rule.score(X), [1 + 2 * 2 - 0.5 * 4 - 3, 1 - 2 * 3 - 0.5 * 9 + 3], rtol=1e-15)
     assert rule.text("fg") == "+1 +2 f -0.5 f^2 +3 [g > 0.5]"
 
@@ -61,7 +76,7 @@ def test_probabilities_sum_to_one_and_a_score_of_zero_is_positive():
     X, y = bits(60, 2), np.repeat([0, 1], 30)
     model = SparseLinearClassifier(max_terms=1).fit(X, y)
     assert_allclose(model.predict_proba(X).sum(axis=1), 1.0, rtol=1e-15)
-    model.model_ = replace(model.model_, rules=(SparseRule((Term(Constant(), 0.0, 1.0),)),))
+    model.model_ = replace(model.model_, rules=(SparseRule((WeightedTerm(ConstantFeature(), 0.0, 1.0),)),))
     assert (model.predict(X) == 1).all()
     assert_allclose(model.predict_proba(X), 0.5, rtol=1e-12)
 

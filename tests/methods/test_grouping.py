@@ -6,7 +6,7 @@ from sklearn.datasets import load_iris
 
 from fivefold.cluster import KMeans
 from fivefold.tree import DiscriminantTreeClassifier
-from fivefold.tree.grouping import GROUPINGS, exchange, exhaustive, farthest, two_means
+from fivefold.tree.searches.class_groups import GROUPINGS, exchange_classes, exhaustive_groups, farthest_pair, two_means
 
 
 def class_means(K, d=3, seed=0):
@@ -56,7 +56,7 @@ def test_each_class_is_wholly_on_one_side_at_grouping_time(grouping):
 def test_two_means_groups_are_the_labels_of_two_means(seed):
     """E-109: our KMeans on the class means, each counted by the weight of its class, from the two farthest."""
     weight, means = class_means(7, seed=seed)
-    found = KMeans(2, init=means[list(farthest(means))], n_init=1, tol=0.0, random_state=0).fit(
+    found = KMeans(2, init=means[list(farthest_pair(means))], n_init=1, tol=0.0, random_state=0).fit(
         means, sample_weight=weight
     )
     labels = found.labels_ == 1
@@ -71,7 +71,7 @@ def test_two_means_follow_the_means_and_not_the_gain():
 def test_exchange_leaves_its_start_where_a_move_gains():
     means = np.array([[0.0, 0], [0.1, 0], [9.0, 0], [9.1, 0]])
     wanted = np.array([False, True, True, True])  # one move away from the two clusters of means
-    np.testing.assert_array_equal(exchange(np.ones(4), means, pull(wanted)), wanted)
+    np.testing.assert_array_equal(exchange_classes(np.ones(4), means, pull(wanted)), wanted)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -84,16 +84,16 @@ def test_exhaustive_search_is_no_worse_than_exchange_and_exchange_no_worse_than_
         code = int((upper ^ upper[0]) @ (2 ** np.arange(5)))
         return float(table[code])
 
-    a, b = farthest(means)
+    a, b = farthest_pair(means)
     start = ((means - means[b]) ** 2).sum(axis=1) < ((means - means[a]) ** 2).sum(axis=1)
-    tried = gain(exchange(weight, means, gain))
-    assert gain(start) <= tried <= gain(exhaustive(weight, means, gain))
+    tried = gain(exchange_classes(weight, means, gain))
+    assert gain(start) <= tried <= gain(exhaustive_groups(weight, means, gain))
 
 
 def test_exhaustive_search_finds_the_best_of_all_groupings():
     weight, means = class_means(6)
     wanted = np.array([False, True, False, True, True, False])
-    np.testing.assert_array_equal(exhaustive(weight, means, pull(wanted)), wanted)
+    np.testing.assert_array_equal(exhaustive_groups(weight, means, pull(wanted)), wanted)
 
 
 def test_too_many_classes_for_an_exhaustive_search_are_refused_with_the_cure():
@@ -104,6 +104,6 @@ def test_too_many_classes_for_an_exhaustive_search_are_refused_with_the_cure():
 
 
 def test_classes_with_the_same_mean_are_still_put_into_two_groups():
-    for group in (exchange, exhaustive, two_means):
+    for group in (exchange_classes, exhaustive_groups, two_means):
         upper = group(np.ones(3), np.zeros((3, 2)), lambda upper: 0.0)
         assert upper.any() and not upper.all()

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from fivefold.partition.impurities import axioms
+from fivefold.partition.criteria.custom_impurity import check_axioms
 from fivefold.tree import C45Classifier, CARTClassifier, ID3Classifier
-from fivefold.tree.fitting import IMPURITY
+from fivefold.tree.shared.single_column_trees import IMPURITY_FUNCTIONS
 
 
 def root_of_gini(shares):
@@ -18,17 +18,17 @@ def table(n=200, seed=0):
     return X, ((X[:, 0] > 0) ^ (rng.rand(n) < 0.2)).astype(int)
 
 
-@pytest.mark.parametrize("phi", [*IMPURITY.values(), root_of_gini])
+@pytest.mark.parametrize("phi", [*IMPURITY_FUNCTIONS.values(), root_of_gini])
 @pytest.mark.parametrize("classes", [2, 4])
 def test_the_usual_impurities_keep_the_axioms(phi, classes):
     """E-69."""
-    assert axioms(phi, classes).broken == ()
+    assert check_axioms(phi, classes).broken == ()
 
 
 def test_a_product_of_shares_is_an_impurity_of_two_classes_and_not_of_three():
     """Where a third class has no share, the product is zero."""
-    assert axioms(lambda s: s.prod(axis=1)).broken == ()
-    assert axioms(lambda s: s.prod(axis=1), 3).broken == ("phi(p, 1 - p) is largest at p = 1/2",)
+    assert check_axioms(lambda s: s.prod(axis=1)).broken == ()
+    assert check_axioms(lambda s: s.prod(axis=1), 3).broken == ("phi(p, 1 - p) is largest at p = 1/2",)
 
 
 @pytest.mark.parametrize(
@@ -42,14 +42,14 @@ def test_a_product_of_shares_is_an_impurity_of_two_classes_and_not_of_three():
 )
 def test_what_is_no_impurity_is_told_by_the_axiom_it_breaks(phi, said):
     """E-69."""
-    assert any(said in text for text in axioms(phi).broken)
+    assert any(said in text for text in check_axioms(phi).broken)
     with pytest.raises(ValueError, match="criterion is no impurity"):
         ID3Classifier(criterion=phi).fit(*table())
 
 
 def test_a_function_of_the_wrong_shape_is_refused():
     with pytest.raises(ValueError, match="gave an array of shape"):
-        axioms(lambda shares: shares)
+        check_axioms(lambda shares: shares)
 
 
 @pytest.mark.parametrize("preset", [ID3Classifier, C45Classifier, CARTClassifier])
@@ -58,7 +58,8 @@ def test_a_function_grows_the_tree_of_the_name_it_stands_for(preset, settings):
     """E-69: Gini as a function and by its name."""
     X, y = table()
     mine, named = (
-        preset(criterion=c, categorical_features=[2], **settings).fit(X, y) for c in (IMPURITY["gini"], "gini")
+        preset(criterion=c, categorical_features=[2], **settings).fit(X, y)
+        for c in (IMPURITY_FUNCTIONS["gini"], "gini")
     )
     np.testing.assert_array_equal(mine.predict_proba(X), named.predict_proba(X))
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import norm
 from sklearn.metrics import accuracy_score, roc_auc_score
 
-from fivefold.evaluation.intervals import bootstrap_mean, bootstrap_score
+from fivefold.evaluation.bootstrap_intervals import bootstrap_mean, bootstrap_score
 
 
 def rng():

@@ -7,7 +7,7 @@ from scipy.sparse import csc_matrix, csr_matrix
 from sklearn import ensemble as theirs
 
 from fivefold.ensemble import IsolationForest
-from fivefold.ensemble.isolation import mean_length
+from fivefold.ensemble.isolation_forest import mean_path_length
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +47,9 @@ def test_rows_that_stand_apart_are_found(table):
 def test_the_mean_length_of_ways_is_that_of_the_text():
     """And near the exact mean of a random search tree, with the harmonic number for log + gamma."""
     m = np.array([1.0, 2.0, 3.0, 10.0, 256.0])
-    np.testing.assert_allclose(mean_length(m), [usual_length(k) for k in m], rtol=1e-14)
+    np.testing.assert_allclose(mean_path_length(m), [usual_length(k) for k in m], rtol=1e-14)
     harmonic = sum(1 / k for k in range(1, 256))
-    assert mean_length(np.array([256.0]))[0] == pytest.approx(2 * harmonic - 2 * 255 / 256, rel=1e-3)
+    assert mean_path_length(np.array([256.0]))[0] == pytest.approx(2 * harmonic - 2 * 255 / 256, rel=1e-3)
 
 
 def test_no_way_is_longer_than_that_of_a_balanced_tree(table):

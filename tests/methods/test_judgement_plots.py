@@ -14,11 +14,11 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from fivefold import plot
 from fivefold.cluster import KMeans
-from fivefold.evaluation.bias_variance import Decomposition
 from fivefold.evaluation.calibration import reliability
 from fivefold.evaluation.curves import learning_curve, validation_curve
 from fivefold.evaluation.decisions import error_reject
-from fivefold.evaluation.metrics import Counts, DensityROC
+from fivefold.evaluation.experiments.bias_variance import ErrorDecomposition
+from fivefold.evaluation.metrics import ConfusionCounts, DensityROC
 from fivefold.naive_bayes import GaussianNB
 
 matplotlib.use("Agg")
@@ -50,7 +50,7 @@ def test_the_roc_curve_and_its_operating_point(judged):
     y, P = judged
     ax = plot.roc(y, P[:, 1], threshold=0.9, name="naive Bayes")
     _, curve, mark = ax.lines
-    at = Counts.of(y, (P[:, 1] >= 0.9).astype(int))
+    at = ConfusionCounts.of(y, (P[:, 1] >= 0.9).astype(int))
     assert_allclose(points(mark)[0], [at.false_positive_rate, at.recall])
     assert (np.abs(points(curve) - points(mark)).sum(axis=1) < 1e-12).any()
     assert labels(ax)[0] == f"naive Bayes area {roc_auc_score(y, P[:, 1]):.3f}"
@@ -65,7 +65,7 @@ def test_precision_and_recall_are_steps_over_the_average_precision(judged):
     recall, precision = points(curve).T
     assert curve.get_drawstyle() == "steps-post"
     assert precision[:-1] @ -np.diff(recall) == pytest.approx(average_precision_score(y == 0, P[:, 0]))
-    at = Counts.of(y, np.where(P[:, 0] >= 0.5, 0, 1), positive=0)
+    at = ConfusionCounts.of(y, np.where(P[:, 0] >= 0.5, 0, 1), positive=0)
     assert_allclose(points(mark)[0], [at.recall, at.precision])
 
 
@@ -145,7 +145,9 @@ def test_a_knob_without_numbers_has_its_words_on_the_axis():
 
 def test_bias_variance_and_their_sum_are_drawn():
     """C-108, E-347."""
-    found = Decomposition((1, 2, 3), *np.array([[4.0, 1, 0], [0, 1, 3]]), 0.5, np.array([4.4, 2.6, 3.5]), np.ones(3), 9)
+    found = ErrorDecomposition(
+        (1, 2, 3), *np.array([[4.0, 1, 0], [0, 1, 3]]), 0.5, np.array([4.4, 2.6, 3.5]), np.ones(3), 9
+    )
     ax = plot.bias_variance(found, name="degree")
     bias, variance, total = ax.lines[:3]
     assert_allclose(points(bias)[:, 1] + points(variance)[:, 1] + 0.5, points(total)[:, 1])

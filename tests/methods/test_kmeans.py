@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from fivefold.cluster import KMeans, KMedians, MiniBatchKMeans
-from fivefold.core.params import declared, describe
+from fivefold.core.estimators.params import declared_params, describe
 
 EVERY = pytest.mark.parametrize("method", [KMeans, MiniBatchKMeans, KMedians])
 RESTARTED = pytest.mark.parametrize("method", [KMeans, KMedians])
@@ -65,7 +65,7 @@ def test_a_start_that_is_none_is_refused_with_what_is_allowed(method):
         method(4, init="kmeans", random_state=0).fit(blobs()[0])
     with pytest.raises(ValueError, match="NaN"):
         method(4, init=np.full((4, 3), np.nan), random_state=0).fit(blobs()[0])
-    assert "Callable" in describe(declared(method)["init"])
+    assert "Callable" in describe(declared_params(method)["init"])
 
 
 def test_given_centres_are_run_once_and_more_runs_are_refused_politely():

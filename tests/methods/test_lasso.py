@@ -9,9 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression
 
 from fivefold.linear_model import ElasticNet, Lasso, MultiTaskLasso, Ridge, enet_path, lasso_path
-from fivefold.linear_model.path import prepared
-from fivefold.optim.coordinate import CoordinateDescent, Net, quadratic_model
+from fivefold.linear_model.solvers.lasso_path import prepare_columns
 from fivefold.optim.minimise import minimise
+from fivefold.optim.proximal.coordinate_descent import CoordinateDescent, ElasticNetObjective, solve_quadratic_net
 
 
 def rows(n=60, d=20, seed=0, rho=0.0):
@@ -55,8 +55,8 @@ def test_no_column_at_zero_pulls_more_than_the_penalty(shape, sparse, rho):
 @pytest.mark.parametrize("l2", [0.0, 3.0])
 def test_a_working_set_too_large_for_a_gram_matrix_is_solved_through_the_residual(sparse, l2):
     X, y, w = rows(40, 400)
-    data = prepared(sp.csr_array(X) if sparse else X, y[:, None], w, centred=True).problems[0]
-    net = Net(data, 2.0, l2)
+    data = prepare_columns(sp.csr_array(X) if sparse else X, y[:, None], w, centred=True).problems[0]
+    net = ElasticNetObjective(data, 2.0, l2)
     gram, residual = (
         minimise(net, np.zeros(400), CoordinateDescent(limit=limit), tol=1e-9 * data.total) for limit in (4096, 10)
     )
@@ -67,10 +67,10 @@ def test_a_working_set_too_large_for_a_gram_matrix_is_solved_through_the_residua
 @pytest.mark.parametrize("shape", [(200, 20), (40, 300)])
 def test_the_gap_bounds_the_distance_to_the_minimum_from_any_point(shape):
     X, y, w = rows(*shape)
-    data = prepared(X, y[:, None], w, centred=True).problems[0]
+    data = prepare_columns(X, y[:, None], w, centred=True).problems[0]
     rng = np.random.default_rng(0)
     for l1, l2 in ((5.0, 0.0), (5.0, 2.0), (0.0, 2.0)):
-        net = Net(data, l1, l2)
+        net = ElasticNetObjective(data, l1, l2)
         best = minimise(net, np.zeros(shape[1]), CoordinateDescent(), tol=1e-11 * data.total)
         for scale in (0.0, 0.01, 1.0):
             x = best.x + scale * rng.normal(size=shape[1]) * (rng.random(shape[1]) < 0.1)
@@ -82,7 +82,7 @@ def test_a_quadratic_model_has_strengths_of_its_own_for_each_coordinate():
     rng = np.random.default_rng(0)
     A = rng.normal(size=(50, 12))
     G, q, l1 = A.T @ A, A.T @ rng.normal(size=50), np.append(np.full(11, 3.0), 0.0)
-    x = quadratic_model(G, q, l1, 0.5, np.zeros(12))
+    x = solve_quadratic_net(G, q, l1, 0.5, np.zeros(12))
     g = q - G @ x - 0.5 * x
     assert_allclose(g[x != 0], l1[x != 0] * np.sign(x[x != 0]), atol=1e-10)
     assert (np.abs(g[x == 0]) <= 3.0 + 1e-10).all() and x[-1] != 0 and (x == 0).any()

@@ -6,8 +6,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 
-from fivefold.core.linalg import cross_moments, dependencies
-from fivefold.core.parallel import PART
+from fivefold.core.numerics.linalg import cross_moments, linear_dependencies
+from fivefold.core.parallel import MIN_PART_ROWS
 from fivefold.linear_model import LinearRegression, RankWarning, RidgeCV
 
 
@@ -96,7 +96,7 @@ def test_the_intervals_of_a_summary_cover():
 def test_cross_moments_are_those_of_one_table(shift, sparse, weighted):
     """Parts of rows are merged about their own means: beside sums about the mean of all, in one go."""
     rng = np.random.default_rng(1)
-    n = 3 * PART + 100
+    n = 3 * MIN_PART_ROWS + 100
     X, Y = rng.normal(size=(n, 3)) + shift, rng.normal(size=(n, 2)) - shift
     w = rng.uniform(0.5, 2, n) if weighted else None
     s = np.ones(n) if w is None else w
@@ -127,7 +127,7 @@ def test_moments_of_a_nearly_exact_fit_are_summed_again():
 
 def test_dependencies_are_found_from_the_left():
     A = np.array([[0.0, 1.0, 2.0, 1.0, 5.0], [0.0, 0.0, 0.0, 1.0, 5.0], [0.0, 0.0, 0.0, 0.0, 0.0]])
-    assert dependencies(A) == {0: (), 2: (1,), 4: (3,)}
+    assert linear_dependencies(A) == {0: (), 2: (1,), 4: (3,)}
 
 
 def test_one_row_cannot_be_left_out():

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fivefold.core.extended import double, two_product, two_sum
+from fivefold.core.numerics.double_double import to_double_double, two_product, two_sum
 
 
 def numbers(seed, n=200):
@@ -25,12 +25,12 @@ def test_sums_and_products_lose_nothing(seed):
 def test_a_long_sum_of_products_has_thirty_digits(n):
     """Beside fractions; the numbers cancel, so the error is relative to the sum of their sizes."""
     a, b = numbers(1, n), numbers(2, n)
-    found = double(a).times(b).sum()
+    found = to_double_double(a).times(b).sum()
     exact = sum(Fraction(x) * Fraction(y) for x, y in zip(a, b, strict=True))
     size = sum(abs(Fraction(x) * Fraction(y)) for x, y in zip(a, b, strict=True))
     assert abs(Fraction(float(found.hi)) + Fraction(float(found.lo)) - exact) <= Fraction(1, 10**29) * size
 
 
 def test_differences_keep_what_plain_numbers_lose():
-    x = double(np.array([1.0])) + double(np.array([1e-20]))
-    assert (x - double(np.array([1.0]))).rounded() == 1e-20
+    x = to_double_double(np.array([1.0])) + to_double_double(np.array([1e-20]))
+    assert (x - to_double_double(np.array([1.0]))).rounded() == 1e-20

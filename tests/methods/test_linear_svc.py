@@ -6,14 +6,14 @@ from numpy.testing import assert_allclose
 from oracles.linear_svc import objective, smooth_minimum
 from sklearn.exceptions import ConvergenceWarning
 
-from fivefold.linear_model.geometry import margins, soft_error
-from fivefold.optim.box_dual import BoxDual, polished
+from fivefold.linear_model.geometry.hyperplane import functional_margins, soft_error
 from fivefold.optim.design import Design
-from fivefold.optim.dual_coordinate import DualCoordinate
-from fivefold.optim.interior import InteriorPoint
-from fivefold.optim.losses import Hinge, Insensitive, SquaredHinge, SquaredInsensitive
+from fivefold.optim.dual.box_dual import BoxDual, polish
+from fivefold.optim.dual.dual_coordinate_descent import DualCoordinateDescent
+from fivefold.optim.dual.interior_point import InteriorPoint
+from fivefold.optim.empirical_risk import EmpiricalRisk
+from fivefold.optim.losses.catalogue import HingeLoss, InsensitiveLoss, SquaredHingeLoss, SquaredInsensitiveLoss
 from fivefold.optim.minimise import minimise
-from fivefold.optim.risk import Risk
 from fivefold.svm import LinearSVC, LinearSVR
 
 
@@ -26,7 +26,7 @@ def table(n=80, d=3, seed=0):
 
 def risk_of(loss):
     X, y, t = table()
-    return Risk(loss, Design(X), y if loss.kind == "margin" else t, np.ones(len(X)), np.ones(4))
+    return EmpiricalRisk(loss, Design(X), y if loss.kind == "margin" else t, np.ones(len(X)), np.ones(4))
 
 
 @pytest.mark.parametrize("power", [1, 2])
@@ -43,8 +43,8 @@ def test_one_point_has_the_closed_form(a, C, power):
 
 def test_the_multipliers_of_the_hinge_meet_the_conditions_of_optimality():
     """B-87, eq 5.19: w = sum a_i z_i with 0 <= y a <= C, y a = C inside the margin and 0 beyond it."""
-    dual = BoxDual(risk_of(Hinge()))
-    a, x = polished(dual, minimise(dual, np.zeros(80), InteriorPoint(), tol=1e-9).x)
+    dual = BoxDual(risk_of(HingeLoss()))
+    a, x = polish(dual, minimise(dual, np.zeros(80), InteriorPoint(), tol=1e-9).x)
     m = dual.risk.y * dual.risk.design.predictor(x)
     own = a * dual.risk.y
     assert_allclose(own[m < 1 - 1e-7], 1.0)
@@ -53,8 +53,8 @@ def test_the_multipliers_of_the_hinge_meet_the_conditions_of_optimality():
     assert_allclose(x, dual.risk.design.transpose(a), atol=1e-12)
 
 
-@pytest.mark.parametrize("solver", [InteriorPoint(), DualCoordinate()], ids=lambda s: type(s).__name__)
-@pytest.mark.parametrize("loss", [Hinge(), Insensitive(0.0), Insensitive(0.4)], ids=repr)
+@pytest.mark.parametrize("solver", [InteriorPoint(), DualCoordinateDescent()], ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize("loss", [HingeLoss(), InsensitiveLoss(0.0), InsensitiveLoss(0.4)], ids=repr)
 def test_both_dual_solvers_close_the_gap_of_a_loss_with_a_corner(loss, solver):
     dual = BoxDual(risk_of(loss))
     found = minimise(dual, np.zeros(80), solver, tol=1e-8, max_iter=2000)
@@ -67,11 +67,11 @@ def test_both_dual_solvers_close_the_gap_of_a_loss_with_a_corner(loss, solver):
     assert 0 <= by_hand + dual.risk.value(dual.primal(a)) <= 2e-8
 
 
-@pytest.mark.parametrize("loss", [SquaredHinge(), SquaredInsensitive(0.2)], ids=repr)
+@pytest.mark.parametrize("loss", [SquaredHingeLoss(), SquaredInsensitiveLoss(0.2)], ids=repr)
 def test_dual_coordinate_descent_solves_the_squared_losses(loss):
     risk = risk_of(loss)
     dual = BoxDual(risk)
-    found = minimise(dual, np.zeros(80), DualCoordinate(), tol=1e-10, max_iter=2000)
+    found = minimise(dual, np.zeros(80), DualCoordinateDescent(), tol=1e-10, max_iter=2000)
     expected = smooth_minimum(risk.value, 4)
     assert_allclose(dual.primal(found.x), expected, atol=1e-4)  # what finite differences leave
     assert found.violation <= 1e-10
@@ -89,7 +89,7 @@ def test_the_fraction_of_negative_margins_is_the_training_error():
     """B-84, and E-262: the soft error and its counts agree with the predictions."""
     X, y, _ = table(300)
     model = LinearSVC(random_state=0).fit(X, y)
-    m = margins(model, X, y)
+    m = functional_margins(model, X, y)
     wrong = model.predict(X) != y
     assert ((m < 0) | ((m == 0) & (y == 1)) == wrong).all()
     found = soft_error(m)
@@ -108,11 +108,11 @@ def test_the_scaled_objective_and_its_subgradient():
     lam, w = 1 / (C * m), np.array([0.3, -0.2, 0.1])
 
     def value(w):
-        return 0.5 * lam * w @ w + np.mean(Hinge().value(y, X @ w))
+        return 0.5 * lam * w @ w + np.mean(HingeLoss().value(y, X @ w))
 
     assert_allclose(value(w) / lam, 0.5 * w @ w + C * np.sum(np.maximum(1 - y * (X @ w), 0)))
     by_examples = np.mean([lam * w - (yi * (xi @ w) < 1) * yi * xi for xi, yi in zip(X, y, strict=True)], axis=0)
-    risk = Risk(Hinge(), Design(X, intercept=False), y, np.full(m, 1 / m), lam)
+    risk = EmpiricalRisk(HingeLoss(), Design(X, intercept=False), y, np.full(m, 1 / m), lam)
     assert_allclose(risk.gradient(w), by_examples)
     h = 1e-7  # no margin lies within it of one
     differences = [(value(w + h * e) - value(w - h * e)) / (2 * h) for e in np.eye(3)]

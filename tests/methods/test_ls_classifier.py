@@ -7,9 +7,9 @@ from sklearn.multioutput import MultiOutputClassifier
 
 from fivefold.discriminant_analysis import LinearDiscriminantAnalysis
 from fivefold.linear_model import LeastSquaresClassifier, LogisticRegression, SigmoidRegressionClassifier
-from fivefold.linear_model.ls_classifier import SquaredSigmoid
+from fivefold.linear_model.least_squares_classifier import SquaredSigmoidLoss
 from fivefold.optim.design import Design
-from fivefold.optim.risk import Risk
+from fivefold.optim.empirical_risk import EmpiricalRisk
 
 
 def classes(n=200, K=2, seed=0):
@@ -63,7 +63,7 @@ def test_collinear_columns_give_the_same_answers():
 def test_the_gradient_of_the_squared_sigmoid():
     """E-138: sum of (y - r) y (1 - y) x, and finite differences of the objective."""
     X, y = classes(60)
-    risk = Risk(SquaredSigmoid(), Design(X), 2.0 * y - 1, np.ones(60))
+    risk = EmpiricalRisk(SquaredSigmoidLoss(), Design(X), 2.0 * y - 1, np.ones(60))
 
     def slope(x):
         out = 1 / (1 + np.exp(-(X @ x[:2] + x[2])))
@@ -85,7 +85,7 @@ def test_the_fit_is_a_minimum_of_squared_error():
     """E-138."""
     X, y = classes(150)
     model = SigmoidRegressionClassifier(alpha=0.1).fit(X, y)
-    risk = Risk(SquaredSigmoid(), Design(X), 2.0 * y - 1, np.ones(150), np.array([0.1, 0.1, 0.0]))
+    risk = EmpiricalRisk(SquaredSigmoidLoss(), Design(X), 2.0 * y - 1, np.ones(150), np.array([0.1, 0.1, 0.0]))
     x = np.append(model.coef_[0], model.intercept_)
     assert risk.violation(x) < 1e-5
     assert risk.value(x) <= min(risk.value(x + 0.01 * v) for v in np.random.default_rng(0).normal(size=(50, 3)))

@@ -7,8 +7,8 @@ import pytest
 from oracles.linear_svc import lies_apart
 from sklearn.linear_model import LogisticRegression
 
-from fivefold.linear_model.minimum_error import MinimumErrorClassifier
-from fivefold.linear_model.separability import separable
+from fivefold.linear_model.geometry.minimum_error import MinimumErrorClassifier
+from fivefold.linear_model.geometry.separability import separate_sets
 from fivefold.svm import LinearSVC
 
 
@@ -39,7 +39,7 @@ def test_no_hyperplane_has_fewer_errors(seed):
     X, y = drawn(seed)
     model = MinimumErrorClassifier().fit(X, y)
     assert model.error_ == (model.predict(X) != y).sum() == fewest(X, y)
-    assert (model.error_ == 0) == bool(separable(X[y == 1], X[y == 0]))
+    assert (model.error_ == 0) == bool(separate_sets(X[y == 1], X[y == 0]))
 
 
 def test_hinge_and_logistic_losses_err_no_less():

@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from fivefold.core.progress import Interrupted
+from fivefold.core.console.fit_progress import InterruptedWarning
 from fivefold.distributions.alternatives import Alternatives
 from fivefold.distributions.bernoulli import Bernoulli
 from fivefold.distributions.categorical import Categorical
@@ -356,7 +356,7 @@ def test_verbose_prints_the_progress_and_ctrl_c_keeps_the_best(capsys):
 
             return talk
 
-    with pytest.warns(Interrupted, match="interrupted after 3 steps; the best model so far was kept"):
+    with pytest.warns(InterruptedWarning, match="interrupted after 3 steps; the best model so far was kept"):
         model = Tired(3, random_state=0, tol=0).fit(X)
     assert np.isfinite(model.score(X))
 

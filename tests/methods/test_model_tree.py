@@ -5,7 +5,7 @@ import pytest
 
 from fivefold.linear_model import LinearRegression
 from fivefold.tree import DecisionTreeRegressor, LinearLeafClassifier, ModelTreeRegressor
-from fivefold.tree.leaf_models import squares_left
+from fivefold.tree.shared.leaf_models import residual_squares
 
 
 def roof(n=200, seed=0, noise=0.0):
@@ -88,7 +88,7 @@ def test_squares_left_are_those_of_least_squares():
     X, Y = rng.normal(size=(50, 3)), rng.normal(size=(50, 2))
     Z = np.column_stack([np.ones(50), X, Y])
     rest = sum(np.linalg.lstsq(Z[:, :4], y, rcond=None)[1][0] for y in Y.T)
-    assert squares_left(Z.T @ Z, 2) == pytest.approx(rest, rel=1e-9)
+    assert residual_squares(Z.T @ Z, 2) == pytest.approx(rest, rel=1e-9)
 
 
 def test_separable_classes_are_one_leaf_and_need_not_be_pure():

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fivefold.partition.branching import Growth, grow_multiway
-from fivefold.partition.class_criteria import Entropy, Gini, Risk
-from fivefold.partition.classic import information_gain
-from fivefold.partition.missing import by_class, fractions, majority
-from fivefold.partition.multiway import coded
-from fivefold.partition.number_criteria import Squares
+from fivefold.partition.criteria.classification_criteria import Entropy, ExpectedCost, Gini
+from fivefold.partition.criteria.gain_ratio import information_gain
+from fivefold.partition.criteria.regression_criteria import SquaredError
+from fivefold.partition.growers.multiway_grower import MultiwaySettings, grow_multiway
+from fivefold.partition.missing_values.policies import by_class, fractions, majority
+from fivefold.partition.tree_arrays.multiway_tree import value_codes
 from fivefold.tree import C45Classifier, CARTClassifier, DecisionTreeClassifier, ID3Classifier
-from fivefold.tree.multiway import MultiwayTree
+from fivefold.tree.shared.multiway_trees import BaseMultiwayTree
 
 
 def noisy(n=400, seed=0, gaps=0.0):
@@ -26,13 +26,13 @@ def noisy(n=400, seed=0, gaps=0.0):
 
 
 def classes_tree(X, y, discrete, growth, kind=Entropy):
-    return grow_multiway(coded(X, discrete), kind(y, np.ones(len(y)), int(y.max()) + 1), growth)
+    return grow_multiway(value_codes(X, discrete), kind(y, np.ones(len(y)), int(y.max()) + 1), growth)
 
 
 def test_a_discrete_column_gets_a_branch_a_value_and_the_rows_add_up():
     """E-62."""
     X, y = noisy()
-    tree = classes_tree(X[:, :1], y, [True], Growth())
+    tree = classes_tree(X[:, :1], y, [True], MultiwaySettings())
     assert tree.branches[0] == 4
     np.testing.assert_array_equal(tree.sums[1:5].sum(axis=0), tree.sums[0])
     np.testing.assert_allclose(tree.share[1:5].sum(), 1.0)
@@ -57,7 +57,7 @@ def test_consistent_tables_are_learned_by_heart():
 def test_a_discrete_column_is_asked_once_on_a_way_down():
     """D-18."""
     X, y = noisy()
-    tree = classes_tree(X[:, :2], y, [True, True], Growth())
+    tree = classes_tree(X[:, :2], y, [True, True], MultiwaySettings())
     parent = tree.parent
     for t in np.flatnonzero(tree.feature >= 0):
         above, s = [], parent[t]
@@ -73,7 +73,7 @@ def test_the_best_grouping_equals_that_of_a_brute_force_over_all_subsets(kind):
     rng = np.random.RandomState(3)
     x = rng.randint(7, size=300)
     y = (rng.rand(300) < np.array([0.1, 0.9, 0.4, 0.6, 0.2, 0.8, 0.5])[x]).astype(np.int32)
-    tree = classes_tree(x[:, None].astype(float), y, [True], Growth(nominal="groups", depth=1), kind)
+    tree = classes_tree(x[:, None].astype(float), y, [True], MultiwaySettings(nominal="groups", depth=1), kind)
     table = np.array([[np.sum((x == v) & (y == k)) for k in range(2)] for v in range(7)])
 
     def left(mask):
@@ -92,7 +92,7 @@ def test_three_classes_and_few_values_try_every_grouping():
     """E-62."""
     x = np.repeat(np.arange(6.0), 5)
     y = np.array([0, 1, 2, 0, 1, 2])[x.astype(int)].astype(np.int32)
-    tree = classes_tree(x[:, None], y, [True], Growth(nominal="groups"))
+    tree = classes_tree(x[:, None], y, [True], MultiwaySettings(nominal="groups"))
     assert len(tree.leaves) == 3
 
 
@@ -100,8 +100,8 @@ def test_dummies_ask_for_one_value_and_need_a_deeper_tree():
     """E-74."""
     x = np.repeat(np.arange(5.0), 4)
     y = x.astype(np.int32)
-    wide = classes_tree(x[:, None], y, [True], Growth())
-    deep = classes_tree(x[:, None], y, [True], Growth(nominal="dummies"))
+    wide = classes_tree(x[:, None], y, [True], MultiwaySettings())
+    deep = classes_tree(x[:, None], y, [True], MultiwaySettings(nominal="dummies"))
     assert (wide.branches.max(), wide.depth.max()) == (5, 1)
     assert (deep.branches.max(), deep.depth.max()) == (2, 4)
     assert all((deep.key[deep.start[t] : deep.start[t + 1]] == 0).sum() == 1 for t in np.flatnonzero(deep.feature >= 0))
@@ -111,17 +111,17 @@ def test_an_interval_on_a_line_is_one_node_with_two_thresholds():
     """E-64."""
     x = np.linspace(0, 1, 101)
     y = ((x > 0.305) & (x < 0.615)).astype(np.int32)
-    tree = classes_tree(x[:, None], y, [False], Growth(thresholds=2))
+    tree = classes_tree(x[:, None], y, [False], MultiwaySettings(thresholds=2))
     assert len(tree) == 4
     np.testing.assert_allclose(tree.key, [0.305, 0.615])
-    assert len(classes_tree(x[:, None], y, [False], Growth())) == 5
+    assert len(classes_tree(x[:, None], y, [False], MultiwaySettings())) == 5
 
 
 def test_two_thresholds_equal_a_brute_force_over_all_pairs():
     """E-64."""
     rng = np.random.RandomState(1)
     x, y = rng.rand(40), rng.randint(3, size=40).astype(np.int32)
-    tree = classes_tree(x[:, None], y, [False], Growth(thresholds=2, depth=1))
+    tree = classes_tree(x[:, None], y, [False], MultiwaySettings(thresholds=2, depth=1))
     counts = np.eye(3)[y[np.argsort(x)]]
     best = max(
         information_gain([counts[:i].sum(axis=0), counts[i:j].sum(axis=0), counts[j:].sum(axis=0)])
@@ -136,8 +136,8 @@ def test_the_index_of_a_row_is_chosen_by_gain_and_not_by_gain_ratio():
     X, _ = noisy(200)
     y = ((X[:, 0] > 1) ^ (np.arange(200) % 10 == 0)).astype(np.int32)
     X = np.column_stack([np.arange(200.0), X[:, :2]])
-    by_gain = classes_tree(X, y, [True] * 3, Growth(choice="gain"))
-    by_ratio = classes_tree(X, y, [True] * 3, Growth(choice="ratio"))
+    by_gain = classes_tree(X, y, [True] * 3, MultiwaySettings(choice="gain"))
+    by_ratio = classes_tree(X, y, [True] * 3, MultiwaySettings(choice="ratio"))
     assert by_gain.feature[0] == 0 and by_ratio.feature[0] != 0
 
 
@@ -203,7 +203,7 @@ def test_no_node_below_the_least_share_is_divided():
 def test_a_node_pure_enough_is_a_leaf_and_a_gain_too_high_to_reach_leaves_the_root():
     """E-61's threshold on the impurity; D-27."""
     X, y = noisy()
-    tree = classes_tree(X, y, [True, True, False, False], Growth(least_impurity=0.5))
+    tree = classes_tree(X, y, [True, True, False, False], MultiwaySettings(least_impurity=0.5))
     shares = tree.sums / tree.sums.sum(axis=1, keepdims=True)
     bits = -(shares * np.log2(np.where(shares > 0, shares, 1))).sum(axis=1)
     assert (bits[tree.feature >= 0] > 0.5).all()
@@ -217,7 +217,7 @@ def test_looking_ahead_is_never_worse_at_that_depth(seed):
     X, y = rng.randint(2, size=(80, 5)).astype(float), rng.randint(2, size=80).astype(np.int32)
     totals = []
     for ahead in (0, 1):
-        tree = classes_tree(X, y, [True] * 5, Growth(depth=2, ahead=ahead))
+        tree = classes_tree(X, y, [True] * 5, MultiwaySettings(depth=2, ahead=ahead))
         leaves = tree.sums[tree.leaves]
         totals.append(sum(row.sum() * -sum(p * np.log2(p) for p in row / row.sum() if p > 0) for row in leaves))
     assert totals[1] <= totals[0] + 1e-9
@@ -236,11 +236,11 @@ def test_looking_ahead_finds_the_columns_of_an_exclusive_or():
 
 def test_presets_differ_only_in_the_defaults_of_shared_parameters():
     """E-346."""
-    names = list(MultiwayTree().get_params())
+    names = list(BaseMultiwayTree().get_params())
     X, y = noisy()
     for preset in (ID3Classifier, C45Classifier, CARTClassifier):
         assert list(preset().get_params()) == names
-        same = MultiwayTree(**preset().get_params()).fit(X, y)
+        same = BaseMultiwayTree(**preset().get_params()).fit(X, y)
         np.testing.assert_array_equal(same.predict_proba(X), preset().fit(X, y).predict_proba(X))
 
 
@@ -256,7 +256,9 @@ def test_a_matrix_of_losses_moves_the_cut():
     """Risk in the grower with branches: what is dear to miss is kept apart."""
     x, y = np.arange(10.0)[:, None], np.array([0, 0, 0, 0, 1, 0, 1, 0, 0, 1], dtype=np.int32)
     loss = np.array([[0.0, 5.0], [1.0, 0.0]])  # answering 0 where it is 1 costs five
-    tree = grow_multiway(coded(x, [False]), Risk(y, np.ones(10), loss), Growth(depth=1, least_gain=1e-9))
+    tree = grow_multiway(
+        value_codes(x, [False]), ExpectedCost(y, np.ones(10), loss), MultiwaySettings(depth=1, least_gain=1e-9)
+    )
     cost = [
         min(loss[0, 1] * y[:i].sum(), (1 - y[:i]).sum()) + min(5.0 * y[i:].sum(), (1 - y[i:]).sum())
         for i in range(1, 10)
@@ -270,7 +272,9 @@ def test_numbers_grow_by_their_variance_also_over_groups_of_values():
     x = rng.randint(6, size=300)
     y = np.array([1.0, 5.0, 1.0, 9.0, 5.0, 9.0])[x]
     tree = grow_multiway(
-        coded(x[:, None].astype(float), [True]), Squares(y - y.mean(), np.ones(300)), Growth(nominal="groups")
+        value_codes(x[:, None].astype(float), [True]),
+        SquaredError(y - y.mean(), np.ones(300)),
+        MultiwaySettings(nominal="groups"),
     )
     assert len(tree.leaves) == 3
 

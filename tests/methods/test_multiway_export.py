@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fivefold.tree import C45Classifier, CARTClassifier, ID3Classifier, OccamTreeClassifier
-from fivefold.tree.export import to_dot, to_sql
+from fivefold.tree.export.binary_export import to_dot, to_sql
 
 TREES = [
     ID3Classifier(),

@@ -8,10 +8,18 @@ import pytest
 from node_tables import node_of, rotated
 from sklearn.datasets import load_iris
 
-from fivefold.partition.class_criteria import Entropy, Gini, Mistakes
-from fivefold.partition.hyperplanes import MIDDLE, PIVOTS, Climber, best_axis, cart, oc1, varying
-from fivefold.partition.nodes import Axis, Linear, grow_nodes, pruned
-from fivefold.partition.prunings import parent_of, reduced_error, visits
+from fivefold.partition.criteria.classification_criteria import Entropy, Gini, Misclassification
+from fivefold.partition.pruning.pruning_methods import node_totals, parent_of, reduced_error_pruning
+from fivefold.partition.row_questions.hyperplanes import (
+    CART_PIVOTS,
+    ZERO_PIVOT,
+    HyperplaneClimber,
+    best_axis,
+    cart_search,
+    oc1_search,
+    varying_columns,
+)
+from fivefold.partition.row_questions.nodes import AxisQuestion, LinearQuestion, grow_nodes, prune_tree
 from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor, ObliqueTreeClassifier, ObliqueTreeRegressor
 
 SEARCHES = ("cart", "oc1", "fisher", "logistic")
@@ -37,7 +45,7 @@ def test_one_node_solves_a_slanted_problem_where_boxes_need_a_staircase(search):
     model = ObliqueTreeClassifier(search=search, random_state=0).fit(X, y)
     assert model.get_n_leaves() == 2
     assert model.score(X, y) == 1.0
-    assert isinstance(model.tree_.question[0], Linear)
+    assert isinstance(model.tree_.question[0], LinearQuestion)
     assert DecisionTreeClassifier(random_state=0).fit(X, y).get_n_leaves() > 5
 
 
@@ -48,12 +56,12 @@ def test_a_univariate_question_is_the_case_of_one_weight():
     model = ObliqueTreeClassifier(random_state=0).fit(X, y)
     plain = DecisionTreeClassifier(random_state=0).fit(X, y)
     (asked,) = [q for q in model.tree_.question if q is not None]
-    assert asked == Axis(1, limit=plain.tree_.threshold[0])
-    same = Linear(np.array([0.0, 1.0]), limit=asked.limit)
+    assert asked == AxisQuestion(1, limit=plain.tree_.threshold[0])
+    same = LinearQuestion(np.array([0.0, 1.0]), limit=asked.limit)
     np.testing.assert_array_equal(asked.sides(X), same.sides(X))
 
 
-@pytest.mark.parametrize("criterion", [Gini, Entropy, Mistakes])
+@pytest.mark.parametrize("criterion", [Gini, Entropy, Misclassification])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_impurity_never_rises_from_step_to_step(criterion, seed):
     """E-104: gains of the moves of CART's search, recomputed from the sides of the hyperplane in the end."""
@@ -61,8 +69,8 @@ def test_the_impurity_never_rises_from_step_to_step(criterion, seed):
     y = np.unique(y, return_inverse=True)[1]
     node = node_of(X, y, criterion)
     start = best_axis(node)[1]
-    plane = Climber(node).cycled(start, varying(node), PIVOTS)
-    assert len(plane.history) > 3 or criterion is Mistakes  # mistakes have plateaus
+    plane = HyperplaneClimber(node).cycled(start, varying_columns(node), CART_PIVOTS)
+    assert len(plane.history) > 3 or criterion is Misclassification  # mistakes have plateaus
     assert np.all(np.diff(plane.history) > 0)
     again = node.gain(node.linear(plane.weights, plane.threshold).sides(X))
     np.testing.assert_allclose(again, plane.gain, rtol=1e-9)  # sums of a few hundred weights
@@ -74,11 +82,11 @@ def test_columns_that_matter_little_are_deleted():
     X = rng.normal(size=(400, 10))
     y = (X[:, 3] + X[:, 6] > 0).astype(int)
     node = node_of(X, y)
-    assert set(np.flatnonzero(cart(node, deletion=0.2).weights)) == {3, 6}
-    assert np.count_nonzero(cart(node, deletion=0.0).weights) >= 2
+    assert set(np.flatnonzero(cart_search(node, deletion=0.2).weights)) == {3, 6}
+    assert np.count_nonzero(cart_search(node, deletion=0.0).weights) >= 2
 
 
-@pytest.mark.parametrize("criterion", [Gini, Entropy, Mistakes])
+@pytest.mark.parametrize("criterion", [Gini, Entropy, Misclassification])
 def test_the_best_cut_is_the_best_of_all_cuts_also_where_rows_cross_both_ways(criterion):
     """Against every threshold in turn; rows of sign -1 are on the left below it, the others above."""
     rng = np.random.RandomState(0)
@@ -100,7 +108,7 @@ def test_oc1_is_nowhere_worse_than_the_best_cut_of_one_column(seed):
 
     def finder(node):
         _, alone = node.axis
-        plane = oc1(node, rng, restarts=3, jumps=3)
+        plane = oc1_search(node, rng, restarts=3, jumps=3)
         question = node.linear(plane.weights, plane.threshold)
         seen.append((node.gain(question.sides(node.X)), alone))
         return question
@@ -117,8 +125,8 @@ def test_jumps_and_restarts_of_oc1_climb_higher_than_one_climb():
     for seed in range(6):
         X, y = rotated(300, seed)
         node = node_of(X, np.unique(y, return_inverse=True)[1])
-        once = Climber(node).cycled(best_axis(node)[1], varying(node), MIDDLE).gain
-        gain = oc1(node, np.random.RandomState(0), restarts=8, jumps=8).gain
+        once = HyperplaneClimber(node).cycled(best_axis(node)[1], varying_columns(node), ZERO_PIVOT).gain
+        gain = oc1_search(node, np.random.RandomState(0), restarts=8, jumps=8).gain
         assert gain >= once
         higher += gain > once * 1.01
     assert higher >= 2
@@ -158,7 +166,7 @@ def test_columns_that_differ_by_rounding_alone_are_not_cut(search):
     alone = ObliqueTreeClassifier(search=search, random_state=0).fit(far[:, None], y)
     assert alone.get_n_leaves() == 1
     both = ObliqueTreeClassifier(search=search, random_state=0).fit(np.column_stack([far, [3.0, 5.0, 1.0, 6.0]]), y)
-    assert both.tree_.question[0] == Axis(1, limit=4.0)
+    assert both.tree_.question[0] == AxisQuestion(1, limit=4.0)
 
 
 def test_categories_are_columns_of_zeros_and_ones():
@@ -232,8 +240,8 @@ def test_a_node_tree_is_pruned_like_any_other():
     tree, value = whole.tree_, whole.model_.value
     codes = np.searchsorted(whole.classes_, truth)
     wrong = (value.argmax(axis=1)[:, None] != np.arange(3)).astype(float)  # mistakes of each node on each class
-    passed, _ = visits(tree, new, np.eye(3)[codes])
-    smaller, kept = pruned(tree, reduced_error(parent_of(tree), (passed * wrong).sum(axis=1)))
+    passed, _ = node_totals(tree, new, np.eye(3)[codes])
+    smaller, kept = prune_tree(tree, reduced_error_pruning(parent_of(tree), (passed * wrong).sum(axis=1)))
     assert len(smaller) < len(tree)
     before = (value.argmax(axis=1)[tree.apply(new)] != codes).mean()
     after = (value[kept].argmax(axis=1)[smaller.apply(new)] != codes).mean()

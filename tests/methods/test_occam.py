@@ -5,8 +5,8 @@ import pytest
 
 from fivefold.theory.concentration import relative_upper_simple
 from fivefold.tree import DecisionTreeClassifier, OccamTreeClassifier
-from fivefold.tree.occam import PRICE, digits_of, guarantee, shortest_between, threshold_bits
-from fivefold.tree.questions import Branch, Threshold, answers, parse
+from fivefold.tree.export.inline_notation import Branch, ThresholdTest, evaluate_tree, parse_tree
+from fivefold.tree.occam_tree import PRICE_PER_BIT, binary_digits, guarantee, shortest_between, threshold_bits
 
 PRINTED = "[f >= 2.0] ? ([g >= 0.5] ? -1 : 1) : ([h >= -1.0] ? 1 : -1)"
 NAMES = ("f", "g", "h")
@@ -20,7 +20,7 @@ def noisy(n=600, seed=0, wrong=0.1):
 
 def test_a_threshold_is_true_at_its_value():
     """B-65."""
-    assert Threshold(0, 1.5).holds(np.array([[1.4], [1.5], [1.6]])).tolist() == [False, True, True]
+    assert ThresholdTest(0, 1.5).holds(np.array([[1.4], [1.5], [1.6]])).tolist() == [False, True, True]
 
 
 def test_a_stump_finds_the_threshold():
@@ -33,19 +33,19 @@ def test_a_stump_finds_the_threshold():
 def test_the_printed_tree_gives_the_printed_answers():
     """B-66."""
     X = np.array([[3.0, 0, 0], [3, 1, 0], [0, 0, 0], [0, 0, -2]])
-    assert answers(parse(PRINTED), X, NAMES).tolist() == [1, -1, 1, -1]
+    assert evaluate_tree(parse_tree(PRINTED), X, NAMES).tolist() == [1, -1, 1, -1]
 
 
 def test_printing_and_parsing_are_inverse_and_trees_nest_as_tests():
     """B-66."""
-    tree = parse(PRINTED)
-    assert str(tree) == PRINTED and parse(str(tree)) == tree
-    nested = Branch(tree, 1, parse("[g >= 0.0] ? -1 : 1"))
+    tree = parse_tree(PRINTED)
+    assert str(tree) == PRINTED and parse_tree(str(tree)) == tree
+    nested = Branch(tree, 1, parse_tree("[g >= 0.0] ? -1 : 1"))
     X = np.random.RandomState(0).normal(size=(50, 3))
     np.testing.assert_array_equal(
-        answers(nested, X, NAMES), np.where(answers(tree, X, NAMES) > 0, 1, np.where(X[:, 1] >= 0, -1, 1))
+        evaluate_tree(nested, X, NAMES), np.where(evaluate_tree(tree, X, NAMES) > 0, 1, np.where(X[:, 1] >= 0, -1, 1))
     )
-    assert parse(str(nested)) == nested
+    assert parse_tree(str(nested)) == nested
 
 
 def test_a_fitted_tree_is_what_it_prints():
@@ -53,7 +53,7 @@ def test_a_fitted_tree_is_what_it_prints():
     X, y = noisy()
     model = OccamTreeClassifier(price=0.05).fit(X, y)
     assert model.get_n_leaves() > 2
-    np.testing.assert_array_equal(answers(parse(model.to_text()), X), model.predict(X))
+    np.testing.assert_array_equal(evaluate_tree(parse_tree(model.to_text()), X), model.predict(X))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_fitted_tree_is_what_it_prints():
 )
 def test_what_is_no_tree_is_refused_in_words(text, problem):
     with pytest.raises(ValueError, match=problem):
-        parse(text)
+        parse_tree(text)
 
 
 def test_log_loss_is_the_entropy_of_the_leaves_times_their_rows():
@@ -120,7 +120,7 @@ def objective(model, price):
     return model.risk_ * model.model_.counts[0].sum() + price * model.bits_
 
 
-@pytest.mark.parametrize("price", [0.02, 0.1, PRICE])
+@pytest.mark.parametrize("price", [0.02, 0.1, PRICE_PER_BIT])
 def test_pruning_never_raises_mistakes_and_bits_and_shorter_thresholds_help(price):
     """B-69, B-70."""
     X, y = noisy()
@@ -129,7 +129,7 @@ def test_pruning_never_raises_mistakes_and_bits_and_shorter_thresholds_help(pric
     short = OccamTreeClassifier(price=price).fit(X, y)
     assert objective(pruned, price) <= objective(whole, price) + 1e-9
     assert objective(short, price) <= objective(pruned, price) + 1e-9
-    assert objective(short, price) < objective(pruned, price) or price != PRICE
+    assert objective(short, price) < objective(pruned, price) or price != PRICE_PER_BIT
 
 
 def test_noise_is_nearly_a_single_leaf():
@@ -149,7 +149,7 @@ def test_bits_of_a_tree_are_those_of_its_parts():
 
 @pytest.mark.parametrize(("x", "bits"), [(0.5, 1), (0.25, 3), (0.75, 3), (0.375, 5), (13 / 16, 7)])
 def test_bits_of_binary_fractions(x, bits):
-    assert threshold_bits(digits_of(x)) == bits
+    assert threshold_bits(binary_digits(x)) == bits
 
 
 def test_the_shortest_fraction_between_two_numbers_is_the_first_of_all():

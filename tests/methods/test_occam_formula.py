@@ -9,10 +9,10 @@ import pytest
 from oracles.logic import best_score, noisy_rows
 
 from fivefold.rules import OccamFormulaClassifier
-from fivefold.rules.binary import quantile_cuts
-from fivefold.rules.formula_search import search
-from fivefold.rules.formulas import Formula
-from fivefold.rules.occam_formulas import PRICE, count, linear, root, tight
+from fivefold.rules.formulas.binary_features import quantile_cuts
+from fivefold.rules.formulas.boolean_formulas import Formula
+from fivefold.rules.formulas.formula_search import find_formula
+from fivefold.rules.occam_formulas import PRICE_PER_BIT, linear_bound, priced_count, root_bound, tight_bound
 from fivefold.tree import DecisionTreeClassifier
 
 PLANTED = Formula(("or", "and", 0, "not", 1, 4))  # (x0 and not x1) or x4
@@ -61,7 +61,7 @@ def test_a_noise_free_normal_form_is_recovered_exactly():
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("criterion", [count, linear, tight, root])
+@pytest.mark.parametrize("criterion", [priced_count, linear_bound, tight_bound, root_bound])
 def test_the_search_finds_the_least_score_of_all_formulas_written_out(criterion, seed):
     """B-40: against every formula of up to seven symbols over three features, with weights."""
     B, y, _ = noisy_rows(Formula(("or", 0, "and", 1, "not", 2)), 60, 3, wrong=0.1, seed=seed)
@@ -73,7 +73,7 @@ def test_the_search_finds_the_least_score_of_all_formulas_written_out(criterion,
     patterns, which = np.unique(B, axis=0, return_inverse=True)
     W = np.bincount(which.ravel() * 2 + y, w, len(patterns) * 2).reshape(-1, 2)
     longest = 14 + 4 * log2(3)  # seven symbols, four of them features at most
-    found = search(patterns, W, score, budget=longest, most=100_000, beam=0)
+    found = find_formula(patterns, W, score, budget=longest, most=100_000, beam=0)
     assert found.score == pytest.approx(best_score(B, y, w, score, 7), rel=1e-9)
 
 
@@ -81,14 +81,14 @@ def test_a_beam_goes_on_where_the_table_is_full():
     B, y, truth = noisy_rows(Formula(("or", "and", 3, "not", 5, "and", 7, 9)), 1500, 12, wrong=0.05, seed=1)
     short = OccamFormulaClassifier(max_formulas=400, beam=0).fit(B.astype(float), y)
     grown = OccamFormulaClassifier(max_formulas=400, beam=8).fit(B.astype(float), y)
-    assert grown.errors_ + PRICE * grown.bits_ < short.errors_ + PRICE * short.bits_
+    assert grown.errors_ + PRICE_PER_BIT * grown.bits_ < short.errors_ + PRICE_PER_BIT * short.bits_
     np.testing.assert_array_equal(grown.predict(B.astype(float)), truth)
     assert not grown.proved_
 
 
 def test_length_falls_and_mistakes_rise_with_the_price_of_a_bit():
     B, y, _ = noisy_rows(PLANTED, 150, 5, wrong=0.15, seed=2)
-    models = [OccamFormulaClassifier(price=p).fit(B.astype(float), y) for p in (0.3, PRICE, 3.0, 30.0)]
+    models = [OccamFormulaClassifier(price=p).fit(B.astype(float), y) for p in (0.3, PRICE_PER_BIT, 3.0, 30.0)]
     bits, errors = [m.bits_ for m in models], [m.errors_ for m in models]
     assert bits == sorted(bits, reverse=True) and errors == sorted(errors) and bits[0] > bits[-1]
     same = OccamFormulaClassifier(criterion="linear", delta=0.3).fit(B.astype(float), y)

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 
 from fivefold.evaluation.comparison import corrected_resampled_t, five_by_two_f
 from fivefold.tree import DecisionTreeClassifier, OmnivariateTreeClassifier
-from fivefold.tree.omnivariate import TESTS, Chooser
+from fivefold.tree.omnivariate_tree import TESTS, KindChooser
 
 
 def rotated(n, seed, noise=0.05):
@@ -115,7 +115,7 @@ def test_its_tests_are_those_between_learners():
 def test_copies_of_a_row_are_never_parted_by_a_split():
     rng = np.random.RandomState(0)
     place = rng.randint(0, 20, size=90)
-    splits = list(Chooser({}, TESTS["resampled_t"], 0.05, rng)._splits(place))
+    splits = list(KindChooser({}, TESTS["resampled_t"], 0.05, rng)._splits(place))
     assert len(splits) == 5
     for train, held in splits:
         assert not set(place[held]) & set(place[train])

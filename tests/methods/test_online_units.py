@@ -7,13 +7,13 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LinearRegression
 
 from fivefold.linear_model import DeltaRule, OnlineSoftmax
-from fivefold.linear_model.online import tiny
+from fivefold.linear_model.online.delta_rule import initial_coefficients
 from fivefold.optim.design import Design
-from fivefold.optim.losses import Softmax
+from fivefold.optim.empirical_risk import EmpiricalRisk
+from fivefold.optim.losses.catalogue import SoftmaxLoss
 from fivefold.optim.minimise import minimise
-from fivefold.optim.rates import Constant, Decaying
-from fivefold.optim.risk import Risk
-from fivefold.optim.stochastic import SGD
+from fivefold.optim.stochastic.gradient_rules import SGD
+from fivefold.optim.stochastic.learning_rates import ConstantRate, InverseTimeDecay
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -37,7 +37,7 @@ def test_an_update_is_rate_times_error_times_input():
     """E-153: dw = eta (r - y) x."""
     X, y = rows(20)
     model = DeltaRule(eta0=0.05, t0=30.0, max_iter=2, tol=None, shuffle=False, random_state=1).fit(X, y)
-    w = tiny(DeltaRule(random_state=1), 1, 4)[0]
+    w = initial_coefficients(DeltaRule(random_state=1), 1, 4)[0]
     for t in range(1, 41):
         x = np.append(X[(t - 1) % 20], 1)
         w = w + 0.05 / (1 + (t - 1) / 30) * (y[(t - 1) % 20] - w @ x) * x
@@ -54,12 +54,12 @@ def test_in_one_column_the_unit_is_slope_and_intercept():
 def test_batch_descent_reaches_the_same_least_squares():
     """D-273, C-50: dE/dw = sum of (y - f) (-x)."""
     X, y = rows()
-    from fivefold.optim.losses import Squared
+    from fivefold.optim.losses.catalogue import SquaredLoss
 
     found = minimise(
-        Risk(Squared(), Design(X), y, np.ones(150)),
+        EmpiricalRisk(SquaredLoss(), Design(X), y, np.ones(150)),
         np.zeros(4),
-        SGD(Constant(0.3), batch=None),
+        SGD(ConstantRate(0.3), batch=None),
         tol=1e-9,
         max_iter=2000,
     )
@@ -98,9 +98,9 @@ def test_softmax_updates_are_the_oracles(sparse):
     codes = np.digitize(y, [-4, 0])
     model = OnlineSoftmax(eta0=0.2, t0=50.0, max_iter=1, tol=None, shuffle=False, random_state=2)
     model.fit(csr_array(X) if sparse else X, codes)
-    start = tiny(OnlineSoftmax(random_state=2), 3, 4)
+    start = initial_coefficients(OnlineSoftmax(random_state=2), 3, 4)
     assert np.abs(start).max() <= 0.01
-    W, b = softmax_pass(X, codes, start[:, :3], start[:, 3], Decaying(0.2, 50.0).at, 1)
+    W, b = softmax_pass(X, codes, start[:, :3], start[:, 3], InverseTimeDecay(0.2, 50.0).at, 1)
     np.testing.assert_allclose(model.coef_, W, rtol=1e-10)
     np.testing.assert_allclose(model.intercept_, b, rtol=1e-10)
 
@@ -110,8 +110,8 @@ def test_online_softmax_ends_at_the_optimum_of_the_batch():
     X, y = rows(noise=1.5)
     codes = np.digitize(y, [-4, 0])
     model = OnlineSoftmax(eta0=0.3, t0=300.0, max_iter=300, tol=None, random_state=0).fit(X, codes)
-    risk = Risk(Softmax(), Design(X), codes, np.full(150, 1 / 150), outputs=3)
-    best = minimise(risk, np.zeros(12), SGD(Constant(0.5 * 150), batch=None), tol=1e-7, max_iter=20000).value
+    risk = EmpiricalRisk(SoftmaxLoss(), Design(X), codes, np.full(150, 1 / 150), outputs=3)
+    best = minimise(risk, np.zeros(12), SGD(ConstantRate(0.5 * 150), batch=None), tol=1e-7, max_iter=20000).value
     found = risk.value(np.column_stack([model.coef_, model.intercept_]).ravel())
     assert best <= found < 1.001 * best
 

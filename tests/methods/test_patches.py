@@ -12,7 +12,7 @@ from study_tables import study_table
 from fivefold.linear_model import LeastSquaresClassifier, LogisticRegression
 from fivefold.preprocessing import PatchFeatures
 from fivefold.study import make_plan
-from fivefold.study.fold import evaluate
+from fivefold.study.running.fold import evaluate_fold
 
 DIGITS = load_digits(return_X_y=True)
 
@@ -37,7 +37,7 @@ def test_templates_are_learned_from_the_training_rows_of_every_fold_alone():
     names = np.asarray(data.X)[:, 0]  # in the study's own order
     for split in plan.splits:
         SpyPatches.seen.clear()
-        fold = evaluate(data, plan.learners[0], split, plan)
+        fold = evaluate_fold(data, plan.learners[0], split, plan)
         assert fold.scores["accuracy"] > 0.5
         unseen = {*names[split.test].tolist(), *names[plan.holdout].tolist()}
         assert SpyPatches.seen

@@ -16,11 +16,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
-from fivefold.core import arrays
-from fivefold.core.linalg import centred_operator, gram_svd, sketch_svd, weighted_moments
-from fivefold.core.parallel import PART
+from fivefold.core.numerics import arrays
+from fivefold.core.numerics.linalg import centred_operator, gram_svd, randomized_svd, weighted_moments
+from fivefold.core.parallel import MIN_PART_ROWS
 from fivefold.decomposition import PCA, TruncatedSVD
-from fivefold.decomposition.dimension import RULES, Distortion, Explained, LargestRatio, Scree
+from fivefold.decomposition.components.n_components import (
+    COMPONENT_RULES,
+    Distortion,
+    ExplainedVariance,
+    LargestRatio,
+    Scree,
+)
 
 DENSE_SOLVERS = ("full", "covariance_eigh", "gram", "arpack", "randomized", "power")
 
@@ -55,7 +61,7 @@ class TestMoments:
     @pytest.mark.parametrize("order", ["drawn", "sorted"])
     def test_of_many_parts_equal_those_of_one_sum(self, rng, order):
         """Sorted rows put the first rows of a part, about which it is summed, far from its mean."""
-        X = rng.normal(size=(3 * PART + 17, 3)) * [1, 10, 100] + [0, 1e6, 5]
+        X = rng.normal(size=(3 * MIN_PART_ROWS + 17, 3)) * [1, 10, 100] + [0, 1e6, 5]
         X = np.sort(X, axis=0) if order == "sorted" else X
         moments = weighted_moments(X)
         Z = X - X.mean(axis=0)
@@ -63,7 +69,7 @@ class TestMoments:
         assert_allclose(moments.scatter, Z.T @ Z, rtol=1e-9, atol=1e-5)
 
     def test_are_the_same_bytes_for_any_number_of_threads(self, rng, monkeypatch):
-        X = rng.normal(size=(5 * PART, 7)) + 5
+        X = rng.normal(size=(5 * MIN_PART_ROWS, 7)) + 5
         seen = set()
         for count in ("1", "2", "3"):
             monkeypatch.setenv("OMP_NUM_THREADS", count)
@@ -124,12 +130,12 @@ class TestSolvers:
         assert pca.explained_variance_[-1] < 1e-12 * pca.explained_variance_[0]
 
     def test_a_wide_table_goes_through_the_gram_matrix_and_a_long_one_through_the_scatter(self):
-        from fivefold.decomposition.solvers import suited
+        from fivefold.decomposition.components.svd_solvers import choose_solver
 
         shapes = {(50, 900): "gram", (900, 50): "covariance_eigh", (900, 800): "randomized", (90, 80): "full"}
-        assert {shape: suited(np.empty(shape), 5) for shape in shapes} == shapes
-        assert suited(np.empty((900, 800)), None) == suited(np.empty((900, 800)), 700) == "full"
-        assert suited(sp.csr_array((90, 80)), 5) == "arpack"
+        assert {shape: choose_solver(np.empty(shape), 5) for shape in shapes} == shapes
+        assert choose_solver(np.empty((900, 800)), None) == choose_solver(np.empty((900, 800)), 700) == "full"
+        assert choose_solver(sp.csr_array((90, 80)), 5) == "arpack"
 
     def test_power_iteration_says_when_it_was_cut_short(self, X):
         with pytest.warns(ConvergenceWarning, match="after 2 steps before component 0 settled.*iterated_power"):
@@ -144,7 +150,7 @@ class TestSolvers:
         assert_allclose(A @ V[:, 0], Z @ V[:, 0])
         assert_allclose(A.T @ U, Z.T @ U)
         assert_allclose(A.T @ U[:, 0], Z.T @ U[:, 0])
-        sketched = sketch_svd(A, 2, np.random.RandomState(0), steps=20)
+        sketched = randomized_svd(A, 2, np.random.RandomState(0), steps=20)
         assert_allclose(sketched.values, gram_svd(Z, 2).values[:2])
 
     def test_the_table_is_not_overwritten(self, X):
@@ -158,7 +164,7 @@ class TestDimension:
     def test_minka_finds_what_the_plain_sums_find(self, rng):
         for seed in range(5):
             values = np.sort(np.random.default_rng(seed).gamma(2, size=8))[::-1] * 3.0 ** -np.arange(8)
-            assert RULES["mle"](Scree(values * 99, values.sum() * 99, 100)) == minka(values, 100)
+            assert COMPONENT_RULES["mle"](Scree(values * 99, values.sum() * 99, 100)) == minka(values, 100)
 
     def test_the_choice_does_not_depend_on_the_unit(self, X):
         for rule in ("mle", "knee", "chord", 0.9, Distortion(0.1, share=True)):
@@ -171,7 +177,12 @@ class TestDimension:
 
     def test_of_a_single_column_is_one(self):
         X = [[1.0], [2.0], [4.0]]
-        assert [PCA(rule).fit(X).n_components_ for rule in ("mle", "knee", "chord", Explained(1.0))] == [1, 1, 1, 1]
+        assert [PCA(rule).fit(X).n_components_ for rule in ("mle", "knee", "chord", ExplainedVariance(1.0))] == [
+            1,
+            1,
+            1,
+            1,
+        ]
 
     def test_a_share_may_be_any_kind_of_real_number(self, X):
         kept = PCA(0.9).fit(X).n_components_

@@ -6,11 +6,11 @@ from oracles.sgd import pegasos
 from scipy.sparse import csr_array
 
 from fivefold.linear_model import Pegasos
-from fivefold.linear_model.pegasos import Implicit, Subgradient
+from fivefold.linear_model.online.pegasos import PegasosDual, PegasosPrimal
 from fivefold.optim.design import Design
-from fivefold.optim.losses import Hinge
+from fivefold.optim.empirical_risk import EmpiricalRisk
+from fivefold.optim.losses.catalogue import HingeLoss
 from fivefold.optim.minimise import minimise
-from fivefold.optim.risk import Risk
 
 
 def problem(n=80, d=4, seed=0):
@@ -21,7 +21,7 @@ def problem(n=80, d=4, seed=0):
 
 
 def risk_of(X, y, strength, intercept=False):
-    return Risk(Hinge(), Design(X, intercept), y, np.full(len(y), 1 / len(y)), ridge=strength)
+    return EmpiricalRisk(HingeLoss(), Design(X, intercept), y, np.full(len(y), 1 / len(y)), ridge=strength)
 
 
 def test_the_subgradient_of_the_objective_is_its_derivative_off_the_kink():
@@ -41,9 +41,9 @@ def test_the_primal_form_is_the_oracle_step_by_step(sparse):
     X, y, draws = problem()
     path = pegasos(X, y, 0.05, draws)
     risk = risk_of(csr_array(X) if sparse else X, y, 0.05)
-    found = minimise(risk, np.zeros(4), Subgradient(draws, batch=1), tol=0.0, max_iter=500, record=True)
+    found = minimise(risk, np.zeros(4), PegasosPrimal(draws, batch=1), tol=0.0, max_iter=500, record=True)
     np.testing.assert_allclose(np.array(found.path[1:]), path, rtol=1e-9, atol=1e-12)
-    mean = minimise(risk, np.zeros(4), Subgradient(draws, average=True, batch=100), tol=0.0, max_iter=5)
+    mean = minimise(risk, np.zeros(4), PegasosPrimal(draws, average=True, batch=100), tol=0.0, max_iter=5)
     np.testing.assert_allclose(mean.x, path[250:].mean(axis=0), rtol=1e-9)
 
 
@@ -55,7 +55,7 @@ def test_the_dual_form_gives_the_same_coefficients(intercept):
     size = 4 + intercept
     a, b = (
         minimise(risk, np.zeros(size), rule(draws, batch=7), tol=0.0, max_iter=80, record=True).path
-        for rule in (Subgradient, Implicit)
+        for rule in (PegasosPrimal, PegasosDual)
     )
     np.testing.assert_allclose(np.array(b), np.array(a), rtol=1e-9, atol=1e-12)
 

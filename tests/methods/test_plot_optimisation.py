@@ -6,12 +6,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from fivefold import plot
-from fivefold.optim.descent import SteepestDescent
 from fivefold.optim.functions import BOWL, LANDSCAPES, VALLEY
-from fivefold.optim.losses import Hinge, Log, SquaredMargin
+from fivefold.optim.losses.catalogue import HingeLoss, LogLoss, SquaredMarginLoss
 from fivefold.optim.minimise import minimise
-from fivefold.optim.quasi import BFGS
-from fivefold.optim.search import Exact
+from fivefold.optim.smooth.bfgs import BFGS
+from fivefold.optim.smooth.line_search import ExactSearch
+from fivefold.optim.smooth.steepest_descent import SteepestDescent
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -39,7 +39,7 @@ def test_paths_are_those_of_the_solvers_over_the_window_of_the_landscape(land):
 
 def test_the_zigzag_of_exact_lines_is_seen():
     """C-45."""
-    found = minimise(BOWL.function, BOWL.start, SteepestDescent(Exact()), record=True, max_iter=3)
+    found = minimise(BOWL.function, BOWL.start, SteepestDescent(ExactSearch()), record=True, max_iter=3)
     line = plot.paths(BOWL, {"exact": found}).lines[1]
     assert_allclose(line.get_xydata()[1:3], [(2.898671, 11.495017), (1.944787, 6.964066)], atol=5e-7)
 
@@ -64,7 +64,7 @@ def test_margin_losses_are_drawn_with_their_values():
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     assert names == ["0/1", "margin", "hinge", "square", "log", "probit"]
     curves = {line.get_label(): line.get_xydata() for line in ax.lines}
-    for name, loss in (("hinge", Hinge()), ("log", Log()), ("square", SquaredMargin())):
+    for name, loss in (("hinge", HingeLoss()), ("log", LogLoss()), ("square", SquaredMarginLoss())):
         assert_allclose(curves[name][:, 1], loss.of(curves[name][:, 0]))
     printed = {
         "log": [2.1269, 1.3133, 0.6931, 0.3133, 0.1269],
@@ -73,4 +73,4 @@ def test_margin_losses_are_drawn_with_their_values():
     }
     for name, values in printed.items():
         assert_allclose(np.interp([-2.0, -1, 0, 1, 2], *curves[name].T), values, atol=5e-5)
-    assert len(plot.margin_losses({"hinge": Hinge()}).get_legend().get_texts()) == 1
+    assert len(plot.margin_losses({"hinge": HingeLoss()}).get_legend().get_texts()) == 1

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 
 from fivefold import plot
 from fivefold.evaluation import validation_curve
-from fivefold.evaluation.losses import zero_one
+from fivefold.evaluation.row_losses import zero_one_row_loss
 from fivefold.tree import (
     C45Classifier,
     DecisionTreeClassifier,
@@ -136,7 +136,9 @@ def test_error_falls_with_leaves_on_training_rows_and_turns_up_on_others():
     X = rng.normal(size=(300, 4))
     y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
     leaves = [2, 4, 16, 128]
-    found = validation_curve(DecisionTreeClassifier(random_state=0), X, y, "max_leaf_nodes", leaves, loss=zero_one)
+    found = validation_curve(
+        DecisionTreeClassifier(random_state=0), X, y, "max_leaf_nodes", leaves, loss=zero_one_row_loss
+    )
     ax = plot.curve(found, log=True)
     train, test = (line.get_ydata() for line in ax.lines[:2])
     assert (np.diff(train) < 0).all()

@@ -13,12 +13,12 @@ from sklearn.datasets import load_digits, load_iris
 
 from fivefold import plot
 from fivefold.cluster import KMeans
-from fivefold.core.linalg import eigen
+from fivefold.core.numerics.linalg import eigen
 from fivefold.decomposition import PCA
-from fivefold.decomposition.dimension import Chord, Distortion
+from fivefold.decomposition.components.n_components import Chord, Distortion
 from fivefold.mixture import GaussianMixture
-from fivefold.plot.basis import grid
-from fivefold.plot.gaussian import ellipse
+from fivefold.plot.geometry.ellipses import ellipse_points
+from fivefold.plot.geometry.linear_maps import grid
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -106,7 +106,7 @@ class TestEllipses:
 
     def test_axes_are_eigenvectors_with_half_lengths_of_the_roots_of_eigenvalues(self):
         """B-120, C-21."""
-        P = ellipse([1, 2], self.COVARIANCE, 1.0) - [1, 2]
+        P = ellipse_points([1, 2], self.COVARIANCE, 1.0) - [1, 2]
         values, U = eigen(self.COVARIANCE)
         lengths = np.linalg.norm(P, axis=1)
         assert lengths.max() == pytest.approx(values[0] ** 0.5)
@@ -121,7 +121,7 @@ class TestEllipses:
             assert_allclose(chi2.cdf(distance, 2), mass)
 
     def test_a_flat_gaussian_is_a_segment(self):
-        P = ellipse([0, 0], [[1.0, 1.0], [1.0, 1.0]], 2.0)
+        P = ellipse_points([0, 0], [[1.0, 1.0], [1.0, 1.0]], 2.0)
         assert_allclose(P[:, 0], P[:, 1], atol=1e-7)
 
     def test_of_pca_have_orthogonal_axes_of_two_deviations(self, iris):

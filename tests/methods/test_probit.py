@@ -8,7 +8,7 @@ from scipy.special import log_ndtr, ndtr
 from sklearn.pipeline import make_pipeline
 
 from fivefold.linear_model import ProbitRegression
-from fivefold.linear_model.probit import predicted_strength, row_length
+from fivefold.linear_model.probit import predicted_strength, rms_row_length
 from fivefold.preprocessing import Normalizer
 
 
@@ -63,7 +63,7 @@ def test_the_predicted_strength_is_a_fixed_point():
     X, y = classes()
     X = X / np.abs(X).max(axis=0)
     model = ProbitRegression(penalty="l1", alpha="predicted", fit_intercept=False).fit(X, y)
-    length = row_length(X, np.ones(len(X)))
+    length = rms_row_length(X, np.ones(len(X)))
     assert length == pytest.approx(np.sqrt((X**2).sum(1).mean()))
     again = ProbitRegression(penalty="l1", alpha=model.alpha_, fit_intercept=False).fit(X, y)
     assert model.alpha_ == pytest.approx(min(length, np.abs(again.coef_).sum()), rel=1e-6)

@@ -7,24 +7,24 @@ import pytest
 from scipy.stats import chi2_contingency
 from tables import seeded
 
-from fivefold.partition.branching import Growth, grow_multiway
-from fivefold.partition.class_criteria import Entropy
-from fivefold.partition.grow import grow
-from fivefold.partition.multiway import coded
-from fivefold.partition.prune import weakest_links
-from fivefold.partition.prunings import (
+from fivefold.partition.criteria.classification_criteria import Entropy
+from fivefold.partition.growers.binary_grower import grow
+from fivefold.partition.growers.multiway_grower import MultiwaySettings, grow_multiway
+from fivefold.partition.pruning.cost_complexity import weakest_links
+from fivefold.partition.pruning.pruning_methods import (
     bottom_up,
-    chi_square,
+    chi_square_pruning,
     class_bits,
-    description_length,
-    greedy,
-    independence,
-    links,
-    occam,
+    greedy_collapse,
+    independence_p_value,
+    mdl_pruning,
+    occam_pruning,
     parent_of,
-    pruned,
+    prune_tree,
     upper_mistakes,
+    weakest_link_path,
 )
+from fivefold.partition.tree_arrays.multiway_tree import value_codes
 from fivefold.tree import (
     C45Classifier,
     CARTClassifier,
@@ -46,7 +46,7 @@ def noisy(n=300, seed=0):
 
 def small_tree(seed=0):
     X, y = noisy(60, seed)
-    return grow_multiway(coded(X, [False] * 3), Entropy(y, np.ones(60), 2), Growth(depth=4))
+    return grow_multiway(value_codes(X, [False] * 3), Entropy(y, np.ones(60), 2), MultiwaySettings(depth=4))
 
 
 def prunings_of(parent, t=0):
@@ -73,7 +73,7 @@ def test_links_of_any_tree_are_those_of_the_compiled_binary_one():
     X, y = noisy()
     model = DecisionTreeClassifier(random_state=0).fit(X, y).model_
     risk = model.impurity * model.weight / model.weight[0]
-    one, other = links(parent_of(model.tree), risk), weakest_links(model.tree, risk)
+    one, other = weakest_link_path(parent_of(model.tree), risk), weakest_links(model.tree, risk)
     np.testing.assert_allclose(one.alpha, other.alpha, atol=1e-12)
     np.testing.assert_allclose(one.risk, other.risk, atol=1e-12)
 
@@ -122,10 +122,10 @@ def test_a_removal_at_a_time_ends_with_a_pruning_of_the_tree_where_no_removal_he
     """D-29."""
     tree = small_tree()
     mistakes = np.random.RandomState(0).randint(5, size=len(tree)).astype(float)
-    done = greedy(tree.parent, mistakes, ties=True)
+    done = greedy_collapse(tree.parent, mistakes, ties=True)
     assert len(done) <= (tree.feature >= 0).sum()
     cut, kept = tree.cut_back(np.isin(np.arange(len(tree)), done))
-    assert greedy(cut.parent, mistakes[kept], ties=True) == []
+    assert greedy_collapse(cut.parent, mistakes[kept], ties=True) == []
 
 
 def test_a_label_the_tree_never_saw_counts_as_a_mistake():
@@ -174,16 +174,16 @@ def test_raising_a_branch_never_estimates_more_mistakes_than_pruning_alone():
 
 def test_independence_is_the_chi_square_test_of_scipy():
     table = np.array([[12.0, 5.0, 1.0], [3.0, 9.0, 8.0]])
-    assert independence(table) == pytest.approx(chi2_contingency(table, correction=False).pvalue)
-    assert independence(np.array([[3.0, 0.0], [5.0, 0.0]])) == 1.0
+    assert independence_p_value(table) == pytest.approx(chi2_contingency(table, correction=False).pvalue)
+    assert independence_p_value(np.array([[3.0, 0.0], [5.0, 0.0]])) == 1.0
 
 
 def test_a_branching_below_a_dependent_one_keeps_it():
     """Exclusive or: the root says nothing, its branches say all."""
     X = np.tile([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], (10, 1))
     y = (X[:, 0] != X[:, 1]).astype(np.int32)
-    tree = grow_multiway(coded(X, [True, True]), Entropy(y, np.ones(40), 2), Growth())
-    assert not chi_square(tree.parent, tree.sums).any()
+    tree = grow_multiway(value_codes(X, [True, True]), Entropy(y, np.ones(40), 2), MultiwaySettings())
+    assert not chi_square_pruning(tree.parent, tree.sums).any()
 
 
 def test_bits_of_the_classes_are_those_of_the_shares_and_of_naming_them():
@@ -194,8 +194,8 @@ def test_bits_of_the_classes_are_those_of_the_shares_and_of_naming_them():
 
 def test_dearer_questions_give_smaller_trees():
     X, y = noisy()
-    tree = grow_multiway(coded(X, [False] * 3), Entropy(y, np.ones(len(y)), 2), Growth())
-    sizes = [len(tree.cut_back(description_length(tree.parent, tree.sums, bits))[0]) for bits in (0.0, 5.0, 50.0, 1e4)]
+    tree = grow_multiway(value_codes(X, [False] * 3), Entropy(y, np.ones(len(y)), 2), MultiwaySettings())
+    sizes = [len(tree.cut_back(mdl_pruning(tree.parent, tree.sums, bits))[0]) for bits in (0.0, 5.0, 50.0, 1e4)]
     assert sizes == sorted(sizes, reverse=True) and sizes[0] > 1 == sizes[-1]
 
 
@@ -203,7 +203,7 @@ def test_dearer_questions_give_smaller_trees():
 def test_a_test_of_five_bits_is_worth_eleven_mistakes(extra, leaves):
     """B-69: 2 ln 2 x (3 + 5) = 11.09."""
     mistakes = np.array([20.0 + extra, 8.0, 12.0])
-    gone = occam(np.array([-1, 0, 0]), mistakes, 5.0, 2 * np.log(2))
+    gone = occam_pruning(np.array([-1, 0, 0]), mistakes, 5.0, 2 * np.log(2))
     assert (1 if gone[0] else 2) == leaves
 
 
@@ -212,6 +212,6 @@ def test_a_binary_tree_of_the_engine_is_pruned_by_the_same_functions():
     grown = grow(X, Entropy(y, np.ones(len(y)), 2))
     counts = grown.counts(y, np.ones(len(y)), 2)
     parent = parent_of(grown.tree)
-    tree, kept = pruned(grown.tree, bottom_up(parent, upper_mistakes(counts, 0.25), slack=0.1))
+    tree, kept = prune_tree(grown.tree, bottom_up(parent, upper_mistakes(counts, 0.25), slack=0.1))
     assert 2 <= len(tree.leaves) < len(grown.tree.leaves)
     np.testing.assert_array_equal(counts[kept][tree.leaves].sum(axis=0), np.bincount(y))

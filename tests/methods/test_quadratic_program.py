@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from fivefold.optim.quadratic import DualActiveSet, Infeasible, QuadraticProgram, Unbounded, solve_qp
+from fivefold.optim.constrained.quadratic_program import (
+    DualActiveSet,
+    InfeasibleError,
+    QuadraticProgram,
+    UnboundedError,
+    solve_qp,
+)
 
 I2 = np.eye(2)
 
@@ -45,7 +51,7 @@ def test_a_multiplier_is_what_a_little_room_is_worth():
 
 def test_constraints_that_contradict_each_other_are_proved_to_do_so():
     G, h = np.array([[1.0, 0.0], [-1.0, -1.0], [0.0, 1.0]]), np.array([1.0, -3.0, 1.0])
-    with pytest.raises(Infeasible, match="no point satisfies the constraints") as caught:
+    with pytest.raises(InfeasibleError, match="no point satisfies the constraints") as caught:
         solve_qp(I2, [0.0, 0.0], G=G, h=h)
     weights = caught.value.inequality
     assert (weights >= 0).all()
@@ -55,7 +61,7 @@ def test_constraints_that_contradict_each_other_are_proved_to_do_so():
 
 def test_equalities_and_bounds_that_contradict_each_other_are_proved_to_do_so():
     A, b = np.array([[1.0, 1.0]]), np.array([5.0])
-    with pytest.raises(Infeasible) as caught:
+    with pytest.raises(InfeasibleError) as caught:
         solve_qp(I2, [0.0, 0.0], A, b, lb=0.0, ub=2.0)
     y, mu = caught.value.equality, caught.value.inequality
     rows, right = np.vstack([-I2, I2]), np.array([0.0, 0.0, 2.0, 2.0])
@@ -66,13 +72,13 @@ def test_equalities_and_bounds_that_contradict_each_other_are_proved_to_do_so():
 def test_an_equality_that_another_implies_is_left_out():
     found = solve_qp(I2, [0.0, 0.0], A=[[1.0, 1.0], [2.0, 2.0]], b=[1.0, 2.0])
     assert_allclose(found.x, [0.5, 0.5], atol=1e-14)
-    with pytest.raises(Infeasible):
+    with pytest.raises(InfeasibleError):
         solve_qp(I2, [0.0, 0.0], A=[[1.0, 1.0], [2.0, 2.0]], b=[1.0, 3.0])
 
 
 def test_a_function_that_falls_for_ever_is_proved_to_do_so():
     P, q = np.diag([1.0, 0.0]), np.array([0.0, -1.0])
-    with pytest.raises(Unbounded, match="falls without end") as caught:
+    with pytest.raises(UnboundedError, match="falls without end") as caught:
         solve_qp(P, q, lb=0.0)
     direction = caught.value.direction
     assert_allclose(P @ direction, 0, atol=1e-9)

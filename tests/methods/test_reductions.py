@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris, make_regression
 from fivefold.baselines import MajorityClassifier
 from fivefold.discriminant_analysis import LinearDiscriminantAnalysis
 from fivefold.evaluation import compare_paradigms, compare_reductions, generative_view, paradigm_classifier
-from fivefold.evaluation.comparison.student import corrected_resampled_t
+from fivefold.evaluation.comparison.t_tests import corrected_resampled_t
 from fivefold.linear_model import LogisticRegression
 from fivefold.multiclass import OneVsOneClassifier
 from fivefold.tree import DecisionTreeClassifier

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
 
-from fivefold.partition.conditions import Condition
+from fivefold.partition.export.conditions import Condition
 from fivefold.rules import IREPClassifier, RIPPERClassifier
-from fivefold.rules.coding import Book
+from fivefold.rules.covering.description_length import DescriptionLengths
 from fivefold.tree import DecisionTreeClassifier
 
 
@@ -101,7 +101,7 @@ def test_optimisation_makes_the_description_shorter():
             code = rules.schema.classes.index(rare)
             covered = np.array([rule.value for rule in rules]).reshape(-1, 2)
             p, n = covered[:, code].sum(), covered[:, 1 - code].sum()
-            book = Book(float((y == rare).sum()), float((y != rare).sum()), 16.0)
+            book = DescriptionLengths(float((y == rare).sum()), float((y != rare).sum()), 16.0)
             row.append(book.bits([len(rule) for rule in rules], p, n))
         lengths.append(row)
     before, after = np.mean(lengths, axis=0)
@@ -119,7 +119,7 @@ def test_more_bits_allowed_never_make_a_list_without_optimisation_miss_more_posi
 
 def test_dropping_rules_never_makes_the_description_longer():
     """E-91: rules go from the last where that saves bits, and those that are wrong half of the time."""
-    book = Book(50.0, 150.0, 40.0)
+    book = DescriptionLengths(50.0, 150.0, 40.0)
     counts, sizes = np.array([[30.0, 1.0], [10.0, 0.0], [2.0, 3.0]]), [2, 2, 6]
     bits, kept = book.shortest(sizes, counts)
     assert kept == [0, 1]

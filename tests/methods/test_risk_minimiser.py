@@ -17,11 +17,11 @@ from fivefold.linear_model import (
     RiskMinimiserClassifier,
     RiskMinimiserRegressor,
 )
-from fivefold.optim import losses
 from fivefold.optim.design import Design
-from fivefold.optim.kinks import minimise_kinked
-from fivefold.optim.losses import Margin
-from fivefold.optim.risk import Risk
+from fivefold.optim.empirical_risk import EmpiricalRisk
+from fivefold.optim.losses import catalogue
+from fivefold.optim.losses.catalogue import MarginLoss
+from fivefold.optim.risk_minimisation.kink_smoothing import minimise_kinked
 
 
 def numbers(n=80, d=5, seed=0):
@@ -81,7 +81,7 @@ def test_hinge_is_the_support_vector_machine():
     rival = LinearSVC(loss="hinge", fit_intercept=False, tol=1e-10, max_iter=200_000, random_state=0).fit(
         X, y, sample_weight=w
     )
-    risk = Risk(losses.Hinge(), Design(X, intercept=False), 2.0 * y - 1, w, 1.0)
+    risk = EmpiricalRisk(catalogue.HingeLoss(), Design(X, intercept=False), 2.0 * y - 1, w, 1.0)
     assert risk.value(model.coef_[0]) <= risk.value(rival.coef_[0]) * (1 + 1e-9)
     assert_allclose(model.coef_, rival.coef_, atol=1e-5)
 
@@ -89,7 +89,9 @@ def test_hinge_is_the_support_vector_machine():
 def test_one_point_and_the_hinge_in_closed_form():
     """B-92: a point a > 0 of the positive class: w = min(1 / a, a / lambda)."""
     for a, strength in ((0.5, 1.0), (2.0, 1.0), (1.5, 4.0)):
-        risk = Risk(losses.Hinge(), Design(np.array([[a]]), intercept=False), np.ones(1), np.ones(1), strength)
+        risk = EmpiricalRisk(
+            catalogue.HingeLoss(), Design(np.array([[a]]), intercept=False), np.ones(1), np.ones(1), strength
+        )
         assert minimise_kinked(risk, np.zeros(1)).x[0] == pytest.approx(min(1 / a, a / strength), rel=1e-9)
 
 
@@ -102,13 +104,15 @@ def programme(X, y, s, q, lasso):
 
 
 @pytest.mark.parametrize("lasso", [0.0, 5.0])
-@pytest.mark.parametrize(("loss", "q", "times"), [(losses.Absolute(), 0.5, 2.0), (losses.Quantile(0.3), 0.3, 1.0)])
+@pytest.mark.parametrize(
+    ("loss", "q", "times"), [(catalogue.AbsoluteLoss(), 0.5, 2.0), (catalogue.QuantileLoss(0.3), 0.3, 1.0)]
+)
 @pytest.mark.parametrize("shape", [(60, 3), (20, 30), (300, 8)])
 def test_kinks_end_at_the_vertex_that_linear_programming_finds(shape, loss, q, times, lasso):
     """A-30, D-267."""
     X, y = numbers(*shape)
     s = np.random.default_rng(2).integers(1, 4, len(y)).astype(float)
-    found = minimise_kinked(Risk(loss, Design(X, intercept=False), y, s), np.zeros(shape[1]), lasso=lasso)
+    found = minimise_kinked(EmpiricalRisk(loss, Design(X, intercept=False), y, s), np.zeros(shape[1]), lasso=lasso)
     assert found.reason == "converged"
     # simplex and saddle solve are exact up to rounding of the programme's own 1e-7 feasibility
     assert found.value == pytest.approx(times * programme(X, y, s, q, lasso / times), rel=1e-8, abs=1e-6)
@@ -132,16 +136,16 @@ def test_l1_leaves_gradients_below_its_strength_at_zeros(loss, strength):
     w = model.coef_[0]
     assert 0 < np.count_nonzero(w) < 12
     if loss != "hinge":
-        from fivefold.linear_model.risk_minimiser import OF_CLASSES
+        from fivefold.linear_model.risk_minimiser import CLASSIFIER_LOSSES
 
         t = 2.0 * y - 1
-        g = X.T @ OF_CLASSES[loss].slope(t, model.decision_function(X))
+        g = X.T @ CLASSIFIER_LOSSES[loss].slope(t, model.decision_function(X))
         assert np.all(np.abs(g[w == 0]) <= strength * (1 + 1e-6))
         assert_allclose(g[w != 0], -strength * np.sign(w[w != 0]), rtol=1e-5)
 
 
 @dataclass(frozen=True)
-class Cubed(Margin):
+class Cubed(MarginLoss):
     """max(0, 1 - m)^3: smooth, and without a second derivative written down."""
 
     def of(self, m):
@@ -156,7 +160,7 @@ def test_a_loss_of_ones_own_is_minimised(penalty):
     """B-92, D-267: value and slope are enough."""
     X, y = classes()
     model = RiskMinimiserClassifier(Cubed(), penalty=penalty, tol=1e-8, max_iter=20_000).fit(X, y)
-    risk = Risk(Cubed(), Design(X), 2.0 * y - 1, np.ones(len(y)))
+    risk = EmpiricalRisk(Cubed(), Design(X), 2.0 * y - 1, np.ones(len(y)))
     x = np.r_[model.coef_[0], model.intercept_]
     g = risk.gradient(x)[:5]
     expected = -x[:5] if penalty == "l2" else -np.sign(x[:5])
@@ -165,4 +169,4 @@ def test_a_loss_of_ones_own_is_minimised(penalty):
 
 def test_losses_for_judging_are_refused():
     with pytest.raises(ValueError, match="is for judging"):
-        RiskMinimiserClassifier(losses.ZeroOne()).fit(*classes())
+        RiskMinimiserClassifier(catalogue.ZeroOneLoss()).fit(*classes())

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fivefold.partition.writing import digits, literal, word
+from fivefold.partition.export.text_formats import exact_digits, quote_name, text_literal
 from fivefold.rules import Condition, Rule, RuleList, RuleSet, Schema, parse
-from fivefold.rules.export import explain, to_dot, to_frame, to_sql
+from fivefold.rules.rule_lists.rule_export import explain, to_dot, to_frame, to_sql
 
 ODD = [
     "a",
@@ -324,6 +324,8 @@ def test_without_names_columns_categories_and_classes_are_found_in_the_text():
 
 @given(st.floats(allow_nan=False), TEXT)
 def test_numbers_and_words_are_written_so_that_they_read_back(number, text):
-    assert float(digits(number)) == number
-    read = parse(f"if {word(text)} <= {digits(number)} then {literal(text)}\nelse {literal(text)}")
+    assert float(exact_digits(number)) == number
+    read = parse(
+        f"if {quote_name(text)} <= {exact_digits(number)} then {text_literal(text)}\nelse {text_literal(text)}"
+    )
     assert read.schema.columns == (text,) and read[0].label == text and read[0].conditions[0].high == number

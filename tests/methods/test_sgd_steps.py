@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from fivefold.linear_model import SGDClassifier, SGDRegressor
-from fivefold.optim.rates import optimal
-from fivefold.optim.sgd_kernels import shuffled
+from fivefold.optim.stochastic.learning_rates import optimal_rate
+from fivefold.optim.stochastic.sgd_loops import shuffle_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -36,7 +36,7 @@ def test_every_step_is_the_oracles(loss, penalty, l1, l2, average, sparse):
         loss, penalty=penalty, alpha=0.1, max_iter=3, tol=None, shuffle=False, average=average,
         random_state=0,
     ).fit(csr_array(X) if sparse else X, y, sample_weight=w)  # fmt: skip
-    rate, slow = optimal(0.1).at, 0.01 if sparse else 1.0
+    rate, slow = optimal_rate(0.1).at, 0.01 if sparse else 1.0
     if sparse or not l1:
         v, b = sgd(X, y, w, SLOPES[loss], rate, 3, l1=l1, l2=l2, average=int(average), intercept=slow)
     else:  # dense rows pay for every column: as if no entry were zero
@@ -72,7 +72,7 @@ def test_very_large_weights_do_not_take_forever():
 def test_a_shuffle_holds_every_row_once_and_all_places_are_alike():
     """Over 3000 seeds the mean place of a row is the middle, within 4 standard errors."""
     n = 50
-    orders = np.array([shuffled(np.arange(n), seed) for seed in range(3000)])
+    orders = np.array([shuffle_rows(np.arange(n), seed) for seed in range(3000)])
     assert (np.sort(orders, axis=1) == np.arange(n)).all()
     place = np.argsort(orders, axis=1).mean(axis=0)
     assert np.abs(place - (n - 1) / 2).max() < 4 * np.sqrt((n**2 - 1) / 12 / 3000)

@@ -6,13 +6,13 @@ from oracles import soft_tree as oracle
 from sklearn.datasets import load_iris, make_friedman1
 from sklearn.exceptions import ConvergenceWarning
 
-from fivefold.optim.checks import check_gradient
+from fivefold.optim.derivative_checks import check_gradient
 from fivefold.optim.design import Design
-from fivefold.optim.losses import Softmax, Squared
+from fivefold.optim.losses.catalogue import SoftmaxLoss, SquaredLoss
 from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor, SoftTreeClassifier, SoftTreeRegressor
-from fivefold.tree.soft_base import SoftTree
-from fivefold.tree.soft_growth import from_tree
-from fivefold.tree.soft_objective import Skeleton, SoftRisk
+from fivefold.tree.soft_trees.soft_base import SoftTree
+from fivefold.tree.soft_trees.soft_growth import gates_from_tree
+from fivefold.tree.soft_trees.soft_objective import Skeleton, SoftRisk
 
 ONE_LEAF = Skeleton(np.empty((0, 2), dtype=np.int64))
 SHAPES = {
@@ -21,7 +21,7 @@ SHAPES = {
     "full": Skeleton.full(3),
     "lopsided": ONE_LEAF.divided(0).divided(1).divided(1).divided(0).divided(4),
 }
-LOSSES = {"classes": (Softmax(), 3, oracle.log_loss), "numbers": (Squared(), 1, oracle.squared)}
+LOSSES = {"classes": (SoftmaxLoss(), 3, oracle.log_loss), "numbers": (SquaredLoss(), 1, oracle.squared)}
 
 
 def problem(shape, kind, n=40, d=3):
@@ -111,7 +111,7 @@ def test_steep_gates_reproduce_the_hard_tree_of_classes():
     X, y = load_iris(return_X_y=True)
     hard = DecisionTreeClassifier(max_depth=4, min_samples_leaf=3, random_state=0).fit(X, y)
     centre, scale = X.mean(axis=0), X.std(axis=0)
-    skeleton, A = from_tree(hard.model_.tree, centre, scale)
+    skeleton, A = gates_from_tree(hard.model_.tree, centre, scale)
     values = hard.model_.value[hard.model_.tree.leaves]
     soft = SoftTree(skeleton, A[:, :-1] / scale, A[:, -1], centre, values)
     np.testing.assert_allclose(soft.steeper(1e5).answers(X), hard.predict_proba(X), atol=1e-12)
@@ -123,7 +123,7 @@ def test_steep_gates_reproduce_the_hard_tree_of_classes():
 def test_steep_gates_reproduce_the_hard_tree_of_numbers_to_the_last_byte():
     X, y = make_friedman1(300, random_state=0)
     hard = DecisionTreeRegressor(max_depth=5, random_state=0).fit(X, y)
-    skeleton, A = from_tree(hard.model_.tree, np.zeros(10), np.ones(10))
+    skeleton, A = gates_from_tree(hard.model_.tree, np.zeros(10), np.ones(10))
     values = hard.model_.value[hard.model_.tree.leaves]
     soft = SoftTree(skeleton, A[:, :-1], A[:, -1], np.zeros(10), values, hard=True)
     np.testing.assert_array_equal(soft.answers(X)[:, 0], hard.predict(X))

@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 
 from fivefold.optim.design import Design
-from fivefold.optim.losses import Hinge, Log, Squared
+from fivefold.optim.empirical_risk import EmpiricalRisk
+from fivefold.optim.losses.catalogue import HingeLoss, LogLoss, SquaredLoss
 from fivefold.optim.minimise import minimise
-from fivefold.optim.rates import (
-    Adaptive,
-    Constant,
-    Decaying,
-    InverseScaling,
-    optimal,
-    reciprocal,
+from fivefold.optim.stochastic.gradient_rules import SGD, Adadelta, Adagrad, Adam, Nesterov, RMSProp, running_average
+from fivefold.optim.stochastic.learning_rates import (
+    AdaptiveRate,
+    ConstantRate,
+    InverseScalingRate,
+    InverseTimeDecay,
+    optimal_rate,
+    reciprocal_rate,
     robbins_monro,
 )
-from fivefold.optim.risk import Risk
-from fivefold.optim.stochastic import SGD, Adadelta, Adagrad, Adam, Nesterov, RMSProp, running_average
 
 EVERY = [SGD, Nesterov, Adagrad, RMSProp, Adadelta, Adam]
 
@@ -26,20 +26,20 @@ def least_squares(n=60, d=3, noise=0.0, seed=0):
     X, truth = rng.normal(size=(n, d)), rng.normal(size=d + 1)
     y = X @ truth[:d] + truth[d] + noise * rng.normal(size=n)
     exact = np.linalg.lstsq(np.column_stack([X, np.ones(n)]), y, rcond=None)[0]
-    return Risk(Squared(), Design(X), y, np.ones(n)), exact
+    return EmpiricalRisk(SquaredLoss(), Design(X), y, np.ones(n)), exact
 
 
 @pytest.mark.parametrize(
     ("rate", "travels", "settles"),
     [
-        (Constant(0.1), True, False),
-        (Adaptive(0.1), True, False),
-        (Decaying(0.5, 20.0), True, True),
-        (InverseScaling(0.1, 0.25), True, False),
-        (InverseScaling(0.1, 0.75), True, True),
-        (InverseScaling(0.1, 1.5), False, True),
-        (reciprocal(0.01), True, True),
-        (optimal(1e-4), True, True),
+        (ConstantRate(0.1), True, False),
+        (AdaptiveRate(0.1), True, False),
+        (InverseTimeDecay(0.5, 20.0), True, True),
+        (InverseScalingRate(0.1, 0.25), True, False),
+        (InverseScalingRate(0.1, 0.75), True, True),
+        (InverseScalingRate(0.1, 1.5), False, True),
+        (reciprocal_rate(0.01), True, True),
+        (optimal_rate(1e-4), True, True),
         (lambda t: 1 / (3 + t), True, True),
         (lambda t: t**-0.5, True, False),
         (lambda t: 2.0**-t if t < 1000 else 0.0, False, True),
@@ -53,17 +53,17 @@ def test_the_conditions_of_robbins_and_monro_are_told_apart(rate, travels, settl
 
 def test_rates_follow_their_formulas():
     t = np.arange(1, 6)
-    np.testing.assert_array_equal(Constant(0.3).at(t), [0.3] * 5)
-    np.testing.assert_allclose(Decaying(0.5, 4.0).at(t), 0.5 / (1 + (t - 1) / 4))
-    np.testing.assert_allclose(InverseScaling(0.5, 0.25).at(t), 0.5 / t**0.25)
-    np.testing.assert_allclose(reciprocal(0.1).at(t), 1 / (0.1 * t))
-    assert Adaptive(0.5).lowered(0.5) == 0.1 and Adaptive(0.5).lowered(1e-7) is None
+    np.testing.assert_array_equal(ConstantRate(0.3).at(t), [0.3] * 5)
+    np.testing.assert_allclose(InverseTimeDecay(0.5, 4.0).at(t), 0.5 / (1 + (t - 1) / 4))
+    np.testing.assert_allclose(InverseScalingRate(0.5, 0.25).at(t), 0.5 / t**0.25)
+    np.testing.assert_allclose(reciprocal_rate(0.1).at(t), 1 / (0.1 * t))
+    assert AdaptiveRate(0.5).lowered(0.5) == 0.1 and AdaptiveRate(0.5).lowered(1e-7) is None
 
 
 def test_a_batch_of_all_rows_is_gradient_descent():
     """C-50, C-52: k = n steps along the mean gradient of all rows."""
     risk, _ = least_squares(noise=0.3)
-    found = minimise(risk, np.zeros(4), SGD(rate=Constant(0.1), batch=None), tol=0.0, max_iter=7)
+    found = minimise(risk, np.zeros(4), SGD(rate=ConstantRate(0.1), batch=None), tol=0.0, max_iter=7)
     x = np.zeros(4)
     for _ in range(7):
         x = x - 0.1 * risk.gradient(x) / risk.terms
@@ -73,7 +73,7 @@ def test_a_batch_of_all_rows_is_gradient_descent():
 def test_a_batch_of_one_row_is_stochastic_gradient_descent():
     """C-51, C-52: k = 1 visits every row once an epoch, one step each."""
     risk, _ = least_squares(noise=0.3)
-    rule = SGD(rate=Decaying(0.1, 50.0), batch=1, shuffle=False)
+    rule = SGD(rate=InverseTimeDecay(0.1, 50.0), batch=1, shuffle=False)
     found = minimise(risk, np.zeros(4), rule, tol=0.0, max_iter=2)
     x, Z = np.zeros(4), np.column_stack([risk.design.X, np.ones(60)])
     for t in range(1, 121):
@@ -84,7 +84,7 @@ def test_a_batch_of_one_row_is_stochastic_gradient_descent():
 
 def test_a_step_may_be_a_batch_and_the_points_are_the_same():
     risk, _ = least_squares(noise=0.3)
-    rule = {"rate": Constant(0.05), "batch": 20, "seed": 4}
+    rule = {"rate": ConstantRate(0.05), "batch": 20, "seed": 4}
     whole = minimise(risk, np.zeros(4), SGD(**rule), tol=0.0, max_iter=3)
     parts = minimise(risk, np.zeros(4), SGD(**rule, epoch=False), tol=0.0, max_iter=9)
     np.testing.assert_array_equal(whole.x, parts.x)
@@ -103,7 +103,7 @@ def test_sgd_with_a_falling_rate_ends_at_least_squares_and_with_a_constant_one_k
     """C-51, E-155: noisy rows. The error of a settled rule is a hundredth of the constant rule's."""
     risk, exact = least_squares(n=60, noise=0.5)
     gaps = {}
-    for name, rate in (("falls", Decaying(0.1, 100.0)), ("stays", Constant(0.1))):
+    for name, rate in (("falls", InverseTimeDecay(0.1, 100.0)), ("stays", ConstantRate(0.1))):
         gaps[name] = np.abs(minimise(risk, np.zeros(4), SGD(rate=rate), tol=0.0, max_iter=150).x - exact).max()
     assert gaps["falls"] < 2e-3 < 2e-2 < gaps["stays"]
 
@@ -111,7 +111,7 @@ def test_sgd_with_a_falling_rate_ends_at_least_squares_and_with_a_constant_one_k
 def test_sgd_without_noise_converges():
     """E-155: on a convex problem that every row agrees on, a decreasing rate ends at the minimum."""
     risk, exact = least_squares()
-    found = minimise(risk, np.zeros(4), SGD(rate=Decaying(0.1, 1000.0)), tol=1e-8, max_iter=200)
+    found = minimise(risk, np.zeros(4), SGD(rate=InverseTimeDecay(0.1, 1000.0)), tol=1e-8, max_iter=200)
     assert found.reason == "converged"
     np.testing.assert_allclose(found.x, exact, atol=1e-8)
 
@@ -120,8 +120,8 @@ def test_the_expected_step_is_the_gradient():
     """B-96: the mean over rows of the step is -(eta / n) times the gradient of the sum."""
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(30, 3)), rng.choice([-1.0, 1.0], size=30)
-    risk, x = Risk(Hinge(), Design(X, intercept=False), y, np.ones(30), ridge=2.0), rng.normal(size=3)
-    rule, still = SGD(rate=Constant(0.1)), (np.zeros(3),)
+    risk, x = EmpiricalRisk(HingeLoss(), Design(X, intercept=False), y, np.ones(30), ridge=2.0), rng.normal(size=3)
+    rule, still = SGD(rate=ConstantRate(0.1)), (np.zeros(3),)
     step = [rule.advance(lambda x, i=i: risk.batch(x, np.array([i])) / 30, x, still, 0.1, 1)[0] - x for i in range(30)]
     np.testing.assert_allclose(np.mean(step, axis=0), -0.1 / 30 * risk.gradient(x), rtol=1e-12)
 
@@ -134,10 +134,10 @@ def test_sgd_on_a_margin_loss_approaches_the_batch_optimum_for_any_number_of_row
     for n in (500, 2000):
         X = rng.normal(size=(n, 4))
         y = np.where(X @ truth + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
-        risk = Risk(Log(), Design(X, intercept=False), y, np.full(n, 1 / n), ridge=0.01)
-        best = minimise(risk, np.zeros(4), SGD(rate=Constant(1.0 * n), batch=None), tol=1e-9, max_iter=5000).value
+        risk = EmpiricalRisk(LogLoss(), Design(X, intercept=False), y, np.full(n, 1 / n), ridge=0.01)
+        best = minimise(risk, np.zeros(4), SGD(rate=ConstantRate(1.0 * n), batch=None), tol=1e-9, max_iter=5000).value
         steps = 4000 // n  # the same number of rows seen
-        found = minimise(risk, np.zeros(4), SGD(rate=Decaying(n * 1.0, 100.0)), tol=0.0, max_iter=steps)
+        found = minimise(risk, np.zeros(4), SGD(rate=InverseTimeDecay(n * 1.0, 100.0)), tol=0.0, max_iter=steps)
         gaps.append(found.value / best - 1)
     assert max(gaps) < 0.01
 
@@ -153,8 +153,8 @@ def test_no_momentum_is_plain_descent(rule):
 def test_momentum_of_the_text_is_a_running_mean_of_gradients():
     """C-54: M <- gamma M + (1 - gamma) g from zero; the classic form is the same at a rate 1 / (1 - gamma) as large."""
     risk, _ = least_squares(noise=0.2)
-    text = minimise(risk, np.zeros(4), SGD(rate=Constant(0.1), momentum=0.8), tol=0.0, max_iter=3)
-    classic = SGD(rate=Constant(0.02), momentum=0.8, form="classic")
+    text = minimise(risk, np.zeros(4), SGD(rate=ConstantRate(0.1), momentum=0.8), tol=0.0, max_iter=3)
+    classic = SGD(rate=ConstantRate(0.02), momentum=0.8, form="classic")
     np.testing.assert_allclose(minimise(risk, np.zeros(4), classic, tol=0.0, max_iter=3).x, text.x, rtol=1e-10)
 
 
@@ -227,7 +227,9 @@ def test_amsgrad_never_lets_the_size_fall():
 @pytest.mark.parametrize("kind", EVERY)
 def test_every_rule_lowers_a_convex_risk_most_of_the_way(kind):
     risk, exact = least_squares(noise=0.1)
-    rate = {SGD: Decaying(0.1, 100.0), Nesterov: Decaying(0.02, 100.0), Adagrad: Constant(0.5)}.get(kind)
+    rate = {SGD: InverseTimeDecay(0.1, 100.0), Nesterov: InverseTimeDecay(0.02, 100.0), Adagrad: ConstantRate(0.5)}.get(
+        kind
+    )
     rule = kind(batch=10) if rate is None else kind(batch=10, rate=rate)
     least = risk.value(exact)
     found = minimise(risk, np.zeros(4), rule, tol=0.0, max_iter=150)
@@ -238,7 +240,7 @@ def test_the_mean_of_the_points_is_steadier_than_the_last():
     """Polyak & Juditsky: at a constant rate the last point keeps its noise, the mean loses it."""
     risk, exact = least_squares(n=100, noise=1.0)
     last, mean = (
-        minimise(risk, np.zeros(4), SGD(rate=Constant(0.1), average=average), tol=0.0, max_iter=30).x
+        minimise(risk, np.zeros(4), SGD(rate=ConstantRate(0.1), average=average), tol=0.0, max_iter=30).x
         for average in (False, True)
     )
     assert np.linalg.norm(mean - exact) < 0.5 * np.linalg.norm(last - exact)
@@ -246,7 +248,7 @@ def test_the_mean_of_the_points_is_steadier_than_the_last():
 
 def test_a_rate_too_large_is_reported_as_divergence():
     risk, _ = least_squares()
-    found = minimise(risk, np.zeros(4), SGD(rate=Constant(10.0)), tol=1e-9, max_iter=500)
+    found = minimise(risk, np.zeros(4), SGD(rate=ConstantRate(10.0)), tol=1e-9, max_iter=500)
     assert found.reason == "diverged" and np.isfinite(found.x).all()
 
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
 from fivefold.linear_model import ProbitRegression, RiskMinimiserClassifier, compare_strengths, margin_path
-from fivefold.linear_model.risk_minimiser import OF_CLASSES
+from fivefold.linear_model.risk_minimiser import CLASSIFIER_LOSSES
 
 
 def classes(n=200, d=12, seed=0):
@@ -22,7 +22,7 @@ def test_every_point_of_a_path_meets_the_conditions_of_a_minimum(loss):
     t, path = 2.0 * y - 1, margin_path(X, y, loss=loss, alphas=12)
     assert not path.coefs[0].any() and np.count_nonzero(path.coefs[-1]) > 8
     for alpha, w, b in zip(path.alphas, path.coefs, path.intercepts, strict=True):
-        slope = OF_CLASSES[loss].slope(t, X @ w + b)
+        slope = CLASSIFIER_LOSSES[loss].slope(t, X @ w + b)
         g = X.T @ slope
         # the solver stops at 1e-9 of the gradient at zero, some 1e2, and X has entries of some 3
         assert abs(slope.sum()) < 1e-5

@@ -13,7 +13,16 @@ from sklearn.datasets import load_diabetes, load_iris
 
 from fivefold.ensemble import GradientBoostingRegressor, RandomForestClassifier
 from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from fivefold.tree.export import Source, explain, source, sql_literal, to_dot, to_rules, to_sql, to_text
+from fivefold.tree.export.binary_export import (
+    TreeReader,
+    explain,
+    sql_literal,
+    to_dot,
+    to_rules,
+    to_sql,
+    to_text,
+    tree_reader,
+)
 
 
 def holed(n, d=5, seed=0, share=0.12):
@@ -199,8 +208,8 @@ def test_the_trees_of_forests_and_of_boosting_are_exported_like_any_tree():
 def test_a_tree_with_values_of_its_own_needs_no_estimator():
     """Boosted trees are a Tree and a number a node."""
     X, _ = holed(300, share=0.0)
-    read = source(DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, X[:, 0]))
-    doubled = Source(read.tree, 2 * read.value, read.weight, ("a", "b", "c", "d", "e"))
+    read = tree_reader(DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, X[:, 0]))
+    doubled = TreeReader(read.tree, 2 * read.value, read.weight, ("a", "b", "c", "d", "e"))
     assert to_text(doubled).startswith("a <= ")
     said = asked(to_sql(doubled, table="t"), X, "abcde")
     np.testing.assert_array_equal(np.array(said)[:, 0], 2 * read.value[read.tree.apply(X), 0])

@@ -32,14 +32,25 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fivefold.baselines import MajorityClassifier, MeanRegressor, MemorisingClassifier
 from fivefold.datasets import noisy_curve
-from fivefold.evaluation import risk
-from fivefold.evaluation.bias_variance import decompose, rank, resampling, sampling
-from fivefold.evaluation.bootstrap import Bootstrap, OutOfBag, bootstrap_error
+from fivefold.evaluation import monte_carlo_risk
+from fivefold.evaluation.bootstrap import BootstrapEstimate, OutOfBag, bootstrap_error
 from fivefold.evaluation.curves import learning_curve, validation_curve
-from fivefold.evaluation.lock import OpenedBefore, lock_away
-from fivefold.evaluation.losses import absolute, scorer, squared, weighted, zero_one
-from fivefold.evaluation.selection import diagnose, least, nested, select, within_one_error
-from fivefold.evaluation.validation import cross_validate, smoother_residuals, splits_of, three_way
+from fivefold.evaluation.experiments.bias_variance import (
+    bootstrap_bias_variance,
+    decompose,
+    rank_estimators,
+    simulate_bias_variance,
+)
+from fivefold.evaluation.locked_test import OpenedTwiceError, lock_away
+from fivefold.evaluation.row_losses import (
+    absolute_row_loss,
+    loss_scorer,
+    squared_row_loss,
+    weighted_loss,
+    zero_one_row_loss,
+)
+from fivefold.evaluation.selection import diagnose, least_loss, nested_selection, select, within_one_error
+from fivefold.evaluation.validation import cross_validate, smoother_residuals, splits_of, three_way_split
 from fivefold.linear_model import Ridge
 from fivefold.naive_bayes import GaussianNB
 
@@ -99,14 +110,14 @@ class TestSplits:
     @pytest.mark.parametrize("stratify", [None, IRIS[1]], ids=["plain", "stratified"])
     def test_three_sets_are_disjoint_and_cover_the_rows(self, stratify):
         """C-111, D-124."""
-        parts = three_way(150, validation=0.25, test=0.15, stratify=stratify, random_state=0)
+        parts = three_way_split(150, validation=0.25, test=0.15, stratify=stratify, random_state=0)
         assert sorted(np.concatenate(dataclasses.astuple(parts)).tolist()) == list(range(150))
         assert len(parts.test) == pytest.approx(0.15 * 150, abs=1)
         assert len(parts.validation) == pytest.approx(0.25 * 150, abs=1)
         if stratify is not None:
             for rows in dataclasses.astuple(parts):
                 assert np.ptp(np.bincount(stratify[rows])) <= 1
-        again = three_way(150, validation=0.25, test=0.15, stratify=stratify, random_state=0)
+        again = three_way_split(150, validation=0.25, test=0.15, stratify=stratify, random_state=0)
         assert_array_equal(parts.test, again.test)
 
     def test_ten_rows_in_three_folds_are_four_three_and_three(self):
@@ -175,7 +186,7 @@ class TestCrossValidation:
         [
             (GaussianNB, IRIS, None, lambda x, y, p: y != p),
             (Ridge, DIABETES, None, lambda x, y, p: (y - p) ** 2),
-            (Ridge, DIABETES, absolute, lambda x, y, p: abs(y - p)),
+            (Ridge, DIABETES, absolute_row_loss, lambda x, y, p: abs(y - p)),
         ],
         ids=["zero-one", "squared", "absolute"],
     )
@@ -200,20 +211,20 @@ class TestCrossValidation:
         rival = -cross_val_score(Ridge(), *DIABETES, cv=cv, scoring="neg_mean_squared_error")
         assert_allclose(found.test, rival, rtol=1e-12)
 
-    @pytest.mark.parametrize("loss", [zero_one, squared, absolute])
+    @pytest.mark.parametrize("loss", [zero_one_row_loss, squared_row_loss, absolute_row_loss])
     def test_a_loss_of_constant_weight_is_the_plain_loss(self, loss):
         """A-29."""
         X, y = IRIS
         plain, constant = (
             cross_validate(GaussianNB(), X, y, loss=loss_)
-            for loss_ in (loss, weighted(loss, lambda X: np.ones(len(X))))
+            for loss_ in (loss, weighted_loss(loss, lambda X: np.ones(len(X))))
         )
         assert_array_equal(plain.test, constant.test)
 
     def test_a_loss_may_depend_on_the_row_everywhere(self):
         """A-29: in cross-validation, in the choice, and in scikit-learn's search."""
         X, y = IRIS
-        dear = weighted(zero_one, lambda X: 10.0 * (X[:, 2] > 5))
+        dear = weighted_loss(zero_one_row_loss, lambda X: 10.0 * (X[:, 2] > 5))
         found = cross_validate(GaussianNB(), X, y, loss=dear)
         by_hand = [
             np.mean(10.0 * (X[test, 2] > 5) * wrong)
@@ -222,7 +233,9 @@ class TestCrossValidation:
         assert_allclose(found.test, by_hand)
         candidates = [KNeighborsClassifier(k) for k in (25, 5, 1)]
         chosen = select(candidates, X, y, loss=dear)
-        search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [25, 5, 1]}, scoring=scorer(dear), cv=5).fit(X, y)
+        search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [25, 5, 1]}, scoring=loss_scorer(dear), cv=5).fit(
+            X, y
+        )
         assert_allclose([t.mean for t in chosen.table], -search.cv_results_["mean_test_score"], rtol=1e-12)
 
     def test_two_workers_find_the_same(self):
@@ -243,12 +256,12 @@ class TestCrossValidation:
         X, y, w = rng.normal(size=(100, 2)), rng.integers(0, 2, 100), np.array([0.7, -0.4])
 
         def error(w):
-            return zero_one(X, y, (X @ w > 0).astype(int)).mean()
+            return zero_one_row_loss(X, y, (X @ w > 0).astype(int)).mean()
 
         assert [(error(w + h) - error(w - h)) / 2e-7 for h in 1e-7 * np.eye(2)] == [0.0, 0.0]
         with pytest.raises(ValueError, match="loss"):
             SGDClassifier(loss="zero_one", random_state=0).fit(X, y)
-        assert 0 <= cross_validate(SGDClassifier(loss="hinge", random_state=0), X, y, loss=zero_one).mean <= 1
+        assert 0 <= cross_validate(SGDClassifier(loss="hinge", random_state=0), X, y, loss=zero_one_row_loss).mean <= 1
 
     def test_the_error_on_fresh_rows_tends_to_the_true_one(self):
         """B-30: labels -1 and +1, a known rule, a known error of 1 - Phi(1)."""
@@ -265,11 +278,11 @@ class TestCrossValidation:
         gaps = []
         for n in (100, 10_000, 1_000_000):
             X, y = source(n, np.random.default_rng(n))
-            found = zero_one(X, y, Sign().predict(X)).mean()
+            found = zero_one_row_loss(X, y, Sign().predict(X)).mean()
             gaps.append(abs(found - truth))
             assert gaps[-1] < 3 * np.sqrt(truth * (1 - truth) / n)  # three standard errors
         assert gaps[2] < gaps[0]
-        assert risk.expected_loss(Sign(), source, 10_000, np.random.default_rng(1)).mean == pytest.approx(
+        assert monte_carlo_risk.expected_loss(Sign(), source, 10_000, np.random.default_rng(1)).mean == pytest.approx(
             truth, abs=0.012
         )
 
@@ -339,7 +352,7 @@ class TestChoice:
         X, y = DIABETES
         candidates = [Ridge(alpha=a) for a in 10.0 ** np.arange(2, -5, -1)]
         one, two = (select(candidates, X, y, cv=cv) for _ in range(2))
-        assert one.chosen == two.chosen == least(one.table)
+        assert one.chosen == two.chosen == least_loss(one.table)
         assert [t.mean for t in one.table] == [t.mean for t in two.table]
         assert 0 < one.table[0].error < np.inf  # from the rows of the one hold-out
 
@@ -363,21 +376,21 @@ class TestChoice:
         candidates = [make_pipeline(Column(j), GaussianNB()) for j in range(80)]
         plain = select(candidates, X, y, cv=3)
         assert plain.table[plain.chosen].mean < 0.4
-        honest = nested(candidates, X, y, cv=4, inner=3)
+        honest = nested_selection(candidates, X, y, cv=4, inner=3)
         assert abs(honest.outer.pooled - 0.5) < 3 * 0.5 / np.sqrt(60)
         assert sum(honest.chosen.values()) == 4
 
     def test_nesting_never_shows_an_outer_test_row_to_the_choice(self, spy):
         """A-19."""
         X, y = np.arange(24.0)[:, None], np.arange(24) % 2
-        found = nested([spy, spy], X, y, cv=KFold(3), inner=KFold(2))
+        found = nested_selection([spy, spy], X, y, cv=KFold(3), inner=KFold(2))
         per_split = len(Spy.seen) // 3
         for i, (_, test) in enumerate(found.outer.splits):
             fitted = set().union(*(seen["fit"] for seen in Spy.seen[i * per_split : (i + 1) * per_split]))
             assert not fitted & set(X[test, 0])
 
     def test_no_candidate_is_refused(self):
-        for choose in (select, nested):
+        for choose in (select, nested_selection):
             with pytest.raises(ValueError, match="no candidate"):
                 choose([], *DIABETES)
 
@@ -459,7 +472,7 @@ class TestBootstrap:
         assert np.mean([each.overfitting for each in found]) > 0.8
 
     def test_the_limits_of_the_overfitting_rate(self):
-        none, full = Bootstrap(0.2, 0.2, 0.0, 0.5, 10), Bootstrap(0.0, 0.6, 0.0, 0.5, 10)
+        none, full = BootstrapEstimate(0.2, 0.2, 0.0, 0.5, 10), BootstrapEstimate(0.0, 0.6, 0.0, 0.5, 10)
         assert none.overfitting == 0 and none.e632_plus == pytest.approx(0.2)
         assert full.overfitting == 1 and full.e632_plus == pytest.approx(0.632 * 0.6 + 0.368 * 0.5)
 
@@ -492,7 +505,7 @@ class TestLock:
         assert look.n == 30 and len(X) == 120
         _, test = train_test_split(np.arange(150), test_size=0.2, stratify=IRIS[1], random_state=0)
         assert look.mean == pytest.approx(1 - model.score(IRIS[0][test], IRIS[1][test]))
-        with pytest.raises(OpenedBefore, match="was opened for GaussianNB"):
+        with pytest.raises(OpenedTwiceError, match="was opened for GaussianNB"):
             lock.open(MajorityClassifier().fit(X, y))
         assert len(lock.looks) == 1
 
@@ -568,20 +581,20 @@ class TestBiasAndVariance:
         def draw(rng):
             return rng.normal(3.0, 1.0, N)
 
-        mean = sampling(np.mean, draw, 3.0, repeats=20_000, rng=rng)
+        mean = simulate_bias_variance(np.mean, draw, 3.0, repeats=20_000, rng=rng)
         assert mean.unbiased
         assert abs(mean.variance - 1 / N) < 3 * mean.variance_error
-        variance = sampling(np.var, draw, 1.0, repeats=20_000, rng=rng)
+        variance = simulate_bias_variance(np.var, draw, 1.0, repeats=20_000, rng=rng)
         assert abs(variance.bias + 1 / N) < 3 * variance.bias_error  # expected 0.8
         assert not variance.unbiased
-        mended = sampling(lambda x: N / (N - 1) * np.var(x), draw, 1.0, repeats=20_000, rng=rng)
+        mended = simulate_bias_variance(lambda x: N / (N - 1) * np.var(x), draw, 1.0, repeats=20_000, rng=rng)
         assert mended.unbiased and mended.variance > variance.variance
         assert variance.mean_squared_error == pytest.approx(0.36, abs=0.02)  # (2N - 1)/N^2 = 0.36, less than 2/(N - 1)
         assert mended.mean_squared_error == pytest.approx(0.5, abs=0.03)
 
     def test_the_bootstrap_finds_the_bias_of_a_plug_in_variance(self):
         rows = np.random.default_rng(1).normal(size=40)
-        found = resampling(np.var, rows, repeats=4000, rng=np.random.default_rng(2))
+        found = bootstrap_bias_variance(np.var, rows, repeats=4000, rng=np.random.default_rng(2))
         assert abs(found.bias + rows.var() / 40) < 3 * found.bias_error
         assert "with replacement" in found.assumptions[0]
 
@@ -600,7 +613,7 @@ class TestBiasAndVariance:
             "least squares": fit(np.linalg.pinv(X)),
             "ridge": fit(np.linalg.solve(X.T @ X + 20 * np.eye(2), X.T)),
         }
-        found = rank(estimators, lambda rng: X @ beta + rng.normal(size=20), beta, repeats=3000, rng=rng)
+        found = rank_estimators(estimators, lambda rng: X @ beta + rng.normal(size=20), beta, repeats=3000, rng=rng)
         assert next(iter(found)) == "least squares"
         assert [name for name, sample in found.items() if not sample.unbiased] == ["ridge"]
         assert_allclose(found["least squares"].variance, np.diag(np.linalg.inv(X.T @ X)), rtol=0.1)  # 3 sqrt(2 / 3000)

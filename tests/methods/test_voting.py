@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression as TheirLogistic
 from sklearn.neighbors import KNeighborsClassifier
 
 from fivefold.ensemble import StackingClassifier, VotingClassifier, VotingRegressor
-from fivefold.ensemble.voting import majority
+from fivefold.ensemble.voting import majority_vote
 from fivefold.linear_model import LogisticRegression, Ridge
 from fivefold.naive_bayes import GaussianNB
 from fivefold.svm import LinearSVC
@@ -19,7 +19,7 @@ def test_copies_of_one_model_vote_like_the_model():
     """D-37."""
     X, y = IRIS
     model = GaussianNB().fit(X, y)
-    np.testing.assert_array_equal(majority([model] * 5, X), model.predict(X))
+    np.testing.assert_array_equal(majority_vote([model] * 5, X), model.predict(X))
     copies = [(f"copy{i}", GaussianNB()) for i in range(3)]
     np.testing.assert_array_equal(VotingClassifier(copies).fit(X, y).predict(X), model.predict(X))
     soft = VotingClassifier(copies, voting="soft", weights=[1, 2, 5]).fit(X, y)
@@ -36,10 +36,10 @@ def test_fitted_models_of_any_library_vote():
         GaussianNB().fit(X, names),
     ]
     said = np.array([model.predict(X) for model in models])
-    for i, label in enumerate(majority(models, X)):
+    for i, label in enumerate(majority_vote(models, X)):
         counts = {v: (said[:, i] == v).sum() for v in np.unique(said)}
         assert counts[label] == max(counts.values())
-    np.testing.assert_array_equal(majority(models, X, weights=[1, 1, 5]), models[2].predict(X))
+    np.testing.assert_array_equal(majority_vote(models, X, weights=[1, 1, 5]), models[2].predict(X))
 
 
 def test_members_are_dropped_replaced_and_reached_by_name():

@@ -5,8 +5,8 @@ from itertools import product
 import numpy as np
 from oracles.greedy import all_formulas
 
-from fivefold.rules.formulas import Formula
-from fivefold.rules.literals import EQUAL, Variable
+from fivefold.rules.formulas.boolean_formulas import Formula
+from fivefold.rules.logic.literals import EQUAL, Variable
 
 
 def best_score(B, y, w, score, nodes):
@@ -59,7 +59,7 @@ def assignments(clause, facts, constants):
 
 def counts_of_bindings(examples, positive, body, head, facts, constants):
     """Rows of bindings of positive and of negative examples, and positive examples' rows, by trying everything."""
-    from fivefold.rules.clauses import Clause
+    from fivefold.rules.logic.clauses import Clause
 
     names = tuple(t.name for t in head.terms)
     clause = Clause(head, body)

@@ -16,7 +16,7 @@ from fivefold.evaluation.comparison import (
     unpaired_t,
     wilcoxon_test,
 )
-from fivefold.evaluation.comparison.ranks import EXACT
+from fivefold.evaluation.comparison.rank_tests import MAX_EXACT_DIFFERENCES
 from fivefold.theory.concentration import binomial_interval
 
 SIDES = ("two-sided", "greater", "less")
@@ -62,14 +62,14 @@ def test_wilcoxon_with_ties_against_all_permutations(side):
 
 
 def test_wilcoxon_over_many_rows():
-    d = np.random.default_rng(0).normal(0.1, 1, EXACT + 50).round(1)
+    d = np.random.default_rng(0).normal(0.1, 1, MAX_EXACT_DIFFERENCES + 50).round(1)
     rival = stats.wilcoxon(d, method="asymptotic", correction=False)
     assert wilcoxon_test(d, np.zeros_like(d)).p_value == pytest.approx(rival.pvalue, rel=ROUNDING)
 
 
 def test_exact_and_normal_distributions_of_signed_ranks_meet():
     """At 200 differences the normal approximation of p is within a few percent."""
-    d = np.random.default_rng(1).normal(0.12, 1, EXACT)
+    d = np.random.default_rng(1).normal(0.12, 1, MAX_EXACT_DIFFERENCES)
     ours, rival = wilcoxon_test(d, np.zeros_like(d)), stats.wilcoxon(d, method="asymptotic")
     assert ours.p_value == pytest.approx(rival.pvalue, rel=0.05)
 

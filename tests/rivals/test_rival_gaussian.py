@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.naive_bayes import GaussianNB
 
-from fivefold.distributions.degenerate import Flat
-from fivefold.distributions.gaussian import Diagonal, Full, Gaussian, Groups, Normals, Spherical, Tied
+from fivefold.distributions.gaussian import Diagonal, Full, Gaussian, GaussianMembers, GroupWeights, Spherical, Tied
+from fivefold.distributions.singular_gaussian import SingularGaussians
 
 STRUCTURES = {"full": Full(), "tied": Tied(), "diag": Diagonal(), "spherical": Spherical()}
 over_structures = pytest.mark.parametrize("name", STRUCTURES)
@@ -76,7 +76,7 @@ def test_moments_of_groups_are_those_of_naive_bayes():
     X, rng = table(30_000), np.random.RandomState(2)
     y, w = rng.randint(0, 4, len(X)), rng.uniform(size=len(X))
     rival = GaussianNB(var_smoothing=0).fit(X, y, sample_weight=w)
-    normals = Gaussian(Diagonal()).fit(Gaussian(Diagonal()).stats(X, Groups(y, w, 4)))
+    normals = Gaussian(Diagonal()).fit(Gaussian(Diagonal()).stats(X, GroupWeights(y, w, 4)))
     np.testing.assert_allclose(normals.mean, rival.theta_, rtol=1e-10)
     np.testing.assert_allclose(normals.covariance.matrix, rival.var_, rtol=1e-10)
     joint = normals.log_prob(X, np.log(rival.class_prior_))
@@ -86,7 +86,7 @@ def test_moments_of_groups_are_those_of_naive_bayes():
 def test_singular_densities_are_scipys():
     basis = np.random.RandomState(3).standard_normal((2, 4))
     sigma, mean = basis.T @ basis, np.arange(4.0)
-    flat = Flat.of(mean[None], sigma[None])
+    flat = SingularGaussians.of(mean[None], sigma[None])
     inside = flat.sample(np.zeros(50, dtype=int), np.random.RandomState(4))
     rival = stats.multivariate_normal(mean, sigma, allow_singular=True)
     np.testing.assert_allclose(flat.log_prob(inside)[:, 0], rival.logpdf(inside), rtol=1e-9)
@@ -96,5 +96,5 @@ def test_singular_densities_are_scipys():
 
 def test_one_dimension_is_scipys_normal():
     x = np.linspace(-5, 9, 101)
-    normals = Normals(np.array([[2.0]]), Full().of([[[9.0]]], 1))
+    normals = GaussianMembers(np.array([[2.0]]), Full().of([[[9.0]]], 1))
     np.testing.assert_allclose(normals.log_prob(x[:, None])[:, 0], stats.norm(2, 3).logpdf(x), rtol=1e-12)

@@ -11,8 +11,8 @@ from sklearn.metrics import adjusted_rand_score
 from tables import seeded
 
 from fivefold import cluster as ours
+from fivefold.spatial.centres.seeding import plusplus_rows
 from fivefold.spatial.distances import squared_distances
-from fivefold.spatial.seeding import plus_plus
 
 NAMES = ("KMeans", "MiniBatchKMeans")
 
@@ -109,7 +109,7 @@ def test_seeds_leave_as_small_a_sum_of_squares():
     def potential(rows):
         return squared_distances(X, X[rows]).min(axis=1).sum()
 
-    mine = [potential(plus_plus(X, np.ones(1000), 12, np.random.RandomState(s))) for s in range(200)]
+    mine = [potential(plusplus_rows(X, np.ones(1000), 12, np.random.RandomState(s))) for s in range(200)]
     other = [potential(theirs.kmeans_plusplus(X, 12, random_state=s)[1]) for s in range(200)]
     error = np.sqrt((np.var(mine) + np.var(other)) / 200)
     assert abs(np.mean(mine) - np.mean(other)) < 4 * error

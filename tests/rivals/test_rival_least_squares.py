@@ -65,13 +65,13 @@ def test_a_sparse_table_says_the_same_as_a_dense_one(positive, fit_intercept, ou
 
 def test_a_sparse_table_wider_than_its_moments_is_bidiagonalised(monkeypatch):
     """It stops at a relative residual of 1e-13."""
-    from fivefold.linear_model import reduced
+    from fivefold.linear_model.solvers import least_squares_solver
 
     rng = np.random.default_rng(0)
     X = random_array((150, 20), density=0.2, rng=rng, format="csr")
     y, w = rng.normal(size=(150, 2)), rng.uniform(0.5, 2, 150)
     direct = LinearRegression().fit(X, y, sample_weight=w)
-    monkeypatch.setattr(reduced, "WIDE", 10)
+    monkeypatch.setattr(least_squares_solver, "MAX_MOMENT_COLUMNS", 10)
     model = LinearRegression().fit(X, y, sample_weight=w)
     assert (direct.solver_, model.solver_) == ("cholesky", "lsqr")
     same(model, direct, X, rtol=1e-8, atol=1e-10)
@@ -79,13 +79,13 @@ def test_a_sparse_table_wider_than_its_moments_is_bidiagonalised(monkeypatch):
 
 def test_dependent_sparse_columns_too_large_to_fill_in_go_by_eigenvectors(monkeypatch):
     """Half of the digits of the smallest values are lost in the moments: six are left."""
-    from fivefold.linear_model import reduced
+    from fivefold.linear_model.solvers import least_squares_solver
 
     rng = np.random.default_rng(0)
     X = random_array((150, 10), density=0.3, rng=rng, format="csr").toarray()
     X[:, 9] = X[:, 0] + X[:, 1]
     y = rng.normal(size=150)
-    monkeypatch.setattr(reduced, "DENSE", 10)
+    monkeypatch.setattr(least_squares_solver, "MAX_DENSE_ENTRIES", 10)
     with pytest.warns(RankWarning, match="x9 depends on x0, x1"):
         model = LinearRegression().fit(csr_array(X), y)
     assert model.solver_ == "eigen" and model.rank_ == 9

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from rivals.record import recorded
 from scipy.optimize import linprog, minimize, nnls
 
-from fivefold.optim.quadratic import solve_qp
+from fivefold.optim.constrained.quadratic_program import solve_qp
 
 SEEDS = range(6)
 

@@ -10,11 +10,11 @@ from sklearn import linear_model as theirs
 
 from fivefold.linear_model import HuberRegressor, LeastAbsoluteRegressor, QuantileRegressor
 from fivefold.optim.design import Design
-from fivefold.optim.lbfgs import LBFGS
-from fivefold.optim.losses import Huber
+from fivefold.optim.dual.frisch_newton import FrischNewton, PiecewiseLinearRisk
+from fivefold.optim.empirical_risk import EmpiricalRisk
+from fivefold.optim.losses.catalogue import HuberLoss
 from fivefold.optim.minimise import minimise
-from fivefold.optim.piecewise import FrischNewton, PiecewiseLinear
-from fivefold.optim.risk import Risk
+from fivefold.optim.smooth.lbfgs import LBFGS
 
 
 def rows(n=120, d=4, seed=0):
@@ -80,7 +80,7 @@ def test_least_absolute_deviations_meet_their_conditions(ridge):
     model = LeastAbsoluteRegressor(ridge=ridge).fit(X, y, w)
     design = Design(X, intercept=True)
     penalty = np.append(np.full(4, ridge), 0.0)
-    risk = PiecewiseLinear(design, y, -w, w, np.zeros(5), penalty)
+    risk = PiecewiseLinearRisk(design, y, -w, w, np.zeros(5), penalty)
     x = np.append(model.coef_, model.intercept_)
     # a subgradient of zero up to rounding of sums of 120 terms
     assert risk.violation(x) < 1e-10
@@ -101,13 +101,13 @@ def test_a_small_epsilon_tends_to_least_absolute_deviations():
 
 
 def _fixed_huber(X, y, w, delta):
-    risk = Risk(Huber(delta), Design(X, intercept=True), y, w)
+    risk = EmpiricalRisk(HuberLoss(delta), Design(X, intercept=True), y, w)
     return minimise(risk, np.zeros(X.shape[1] + 1), LBFGS(), tol=1e-9, max_iter=5000).x
 
 
 def test_the_interior_point_method_ends_at_a_proven_corner():
     X, y, w = rows(2000, 8)
-    risk = PiecewiseLinear(Design(X, True), y, -0.3 * w, 0.7 * w, np.zeros(9), np.zeros(9))
+    risk = PiecewiseLinearRisk(Design(X, True), y, -0.3 * w, 0.7 * w, np.zeros(9), np.zeros(9))
     found = minimise(risk, np.zeros(9), FrischNewton(), tol=0.0, max_iter=100)
     assert found.reason == "converged" and found.steps < 40
     assert found.violation < 1e-9

@@ -10,16 +10,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from fivefold.optim.design import Design
-from fivefold.optim.losses import Hinge, Log, SquaredHinge
-from fivefold.optim.risk import Risk
+from fivefold.optim.empirical_risk import EmpiricalRisk
+from fivefold.optim.losses.catalogue import HingeLoss, LogLoss, SquaredHingeLoss
 from fivefold.rank import LinearRanker, Pairs, Queries
-from fivefold.rank.loops import PairHinge
-from fivefold.rank.risk import PairRisk
+from fivefold.rank.pairwise.pair_loops import PairHinge
+from fivefold.rank.pairwise.pair_risk import PairRisk
 
 SUMS = {
-    "squared_hinge": (PairHinge(1.0, squared=True), SquaredHinge()),
-    "hinge": (PairHinge(1.0), Hinge()),
-    "log": (Log(), Log()),
+    "squared_hinge": (PairHinge(1.0, squared=True), SquaredHingeLoss()),
+    "hinge": (PairHinge(1.0), HingeLoss()),
+    "log": (LogLoss(), LogLoss()),
 }
 
 
@@ -44,7 +44,7 @@ def test_sums_over_pairs_are_those_of_the_written_out_differences(loss, n, count
     ours, theirs = SUMS[loss]
     value, slope = PairRisk(ours, Design(X, intercept=False), known, 0.3).both(x)
     D = Design(pairs.differences(X), intercept=False)
-    expected, rows = Risk(theirs, D, np.ones(len(pairs)), 0.3 * pairs.weight, 1.0).both(x)
+    expected, rows = EmpiricalRisk(theirs, D, np.ones(len(pairs)), 0.3 * pairs.weight, 1.0).both(x)
     assert_allclose(value, expected, rtol=1e-11)
     assert_allclose(slope, rows, rtol=1e-9, atol=1e-11 * np.abs(rows).max())
 

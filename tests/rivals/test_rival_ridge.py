@@ -12,7 +12,8 @@ from scipy.sparse import csr_array, random_array
 from sklearn import linear_model as theirs
 from sklearn.datasets import load_diabetes
 
-from fivefold.linear_model import Ridge, penalised
+from fivefold.linear_model import Ridge
+from fivefold.linear_model.solvers import ridge_solver
 
 TIGHT = {"rtol": 1e-10, "atol": 1e-10}
 
@@ -157,7 +158,7 @@ def test_a_sparse_table_too_large_for_products_is_bidiagonalised(fit_intercept, 
     """The limit lowered, the optimum is the same; it stops at a relative residual of 1e-13."""
     X, y = sparse_surface(200, 40, 2)
     direct = Ridge(0.5, fit_intercept=fit_intercept).fit(X, y)
-    monkeypatch.setattr(penalised, "WIDE", 30)
+    monkeypatch.setattr(ridge_solver, "MAX_MOMENT_COLUMNS", 30)
     model = Ridge(0.5, fit_intercept=fit_intercept).fit(X, y)
     assert (direct.solver_, model.solver_) == ("cholesky", "lsqr")
     assert_allclose(model.coef_, direct.coef_, rtol=1e-9, atol=1e-11)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fivefold.optim.rates import Constant
-from fivefold.optim.stochastic import SGD, Adadelta, Adagrad, Adam, Nesterov, RMSProp
+from fivefold.optim.stochastic.gradient_rules import SGD, Adadelta, Adagrad, Adam, Nesterov, RMSProp
+from fivefold.optim.stochastic.learning_rates import ConstantRate
 
 PAIRS = {
     "momentum": (SGD(momentum=0.9, form="classic"), lambda optim, p: optim.SGD(p, 0.01, momentum=0.9)),
@@ -26,7 +26,7 @@ def test_points_are_those_of_torch(name):
     rival = theirs(torch.optim, [p])
     x, moments = np.zeros(3), ours.moments(np.zeros(3))
     for t in range(1, 40):
-        x, moments = ours.advance(lambda x: A @ x - b, x, moments, Constant(0.01).at(t), t)
+        x, moments = ours.advance(lambda x: A @ x - b, x, moments, ConstantRate(0.01).at(t), t)
         p.grad = torch.from_numpy(A @ p.detach().numpy() - b)
         rival.step()
         np.testing.assert_allclose(x, p.detach().numpy(), rtol=1e-10)

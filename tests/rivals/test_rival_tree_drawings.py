@@ -91,7 +91,9 @@ def test_what_cannot_be_shown_is_refused_with_another_way():
     model = ours.DecisionTreeClassifier(random_state=0).fit(table, (table["colour"] == "r").to_numpy())
     with pytest.raises(ValueError, match="asks about categories, .* to_text"):
         ours.export_text(model)
-    with pytest.raises(TypeError, match="ObliqueTreeClassifier is no tree of single questions .* fivefold.plot.tree"):
+    with pytest.raises(
+        TypeError, match="ObliqueTreeClassifier is no tree of single questions .* fivefold.plot.trees.tree_diagram"
+    ):
         ours.plot_tree(ours.ObliqueTreeClassifier(random_state=0))
     with pytest.raises(ValueError, match="not fitted yet"):
         ours.export_text(ours.DecisionTreeClassifier(random_state=0))

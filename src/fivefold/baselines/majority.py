@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.data import Takes
-from fivefold.core.estimator import learned
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Classifier
 from fivefold.distributions.family import Array
 
 
 @dataclass(frozen=True)
-class Shares:
+class ClassPriors:
     """Share of each class in the training rows."""
 
     priors: Array  # (K,)
@@ -65,7 +65,7 @@ class MajorityClassifier(Classifier):
         return tags
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
-        self.model_ = Shares(np.bincount(y, w, len(self.classes_)) / w.sum())
+        self.model_ = ClassPriors(np.bincount(y, w, len(self.classes_)) / w.sum())
 
     def predict_proba(self, X: Any) -> Any:
         """The class shares, once a row."""

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.data import Takes
-from fivefold.core.estimator import learned
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Regressor
 from fivefold.distributions.family import Array
 
 
 @dataclass(frozen=True)
-class Constant:
+class ConstantModel:
     """One number an output, whatever x is."""
 
     value: Array  # () or (outputs,)
@@ -59,7 +59,7 @@ class MeanRegressor(Regressor):
         return tags
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
-        self.model_ = Constant(np.average(y, axis=0, weights=w))
+        self.model_ = ConstantModel(np.average(y, axis=0, weights=w))
 
     def predict(self, X: Any) -> Any:
         """The mean, once a row."""

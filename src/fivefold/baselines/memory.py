@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from fivefold.core.data import Takes
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Classifier, Regressor
 from fivefold.distributions.family import Array
 
 

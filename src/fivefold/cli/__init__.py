@@ -5,20 +5,20 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 
-NEEDED = ("typer", "rich", "polars")
+REQUIRED_PACKAGES = ("typer", "rich", "polars")
 
 
 def main() -> None:
     """Run the command line; without the packages of the `study` extra only `doctor` works."""
-    absent = [name for name in NEEDED if find_spec(name) is None]
+    absent = [name for name in REQUIRED_PACKAGES if find_spec(name) is None]
     if not absent:
         from fivefold.cli.app import app
 
         app(prog_name="fivefold")
     elif sys.argv[1:] == ["doctor"]:
-        from fivefold.cli.doctor import examine, in_words
+        from fivefold.cli.commands.doctor import examine, findings_text
 
-        print(in_words(examine()))
+        print(findings_text(examine()))
     else:
         print(f'fivefold: {", ".join(absent)} not installed; run: pip install "fivefold[study]"', file=sys.stderr)
         raise SystemExit(2)

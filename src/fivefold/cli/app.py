@@ -9,15 +9,15 @@ from typing import Annotated
 import typer
 
 import fivefold
-from fivefold.cli.card import card
-from fivefold.cli.compare import compare
-from fivefold.cli.evaluate import evaluate
-from fivefold.cli.fit import fit
-from fivefold.cli.guide import guide
-from fivefold.cli.options import JSON, Console, guarded, refuse, show_json
-from fivefold.cli.predict import predict
-from fivefold.cli.report import report
-from fivefold.cli.study import study
+from fivefold.cli.commands.card import card
+from fivefold.cli.commands.compare import compare
+from fivefold.cli.commands.evaluate import evaluate
+from fivefold.cli.commands.fit import fit
+from fivefold.cli.commands.guide import guide
+from fivefold.cli.commands.predict import predict
+from fivefold.cli.commands.report import report
+from fivefold.cli.commands.study import study
+from fivefold.cli.options import JSON_OPTION, Console, refuse, show_json, with_refusals
 
 app = typer.Typer(
     help="Classical machine learning, with an honest judgement of every model.",
@@ -27,7 +27,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (study, guide, predict, fit, evaluate, card, report, compare):
-    app.command()(guarded(command))
+    app.command()(with_refusals(command))
 
 
 @app.callback(invoke_without_command=True)
@@ -38,12 +38,12 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
 
 
 @app.command()
-@guarded
+@with_refusals
 def methods(
-    name: Annotated[str | None, typer.Argument(help="A method, for its card.")] = None, as_json: JSON = False
+    name: Annotated[str | None, typer.Argument(help="A method, for its card.")] = None, as_json: JSON_OPTION = False
 ) -> None:
     """The methods there are, or the card of one."""
-    from fivefold.cli import methods as pages
+    from fivefold.cli.commands import methods as pages
     from fivefold.core.registry import find
     from fivefold.core.registry import methods as registered
 
@@ -52,7 +52,7 @@ def methods(
     except KeyError as error:
         refuse(error.args[0])
     if as_json:
-        entries = [pages.as_json(method) for method in chosen]
+        entries = [pages.card_to_json(method) for method in chosen]
         show_json(entries[0] if name else entries)
     elif name:
         pages.show_card(Console(), chosen[0])
@@ -61,14 +61,14 @@ def methods(
 
 
 @app.command()
-@guarded
+@with_refusals
 def describe(
     name: Annotated[str | None, typer.Argument(help="A method; all of them without a name, as pages.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the card as a page; a folder for all.")] = None,
-    as_json: JSON = False,
+    as_json: JSON_OPTION = False,
 ) -> None:
     """The card of a method: applications, input and output, algorithm, discussion, links, literature."""
-    from fivefold.cli import methods as pages
+    from fivefold.cli.commands import methods as pages
     from fivefold.core.registry import find
     from fivefold.core.registry import methods as registered
 
@@ -78,10 +78,10 @@ def describe(
                 refuse("name a method (`fivefold methods` lists them), or a folder for the pages of all with --out")
             print(pages.write_pages(list(registered()), out))
         elif out is not None:
-            out.write_text(pages.page(find(name)), encoding="utf-8")
+            out.write_text(pages.card_page(find(name)), encoding="utf-8")
             print(out)
         elif as_json:
-            show_json(pages.as_json(find(name)))
+            show_json(pages.card_to_json(find(name)))
         else:
             pages.show_card(Console(), find(name))
     except KeyError as error:
@@ -91,27 +91,27 @@ def describe(
 
 
 @app.command()
-@guarded
-def doctor(as_json: JSON = False) -> None:
+@with_refusals
+def doctor(as_json: JSON_OPTION = False) -> None:
     """Versions, threads, devices, compiled loops: is all well?"""
-    from fivefold.cli.doctor import examine, in_words, verdict
+    from fivefold.cli.commands.doctor import examine, findings_text, verdict
 
     found = examine()
     if as_json:
         show_json(asdict(found) | {"healthy": found.healthy, "verdict": verdict(found)}, default=str)
     else:
-        print(in_words(found))
+        print(findings_text(found))
     raise typer.Exit(0 if found.healthy else 1)
 
 
 @app.command()
-@guarded
+@with_refusals
 def warm(
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 2,
     variants: Annotated[bool, typer.Option("--variants", help="Unusual settings of every method too.")] = False,
-    as_json: JSON = False,
+    as_json: JSON_OPTION = False,
 ) -> None:
     """Compile the loops of every method ahead of time, and remove what other versions left unused."""
-    from fivefold.cli.warm import perform
+    from fivefold.cli.commands.warm import warm_all
 
-    raise typer.Exit(0 if perform(jobs, variants=variants, as_json=as_json) else 1)
+    raise typer.Exit(0 if warm_all(jobs, variants=variants, as_json=as_json) else 1)

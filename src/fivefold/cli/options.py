@@ -14,17 +14,17 @@ import typer
 from rich.segment import Segment
 from rich.text import Text
 
-from fivefold.core.limits import VARIABLE, BadLimit
-from fivefold.core.printable import printable, printable_json
+from fivefold.core.console.control_characters import printable, printable_json
+from fivefold.core.storage.memory_limits import UNPACKED_VARIABLE, InvalidLimit
 
-JSON = Annotated[bool, typer.Option("--json", help="Print JSON in place of text.")]
-MODEL = Annotated[
+JSON_OPTION = Annotated[bool, typer.Option("--json", help="Print JSON in place of text.")]
+MODEL_ARGUMENT = Annotated[
     Path,
     typer.Argument(
-        help=f"A model file, such as fivefold-study/model.skops. {VARIABLE}, such as 4GB, raises what it may unpack to."
+        help=f"A model file, such as fivefold-study/model.skops. {UNPACKED_VARIABLE}, such as 4GB, raises what it may unpack to."
     ),
 ]
-PACKED = f"{VARIABLE}, such as 4GB, raises what a packed one may unpack to."
+UNPACK_LIMIT_HELP = f"{UNPACKED_VARIABLE}, such as 4GB, raises what a packed one may unpack to."
 
 
 class Console(rich.console.Console):
@@ -46,7 +46,7 @@ def show_text(text: str) -> None:
     print(printable(text) if sys.stdout.isatty() else text, end="")
 
 
-def aside(note: str) -> None:
+def print_note(note: str) -> None:
     """Say what the user should know, beside what was asked for."""
     Console(stderr=True, highlight=False, markup=False).print(Text.assemble(("! ", "yellow"), note), soft_wrap=True)
 
@@ -57,14 +57,14 @@ def refuse(message: str) -> NoReturn:
     raise typer.Exit(2)
 
 
-def guarded(command: Callable[..., None]) -> Callable[..., None]:
+def with_refusals(command: Callable[..., None]) -> Callable[..., None]:
     """The command, which refuses in words where files, disks, memory or a damaged table stop it anywhere."""
 
     @wraps(command)
     def run(*args: Any, **options: Any) -> None:
         try:
             command(*args, **options)
-        except BadLimit as error:
+        except InvalidLimit as error:
             refuse(str(error))
         except BrokenPipeError:  # who reads has seen enough
             raise
@@ -76,13 +76,13 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         except RecursionError:
             refuse("a file is nested too deeply to be read")
         except BaseException as error:
-            if not is_panic(error):
+            if not is_polars_panic(error):
                 raise
             refuse(f"a table is damaged, and its reader gave up: {str(error).splitlines()[0]}")
 
     return run
 
 
-def is_panic(error: BaseException) -> bool:
+def is_polars_panic(error: BaseException) -> bool:
     """Is it how polars ends on data that it holds to be impossible? It is no Exception, and has no public name."""
     return type(error).__name__ == "PanicException"

@@ -17,15 +17,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fivefold.cluster.prototypes import Model, Prototypes
-from fivefold.cluster.restarts import Init, best_run
-from fivefold.core.estimator import learned
-from fivefold.core.params import Count, Index, NonNegative, Seed
+from fivefold.cluster.centres.prototypes import CentresModel, PrototypeClusterer
+from fivefold.cluster.centres.restarts import Init, best_run
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.registry import Card
-from fivefold.spatial.medians import medians
+from fivefold.spatial.centres.geometric_medians import median_update
 
 
-class KMedians(Prototypes):
+class KMedians(PrototypeClusterer):
     """K-medians clustering: like k-means, but outliers do not drag the centres.
 
     Parameters
@@ -101,8 +101,8 @@ class KMedians(Prototypes):
         search={"n_clusters": (2, 3, 5, 8, 12)},
     )
 
-    def _find(self, X: Any, w: Any) -> tuple[Model, Any]:
-        return best_run(self, X, w, medians, attrgetter("cost"))
+    def _find(self, X: Any, w: Any) -> tuple[CentresModel, Any]:
+        return best_run(self, X, w, median_update, attrgetter("cost"))
 
     def _loss(self, squares: Any) -> Any:
         return np.sqrt(squares)

@@ -19,39 +19,39 @@ import numpy as np
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
-PART = 8192  # a part has at least this many rows,
-PARTS = 64  # there are at most this many parts,
-BLOCK = 2048  # and a part is worked through in blocks that stay in the cache
+MIN_PART_ROWS = 8192  # a part has at least this many rows,
+MAX_PARTS = 64  # there are at most this many parts,
+BLOCK_ROWS = 2048  # and a part is worked through in blocks that stay in the cache
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_inside = threading.local()
+_thread_state = threading.local()
 
 
 def threads() -> int:
     """Threads to use: what the environment allows (joblib lowers it inside its workers)."""
-    if _busy():
+    if _in_pool():
         return 1
     return int(os.environ.get("OMP_NUM_THREADS") or _cores(os.environ.get("LOKY_MAX_CPU_COUNT")))
 
 
-def parts(n: int, rows: int = PART) -> list[tuple[int, int]]:
+def row_parts(n: int, rows: int = MIN_PART_ROWS) -> list[tuple[int, int]]:
     """Cut range(n) into at most PARTS runs of nearly equal length, at multiples of BLOCK."""
     if n < 2 * rows:
         return [(0, n)]
-    count = min(PARTS, n // rows)
-    cuts = [n * i // count // BLOCK * BLOCK for i in range(count)]
+    count = min(MAX_PARTS, n // rows)
+    cuts = [n * i // count // BLOCK_ROWS * BLOCK_ROWS for i in range(count)]
     return list(pairwise([*cuts, n]))
 
 
-def map_parts(work: Callable[[int, int], Any], n: int, *, rows: int = PART) -> list[Any]:
+def map_parts(work: Callable[[int, int], Any], n: int, *, rows: int = MIN_PART_ROWS) -> list[Any]:
     """[work(lo, hi) for each part of range(n)], on the pool; results in the order of the parts."""
-    cut = parts(n, rows)
+    cut = row_parts(n, rows)
     with one_blas_thread():
         if len(cut) == 1 or (count := threads()) == 1:
             return [work(lo, hi) for lo, hi in cut]
-        return list(_pool(count).map(_mark, [work] * len(cut), cut))
+        return list(_pool(count).map(_run_in_pool, [work] * len(cut), cut))
 
 
 def map_items(work: Callable[[int], Any], count: int) -> list[Any]:
@@ -59,7 +59,9 @@ def map_items(work: Callable[[int], Any], count: int) -> list[Any]:
     with one_blas_thread():
         if count < 2 or (several := threads()) < 2:
             return [work(i) for i in range(count)]
-        return list(_pool(several).map(_mark, [lambda lo, hi: work(lo)] * count, [(i, i + 1) for i in range(count)]))
+        return list(
+            _pool(several).map(_run_in_pool, [lambda lo, hi: work(lo)] * count, [(i, i + 1) for i in range(count)])
+        )
 
 
 class _OneBlasThread:
@@ -89,12 +91,12 @@ class _OneBlasThread:
                     limit(count)
 
 
-_held = _OneBlasThread()
+_blas_limit = _OneBlasThread()
 
 
 def one_blas_thread() -> _OneBlasThread:
     """Within it linear algebra runs on one thread."""
-    return _held
+    return _blas_limit
 
 
 def on_one_blas_thread(function: Callable[P, T]) -> Callable[P, T]:
@@ -111,13 +113,13 @@ def on_one_blas_thread(function: Callable[P, T]) -> Callable[P, T]:
     return limited
 
 
-def columns(X: Any, w: Any, lo: int, hi: int) -> Iterator[tuple[Any, Any]]:
+def column_blocks(X: Any, w: Any, lo: int, hi: int) -> Iterator[tuple[Any, Any]]:
     """Blocks of rows lo..hi with points in columns, float64: Z (d, m) and their weights (m,).
 
     Z is scratch: it is overwritten by the next block.
     """
-    for start in range(lo, hi, BLOCK):
-        stop = min(start + BLOCK, hi)
+    for start in range(lo, hi, BLOCK_ROWS):
+        stop = min(start + BLOCK_ROWS, hi)
         Z = scratch("columns", X.shape[1], stop - start)
         Z[:] = X[start:stop].T
         yield Z, w[start:stop].astype(np.float64, copy=False)
@@ -128,23 +130,23 @@ def scratch(name: str, *shape: int) -> Any:
 
     Fresh pages cost more than the work on a block, so blocks reuse theirs.
     """
-    held = _inside.__dict__.setdefault("scratch", {})
+    held = _thread_state.__dict__.setdefault("scratch", {})
     if name not in held or held[name].shape != shape:
         held[name] = np.empty(shape)
     return held[name]
 
 
-def _busy() -> bool:
+def _in_pool() -> bool:
     """Is this a thread of the pool? It works alone: waiting for others of the pool could wait forever."""
-    return bool(getattr(_inside, "part", False))
+    return bool(getattr(_thread_state, "part", False))
 
 
-def _mark(work: Callable[[int, int], Any], part: tuple[int, int]) -> Any:
-    _inside.part = True
+def _run_in_pool(work: Callable[[int, int], Any], part: tuple[int, int]) -> Any:
+    _thread_state.part = True
     try:
         return work(*part)
     finally:
-        _inside.part = False
+        _thread_state.part = False
 
 
 @lru_cache(maxsize=8)
@@ -176,4 +178,4 @@ def _pool(count: int) -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):  # threads do not survive a fork
     os.register_at_fork(after_in_child=_pool.cache_clear)
-    os.register_at_fork(after_in_child=_held.release)
+    os.register_at_fork(after_in_child=_blas_limit.release)

@@ -87,7 +87,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Typed:
+class TypedValue:
     """Something that goes into a method or comes out of it, and its type."""
 
     name: str
@@ -95,7 +95,7 @@ class Typed:
 
 
 # What a method of a class gives; a list of answers is (n,), K classes or components, m columns.
-GIVES = {
+OUTPUT_TYPES = {
     "predict_proba": "probabilities (n, K)",
     "decision_function": "scores (n,) or (n, K)",
     "score_samples": "log densities or scores (n,)",
@@ -127,9 +127,9 @@ class Method:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        from fivefold.core.params import declared, describe
+        from fivefold.core.estimators.params import declared_params, describe
 
-        meanings, hints = _documented(self.cls), declared(self.cls)
+        meanings, hints = _documented(self.cls), declared_params(self.cls)
         return tuple(
             Parameter(
                 f.name,
@@ -141,26 +141,28 @@ class Method:
         )
 
     @property
-    def inputs(self) -> tuple[Typed, ...]:
+    def inputs(self) -> tuple[TypedValue, ...]:
         """What `fit` takes, and of what type."""
         takes, fit = self.cls.takes, inspect.signature(self.cls.fit).parameters
         kinds = ["counts or other numbers from 0 up" if takes.positive else "numbers"]
         kinds += ["categories"] if takes.categories else []
         kinds += ["missing values"] if takes.missing else []
-        found = [Typed("X", f"table (n, d) of {', '.join(kinds)}" + ("; dense or sparse" if takes.sparse else ""))]
+        found = [TypedValue("X", f"table (n, d) of {', '.join(kinds)}" + ("; dense or sparse" if takes.sparse else ""))]
         if "y" in fit and fit["y"].default is inspect.Parameter.empty:
             answers = "labels" if self._kind == "classifier" else "numbers"
-            found.append(Typed("y", f"{answers} (n,)" + (" or (n, outputs)" if takes.outputs else "")))
-        return tuple(found + ([Typed("sample_weight", "numbers (n,) from 0 up")] if "sample_weight" in fit else []))
+            found.append(TypedValue("y", f"{answers} (n,)" + (" or (n, outputs)" if takes.outputs else "")))
+        return tuple(
+            found + ([TypedValue("sample_weight", "numbers (n,) from 0 up")] if "sample_weight" in fit else [])
+        )
 
     @property
-    def outputs(self) -> tuple[Typed, ...]:
+    def outputs(self) -> tuple[TypedValue, ...]:
         """What a fitted one gives for new rows, or for those of fit, and of what type."""
         answers = {"classifier": "labels (n,)", "regressor": "numbers (n,)", "clusterer": "groups (n,), from 0 up"}
         answers["outlier_detector"] = "+1 inside or -1 outside (n,)"
         several = " or (n, outputs)" if self.cls.takes.outputs else ""
-        told = {"predict": answers.get(self._kind or "", "components (n,), from 0 up") + several, **GIVES}
-        return tuple(Typed(name, kind) for name, kind in told.items() if hasattr(self.cls, name))
+        told = {"predict": answers.get(self._kind or "", "components (n,), from 0 up") + several, **OUTPUT_TYPES}
+        return tuple(TypedValue(name, kind) for name, kind in told.items() if hasattr(self.cls, name))
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -221,7 +223,7 @@ class Method:
 @cache
 def methods() -> tuple[Method, ...]:
     """Every method, by chapter and name."""
-    from fivefold.core.estimator import Estimator
+    from fivefold.core.estimators.base import Estimator
 
     found = []
     for chapter in chapters():

@@ -21,9 +21,9 @@ from scipy.special import expit
 
 from fivefold.core.random_state import check_random_state
 
-SEED = 11111997
-MEANS = ((-4.0, 2.0), (5.0, 6.0), (4.0, -4.0))
-COVARIANCES = (((1.0, 0.7), (0.7, 2.0)), ((2.0, 0.5), (0.5, 1.0)), ((2.0, 1.0), (1.0, 2.0)))
+COURSE_SEED = 11111997
+MIXTURE_MEANS = ((-4.0, 2.0), (5.0, 6.0), (4.0, -4.0))
+MIXTURE_COVARIANCES = (((1.0, 0.7), (0.7, 2.0)), ((2.0, 0.5), (0.5, 1.0)), ((2.0, 1.0), (1.0, 2.0)))
 
 
 def mixture_1d(
@@ -32,7 +32,7 @@ def mixture_1d(
     means: Sequence[float] = (5.0, 30.0),
     stds: Sequence[float] = (10.0, 5.0),
     weights: Sequence[float] = (0.5, 0.5),
-    random_state: Any = SEED,
+    random_state: Any = COURSE_SEED,
 ) -> tuple[Any, Any]:
     """Points (n,) from a mixture of Gaussians on the line, and the component each came from.
 
@@ -50,10 +50,10 @@ def mixture_1d(
 def mixture_2d(
     n: int = 1000,
     *,
-    means: Any = MEANS,
-    covariances: Any = COVARIANCES,
+    means: Any = MIXTURE_MEANS,
+    covariances: Any = MIXTURE_COVARIANCES,
     weights: Sequence[float] = (0.25, 0.25, 0.5),
-    random_state: Any = SEED,
+    random_state: Any = COURSE_SEED,
 ) -> tuple[Any, Any]:
     """Points (n, d) from a mixture of Gaussians, and the component each came from.
 
@@ -68,7 +68,9 @@ def mixture_2d(
     return np.array([rng.multivariate_normal(means[j], covariances[j]) for j in k]), k
 
 
-def separable(n: int = 250, *, means: Any = ((1.0, 1.0), (5.0, 6.0)), random_state: Any = SEED) -> tuple[Any, Any]:
+def separable_classes(
+    n: int = 250, *, means: Any = ((1.0, 1.0), (5.0, 6.0)), random_state: Any = COURSE_SEED
+) -> tuple[Any, Any]:
     """Two round classes far apart, half of the points each: first those of label -1, then those of +1.
 
     Examples
@@ -89,7 +91,7 @@ def disc(
     centre: Sequence[float] = (3.0, 3.0),
     variance: float = 2.0,
     radius: float = 1.25**2,
-    random_state: Any = SEED,
+    random_state: Any = COURSE_SEED,
 ) -> tuple[Any, Any]:
     """One round cloud: label -1 within the radius of its centre, +1 beyond.
 
@@ -116,7 +118,7 @@ def noisy_curve(
     noise: float = 1.0,
     low: float = -4.0,
     high: float = 7.0,
-    random_state: Any = SEED,
+    random_state: Any = COURSE_SEED,
 ) -> tuple[Any, Any]:
     """Points x (n, 1), uniform between the ends, and f(x) with Gaussian noise of that standard deviation.
 
@@ -132,7 +134,7 @@ def noisy_curve(
 
 
 @dataclass(frozen=True)
-class Course:
+class CourseDatasets:
     """The five data sets, drawn one after the other from one seed: pairs of points and their component or target."""
 
     mixture_1d: tuple[Any, Any]
@@ -142,7 +144,7 @@ class Course:
     noisy_curve: tuple[Any, Any]
 
 
-def course(seed: int = SEED) -> Course:
+def course_datasets(seed: int = COURSE_SEED) -> CourseDatasets:
     """All five in the order and sizes of the course.
 
     Examples
@@ -152,5 +154,5 @@ def course(seed: int = SEED) -> Course:
     (array([3.6357, 5.8628, 5.5724]), array([-1.2384, -0.8361, -0.5947]))
     """
     rng = np.random.RandomState(seed)
-    drawn = (make(random_state=rng) for make in (mixture_1d, mixture_2d, separable, disc, noisy_curve))
-    return Course(*drawn)
+    drawn = (make(random_state=rng) for make in (mixture_1d, mixture_2d, separable_classes, disc, noisy_curve))
+    return CourseDatasets(*drawn)

@@ -17,13 +17,13 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from fivefold.core.arrays import like
-from fivefold.core.estimator import Transformer, learned
-from fivefold.core.linalg import eigen, signed
-from fivefold.core.params import Count, NonNegative, Positive
+from fivefold.core.estimators.base import Transformer, learned
+from fivefold.core.estimators.params import Count, NonNegative, Positive
+from fivefold.core.numerics.arrays import like
+from fivefold.core.numerics.linalg import eigen, fix_signs
 from fivefold.core.registry import Card
 
-BLOCK = 1024  # rows whose kernels with all others are held at a time
+KERNEL_BLOCK_ROWS = 1024  # rows whose kernels with all others are held at a time
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class KernelSVD(Transformer):
             values, A = eigen((G + G.T) / 2)
             real = self._real(values)
             values, A = values[real], A[:, real]
-        A = signed(A.T).T
+        A = fix_signs(A.T).T
         rows = Z[:, :0] if self.kernel == "precomputed" else Z.copy()
         self.model_ = KernelAxes(like(rows, X), A / np.sqrt(values), values)
 
@@ -138,8 +138,8 @@ class KernelSVD(Transformer):
         Z, rows = np.asarray(X, dtype=np.float64), np.asarray(self.model_.rows, dtype=np.float64)
         W = self.model_.weights
         out = np.empty((len(Z), W.shape[1]))
-        for a in range(0, len(Z), BLOCK):
-            out[a : a + BLOCK] = self._inner(Z[a : a + BLOCK], rows) @ W
+        for a in range(0, len(Z), KERNEL_BLOCK_ROWS):
+            out[a : a + KERNEL_BLOCK_ROWS] = self._inner(Z[a : a + KERNEL_BLOCK_ROWS], rows) @ W
         return like(out, X)
 
     @property

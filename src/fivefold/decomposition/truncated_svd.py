@@ -18,20 +18,20 @@ from scipy.sparse import issparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.arrays import like
-from fivefold.core.data import Takes
-from fivefold.core.estimator import Transformer, learned
-from fivefold.core.params import Count, Index, NonNegative, Seed
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.base import Transformer, learned
+from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
+from fivefold.core.numerics.arrays import like
 from fivefold.core.registry import Card
-from fivefold.decomposition.projection import Projection
-from fivefold.decomposition.solvers import OF_ROWS, SMALL, Effort
+from fivefold.decomposition.components.projection import AxisProjection
+from fivefold.decomposition.components.svd_solvers import MAX_GRAM_ROWS, ROW_SOLVERS, SolverOptions
 
 
 @dataclass(frozen=True)
-class Latent:
+class TruncatedModel:
     """Axes, their singular values, and the variance of the rows along them."""
 
-    projection: Projection
+    projection: AxisProjection
     singular: Any  # (k,)
     variance: Any  # (k,)
     share: Any  # (k,)
@@ -112,7 +112,7 @@ class TruncatedSVD(Transformer):
     def _fit(self, X: Any) -> None:
         algorithm = self.algorithm
         if algorithm == "auto":
-            algorithm = "gram" if min(X.shape) <= SMALL else "randomized"
+            algorithm = "gram" if min(X.shape) <= MAX_GRAM_ROWS else "randomized"
         n, d = X.shape
         most = d if algorithm != "arpack" else min(n, d) - 1
         if self.n_components > most:
@@ -120,13 +120,15 @@ class TruncatedSVD(Transformer):
                 f"TruncatedSVD: n_components={self.n_components} must be at most {most} with algorithm={algorithm!r}: "
                 f"X has n_samples={n}, n_features={d}. Ask for fewer components"
             )
-        effort = Effort(self.random_state, self.tol, self.n_iter, self.n_oversamples, self.power_iteration_normalizer)
-        s, axes = OF_ROWS[algorithm](X, self.n_components, effort)
-        projection = Projection(like(axes, X))
+        effort = SolverOptions(
+            self.random_state, self.tol, self.n_iter, self.n_oversamples, self.power_iteration_normalizer
+        )
+        s, axes = ROW_SOLVERS[algorithm](X, self.n_components, effort)
+        projection = AxisProjection(like(axes, X))
         variance = projection.project(X).var(axis=0)
         total = mean_variance_axis(X, axis=0)[1].sum() if issparse(X) else X.var(axis=0).sum()
         share = variance / total if total > 0 else np.zeros_like(variance)
-        self.model_ = Latent(projection, s[: len(axes)], variance, share)
+        self.model_ = TruncatedModel(projection, s[: len(axes)], variance, share)
 
     def transform(self, X: Any) -> Any:
         """Coordinates of the rows along the axes."""

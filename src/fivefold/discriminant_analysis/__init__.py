@@ -1,2 +1,2 @@
-from fivefold.discriminant_analysis.linear import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
-from fivefold.discriminant_analysis.quadratic import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
+from fivefold.discriminant_analysis.lda import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
+from fivefold.discriminant_analysis.qda import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.arrays import logsumexp
-from fivefold.core.data import Takes, numbers
-from fivefold.core.estimator import learned
-from fivefold.core.messages import warn
+from fivefold.core.admission.tables import Takes, as_float64
+from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.supervised_learning import Classifier
+from fivefold.core.numerics.arrays import logsumexp
 from fivefold.core.parallel import map_parts
-from fivefold.core.supervised import Classifier
 from fivefold.distributions.family import Array
 
 
-class shown(learned):
+class learned_in_dtype(learned):
     """A part of `model_` in the type of the training rows; settings may leave it out."""
 
     def __get__(self, estimator: Any, owner: type | None = None) -> Any:
@@ -38,8 +38,8 @@ class GaussianDiscriminant(Classifier):
 
     takes = Takes(one_class=False)
 
-    means_ = shown("means")
-    priors_ = shown("priors")
+    means_ = learned_in_dtype("means")
+    priors_ = learned_in_dtype("priors")
 
     def decision_function(self, X: Any) -> Any:
         """The discriminants (n, K); for two classes the log odds (n,) of the second."""
@@ -69,7 +69,7 @@ class GaussianDiscriminant(Classifier):
         K, name = len(self.classes_), type(self).__name__
         if given is None:
             return np.bincount(y, w, K) / w.sum()
-        priors = numbers(self, given, "priors")
+        priors = as_float64(self, given, "priors")
         if priors.shape != (K,) or not (priors >= 0).all() or not priors.any():
             raise ValueError(f"{name}: priors must be non-negative, one for each of the {K} classes; got {given!r}")
         if abs(priors.sum() - 1) <= 1e-5:
@@ -85,7 +85,7 @@ class GaussianDiscriminant(Classifier):
         return int(found[0])
 
 
-def log(priors: Array) -> Array:
+def log_priors(priors: Array) -> Array:
     """Minus infinity where the prior is zero."""
     with np.errstate(divide="ignore"):
         return np.log(priors)

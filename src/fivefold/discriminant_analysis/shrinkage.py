@@ -17,10 +17,10 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import clone
 
-from fivefold.core.parallel import BLOCK, map_parts
-from fivefold.distributions.gaussian import Array, Groups, Moments
+from fivefold.core.parallel import BLOCK_ROWS, map_parts
+from fivefold.distributions.gaussian import Array, GroupMoments, GroupWeights
 
-TINY = 1e-14  # a standard deviation this share of the mean is rounding
+ROUNDING_SPREAD = 1e-14  # a standard deviation this share of the mean is rounding
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Shrinkage:
             # the error that scikit-learn raises here
             raise NotImplementedError(f"shrinkage not supported with {solver!r} solver; {cure}")
 
-    def __call__(self, X: Array, R: Groups, stats: Moments) -> Any:
+    def __call__(self, X: Array, R: GroupWeights, stats: GroupMoments) -> Any:
         """Covariance (K, d, d) of each group of rows."""
         if self.estimator is not None:
             if self.amount:
@@ -48,38 +48,38 @@ class Shrinkage:
         S = stats.scatter / stats.weight[:, None, None]
         if self.amount is None:
             return S
-        return ledoit_wolf(X, R, stats) if self.amount == "auto" else shrunk(S, self.amount)
+        return ledoit_wolf(X, R, stats) if self.amount == "auto" else shrink_covariance(S, self.amount)
 
 
-def shrunk(S: Array, amount: Any) -> Any:
+def shrink_covariance(S: Array, amount: Any) -> Any:
     """Matrices (K, d, d) mixed with spheres of the same trace, by one amount or one for each."""
     K, d, _ = S.shape
     a = np.broadcast_to(amount, K)[:, None, None]
     return (1 - a) * S + a * np.trace(S, axis1=1, axis2=2)[:, None, None] / d * np.eye(d)
 
 
-def ledoit_wolf(X: Array, R: Groups, stats: Moments) -> Any:
+def ledoit_wolf(X: Array, R: GroupWeights, stats: GroupMoments) -> Any:
     """Covariance (K, d, d) of each group, shrunk by the amount of Ledoit & Wolf after standardising."""
     n, d = stats.weight, X.shape[1]
     S = stats.scatter / n[:, None, None]
     scale = np.sqrt(np.einsum("kii->ki", S))  # (K, d)
-    scale = np.where(scale > TINY * np.abs(stats.mean), scale, 1.0)
+    scale = np.where(scale > ROUNDING_SPREAD * np.abs(stats.mean), scale, 1.0)
     units = scale[:, :, None] * scale[:, None, :]
     S = S / units
     square, trace = (S**2).sum(axis=(1, 2)), np.trace(S, axis1=1, axis2=2)
     beta = (_fourth_powers(X, R, stats.mean, scale) / n - square) / n
     delta = square - trace**2 / d
     amount = np.divide(np.minimum(beta, delta), delta, out=np.zeros_like(delta), where=(delta > 0) & (beta > 0))
-    return shrunk(S, amount) * units
+    return shrink_covariance(S, amount) * units
 
 
-def _fourth_powers(X: Array, R: Groups, mean: Array, scale: Array) -> Any:
+def _fourth_powers(X: Array, R: GroupWeights, mean: Array, scale: Array) -> Any:
     """sum_i w_i |(x_i - mean) / scale|^4 of each group (K,)."""
 
     def part(lo: int, hi: int) -> Array:
         sums = np.zeros(R.count)
-        for a in range(lo, hi, BLOCK):
-            b = min(a + BLOCK, hi)
+        for a in range(lo, hi, BLOCK_ROWS):
+            b = min(a + BLOCK_ROWS, hi)
             codes = R.codes[a:b]
             Z = X[a:b] - mean[codes]
             Z /= scale[codes]

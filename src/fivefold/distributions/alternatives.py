@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivefold.core.arrays import namespace
+from fivefold.core.numerics.arrays import namespace
 from fivefold.distributions.family import Accumulator, Array, Family, Members
 from fivefold.distributions.gaussian import Gaussian
-from fivefold.distributions.product import PartSums, ProductStats
+from fivefold.distributions.product import ProductAccumulator, ProductStats
 from fivefold.distributions.uniform import UniformBox
 
 
@@ -69,7 +69,7 @@ class Alternatives(Family):
 
     def accumulator(self, members: AlternativeMembers) -> Accumulator:
         pairs = zip(self.families, members.parts, strict=True)
-        return PartSums((family.accumulator(m), slice(None)) for family, m in pairs)
+        return ProductAccumulator((family.accumulator(m), slice(None)) for family, m in pairs)
 
     @classmethod
     def examples(cls, rng: np.random.RandomState) -> Iterator[tuple[Family, Array]]:

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.distributions.binomial import Binomial, Successes
-from fivefold.distributions.counts import Totals
+from fivefold.distributions.binomial import Binomial, BinomialMembers
 from fivefold.distributions.family import Array, Family
+from fivefold.distributions.statistics.counts import Totals
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Bernoulli(Family):
     def stats(self, X: Any, R: Any) -> Totals:
         return Binomial(1).stats(X, R)
 
-    def fit(self, stats: Totals, prior: Totals | None = None) -> Successes:
+    def fit(self, stats: Totals, prior: Totals | None = None) -> BinomialMembers:
         return Binomial(1).fit(stats, prior)
 
     def prior(self, ones: Any, zeros: Any) -> Totals:

@@ -18,13 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, xlog1py, xlogy
 
-from fivefold.core.arrays import is_tensor, like
-from fivefold.distributions.counts import Totals, affine, check_range, log_factorial, row_sums, share, totals
+from fivefold.core.numerics.arrays import is_tensor, like
 from fivefold.distributions.family import Array, ExponentialForm, Family, Members
+from fivefold.distributions.statistics.counts import (
+    Totals,
+    affine_log_density,
+    check_values,
+    count_totals,
+    log_factorial,
+    pooled_share,
+    row_sums,
+)
 
 
 @dataclass(frozen=True)
-class Successes(ExponentialForm, Members):
+class BinomialMembers(ExponentialForm, Members):
     """K members, each with a probability of success a column."""
 
     probability: Array  # (K, d)
@@ -39,10 +47,10 @@ class Successes(ExponentialForm, Members):
         """The same less log h(x), which no member differs in."""
         p, n = self.probability, np.asarray(self.trials)
         theta, fail = self._terms
-        out = affine(X, theta, fail * n)
+        out = affine_log_density(X, theta, fail * n)
         if p.min() == 0 or p.max() == 1:
             # successes where p = 0 and failures where p = 1
-            out[affine(X, (p == 0) - 1.0 * (p == 1), (p == 1) * n) > 0] = -np.inf
+            out[affine_log_density(X, (p == 0) - 1.0 * (p == 1), (p == 1) * n) > 0] = -np.inf
         return out
 
     @cached_property
@@ -92,8 +100,8 @@ class Successes(ExponentialForm, Members):
     def log_normaliser(self, eta: Array) -> Array:
         return (np.asarray(self.trials) * np.logaddexp(0, eta)).sum(axis=1)
 
-    def from_natural(self, eta: Array) -> Successes:
-        return Successes(expit(eta), self.trials)
+    def from_natural(self, eta: Array) -> BinomialMembers:
+        return BinomialMembers(expit(eta), self.trials)
 
     def log_base(self, X: Any) -> Array:
         return row_sums(X, self._log_choices)
@@ -107,11 +115,11 @@ class Binomial(Family):
 
     def stats(self, X: Any, R: Any) -> Totals:
         check_successes(X, self.trials)
-        return totals(X, R)
+        return count_totals(X, R)
 
-    def fit(self, stats: Totals, prior: Totals | None = None) -> Successes:
+    def fit(self, stats: Totals, prior: Totals | None = None) -> BinomialMembers:
         stats = stats if prior is None else stats + prior
-        return Successes(share(stats.total, stats.observed * np.asarray(self.trials)), self.trials)
+        return BinomialMembers(pooled_share(stats.total, stats.observed * np.asarray(self.trials)), self.trials)
 
     def prior(self, successes: Any, failures: Any) -> Totals:
         """A Beta(1 + successes, 1 + failures) prior: as if so many more had been seen, of each column."""
@@ -127,6 +135,6 @@ class Binomial(Family):
 def check_successes(X: Any, trials: int | tuple[int, ...]) -> None:
     """Refuse what cannot be a number of successes."""
     if np.max(trials) == 1:
-        check_range(X, 0, 1, "Bernoulli", "Turn the column into 0 and 1, for example by a threshold")
+        check_values(X, 0, 1, "Bernoulli", "Turn the column into 0 and 1, for example by a threshold")
     else:
-        check_range(X, 0, np.asarray(trials), "Binomial", "Raise `trials`, or check that column")
+        check_values(X, 0, np.asarray(trials), "Binomial", "Raise `trials`, or check that column")

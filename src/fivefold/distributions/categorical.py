@@ -18,21 +18,21 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import logsumexp, softmax, xlogy
 
-from fivefold.core.arrays import is_tensor, like, to_numpy
+from fivefold.core.numerics.arrays import is_tensor, like, to_numpy
 from fivefold.core.parallel import map_parts
-from fivefold.distributions.counts import share
-from fivefold.distributions.family import Array, ExponentialForm, Family, Groups, Members, Stats, total
+from fivefold.distributions.family import Array, ExponentialForm, Family, GroupWeights, Members, Stats, sum_stats
+from fivefold.distributions.statistics.counts import pooled_share
 
 
 @dataclass(frozen=True)
-class Tallies(Stats):
+class LevelCounts(Stats):
     """Weight of the rows of K groups, and of each level of each column."""
 
     counts: Array  # (K, sum of levels)
 
 
 @dataclass(frozen=True)
-class Levels(ExponentialForm, Members):
+class CategoricalMembers(ExponentialForm, Members):
     """K members, each with a probability a level."""
 
     probability: Array  # (K, sum of levels)
@@ -53,7 +53,7 @@ class Levels(ExponentialForm, Members):
             X[:, j] = (rng.uniform(size=(len(which), 1)) * steps[:, -1:] > steps[:, :-1]).sum(axis=1)
         return X
 
-    def expected(self, stats: Tallies) -> Array:
+    def expected(self, stats: LevelCounts) -> Array:
         return xlogy(stats.counts, self.probability).sum(axis=1)
 
     @property
@@ -79,8 +79,10 @@ class Levels(ExponentialForm, Members):
     def log_normaliser(self, eta: Array) -> Array:
         return np.sum([logsumexp(part, axis=1) for part in _by_column(eta, self.levels)], axis=0)
 
-    def from_natural(self, eta: Array) -> Levels:
-        return Levels(np.hstack([softmax(part, axis=1) for part in _by_column(eta, self.levels)]), self.levels)
+    def from_natural(self, eta: Array) -> CategoricalMembers:
+        return CategoricalMembers(
+            np.hstack([softmax(part, axis=1) for part in _by_column(eta, self.levels)]), self.levels
+        )
 
 
 @dataclass(frozen=True)
@@ -89,21 +91,25 @@ class Categorical(Family):
 
     levels: tuple[int, ...]
 
-    def stats(self, X: Any, R: Any) -> Tallies:
+    def stats(self, X: Any, R: Any) -> LevelCounts:
         place, size = _places(X, self.levels), sum(self.levels)
-        R = Groups(to_numpy(R.codes), to_numpy(R.weights), R.count) if isinstance(R, Groups) else to_numpy(R)
-        return total(map_parts(lambda lo, hi: _tallies(place[lo:hi], R[lo:hi], size), len(place)))
+        R = (
+            GroupWeights(to_numpy(R.codes), to_numpy(R.weights), R.count)
+            if isinstance(R, GroupWeights)
+            else to_numpy(R)
+        )
+        return sum_stats(map_parts(lambda lo, hi: _level_counts(place[lo:hi], R[lo:hi], size), len(place)))
 
-    def fit(self, stats: Tallies, prior: Tallies | None = None) -> Levels:
+    def fit(self, stats: LevelCounts, prior: LevelCounts | None = None) -> CategoricalMembers:
         stats = stats if prior is None else stats + prior
         known = np.add.reduceat(stats.counts, _starts(self.levels), axis=1)  # (K, d)
         if (unseen := known.sum(axis=0) <= 0).any():
             raise ValueError(f"no value of column {int(unseen.argmax())} was seen: give a prior, or drop that column")
-        return Levels(share(stats.counts, np.repeat(known, self.levels, axis=1)), self.levels)
+        return CategoricalMembers(pooled_share(stats.counts, np.repeat(known, self.levels, axis=1)), self.levels)
 
-    def prior(self, counts: Any) -> Tallies:
+    def prior(self, counts: Any) -> LevelCounts:
         """A Dirichlet(1 + counts) prior: as if so many more of each level had been seen, in every column."""
-        return Tallies(np.zeros(1), np.broadcast_to(np.asarray(counts, dtype=float), (1, sum(self.levels))))
+        return LevelCounts(np.zeros(1), np.broadcast_to(np.asarray(counts, dtype=float), (1, sum(self.levels))))
 
     @classmethod
     def examples(cls, rng: np.random.RandomState) -> Iterator[tuple[Family, Array]]:
@@ -141,15 +147,15 @@ def _starts(levels: tuple[int, ...]) -> NDArray[np.int64]:
     return np.cumsum((0, *levels[:-1]))
 
 
-def _tallies(place: NDArray[np.int64], R: Any, size: int) -> Tallies:
+def _level_counts(place: NDArray[np.int64], R: Any, size: int) -> LevelCounts:
     """Counts of a block of rows."""
     d, K = place.shape[1], R.shape[1]
-    if isinstance(R, Groups):
+    if isinstance(R, GroupWeights):
         joint = (R.codes[:, None] * (size + 1) + place).ravel()
         counts = np.bincount(joint, np.repeat(R.weights, d), minlength=K * (size + 1)).astype(np.float64)
         weight = np.bincount(R.codes, R.weights, minlength=K).astype(np.float64)
-        return Tallies(weight, counts.reshape(K, size + 1)[:, :size])
-    return Tallies(R.sum(axis=0), (_indicator(place, size + 1).T @ R).T[:, :size])
+        return LevelCounts(weight, counts.reshape(K, size + 1)[:, :size])
+    return LevelCounts(R.sum(axis=0), (_indicator(place, size + 1).T @ R).T[:, :size])
 
 
 def _indicator(place: NDArray[np.int64], size: int) -> Any:

@@ -33,13 +33,13 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fivefold.core.arrays import like, namespace, to_numpy
+from fivefold.core.numerics.arrays import like, namespace, to_numpy
 
 Array = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)
-class Groups:
+class GroupWeights:
     """Weights of a partition: row i has weight `weights[i]` in group `codes[i]`, of `count` groups."""
 
     codes: NDArray[np.int64]  # (n,)
@@ -50,8 +50,8 @@ class Groups:
     def shape(self) -> tuple[int, int]:
         return len(self.codes), self.count
 
-    def __getitem__(self, rows: slice) -> Groups:
-        return Groups(self.codes[rows], self.weights[rows], self.count)
+    def __getitem__(self, rows: slice) -> GroupWeights:
+        return GroupWeights(self.codes[rows], self.weights[rows], self.count)
 
     def dense(self) -> Array:
         """The same weights as a matrix (n, K)."""
@@ -84,13 +84,13 @@ class Stats:
 
     def at_home(self) -> Self:
         """The same as NumPy arrays of float64."""
-        return type(self)(*(host(getattr(self, f.name)) for f in fields(self)))
+        return type(self)(*(to_host(getattr(self, f.name)) for f in fields(self)))
 
 
 S = TypeVar("S", bound=Stats)
 
 
-def total(parts: Iterable[S]) -> S:
+def sum_stats(parts: Iterable[S]) -> S:
     """The sum in the order given: the same bytes for any number of threads."""
     return reduce(add, parts)
 
@@ -190,10 +190,10 @@ class Family(ABC):
 
     def accumulator(self, members: Any) -> Accumulator:
         """For blocks; `members` are those of the present step."""
-        return Collected(self)
+        return StatsAccumulator(self)
 
 
-class Collected(Accumulator):
+class StatsAccumulator(Accumulator):
     """Statistics block by block through `family.stats`."""
 
     def __init__(self, family: Family) -> None:
@@ -207,7 +207,7 @@ class Collected(Accumulator):
         return self._sum
 
 
-def host(a: Any) -> Array:
+def to_host(a: Any) -> Array:
     """The array or tensor as a NumPy array of float64."""
     return np.asarray(to_numpy(a), dtype=np.float64)
 

@@ -17,12 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax, xlogy
 
-from fivefold.distributions.counts import Totals, affine, check_range, log_factorial, row_sums, totals
 from fivefold.distributions.family import Array, ExponentialForm, Family, Members
+from fivefold.distributions.statistics.counts import (
+    Totals,
+    affine_log_density,
+    check_values,
+    count_totals,
+    log_factorial,
+    row_sums,
+)
 
 
 @dataclass(frozen=True)
-class Outcomes(ExponentialForm, Members):
+class MultinomialMembers(ExponentialForm, Members):
     """K members, each with a probability an outcome; `length` is the mean number of trials, for samples."""
 
     probability: Array  # (K, d)
@@ -37,9 +44,9 @@ class Outcomes(ExponentialForm, Members):
         """The same less log h(x), which no member differs in."""
         never, none = np.isneginf(self.natural), np.zeros_like(self.natural)
         if not never.any():
-            return affine(X, self.natural, none)
-        out = affine(X, np.where(never, 0.0, self.natural), none)
-        out[affine(X, never * 1.0, none) > 0] = -np.inf
+            return affine_log_density(X, self.natural, none)
+        out = affine_log_density(X, np.where(never, 0.0, self.natural), none)
+        out[affine_log_density(X, never * 1.0, none) > 0] = -np.inf
         return out
 
     def sample(self, which: NDArray[np.int64], rng: np.random.RandomState) -> Array:
@@ -83,8 +90,8 @@ class Outcomes(ExponentialForm, Members):
         """Of rows of `length` trials; zero for any row where exp(eta) sums to one."""
         return self.length * logsumexp(eta, axis=1)
 
-    def from_natural(self, eta: Array) -> Outcomes:
-        return Outcomes(softmax(eta, axis=1), self.length)
+    def from_natural(self, eta: Array) -> MultinomialMembers:
+        return MultinomialMembers(softmax(eta, axis=1), self.length)
 
     def log_base(self, X: Any) -> Array:
         """log n! / (x_1! ... x_d!) of each row."""
@@ -97,16 +104,16 @@ class Multinomial(Family):
 
     def stats(self, X: Any, R: Any) -> Totals:
         _check(X)
-        return totals(X, R)
+        return count_totals(X, R)
 
-    def fit(self, stats: Totals, prior: Totals | None = None) -> Outcomes:
+    def fit(self, stats: Totals, prior: Totals | None = None) -> MultinomialMembers:
         length = stats.total.sum(axis=1) / np.where(stats.weight > 0, stats.weight, 1)
         total = stats.total if prior is None else stats.total + prior.total
         count = total.sum(axis=1, keepdims=True)
         if not count.any():
             raise ValueError("Multinomial: every count is zero: give a prior, or check the table")
         total = np.where(count > 0, total, total.sum(axis=0))
-        return Outcomes(total / total.sum(axis=1, keepdims=True), length)
+        return MultinomialMembers(total / total.sum(axis=1, keepdims=True), length)
 
     def prior(self, counts: Any) -> Totals:
         """A Dirichlet(1 + counts) prior: as if so many more of each outcome had been seen."""
@@ -119,4 +126,4 @@ class Multinomial(Family):
 
 
 def _check(X: Any) -> None:
-    check_range(X, 0, np.inf, "Multinomial", "Counts cannot be negative: check that column")
+    check_values(X, 0, np.inf, "Multinomial", "Counts cannot be negative: check that column")

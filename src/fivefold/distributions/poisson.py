@@ -17,12 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from fivefold.distributions.counts import Totals, affine, check_range, log_factorial, row_sums, share, totals
 from fivefold.distributions.family import Array, ExponentialForm, Family, Members
+from fivefold.distributions.statistics.counts import (
+    Totals,
+    affine_log_density,
+    check_values,
+    count_totals,
+    log_factorial,
+    pooled_share,
+    row_sums,
+)
 
 
 @dataclass(frozen=True)
-class Rates(ExponentialForm, Members):
+class PoissonMembers(ExponentialForm, Members):
     """K members, each with a rate a column."""
 
     rate: Array  # (K, d)
@@ -36,9 +44,9 @@ class Rates(ExponentialForm, Members):
         """The same less log h(x), which no member differs in."""
         never = self.rate == 0
         if not never.any():
-            return affine(X, self.natural, -self.rate)
-        out = affine(X, np.where(never, 0.0, self.natural), -self.rate)
-        out[affine(X, never * 1.0, never * 0.0) > 0] = -np.inf
+            return affine_log_density(X, self.natural, -self.rate)
+        out = affine_log_density(X, np.where(never, 0.0, self.natural), -self.rate)
+        out[affine_log_density(X, never * 1.0, never * 0.0) > 0] = -np.inf
         return out
 
     def sample(self, which: NDArray[np.int64], rng: np.random.RandomState) -> Array:
@@ -74,8 +82,8 @@ class Rates(ExponentialForm, Members):
     def log_normaliser(self, eta: Array) -> Array:
         return np.exp(eta).sum(axis=1)
 
-    def from_natural(self, eta: Array) -> Rates:
-        return Rates(np.exp(eta))
+    def from_natural(self, eta: Array) -> PoissonMembers:
+        return PoissonMembers(np.exp(eta))
 
     def log_base(self, X: Any) -> Array:
         return -row_sums(X, lambda x, _: log_factorial(x))
@@ -87,11 +95,11 @@ class Poisson(Family):
 
     def stats(self, X: Any, R: Any) -> Totals:
         _check(X)
-        return totals(X, R)
+        return count_totals(X, R)
 
-    def fit(self, stats: Totals, prior: Totals | None = None) -> Rates:
+    def fit(self, stats: Totals, prior: Totals | None = None) -> PoissonMembers:
         stats = stats if prior is None else stats + prior
-        return Rates(share(stats.total, stats.observed))
+        return PoissonMembers(pooled_share(stats.total, stats.observed))
 
     def prior(self, events: Any, exposure: Any) -> Totals:
         """A Gamma(1 + events, rate exposure) prior: so many more events in so many more rows, of each column."""
@@ -104,4 +112,4 @@ class Poisson(Family):
 
 
 def _check(X: Any) -> None:
-    check_range(X, 0, np.inf, "Poisson", "Counts cannot be negative: check that column")
+    check_values(X, 0, np.inf, "Poisson", "Counts cannot be negative: check that column")

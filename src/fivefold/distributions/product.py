@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fivefold.distributions.bernoulli import Bernoulli
 from fivefold.distributions.categorical import Categorical
-from fivefold.distributions.family import Accumulator, Array, Family, Members, Stats, host
+from fivefold.distributions.family import Accumulator, Array, Family, Members, Stats, to_host
 from fivefold.distributions.poisson import Poisson
 
 
@@ -51,7 +51,7 @@ class ProductStats(Stats):
     __rmul__ = __mul__
 
     def at_home(self) -> Self:
-        return type(self)(host(self.weight), tuple(part.at_home() for part in self.parts))
+        return type(self)(to_host(self.weight), tuple(part.at_home() for part in self.parts))
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class ProductMembers(Members):
         return zip(self.parts, self.columns, strict=True)
 
 
-class PartSums(Accumulator):
+class ProductAccumulator(Accumulator):
     """One accumulator a part, with the rows of Z it takes."""
 
     def __init__(self, parts: Iterable[tuple[Accumulator, Any]]) -> None:
@@ -125,7 +125,7 @@ class Product(Family):
 
     def accumulator(self, members: ProductMembers) -> Accumulator:
         pairs = zip(self.parts, members.parts, strict=True)
-        return PartSums((part.family.accumulator(m), list(part.columns)) for part, m in pairs)
+        return ProductAccumulator((part.family.accumulator(m), list(part.columns)) for part, m in pairs)
 
     @classmethod
     def examples(cls, rng: np.random.RandomState) -> Iterator[tuple[Family, Array]]:

@@ -14,14 +14,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fivefold.core.arrays import like, namespace, to_numpy
-from fivefold.distributions.family import Array, Family, Groups, Members, Stats
+from fivefold.core.numerics.arrays import like, namespace, to_numpy
+from fivefold.distributions.family import Array, Family, GroupWeights, Members, Stats
 
-NOTHING = 1e-200  # a responsibility this small is that of a row outside the box
+MIN_RESPONSIBILITY = 1e-200  # a responsibility this small is that of a row outside the box
 
 
 @dataclass(frozen=True)
-class Ranges(Stats):
+class ColumnRanges(Stats):
     """Weight, and smallest and largest known value, of K groups."""
 
     observed: Array  # (K, d)
@@ -46,7 +46,7 @@ class Ranges(Stats):
 
 
 @dataclass(frozen=True)
-class Boxes(Members):
+class UniformMembers(Members):
     """K boxes."""
 
     low: Array  # (K, d)
@@ -66,7 +66,7 @@ class Boxes(Members):
     def sample(self, which: NDArray[np.int64], rng: np.random.RandomState) -> Array:
         return rng.uniform(self.low[which], self.high[which])
 
-    def expected(self, stats: Ranges) -> Array:
+    def expected(self, stats: ColumnRanges) -> Array:
         outside = ((stats.low < self.low) | (stats.high > self.high)).any(axis=1)
         return np.where(outside, -np.inf, -(stats.observed * np.log(self.high - self.low)).sum(axis=1))
 
@@ -87,20 +87,20 @@ class Boxes(Members):
 class UniformBox(Family):
     """Rows spread evenly over a box with sides along the columns."""
 
-    def stats(self, X: Any, R: Any) -> Ranges:
+    def stats(self, X: Any, R: Any) -> ColumnRanges:
         X = np.asarray(to_numpy(X), dtype=np.float64)
-        R = np.asarray(R.dense() if isinstance(R, Groups) else to_numpy(R))
+        R = np.asarray(R.dense() if isinstance(R, GroupWeights) else to_numpy(R))
         known = ~np.isnan(X)
         low, high = np.where(known, X, np.inf), np.where(known, X, -np.inf)
-        rows = [R[:, k] > NOTHING for k in range(R.shape[1])]
-        return Ranges(
+        rows = [R[:, k] > MIN_RESPONSIBILITY for k in range(R.shape[1])]
+        return ColumnRanges(
             R.sum(axis=0),
             R.T @ known,
             np.array([low[r].min(axis=0, initial=np.inf) for r in rows]),
             np.array([high[r].max(axis=0, initial=-np.inf) for r in rows]),
         )
 
-    def fit(self, stats: Ranges, prior: Ranges | None = None) -> Boxes:
+    def fit(self, stats: ColumnRanges, prior: ColumnRanges | None = None) -> UniformMembers:
         stats = stats if prior is None else stats + prior
         low, high = stats.low, stats.high
         unseen = low > high
@@ -112,12 +112,12 @@ class UniformBox(Family):
                 f"UniformBox: member {k} has no width in column {j}, where all its rows hold {low[k, j]:g}; "
                 "its density would be infinite. Give a prior range, ask for fewer members, or drop that column"
             )
-        return Boxes(low, high)
+        return UniformMembers(low, high)
 
-    def prior(self, low: Any, high: Any) -> Ranges:
+    def prior(self, low: Any, high: Any) -> ColumnRanges:
         """A box that every member contains."""
         low, high = np.atleast_2d(low).astype(float), np.atleast_2d(high).astype(float)
-        return Ranges(np.zeros(1), np.zeros((1, 1)), low, high)
+        return ColumnRanges(np.zeros(1), np.zeros((1, 1)), low, high)
 
     @classmethod
     def examples(cls, rng: np.random.RandomState) -> Iterator[tuple[Family, Array]]:

@@ -11,12 +11,12 @@ from fivefold.ensemble.extra_trees import ExtraTreesClassifier as ExtraTreesClas
 from fivefold.ensemble.extra_trees import ExtraTreesRegressor as ExtraTreesRegressor
 from fivefold.ensemble.gradient_boosting import GradientBoostingClassifier as GradientBoostingClassifier
 from fivefold.ensemble.gradient_boosting import GradientBoostingRegressor as GradientBoostingRegressor
-from fivefold.ensemble.greedy import SparseLinearClassifier as SparseLinearClassifier
 from fivefold.ensemble.hist_boosting import HistGradientBoostingClassifier as HistGradientBoostingClassifier
 from fivefold.ensemble.hist_boosting import HistGradientBoostingRegressor as HistGradientBoostingRegressor
-from fivefold.ensemble.isolation import IsolationForest as IsolationForest
+from fivefold.ensemble.isolation_forest import IsolationForest as IsolationForest
 from fivefold.ensemble.random_forest import RandomForestClassifier as RandomForestClassifier
 from fivefold.ensemble.random_forest import RandomForestRegressor as RandomForestRegressor
+from fivefold.ensemble.sparse_linear import SparseLinearClassifier as SparseLinearClassifier
 from fivefold.ensemble.stacking import StackingClassifier as StackingClassifier
 from fivefold.ensemble.stacking import StackingRegressor as StackingRegressor
 from fivefold.ensemble.voting import VotingClassifier as VotingClassifier

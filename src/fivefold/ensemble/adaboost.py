@@ -22,25 +22,25 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from fivefold.core.data import Takes
-from fivefold.core.estimator import learned
-from fivefold.core.params import Count, Positive, Seed
-from fivefold.core.progress import kept_best, steps
+from fivefold.core.admission.tables import Takes
+from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, Positive, Seed
+from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Classifier, Regressor
-from fivefold.ensemble.learners import MemberSequence, learner
-from fivefold.ensemble.oob import Bag
-from fivefold.ensemble.stumps import Sorted, Stump, Stumps
-from fivefold.partition.tree import Tree
-from fivefold.tree.base import TreeModel
-from fivefold.tree.decision import DecisionTreeClassifier, DecisionTreeRegressor
+from fivefold.ensemble.boosting.stumps import Stump, Stumps, StumpSearch
+from fivefold.ensemble.members.bootstrap_bag import Bag
+from fivefold.ensemble.members.inner_estimators import MemberSequence, check_learner
+from fivefold.partition.tree_arrays.binary_tree import Tree
+from fivefold.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from fivefold.tree.shared.base import TreeModel
 
-LEAST = np.finfo(float).eps  # share of the weight that a row keeps
+MIN_WEIGHT_SHARE = np.finfo(float).eps  # share of the weight that a row keeps
 
 
 @dataclass(frozen=True)
-class Committee:
+class WeightedLearners:
     """Learners and their say; stumps are kept as arrays."""
 
     weights: Any  # (T,)
@@ -81,20 +81,22 @@ class Committee:
         return out
 
 
-class _Inside:
+class _LearnerInputs:
     """Sparse tables are taken where the learner inside takes them, as the default learners do."""
 
     def __get__(self, boosting: Any, owner: Any) -> Takes:
         inside = None if boosting is None else boosting.estimator
         if inside is None:
             return Takes(sparse=True)
-        return Takes(sparse=get_tags(learner(boosting, inside, "estimator", "predict")).input_tags.sparse, inner=True)
+        return Takes(
+            sparse=get_tags(check_learner(boosting, inside, "estimator", "predict")).input_tags.sparse, inner=True
+        )
 
 
-class Boosting(MemberSequence):
+class AdaBoostMethods(MemberSequence):
     """What both kinds of adaptive boosting share."""
 
-    takes = _Inside()
+    takes = _LearnerInputs()
     estimators_ = learned("estimators")
 
     @property
@@ -106,12 +108,12 @@ class Boosting(MemberSequence):
     @property
     def estimator_weights_(self: Any) -> Any:
         """The say of each learner; zero for rounds that were not needed."""
-        return _filled(self, "weights", 0.0)
+        return _pad_rounds(self, "weights", 0.0)
 
     @property
     def estimator_errors_(self: Any) -> Any:
         """The weighted error of each learner; one for rounds that were not needed."""
-        return _filled(self, "errors", 1.0)
+        return _pad_rounds(self, "errors", 1.0)
 
     @property
     def feature_importances_(self: Any) -> Any:
@@ -128,7 +130,7 @@ class Boosting(MemberSequence):
     def _rounds(self: Any, X: Any, one: Any) -> None:
         """Call `one(i)` round after round, until it says that there is no more to learn."""
         done = 0
-        with steps(self, "round", self.n_estimators, X) as monitor:
+        with fit_steps(self, "round", self.n_estimators, X) as monitor:
             try:
                 for i in range(self.n_estimators):
                     going, error = one(i)
@@ -136,11 +138,11 @@ class Boosting(MemberSequence):
                     if monitor(self._committee(), error) or not going:
                         break
             except KeyboardInterrupt:
-                kept_best(self, done, "round")
+                warn_kept_best(self, done, "round")
         self.model_ = self._committee()
         vars(self).pop("_found")
 
-    def _committee(self: Any) -> Committee:
+    def _committee(self: Any) -> WeightedLearners:
         return self._found.committee()
 
     def _member(self: Any, rng: Any) -> Any:
@@ -150,7 +152,7 @@ class Boosting(MemberSequence):
         return member.set_params(**{name: int(rng.randint(np.iinfo(np.int32).max)) for name in seeded})
 
 
-class _Found:
+class _LearnerBuilder:
     """Learners, errors and say, while they are being found."""
 
     def __init__(self, **known: Any) -> None:
@@ -164,22 +166,22 @@ class _Found:
         self.weights.append(weight)
         self.errors.append(error)
 
-    def committee(self) -> Committee:
+    def committee(self) -> WeightedLearners:
         stumps = None
         if self.members and isinstance(self.members[0], Stump):
             stumps = Stumps.of(self.members, self.known["rows"])
         members = () if stumps is not None else tuple(self.members)
         known = {name: self.known[name] for name in ("classes", "columns") if name in self.known}
-        return Committee(np.array(self.weights), np.array(self.errors), members, stumps, **known)
+        return WeightedLearners(np.array(self.weights), np.array(self.errors), members, stumps, **known)
 
 
-def _filled(estimator: Any, name: str, rest: float) -> Any:
+def _pad_rounds(estimator: Any, name: str, rest: float) -> Any:
     check_is_fitted(estimator)
     found = getattr(estimator.model_, name)
     return np.concatenate([found, np.full(max(0, estimator.n_estimators - len(found)), rest)])
 
 
-class AdaBoostClassifier(Boosting, Classifier):
+class AdaBoostClassifier(AdaBoostMethods, Classifier):
     """Adaptive boosting of classes: stumps, or any learner that takes weights, each mending those before it.
 
     Parameters
@@ -253,13 +255,13 @@ class AdaBoostClassifier(Boosting, Classifier):
                 f"AdaBoostClassifier: {type(self.estimator).__name__} doesn't support sample_weight, by which rounds "
                 "tell it which rows count; give an estimator whose fit takes it"
             )
-        self._found = _Found(rows=X.shape[0], classes=self.classes_, columns=X.shape[1])
-        columns = Sorted(X, y, K) if self.estimator is None else None
+        self._found = _LearnerBuilder(rows=X.shape[0], classes=self.classes_, columns=X.shape[1])
+        columns = StumpSearch(X, y, K) if self.estimator is None else None
         labels, w = self.classes_[y], w / w.sum()
 
         def one(i: int) -> tuple[bool, float]:
             nonlocal w
-            w = np.maximum(w, LEAST)
+            w = np.maximum(w, MIN_WEIGHT_SHARE)
             if columns is not None:
                 member: Any = columns.best(w)
                 wrong = columns.wrong(member)
@@ -359,14 +361,14 @@ class AdaBoostClassifier(Boosting, Classifier):
         return self._votes(X)
 
 
-ERRORS: dict[str, Callable[[Any], Any]] = {
+LOSS_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "linear": lambda e: e,
     "square": np.square,
     "exponential": lambda e: 1 - np.exp(-e),
 }
 
 
-class AdaBoostRegressor(Boosting, Regressor):
+class AdaBoostRegressor(AdaBoostMethods, Regressor):
     """Adaptive boosting of numbers: learners of rows drawn by how badly they were predicted, and their median.
 
     Parameters
@@ -429,7 +431,7 @@ class AdaBoostRegressor(Boosting, Regressor):
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         rng = check_random_state(self.random_state)
         bag, factor = Bag.of(X, y, w), np.ones(X.shape[0])
-        self._found = _Found()
+        self._found = _LearnerBuilder()
 
         def one(i: int) -> tuple[bool, float]:
             nonlocal factor
@@ -442,7 +444,7 @@ class AdaBoostRegressor(Boosting, Regressor):
                 rows = np.repeat(rows, drawn[rows])
                 member.fit(X[rows], y[rows])
             loss = np.abs(member.predict(X) - y).astype(np.float64)
-            loss = ERRORS[self.loss](loss / loss.max()) if loss.max() > 0 else loss
+            loss = LOSS_FUNCTIONS[self.loss](loss / loss.max()) if loss.max() > 0 else loss
             error = float(np.average(loss, weights=w * factor))
             if error <= 0 or (error >= 0.5 and i == 0):
                 self._found.add(member, 1.0, error)

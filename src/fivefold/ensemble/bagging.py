@@ -25,26 +25,26 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples
 
 from fivefold.baselines import MajorityClassifier
-from fivefold.core.data import Takes
-from fivefold.core.estimator import Estimator, learned
-from fivefold.core.messages import warn
-from fivefold.core.params import Count, Index, Range, Seed
-from fivefold.core.progress import kept_best, steps
+from fivefold.core.admission.tables import Takes
+from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators.base import Estimator, learned
+from fivefold.core.estimators.params import Count, Index, Range, Seed
+from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Classifier, Regressor
-from fivefold.ensemble.forest import MaxSamples, OutOfBag
-from fivefold.ensemble.learners import MemberSequence, learner
-from fivefold.ensemble.oob import Bag, judged
-from fivefold.ensemble.passing import Passed, Passing
-from fivefold.ensemble.warm import WarmStart
+from fivefold.ensemble.forests.base import MaxSamples, OutOfBag
+from fivefold.ensemble.members.bootstrap_bag import Bag, oob_attribute
+from fivefold.ensemble.members.inner_estimators import MemberSequence, check_learner
+from fivefold.ensemble.members.metadata_routing import CopyMetadata, MetadataPassing
+from fivefold.ensemble.members.warm_start import WarmStart
 from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 MaxColumns = Count | Annotated[float, Range(0, 1, open_low=True)]
 
 
 @dataclass(frozen=True)
-class Bagged:
+class BaggedModel:
     """Fitted copies, the columns of each, and what their samples were drawn from."""
 
     estimators: tuple[Any, ...]
@@ -83,7 +83,7 @@ class Bagged:
         )
 
 
-class _Inside:
+class _CopyInputs:
     """What the learner inside takes; of the class, what the default learner does."""
 
     def __get__(self, bagging: Any, owner: Any) -> Takes:
@@ -102,7 +102,7 @@ class _Inside:
         )
 
 
-class BaggingMethods(WarmStart, Passing, MemberSequence):
+class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
     """What bags of classifiers and of regressors share."""
 
     model_: Any
@@ -122,7 +122,7 @@ class BaggingMethods(WarmStart, Passing, MemberSequence):
     _judge: Any
     _answer: Any  # (copy, X, **extra) -> what it says of the rows
 
-    takes = _Inside()
+    takes = _CopyInputs()
     estimators_ = learned("listed")
     estimators_features_ = learned("columns")
     estimators_samples_ = learned("samples")
@@ -140,7 +140,7 @@ class BaggingMethods(WarmStart, Passing, MemberSequence):
         return self
 
     def _inside(self) -> Any:
-        return self.base() if self.estimator is None else learner(self, self.estimator, "estimator", "predict")
+        return self.base() if self.estimator is None else check_learner(self, self.estimator, "estimator", "predict")
 
     @property
     def estimator_(self) -> Any:
@@ -166,18 +166,18 @@ class BaggingMethods(WarmStart, Passing, MemberSequence):
         if self.n_estimators == len(kept):
             warn("Warm-start fitting without increasing n_estimators does not fit new copies.")
         fresh = check_random_state(self.random_state).randint(2**31, size=self.n_estimators)[len(kept) :]
-        given: Passed = self._given
+        given: CopyMetadata = self._given
         work = (delayed(self._copy)(X, y, bag, count, width, seed, given) for seed in fresh)
         copies = Parallel(n_jobs=self.n_jobs, verbose=int(self.verbose), prefer="threads", return_as="generator")(work)
         new: list[tuple[Any, Any]] = []
 
-        def so_far() -> Bagged:
+        def so_far() -> BaggedModel:
             seeds, features = fresh[: len(new)], tuple(f for _, f in new)
             if before is not None:
                 seeds, features = np.concatenate([before.seeds, seeds]), (*before.features, *features)
-            return Bagged((*kept, *(e for e, _ in new)), features, seeds, bag, count, self.bootstrap, given.rows)
+            return BaggedModel((*kept, *(e for e, _ in new)), features, seeds, bag, count, self.bootstrap, given.rows)
 
-        with steps(self, "copy", len(fresh), X) as monitor:
+        with fit_steps(self, "copy", len(fresh), X) as monitor:
             try:
                 for one in copies:
                     new.append(one)
@@ -186,7 +186,7 @@ class BaggingMethods(WarmStart, Passing, MemberSequence):
             except KeyboardInterrupt:
                 if not new:
                     raise
-                kept_best(self, len(new), "copy")
+                warn_kept_best(self, len(new), "copy")
         self.model_ = self._judged(X, y, so_far()) if self.oob_score else so_far()
 
     def _width(self, d: int) -> int:
@@ -197,7 +197,9 @@ class BaggingMethods(WarmStart, Passing, MemberSequence):
             raise ValueError(f"{type(self).__name__}: max_features={asked} but X has only {d} columns")
         return width
 
-    def _copy(self, X: Any, y: Any, bag: Bag, count: int, width: int, seed: int, given: Passed) -> tuple[Any, Any]:
+    def _copy(
+        self, X: Any, y: Any, bag: Bag, count: int, width: int, seed: int, given: CopyMetadata
+    ) -> tuple[Any, Any]:
         """A fitted copy of the learner, and its columns."""
         rng, d = np.random.RandomState(seed), X.shape[1]
         features = np.arange(d)
@@ -216,7 +218,7 @@ class BaggingMethods(WarmStart, Passing, MemberSequence):
             copy = MajorityClassifier().fit(sample, y[rows])  # all rows of one class, and the learner wants two
         return copy, features
 
-    def _judged(self, X: Any, y: Any, model: Bagged) -> Bagged:
+    def _judged(self, X: Any, y: Any, model: BaggedModel) -> BaggedModel:
         """The model with what copies say of rows they were not fitted to."""
         total: Any = 0.0
         times = np.zeros(X.shape[0])
@@ -234,7 +236,7 @@ class BaggingMethods(WarmStart, Passing, MemberSequence):
         answers = (total.T / np.maximum(times, 1)).T
         return replace(model, oob=OutOfBag(answers, float(self._judge(y, answers))))
 
-    def _with_idle_rows(self, X: Any) -> Bagged:
+    def _with_idle_rows(self, X: Any) -> BaggedModel:
         """The model with what all copies say of the rows of weight zero, in their places."""
         model, n = self.model_, _num_samples(X)
         idle = np.setdiff1d(np.arange(n), model.rows)
@@ -336,8 +338,8 @@ class BaggingClassifier(BaggingMethods, Classifier):
         ),
     )
 
-    oob_score_ = judged("oob.score")
-    oob_decision_function_ = judged("oob.answers")
+    oob_score_ = oob_attribute("oob.score")
+    oob_decision_function_ = oob_attribute("oob.answers")
 
     @property
     def n_classes_(self) -> int:
@@ -457,8 +459,8 @@ class BaggingRegressor(BaggingMethods, Regressor):
         variants=({"max_samples": 0.7, "max_features": 0.5},),
     )
 
-    oob_score_ = judged("oob.score")
-    oob_prediction_ = judged("oob.answers")
+    oob_score_ = oob_attribute("oob.score")
+    oob_prediction_ = oob_attribute("oob.answers")
 
     def predict(self, X: Any, **params: Any) -> Any:
         """The mean answer of the copies; further arguments go to them."""

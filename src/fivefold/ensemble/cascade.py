@@ -27,22 +27,22 @@ from sklearn.utils._indexing import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from fivefold.baselines import MajorityClassifier
-from fivefold.core.data import Takes
-from fivefold.core.estimator import learned
-from fivefold.core.params import Count, Fraction, Learner
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, Fraction, Learner
+from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Classifier
-from fivefold.ensemble.greedy import SparseLinearClassifier
-from fivefold.ensemble.learners import fit_one
-from fivefold.ensemble.named import Given, Named, on_rows
-from fivefold.ensemble.voting import TRIED
+from fivefold.ensemble.members.inner_estimators import fit_clone
+from fivefold.ensemble.members.named_estimators import FitInputs, NamedEnsemble, member_inputs
+from fivefold.ensemble.sparse_linear import SparseLinearClassifier
+from fivefold.ensemble.voting import EXAMPLE_CLASSIFIERS
 
-TERMS = 4  # of the rule of a stage
-LAST = 0.0  # the threshold of the last learner: it answers whatever reaches it
+MAX_STAGE_TERMS = 4  # of the rule of a stage
+LAST_THRESHOLD = 0.0  # the threshold of the last learner: it answers whatever reaches it
 
 
 @dataclass(frozen=True)
-class Chain:
+class CascadeModel:
     """Learners, the confidence each needs to answer, and the share of the training weight it answered."""
 
     members: tuple[Any, ...]
@@ -70,7 +70,7 @@ class Chain:
         return P, who
 
 
-class CascadeClassifier(Named, Classifier):
+class CascadeClassifier(NamedEnsemble, Classifier):
     """A general rule, and learners for what it is unsure of.
 
     Parameters
@@ -123,7 +123,7 @@ class CascadeClassifier(Named, Classifier):
         ),
         source="Kaynak & Alpaydin (2000)",
         see_also=("StackingClassifier", "VotingClassifier", "EnrichmentCascade"),
-        given={"estimators": TRIED},
+        given={"estimators": EXAMPLE_CLASSIFIERS},
         variants=({"threshold": 0.95, "cv": 3},),
     )
 
@@ -152,14 +152,14 @@ class CascadeClassifier(Named, Classifier):
         X = self._table(X)
         return self.model_.answer(X)[1]
 
-    def _chain(self, given: Given) -> Chain:
+    def _chain(self, given: FitInputs) -> CascadeModel:
         living, K = self._living(), len(self.classes_)
-        thresholds = [*self._thresholds(len(living) - 1), LAST]
+        thresholds = [*self._thresholds(len(living) - 1), LAST_THRESHOLD]
         splits = given.splits(self.cv, True) if len(living) > 1 else []
         left = np.arange(_num_samples(given.X))
         members, shares = [], []
         for (name, inner), threshold in zip(living, thresholds, strict=True):
-            X, y, extra = on_rows(given, name, left)
+            X, y, extra = member_inputs(given, name, left)
             inner = clone(inner) if len(np.unique(y)) > 1 else MajorityClassifier()
             members.append(inner.fit(X, y, **(extra if len(np.unique(y)) > 1 else {})))
             sure = self._sure(given, name, members[-1], left, splits, threshold, K)
@@ -167,12 +167,12 @@ class CascadeClassifier(Named, Classifier):
             left = left[~sure]
             if not len(left):
                 break
-        kept = (*thresholds[: len(members) - 1], LAST)
-        return Chain(tuple(members), kept, np.array(shares) / given.w.sum(), K)
+        kept = (*thresholds[: len(members) - 1], LAST_THRESHOLD)
+        return CascadeModel(tuple(members), kept, np.array(shares) / given.w.sum(), K)
 
-    def _sure(self, given: Given, name: str, fitted: Any, left: Any, splits: Any, threshold: float, K: int) -> Any:
+    def _sure(self, given: FitInputs, name: str, fitted: Any, left: Any, splits: Any, threshold: float, K: int) -> Any:
         """Of which of these rows is the learner sure, judged by fits without their fold?"""
-        if threshold <= LAST:
+        if threshold <= LAST_THRESHOLD:
             return np.ones(len(left), dtype=bool)
         sure = np.zeros(_num_samples(given.X), dtype=bool)
         for train, test in splits:
@@ -181,7 +181,7 @@ class CascadeClassifier(Named, Classifier):
                 continue
             member = fitted  # too few classes are left to learn without the fold
             if len(np.unique(given.y[own])) > 1:
-                member = fit_one(fitted, *on_rows(given, name, own))
+                member = fit_clone(fitted, *member_inputs(given, name, own))
             sure[judged] = _probabilities(member, _safe_indexing(given.X, judged), K).max(axis=1) >= threshold
         return sure[left]
 
@@ -209,7 +209,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Filter:
+class StageFilter:
     """Stages for one class; recall and share of positives after each, on the training rows."""
 
     stages: tuple[Stage, ...]
@@ -238,10 +238,10 @@ class Filter:
 
 
 @dataclass(frozen=True)
-class Filters:
+class StageFilters:
     """One filter for two classes, else one a class."""
 
-    filters: tuple[Filter, ...]
+    filters: tuple[StageFilter, ...]
 
 
 class EnrichmentCascade(Classifier):
@@ -301,7 +301,7 @@ class EnrichmentCascade(Classifier):
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         K = len(self.classes_)
-        self.model_ = Filters(tuple(self._filter(X, y == k, w) for k in ([1] if K == 2 else range(K))))
+        self.model_ = StageFilters(tuple(self._filter(X, y == k, w) for k in ([1] if K == 2 else range(K))))
 
     def decision_function(self, X: Any) -> Any:
         """Positive for rows that pass every stage: (n,) for two classes, (n, K) for more."""
@@ -329,8 +329,8 @@ class EnrichmentCascade(Classifier):
         D = np.column_stack([f.decide(X) for f in self.filters_]).astype(X.dtype)
         return D[:, 0] if D.shape[1] == 1 else D
 
-    def _filter(self, X: Any, positive: Any, w: Any) -> Filter:
-        rule = SparseLinearClassifier(max_terms=TERMS) if self.estimator is None else self.estimator
+    def _filter(self, X: Any, positive: Any, w: Any) -> StageFilter:
+        rule = SparseLinearClassifier(max_terms=MAX_STAGE_TERMS) if self.estimator is None else self.estimator
         left, total = np.arange(len(X)), w[positive].sum()
         stages: list[Stage] = []
         recall, share, survivors = [], [], []
@@ -347,7 +347,7 @@ class EnrichmentCascade(Classifier):
             recall.append(float(w[left][positive[left]].sum() / total))
             share.append(float(w[left][positive[left]].sum() / w[left].sum()))
             survivors.append(float(w[left].sum() / w.sum()))
-        return Filter(tuple(stages), tuple(recall), tuple(share), tuple(survivors))
+        return StageFilter(tuple(stages), tuple(recall), tuple(share), tuple(survivors))
 
 
 def _threshold(score: Any, positive: Any, w: Any, recall: float) -> float:

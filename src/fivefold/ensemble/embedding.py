@@ -21,17 +21,17 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from fivefold.core.data import Takes
-from fivefold.core.estimator import Transformer, learned
-from fivefold.core.params import Count, Index, NonNegative, Seed
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.base import Transformer, learned
+from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.ensemble.forest import ForestMethods
-from fivefold.ensemble.forest_targets import Numbers, drawn
+from fivefold.ensemble.forests.base import ForestMethods
+from fivefold.ensemble.forests.forest_targets import NumberTarget, random_split_grower
 from fivefold.tree import ExtraTreeRegressor
-from fivefold.tree.base import Leaves, MinLeaf, MinSplit, MinWeight
+from fivefold.tree.shared.base import MaxLeaves, MinLeaf, MinSplit, MinWeight
 
-ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: spreads bits
+GOLDEN_RATIO_64 = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: spreads bits
 
 
 class RandomTreesEmbedding(ForestMethods, Transformer):
@@ -91,7 +91,7 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
     min_samples_split: MinSplit = 2
     min_samples_leaf: MinLeaf = 1
     min_weight_fraction_leaf: MinWeight = 0.0
-    max_leaf_nodes: Leaves = None
+    max_leaf_nodes: MaxLeaves = None
     min_impurity_decrease: NonNegative = 0.0
     sparse_output: bool = True
     n_jobs: int | None = None
@@ -118,7 +118,7 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
     criterion, max_features, ccp_alpha = "squared_error", 1, 0.0
     bootstrap, oob_score, max_samples, monotonic_cst = False, False, None, None
     estimator_ = ExtraTreeRegressor(max_features=1)
-    _grower = staticmethod(drawn)
+    _grower = staticmethod(random_split_grower)
 
     feature_importances_ = learned("trees.importances")
     n_outputs_ = learned("trees.outputs")
@@ -132,9 +132,9 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
         return self.fit(X, y, sample_weight).transform(X)
 
     def _fit(self, X: Any, w: Any) -> None:
-        y = _as_good_as_random(X, check_random_state(self.random_state))
+        y = _hash_rows(X, check_random_state(self.random_state))
         centre = np.average(y, weights=w)
-        self._plant(X, Numbers((y - centre)[None], np.array([centre]), self.criterion), w)
+        self._plant(X, NumberTarget((y - centre)[None], np.array([centre]), self.criterion), w)
 
     def transform(self, X: Any) -> Any:
         """The code (n, leaves of all trees) of each row."""
@@ -168,9 +168,9 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
         return [np.flatnonzero(trees.skip[lo:hi] == 0) for lo, hi in zip(trees.start, trees.start[1:], strict=False)]
 
 
-def _as_good_as_random(X: Any, rng: Any) -> Any:
+def _hash_rows(X: Any, rng: Any) -> Any:
     """A number between zero and one for each row, equal for equal rows."""
     r = rng.normal(size=X.shape[1])
     sums = X @ r if issparse(X) else (np.nan_to_num(X, nan=1.0).astype(np.float64) * r).sum(axis=1)
-    bits = (np.nan_to_num(sums, nan=1.0) + 0.0).view(np.uint64) * ODD
+    bits = (np.nan_to_num(sums, nan=1.0) + 0.0).view(np.uint64) * GOLDEN_RATIO_64
     return (bits >> np.uint64(11)) / 2.0**53

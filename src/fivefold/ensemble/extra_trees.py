@@ -14,19 +14,19 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Any, Literal
 
-from fivefold.core.data import Takes
-from fivefold.core.estimator import learned
-from fivefold.core.params import Count, Index, NonNegative, Seed
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
+from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Classifier, Regressor
-from fivefold.ensemble.forest import ForestOfClasses, ForestOfNumbers, MaxSamples, OobScore
-from fivefold.ensemble.forest_targets import drawn
-from fivefold.ensemble.oob import judged
-from fivefold.tree.base import Leaves, MaxFeatures, MinLeaf, MinSplit, MinWeight
-from fivefold.tree.extra import ExtraTreeClassifier, ExtraTreeRegressor
+from fivefold.ensemble.forests.base import BaseForestClassifier, BaseForestRegressor, MaxSamples, OobScore
+from fivefold.ensemble.forests.forest_targets import random_split_grower
+from fivefold.ensemble.members.bootstrap_bag import oob_attribute
+from fivefold.tree.extra_tree import ExtraTreeClassifier, ExtraTreeRegressor
+from fivefold.tree.shared.base import MaxFeatures, MaxLeaves, MinLeaf, MinSplit, MinWeight
 
 
-class ExtraTreesClassifier(ForestOfClasses, Classifier):
+class ExtraTreesClassifier(BaseForestClassifier, Classifier):
     """A forest of trees with thresholds drawn at random, whose shares of the classes are averaged.
 
     Parameters
@@ -104,7 +104,7 @@ class ExtraTreesClassifier(ForestOfClasses, Classifier):
     min_samples_leaf: MinLeaf = 1
     min_weight_fraction_leaf: MinWeight = 0.0
     max_features: MaxFeatures = "sqrt"
-    max_leaf_nodes: Leaves = None
+    max_leaf_nodes: MaxLeaves = None
     min_impurity_decrease: NonNegative = 0.0
     bootstrap: bool = False
     oob_score: OobScore = False
@@ -139,12 +139,12 @@ class ExtraTreesClassifier(ForestOfClasses, Classifier):
     )
 
     feature_importances_ = learned("trees.importances")
-    oob_score_ = judged("oob.score")
-    _grower = staticmethod(drawn)
+    oob_score_ = oob_attribute("oob.score")
+    _grower = staticmethod(random_split_grower)
     estimator_ = ExtraTreeClassifier()
 
 
-class ExtraTreesRegressor(ForestOfNumbers, Regressor):
+class ExtraTreesRegressor(BaseForestRegressor, Regressor):
     """A forest of trees with thresholds drawn at random, whose answers are averaged.
 
     Parameters
@@ -218,7 +218,7 @@ class ExtraTreesRegressor(ForestOfNumbers, Regressor):
     min_samples_leaf: MinLeaf = 1
     min_weight_fraction_leaf: MinWeight = 0.0
     max_features: MaxFeatures = 1.0
-    max_leaf_nodes: Leaves = None
+    max_leaf_nodes: MaxLeaves = None
     min_impurity_decrease: NonNegative = 0.0
     bootstrap: bool = False
     oob_score: OobScore = False
@@ -251,6 +251,6 @@ class ExtraTreesRegressor(ForestOfNumbers, Regressor):
     )
 
     feature_importances_ = learned("trees.importances")
-    oob_score_ = judged("oob.score")
-    _grower = staticmethod(drawn)
+    oob_score_ = oob_attribute("oob.score")
+    _grower = staticmethod(random_split_grower)
     estimator_ = ExtraTreeRegressor()

@@ -18,38 +18,38 @@ import numpy as np
 from scipy.special import logit
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.data import Takes
-from fivefold.core.estimator import learned
-from fivefold.core.messages import warn
-from fivefold.core.params import Count, NonNegative, Range, Seed, Share
+from fivefold.core.admission.tables import Takes
+from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Range, Seed
+from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Classifier, Regressor
-from fivefold.ensemble.boosting_losses import EDGE, Target, classes_target, weighted_quantile
-from fivefold.ensemble.gradient_rounds import boost, start_of
-from fivefold.ensemble.learners import MemberSequence
-from fivefold.ensemble.warm import WarmStart
-from fivefold.optim.losses import Absolute, Exponential, Huber, Quantile, Squared
-from fivefold.tree.base import Leaves, MaxFeatures, MinLeaf, MinSplit, MinWeight
+from fivefold.ensemble.boosting.boosting_losses import PROBABILITY_MARGIN, BoostingLoss, class_loss, weighted_quantile
+from fivefold.ensemble.boosting.gradient_rounds import boost_exact_trees, initial_scores
+from fivefold.ensemble.members.inner_estimators import MemberSequence
+from fivefold.ensemble.members.warm_start import WarmStart
+from fivefold.optim.losses.catalogue import AbsoluteLoss, ExponentialLoss, HuberLoss, QuantileLoss, SquaredLoss
+from fivefold.tree.shared.base import MaxFeatures, MaxLeaves, MinLeaf, MinSplit, MinWeight
 
 Portion = Annotated[float, Range(0, 1, open_low=True)]
 
 
 def _half_log_odds(y: Any, w: Any) -> Any:
-    return 0.5 * logit(np.clip(np.atleast_1d(np.average(y, weights=w)), EDGE, 1 - EDGE))
+    return 0.5 * logit(np.clip(np.atleast_1d(np.average(y, weights=w)), PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN))
 
 
-def _at_quantile(loss: Any, q: float) -> Target:
+def _quantile_loss(loss: Any, q: float) -> BoostingLoss:
     def constant(r: Any, w: Any) -> float:
         return weighted_quantile(r, w, q, between=False)
 
-    return Target(loss, lambda y, w: np.atleast_1d(weighted_quantile(y, w, q)), constant)
+    return BoostingLoss(loss, lambda y, w: np.atleast_1d(weighted_quantile(y, w, q)), constant)
 
 
-NUMBERS = {
-    "squared_error": lambda alpha: Target(Squared(), lambda y, w: np.atleast_1d(np.average(y, weights=w))),
-    "absolute_error": lambda alpha: _at_quantile(Absolute(), 0.5),
-    "huber": lambda alpha: _at_quantile(Huber(), 0.5),
-    "quantile": lambda alpha: _at_quantile(Quantile(alpha), alpha),
+REGRESSION_LOSSES = {
+    "squared_error": lambda alpha: BoostingLoss(SquaredLoss(), lambda y, w: np.atleast_1d(np.average(y, weights=w))),
+    "absolute_error": lambda alpha: _quantile_loss(AbsoluteLoss(), 0.5),
+    "huber": lambda alpha: _quantile_loss(HuberLoss(), 0.5),
+    "quantile": lambda alpha: _quantile_loss(QuantileLoss(alpha), alpha),
 }
 
 
@@ -100,7 +100,7 @@ class GradientMethods(WarmStart, MemberSequence):
             raise AttributeError(f"{type(self).__name__} has no {name}_ with subsample=1.0: no row is out of the bag")
         return getattr(self.model_, name)
 
-    def _boost(self: Any, X: Any, y: Any, w: Any, target: Target) -> None:
+    def _boost(self: Any, X: Any, y: Any, w: Any, target: BoostingLoss) -> None:
         if self.criterion != "deprecated":
             name = type(self).__name__
             warn(f"{name}: criterion has no effect, and scikit-learn will drop it; leave it out", FutureWarning)
@@ -110,15 +110,15 @@ class GradientMethods(WarmStart, MemberSequence):
                 f"{type(self).__name__}: n_estimators={self.n_estimators} is less than the {before.rounds} rounds "
                 "learned before; with warm_start=True it counts all rounds"
             )
-        self.model_ = boost(self, X, y, w, target, self._monitor)
+        self.model_ = boost_exact_trees(self, X, y, w, target, self._monitor)
 
     def _sums(self: Any, X: Any) -> Any:
-        F = start_of(self.model_.init, self._target(), X)
+        F = initial_scores(self.model_.init, self._target(), X)
         self.model_.boosted.add(X, 0, self.model_.rounds, F)
         return F
 
     def _stages(self: Any, X: Any) -> Iterator[Any]:
-        F = start_of(self.model_.init, self._target(), X)
+        F = initial_scores(self.model_.init, self._target(), X)
         for i in range(self.model_.rounds):
             self.model_.boosted.add(X, i, i + 1, F)
             yield F
@@ -206,9 +206,9 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
     random_state: Seed = None
     max_features: MaxFeatures = None
     verbose: Annotated[int, Range(0)] | bool = 0
-    max_leaf_nodes: Leaves = None
+    max_leaf_nodes: MaxLeaves = None
     warm_start: bool = False
-    validation_fraction: Share = 0.1
+    validation_fraction: OpenFraction = 0.1
     n_iter_no_change: Count | None = None
     tol: NonNegative = 1e-4
     ccp_alpha: NonNegative = 0.0
@@ -234,13 +234,13 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
         """Number of classes."""
         return len(self.classes_)
 
-    def _target(self) -> Target:
+    def _target(self) -> BoostingLoss:
         K = len(self.classes_)
         if self.loss == "log_loss":
-            return classes_target(K)
+            return class_loss(K)
         if K > 2:
             raise ValueError(f"GradientBoostingClassifier: loss='exponential' takes two classes; y holds {K}")
-        return Target(Exponential(), _half_log_odds, classes=2)
+        return BoostingLoss(ExponentialLoss(), _half_log_odds, classes=2)
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         target = self._target()
@@ -363,11 +363,11 @@ class GradientBoostingRegressor(GradientMethods, Regressor):
     init: Any = None
     random_state: Seed = None
     max_features: MaxFeatures = None
-    alpha: Share = 0.9
+    alpha: OpenFraction = 0.9
     verbose: Annotated[int, Range(0)] | bool = 0
-    max_leaf_nodes: Leaves = None
+    max_leaf_nodes: MaxLeaves = None
     warm_start: bool = False
-    validation_fraction: Share = 0.1
+    validation_fraction: OpenFraction = 0.1
     n_iter_no_change: Count | None = None
     tol: NonNegative = 1e-4
     ccp_alpha: NonNegative = 0.0
@@ -391,8 +391,8 @@ class GradientBoostingRegressor(GradientMethods, Regressor):
         search={"learning_rate": (0.03, 0.1, 0.3), "n_estimators": (100, 300), "max_depth": (2, 3, 5)},
     )
 
-    def _target(self) -> Target:
-        return NUMBERS[self.loss](self.alpha)
+    def _target(self) -> BoostingLoss:
+        return REGRESSION_LOSSES[self.loss](self.alpha)
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         self._boost(X, y.astype(np.float64), w, self._target())

@@ -19,23 +19,23 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from sklearn.utils.validation import _check_monotonic_cst, check_is_fitted
 
-from fivefold.core.data import Takes, admit, admit_weights
-from fivefold.core.estimator import learned
-from fivefold.core.params import Count, NonNegative, Positive, Range, Seed, Share
+from fivefold.core.admission.tables import Takes, admit, admit_weights
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Positive, Range, Seed
+from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Classifier, Regressor
-from fivefold.ensemble.boosting_losses import NUMBERS, Target, classes_target
-from fivefold.ensemble.hist_rounds import Columns, Rows, boost
-from fivefold.ensemble.warm import WarmStart
-from fivefold.partition.histogram_loops import MOST_ROWS
+from fivefold.ensemble.boosting.boosting_losses import REGRESSION_LOSSES, BoostingLoss, class_loss
+from fivefold.ensemble.boosting.hist_rounds import ColumnSettings, TrainingRows, boost_histogram_trees
+from fivefold.ensemble.members.warm_start import WarmStart
+from fivefold.partition.histograms.histogram_loops import MAX_ROWS
 
-Leaves = Annotated[int, Range(2)] | None
-Bounded = Annotated[int, Range(2, 255)]
+MaxLeaves = Annotated[int, Range(2)] | None
+MaxBins = Annotated[int, Range(2, 255)]
 Portion = Annotated[float, Range(0, 1, open_low=True)]
 
 
-class HistMethods(WarmStart):
+class HistBoostingMethods(WarmStart):
     """What both kinds of boosting share."""
 
     train_score_ = learned("train_score")
@@ -78,10 +78,10 @@ class HistMethods(WarmStart):
         finally:
             del self._validation
 
-    def _boost(self: Any, X: Any, y: Any, w: Any, target: Target) -> None:
+    def _boost(self: Any, X: Any, y: Any, w: Any, target: BoostingLoss) -> None:
         name = type(self).__name__
-        if len(X) > MOST_ROWS:
-            raise ValueError(f"{name}: X has {len(X)} rows; counts of histograms reach to {MOST_ROWS}. Take a sample")
+        if len(X) > MAX_ROWS:
+            raise ValueError(f"{name}: X has {len(X)} rows; counts of histograms reach to {MAX_ROWS}. Take a sample")
         before = self._resume(X)
         if before is not None and self.max_iter < before.rounds:
             raise ValueError(
@@ -99,12 +99,14 @@ class HistMethods(WarmStart):
         if asked is not None and not isinstance(asked, dict) and np.ndim(asked) != 1:
             raise ValueError(f"{type(self).__name__}: monotonic_cst must hold one sign a column; got {asked!r}")
         signs = None if asked is None else _check_monotonic_cst(self, asked)
-        columns = Columns(self._categorical(d), signs, self._teams(d))
+        columns = ColumnSettings(self._categorical(d), signs, self._teams(d))
         if signs is not None and (bad := (signs != 0) & columns.categorical).any():
             raise ValueError(f"{name}: column {int(bad.argmax())} holds categories, which have no order to rise along")
-        self.model_ = boost(self, Rows(X, y, w), self._given(target), target, columns, self._seed)
+        self.model_ = boost_histogram_trees(
+            self, TrainingRows(X, y, w), self._given(target), target, columns, self._seed
+        )
 
-    def _given(self: Any, target: Target) -> Rows | None:
+    def _given(self: Any, target: BoostingLoss) -> TrainingRows | None:
         """Rows passed for validation."""
         X, y, w = self._validation
         if X is None:
@@ -112,7 +114,7 @@ class HistMethods(WarmStart):
         X, y = admit(self, X, fitting=False), np.asarray(y)
         if target.classes:
             y = np.searchsorted(self.classes_, y).clip(0, target.classes - 1)
-        return Rows(X, _typed(y, target), admit_weights(self, w, X))
+        return TrainingRows(X, _typed(y, target), admit_weights(self, w, X))
 
     def _categorical(self: Any, d: int) -> Any:
         """Which columns hold categories: those of text and of category types, and those that are named."""
@@ -171,11 +173,11 @@ class HistMethods(WarmStart):
         return out
 
 
-def _typed(y: Any, target: Target) -> Any:
+def _typed(y: Any, target: BoostingLoss) -> Any:
     return y.astype(np.int64 if target.classes > 2 else np.float64)
 
 
-class HistGradientBoostingClassifier(HistMethods, Classifier):
+class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
     """Boosted trees on binned columns, for classes: the first choice for tables of mixed columns.
 
     Parameters
@@ -251,19 +253,19 @@ class HistGradientBoostingClassifier(HistMethods, Classifier):
     _: KW_ONLY
     learning_rate: Positive = 0.1
     max_iter: Count = 100
-    max_leaf_nodes: Leaves = 31
+    max_leaf_nodes: MaxLeaves = 31
     max_depth: Count | None = None
     min_samples_leaf: Count = 20
     l2_regularization: NonNegative = 0.0
     max_features: Portion = 1.0
-    max_bins: Bounded = 255
+    max_bins: MaxBins = 255
     categorical_features: Any = "from_dtype"
     monotonic_cst: Any = None
     interaction_cst: list[Any] | tuple[Any, ...] | Literal["pairwise", "no_interactions"] | None = None
     warm_start: bool = False
     early_stopping: bool | Literal["auto"] = "auto"
     scoring: Any = "loss"
-    validation_fraction: Share | Count | None = 0.1
+    validation_fraction: OpenFraction | Count | None = 0.1
     n_iter_no_change: Count = 10
     tol: NonNegative = 1e-7
     verbose: Annotated[int, Range(0)] | bool = 0
@@ -293,7 +295,7 @@ class HistGradientBoostingClassifier(HistMethods, Classifier):
     )
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
-        target = classes_target(len(self.classes_))
+        target = class_loss(len(self.classes_))
         self._boost(X, _typed(y, target), w, target)
 
     def decision_function(self, X: Any) -> Any:
@@ -304,7 +306,7 @@ class HistGradientBoostingClassifier(HistMethods, Classifier):
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes."""
         X = self._admit(X)
-        return classes_target(len(self.classes_)).answer(self.model_.sums(X)).astype(X.dtype, copy=False)
+        return class_loss(len(self.classes_)).answer(self.model_.sums(X)).astype(X.dtype, copy=False)
 
     def staged_decision_function(self, X: Any) -> Iterator[Any]:
         """The sum of trees after each round."""
@@ -317,7 +319,7 @@ class HistGradientBoostingClassifier(HistMethods, Classifier):
 
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """Probabilities of the classes after each round."""
-        X, target = self._admit(X), classes_target(len(self.classes_))
+        X, target = self._admit(X), class_loss(len(self.classes_))
         yield from (target.answer(F).astype(X.dtype) for F in self.model_.stages(X))
 
     def _scores(self, X: Any) -> Any:
@@ -328,7 +330,7 @@ class HistGradientBoostingClassifier(HistMethods, Classifier):
         return (F.T if len(F) > 1 else F[0]).astype(X.dtype, copy=False)
 
 
-class HistGradientBoostingRegressor(HistMethods, Regressor):
+class HistGradientBoostingRegressor(HistBoostingMethods, Regressor):
     """Boosted trees on binned columns, for numbers: the first choice for tables of mixed columns.
 
     Parameters
@@ -406,19 +408,19 @@ class HistGradientBoostingRegressor(HistMethods, Regressor):
     quantile: Annotated[float, Range(0, 1)] | None = None
     learning_rate: Positive = 0.1
     max_iter: Count = 100
-    max_leaf_nodes: Leaves = 31
+    max_leaf_nodes: MaxLeaves = 31
     max_depth: Count | None = None
     min_samples_leaf: Count = 20
     l2_regularization: NonNegative = 0.0
     max_features: Portion = 1.0
-    max_bins: Bounded = 255
+    max_bins: MaxBins = 255
     categorical_features: Any = "from_dtype"
     monotonic_cst: Any = None
     interaction_cst: list[Any] | tuple[Any, ...] | Literal["pairwise", "no_interactions"] | None = None
     warm_start: bool = False
     early_stopping: bool | Literal["auto"] = "auto"
     scoring: Any = "loss"
-    validation_fraction: Share | Count | None = 0.1
+    validation_fraction: OpenFraction | Count | None = 0.1
     n_iter_no_change: Count = 10
     tol: NonNegative = 1e-7
     verbose: Annotated[int, Range(0)] | bool = 0
@@ -457,7 +459,7 @@ class HistGradientBoostingRegressor(HistMethods, Regressor):
                 f"HistGradientBoostingRegressor: loss='poisson' needs y that are not negative and not all zero; the "
                 f"least is {y.min():g}"
             )
-        target = NUMBERS[self.loss](self.quantile)
+        target = REGRESSION_LOSSES[self.loss](self.quantile)
         self._boost(X, _typed(y, target), w, target)
 
     def predict(self, X: Any) -> Any:
@@ -471,4 +473,4 @@ class HistGradientBoostingRegressor(HistMethods, Regressor):
         yield from (self._answer(F, X).copy() for F in self.model_.stages(X))
 
     def _answer(self, F: Any, X: Any) -> Any:
-        return NUMBERS[self.loss](self.quantile).answer(F)
+        return REGRESSION_LOSSES[self.loss](self.quantile).answer(F)

@@ -11,19 +11,19 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Any, Literal
 
-from fivefold.core.data import Takes
-from fivefold.core.estimator import learned
-from fivefold.core.params import Count, Index, NonNegative, Seed
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
+from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Classifier, Regressor
-from fivefold.ensemble.forest import ForestOfClasses, ForestOfNumbers, MaxSamples, OobScore
-from fivefold.ensemble.forest_targets import searched
-from fivefold.ensemble.oob import judged
-from fivefold.tree.base import Leaves, MaxFeatures, MinLeaf, MinSplit, MinWeight
-from fivefold.tree.decision import DecisionTreeClassifier, DecisionTreeRegressor
+from fivefold.ensemble.forests.base import BaseForestClassifier, BaseForestRegressor, MaxSamples, OobScore
+from fivefold.ensemble.forests.forest_targets import best_split_grower
+from fivefold.ensemble.members.bootstrap_bag import oob_attribute
+from fivefold.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from fivefold.tree.shared.base import MaxFeatures, MaxLeaves, MinLeaf, MinSplit, MinWeight
 
 
-class RandomForestClassifier(ForestOfClasses, Classifier):
+class RandomForestClassifier(BaseForestClassifier, Classifier):
     """A forest of trees of bootstrap samples, whose shares of the classes are averaged.
 
     Parameters
@@ -101,7 +101,7 @@ class RandomForestClassifier(ForestOfClasses, Classifier):
     min_samples_leaf: MinLeaf = 1
     min_weight_fraction_leaf: MinWeight = 0.0
     max_features: MaxFeatures = "sqrt"
-    max_leaf_nodes: Leaves = None
+    max_leaf_nodes: MaxLeaves = None
     min_impurity_decrease: NonNegative = 0.0
     bootstrap: bool = True
     oob_score: OobScore = False
@@ -138,12 +138,12 @@ class RandomForestClassifier(ForestOfClasses, Classifier):
     )
 
     feature_importances_ = learned("trees.importances")
-    oob_score_ = judged("oob.score")
-    _grower = staticmethod(searched)
+    oob_score_ = oob_attribute("oob.score")
+    _grower = staticmethod(best_split_grower)
     estimator_ = DecisionTreeClassifier()
 
 
-class RandomForestRegressor(ForestOfNumbers, Regressor):
+class RandomForestRegressor(BaseForestRegressor, Regressor):
     """A forest of trees of bootstrap samples, whose means are averaged.
 
     Parameters
@@ -217,7 +217,7 @@ class RandomForestRegressor(ForestOfNumbers, Regressor):
     min_samples_leaf: MinLeaf = 1
     min_weight_fraction_leaf: MinWeight = 0.0
     max_features: MaxFeatures = 1.0
-    max_leaf_nodes: Leaves = None
+    max_leaf_nodes: MaxLeaves = None
     min_impurity_decrease: NonNegative = 0.0
     bootstrap: bool = True
     oob_score: OobScore = False
@@ -251,6 +251,6 @@ class RandomForestRegressor(ForestOfNumbers, Regressor):
     )
 
     feature_importances_ = learned("trees.importances")
-    oob_score_ = judged("oob.score")
-    _grower = staticmethod(searched)
+    oob_score_ = oob_attribute("oob.score")
+    _grower = staticmethod(best_split_grower)
     estimator_ = DecisionTreeRegressor()

@@ -27,20 +27,20 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, _num_samples, check_is_fitted
 
 from fivefold.core._sklearn import TransformerMixin
-from fivefold.core.estimator import learned
-from fivefold.core.params import Index
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Index
+from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Classifier, Regressor
-from fivefold.ensemble.learners import fit_one, learner
-from fivefold.ensemble.named import Given, Members, Named, on_rows
-from fivefold.ensemble.voting import TRIED, TRIED_NUMBERS
+from fivefold.ensemble.members.inner_estimators import check_learner, fit_clone
+from fivefold.ensemble.members.named_estimators import FitInputs, FittedMembers, NamedEnsemble, member_inputs
+from fivefold.ensemble.voting import EXAMPLE_CLASSIFIERS, EXAMPLE_REGRESSORS
 from fivefold.linear_model import LogisticRegression, RidgeCV
 
-ANSWERS = "predict_proba", "decision_function", "predict"  # the first that an estimator has
+PREDICTION_METHODS = "predict_proba", "decision_function", "predict"  # the first that an estimator has
 
 
 @dataclass(frozen=True)
-class Stack(Members):
+class StackModel(FittedMembers):
     """Members fitted on all rows, the method each is asked by, and the combiner."""
 
     methods: tuple[str, ...]
@@ -52,7 +52,7 @@ class Stack(Members):
         return list(self.methods)
 
 
-class Stacking(TransformerMixin, Named):
+class Stacking(TransformerMixin, NamedEnsemble):
     """Members, and a combiner fitted on their held-out answers."""
 
     final_estimator: Any
@@ -68,7 +68,7 @@ class Stacking(TransformerMixin, Named):
         given = self._take(X, y, sample_weight, fit_params)
         if not is_classifier(self):  # a classifier may stack the answers of anything
             self._refuse_others()
-        combiner = clone(learner(self, self._combiner(), "final_estimator", "predict"))
+        combiner = clone(check_learner(self, self._combiner(), "final_estimator", "predict"))
         right = is_classifier if is_classifier(self) else is_regressor
         if not right(combiner):
             kind = right.__name__[3:]
@@ -77,12 +77,12 @@ class Stacking(TransformerMixin, Named):
             for name, inner in self._living():
                 cure = f"cv='prefit' takes fitted ones: fit the estimator called {name!r}, or give another cv"
                 check_is_fitted(inner, msg=f"{type(self).__name__}: this %(name)s instance is not fitted yet; {cure}")
-        members = Members(tuple(e for _, e in self._living())) if prefit else self._fit_members(given)
+        members = FittedMembers(tuple(e for _, e in self._living())) if prefit else self._fit_members(given)
         self._note_columns(members.members)
         methods = tuple(self._method(name, inner) for name, inner in self._living())
         Z = self._asked(given.X, members.members, methods) if prefit else self._held_out(given, methods)
         combiner.fit(self._joined(given.X, Z), given.y, **given.own)
-        self.model_ = Stack(members.members, methods, tuple(z.shape[1] for z in Z), combiner)
+        self.model_ = StackModel(members.members, methods, tuple(z.shape[1] for z in Z), combiner)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:  # type: ignore[override]  # scikit-learn says it so
@@ -125,7 +125,7 @@ class Stacking(TransformerMixin, Named):
         each = zip(members, methods, strict=True)
         return [self._columns(getattr(member, method)(X), method) for member, method in each]
 
-    def _held_out(self, given: Given, methods: tuple[str, ...]) -> list[Any]:
+    def _held_out(self, given: FitInputs, methods: tuple[str, ...]) -> list[Any]:
         """The columns of every member, each row from a fit without its fold."""
         splits = given.splits(self.cv, is_classifier(self))
         n, classes = _num_samples(given.X), getattr(self, "classes_", None)
@@ -148,7 +148,7 @@ class Stacking(TransformerMixin, Named):
         return Z
 
     def _method(self, name: str, inner: Any) -> str:
-        asked = ANSWERS if self.stack_method == "auto" else (self.stack_method,)
+        asked = PREDICTION_METHODS if self.stack_method == "auto" else (self.stack_method,)
         for method in asked:
             if callable(getattr(inner, method, None)):  # any library's estimator: it can only be asked
                 return method
@@ -241,7 +241,7 @@ class StackingClassifier(Stacking, Classifier):
         ),
         source="Wolpert (1992)",
         see_also=("VotingClassifier", "StackingRegressor"),
-        given={"estimators": TRIED},
+        given={"estimators": EXAMPLE_CLASSIFIERS},
         variants=({"cv": 3, "stack_method": "predict", "passthrough": True},),
     )
 
@@ -331,7 +331,7 @@ class StackingRegressor(Stacking, Regressor):
         ),
         source="Breiman (1996), Stacked regressions",
         see_also=("VotingRegressor", "StackingClassifier"),
-        given={"estimators": TRIED_NUMBERS},
+        given={"estimators": EXAMPLE_REGRESSORS},
         variants=({"cv": 3, "passthrough": True},),
     )
 
@@ -349,10 +349,10 @@ def _final(self: Any, name: str) -> bool:
     return True
 
 
-def _judged(estimator: Any, given: Given, name: str, method: str, train: Any, test: Any, classes: Any) -> Any:
+def _judged(estimator: Any, given: FitInputs, name: str, method: str, train: Any, test: Any, classes: Any) -> Any:
     """What a fit on `train` says of `test`; a class that is not in `train` gets nothing."""
-    X, y, extra = on_rows(given, name, train)
-    fitted = fit_one(estimator, X, y, extra)
+    X, y, extra = member_inputs(given, name, train)
+    fitted = fit_clone(estimator, X, y, extra)
     said = getattr(fitted, method)(_safe_indexing(given.X, test))
     if isinstance(said, list):
         each = zip(said, fitted.classes_, classes, strict=True)

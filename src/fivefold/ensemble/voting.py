@@ -22,19 +22,19 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from fivefold.core._sklearn import TransformerMixin
-from fivefold.core.params import Index
+from fivefold.core.estimators.params import Index
+from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Classifier, Regressor
-from fivefold.ensemble.learners import learner
-from fivefold.ensemble.named import Named
+from fivefold.ensemble.members.inner_estimators import check_learner
+from fivefold.ensemble.members.named_estimators import NamedEnsemble
 from fivefold.linear_model import Lasso, LogisticRegression, Ridge
 from fivefold.naive_bayes import GaussianNB
 
-TRIED = [("linear", LogisticRegression()), ("bayes", GaussianNB())]
-TRIED_NUMBERS = [("ridge", Ridge()), ("lasso", Lasso(alpha=0.1))]
+EXAMPLE_CLASSIFIERS = [("linear", LogisticRegression()), ("bayes", GaussianNB())]
+EXAMPLE_REGRESSORS = [("ridge", Ridge()), ("lasso", Lasso(alpha=0.1))]
 
 
-class Voting(TransformerMixin, Named):
+class Voting(TransformerMixin, NamedEnsemble):
     """Members with weights, fitted on the same rows."""
 
     weights: Any
@@ -135,7 +135,7 @@ class VotingClassifier(Voting, Classifier):
         ),
         source="Kittler, Hatef, Duin & Matas (1998)",
         see_also=("VotingRegressor", "StackingClassifier"),
-        given={"estimators": TRIED},
+        given={"estimators": EXAMPLE_CLASSIFIERS},
         variants=({"voting": "soft", "weights": [2, 1]},),
     )
 
@@ -143,7 +143,7 @@ class VotingClassifier(Voting, Classifier):
         """Fit a copy of every classifier; weights, where given, are passed to each."""
         if self.voting == "soft":
             for name, inner in self._living():
-                learner(self, inner, f"with voting='soft', the estimator called {name!r}", "predict_proba")
+                check_learner(self, inner, f"with voting='soft', the estimator called {name!r}", "predict_proba")
         return super().fit(X, y, sample_weight, **fit_params)
 
     def predict(self, X: Any) -> Any:
@@ -238,7 +238,7 @@ class VotingRegressor(Voting, Regressor):
         steps=("Fit every regressor on all rows.", "Average what they say."),
         source="Breiman (1996), Stacked regressions",
         see_also=("VotingClassifier", "StackingRegressor"),
-        given={"estimators": TRIED_NUMBERS},
+        given={"estimators": EXAMPLE_REGRESSORS},
         variants=({"weights": [2, 1]},),
     )
 
@@ -263,7 +263,7 @@ class VotingRegressor(Voting, Regressor):
         return [np.asarray(member.predict(X)) for member in self.estimators_]
 
 
-def majority(models: Sequence[Any], X: Any, weights: Any = None) -> Any:
+def majority_vote(models: Sequence[Any], X: Any, weights: Any = None) -> Any:
     """The label that most of these fitted classifiers give each row; the first in order wins ties.
 
     >>> from fivefold.baselines import MajorityClassifier

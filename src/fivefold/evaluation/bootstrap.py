@@ -26,10 +26,10 @@ import numpy as np
 from sklearn.base import clone
 
 from fivefold.core.random_state import check_random_state
-from fivefold.evaluation.losses import Loss, usual
-from fivefold.evaluation.validation import INDEPENDENT, Split, cross_validate
+from fivefold.evaluation.row_losses import Loss, default_loss
+from fivefold.evaluation.validation import INDEPENDENT_ROWS, Split, cross_validate
 
-DRAWN = 0.632  # 1 - 1/e, rounded as in the paper
+DRAWN_SHARE = 0.632  # 1 - 1/e, rounded as in the paper
 
 
 class OutOfBag:
@@ -70,7 +70,7 @@ class OutOfBag:
 
 
 @dataclass(frozen=True)
-class Bootstrap:
+class BootstrapEstimate:
     """The loss of a learner on new rows, from samples drawn with replacement.
 
     Attributes
@@ -92,7 +92,7 @@ class Bootstrap:
     error: float
     no_information: float
     samples: int
-    assumptions: tuple[str, ...] = (INDEPENDENT,)
+    assumptions: tuple[str, ...] = (INDEPENDENT_ROWS,)
 
     @property
     def overfitting(self) -> float:
@@ -104,14 +104,14 @@ class Bootstrap:
     @property
     def e632(self) -> float:
         """The .632 estimate."""
-        return (1 - DRAWN) * self.apparent + DRAWN * self.left_out
+        return (1 - DRAWN_SHARE) * self.apparent + DRAWN_SHARE * self.left_out
 
     @property
     def e632_plus(self) -> float:
         """The .632+ estimate."""
-        R, kept = self.overfitting, 1 - DRAWN
+        R, kept = self.overfitting, 1 - DRAWN_SHARE
         above = min(self.left_out, self.no_information) - self.apparent
-        return self.e632 + above * kept * DRAWN * R / (1 - kept * R)
+        return self.e632 + above * kept * DRAWN_SHARE * R / (1 - kept * R)
 
     def __str__(self) -> str:
         return (
@@ -129,7 +129,7 @@ def bootstrap_error(
     loss: Loss | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
-) -> Bootstrap:
+) -> BootstrapEstimate:
     """Fit copies of the model on samples drawn with replacement; each row is judged by those that left it out.
 
     Examples
@@ -140,7 +140,7 @@ def bootstrap_error(
     >>> found.apparent, found.e632 < 0.5 < found.e632_plus
     (0.0, True)
     """
-    loss, n = loss or usual(model), np.shape(X)[0]
+    loss, n = loss or default_loss(model), np.shape(X)[0]
     cv = OutOfBag(samples, random_state=random_state)
     found = cross_validate(model, X, y, cv=cv, loss=loss, n_jobs=n_jobs)
     out, cost = np.zeros((samples, n), bool), np.zeros((samples, n))  # I, and I Q of the paper
@@ -157,7 +157,7 @@ def bootstrap_error(
     predicted = clone(model).fit(X, y).predict(X)
     apparent = float(np.mean(loss(X, y, predicted)))
     gamma = _no_information(loss, X, y, predicted)
-    return Bootstrap(apparent, left_out, float(np.sqrt(max(D @ D - noise, 0.0))), gamma, samples)
+    return BootstrapEstimate(apparent, left_out, float(np.sqrt(max(D @ D - noise, 0.0))), gamma, samples)
 
 
 def _no_information(loss: Loss, X: Any, y: Any, predicted: Any) -> float:

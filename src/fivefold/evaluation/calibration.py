@@ -27,10 +27,10 @@ from scipy.stats import binomtest
 
 from fivefold.evaluation.metrics import is_positive
 
-LEVEL = 0.95
+CONFIDENCE = 0.95
 
 # Upper edges of bins, the last one left out.
-BINS: Mapping[str, Callable[[Any, int], Any]] = {
+BIN_EDGES: Mapping[str, Callable[[Any, int], Any]] = {
     "uniform": lambda p, count: np.linspace(0, 1, count + 1)[1:-1],
     "quantile": lambda p, count: np.unique(np.quantile(p, np.linspace(0, 1, count + 1)[1:-1])),
 }
@@ -87,7 +87,7 @@ def reliability(y: Any, p: Any, *, bins: int = 10, strategy: str = "uniform", po
     where = _bins(p, bins, strategy)
     n = np.bincount(where)
     k = np.bincount(where, hit).astype(int)
-    spans = [binomtest(int(a), int(b)).proportion_ci(LEVEL, method="wilson") for a, b in zip(k, n, strict=True)]
+    spans = [binomtest(int(a), int(b)).proportion_ci(CONFIDENCE, method="wilson") for a, b in zip(k, n, strict=True)]
     low, high = np.array(spans).T
     return Reliability(np.bincount(where, p) / n, k / n, n, low, high)
 
@@ -105,7 +105,7 @@ def confidence(y: Any, P: Any, classes: Any) -> tuple[Any, Any]:
 
 
 @dataclass(frozen=True)
-class Brier:
+class BrierDecomposition:
     """The Brier score and its parts: score = reliability - resolution + uncertainty + within."""
 
     score: float
@@ -121,7 +121,9 @@ class Brier:
         )
 
 
-def brier(y: Any, p: Any, *, bins: int | None = None, strategy: str = "uniform", positive: Any = None) -> Brier:
+def brier(
+    y: Any, p: Any, *, bins: int | None = None, strategy: str = "uniform", positive: Any = None
+) -> BrierDecomposition:
     """The Brier score of probabilities of the positive class, in parts; every distinct probability is a bin by default.
 
     `positive` is the class they are the probabilities of, the greater of two labels where None.
@@ -138,7 +140,7 @@ def brier(y: Any, p: Any, *, bins: int | None = None, strategy: str = "uniform",
     share, base = n / n.sum(), hit.mean()
     inside = p - f[where]
     within = 0.0 if bins is None else float(np.mean(inside**2) - 2 * np.mean(inside * (hit - o[where])))
-    return Brier(
+    return BrierDecomposition(
         float(np.mean((p - hit) ** 2)),
         float(share @ (f - o) ** 2),
         float(share @ (o - base) ** 2),
@@ -149,9 +151,9 @@ def brier(y: Any, p: Any, *, bins: int | None = None, strategy: str = "uniform",
 
 def _bins(p: Any, count: int, strategy: str) -> Any:
     """The bin of every row, numbered without gaps."""
-    if strategy not in BINS:
-        raise ValueError(f"strategy must be one of {', '.join(map(repr, BINS))}; got {strategy!r}")
+    if strategy not in BIN_EDGES:
+        raise ValueError(f"strategy must be one of {', '.join(map(repr, BIN_EDGES))}; got {strategy!r}")
     if not ((p >= 0) & (p <= 1)).all():
         raise ValueError(f"probabilities lie between 0 and 1; got values from {p.min():.4g} to {p.max():.4g}")
-    edges = BINS[strategy](p, count)
+    edges = BIN_EDGES[strategy](p, count)
     return np.unique(np.searchsorted(edges, p), return_inverse=True)[1]

@@ -27,10 +27,10 @@ import numpy as np
 
 ROUNDING = 1e-9  # ranks are whole numbers; alpha (n + 1) is one up to rounding, if at all
 EXCHANGEABLE = "calibration rows and new rows are exchangeable, as independent draws from one source are"
-UNSEEN = "the model was fitted without the calibration rows"
+UNSEEN_CALIBRATION = "the model was fitted without the calibration rows"
 
 
-def rank(n: int, alpha: float) -> int:
+def conformal_rank(n: int, alpha: float) -> int:
     """k such that the k-th smallest of n scores is exceeded by the next with probability at most alpha; n + 1 if none.
 
     Examples
@@ -44,7 +44,7 @@ def rank(n: int, alpha: float) -> int:
 
 
 @dataclass(frozen=True)
-class Intervals:
+class PredictionIntervals:
     """An interval for the target of every row.
 
     Attributes
@@ -61,7 +61,7 @@ class Intervals:
     low: Any
     high: Any
     level: float
-    assumptions: tuple[str, ...] = (EXCHANGEABLE, UNSEEN)
+    assumptions: tuple[str, ...] = (EXCHANGEABLE, UNSEEN_CALIBRATION)
 
     def cover(self, y: Any) -> Any:
         """Does each interval hold its target?"""
@@ -80,12 +80,12 @@ class ConformalRegressor:
     scores: Any = field(repr=False)  # (n,), sorted
     scale: Callable[[Any], Any] | None = None
 
-    def interval(self, X: Any, alpha: float = 0.1) -> Intervals:
+    def interval(self, X: Any, alpha: float = 0.1) -> PredictionIntervals:
         """Intervals that miss the target with probability at most alpha."""
-        k, n = rank(len(self.scores), alpha), len(self.scores)
+        k, n = conformal_rank(len(self.scores), alpha), len(self.scores)
         half = (self.scores[k - 1] if k <= n else np.inf) * _scale(self.scale, X)
         centre = self.model.predict(X)
-        return Intervals(centre, centre - half, centre + half, 1 - alpha)
+        return PredictionIntervals(centre, centre - half, centre + half, 1 - alpha)
 
 
 def conformal_regressor(model: Any, X: Any, y: Any, *, scale: Callable[[Any], Any] | None = None) -> ConformalRegressor:
@@ -118,7 +118,7 @@ def _scale(scale: Callable[[Any], Any] | None, X: Any) -> Any:
     return values
 
 
-class Score(Protocol):
+class NonconformityScore(Protocol):
     """Nonconformity (n, K) of every class, from class probabilities (n, K)."""
 
     def __call__(self, P: Any) -> Any: ...
@@ -157,7 +157,7 @@ class APS:
 
 
 @dataclass(frozen=True)
-class Sets:
+class PredictionSets:
     """A set of classes for every row.
 
     Attributes
@@ -173,7 +173,7 @@ class Sets:
     members: Any
     classes: Any
     level: float
-    assumptions: tuple[str, ...] = (EXCHANGEABLE, UNSEEN)
+    assumptions: tuple[str, ...] = (EXCHANGEABLE, UNSEEN_CALIBRATION)
 
     @property
     def sizes(self) -> Any:
@@ -182,7 +182,7 @@ class Sets:
 
     def cover(self, y: Any) -> Any:
         """Does each set hold the true class?"""
-        k, known = _codes(self.classes, y)
+        k, known = _class_codes(self.classes, y)
         return self.members[np.arange(len(k)), k] & known
 
     def labels(self) -> tuple[tuple[Any, ...], ...]:
@@ -199,7 +199,7 @@ class ConformalClassifier:
     """A fitted classifier and its scores on rows it has not seen; made by `conformal_classifier`."""
 
     model: Any
-    score: Score
+    score: NonconformityScore
     scores: tuple[Any, ...] = field(repr=False)  # sorted; one array, or one a class
 
     def p_values(self, X: Any) -> Any:
@@ -210,17 +210,19 @@ class ConformalClassifier:
         sizes = np.array([len(r) for r in reference])
         return (1 + np.array(counts).T) / (1 + sizes)
 
-    def sets(self, X: Any, alpha: float = 0.1) -> Sets:
+    def sets(self, X: Any, alpha: float = 0.1) -> PredictionSets:
         """Sets that miss the true class with probability at most alpha."""
-        rank(1, alpha)  # refuses what is no probability
-        assumptions = (EXCHANGEABLE, UNSEEN)
+        conformal_rank(1, alpha)  # refuses what is no probability
+        assumptions = (EXCHANGEABLE, UNSEEN_CALIBRATION)
         if len(self.scores) > 1:
-            assumptions = ("within every class, " + EXCHANGEABLE, UNSEEN)
-        return Sets(self.p_values(X) > alpha + ROUNDING, np.asarray(self.model.classes_), 1 - alpha, assumptions)
+            assumptions = ("within every class, " + EXCHANGEABLE, UNSEEN_CALIBRATION)
+        return PredictionSets(
+            self.p_values(X) > alpha + ROUNDING, np.asarray(self.model.classes_), 1 - alpha, assumptions
+        )
 
 
 def conformal_classifier(
-    model: Any, X: Any, y: Any, *, score: Score = LEAST_AMBIGUOUS, by_class: bool = False
+    model: Any, X: Any, y: Any, *, score: NonconformityScore = LEAST_AMBIGUOUS, by_class: bool = False
 ) -> ConformalClassifier:
     """Calibrate a fitted classifier on rows it has not seen; `by_class` guarantees the level for every class.
 
@@ -235,13 +237,13 @@ def conformal_classifier(
     """
     S = score(np.asarray(model.predict_proba(X)))
     classes = np.asarray(model.classes_)
-    k, known = _codes(classes, y)
+    k, known = _class_codes(classes, y)
     own = np.where(known, S[np.arange(len(k)), k], np.inf)  # a class the model does not know fits as badly as can be
     groups = [own[known & (k == j)] for j in range(len(classes))] if by_class else [own]
     return ConformalClassifier(model, score, tuple(np.sort(group) for group in groups))
 
 
-def _codes(classes: Any, y: Any) -> tuple[Any, Any]:
+def _class_codes(classes: Any, y: Any) -> tuple[Any, Any]:
     """The index of each label among sorted classes, and whether it is one of them."""
     y = np.asarray(y)
     k = np.searchsorted(classes, y).clip(0, len(classes) - 1)

@@ -20,10 +20,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing as rows_of
 
-from fivefold.evaluation.conformal import Intervals, rank
+from fivefold.evaluation.conformal import PredictionIntervals, conformal_rank
 from fivefold.evaluation.validation import splits_of
 
-BLOCK = 4_000_000  # numbers sorted at a time
+BLOCK_CELLS = 4_000_000  # numbers sorted at a time
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class CrossConformalRegressor:
         loss = 0.0 if K == n else min(2 * (1 - 1 / K) / (n / K + 1), (1 - K / n) / (K + 1))
         return max(0.0, 1 - 2 * alpha - loss)
 
-    def interval(self, X: Any, alpha: float = 0.1) -> Intervals:
+    def interval(self, X: Any, alpha: float = 0.1) -> PredictionIntervals:
         """Intervals meant to miss the target with probability alpha; `level` is what theory guarantees."""
         n = len(self.residuals)
-        k = rank(n, alpha)
+        k = conformal_rank(n, alpha)
         F = np.array([model.predict(X) for model in self.models])  # (K, m)
         ends = []
-        step = max(1, BLOCK // n)
+        step = max(1, BLOCK_CELLS // n)
         for lo in range(0, F.shape[1], step):
             left_out = F[self.fold, lo : lo + step]  # (n, block)
             ends.append([_kth(-left_out + self.residuals[:, None], k), _kth(left_out + self.residuals[:, None], k)])
@@ -55,7 +55,7 @@ class CrossConformalRegressor:
             "the rows at hand and new rows are exchangeable, as independent draws from one source are",
             "the learner treats its rows alike, whatever their order",
         )
-        return Intervals(F.mean(axis=0), -low, high, self.guarantee(alpha), assumptions)
+        return PredictionIntervals(F.mean(axis=0), -low, high, self.guarantee(alpha), assumptions)
 
 
 def _kth(values: Any, k: int) -> Any:

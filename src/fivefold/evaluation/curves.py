@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from sklearn import model_selection
 
-from fivefold.evaluation.losses import Loss, scorer, usual
-from fivefold.evaluation.validation import INDEPENDENT, SMALLER, splits_of
+from fivefold.evaluation.row_losses import Loss, default_loss, loss_scorer
+from fivefold.evaluation.validation import INDEPENDENT_ROWS, SIMILAR_FIT, splits_of
 
 
 @dataclass(frozen=True)
-class Curve:
+class LossCurve:
     """Mean losses of every split at every value.
 
     Attributes
@@ -37,7 +37,7 @@ class Curve:
     values: Any
     train: Any
     test: Any
-    assumptions: tuple[str, ...] = (INDEPENDENT, SMALLER)
+    assumptions: tuple[str, ...] = (INDEPENDENT_ROWS, SIMILAR_FIT)
 
     @property
     def mean(self) -> Any:
@@ -79,7 +79,7 @@ def validation_curve(
     loss: Loss | None = None,
     groups: Any = None,
     n_jobs: int | None = None,
-) -> Curve:
+) -> LossCurve:
     """Losses as the parameter of that name takes the values, given from the simplest model to the most complex.
 
     Examples
@@ -90,9 +90,14 @@ def validation_curve(
     alpha = 0.1: least loss on unseen rows, 30... +- ...; 28... on training rows
     """
     splits = splits_of(model, X, y, cv=cv, groups=groups)
-    judged = {"scoring": scorer(loss or usual(model)), "cv": splits, "n_jobs": n_jobs, "error_score": "raise"}
+    judged = {
+        "scoring": loss_scorer(loss or default_loss(model)),
+        "cv": splits,
+        "n_jobs": n_jobs,
+        "error_score": "raise",
+    }
     train, test = model_selection.validation_curve(model, X, y, param_name=name, param_range=values, **judged)
-    return Curve(name, tuple(values), -train, -test)
+    return LossCurve(name, tuple(values), -train, -test)
 
 
 def learning_curve(
@@ -106,7 +111,7 @@ def learning_curve(
     groups: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
-) -> Curve:
+) -> LossCurve:
     """Losses as training rows grow: `sizes` are numbers of rows, or shares of what a split leaves for training.
 
     The rows of a smaller size are part of those of a larger one, drawn at random.
@@ -120,7 +125,12 @@ def learning_curve(
     ((35, 70, 141, 247, 353), True)
     """
     splits = splits_of(model, X, y, cv=cv, groups=groups)
-    judged = {"scoring": scorer(loss or usual(model)), "cv": splits, "n_jobs": n_jobs, "error_score": "raise"}
+    judged = {
+        "scoring": loss_scorer(loss or default_loss(model)),
+        "cv": splits,
+        "n_jobs": n_jobs,
+        "error_score": "raise",
+    }
     order = {"shuffle": True, "random_state": random_state}
     used, train, test = model_selection.learning_curve(model, X, y, train_sizes=sizes, **judged, **order)
-    return Curve("training rows", tuple(used.tolist()), -train, -test)
+    return LossCurve("training rows", tuple(used.tolist()), -train, -test)

@@ -22,7 +22,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.evaluation.wrapper import Wrapper
+from fivefold.evaluation.base import MetaClassifier
 
 ROUNDING = 8 * np.finfo(float).eps
 
@@ -73,7 +73,7 @@ def likelihood_ratio_threshold(losses: Any, priors: Sequence[float]) -> float:
     return float((l12 - l22) / (l21 - l11) * priors[1] / priors[0])
 
 
-class MinimumRiskClassifier(Wrapper):
+class MinimumRiskClassifier(MetaClassifier):
     """Chooses the action of least expected loss from the probabilities of any classifier, or none.
 
     Parameters
@@ -148,7 +148,7 @@ class MinimumRiskClassifier(Wrapper):
 
 
 @dataclass(frozen=True)
-class ErrorReject:
+class ErrorRejectCurve:
     """Error among the rows that are answered, as more of the doubtful ones are rejected.
 
     Attributes
@@ -177,7 +177,7 @@ class ErrorReject:
         )
 
 
-def error_reject(y: Any, P: Any, classes: Any) -> ErrorReject:
+def error_reject(y: Any, P: Any, classes: Any) -> ErrorRejectCurve:
     """The error-reject curve of class probabilities (n, K) on labelled rows, one point a distinct largest probability.
 
     Examples
@@ -191,4 +191,4 @@ def error_reject(y: Any, P: Any, classes: Any) -> ErrorReject:
     thresholds, group = np.unique(P.max(axis=1), return_inverse=True)
     rows = np.bincount(group)[::-1].cumsum()[::-1]  # answered at each threshold
     errors = np.bincount(group, wrong)[::-1].cumsum()[::-1]
-    return ErrorReject(thresholds, 1 - rows / n, errors / rows)
+    return ErrorRejectCurve(thresholds, 1 - rows / n, errors / rows)

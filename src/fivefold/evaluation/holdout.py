@@ -20,13 +20,13 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing as rows_of
 
 from fivefold.core.random_state import check_random_state
-from fivefold.evaluation.losses import Loss, usual
-from fivefold.evaluation.selection import Rule, least
-from fivefold.evaluation.validation import INDEPENDENT, Parts, Validation, three_way
+from fivefold.evaluation.row_losses import Loss, default_loss
+from fivefold.evaluation.selection import SelectionRule, least_loss
+from fivefold.evaluation.validation import INDEPENDENT_ROWS, ThreeWaySplit, Validation, three_way_split
 
 
 @dataclass(frozen=True)
-class HoldOut:
+class HoldOutResult:
     """What was chosen on every split, and what it lost on rows of each kind.
 
     Attributes
@@ -46,13 +46,13 @@ class HoldOut:
     """
 
     candidates: tuple[Any, ...]
-    parts: tuple[Parts, ...]
+    parts: tuple[ThreeWaySplit, ...]
     training: Any
     validation: Any
     chosen: Any
     test: Any
     model: Any
-    assumptions: tuple[str, ...] = (INDEPENDENT,)
+    assumptions: tuple[str, ...] = (INDEPENDENT_ROWS,)
 
     @property
     def estimate(self) -> float:
@@ -96,9 +96,9 @@ def hold_out(
     stratify: bool | None = None,
     repeats: int = 1,
     loss: Loss | None = None,
-    rule: Rule = least,
+    rule: SelectionRule = least_loss,
     random_state: Any = None,
-) -> HoldOut:
+) -> HoldOutResult:
     """Choose among candidates on validation rows, and judge the chosen one on test rows.
 
     Parameters
@@ -138,20 +138,20 @@ def hold_out(
             f"validation and test are shares above 0 that leave rows to train on; got {validation:g} and {test:g}"
         )
     labels = y if (is_classifier(candidates[0]) if stratify is None else stratify) else None
-    rng, measure, n = check_random_state(random_state), loss or usual(candidates[0]), len(y)
+    rng, measure, n = check_random_state(random_state), loss or default_loss(candidates[0]), len(y)
     runs = [
-        _run(
+        _run_split(
             candidates,
             X,
             y,
-            three_way(n, validation=validation, test=test, stratify=labels, random_state=rng),
+            three_way_split(n, validation=validation, test=test, stratify=labels, random_state=rng),
             measure,
             rule,
         )
         for _ in range(repeats)
     ]
     parts, table, chosen, judged, models = zip(*runs, strict=True)
-    return HoldOut(
+    return HoldOutResult(
         candidates=tuple(candidates),
         parts=parts,
         training=np.array([[found.training for found in row] for row in table]),
@@ -162,23 +162,23 @@ def hold_out(
     )
 
 
-def _run(candidates: Sequence[Any], X: Any, y: Any, parts: Parts, loss: Loss, rule: Rule) -> Any:
+def _run_split(candidates: Sequence[Any], X: Any, y: Any, parts: ThreeWaySplit, loss: Loss, rule: SelectionRule) -> Any:
     """One split: the table of candidates, the chosen one, its loss on test rows, and itself."""
     split = (parts.train, parts.validation)
     table = []
     for candidate in candidates:
-        model = _fitted(candidate, X, y, parts.train)
-        own, new = (_losses(model, X, y, rows, loss) for rows in split)
+        model = _fit_rows(candidate, X, y, parts.train)
+        own, new = (_row_losses(model, X, y, rows, loss) for rows in split)
         table.append(Validation(np.array([own.mean()]), np.array([new.mean()]), (new,), (split,)))
     chosen = rule(table)
-    model = _fitted(candidates[chosen], X, y, np.concatenate(split))
-    return parts, table, chosen, float(_losses(model, X, y, parts.test, loss).mean()), model
+    model = _fit_rows(candidates[chosen], X, y, np.concatenate(split))
+    return parts, table, chosen, float(_row_losses(model, X, y, parts.test, loss).mean()), model
 
 
-def _fitted(model: Any, X: Any, y: Any, rows: Any) -> Any:
+def _fit_rows(model: Any, X: Any, y: Any, rows: Any) -> Any:
     return clone(model).fit(rows_of(X, rows), rows_of(y, rows))
 
 
-def _losses(model: Any, X: Any, y: Any, rows: Any, loss: Loss) -> Any:
+def _row_losses(model: Any, X: Any, y: Any, rows: Any, loss: Loss) -> Any:
     Z = rows_of(X, rows)
     return np.asarray(loss(Z, rows_of(y, rows), model.predict(Z)), dtype=float)

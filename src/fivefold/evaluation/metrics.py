@@ -20,15 +20,15 @@ from scipy.optimize import bisect
 from scipy.stats import pearsonr
 from sklearn.metrics import confusion_matrix
 
-TAIL = 1e-12  # probability that is cut off at either end of a density
-FLAT = 1e-12  # a spread below this share of the values is rounding
-CODES = ((0, 1), (-1, 1))  # labels that are two even where rows hold one of them
-SHOWN = 8  # labels that a message names
-GRID = 4001  # points between which a decision may change once
+TAIL_PROBABILITY = 1e-12  # probability that is cut off at either end of a density
+CONSTANT_TOLERANCE = 1e-12  # a spread below this share of the values is rounding
+BINARY_CODES = ((0, 1), (-1, 1))  # labels that are two even where rows hold one of them
+MAX_LABELS_SHOWN = 8  # labels that a message names
+GRID_POINTS = 4001  # points between which a decision may change once
 
 
 @dataclass(frozen=True)
-class Counts:
+class ConfusionCounts:
     """True and false positives and negatives, one number or one a threshold; the positive class is the user's choice.
 
     Examples
@@ -44,7 +44,7 @@ class Counts:
     tn: Any
 
     @classmethod
-    def of(cls, y: Any, predicted: Any, *, positive: Any = None) -> Counts:
+    def of(cls, y: Any, predicted: Any, *, positive: Any = None) -> ConfusionCounts:
         """Counts of predicted against true labels; `positive` as in `is_positive`.
 
         >>> Counts.of(["ill", "well", "ill"], ["ill", "ill", "well"], positive="ill")
@@ -57,27 +57,27 @@ class Counts:
     @property
     def accuracy(self) -> Any:
         """Share of rows that are right."""
-        return _share(self.tp + self.tn, self.tp + self.fp + self.fn + self.tn)
+        return _safe_ratio(self.tp + self.tn, self.tp + self.fp + self.fn + self.tn)
 
     @property
     def precision(self) -> Any:
         """Share of the detections that are positive; 0 where nothing was detected."""
-        return _share(self.tp, self.tp + self.fp)
+        return _safe_ratio(self.tp, self.tp + self.fp)
 
     @property
     def recall(self) -> Any:
         """Share of the positives that were detected."""
-        return _share(self.tp, self.tp + self.fn)
+        return _safe_ratio(self.tp, self.tp + self.fn)
 
     @property
     def specificity(self) -> Any:
         """Share of the negatives that were left alone."""
-        return _share(self.tn, self.tn + self.fp)
+        return _safe_ratio(self.tn, self.tn + self.fp)
 
     @property
     def false_positive_rate(self) -> Any:
         """Share of the negatives that were detected all the same."""
-        return _share(self.fp, self.tn + self.fp)
+        return _safe_ratio(self.fp, self.tn + self.fp)
 
     @property
     def true_positive_rate(self) -> Any:
@@ -87,19 +87,19 @@ class Counts:
     @property
     def false_negative_rate(self) -> Any:
         """Share of the positives that were missed."""
-        return _share(self.fn, self.tp + self.fn)
+        return _safe_ratio(self.fn, self.tp + self.fn)
 
     @property
     def rebalanced_accuracy(self) -> Any:
         """Accuracy if every positive counts N/P: the mean of recall and specificity, or the one that is defined."""
         P, N = (np.asarray(part, dtype=float) for part in (self.tp + self.fn, self.tn + self.fp))
-        both = _share(_share(N, P) * self.tp + self.tn, 2 * N)
+        both = _safe_ratio(_safe_ratio(N, P) * self.tp + self.tn, 2 * N)
         return np.where(P == 0, self.specificity, np.where(N == 0, self.recall, both))
 
     def f(self, beta: float = 1.0) -> Any:
         """The weighted harmonic mean of precision and recall; a large beta leans to recall."""
         b2 = beta**2
-        return _share((1 + b2) * self.tp, (1 + b2) * self.tp + b2 * self.fn + self.fp)
+        return _safe_ratio((1 + b2) * self.tp, (1 + b2) * self.tp + b2 * self.fn + self.fp)
 
 
 def is_positive(y: Any, positive: Any = None, *, beside: Any = ()) -> Any:
@@ -116,8 +116,8 @@ def is_positive(y: Any, positive: Any = None, *, beside: Any = ()) -> Any:
     y = np.asarray(y)
     labels = np.unique(y).tolist()
     labels = sorted({*labels, *np.unique(np.asarray(beside)).tolist()}) if len(beside) else labels
-    labels = next((list(pair) for pair in CODES if set(labels) <= set(pair)), labels)
-    shown = ", ".join(map(repr, labels[:SHOWN])) + (", ..." if len(labels) > SHOWN else "")
+    labels = next((list(pair) for pair in BINARY_CODES if set(labels) <= set(pair)), labels)
+    shown = ", ".join(map(repr, labels[:MAX_LABELS_SHOWN])) + (", ..." if len(labels) > MAX_LABELS_SHOWN else "")
     if positive is None:
         if len(labels) != 2:
             raise ValueError(
@@ -130,13 +130,13 @@ def is_positive(y: Any, positive: Any = None, *, beside: Any = ()) -> Any:
     return y == positive
 
 
-def _share(part: Any, whole: Any) -> Any:
+def _safe_ratio(part: Any, whole: Any) -> Any:
     """part / whole, 0 where there is no whole."""
     part, whole = np.asarray(part, dtype=float), np.asarray(whole, dtype=float)
     return np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=whole != 0)
 
 
-def correlation(y: Any, predicted: Any) -> float:
+def pearson_correlation(y: Any, predicted: Any) -> float:
     """Pearson's correlation of predictions and targets; NaN where one of them is constant, for then there is none.
 
     Examples
@@ -145,7 +145,7 @@ def correlation(y: Any, predicted: Any) -> float:
     (1.0, nan)
     """
     y, predicted = np.asarray(y, dtype=float), np.asarray(predicted, dtype=float)
-    if len(y) < 2 or any(np.ptp(v) <= FLAT * np.abs(v).max() for v in (y, predicted)):
+    if len(y) < 2 or any(np.ptp(v) <= CONSTANT_TOLERANCE * np.abs(v).max() for v in (y, predicted)):
         return np.nan
     return float(pearsonr(y, predicted).statistic)
 
@@ -182,7 +182,7 @@ class DensityROC:
         return float(quad(lambda u: self.positive.sf(self.negative.isf(u)), 0, 1, limit=500, full_output=1)[0])
 
 
-def misclassification(
+def misclassification_rate(
     densities: Sequence[Any], priors: Sequence[float], decide: Callable[[Any], Any] | None = None
 ) -> float:
     """The probability of a wrong class on one column of known densities: frozen distributions of scipy.stats.
@@ -204,17 +204,17 @@ def misclassification(
         return np.argmax([p * density.pdf(x) for p, density in zip(pi, densities, strict=True)], axis=0)
 
     decide = decide or best
-    ends = np.array([(density.ppf(TAIL), density.isf(TAIL)) for density in densities])
-    grid = np.linspace(ends.min(), ends.max(), GRID)
+    ends = np.array([(density.ppf(TAIL_PROBABILITY), density.isf(TAIL_PROBABILITY)) for density in densities])
+    grid = np.linspace(ends.min(), ends.max(), GRID_POINTS)
     classes = np.asarray(decide(grid))
     turns = np.flatnonzero(classes[1:] != classes[:-1])
-    edges = [_turn(decide, grid[i], grid[i + 1], classes[i]) for i in turns]
+    edges = [_find_change(decide, grid[i], grid[i + 1], classes[i]) for i in turns]
     bounds = np.array([-np.inf, *edges, np.inf])
-    answers = classes[np.append(turns, GRID - 1)]
+    answers = classes[np.append(turns, GRID_POINTS - 1)]
     masses = (pi[k] * np.diff(densities[k].cdf(bounds[i : i + 2]))[0] for i, k in enumerate(answers))
     return float(1 - sum(masses))
 
 
-def _turn(decide: Callable[[Any], Any], low: float, high: float, first: Any) -> float:
+def _find_change(decide: Callable[[Any], Any], low: float, high: float, first: Any) -> float:
     """The point between low and high where the answer stops being `first`."""
     return float(bisect(lambda x: 1.0 if decide(np.array([x]))[0] == first else -1.0, low, high, xtol=1e-14))

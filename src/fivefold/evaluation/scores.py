@@ -25,13 +25,13 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
-from fivefold.evaluation.metrics import correlation as pearson
+from fivefold.evaluation.metrics import pearson_correlation as pearson
 
-CLIP = 1e-15
+MIN_PROBABILITY = 1e-15
 
 
 @dataclass(frozen=True)
-class Answers:
+class CachedPredictions:
     """What a fitted model says of some rows; every question is put to it once."""
 
     model: Any
@@ -64,42 +64,42 @@ class Score:
     larger_is_better: bool
     low: float  # the least it can be
     high: float  # the most it can be
-    judge: Callable[[Answers, Any], float]
+    judge: Callable[[CachedPredictions, Any], float]
 
     def of(self, model: Any, X: Any, y: Any) -> float:
         """The score of a fitted model on rows."""
-        return self.judge(Answers(model, X), y)
+        return self.judge(CachedPredictions(model, X), y)
 
     def loss(self, value: float) -> float:
         """The score turned so that less is better."""
         return -value if self.larger_is_better else value
 
 
-def log_loss(answers: Answers, y: Any) -> float:
+def log_loss(answers: CachedPredictions, y: Any) -> float:
     """Mean of -log p(y | x); a class that training never saw has probability zero, before clipping."""
     classes, k = np.unique(y, return_inverse=True)
     p = answers.of_classes(classes)[np.arange(len(y)), k]
-    return float(-np.log(np.clip(p, CLIP, 1.0)).mean())
+    return float(-np.log(np.clip(p, MIN_PROBABILITY, 1.0)).mean())
 
 
-def accuracy(answers: Answers, y: Any) -> float:
+def accuracy(answers: CachedPredictions, y: Any) -> float:
     """Share of rows with the right class."""
     return float(np.mean(answers.labels == y))
 
 
-def balanced_accuracy(answers: Answers, y: Any) -> float:
+def balanced_accuracy(answers: CachedPredictions, y: Any) -> float:
     """Mean over the classes among the rows of the share of each that is found."""
     _, k = np.unique(y, return_inverse=True)
     return float(np.mean(np.bincount(k, answers.labels == y) / np.bincount(k)))
 
 
-def f1(answers: Answers, y: Any) -> float:
+def f1(answers: CachedPredictions, y: Any) -> float:
     """Mean over the classes of the harmonic mean of precision and recall: 2 hits / (rows of it + rows given to it)."""
     _, k = np.unique(np.concatenate([y, answers.labels]), return_inverse=True)
     return float(np.mean(2 * np.bincount(k[: len(y)], answers.labels == y, k.max() + 1) / np.bincount(k)))
 
 
-def auc(answers: Answers, y: Any) -> float:
+def auc(answers: CachedPredictions, y: Any) -> float:
     """Mean over the classes of the area under one against the rest; one half where all rows are of one class."""
     classes, counts = np.unique(y, return_counts=True)
     if len(classes) == 1:
@@ -109,22 +109,22 @@ def auc(answers: Answers, y: Any) -> float:
     return float(np.mean((sums - counts * (counts + 1) / 2) / (counts * (len(y) - counts))))
 
 
-def rmse(answers: Answers, y: Any) -> float:
+def rmse(answers: CachedPredictions, y: Any) -> float:
     """Root mean squared error."""
     return float(root_mean_squared_error(y, answers.labels))
 
 
-def mae(answers: Answers, y: Any) -> float:
+def mae(answers: CachedPredictions, y: Any) -> float:
     """Mean absolute error."""
     return float(mean_absolute_error(y, answers.labels))
 
 
-def r2(answers: Answers, y: Any) -> float:
+def r2(answers: CachedPredictions, y: Any) -> float:
     """Share of the variance explained."""
     return float(r2_score(y, answers.labels))
 
 
-def correlation(answers: Answers, y: Any) -> float:
+def correlation(answers: CachedPredictions, y: Any) -> float:
     """Pearson's correlation of target and prediction; zero where one of them is constant."""
     return float(np.nan_to_num(pearson(y, answers.labels)))
 

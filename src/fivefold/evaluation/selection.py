@@ -24,24 +24,32 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing as rows_of
 
-from fivefold.evaluation.losses import Loss, usual
-from fivefold.evaluation.validation import INDEPENDENT, ROUNDING, SMALLER, Split, Validation, cross_validate, splits_of
+from fivefold.evaluation.row_losses import Loss, default_loss
+from fivefold.evaluation.validation import (
+    INDEPENDENT_ROWS,
+    ROUNDING,
+    SIMILAR_FIT,
+    Split,
+    Validation,
+    cross_validate,
+    splits_of,
+)
 
-Verdict = Literal["underfit", "right", "overfit"]
-Rule = Callable[[Sequence[Validation]], int]
+FitVerdict = Literal["underfit", "right", "overfit"]
+SelectionRule = Callable[[Sequence[Validation]], int]
 
-ORDERED = "the candidates are ordered from the simplest to the most complex"
-OPTIMISTIC = "the loss of the chosen candidate is optimistic: it was chosen by that loss"
+ORDERED_CANDIDATES = "the candidates are ordered from the simplest to the most complex"
+OPTIMISTIC_CHOICE = "the loss of the chosen candidate is optimistic: it was chosen by that loss"
 
 
-def least(table: Sequence[Validation]) -> int:
+def least_loss(table: Sequence[Validation]) -> int:
     """The candidate with the least mean loss, the first of equals."""
     return _first_below(table, min(found.mean for found in table))
 
 
 def within_one_error(table: Sequence[Validation]) -> int:
     """The first candidate whose mean loss is within one standard error of the least: Occam's razor."""
-    best = table[least(table)]
+    best = table[least_loss(table)]
     return _first_below(table, best.mean + best.error)
 
 
@@ -69,12 +77,12 @@ class Selection:
     table: tuple[Validation, ...]
     chosen: int
     model: Any
-    assumptions: tuple[str, ...] = (INDEPENDENT, SMALLER, ORDERED, OPTIMISTIC)
+    assumptions: tuple[str, ...] = (INDEPENDENT_ROWS, SIMILAR_FIT, ORDERED_CANDIDATES, OPTIMISTIC_CHOICE)
 
     @property
-    def verdicts(self) -> tuple[Verdict, ...]:
+    def verdicts(self) -> tuple[FitVerdict, ...]:
         """Does each candidate fit too little, too much or well, beside the one with the least loss?"""
-        best = self.table[least(self.table)]
+        best = self.table[least_loss(self.table)]
         return tuple(diagnose(found, best) for found in self.table)
 
     def __str__(self) -> str:
@@ -94,7 +102,7 @@ def select(
     *,
     cv: Any = 5,
     loss: Loss | None = None,
-    rule: Rule = least,
+    rule: SelectionRule = least_loss,
     groups: Any = None,
     refit: bool = True,
     n_jobs: int | None = None,
@@ -110,7 +118,7 @@ def select(
     >>> found.model, found.verdicts
     (Ridge(alpha=0.01), ('underfit', 'underfit', 'right'))
     """
-    loss = loss or usual(_first(candidates))
+    loss = loss or default_loss(_first_candidate(candidates))
     splits = splits_of(candidates[0], X, y, cv=cv, groups=groups)
     table = tuple(cross_validate(m, X, y, cv=splits, loss=loss, n_jobs=n_jobs) for m in candidates)
     chosen = rule(table)
@@ -118,7 +126,7 @@ def select(
 
 
 @dataclass(frozen=True)
-class Nested:
+class NestedSelection:
     """What a choice is worth: its losses on outer splits it knew nothing of, and what it chose there."""
 
     outer: Validation
@@ -134,7 +142,7 @@ class Nested:
         return f"{self.outer}; chosen: {often}"
 
 
-def nested(
+def nested_selection(
     candidates: Sequence[Any],
     X: Any,
     y: Any,
@@ -142,10 +150,10 @@ def nested(
     cv: Any = 5,
     inner: Any = 5,
     loss: Loss | None = None,
-    rule: Rule = least,
+    rule: SelectionRule = least_loss,
     groups: Any = None,
     n_jobs: int | None = None,
-) -> Nested:
+) -> NestedSelection:
     """Choose anew on the training rows of every outer split, and judge the chosen one on its test rows.
 
     Examples
@@ -156,16 +164,16 @@ def nested(
     >>> found.chosen, round(found.outer.mean)
     ({1: 5}, 3007)
     """
-    loss = loss or usual(_first(candidates))
+    loss = loss or default_loss(_first_candidate(candidates))
     splits = splits_of(candidates[0], X, y, cv=cv, groups=groups)
     options = {"cv": inner, "loss": loss, "rule": rule, "n_jobs": n_jobs}
     judged = [_choose_and_judge(candidates, X, y, groups, split, options) for split in splits]
     train, losses, inside = zip(*judged, strict=True)
     outer = Validation(np.array(train), np.array([part.mean() for part in losses]), losses, splits)
-    return Nested(outer, inside)
+    return NestedSelection(outer, inside)
 
 
-def _first(candidates: Sequence[Any]) -> Any:
+def _first_candidate(candidates: Sequence[Any]) -> Any:
     if not len(candidates):
         raise ValueError("there is no candidate to choose from; give one model or more")
     return candidates[0]
@@ -182,7 +190,7 @@ def _choose_and_judge(
     return float(np.mean(loss(Z, t, found.model.predict(Z)))), on_test, replace(found, model=None)
 
 
-def diagnose(found: Validation, reference: Validation | float) -> Verdict:
+def diagnose(found: Validation, reference: Validation | float) -> FitVerdict:
     """Does a learner fit its training rows too little, too much, or well?
 
     It is "right" if its loss on unseen rows is within one standard error of the reference: another learner on the same

@@ -21,10 +21,10 @@ from sklearn.metrics import confusion_matrix_at_thresholds
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from fivefold.evaluation.metrics import Counts, is_positive
-from fivefold.evaluation.wrapper import Wrapper
+from fivefold.evaluation.base import MetaClassifier
+from fivefold.evaluation.metrics import ConfusionCounts, is_positive
 
-Measure = Callable[[Counts], Any]  # the larger the better, one number a threshold
+Measure = Callable[[ConfusionCounts], Any]  # the larger the better, one number a threshold
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Costs:
     fp: float
     fn: float
 
-    def __call__(self, counts: Counts) -> Any:
+    def __call__(self, counts: ConfusionCounts) -> Any:
         return -(self.fp * counts.fp + self.fn * counts.fn)
 
     @property
@@ -54,29 +54,31 @@ MEASURES: Mapping[str, Measure] = {
 
 
 @dataclass(frozen=True)
-class Sweep:
+class ThresholdSweep:
     """Counts at every threshold, from +infinity, where no row is positive, down to the least score, where all are."""
 
     thresholds: Any  # (T,), falling
-    counts: Counts  # arrays (T,)
+    counts: ConfusionCounts  # arrays (T,)
 
-    def best(self, measure: str | Measure) -> Threshold:
+    def best(self, measure: str | Measure) -> ChosenThreshold:
         """The threshold where the measure is largest, the highest of equals; infinite if none or all are positive."""
-        values = named(measure)(self.counts)
+        values = get_measure(measure)(self.counts)
         i = int(np.argmax(values))
-        at = Counts(*(float(part[i]) for part in (self.counts.tp, self.counts.fp, self.counts.fn, self.counts.tn)))
+        at = ConfusionCounts(
+            *(float(part[i]) for part in (self.counts.tp, self.counts.fp, self.counts.fn, self.counts.tn))
+        )
         t = np.append(self.thresholds, -np.inf)
         middle = t[i] if i == 0 else t[i] / 2 + t[i + 1] / 2
-        return Threshold(float(middle), float(values[i]), at)
+        return ChosenThreshold(float(middle), float(values[i]), at)
 
 
 @dataclass(frozen=True)
-class Threshold:
+class ChosenThreshold:
     """A threshold, the value of the measure it was chosen by, and the counts there."""
 
     threshold: float
     value: float
-    counts: Counts
+    counts: ConfusionCounts
     assumptions: tuple[str, ...] = ("the scores are those of rows that took no part in training",)
 
     def __str__(self) -> str:
@@ -86,7 +88,7 @@ class Threshold:
         )
 
 
-def named(measure: str | Measure) -> Measure:
+def get_measure(measure: str | Measure) -> Measure:
     """The measure of that name, or the measure itself."""
     if not isinstance(measure, str):
         return measure
@@ -95,7 +97,7 @@ def named(measure: str | Measure) -> Measure:
     return MEASURES[measure]
 
 
-def sweep(y: Any, scores: Any, *, positive: Any = None, sample_weight: Any = None) -> Sweep:
+def sweep_thresholds(y: Any, scores: Any, *, positive: Any = None, sample_weight: Any = None) -> ThresholdSweep:
     """Counts, or sums of weights, at every distinct score; `positive` is the greater of two labels where None.
 
     Examples
@@ -111,10 +113,10 @@ def sweep(y: Any, scores: Any, *, positive: Any = None, sample_weight: Any = Non
     )
     none = 0.0, 0.0, tp[-1], fp[-1]  # at +infinity
     parts = (np.append(first, rest) for first, rest in zip(none, (tp, fp, fn, tn), strict=True))
-    return Sweep(np.append(np.inf, t), Counts(*parts))
+    return ThresholdSweep(np.append(np.inf, t), ConfusionCounts(*parts))
 
 
-class ThresholdClassifier(Wrapper):
+class ThresholdClassifier(MetaClassifier):
     """Two classes, cut where a measure is best on scores of rows unseen by the copy that scored them.
 
     Parameters
@@ -173,7 +175,9 @@ class ThresholdClassifier(Wrapper):
             raise ValueError(f"Only binary classification is supported: a threshold cuts in two; y holds {count}")
         scores = cross_val_predict(self.estimator, X, y, cv=self.cv, method=self.response, params=params or None)
         positive, w = self.classes_[self._code()], params.get("sample_weight")
-        self.threshold_ = sweep(y, self._towards(scores), positive=positive, sample_weight=w).best(self.measure)
+        self.threshold_ = sweep_thresholds(y, self._towards(scores), positive=positive, sample_weight=w).best(
+            self.measure
+        )
         return self
 
     def predict(self, X: Any) -> Any:

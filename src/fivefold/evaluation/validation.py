@@ -23,13 +23,13 @@ from sklearn.model_selection import check_cv, train_test_split
 from sklearn.utils import _safe_indexing as rows_of
 
 from fivefold.core.random_state import check_random_state
-from fivefold.evaluation.losses import Loss, usual
+from fivefold.evaluation.row_losses import Loss, default_loss
 
-MOST_FITS = 10_000
+MAX_FITS = 10_000
 ROUNDING = 8 * np.finfo(float).eps
 
-INDEPENDENT = "the rows are independent draws from the source of the rows to come"
-SMALLER = "a model fitted on the training rows of a split errs like one fitted on all rows"
+INDEPENDENT_ROWS = "the rows are independent draws from the source of the rows to come"
+SIMILAR_FIT = "a model fitted on the training rows of a split errs like one fitted on all rows"
 
 Split = tuple[Any, Any]
 
@@ -52,7 +52,7 @@ class Validation:
     test: Any
     losses: tuple[Any, ...]
     splits: tuple[Split, ...]
-    assumptions: tuple[str, ...] = (INDEPENDENT, SMALLER)
+    assumptions: tuple[str, ...] = (INDEPENDENT_ROWS, SIMILAR_FIT)
 
     @property
     def mean(self) -> float:
@@ -96,7 +96,7 @@ def cross_validate(
     loss: Loss | None = None,
     groups: Any = None,
     n_jobs: int | None = None,
-    most_fits: int = MOST_FITS,
+    most_fits: int = MAX_FITS,
 ) -> Validation:
     """Fit a copy of the model on every split; its losses on training and on test rows.
 
@@ -110,13 +110,15 @@ def cross_validate(
     loss 0.0... +- 0.0... on unseen rows over 10 splits; 0.0... on training rows, which is optimistic
     """
     splits = splits_of(model, X, y, cv=cv, groups=groups, most_fits=most_fits)
-    judged = Parallel(n_jobs=n_jobs)(delayed(_judge)(model, X, y, split, loss or usual(model)) for split in splits)
+    judged = Parallel(n_jobs=n_jobs)(
+        delayed(_judge_split)(model, X, y, split, loss or default_loss(model)) for split in splits
+    )
     train, losses = zip(*judged, strict=True)
     return Validation(np.array(train), np.array([part.mean() for part in losses]), losses, splits)
 
 
 def splits_of(
-    model: Any, X: Any, y: Any, *, cv: Any = 5, groups: Any = None, most_fits: int = MOST_FITS
+    model: Any, X: Any, y: Any, *, cv: Any = 5, groups: Any = None, most_fits: int = MAX_FITS
 ) -> tuple[Split, ...]:
     """The splits of `cv`, drawn once; a number means so many folds, stratified for classifiers."""
     cv = check_cv(cv, y, classifier=is_classifier(model))
@@ -129,7 +131,7 @@ def splits_of(
     return tuple(cv.split(X, y, groups))
 
 
-def _judge(model: Any, X: Any, y: Any, split: Split, loss: Loss) -> tuple[float, Any]:
+def _judge_split(model: Any, X: Any, y: Any, split: Split, loss: Loss) -> tuple[float, Any]:
     """Mean loss on the training rows of a split, and the loss of each test row."""
     train, test = ((rows_of(X, rows), rows_of(y, rows)) for rows in split)
     fitted = clone(model).fit(*train)
@@ -138,7 +140,7 @@ def _judge(model: Any, X: Any, y: Any, split: Split, loss: Loss) -> tuple[float,
 
 
 @dataclass(frozen=True)
-class Parts:
+class ThreeWaySplit:
     """Indices of three sets of rows with three roles: fit, choose, estimate."""
 
     train: Any
@@ -146,9 +148,9 @@ class Parts:
     test: Any
 
 
-def three_way(
+def three_way_split(
     n: int, *, validation: float = 0.2, test: float = 0.2, stratify: Any = None, random_state: Any = None
-) -> Parts:
+) -> ThreeWaySplit:
     """Rows to fit on, rows to choose a model by, and rows to estimate the error of the chosen one.
 
     Examples
@@ -163,7 +165,7 @@ def three_way(
     share = validation / (1 - test)
     labels = None if stratify is None else stratify[rest]
     first, middle = train_test_split(rest, test_size=share, stratify=labels, random_state=rng)
-    return Parts(first, middle, last)
+    return ThreeWaySplit(first, middle, last)
 
 
 def smoother_residuals(S: Any, y: Any) -> Any:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.linear_algebra.axioms import AxiomReport, linearity_axioms
-from fivefold.linear_algebra.matrices import Array, matrix, written
+from fivefold.linear_algebra.matrix_input import Array, format_matrix, matrix
 from fivefold.linear_algebra.regularity import regularity
 
 ORTHONORMAL = 1e-12  # how far U'U may be from the identity
@@ -103,9 +103,9 @@ class ChangeOfBasis:
         (t, s), (d, e) = self.traces, self.determinants
         return "\n".join(
             [
-                f"in the standard basis\n{written(self.matrix)}",
-                f"in the basis of the columns\n{written(self.basis.columns)}",
-                f"it is\n{written(self.new_matrix)}",
+                f"in the standard basis\n{format_matrix(self.matrix)}",
+                f"in the basis of the columns\n{format_matrix(self.basis.columns)}",
+                f"it is\n{format_matrix(self.new_matrix)}",
                 f"trace {t:.6g} and {s:.6g}, determinant {d:.6g} and {e:.6g}",
             ]
         )
@@ -156,7 +156,7 @@ class LinearMap:
         return self.target.vector(self.matrix @ self.source.coordinates(x))
 
     def __str__(self) -> str:
-        return f"a linear map from {len(self.source)} to {len(self.target)} coordinates\n{written(self.matrix)}"
+        return f"a linear map from {len(self.source)} to {len(self.target)} coordinates\n{format_matrix(self.matrix)}"
 
 
 def linear_map(

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.linalg import Definiteness
-from fivefold.core.linalg import definiteness as classify
-from fivefold.linear_algebra.matrices import matrix
+from fivefold.core.numerics.linalg import Definiteness
+from fivefold.core.numerics.linalg import definiteness as classify
+from fivefold.linear_algebra.matrix_input import matrix
 
 
 def definiteness(A: Any, tol: float = 1e-12) -> Definiteness:

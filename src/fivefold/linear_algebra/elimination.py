@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.linear_algebra.matrices import Array, matrix, written
+from fivefold.linear_algebra.matrix_input import Array, format_matrix, matrix
 
 ROUNDING = 16 * np.finfo(float).eps  # per row, of what a row and a column began with
 
 
 @dataclass(frozen=True)
-class Step:
+class EliminationStep:
     """One operation on rows and the matrix after it."""
 
     operation: str
@@ -35,7 +35,7 @@ class Step:
 class Elimination:
     """The reduced matrix and how it came about. Columns from `width` on belong to the right-hand side."""
 
-    steps: tuple[Step, ...]  # the first is the matrix as it was given
+    steps: tuple[EliminationStep, ...]  # the first is the matrix as it was given
     width: int
     pivots: tuple[int, ...]  # columns of the left block that have one
     determinant: float | None  # of the left block, where it is square
@@ -57,7 +57,7 @@ class Elimination:
 
     def __str__(self) -> str:
         bar = self.width if self.right.size else None
-        return "\n".join(f"{step.operation}\n{written(step.matrix, bar)}" for step in self.steps)
+        return "\n".join(f"{step.operation}\n{format_matrix(step.matrix, bar)}" for step in self.steps)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def eliminate(A: Any, right: Any = None, *, tol: float | None = None) -> Elimina
     tol = ROUNDING * max(left.shape) if tol is None else tol
     height = np.abs(left).max(axis=1)  # size of every row, then of every column of rows of size one
     breadth = (np.abs(left) / np.where(height > 0, height, 1.0)[:, None]).max(axis=0)
-    steps, pivots, determinant = [Step("start", M.copy())], list[int](), 1.0
+    steps, pivots, determinant = [EliminationStep("start", M.copy())], list[int](), 1.0
     for j in range(width):
         i = len(pivots)
         if i == rows:
@@ -119,21 +119,23 @@ def eliminate(A: Any, right: Any = None, *, tol: float | None = None) -> Elimina
         p = i + int(size.argmax())
         if size[p - i] == 0:
             M[i:, j] = 0.0
-            steps.append(Step(f"no pivot in column {j + 1}: it is a combination of the columns before it", M.copy()))
+            steps.append(
+                EliminationStep(f"no pivot in column {j + 1}: it is a combination of the columns before it", M.copy())
+            )
             continue
         if p != i:
             M[[i, p]], height[[i, p]], determinant = M[[p, i]], height[[p, i]], -determinant
-            steps.append(Step(f"swap rows {i + 1} and {p + 1}", M.copy()))
+            steps.append(EliminationStep(f"swap rows {i + 1} and {p + 1}", M.copy()))
         pivot = float(M[i, j])
         determinant *= pivot
         if pivot != 1:
             M[i] /= pivot
-            steps.append(Step(f"divide row {i + 1} by {pivot:.6g}", M.copy()))
+            steps.append(EliminationStep(f"divide row {i + 1} by {pivot:.6g}", M.copy()))
         for k in range(rows):
             if k != i and (factor := float(M[k, j])) != 0:
                 M[k] -= factor * M[i]
                 M[k, j] = 0.0
-                steps.append(Step(f"subtract {factor:.6g} x row {i + 1} from row {k + 1}", M.copy()))
+                steps.append(EliminationStep(f"subtract {factor:.6g} x row {i + 1} from row {k + 1}", M.copy()))
         pivots.append(j)
     square = rows == width
     return Elimination(

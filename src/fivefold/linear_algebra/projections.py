@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.linear_algebra.matrices import Array, vector
+from fivefold.linear_algebra.matrix_input import Array, vector
 
 
 @dataclass(frozen=True)

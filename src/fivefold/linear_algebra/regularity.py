@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg import lu, qr
 
 from fivefold.linear_algebra.elimination import eliminate
-from fivefold.linear_algebra.matrices import Array, matrix
+from fivefold.linear_algebra.matrix_input import Array, matrix
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.linear_algebra.matrices import Array
+from fivefold.linear_algebra.matrix_input import Array
 from fivefold.spatial.distances import squared_distances
 
 
@@ -68,7 +68,7 @@ class Timing:
 
 
 @dataclass(frozen=True)
-class Task:
+class TimedTask:
     """A thing to calculate in two ways from two n x n matrices."""
 
     name: str
@@ -76,9 +76,9 @@ class Task:
     vectorised: Callable[[Array, Array], Array]
 
 
-TASKS = (
-    Task("matrix product", naive_product, np.matmul),
-    Task("distance matrix", naive_distances, squared_distances),
+TIMED_TASKS = (
+    TimedTask("matrix product", naive_product, np.matmul),
+    TimedTask("distance matrix", naive_distances, squared_distances),
 )
 
 
@@ -115,7 +115,7 @@ def time_loops(
     for n in sizes:
         A, B = rng.standard_normal((2, n, n))
         rows = A.tolist(), B.tolist()  # numbers of Python: loops over arrays would be slower still
-        for task in TASKS:
+        for task in TIMED_TASKS:
             task.vectorised(A, B)
             slow, result = _least(task.naive, rows, repeats, clock)
             quick, expected = _least(task.vectorised, (A, B), repeats, clock)

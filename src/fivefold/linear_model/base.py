@@ -28,18 +28,18 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.affine import affine
-from fivefold.core.data import refuse_unfinite
-from fivefold.core.linalg import row_blocks
+from fivefold.core.admission.sparse import configured_csr
+from fivefold.core.admission.tables import refuse_nonfinite
+from fivefold.core.numerics.affine_map import affine
+from fivefold.core.numerics.linalg import row_blocks
 from fivefold.core.parallel import map_parts
-from fivefold.core.sparse import configured
 from fivefold.distributions.family import Array
 
-Found = TypeVar("Found")
+Result = TypeVar("Found")
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearModel:
     """A linear surface, and the route and the number of steps that found it."""
 
     coef: Any  # (d,) or (outputs, d)
@@ -49,22 +49,24 @@ class Linear:
     solver: str = ""
     n_iter: Any = 1
 
-    def exchanged(self, name: str, value: Any) -> Linear:
+    def exchanged(self, name: str, value: Any) -> LinearModel:
         """With another `coef` or `intercept` the surface is these two alone."""
         value = np.asarray(value)[()] if not issparse(value) else value
         return replace(self, **{name: value}, centre=None, offset=None)
 
 
-def about(coef: Array, centre: Array, offset: Any, kind: Any, *, intercept: bool = True, solver: str = "") -> Linear:
+def centred_linear(
+    coef: Array, centre: Array, offset: Any, kind: Any, *, intercept: bool = True, solver: str = ""
+) -> LinearModel:
     """The value from coefficients (d,) or (outputs, d) and the means of X (d,) and of the targets.
 
     Numbers that users see get the type `kind`; without an intercept the means are zero and so is it.
     """
-    at_zero = typed(np.asarray(offset - coef @ centre), kind)[()] if intercept else 0.0
-    return Linear(typed(coef, kind), at_zero, centre, offset, solver)
+    at_zero = cast_learned(np.asarray(offset - coef @ centre), kind)[()] if intercept else 0.0
+    return LinearModel(cast_learned(coef, kind), at_zero, centre, offset, solver)
 
 
-def typed(numbers: Array, kind: Any) -> Array:
+def cast_learned(numbers: Array, kind: Any) -> Array:
     """Learned numbers in the type of X, if its range holds them."""
     with np.errstate(over="ignore"):
         out = np.asarray(numbers, dtype=kind, order="C")
@@ -76,12 +78,12 @@ def typed(numbers: Array, kind: Any) -> Array:
     return out
 
 
-def unit(w: Array) -> Array | None:
+def weights_or_none(w: Array) -> Array | None:
     """The weights, or None where every row counts once: sums without weights are cheaper."""
     return None if (w == 1.0).all() else w
 
 
-def predictor(model: Linear, X: Any) -> Array:
+def predictor(model: LinearModel, X: Any) -> Array:
     """eta of each row of a dense or sparse X, (n,) or (n, outputs), in the type of X."""
     A = model.coef.toarray().T if issparse(model.coef) else model.coef.T
     if issparse(X):
@@ -99,33 +101,33 @@ def predictor(model: Linear, X: Any) -> Array:
     return out
 
 
-def finite_predictor(estimator: Any, model: Linear, X: Any) -> Array:
+def finite_predictor(estimator: Any, model: LinearModel, X: Any) -> Array:
     """The predictor, for a method that takes X unchecked: NaN and infinity in X show in what comes out."""
     eta = predictor(model, X)
     if not np.isfinite(eta).all():
-        refuse_unfinite(estimator, X)
+        refuse_nonfinite(estimator, X)
     return eta
 
 
-def solved(estimator: Any, X: Any, solve: Callable[[], Found]) -> Found:
+def solve_unchecked(estimator: Any, X: Any, solve: Callable[[], Result]) -> Result:
     """What `solve` finds in an X that was not checked: its failure may be for NaN or infinity, which is then said."""
     try:
         with np.errstate(invalid="ignore", over="ignore"):
             return solve()
     except ValueError:
-        refuse_unfinite(estimator, X, fitting=True)
+        refuse_nonfinite(estimator, X, fitting=True)
         raise
 
 
-def decision(model: Linear, X: Any) -> Array:
+def decision_values(model: LinearModel, X: Any) -> Array:
     """What a classifier's decision_function gives: (n,) for two classes, (n, K) for more."""
     eta = predictor(model, X)
     return eta[:, 0] if eta.ndim == 2 and eta.shape[1] == 1 else eta
 
 
-def class_scores(model: Linear, X: Any) -> Array:
+def class_scores(model: LinearModel, X: Any) -> Array:
     """(n, K), the largest wins; the first of two classes scores zero."""
-    eta = decision(model, X)
+    eta = decision_values(model, X)
     return np.column_stack([np.zeros_like(eta), eta]) if eta.ndim == 1 else eta
 
 
@@ -137,7 +139,7 @@ class SparseCoefficients:
     def sparsify(self) -> Self:
         """Keep `coef_` as a sparse matrix."""
         check_is_fitted(self)
-        self.model_ = replace(self.model_, coef=configured(self.model_.coef))
+        self.model_ = replace(self.model_, coef=configured_csr(self.model_.coef))
         return self
 
     def densify(self) -> Self:

@@ -22,20 +22,20 @@ import numpy as np
 from scipy.linalg import eigh
 
 from fivefold.core._sklearn import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from fivefold.core.affine import affine
-from fivefold.core.data import Takes
-from fivefold.core.estimator import learned
-from fivefold.core.linalg import signed, weighted_moments
-from fivefold.core.params import Count, NonNegative
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, NonNegative
+from fivefold.core.estimators.supervised_learning import Classifier
+from fivefold.core.numerics.affine_map import affine
+from fivefold.core.numerics.linalg import fix_signs, weighted_moments
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Classifier
 from fivefold.distributions.family import Array
 
-FLAT = 1e-12  # of the mean variance: added to a spread so that none is zero
+VARIANCE_FLOOR = 1e-12  # of the mean variance: added to a spread so that none is zero
 
 
 @dataclass(frozen=True)
-class Projection:
+class FisherProjection:
     """Directions, the classes as they look along them, and how a row is given to one."""
 
     centre: Array  # (d,)
@@ -151,12 +151,12 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clas
                 # of equal spread the odds change at the cut when the levels differ by this
                 thresholds, precisions = np.array([cut]), np.ones((2, 1, 1))
                 levels = np.array([0.0, (at.mean() - cut) * np.ptp(at)])
-        self.model_ = Projection(centre, axes.astype(X.dtype), separation, at, precisions, levels, thresholds)
+        self.model_ = FisherProjection(centre, axes.astype(X.dtype), separation, at, precisions, levels, thresholds)
 
     def _gaussians(self, covariances: Array, pooled: Array, priors: Array) -> tuple[Array, Array]:
         """Precisions and levels of the classes on the line: their own, or for the midpoint one for all."""
         q = pooled.shape[0]
-        floor = FLAT * (pooled.trace() / q) + 1e-200
+        floor = VARIANCE_FLOOR * (pooled.trace() / q) + 1e-200
         if self.threshold == "midpoint":
             covariances, priors = np.broadcast_to(pooled, covariances.shape), np.ones_like(priors)
         covariances = covariances + floor * np.eye(q)
@@ -200,7 +200,7 @@ def _axes(M: Array, sizes: Array, within: Array) -> Any:
     if axes.shape[1] < q:
         axes = np.hstack([axes, np.zeros((d, q - axes.shape[1]))])
     length = np.linalg.norm(axes, axis=0)
-    return signed((axes / np.where(length > 0, length, 1.0)).T).T
+    return fix_signs((axes / np.where(length > 0, length, 1.0)).T).T
 
 
 def _crossings(means: Array, precisions: Array, levels: Array) -> Array:

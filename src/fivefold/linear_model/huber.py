@@ -21,31 +21,31 @@ from typing import Annotated, Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from fivefold.core.arrays import to_numpy
-from fivefold.core.data import Takes
-from fivefold.core.estimator import learned
-from fivefold.core.messages import warn
+from fivefold.core.admission.tables import Takes
+from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Index, NonNegative, Range
+from fivefold.core.estimators.supervised_learning import Regressor
+from fivefold.core.numerics.arrays import to_numpy
 from fivefold.core.parallel import one_blas_thread
-from fivefold.core.params import Index, NonNegative, Range
-from fivefold.core.progress import kept_best, steps
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Regressor
-from fivefold.linear_model.base import Linear, about, predictor
+from fivefold.linear_model.base import LinearModel, centred_linear, predictor
 from fivefold.linear_model.quantile import weighted_median
 from fivefold.optim.design import Design
+from fivefold.optim.dual.frisch_newton import FrischNewton, PiecewiseLinearRisk
 from fivefold.optim.minimise import minimise
-from fivefold.optim.newton import Newton
-from fivefold.optim.objective import Array, Minimum, TwiceSmooth
-from fivefold.optim.piecewise import FrischNewton, PiecewiseLinear
+from fivefold.optim.objective import Array, Minimum, TwiceSmoothObjective
+from fivefold.optim.smooth.newton import Newton
 
-MAD = 1.4826  # median absolute deviation of a Gaussian of unit variance, inverted
-FLOOR = 1e-15  # of the largest target: sigma is not let below
-VANISHING = 1e-5  # of the spread of y: so small a sigma is on its way to zero
-TIGHT = 1e-10  # gradient aimed at, for each unit of weight: Newton's last steps are cheap
+MAD_TO_SIGMA = 1.4826  # median absolute deviation of a Gaussian of unit variance, inverted
+SIGMA_FLOOR = 1e-15  # of the largest target: sigma is not let below
+VANISHING_SIGMA = 1e-5  # of the spread of y: so small a sigma is on its way to zero
+GRADIENT_TOL = 1e-10  # gradient aimed at, for each unit of weight: Newton's last steps are cheap
 
 
 @dataclass(frozen=True)
-class ScaledHuber(TwiceSmooth):
+class ScaledHuber(TwiceSmoothObjective):
     """The sum of the module's text at (w, b, sigma); `ridge` is alpha for each of (w, b), zero for b."""
 
     design: Design
@@ -79,10 +79,10 @@ class ScaledHuber(TwiceSmooth):
 
 
 @dataclass(frozen=True)
-class Robust:
+class RobustFit:
     """A surface, the scale of the inlying residuals, and the steps that found them."""
 
-    linear: Linear
+    linear: LinearModel
     scale: float
     n_iter: int
 
@@ -178,25 +178,27 @@ class HuberRegressor(Regressor):
         centre = np.asarray(w @ X, dtype=np.float64) / w.sum() if self.fit_intercept else np.zeros(d)
         design = Design(X, self.fit_intercept, centre if self.fit_intercept else None)
         ridge = np.append(np.full(d, self.alpha), [0.0] * self.fit_intercept)
-        floor = max(FLOOR * float(np.abs(y).max()), np.finfo(np.float64).tiny)
+        floor = max(SIGMA_FLOOR * float(np.abs(y).max()), np.finfo(np.float64).tiny)
         risk = ScaledHuber(design, y, w, self.epsilon, ridge, floor)
 
-        def model(x: Array, count: int) -> Robust:
+        def model(x: Array, count: int) -> RobustFit:
             coef, offset = design.split(x[:-1])
-            surface = about(coef, centre, offset[()], X.dtype, intercept=self.fit_intercept)
-            return Robust(surface, x[-1], count)
+            surface = centred_linear(coef, centre, offset[()], X.dtype, intercept=self.fit_intercept)
+            return RobustFit(surface, x[-1], count)
 
         start = self._start(y, w, centre, floor)
-        options: dict[str, Any] = {"tol": min(self.tol, TIGHT * w.sum()), "max_iter": self.max_iter}
-        with one_blas_thread(), steps(self, "step", max(self.max_iter, 1), X) as monitor:
+        options: dict[str, Any] = {"tol": min(self.tol, GRADIENT_TOL * w.sum()), "max_iter": self.max_iter}
+        with one_blas_thread(), fit_steps(self, "step", max(self.max_iter, 1), X) as monitor:
             options["monitor"] = lambda x, value: monitor(model(x, 0), value)
             found = minimise(risk, start, Newton(), **options)
-            collapsed = found.x[-1] < VANISHING * start[-1] or (found.reason == "stuck" and found.violation > self.tol)
+            collapsed = found.x[-1] < VANISHING_SIGMA * start[-1] or (
+                found.reason == "stuck" and found.violation > self.tol
+            )
             if collapsed and found.reason != "interrupted":
                 found = _from_corner(risk, found, options)
         self.model_ = model(found.x, found.steps)
         if found.reason == "interrupted":
-            kept_best(self, found.steps, "step")
+            warn_kept_best(self, found.steps, "step")
         elif found.reason == "max_iter" and found.violation > self.tol:
             warn(
                 f"HuberRegressor: the gradient is {found.violation:.3g} after {self.max_iter} steps, above tol = "
@@ -211,7 +213,7 @@ class HuberRegressor(Regressor):
             b = [old.intercept + old.coef @ centre] * self.fit_intercept
             return np.array([*old.coef, *b, max(self.scale_, floor)], dtype=np.float64)
         middle = weighted_median(y, w) if self.fit_intercept else 0.0
-        spread = MAD * weighted_median(np.abs(y - middle), w) or float(
+        spread = MAD_TO_SIGMA * weighted_median(np.abs(y - middle), w) or float(
             np.sqrt(np.average((y - middle) ** 2, weights=w))
         )
         return np.array([*np.zeros(len(centre)), *[middle] * self.fit_intercept, max(spread, floor)])
@@ -224,9 +226,9 @@ def _from_corner(risk: ScaledHuber, found: Minimum, options: Any) -> Minimum:
     near the corner of least absolute deviations it is not.
     """
     slopes, none = 2 * risk.epsilon * risk.s, np.zeros(risk.design.size)
-    absolute = PiecewiseLinear(risk.design, risk.y, -slopes, slopes, none, 2 * risk.ridge)
+    absolute = PiecewiseLinearRisk(risk.design, risk.y, -slopes, slopes, none, 2 * risk.ridge)
     corner = minimise(absolute, none, FrischNewton(), tol=0.0, max_iter=100).x
-    spread = MAD * weighted_median(np.abs(absolute.residual(corner)), risk.s)
+    spread = MAD_TO_SIGMA * weighted_median(np.abs(absolute.residual(corner)), risk.s)
     x = np.append(corner, risk.floor)
     at_zero = Minimum(x, risk.value(x), 0.0, (*found.history, risk.value(x)), "converged")
     again = minimise(risk, np.append(corner, max(spread, risk.floor)), Newton(), **options)

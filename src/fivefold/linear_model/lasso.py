@@ -16,19 +16,19 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from fivefold.core.data import Takes
-from fivefold.core.estimator import learned
-from fivefold.core.params import Count, Fraction, NonNegative, Seed
-from fivefold.core.progress import kept_best, steps
+from fivefold.core.admission.sparse import configured_csr
+from fivefold.core.admission.tables import Takes
+from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, Fraction, NonNegative, Seed
+from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.sparse import configured
-from fivefold.core.supervised import Regressor
-from fivefold.linear_model.base import Linear, about, predictor
-from fivefold.linear_model.path import Prepared, enet_path, fit_path, prepared
+from fivefold.linear_model.base import LinearModel, centred_linear, predictor
+from fivefold.linear_model.solvers.lasso_path import CoordinateProblems, enet_path, fit_path, prepare_columns
 from fivefold.optim.objective import Array, Minimum
 
-STEPS = (
+CARD_STEPS = (
     "Centre columns and target; make the Gram matrix if there are more rows than columns.",
     "Take the coefficients that are not zero and those nearest to leaving it.",
     "Set each to its own minimum in turn, a few times over; then solve for all of them at once, signs kept.",
@@ -37,16 +37,16 @@ STEPS = (
 
 
 @dataclass(frozen=True)
-class Sparse:
+class SparseFit:
     """A linear surface with coefficients of zero, and the duality gap where the search ended."""
 
-    linear: Linear
+    linear: LinearModel
     dual_gap: Any
     n_iter: Any
     eps: float  # the gap that was not to be exceeded, on the scale of the sum
 
 
-class Net(Regressor):
+class LassoBase(Regressor):
     """What the lasso and its relatives share: several targets are fitted one by one."""
 
     takes: ClassVar[Takes] = Takes(sparse=True, outputs=True)
@@ -61,7 +61,7 @@ class Net(Regressor):
     @property
     def sparse_coef_(self) -> Any:
         """The coefficients as a sparse matrix."""
-        return configured(np.atleast_2d(self.coef_))
+        return configured_csr(np.atleast_2d(self.coef_))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
         """Learn from rows and their targets; a weight of two means a row is there twice.
@@ -81,10 +81,10 @@ class Net(Regressor):
             super()._forget()
 
     def _fit(self: Any, X: Any, y: Any, w: Any) -> None:
-        ready = prepared(X, y.reshape(len(y), -1), w, centred=self.fit_intercept, joint=self.joint)
+        ready = prepare_columns(X, y.reshape(len(y), -1), w, centred=self.fit_intercept, joint=self.joint)
         starts = self._starts(X.shape[1], ready.offset.size)
         found: list[Minimum] = []
-        with steps(self, "step", len(ready.problems) * self.max_iter, X) as monitor:
+        with fit_steps(self, "step", len(ready.problems) * self.max_iter, X) as monitor:
             for problem, start in zip(ready.problems, starts, strict=True):
 
                 def report(x: Array, value: float) -> bool:
@@ -95,9 +95,9 @@ class Net(Regressor):
                     break
         self.model_ = self._model(ready, found, starts, X.dtype)
         if found[-1].reason == "interrupted":
-            kept_best(self, sum(m.steps for m in found), "step")
+            warn_kept_best(self, sum(m.steps for m in found), "step")
 
-    def _minimum(self: Any, ready: Prepared, problem: Any, start: Array, report: Any) -> Minimum:
+    def _minimum(self: Any, ready: CoordinateProblems, problem: Any, start: Array, report: Any) -> Minimum:
         rng = check_random_state(self.random_state) if self.selection == "random" else None
         return fit_path(
             problem,
@@ -119,24 +119,24 @@ class Net(Regressor):
         W = (old if old.shape == zero.shape else zero).astype(np.float64)
         return [W] if self.joint else list(np.ascontiguousarray(W.T))
 
-    def _model(self: Any, ready: Prepared, found: list[Minimum], starts: list[Array], kind: Any) -> Sparse:
+    def _model(self: Any, ready: CoordinateProblems, found: list[Minimum], starts: list[Array], kind: Any) -> SparseFit:
         """The model from the minima, one for each problem; those not reached yet are where they started."""
         points = [m.x for m in found] + starts[len(found) :]
         coef = points[0].T if self.joint else np.array(points)  # (T, d)
         one = not self.joint and len(coef) == 1  # as scikit-learn: one output, one vector
         coef, offset = (coef[0], ready.offset[0]) if one else (coef, ready.offset)
-        linear = about(coef, ready.centre, offset, kind, intercept=self.fit_intercept)
+        linear = centred_linear(coef, ready.centre, offset, kind, intercept=self.fit_intercept)
         gaps, counts = np.array([m.violation for m in found]) / ready.weight, [max(m.steps, 1) for m in found]
         alone = len(found) == 1
         eps = self.tol * max(problem.total for problem in ready.problems)
-        return Sparse(linear, gaps[0] if alone else gaps, counts[0] if alone else counts, eps)
+        return SparseFit(linear, gaps[0] if alone else gaps, counts[0] if alone else counts, eps)
 
 
 def _at(x: Array) -> Minimum:
     return Minimum(x, np.nan, np.nan, (np.nan,), "stopped")
 
 
-class Lasso(Net):
+class Lasso(LassoBase):
     """Least squares with a penalty on the size of the coefficients, which sets many to exactly zero.
 
     Parameters
@@ -198,7 +198,7 @@ class Lasso(Net):
         applications=("regression", "data mining"),
         use="Many columns of which few matter, and a model that names them. Scale the columns first; of correlated "
         "columns it keeps one: the elastic net keeps them together.",
-        steps=STEPS,
+        steps=CARD_STEPS,
         source="Tibshirani (1996); Friedman, Hastie & Tibshirani (2010)",
         see_also=("ElasticNet", "LassoCV", "Ridge"),
         variants=({"alpha": 0.1, "positive": True}, {"alpha": 0.1, "selection": "random", "fit_intercept": False}),
@@ -207,7 +207,7 @@ class Lasso(Net):
     )
 
 
-class ElasticNet(Net):
+class ElasticNet(LassoBase):
     """Least squares with a penalty on size and squared length: zeros, and correlated columns kept together.
 
     Parameters
@@ -270,7 +270,7 @@ class ElasticNet(Net):
     card = Card(
         applications=("regression", "data mining"),
         use="Many columns, some of them correlated, and a model that names those that matter. Scale the columns first.",
-        steps=STEPS,
+        steps=CARD_STEPS,
         source="Zou & Hastie (2005); Friedman, Hastie & Tibshirani (2010)",
         see_also=("ElasticNetCV", "Lasso", "Ridge"),
         variants=({"alpha": 0.1, "l1_ratio": 0.9}, {"alpha": 0.1, "l1_ratio": 0.0}),

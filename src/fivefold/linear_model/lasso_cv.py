@@ -17,31 +17,33 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from fivefold.core.data import Takes, numbers
-from fivefold.core.estimator import learned
-from fivefold.core.linalg import CrossMoments, cross_moments
+from fivefold.core.admission.tables import Takes, as_float64
+from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, Fraction, NonNegative, ParameterError, Positive, Seed, short_repr
+from fivefold.core.estimators.supervised_learning import Regressor
+from fivefold.core.numerics.linalg import CrossMoments, cross_moments
 from fivefold.core.parallel import map_items
-from fivefold.core.params import Count, Fraction, NonNegative, ParameterError, Positive, Seed, shorten
-from fivefold.core.progress import kept_best, steps
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Regressor
-from fivefold.linear_model.base import Linear, about, predictor
-from fivefold.linear_model.folds import RoutesToSplitter, folds
-from fivefold.linear_model.path import (
-    Prepared,
+from fivefold.linear_model.base import LinearModel, centred_linear, predictor
+from fivefold.linear_model.model_selection.cv_folds import SplitterRouting, split_folds
+from fivefold.linear_model.solvers.lasso_path import (
+    CoordinateProblems,
     alpha_grid,
     enet_path,
     fit_path,
-    from_moments,
-    has_gram,
+    gram_pays,
     lasso_path,
-    prepared,
+    prepare_columns,
+    prepare_from_moments,
 )
 from fivefold.optim.objective import Array
 
-WIDE = 64  # columns from which a fold's path is worth a thread: below it the interpreter is most of the work
-STEPS = (
+MIN_THREAD_COLUMNS = (
+    64  # columns from which a fold's path is worth a thread: below it the interpreter is most of the work
+)
+CARD_STEPS = (
     "Cut the rows into folds; take the moments of each.",
     "For each fold fit a path of strengths to the rows outside it, each from the one before.",
     "Average the squared errors over the folds and take the strength of the least.",
@@ -50,10 +52,10 @@ STEPS = (
 
 
 @dataclass(frozen=True)
-class Chosen:
+class LassoChoice:
     """The surface of the best strength, and the errors it was chosen by."""
 
-    linear: Linear
+    linear: LinearModel
     alpha: float
     l1_ratio: float
     alphas: Array  # (alphas,) or (ratios, alphas)
@@ -62,7 +64,7 @@ class Chosen:
     n_iter: int
 
 
-class NetCV(RoutesToSplitter, Regressor):
+class LassoCVBase(SplitterRouting, Regressor):
     """What LassoCV and ElasticNetCV share."""
 
     takes: ClassVar[Takes] = Takes(sparse=True)
@@ -91,26 +93,30 @@ class NetCV(RoutesToSplitter, Regressor):
         return predictor(self.model_.linear, X)
 
     def _fit(self: Any, X: Any, y: Any, w: Any) -> None:
-        ratios = np.atleast_1d(numbers(self, self.l1_ratio, "l1_ratio"))
+        ratios = np.atleast_1d(as_float64(self, self.l1_ratio, "l1_ratio"))
         if not ratios.size or not ((ratios >= 0) & (ratios <= 1)).all():
             raise ParameterError(
                 f"{type(self).__name__}: the 'l1_ratio' parameter must be a number in [0, 1] or several; got "
-                f"{shorten(self.l1_ratio)}"
+                f"{short_repr(self.l1_ratio)}"
             )
-        splits = folds(self.cv, X, y, self._weights, **self._split)
-        whole = prepared(X, y[:, None], w, centred=self.fit_intercept)
+        splits = split_folds(self.cv, X, y, self._weights, **self._split)
+        whole = prepare_columns(X, y[:, None], w, centred=self.fit_intercept)
         grids = np.array([self._grid(whole, ratio) for ratio in ratios])  # (ratios, alphas)
         ready = _training(X, y, w, splits, self.fit_intercept)
         mse = np.full((len(ratios), grids.shape[1], len(splits)), np.nan)
         interrupted = False
-        with steps(self, "fold", len(ratios) * len(splits), X) as monitor:
+        with fit_steps(self, "fold", len(ratios) * len(splits), X) as monitor:
             try:
                 for i, ratio in enumerate(ratios):
 
                     def judge(k: int, grid: Any = grids[i], ratio: float = ratio) -> Any:
                         return self._errors(X, y, w, splits[k][1], ready[k], grid, ratio)
 
-                    judged = map_items(judge, len(splits)) if X.shape[1] >= WIDE else map(judge, range(len(splits)))
+                    judged = (
+                        map_items(judge, len(splits))
+                        if X.shape[1] >= MIN_THREAD_COLUMNS
+                        else map(judge, range(len(splits)))
+                    )
                     for k, errors in enumerate(judged):
                         mse[i, :, k] = errors
                         monitor(self._best(whole, ratios, grids, mse, X.dtype), float(errors.min()))
@@ -118,9 +124,9 @@ class NetCV(RoutesToSplitter, Regressor):
                 interrupted = True
         self.model_ = self._best(whole, ratios, grids, mse, X.dtype)
         if interrupted:
-            kept_best(self, int(np.isfinite(mse[:, 0]).sum()), "fold")
+            warn_kept_best(self, int(np.isfinite(mse[:, 0]).sum()), "fold")
 
-    def _grid(self: Any, whole: Prepared, ratio: float) -> Array:
+    def _grid(self: Any, whole: CoordinateProblems, ratio: float) -> Array:
         if np.ndim(self.alphas) == 0:
             return alpha_grid(whole.problems[0], whole.weight, ratio, self.eps, self.alphas, self.positive)
         if any(isinstance(a, bool) or not isinstance(a, Real) for a in self.alphas):
@@ -136,16 +142,18 @@ class NetCV(RoutesToSplitter, Regressor):
         rng = check_random_state(self.random_state) if self.selection == "random" else None
         return {"tol": self.tol, "max_iter": self.max_iter, "positive": self.positive, "rng": rng}
 
-    def _errors(self: Any, X: Any, y: Any, w: Any, test: Any, ready: Prepared, alphas: Array, ratio: float) -> Array:
+    def _errors(
+        self: Any, X: Any, y: Any, w: Any, test: Any, ready: CoordinateProblems, alphas: Array, ratio: float
+    ) -> Array:
         """Mean squared error on the test rows for each alpha."""
         start = np.zeros(X.shape[1])
         found = fit_path(ready.problems[0], ready.weight, alphas, ratio, start, **self._options())
         W = np.column_stack([m.x for m in found])  # (d, alphas)
-        surface = Linear(W.T, ready.offset - ready.centre @ W, ready.centre, ready.offset)
+        surface = LinearModel(W.T, ready.offset - ready.centre @ W, ready.centre, ready.offset)
         residuals = y[test, None] - predictor(surface, X[test].astype(np.float64))
         return np.average(residuals**2, axis=0, weights=w[test])
 
-    def _best(self: Any, whole: Prepared, ratios: Array, grids: Array, mse: Array, kind: Any) -> Chosen:
+    def _best(self: Any, whole: CoordinateProblems, ratios: Array, grids: Array, mse: Array, kind: Any) -> LassoChoice:
         """The least mean error over the folds judged so far, fitted to all rows."""
         judged = np.isfinite(mse[:, 0]).any(axis=1)  # (ratios,)
         means = np.full(mse.shape[:2], np.inf)
@@ -154,25 +162,27 @@ class NetCV(RoutesToSplitter, Regressor):
         alpha, ratio = grids[i, j], ratios[i]
         start = np.zeros(len(whole.centre))
         end = fit_path(whole.problems[0], whole.weight, np.array([alpha]), ratio, start, **self._options())[0]
-        linear = about(end.x, whole.centre, whole.offset[0], kind, intercept=self.fit_intercept)
+        linear = centred_linear(end.x, whole.centre, whole.offset[0], kind, intercept=self.fit_intercept)
         alphas = grids[0] if len(ratios) == 1 or np.ndim(self.alphas) else grids
         errors = np.squeeze(mse, axis=0) if len(ratios) == 1 else mse
-        return Chosen(linear, alpha, ratio, alphas, errors, np.float64(end.violation / whole.weight), max(end.steps, 1))
+        return LassoChoice(
+            linear, alpha, ratio, alphas, errors, np.float64(end.violation / whole.weight), max(end.steps, 1)
+        )
 
 
-def _training(X: Any, y: Any, w: Any, splits: list[Any], centre: bool) -> list[Prepared]:
+def _training(X: Any, y: Any, w: Any, splits: list[Any], centre: bool) -> list[CoordinateProblems]:
     """The rows outside each fold, prepared."""
     n, d = X.shape
     tests = np.concatenate([test for _, test in splits])
     partition = len(tests) == n and np.array_equal(np.sort(tests), np.arange(n))
-    if partition and has_gram(n - len(tests) // len(splits), d) and all(len(a) + len(b) == n for a, b in splits):
+    if partition and gram_pays(n - len(tests) // len(splits), d) and all(len(a) + len(b) == n for a, b in splits):
         parts = [cross_moments(X[test], y[test, None], w[test]) for _, test in splits]
         rest = [reduce(CrossMoments.joined, parts[:k] + parts[k + 1 :]) for k in range(len(parts))]
-        return [from_moments(moments, centred=centre) for moments in rest]
-    return [prepared(X[train], y[train, None], w[train], centred=centre) for train, _ in splits]
+        return [prepare_from_moments(moments, centred=centre) for moments in rest]
+    return [prepare_columns(X[train], y[train, None], w[train], centred=centre) for train, _ in splits]
 
 
-class LassoCV(NetCV):
+class LassoCV(LassoCVBase):
     """The lasso with its strength chosen by cross-validation along a path.
 
     Parameters
@@ -244,14 +254,14 @@ class LassoCV(NetCV):
     card = Card(
         applications=("regression", "data mining"),
         use="The lasso when you do not know the strength of its penalty. Scale the columns first.",
-        steps=STEPS,
+        steps=CARD_STEPS,
         source="Tibshirani (1996); Friedman, Hastie & Tibshirani (2010)",
         see_also=("ElasticNetCV", "Lasso"),
         variants=({"alphas": 20, "cv": 3, "positive": True},),
     )
 
 
-class ElasticNetCV(NetCV):
+class ElasticNetCV(LassoCVBase):
     """The elastic net with strength and mixture chosen by cross-validation along paths.
 
     Parameters
@@ -326,7 +336,7 @@ class ElasticNetCV(NetCV):
     card = Card(
         applications=("regression", "data mining"),
         use="The elastic net when you do not know the strength of its penalty. Scale the columns first.",
-        steps=STEPS,
+        steps=CARD_STEPS,
         source="Zou & Hastie (2005); Friedman, Hastie & Tibshirani (2010)",
         see_also=("ElasticNet", "LassoCV"),
         variants=({"alphas": 20, "cv": 3, "l1_ratio": [0.2, 0.8]},),

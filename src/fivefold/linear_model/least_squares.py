@@ -18,20 +18,25 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.data import Takes
-from fivefold.core.estimator import learned
-from fivefold.core.linalg import dependencies
-from fivefold.core.messages import warn
-from fivefold.core.params import NonNegative
+from fivefold.core.admission.tables import Takes
+from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import NonNegative
+from fivefold.core.estimators.supervised_learning import Regressor
+from fivefold.core.numerics.linalg import linear_dependencies
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Regressor
 from fivefold.distributions.family import Array
-from fivefold.linear_model.base import Linear, finite_predictor, solved, typed, unit
-from fivefold.linear_model.noise import GaussianNoise
-from fivefold.linear_model.reduced import WIDE, Solution, least_squares, nonnegative
-from fivefold.linear_model.summary import Summary, of_least_squares
+from fivefold.linear_model.base import LinearModel, cast_learned, finite_predictor, solve_unchecked, weights_or_none
+from fivefold.linear_model.diagnostics.gaussian_noise import GaussianNoise
+from fivefold.linear_model.diagnostics.summary import Summary, least_squares_summary
+from fivefold.linear_model.solvers.least_squares_solver import (
+    MAX_MOMENT_COLUMNS,
+    LeastSquaresSolution,
+    least_squares,
+    solve_nonnegative,
+)
 
-NAMED = 8  # columns named in a row in a warning
+MAX_COLUMNS_NAMED = 8  # columns named in a row in a warning
 
 
 class RankWarning(UserWarning):
@@ -39,11 +44,11 @@ class RankWarning(UserWarning):
 
 
 @dataclass(frozen=True)
-class LeastSquares:
+class LeastSquaresFit:
     """The surface, and the solution it was taken from."""
 
-    linear: Linear
-    solution: Solution
+    linear: LinearModel
+    solution: LeastSquaresSolution
     shape: tuple[int, int]
     bound: bool  # coefficients were kept from being negative
 
@@ -134,16 +139,16 @@ class LinearRegression(Regressor):
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         Y = y.reshape(len(y), -1)  # (n, t)
-        found = solved(self, X, lambda: least_squares(X, Y, unit(w), self.fit_intercept))
+        found = solve_unchecked(self, X, lambda: least_squares(X, Y, weights_or_none(w), self.fit_intercept))
         if self.positive:
             found = self._kept_positive(found)
         elif found.rank < X.shape[1]:
             warn(self._shortfall(found, X.shape), RankWarning)
-        coef = typed(found.W.T.reshape(*y.shape[1:], -1), X.dtype)
+        coef = cast_learned(found.W.T.reshape(*y.shape[1:], -1), X.dtype)
         height, offset = (part.reshape(y.shape[1:])[()] for part in (found.intercept, found.offset))
-        intercept = typed(height, X.dtype)[()] if self.fit_intercept else 0.0
-        self.model_ = LeastSquares(
-            Linear(coef, intercept, found.centre, offset, found.route), found, X.shape, self.positive
+        intercept = cast_learned(height, X.dtype)[()] if self.fit_intercept else 0.0
+        self.model_ = LeastSquaresFit(
+            LinearModel(coef, intercept, found.centre, offset, found.route), found, X.shape, self.positive
         )
 
     def predict(self, X: Any) -> Any:
@@ -167,37 +172,37 @@ class LinearRegression(Regressor):
             )
         if model.solution.route == "lsqr":
             raise ValueError(
-                f"LinearRegression.summary: the sparse table has more than {WIDE} columns and its moments were not "
+                f"LinearRegression.summary: the sparse table has more than {MAX_MOMENT_COLUMNS} columns and its moments were not "
                 "made; select columns first"
             )
         names = tuple(map(self._name, range(model.shape[1])))
-        return of_least_squares(model.solution, names, centred=self.fit_intercept, level=level, output=output)
+        return least_squares_summary(model.solution, names, centred=self.fit_intercept, level=level, output=output)
 
-    def _kept_positive(self, found: Solution) -> Solution:
+    def _kept_positive(self, found: LeastSquaresSolution) -> LeastSquaresSolution:
         """The surface with no coefficient below zero, from the one without that bound, the bottom of the bowl."""
         if found.route == "lsqr":
             raise ValueError(
-                f"LinearRegression: positive=True takes a sparse table of at most {WIDE} columns; it has {len(found.W)}"
+                f"LinearRegression: positive=True takes a sparse table of at most {MAX_MOMENT_COLUMNS} columns; it has {len(found.W)}"
             )
-        W = nonnegative(found.root, found.root @ found.W)
+        W = solve_nonnegative(found.root, found.root @ found.W)
         rest = found.rest + np.sum((found.root @ (W - found.W)) ** 2, axis=0)
         return replace(found, W=W, intercept=found.offset - found.centre @ W, rest=rest)
 
-    def _shortfall(self, found: Solution, shape: tuple[int, int]) -> str:
+    def _shortfall(self, found: LeastSquaresSolution, shape: tuple[int, int]) -> str:
         n, d = shape
         end = "the shortest coefficients that fit were taken; drop columns, or take Ridge"
         if n <= d:
             return f"LinearRegression: {n} rows cannot tell {d} columns apart; {end}"
-        pairs = list(dependencies(found.root).items())
-        said = "; ".join(f"{self._name(j)} {self._relation(others)}" for j, others in pairs[:NAMED])
-        more = f"; and {len(pairs) - NAMED} more" if len(pairs) > NAMED else ""
+        pairs = list(linear_dependencies(found.root).items())
+        said = "; ".join(f"{self._name(j)} {self._relation(others)}" for j, others in pairs[:MAX_COLUMNS_NAMED])
+        more = f"; and {len(pairs) - MAX_COLUMNS_NAMED} more" if len(pairs) > MAX_COLUMNS_NAMED else ""
         return f"LinearRegression: only {found.rank} of {d} columns are independent ({said}{more}); {end}"
 
     def _relation(self, others: tuple[int, ...]) -> str:
         if not others:
             return "is constant"
-        more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
-        return "depends on " + ", ".join(map(self._name, others[:NAMED])) + more
+        more = f" and {len(others) - MAX_COLUMNS_NAMED} more" if len(others) > MAX_COLUMNS_NAMED else ""
+        return "depends on " + ", ".join(map(self._name, others[:MAX_COLUMNS_NAMED])) + more
 
     def _name(self, j: int) -> str:
         names = getattr(self, "feature_names_in_", None)

@@ -25,50 +25,50 @@ from scipy.special import expit, xlogy
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.data import Takes
-from fivefold.core.estimator import learned
-from fivefold.core.messages import warn
+from fivefold.core.admission.tables import Takes
+from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, Fraction, Index, NonNegative, Positive, Range, Seed
+from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.parallel import map_parts
-from fivefold.core.params import Count, Fraction, Index, NonNegative, Positive, Range, Seed
-from fivefold.core.progress import kept_best, steps
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Classifier
 from fivefold.distributions.family import Array
-from fivefold.linear_model.base import Linear, SparseCoefficients, class_scores, decision
-from fivefold.linear_model.inference import (
-    Likelihood,
+from fivefold.linear_model.base import LinearModel, SparseCoefficients, class_scores, decision_values
+from fivefold.linear_model.diagnostics.standard_errors import (
+    MaximumLikelihood,
     SeparationWarning,
-    columns_of,
-    information,
+    coefficient_names,
+    fisher_information,
     intercept_first,
-    last_step,
-    names_of,
-    separation,
-    shortest,
+    newton_refinement,
+    separating_columns,
+    separating_direction,
+    shortest_maximum,
 )
-from fivefold.linear_model.stopping import until_errors_stay
-from fivefold.linear_model.summary import Summary
-from fivefold.optim.design import Design, centre_of
-from fivefold.optim.losses import Log, Softmax
+from fivefold.linear_model.diagnostics.summary import Summary
+from fivefold.linear_model.model_selection.early_stopping import early_stopped_descent
+from fivefold.optim.design import Design, pilot_centre
+from fivefold.optim.empirical_risk import EmpiricalRisk
+from fivefold.optim.losses.catalogue import LogLoss, SoftmaxLoss
 from fivefold.optim.objective import Minimum
-from fivefold.optim.risk import Risk
-from fivefold.optim.whitened import Monitor, descend
+from fivefold.optim.risk_minimisation.preconditioned_descent import Monitor, minimise_risk
 
-TIGHT = 1e-3  # times tol without a penalty: standard errors take more digits than predictions
-FITTED = 1e-7  # a loss below it a row, without a penalty: the classes are apart
+UNPENALISED_TOL = 1e-3  # times tol without a penalty: standard errors take more digits than predictions
+SEPARATED_LOSS = 1e-7  # a loss below it a row, without a penalty: the classes are apart
 
 
-class LogLinear(SparseCoefficients, Classifier):
+class LogLinearClassifier(SparseCoefficients, Classifier):
     """Log odds of the classes are linear in the columns."""
 
     def decision_function(self, X: Any) -> Any:
         """The log odds (n,) of the second of two classes; the linear predictors (n, K) of more."""
         X = self._admit(X)
-        return decision(self.model_, X)
+        return decision_values(self.model_, X)
 
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class."""
-        return probabilities(self.decision_function(X))
+        return class_probabilities(self.decision_function(X))
 
     def predict_log_proba(self, X: Any) -> Any:
         """Log probability of each class."""
@@ -80,11 +80,11 @@ class LogLinear(SparseCoefficients, Classifier):
         return class_scores(self.model_, X)
 
 
-def _ignored(text: str) -> None:
+def _warn_ignored(text: str) -> None:
     warnings.warn(f"LogisticRegression: {text}", UserWarning, stacklevel=5)
 
 
-class LogisticRegression(LogLinear):
+class LogisticRegression(LogLinearClassifier):
     """Linear log odds: the likeliest coefficients, shrunk by an L1 or L2 penalty.
 
     Parameters
@@ -189,31 +189,33 @@ class LogisticRegression(LogLinear):
             warn("LogisticRegression: n_jobs has no effect, and scikit-learn will drop it; leave it out", FutureWarning)
         C, ratio = self._strength()
         risk = self._risk(X, y, w, (1 - ratio) / C)
-        lasso = None if ratio == 0 or np.isinf(C) else by_column(risk, ratio / C, self._on_intercept(ratio / C))
+        lasso = (
+            None if ratio == 0 or np.isinf(C) else coefficient_strengths(risk, ratio / C, self._on_intercept(ratio / C))
+        )
         free, weight = bool(np.isinf(C)), float(w.sum())
-        with steps(self, "pass", max(self.max_iter, 1), X) as monitor:
+        with fit_steps(self, "pass", max(self.max_iter, 1), X) as monitor:
 
             def told(x: Array, value: float) -> bool:
-                stop = monitor(lambda: surface_of(risk, x, X.dtype, 0), value)
-                return bool(stop) or (free and value < FITTED * weight)
+                stop = monitor(lambda: linear_from_risk(risk, x, X.dtype, 0), value)
+                return bool(stop) or (free and value < SEPARATED_LOSS * weight)
 
             found = self._descend(risk, lasso, told, free)
         if free and self.stop_after is None:
             found, self.likelihood_ = self._likelihood(risk, found)
         else:
             self.likelihood_ = None
-        self.model_ = surface_of(risk, levelled(risk, found.x), X.dtype, found.steps)
+        self.model_ = linear_from_risk(risk, zero_sum_coefficients(risk, found.x), X.dtype, found.steps)
         self.history_, self.reason_ = found.history, found.reason
         self._tell(found)
 
-    def _descend(self, risk: Risk, lasso: Array | None, told: Monitor, free: bool) -> Minimum:
+    def _descend(self, risk: EmpiricalRisk, lasso: Array | None, told: Monitor, free: bool) -> Minimum:
         start = self._start(risk)
         if self.stop_after is None:
-            tol = self.tol * TIGHT if free else self.tol
-            return descend(risk, start, lasso=lasso, tol=tol, max_iter=self.max_iter, monitor=told)
+            tol = self.tol * UNPENALISED_TOL if free else self.tol
+            return minimise_risk(risk, start, lasso=lasso, tol=tol, max_iter=self.max_iter, monitor=told)
         if lasso is not None:
             raise ValueError("LogisticRegression: stop_after descends by gradients, which an L1 penalty lacks at zero")
-        return until_errors_stay(risk, start, patience=self.stop_after, max_iter=self.max_iter, monitor=told)
+        return early_stopped_descent(risk, start, patience=self.stop_after, max_iter=self.max_iter, monitor=told)
 
     def log_odds(self, X: Any, label: Any, against: Any) -> Any:
         """ln P(label | x) / P(against | x), linear in x; the coding of the classes does not matter."""
@@ -231,7 +233,7 @@ class LogisticRegression(LogLinear):
                 f"LogisticRegression.summary: a penalty (C={self.C!r}) biases the coefficients and their standard "
                 "errors, or the table was too large for the information; fit with C=np.inf on columns you chose"
             )
-        names = names_of(self, self.model_.coef.shape[1], self.fit_intercept)
+        names = coefficient_names(self, self.model_.coef.shape[1], self.fit_intercept)
         K = len(self.classes_)
         if K > 2:
             others = [str(c) for k, c in enumerate(self.classes_) if k != self._reference(default=0)]
@@ -249,23 +251,23 @@ class LogisticRegression(LogLinear):
             raise ValueError("LogisticRegression: penalty='elasticnet' needs l1_ratio, a number between 0 and 1")
         named = {"l1": 1.0, "l2": 0.0}.get(self.penalty or "")
         if named is not None and ratio and ratio != named:
-            _ignored(f"penalty={self.penalty!r} decides, and l1_ratio={ratio} is ignored; leave penalty out")
+            _warn_ignored(f"penalty={self.penalty!r} decides, and l1_ratio={ratio} is ignored; leave penalty out")
         if self.penalty is None and self.C not in (1.0, np.inf):
-            _ignored(f"penalty=None is no penalty, and C={self.C} is ignored; take C=np.inf instead")
+            _warn_ignored(f"penalty=None is no penalty, and C={self.C} is ignored; take C=np.inf instead")
         ratio = (ratio or 0.0) if named is None else named
         return (np.inf, 0.0) if self.penalty is None else (self.C, ratio)
 
     def _on_intercept(self, strength: float, power: int = 1) -> float:
         return strength / self.intercept_scaling**power if self.solver == "liblinear" else 0.0
 
-    def _risk(self, X: Any, y: Any, w: Any, ridge: float) -> Risk:
+    def _risk(self, X: Any, y: Any, w: Any, ridge: float) -> EmpiricalRisk:
         K = len(self.classes_)
         free = self.fit_intercept and self.solver != "liblinear"
-        design = Design(X, self.fit_intercept, centre_of(X) if free else None)
-        risk = Risk(Log(), design, 2.0 * y - 1.0, w)
+        design = Design(X, self.fit_intercept, pilot_centre(X) if free else None)
+        risk = EmpiricalRisk(LogLoss(), design, 2.0 * y - 1.0, w)
         if K > 2:
-            risk = Risk(Softmax(), design, y, w, outputs=K, reference=self._reference())
-        return replace(risk, ridge=by_column(risk, ridge, self._on_intercept(ridge, 2)))
+            risk = EmpiricalRisk(SoftmaxLoss(), design, y, w, outputs=K, reference=self._reference())
+        return replace(risk, ridge=coefficient_strengths(risk, ridge, self._on_intercept(ridge, 2)))
 
     def _reference(self, default: int | None = None) -> int | None:
         return default if self.reference_class is None else self._code(self.reference_class)
@@ -276,13 +278,13 @@ class LogisticRegression(LogLinear):
             raise ValueError(f"LogisticRegression: {label!r} is not one of the classes {list(self.classes_)!r}")
         return int(found[0])
 
-    def _start(self, risk: Risk) -> Array:
+    def _start(self, risk: EmpiricalRisk) -> Array:
         outputs = risk.outputs - (risk.reference is not None) if risk.outputs else 1
         start: Array = np.zeros((outputs, risk.design.size))
         if self.warm_start and "model_" in vars(self):
             known = self.densify().model_
             if known.coef.shape == (max(risk.outputs, 1), risk.design.X.shape[1]):
-                W = coefficients_about(risk.design, known.coef, known.intercept)
+                W = centred_coefficients(risk.design, known.coef, known.intercept)
                 if not np.isfinite(W).all():
                     raise ValueError(
                         f"{type(self).__name__}: with warm_start=True the fit starts from coef_ and intercept_, which "
@@ -291,38 +293,40 @@ class LogisticRegression(LogLinear):
                 start = W if risk.reference is None else np.delete(W - W[risk.reference], risk.reference, axis=0)
         return start.ravel()
 
-    def _likelihood(self, risk: Risk, found: Minimum) -> tuple[Minimum, Likelihood | None]:
+    def _likelihood(self, risk: EmpiricalRisk, found: Minimum) -> tuple[Minimum, MaximumLikelihood | None]:
         """The maximum and the information there; classes that can be separated are reported."""
         alike = bool(risk.outputs) and risk.reference is None
         if alike:  # the first is as good a reference as any
             W = risk.shaped(found.x)
             risk, found = replace(risk, reference=0, ridge=0.0), replace(found, x=(W - W[0])[1:].ravel())
-        H = information(risk, found.x)
-        direction = separation(risk, found.x, H)
+        H = fisher_information(risk, found.x)
+        direction = separating_direction(risk, found.x, H)
         if direction is not None:
             self._warn_of(risk, direction)
         told = None
         if H is not None:
             if direction is None and found.reason == "converged":
-                found = replace(found, x=last_step(risk, found.x, H))
+                found = replace(found, x=newton_refinement(risk, found.x, H))
                 H = risk.hessian(found.x)
-            found = replace(found, x=shortest(found.x, H))
+            found = replace(found, x=shortest_maximum(found.x, H))
             estimate, spread = intercept_first(risk, found.x, H)
             count = np.bincount(self._codes(risk), risk.s)
             shares = count / count.sum() if self.fit_intercept else np.full(len(count), 1 / len(count))
             columns = len(found.x) // risk.design.size * risk.design.X.shape[1]
-            told = Likelihood(estimate, spread, count.sum(), -found.value, float(xlogy(count, shares).sum()), columns)
+            told = MaximumLikelihood(
+                estimate, spread, count.sum(), -found.value, float(xlogy(count, shares).sum()), columns
+            )
         if alike:
             W = risk.shaped(found.x)
             found = replace(found, x=(W - W.mean(axis=0)).ravel())
         return found, told
 
-    def _codes(self, risk: Risk) -> Any:
+    def _codes(self, risk: EmpiricalRisk) -> Any:
         return risk.y if risk.outputs else (risk.y > 0).astype(np.int64)
 
-    def _warn_of(self, risk: Risk, direction: Array) -> None:
-        names = names_of(self, risk.design.X.shape[1], False)
-        listed = ", ".join(names[j] for j in columns_of(risk, direction)) or "the intercept"
+    def _warn_of(self, risk: EmpiricalRisk, direction: Array) -> None:
+        names = coefficient_names(self, risk.design.X.shape[1], False)
+        listed = ", ".join(names[j] for j in separating_columns(risk, direction)) or "the intercept"
         warn(
             f"LogisticRegression: the classes can be separated, along {listed}: without a penalty the likelihood has "
             "no maximum, it grows as these coefficients grow without end, and the fit stopped at finite ones. Set C "
@@ -332,7 +336,7 @@ class LogisticRegression(LogLinear):
 
     def _tell(self, found: Minimum) -> None:
         if found.reason == "interrupted":
-            kept_best(self, found.steps, "pass")
+            warn_kept_best(self, found.steps, "pass")
         elif found.reason == "max_iter" and self.max_iter > 0 and self.stop_after is None:
             warn(
                 f"LogisticRegression: {found.steps} passes were not enough for tol={self.tol:g}. Scale the columns, or "
@@ -341,7 +345,7 @@ class LogisticRegression(LogLinear):
             )
 
 
-def probabilities(eta: Array) -> Array:
+def class_probabilities(eta: Array) -> Array:
     """(n, K) from log odds (n,) or predictors (n, K)."""
     if eta.ndim == 1:
         return np.column_stack([expit(-eta), expit(eta)])
@@ -356,7 +360,7 @@ def probabilities(eta: Array) -> Array:
     return out
 
 
-def by_column(risk: Risk, columns: float, intercept: float) -> Array:
+def coefficient_strengths(risk: EmpiricalRisk, columns: float, intercept: float) -> Array:
     """A strength for each coefficient."""
     row = np.full(risk.design.size, columns)
     if risk.design.intercept:
@@ -364,7 +368,7 @@ def by_column(risk: Risk, columns: float, intercept: float) -> Array:
     return np.tile(row, risk.outputs - (risk.reference is not None) if risk.outputs else 1)
 
 
-def coefficients_about(design: Design, coef: Array, intercept: Any) -> Array:
+def centred_coefficients(design: Design, coef: Array, intercept: Any) -> Array:
     """(outputs, size) coefficients of a design from those at zero."""
     if not design.intercept:
         return np.array(coef, dtype=np.float64)
@@ -372,7 +376,7 @@ def coefficients_about(design: Design, coef: Array, intercept: Any) -> Array:
     return np.column_stack([coef, level]).astype(np.float64)
 
 
-def levelled(risk: Risk, x: Array) -> Array:
+def zero_sum_coefficients(risk: EmpiricalRisk, x: Array) -> Array:
     """Of all that predict the same, the coefficients that sum to zero over the classes, where no penalty decides."""
     if not risk.outputs or risk.reference is not None:
         return x
@@ -383,10 +387,10 @@ def levelled(risk: Risk, x: Array) -> Array:
     return W.ravel()
 
 
-def surface_of(risk: Risk, x: Array, kind: Any, passes: int) -> Linear:
+def linear_from_risk(risk: EmpiricalRisk, x: Array, kind: Any, passes: int) -> LinearModel:
     W, design = np.atleast_2d(risk.shaped(x)), risk.design
     w, b = design.split(W)
     count = np.array([passes], dtype=np.int32)
     if design.centre is None:
-        return Linear(w.astype(kind), np.asarray(b, dtype=kind), n_iter=count)
-    return Linear(w.astype(kind), (b - w @ design.centre).astype(kind), design.centre, b, n_iter=count)
+        return LinearModel(w.astype(kind), np.asarray(b, dtype=kind), n_iter=count)
+    return LinearModel(w.astype(kind), (b - w @ design.centre).astype(kind), design.centre, b, n_iter=count)

@@ -22,40 +22,40 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.validation import _check_method_params, _num_samples
 
-from fivefold.core.data import Takes, given_weights
-from fivefold.core.estimator import learned
-from fivefold.core.messages import warn
+from fivefold.core.admission.tables import Takes, given_weights
+from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, Index, NonNegative, Positive, Seed
 from fivefold.core.parallel import map_items
-from fivefold.core.params import Count, Index, NonNegative, Positive, Seed
-from fivefold.core.progress import kept_best, steps
 from fivefold.core.registry import Card
-from fivefold.linear_model.base import Linear, class_scores
-from fivefold.linear_model.folds import folds
+from fivefold.linear_model.base import LinearModel, class_scores
 from fivefold.linear_model.logistic import (
-    FITTED,
-    TIGHT,
+    SEPARATED_LOSS,
+    UNPENALISED_TOL,
     LogisticRegression,
-    LogLinear,
-    by_column,
-    coefficients_about,
-    levelled,
-    surface_of,
+    LogLinearClassifier,
+    centred_coefficients,
+    coefficient_strengths,
+    linear_from_risk,
+    zero_sum_coefficients,
 )
+from fivefold.linear_model.model_selection.cv_folds import split_folds
+from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.objective import Array, Minimum
-from fivefold.optim.risk import Risk
-from fivefold.optim.whitened import descend
+from fivefold.optim.risk_minimisation.preconditioned_descent import minimise_risk
 
-LARGE = 2**16  # numbers of a table from which a fold is worth a thread
-LOW, HIGH = -4, 4  # powers of ten of an automatic grid
-STILL = 5  # passes without a fall after which a descent has ended
-FOLDS = 5  # by default; fewer where no class has so many rows
-RATIOS = {"l1": 1.0, "l2": 0.0}
+MIN_THREAD_NUMBERS = 2**16  # numbers of a table from which a fold is worth a thread
+MIN_LOG10_C, MAX_LOG10_C = -4, 4  # powers of ten of an automatic grid
+STALLED_PASSES = 5  # passes without a fall after which a descent has ended
+DEFAULT_FOLDS = 5  # by default; fewer where no class has so many rows
+PENALTY_RATIOS = {"l1": 1.0, "l2": 0.0}
 
-Judge = Callable[[Linear, Any], float]  # the score of a surface on these rows
+SurfaceScorer = Callable[[LinearModel, Any], float]  # the score of a surface on these rows
 
 
 @dataclass(frozen=True)
-class Search:
+class PathSearch:
     """What every strength gave on every fold, and what was chosen."""
 
     Cs: Array
@@ -67,7 +67,7 @@ class Search:
     ratio: float = np.nan
 
     @classmethod
-    def empty(cls, Cs: Array, ratios: Array, count: int, outputs: int, size: int) -> Search:
+    def empty(cls, Cs: Array, ratios: Array, count: int, outputs: int, size: int) -> PathSearch:
         """Nothing judged yet."""
         shape = (count, len(ratios), len(Cs))
         return cls(Cs, ratios, np.zeros((*shape, outputs, size)), np.full(shape, np.nan), np.zeros(shape, np.int32))
@@ -84,7 +84,7 @@ class Search:
 
 
 @dataclass
-class Settled:
+class StallMonitor:
     """Ends a descent that no longer falls: near the end of a path a value may stay at the last digit."""
 
     low: float  # a value that is low enough
@@ -94,20 +94,20 @@ class Settled:
     def __call__(self, x: Array, value: float) -> bool:
         self.still = 0 if value < self.last else self.still + 1
         self.last = min(self.last, value)
-        return value < self.low or self.still >= STILL
+        return value < self.low or self.still >= STALLED_PASSES
 
 
 @dataclass(frozen=True)
-class Descents:
+class LogisticPath:
     """Minima of one kind of logistic regression for strength after strength."""
 
     machine: LogisticRegression
 
-    def along(self, X: Any, y: Any, w: Array, Cs: Array, ratio: float) -> list[tuple[Risk, Minimum]]:
+    def along(self, X: Any, y: Any, w: Array, Cs: Array, ratio: float) -> list[tuple[EmpiricalRisk, Minimum]]:
         """One for each C, the strongest penalty first, each from the one before; in the order of Cs."""
         risk = self.machine._risk(X, y, w, 0.0)
         x: Array = np.zeros(risk.design.size * max(risk.outputs, 1))
-        found: dict[int, tuple[Risk, Minimum]] = {}
+        found: dict[int, tuple[EmpiricalRisk, Minimum]] = {}
         for j in np.argsort(Cs, kind="stable"):
             found[j] = self.to(risk, x, float(Cs[j]), ratio)
             if found[j][1].reason == "interrupted":
@@ -115,23 +115,23 @@ class Descents:
             x = found[j][1].x
         return [found[j] for j in range(len(Cs))]
 
-    def to(self, risk: Risk, x: Array, C: float, ratio: float) -> tuple[Risk, Minimum]:
+    def to(self, risk: EmpiricalRisk, x: Array, C: float, ratio: float) -> tuple[EmpiricalRisk, Minimum]:
         """The minimum for one C from x."""
         machine, weight, free = self.machine, float(risk.s.sum()), bool(np.isinf(C))
         ridge, lasso = (1 - ratio) / C, ratio / C
-        risk = replace(risk, ridge=by_column(risk, ridge, machine._on_intercept(ridge, 2)))
-        end = descend(
+        risk = replace(risk, ridge=coefficient_strengths(risk, ridge, machine._on_intercept(ridge, 2)))
+        end = minimise_risk(
             risk,
             x,
-            lasso=by_column(risk, lasso, machine._on_intercept(lasso)) if lasso else None,
-            tol=machine.tol * (TIGHT if free else 1.0),
+            lasso=coefficient_strengths(risk, lasso, machine._on_intercept(lasso)) if lasso else None,
+            tol=machine.tol * (UNPENALISED_TOL if free else 1.0),
             max_iter=machine.max_iter,
-            monitor=Settled(FITTED * weight if free else -np.inf),
+            monitor=StallMonitor(SEPARATED_LOSS * weight if free else -np.inf),
         )
-        return risk, replace(end, x=levelled(risk, end.x))
+        return risk, replace(end, x=zero_sum_coefficients(risk, end.x))
 
 
-class LogisticRegressionCV(LogLinear):
+class LogisticRegressionCV(LogLinearClassifier):
     """Logistic regression whose penalty is chosen by cross-validation along paths of strengths.
 
     Parameters
@@ -252,12 +252,12 @@ class LogisticRegressionCV(LogLinear):
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         given = np.ones(len(w)) if self._given is None else np.asarray(self._given)
         kept = np.flatnonzero(given > 0)
-        cv = min(FOLDS, max(2, int(np.bincount(y).max()))) if self.cv is None else self.cv
-        splits = folds(cv, X, y, self._given, classes=True, **_of_rows(self._routed.splitter.split, given, kept))
+        cv = min(DEFAULT_FOLDS, max(2, int(np.bincount(y).max()))) if self.cv is None else self.cv
+        splits = split_folds(cv, X, y, self._given, classes=True, **_of_rows(self._routed.splitter.split, given, kept))
         machine, judge = self._machine(X), self._judge(X, y, given, kept)
-        descents, Cs, ratios = Descents(machine), self._strengths(), self._shares()
+        descents, Cs, ratios = LogisticPath(machine), self._strengths(), self._shares()
         outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
-        search = Search.empty(Cs, ratios, len(splits), outputs, X.shape[1] + self.fit_intercept)
+        search = PathSearch.empty(Cs, ratios, len(splits), outputs, X.shape[1] + self.fit_intercept)
         reasons: list[str] = []
 
         def part(k: int) -> Any:
@@ -267,9 +267,9 @@ class LogisticRegressionCV(LogLinear):
             return surfaces, [[judge(surface, test) for surface, _ in row] for row in surfaces]
 
         interrupted = False
-        with steps(self, "fold", len(splits), X) as monitor:
+        with fit_steps(self, "fold", len(splits), X) as monitor:
             try:
-                large = X.shape[0] * X.shape[1] >= LARGE
+                large = X.shape[0] * X.shape[1] >= MIN_THREAD_NUMBERS
                 for k, (surfaces, scores) in enumerate((map_items if large else _one_by_one)(part, len(splits))):
                     search.scores[k] = scores
                     for i, row in enumerate(surfaces):
@@ -357,14 +357,14 @@ class LogisticRegressionCV(LogLinear):
 
     def _strengths(self) -> Array:
         Cs = np.asarray(self.Cs, dtype=np.float64)
-        Cs = np.logspace(LOW, HIGH, int(Cs)) if Cs.ndim == 0 else Cs
+        Cs = np.logspace(MIN_LOG10_C, MAX_LOG10_C, int(Cs)) if Cs.ndim == 0 else Cs
         if Cs.ndim != 1 or not Cs.size or not (Cs > 0).all():
             raise ValueError(f"LogisticRegressionCV: Cs must be positive numbers, one or more; got {self.Cs!r}")
         return Cs
 
     def _shares(self) -> Array:
-        if self.penalty in RATIOS or (self._bare and self.penalty == "deprecated"):
-            return np.array([RATIOS.get(self.penalty, 0.0)])
+        if self.penalty in PENALTY_RATIOS or (self._bare and self.penalty == "deprecated"):
+            return np.array([PENALTY_RATIOS.get(self.penalty, 0.0)])
         ratios = np.asarray([] if self._bare else self.l1_ratios, dtype=np.float64)
         if ratios.ndim != 1 or not ratios.size or not ((ratios >= 0) & (ratios <= 1)).all():
             raise ValueError(
@@ -383,7 +383,7 @@ class LogisticRegressionCV(LogLinear):
         machine.classes_, machine.n_features_in_ = self.classes_, X.shape[1]
         return machine
 
-    def _chosen(self, search: Search) -> Search:
+    def _chosen(self, search: PathSearch) -> PathSearch:
         """The best mean score over the folds judged, or the mean of the best of each."""
         scores = search.scores[search.judged]
         if self.refit or not len(scores):
@@ -392,40 +392,40 @@ class LogisticRegressionCV(LogLinear):
         best = np.array([search.best(one) for one in scores])
         return replace(search, C=float(search.Cs[best[:, 1]].mean()), ratio=float(search.ratios[best[:, 0]].mean()))
 
-    def _final(self, descents: Descents, X: Any, y: Any, w: Array, search: Search) -> tuple[Linear, str]:
+    def _final(self, descents: LogisticPath, X: Any, y: Any, w: Array, search: PathSearch) -> tuple[LinearModel, str]:
         """The surface of the strength chosen, and how its descent ended."""
         paths, d = search.paths[search.judged], X.shape[1]
         if not self.refit and len(paths):
             best = [search.best(one) for one in search.scores[search.judged]]
             W = np.mean([path[i, j] for path, (i, j) in zip(paths, best, strict=True)], axis=0).astype(X.dtype)
-            return Linear(W[:, :d], W[:, d] if self.fit_intercept else np.zeros(len(W), X.dtype)), "converged"
+            return LinearModel(W[:, :d], W[:, d] if self.fit_intercept else np.zeros(len(W), X.dtype)), "converged"
         risk, i = descents.machine._risk(X, y, w, 0.0), int(np.argmax(search.ratios == search.ratio))
         W = paths[:, i, int(np.argmax(search.Cs == search.C))].sum(axis=0) / max(len(paths), 1)
-        start = coefficients_about(risk.design, W[:, :d], W[:, d] if self.fit_intercept else 0.0)
+        start = centred_coefficients(risk.design, W[:, :d], W[:, d] if self.fit_intercept else 0.0)
         risk, end = descents.to(risk, start.ravel(), search.C, search.ratio)
-        return surface_of(risk, end.x, X.dtype, end.steps), end.reason
+        return linear_from_risk(risk, end.x, X.dtype, end.steps), end.reason
 
-    def _flat(self, surface: Linear) -> Array:
+    def _flat(self, surface: LinearModel) -> Array:
         return np.column_stack([surface.coef, surface.intercept]) if self.fit_intercept else surface.coef
 
     def _scorer(self) -> Any:
         return get_scorer("accuracy" if self.scoring in (None, "warn") else self.scoring)
 
-    def _judge(self, X: Any, y: Any, given: Array, kept: Any) -> Judge:
+    def _judge(self, X: Any, y: Any, given: Array, kept: Any) -> SurfaceScorer:
         """How surfaces are scored: the accuracy at once, anything else by its scorer."""
         params = self._routed.scorer.score
         if self.scoring in (None, "warn", "accuracy"):
             weights = params.get("sample_weight")
             heft = None if weights is None else np.asarray(weights)[kept]
 
-            def accuracy(surface: Linear, rows: Any) -> float:
+            def accuracy(surface: LinearModel, rows: Any) -> float:
                 right = class_scores(surface, X[rows]).argmax(axis=1) == y[rows]
                 return float(np.average(right, weights=None if heft is None else heft[rows]))
 
             return accuracy
         scorer, labels = _of_all_classes(self._scorer(), self.classes_), self.classes_[y]
 
-        def score(surface: Linear, rows: Any) -> float:
+        def score(surface: LinearModel, rows: Any) -> float:
             model = self._machine(X)
             model.model_ = surface
             return float(scorer(model, X[rows], labels[rows], **_of_rows(params, given, kept[rows])))
@@ -443,10 +443,10 @@ class LogisticRegressionCV(LogLinear):
             return process_routing(self, caller, **weights, **params)
         return Bunch(splitter=Bunch(split={}), scorer=Bunch(score=weights))
 
-    def _tell(self, search: Search, reasons: list[str], interrupted: bool) -> None:
+    def _tell(self, search: PathSearch, reasons: list[str], interrupted: bool) -> None:
         short = sum(reason == "max_iter" for reason in reasons)
         if interrupted or reasons[-1] == "interrupted":
-            kept_best(self, int(search.judged.sum()), "fold")
+            warn_kept_best(self, int(search.judged.sum()), "fold")
         elif short and self.max_iter > 0:
             warn(
                 f"LogisticRegressionCV: {self.max_iter} passes were not enough for tol={self.tol:g} in {short} of "
@@ -459,9 +459,9 @@ def _one_by_one(work: Callable[[int], Any], count: int) -> Any:
     return map(work, range(count))
 
 
-def _surface(risk: Risk, end: Minimum) -> tuple[Linear, Minimum]:
+def _surface(risk: EmpiricalRisk, end: Minimum) -> tuple[LinearModel, Minimum]:
     """Coefficients in full precision, and how they were found."""
-    return surface_of(risk, end.x, np.float64, end.steps), end
+    return linear_from_risk(risk, end.x, np.float64, end.steps), end
 
 
 def _of_rows(params: dict[str, Any], given: Array, rows: Any) -> Any:

@@ -13,12 +13,12 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Literal
 
-from fivefold.core.estimator import learned
-from fivefold.core.params import Count, Fraction, NonNegative, Seed
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, Fraction, NonNegative, Seed
 from fivefold.core.registry import Card
-from fivefold.linear_model.lasso import Net
+from fivefold.linear_model.lasso import LassoBase
 
-STEPS = (
+CARD_STEPS = (
     "Centre columns and targets; make the Gram matrix if there are more rows than columns.",
     "Take the columns in use and those nearest to being so.",
     "Set the row of coefficients of each column to its own minimum in turn, extrapolating from the last passes.",
@@ -26,7 +26,7 @@ STEPS = (
 )
 
 
-class _MultiTask(Net):
+class _MultiTask(LassoBase):
     """Targets (n, T) share their zeros."""
 
     joint: ClassVar[bool] = True
@@ -108,7 +108,7 @@ class MultiTaskLasso(_MultiTask):
     card = Card(
         applications=("regression", "data mining"),
         use="Several targets that depend on the same few of many columns, as signals measured at many times do.",
-        steps=STEPS,
+        steps=CARD_STEPS,
         source="Obozinski, Taskar & Jordan (2010)",
         see_also=("Lasso", "MultiTaskElasticNet"),
         variants=({"alpha": 0.1, "selection": "random"},),
@@ -178,7 +178,7 @@ class MultiTaskElasticNet(_MultiTask):
     card = Card(
         applications=("regression", "data mining"),
         use="Several targets that depend on the same columns, some of them correlated.",
-        steps=STEPS,
+        steps=CARD_STEPS,
         source="Yuan & Lin (2006); Zou & Hastie (2005)",
         see_also=("ElasticNet", "MultiTaskLasso"),
         variants=({"alpha": 0.1, "l1_ratio": 0.9},),

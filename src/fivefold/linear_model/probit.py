@@ -22,35 +22,35 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import issparse
 
-from fivefold.core.data import Takes
-from fivefold.core.estimator import learned
-from fivefold.core.params import Count, NonNegative
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, NonNegative
+from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Classifier
 from fivefold.distributions.family import Array
-from fivefold.linear_model.base import Linear, class_scores, decision
+from fivefold.linear_model.base import LinearModel, class_scores, decision_values
 from fivefold.linear_model.risk_minimiser import (
-    SHARES,
-    as_linear,
+    L1_L2_SHARES,
+    binary_probabilities,
     centred_design,
     fit_linear,
-    one_against_rest,
-    scaled,
-    two_columns,
+    linear_from_outputs,
+    normalise_rows,
+    one_vs_rest_targets,
 )
-from fivefold.optim.losses import Loss, Probit, ProbitMargin
-from fivefold.optim.risk import Risk
+from fivefold.optim.empirical_risk import EmpiricalRisk
+from fivefold.optim.losses.catalogue import Loss, ProbitLoss, ProbitMarginLoss
 
-LOSSES: dict[str, Loss] = {"likelihood": Probit(), "gibbs": ProbitMargin()}
-THEORY = {"likelihood": 1.0, "gibbs": 2.0}  # lambda
-ROUNDS = 60  # of the search for the fixed point
+PROBIT_LOSSES: dict[str, Loss] = {"likelihood": ProbitLoss(), "gibbs": ProbitMarginLoss()}
+THEORY_STRENGTHS = {"likelihood": 1.0, "gibbs": 2.0}  # lambda
+MAX_FIXED_POINT_ROUNDS = 60  # of the search for the fixed point
 
 
 @dataclass(frozen=True)
 class ProbitModel:
     """The predictors, the strength of the penalty, and the mean loss on the rows learned from."""
 
-    linear: Linear
+    linear: LinearModel
     strength: float
     gibbs: float
 
@@ -135,12 +135,12 @@ class ProbitRegression(Classifier):
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         design = centred_design(X, w, self.fit_intercept)
-        targets = one_against_rest(y, len(self.classes_))
+        targets = one_vs_rest_targets(y, len(self.classes_))
 
         def solve(strength: float) -> tuple[Array, int]:
-            lasso, ridge = (strength * share for share in SHARES[self.penalty](0.0))
+            lasso, ridge = (strength * share for share in L1_L2_SHARES[self.penalty](0.0))
             held = np.append(np.full(X.shape[1], ridge), np.zeros(design.size - X.shape[1]))
-            risks = [Risk(LOSSES[self.loss], design, t, w, held) for t in targets]
+            risks = [EmpiricalRisk(PROBIT_LOSSES[self.loss], design, t, w, held) for t in targets]
             return fit_linear(self, risks, lasso, self.tol, self.max_iter)
 
         if self.alpha == "predicted":
@@ -148,29 +148,31 @@ class ProbitRegression(Classifier):
                 raise ValueError(
                     f"ProbitRegression: alpha='predicted' is for penalty='l1'; got penalty={self.penalty!r}"
                 )
-            strength = predicted_strength(row_length(X, w), lambda s: float(np.abs(solve(s)[0][:, : X.shape[1]]).sum()))
+            strength = predicted_strength(
+                rms_row_length(X, w), lambda s: float(np.abs(solve(s)[0][:, : X.shape[1]]).sum())
+            )
         else:
-            strength = THEORY[self.loss] if self.alpha is None else float(self.alpha)
+            strength = THEORY_STRENGTHS[self.loss] if self.alpha is None else float(self.alpha)
         x, done = solve(strength)
         eta = design.predictor(x)  # (outputs, n)
-        errors = [float(w @ ProbitMargin().value(t, e)) / w.sum() for t, e in zip(targets, eta, strict=True)]
-        self.model_ = ProbitModel(as_linear(x, design, done), strength, float(np.mean(errors)))
+        errors = [float(w @ ProbitMarginLoss().value(t, e)) / w.sum() for t, e in zip(targets, eta, strict=True)]
+        self.model_ = ProbitModel(linear_from_outputs(x, design, done), strength, float(np.mean(errors)))
 
     def decision_function(self, X: Any) -> Any:
         """The predictor of each row: positive for the second of two classes, or one a class."""
         X = self._admit(X)
-        return decision(self.model_.linear, X)
+        return decision_values(self.model_.linear, X)
 
     def predict_proba(self, X: Any) -> Any:
         """Phi of the predictors; of many classes scaled to sum to one."""
-        P = Probit().inverse_link(self.decision_function(X))
-        return two_columns(P) if P.ndim == 1 else scaled(P)
+        P = ProbitLoss().inverse_link(self.decision_function(X))
+        return binary_probabilities(P) if P.ndim == 1 else normalise_rows(P)
 
     def _scores(self, X: Any) -> Any:
         return class_scores(self.model_.linear, X)
 
 
-def row_length(X: Any, w: Array) -> float:
+def rms_row_length(X: Any, w: Array) -> float:
     """Root of the mean squared length of a row, columns scaled so that no entry exceeds one."""
     squares = X.multiply(X) if issparse(X) else X * X
     largest = squares.max(axis=0)
@@ -184,7 +186,7 @@ def predicted_strength(length: float, size: Any) -> float:
     if size(length) >= length:
         return length
     low, high = 0.0, length
-    for _ in range(ROUNDS):
+    for _ in range(MAX_FIXED_POINT_ROUNDS):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if size(middle) > middle else (low, middle)
         if high - low <= 1e-10 * length:

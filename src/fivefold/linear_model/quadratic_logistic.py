@@ -16,18 +16,18 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from fivefold.core.data import Takes
-from fivefold.core.estimator import learned
-from fivefold.core.params import Count, NonNegative, Range
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, NonNegative, Range
+from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Classifier
 from fivefold.distributions.family import Array
-from fivefold.linear_model.base import class_scores, decision
-from fivefold.linear_model.logistic import LogisticRegression, probabilities
+from fivefold.linear_model.base import class_scores, decision_values
+from fivefold.linear_model.logistic import LogisticRegression, class_probabilities
 
 
 @dataclass(frozen=True)
-class Quadratic:
+class QuadraticModel:
     """A linear model of standardised columns, and of the squares of their projections on `axes`, or all products."""
 
     mean: Array  # (d,)
@@ -38,7 +38,7 @@ class Quadratic:
     def features(self, X: Any) -> Array:
         """(n, d + q) or (n, d + d (d + 1) / 2)."""
         Z = (X - self.mean) / self.scale
-        squares = products(Z) if self.axes is None else (Z @ self.axes) ** 2
+        squares = column_products(Z) if self.axes is None else (Z @ self.axes) ** 2
         return np.column_stack([Z, squares])
 
     @property
@@ -118,26 +118,26 @@ class QuadraticLogisticRegression(Classifier):
         mean = np.average(X, axis=0, weights=w)
         spread = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=w))
         scale = np.where(spread > 0, spread, 1.0)
-        model = self._on(Quadratic(mean, scale, None, LogisticRegression()), X, y, w)
+        model = self._on(QuadraticModel(mean, scale, None, LogisticRegression()), X, y, w)
         if self.rank is not None and self.rank < X.shape[1]:
             axes = np.hstack([_leading(W, self.rank) for W in model.forms])  # (d, q)
-            model = self._on(Quadratic(mean, scale, axes, LogisticRegression()), X, y, w)
+            model = self._on(QuadraticModel(mean, scale, axes, LogisticRegression()), X, y, w)
         self.model_ = model
 
-    def _on(self, blank: Quadratic, X: Any, y: Any, w: Any) -> Quadratic:
+    def _on(self, blank: QuadraticModel, X: Any, y: Any, w: Any) -> QuadraticModel:
         inner = LogisticRegression(C=self.C, tol=self.tol, max_iter=self.max_iter)
         kind = X.dtype
         inner.fit(blank.features(X).astype(kind), y, sample_weight=w)
-        return Quadratic(blank.mean, blank.scale, blank.axes, inner)
+        return QuadraticModel(blank.mean, blank.scale, blank.axes, inner)
 
     def decision_function(self, X: Any) -> Any:
         """The log odds (n,) of the second of two classes; the quadratic predictors (n, K) of more."""
         X = self._admit(X)
-        return decision(self.model_.classifier.model_, self._features(X))
+        return decision_values(self.model_.classifier.model_, self._features(X))
 
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class."""
-        return probabilities(self.decision_function(X))
+        return class_probabilities(self.decision_function(X))
 
     def _scores(self, X: Any) -> Any:
         return class_scores(self.model_.classifier.model_, self._features(X))
@@ -146,7 +146,7 @@ class QuadraticLogisticRegression(Classifier):
         return self.model_.features(X).astype(X.dtype)
 
 
-def products(Z: Array) -> Array:
+def column_products(Z: Array) -> Array:
     """x_i x_j, i <= j: (n, d (d + 1) / 2)."""
     i, j = np.triu_indices(Z.shape[1])
     return Z[:, i] * Z[:, j]

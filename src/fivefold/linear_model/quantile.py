@@ -19,23 +19,23 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 
-from fivefold.core.data import Takes
-from fivefold.core.estimator import learned
-from fivefold.core.messages import warn
+from fivefold.core.admission.tables import Takes
+from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, NonNegative, OpenFraction
+from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.parallel import one_blas_thread
-from fivefold.core.params import Count, NonNegative, Share
-from fivefold.core.progress import kept_best, steps
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Regressor
-from fivefold.linear_model.base import Linear, about, predictor
+from fivefold.linear_model.base import LinearModel, centred_linear, predictor
 from fivefold.optim.design import Design
+from fivefold.optim.dual.frisch_newton import FrischNewton, PiecewiseLinearRisk
 from fivefold.optim.minimise import minimise
 from fivefold.optim.objective import Array, Minimum
-from fivefold.optim.piecewise import FrischNewton, PiecewiseLinear
 
-ROUNDING = 64 * float(np.finfo(np.float64).eps)
-TIGHT = 1e-12  # the gap aimed at, as a share of sum s |y|, where no corner proves itself
-STEPS = (
+PREDICTION_ROUNDING = 64 * float(np.finfo(np.float64).eps)
+TIGHT_GAP = 1e-12  # the gap aimed at, as a share of sum s |y|, where no corner proves itself
+CARD_STEPS = (
     "Give each row a dual number between its two slopes, zero at first.",
     "Take Newton steps towards the products of slacks being equal and ever smaller.",
     "When the rows on the surface show, solve for them exactly.",
@@ -44,45 +44,47 @@ STEPS = (
 
 
 @dataclass(frozen=True)
-class Problem:
+class QuantileProblem:
     """A piecewise linear risk about the mean of the rows, and what was taken off."""
 
-    risk: PiecewiseLinear
+    risk: PiecewiseLinearRisk
     centre: Array
 
-    def surface(self, x: Array, kind: Any) -> Linear:
+    def surface(self, x: Array, kind: Any) -> LinearModel:
         """The surface with coefficients x, numbers that users see in the type `kind`."""
         coef, offset = self.risk.design.split(x)
-        return about(coef, self.centre, offset[()], kind, intercept=self.risk.design.intercept)
+        return centred_linear(coef, self.centre, offset[()], kind, intercept=self.risk.design.intercept)
 
 
-def problem(X: Any, y: Array, w: Array, q: float, *, edge: float, ridge: float, intercept: bool) -> Problem:
+def quantile_problem(
+    X: Any, y: Array, w: Array, q: float, *, edge: float, ridge: float, intercept: bool
+) -> QuantileProblem:
     """Rows of weight w judged at the quantile q, with penalties on all coefficients but the offset."""
     y = y.astype(np.float64)
     centre = np.asarray(w @ X, dtype=np.float64) / w.sum() if intercept else np.zeros(X.shape[1])
     design = Design(X, intercept, centre if intercept else None)
     shape = np.append(np.ones(X.shape[1]), [0.0] * intercept)
-    return Problem(PiecewiseLinear(design, y, (q - 1) * w, q * w, edge * shape, ridge * shape), centre)
+    return QuantileProblem(PiecewiseLinearRisk(design, y, (q - 1) * w, q * w, edge * shape, ridge * shape), centre)
 
 
-def solve(estimator: Any, at: Problem, X: Any, max_iter: int) -> Minimum:
+def solve_quantile(estimator: Any, at: QuantileProblem, X: Any, max_iter: int) -> Minimum:
     """The minimum, told to callbacks step by step."""
     risk = at.risk
     start = np.zeros(risk.design.size)
     if risk.design.intercept:
         start[-1] = weighted_median(risk.y, risk.high)
-    tol = TIGHT * float((risk.high - risk.low) @ np.abs(risk.y))
-    with one_blas_thread(), steps(estimator, "step", max_iter, X) as monitor:
+    tol = TIGHT_GAP * float((risk.high - risk.low) @ np.abs(risk.y))
+    with one_blas_thread(), fit_steps(estimator, "step", max_iter, X) as monitor:
         found = minimise(
             risk,
             start,
             FrischNewton(),
             tol=tol,
             max_iter=max_iter,
-            monitor=lambda x, value: monitor(Fitted(at.surface(x, X.dtype), 0), value),
+            monitor=lambda x, value: monitor(QuantileFit(at.surface(x, X.dtype), 0), value),
         )
     if found.reason == "interrupted":
-        kept_best(estimator, found.steps, "step")
+        warn_kept_best(estimator, found.steps, "step")
     elif found.reason == "max_iter":
         warn(
             f"{type(estimator).__name__}: not at the minimum after {max_iter} steps; a subgradient of size "
@@ -100,10 +102,10 @@ def weighted_median(y: Array, w: Array) -> float:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class QuantileFit:
     """A surface and the steps that found it."""
 
-    linear: Linear
+    linear: LinearModel
     n_iter: int
 
 
@@ -140,7 +142,7 @@ class QuantileRegressor(Regressor):
     """
 
     _: KW_ONLY
-    quantile: Share = 0.5
+    quantile: OpenFraction = 0.5
     alpha: NonNegative = 1.0
     fit_intercept: bool = True
     solver: Literal["highs-ds", "highs-ipm", "highs", "interior-point", "revised simplex"] = "highs"
@@ -150,7 +152,7 @@ class QuantileRegressor(Regressor):
     card = Card(
         applications=("regression",),
         use="Bounds and medians instead of means, with outliers in the targets. With very many columns take the lasso.",
-        steps=STEPS,
+        steps=CARD_STEPS,
         source="Koenker & Bassett (1978); Portnoy & Koenker (1997)",
         see_also=("HuberRegressor", "LeastAbsoluteRegressor"),
         variants=({"alpha": 0.0, "quantile": 0.8}, {"alpha": 0.01, "fit_intercept": False}),
@@ -163,10 +165,10 @@ class QuantileRegressor(Regressor):
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         edge = self.alpha * float(w.sum())
-        at = problem(X, y, w, self.quantile, edge=edge, ridge=0.0, intercept=self.fit_intercept)
-        found = solve(self, at, X, 200)
+        at = quantile_problem(X, y, w, self.quantile, edge=edge, ridge=0.0, intercept=self.fit_intercept)
+        found = solve_quantile(self, at, X, 200)
         x = _settled(found.x, X, y) if self.alpha else found.x
-        self.model_ = Fitted(at.surface(x, X.dtype), max(found.steps, 1))
+        self.model_ = QuantileFit(at.surface(x, X.dtype), max(found.steps, 1))
 
     def predict(self, X: Any) -> Any:
         """The quantile of the target at each row."""
@@ -180,7 +182,7 @@ def _settled(x: Array, X: Any, y: Array) -> Array:
     reach = reach.toarray().ravel() if issparse(reach) else reach
     moved = np.abs(x[: len(reach)]) * reach
     x = x.copy()
-    x[: len(reach)][moved <= ROUNDING * np.abs(y).max()] = 0.0
+    x[: len(reach)][moved <= PREDICTION_ROUNDING * np.abs(y).max()] = 0.0
     return x
 
 
@@ -222,7 +224,7 @@ class LeastAbsoluteRegressor(Regressor):
     card = Card(
         applications=("regression",),
         use="A linear trend under gross errors in some targets. An outlier in the columns still pulls.",
-        steps=STEPS,
+        steps=CARD_STEPS,
         source="Laplace (1793); Koenker & Bassett (1978)",
         see_also=("HuberRegressor", "QuantileRegressor"),
         variants=({"ridge": 1.0}, {"fit_intercept": False}),
@@ -235,9 +237,9 @@ class LeastAbsoluteRegressor(Regressor):
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         # the quantile 1/2 has slopes of a half: twice the weight makes them one
-        at = problem(X, y, 2 * w, 0.5, edge=0.0, ridge=self.ridge, intercept=self.fit_intercept)
-        found = solve(self, at, X, self.max_iter)
-        self.model_ = Fitted(at.surface(found.x, X.dtype), max(found.steps, 1))
+        at = quantile_problem(X, y, 2 * w, 0.5, edge=0.0, ridge=self.ridge, intercept=self.fit_intercept)
+        found = solve_quantile(self, at, X, self.max_iter)
+        self.model_ = QuantileFit(at.surface(found.x, X.dtype), max(found.steps, 1))
 
     def predict(self, X: Any) -> Any:
         """The median of the target at each row."""

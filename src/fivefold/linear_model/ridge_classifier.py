@@ -15,17 +15,24 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fivefold.core.data import Takes
-from fivefold.core.estimator import learned
-from fivefold.core.params import Count, NonNegative, Seed
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, NonNegative, Seed
+from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Classifier
-from fivefold.linear_model.base import Linear, about, class_scores, decision, solved, unit
-from fivefold.linear_model.penalised import ROUTES, by_nonnegative
+from fivefold.linear_model.base import (
+    LinearModel,
+    centred_linear,
+    class_scores,
+    decision_values,
+    solve_unchecked,
+    weights_or_none,
+)
+from fivefold.linear_model.solvers.ridge_solver import SOLVERS, by_nonnegative
 
 
 @dataclass(frozen=True)
-class Labels(Linear):
+class LabelSurfaces(LinearModel):
     """A surface a label: a row has the label where it is above zero."""
 
 
@@ -106,15 +113,15 @@ class RidgeClassifier(Classifier):
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         labels, K = y.ndim == 2, len(self.classes_)
         T = self._present(y) if labels else 2.0 * (y[:, None] == (np.arange(K) if K > 2 else 1)) - 1  # (n, K) or (n, 1)
-        route = by_nonnegative if self.positive else ROUTES[self.solver]
+        route = by_nonnegative if self.positive else SOLVERS[self.solver]
         alpha = np.full(T.shape[1], float(self.alpha))
-        found = solved(self, X, lambda: route(X, T, unit(w), alpha, self.fit_intercept))
+        found = solve_unchecked(self, X, lambda: route(X, T, weights_or_none(w), alpha, self.fit_intercept))
         coef = found.W.T if T.shape[1] > 1 else found.W[:, 0]  # as scikit-learn: two classes or one, one vector
         solver = found.route if self.solver == "auto" else self.solver
-        model = about(coef, found.centre, found.offset, X.dtype, intercept=self.fit_intercept, solver=solver)
+        model = centred_linear(coef, found.centre, found.offset, X.dtype, intercept=self.fit_intercept, solver=solver)
         if labels:
             self.classes_ = np.arange(T.shape[1])
-        self.model_ = Labels(**vars(model)) if labels else model
+        self.model_ = LabelSurfaces(**vars(model)) if labels else model
 
     def _present(self, y: Any) -> Any:
         """+1 where a row has a label, -1 where not, from codes (n, L) of `classes_`."""
@@ -129,11 +136,11 @@ class RidgeClassifier(Classifier):
     def decision_function(self, X: Any) -> Any:
         """The output of each class or label (n, K); for two classes that of the second (n,)."""
         X = self._admit(X)
-        return decision(self.model_, X)
+        return decision_values(self.model_, X)
 
     def predict(self, X: Any) -> Any:
         """The likeliest class of each row; for labels, 1 for each that the row has and 0 for the others."""
-        if self.__sklearn_is_fitted__() and isinstance(self.model_, Labels):
+        if self.__sklearn_is_fitted__() and isinstance(self.model_, LabelSurfaces):
             return (self.decision_function(X) > 0).astype(np.int64)
         return super().predict(X)
 

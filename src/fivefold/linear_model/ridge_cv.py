@@ -25,22 +25,22 @@ from scipy.sparse import issparse
 from sklearn.metrics import get_scorer
 
 from fivefold.core._sklearn import BaseEstimator, RegressorMixin
-from fivefold.core.data import Takes
-from fivefold.core.estimator import learned
-from fivefold.core.linalg import cross_moments, eigen, row_blocks
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Positive
+from fivefold.core.estimators.supervised_learning import Regressor
+from fivefold.core.numerics.linalg import cross_moments, eigen, row_blocks
 from fivefold.core.parallel import map_parts
-from fivefold.core.params import Positive
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Regressor
 from fivefold.distributions.family import Array
-from fivefold.linear_model.base import Linear, about, finite_predictor, solved, unit
-from fivefold.linear_model.folds import RoutesToSplitter, folds
-from fivefold.linear_model.penalised import centred_rows, means
-from fivefold.linear_model.reduced import EPS, OVERFLOW, WIDE
+from fivefold.linear_model.base import LinearModel, centred_linear, finite_predictor, solve_unchecked, weights_or_none
+from fivefold.linear_model.model_selection.cv_folds import SplitterRouting, split_folds
+from fivefold.linear_model.solvers.least_squares_solver import EPS, MAX_MOMENT_COLUMNS, OVERFLOW_MESSAGE
+from fivefold.linear_model.solvers.ridge_solver import row_gram, weighted_means
 
 
 @dataclass(frozen=True)
-class Axes:
+class PrincipalAxes:
     """The table along the axes of Z'Z."""
 
     values: Array  # (k,) the eigenvalues l
@@ -58,16 +58,16 @@ class Axes:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class RidgeChoice:
     """The surface at the best penalty, its score, and what every penalty gave."""
 
-    linear: Linear
+    linear: LinearModel
     alpha: Any
     score: Any
     results: Array | None  # (n, alphas) or (n, outputs, alphas)
 
 
-class RidgeCV(RoutesToSplitter, Regressor):
+class RidgeCV(SplitterRouting, Regressor):
     """Ridge regression whose penalty is chosen by leave-one-out, in closed form, or by cross-validation.
 
     Parameters
@@ -161,7 +161,7 @@ class RidgeCV(RoutesToSplitter, Regressor):
             warnings.warn(text, FutureWarning, stacklevel=4)
         if self.cv is None and len(Y) < 2:
             raise ValueError(f"RidgeCV: leaving one out needs two rows of positive weight; got n_samples={len(Y)}")
-        axes, rows = solved(self, X, lambda: _axes(X, Y, unit(w), self.fit_intercept))
+        axes, rows = solve_unchecked(self, X, lambda: _axes(X, Y, weights_or_none(w), self.fit_intercept))
         if self.cv is None:
             scores, kept = self._leaving_out(axes, rows, alphas, y, Y, w)  # (alphas,) or (alphas, t)
         else:
@@ -170,10 +170,12 @@ class RidgeCV(RoutesToSplitter, Regressor):
         alpha = alphas[best]
         W = axes.coefficients(np.broadcast_to(alpha, Y.shape[1:]))
         coef = W.T if Y.shape[1] > 1 else W[:, 0]
-        linear = about(coef, axes.centre, axes.offset.reshape(y.shape[1:]), X.dtype, intercept=self.fit_intercept)
+        linear = centred_linear(
+            coef, axes.centre, axes.offset.reshape(y.shape[1:]), X.dtype, intercept=self.fit_intercept
+        )
         each = scores.ndim == 2
         score = np.take_along_axis(scores, best[None], axis=0)[0] if each else scores[best]
-        self.model_ = Chosen(linear, alpha if each else float(alpha), score, kept)
+        self.model_ = RidgeChoice(linear, alpha if each else float(alpha), score, kept)
 
     def predict(self, X: Any) -> Any:
         """The height of the surface at each row."""
@@ -191,7 +193,9 @@ class RidgeCV(RoutesToSplitter, Regressor):
             )
         return alphas
 
-    def _leaving_out(self, axes: Axes, rows: Any, alphas: Array, y: Any, Y: Any, w: Any) -> tuple[Array, Array | None]:
+    def _leaving_out(
+        self, axes: PrincipalAxes, rows: Any, alphas: Array, y: Any, Y: Any, w: Any
+    ) -> tuple[Array, Array | None]:
         """The score of each penalty, for each output if wanted, and what is to be kept of every row."""
         each = self.alpha_per_target and Y.shape[1] > 1
         shape = (*y.shape, len(alphas))
@@ -213,10 +217,10 @@ class RidgeCV(RoutesToSplitter, Regressor):
         if self.store_cv_results or self.alpha_per_target:
             asked = "store_cv_results" if self.store_cv_results else "alpha_per_target"
             raise ValueError(f"RidgeCV: {asked}=True goes with cv=None only; got cv={self.cv!r}")
-        splits = folds(self.cv, X, y, self._given, **self._split)
+        splits = split_folds(self.cv, X, y, self._given, **self._split)
         scores = np.empty((len(splits), len(alphas)))
         for k, (train, test) in enumerate(splits):
-            axes = _axes(X[train], Y[train], unit(w[train]), self.fit_intercept)[0]
+            axes = _axes(X[train], Y[train], weights_or_none(w[train]), self.fit_intercept)[0]
             for a, alpha in enumerate(alphas):
                 W = axes.coefficients(alpha)
                 said = X[test] @ W + (axes.offset - axes.centre @ W)
@@ -225,14 +229,14 @@ class RidgeCV(RoutesToSplitter, Regressor):
 
     def _score(self, said: Any, y: Any, w: Any, each: bool) -> Array:
         """The score of predictions, of each output if wanted."""
-        weights = {} if unit(w) is None else {"sample_weight": w}
+        weights = {} if weights_or_none(w) is None else {"sample_weight": w}
         scorer = get_scorer("r2" if self.scoring is None else self.scoring)
         if not each:
-            return np.asarray(scorer(_Itself(), said, y, **weights))
-        return np.array([scorer(_Itself(), said[:, k], y[:, k], **weights) for k in range(y.shape[1])])
+            return np.asarray(scorer(_IdentityRegressor(), said, y, **weights))
+        return np.array([scorer(_IdentityRegressor(), said[:, k], y[:, k], **weights) for k in range(y.shape[1])])
 
 
-class _Itself(RegressorMixin, BaseEstimator):
+class _IdentityRegressor(RegressorMixin, BaseEstimator):
     """Predicts what it is given: predictions made elsewhere meet a scorer."""
 
     def fit(self, X: Any, y: Any = None) -> Any:
@@ -244,28 +248,28 @@ class _Itself(RegressorMixin, BaseEstimator):
         return X
 
 
-Rows = Callable[[int, int], Iterator[tuple[int, int, Array]]]
+RowBlocks = Callable[[int, int], Iterator[tuple[int, int, Array]]]
 
 
-def _axes(X: Any, Y: Array, w: Array | None, centred: bool) -> tuple[Axes, Rows]:
+def _axes(X: Any, Y: Array, w: Array | None, centred: bool) -> tuple[PrincipalAxes, RowBlocks]:
     """The axes, and blocks of rows u along them."""
     n, d = X.shape
-    if issparse(X) and min(n, d) > WIDE:
+    if issparse(X) and min(n, d) > MAX_MOMENT_COLUMNS:
         raise ValueError(
-            f"RidgeCV: a sparse table of {n} rows and {d} columns is too large for its eigenvectors (at most {WIDE} "
+            f"RidgeCV: a sparse table of {n} rows and {d} columns is too large for its eigenvectors (at most {MAX_MOMENT_COLUMNS} "
             "of either); pass cv=5 to refit instead"
         )
     return (_from_columns if d < n else _from_rows)(X, Y, w, centred)
 
 
-def _from_columns(X: Any, Y: Array, w: Array | None, centred: bool) -> tuple[Axes, Rows]:
+def _from_columns(X: Any, Y: Array, w: Array | None, centred: bool) -> tuple[PrincipalAxes, RowBlocks]:
     m = cross_moments(X, Y, w)
     if not np.isfinite(m.mean).all():
-        raise ValueError(OVERFLOW)
+        raise ValueError(OVERFLOW_MESSAGE)
     share = 1 / m.weight if centred else 0.0
     m = m if centred else m.about_zero()
     values, V = eigen(m.scatter)
-    axes = Axes(np.maximum(values, 0.0), V, V.T @ m.cross, m.mean, m.offset, share)
+    axes = PrincipalAxes(np.maximum(values, 0.0), V, V.T @ m.cross, m.mean, m.offset, share)
     lean = m.mean @ V
 
     def rows(lo: int, hi: int) -> Iterator[tuple[int, int, Array]]:
@@ -275,16 +279,16 @@ def _from_columns(X: Any, Y: Array, w: Array | None, centred: bool) -> tuple[Axe
     return axes, rows
 
 
-def _from_rows(X: Any, Y: Array, w: Array | None, centred: bool) -> tuple[Axes, Rows]:
-    centre, offset = means(X, Y, w, centred)
+def _from_rows(X: Any, Y: Array, w: Array | None, centred: bool) -> tuple[PrincipalAxes, RowBlocks]:
+    centre, offset = weighted_means(X, Y, w, centred)
     s = np.ones(len(Y)) if w is None else w
     root = np.sqrt(s)[:, None]
-    K, back = centred_rows(X, w, centre)
+    K, back = row_gram(X, w, centre)
     values, Q = eigen(K)
     used = values > EPS * len(values) * values[0]
     values, Q = values[used], Q[:, used]
     length = np.sqrt(values)
-    axes = Axes(
+    axes = PrincipalAxes(
         values, back(Q) / length, length[:, None] * (Q.T @ (root * (Y - offset))), centre, offset, centred / s.sum()
     )
     U = Q * length / root
@@ -295,19 +299,19 @@ def _from_rows(X: Any, Y: Array, w: Array | None, centred: bool) -> tuple[Axes, 
     return axes, rows
 
 
-def _left_out(axes: Axes, rows: Rows, alphas: Array, Y: Array, w: Array, lo: int, hi: int) -> Array:
+def _left_out(axes: PrincipalAxes, rows: RowBlocks, alphas: Array, Y: Array, w: Array, lo: int, hi: int) -> Array:
     """(m, t, alphas): targets less what is predicted without them."""
     return np.concatenate([E for _, _, E in _errors(axes, rows, alphas, Y, w, lo, hi)])
 
 
-def _squares(axes: Axes, rows: Rows, alphas: Array, Y: Array, w: Array, lo: int, hi: int) -> Array:
+def _squares(axes: PrincipalAxes, rows: RowBlocks, alphas: Array, Y: Array, w: Array, lo: int, hi: int) -> Array:
     """(t, alphas): their weighted squares, summed."""
     total: Any = sum(np.tensordot(w[a:b], E**2, axes=1) for a, b, E in _errors(axes, rows, alphas, Y, w, lo, hi))
     return total
 
 
 def _errors(
-    axes: Axes, rows: Rows, alphas: Array, Y: Array, w: Array, lo: int, hi: int
+    axes: PrincipalAxes, rows: RowBlocks, alphas: Array, Y: Array, w: Array, lo: int, hi: int
 ) -> Iterator[tuple[int, int, Array]]:
     shrunk = 1 / (axes.values[:, None] + alphas)  # (k, A)
     gain = (axes.cross[:, :, None] * shrunk[:, None]).reshape(len(shrunk), Y.shape[1] * len(alphas))  # (k, t A)

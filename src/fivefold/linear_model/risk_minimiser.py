@@ -22,55 +22,63 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
-from fivefold.core.data import Takes
-from fivefold.core.estimator import learned
-from fivefold.core.messages import warn
-from fivefold.core.params import Count, Fraction, NonNegative
-from fivefold.core.progress import kept_best, steps
+from fivefold.core.admission.tables import Takes
+from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, Fraction, NonNegative
+from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Classifier, Regressor
 from fivefold.distributions.family import Array
-from fivefold.linear_model.base import Linear, class_scores, decision, predictor
-from fivefold.optim import losses
+from fivefold.linear_model.base import LinearModel, class_scores, decision_values, predictor
 from fivefold.optim.design import Design
-from fivefold.optim.kinks import minimise_kinked
-from fivefold.optim.lbfgs import LBFGS
-from fivefold.optim.losses import LOSSES, Loss
+from fivefold.optim.empirical_risk import EmpiricalRisk
+from fivefold.optim.losses import catalogue
+from fivefold.optim.losses.catalogue import LOSSES, Loss
 from fivefold.optim.minimise import minimise
-from fivefold.optim.newton import Newton
-from fivefold.optim.objective import Composite, Minimum
-from fivefold.optim.penalties import L1
-from fivefold.optim.proximal import FISTA
-from fivefold.optim.proximal_newton import ProximalNewton
-from fivefold.optim.raised import Raised
-from fivefold.optim.risk import Risk
-from fivefold.optim.sample import from_sample
+from fivefold.optim.objective import CompositeObjective, Minimum
+from fivefold.optim.penalties.proximal_operators import L1
+from fivefold.optim.proximal.proximal_gradient import FISTA
+from fivefold.optim.proximal.proximal_newton import ProximalNewton
+from fivefold.optim.risk_minimisation.convexified_hessian import ConvexifiedObjective
+from fivefold.optim.risk_minimisation.kink_smoothing import minimise_kinked
+from fivefold.optim.risk_minimisation.subsample_start import start_from_subsample
+from fivefold.optim.smooth.lbfgs import LBFGS
+from fivefold.optim.smooth.newton import Newton
 
-FEW = 500  # coefficients of a Hessian that is decomposed at every step
-RUNS = 25  # of a solver, at most, within one fit: starts, or levels of rounded kinks
-SCALES = (0.3, 1.0, 3.0, 10.0)  # of the logistic solution, where a loss that is not convex is started
+MAX_HESSIAN_SIZE = 500  # coefficients of a Hessian that is decomposed at every step
+MAX_SOLVER_RUNS = 25  # of a solver, at most, within one fit: starts, or levels of rounded kinks
+START_SCALES = (0.3, 1.0, 3.0, 10.0)  # of the logistic solution, where a loss that is not convex is started
 
-CLASS_LOSSES = (
+CLASSIFIER_LOSS_NAMES = (
     "log", "softmax", "hinge", "squared_hinge", "probit", "probit_margin", "exponential", "perceptron", "absolute",
     "huber",
 )  # fmt: skip
-OF_CLASSES = {name: LOSSES[name] for name in CLASS_LOSSES} | {"squared": LOSSES["squared_margin"]}  # the same at +-1
-NUMBER_LOSSES = (
+CLASSIFIER_LOSSES = {name: LOSSES[name] for name in CLASSIFIER_LOSS_NAMES} | {
+    "squared": LOSSES["squared_margin"]
+}  # the same at +-1
+REGRESSOR_LOSS_NAMES = (
     "squared", "absolute", "huber", "quantile", "insensitive", "squared_insensitive", "poisson", "gamma",
 )  # fmt: skip
-OF_NUMBERS = {name: LOSSES[name] for name in NUMBER_LOSSES}
+REGRESSOR_LOSSES = {name: LOSSES[name] for name in REGRESSOR_LOSS_NAMES}
 # penalty -> shares of alpha on |w| and on w^2 / 2, given l1_ratio
-SHARES: dict[str | None, Callable[[float], tuple[float, float]]] = {
+L1_L2_SHARES: dict[str | None, Callable[[float], tuple[float, float]]] = {
     None: lambda ratio: (0.0, 0.0),
     "l2": lambda ratio: (0.0, 1.0),
     "l1": lambda ratio: (1.0, 0.0),
     "elasticnet": lambda ratio: (ratio, 1.0 - ratio),
 }
-LIKELIHOODS = (losses.Log, losses.Softmax, losses.Probit, losses.ProbitMargin, losses.Exponential)
+PROBABILITY_LOSSES = (
+    catalogue.LogLoss,
+    catalogue.SoftmaxLoss,
+    catalogue.ProbitLoss,
+    catalogue.ProbitMarginLoss,
+    catalogue.ExponentialLoss,
+)
 
 
-def least_risk(
-    risk: Risk, lasso: Any, *, tol: float, max_iter: int, monitor: Any = None, x0: Array | None = None
+def solve_risk(
+    risk: EmpiricalRisk, lasso: Any, *, tol: float, max_iter: int, monitor: Any = None, x0: Array | None = None
 ) -> Minimum:
     """The minimum of a risk plus sum of lasso |x|, by the solver that suits the loss; of a convex one from x0."""
     loss, x0 = risk.loss, np.zeros(risk.design.size * max(risk.outputs, 1)) if x0 is None else x0
@@ -80,33 +88,35 @@ def least_risk(
         return minimise_kinked(risk, x0, lasso=lasso, max_iter=max_iter, monitor=monitor)
     if loss.convex:
         return _descend(risk, lasso, x0, tol, max_iter, monitor)
-    guide = replace(risk, loss=losses.Log(), ridge=np.broadcast_to(risk.ridge, x0.shape) + 0.0)
+    guide = replace(risk, loss=catalogue.LogLoss(), ridge=np.broadcast_to(risk.ridge, x0.shape) + 0.0)
     x = _descend(guide, 0.0, x0, 1e-3, 50, None).x
     found: list[Minimum] = []
-    for t in (0.0, *SCALES):
+    for t in (0.0, *START_SCALES):
         found.append(_descend(risk, lasso, t * x, tol, max_iter, monitor))
         if found[-1].reason == "interrupted":
             return replace(min(found, key=lambda minimum: minimum.value), reason="interrupted")
     return min(found, key=lambda minimum: minimum.value)
 
 
-def _descend(risk: Risk, lasso: Any, x0: Array, tol: float, max_iter: int, monitor: Any) -> Minimum:
+def _descend(risk: EmpiricalRisk, lasso: Any, x0: Array, tol: float, max_iter: int, monitor: Any) -> Minimum:
     """The nearest minimum of a smooth loss; `tol` is a share of the gradient at zero."""
     tol = tol * max(float(np.abs(risk.gradient(np.zeros_like(x0))).max()), np.finfo(float).tiny)
     curved = _has_curvature(risk)
     if np.any(lasso):
-        objective = Composite(Raised(risk, risk.loss.convex) if curved else risk, L1(lasso))
+        objective = CompositeObjective(ConvexifiedObjective(risk, risk.loss.convex) if curved else risk, L1(lasso))
         solver: Any = ProximalNewton() if curved else FISTA()
         return minimise(objective, x0, solver, tol=tol, max_iter=max_iter, monitor=monitor)
-    if curved and not risk.loss.convex and len(x0) <= FEW:
-        return minimise(Raised(risk, convex=False), x0, Newton(), tol=tol, max_iter=max_iter, monitor=monitor)
+    if curved and not risk.loss.convex and len(x0) <= MAX_HESSIAN_SIZE:
+        return minimise(
+            ConvexifiedObjective(risk, convex=False), x0, Newton(), tol=tol, max_iter=max_iter, monitor=monitor
+        )
     inverse = None
     if curved and risk.loss.convex:
-        x0, inverse = from_sample(risk, x0)
+        x0, inverse = start_from_subsample(risk, x0)
     return minimise(risk, x0, LBFGS(inverse=inverse), tol=tol, max_iter=max_iter, monitor=monitor)
 
 
-def _has_curvature(risk: Risk) -> bool:
+def _has_curvature(risk: EmpiricalRisk) -> bool:
     """Does the loss say its second derivative? One of a user's own need not."""
     if risk.outputs:
         return True
@@ -120,15 +130,15 @@ def _has_curvature(risk: Risk) -> bool:
 def fit_linear(estimator: Any, risks: Any, lasso: float, tol: float, max_iter: int) -> tuple[Array, int]:
     """Coefficients (outputs, size) of these risks, one after the other, and the most steps one took."""
     found: list[Minimum] = []
-    with steps(estimator, "step", RUNS * max_iter * len(risks)) as monitor:
+    with fit_steps(estimator, "step", MAX_SOLVER_RUNS * max_iter * len(risks)) as monitor:
         for risk in risks:
             lassos = np.tile(_on_columns(risk.design, lasso), max(risk.outputs, 1))
             if found and found[-1].reason == "interrupted":  # what is left gets a first guess
-                found.append(replace(least_risk(risk, lassos, tol=tol, max_iter=1), reason="interrupted"))
+                found.append(replace(solve_risk(risk, lassos, tol=tol, max_iter=1), reason="interrupted"))
             else:
-                found.append(least_risk(risk, lassos, tol=tol, max_iter=max_iter, monitor=monitor))
+                found.append(solve_risk(risk, lassos, tol=tol, max_iter=max_iter, monitor=monitor))
     if found[-1].reason == "interrupted":
-        kept_best(estimator, sum(m.steps for m in found), "step")
+        warn_kept_best(estimator, sum(m.steps for m in found), "step")
     short = [m for m in found if m.reason in ("max_iter", "diverged")]
     if short:
         warn(
@@ -146,7 +156,7 @@ def centred_design(X: Any, w: Array, intercept: bool) -> Design:
     return Design(X, intercept=intercept, centre=centre)
 
 
-def as_linear(x: Array, design: Design, n_iter: int, *, one: bool = False) -> Linear:
+def linear_from_outputs(x: Array, design: Design, n_iter: int, *, one: bool = False) -> LinearModel:
     """The value for coefficients (outputs, size) about the centre of the design."""
     coef, offset = design.split(x)
     kind, centre = design.X.dtype, design.centre
@@ -155,8 +165,8 @@ def as_linear(x: Array, design: Design, n_iter: int, *, one: bool = False) -> Li
     intercept = (offset - coef @ centre if centre is not None else offset).astype(kind)
     coef = np.ascontiguousarray(coef, dtype=kind)
     if centre is None or design.sparse:
-        return Linear(coef, intercept[()], n_iter=n_iter)
-    return Linear(coef, intercept[()], centre, offset, n_iter=n_iter)
+        return LinearModel(coef, intercept[()], n_iter=n_iter)
+    return LinearModel(coef, intercept[()], centre, offset, n_iter=n_iter)
 
 
 class RiskMinimiserRegressor(Regressor):
@@ -166,7 +176,7 @@ class RiskMinimiserRegressor(Regressor):
     ----------
     loss
         "squared", "absolute", "huber", "quantile", "insensitive", "squared_insensitive", "poisson", "gamma", or an
-        object of fivefold.optim.losses, or one of your own class with value, slope and, if it has one, curvature.
+        object of fivefold.optim.losses.catalogue, or one of your own class with value, slope and, if it has one, curvature.
     penalty
         "l2", "l1", "elasticnet" or None.
     alpha
@@ -231,23 +241,23 @@ class RiskMinimiserRegressor(Regressor):
     n_iter_ = learned("n_iter")
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
-        loss = OF_NUMBERS[self.loss] if isinstance(self.loss, str) else self.loss
+        loss = REGRESSOR_LOSSES[self.loss] if isinstance(self.loss, str) else self.loss
         design, y = centred_design(X, w, self.fit_intercept), y.astype(np.float64)
-        lasso, ridge = (self.alpha * share for share in SHARES[self.penalty](self.l1_ratio))
-        risk = Risk(loss, design, y, w, _on_columns(design, ridge))
+        lasso, ridge = (self.alpha * share for share in L1_L2_SHARES[self.penalty](self.l1_ratio))
+        risk = EmpiricalRisk(loss, design, y, w, _on_columns(design, ridge))
         x, done = fit_linear(self, [risk], lasso, self.tol, self.max_iter)
-        self.model_ = as_linear(x, design, done, one=True)
+        self.model_ = linear_from_outputs(x, design, done, one=True)
 
     def predict(self, X: Any) -> Any:
         """What the loss predicts at each row: the surface, or its inverse link."""
         X = self._admit(X)
-        loss = OF_NUMBERS[self.loss] if isinstance(self.loss, str) else self.loss
+        loss = REGRESSOR_LOSSES[self.loss] if isinstance(self.loss, str) else self.loss
         return loss.inverse_link(predictor(self.model_, X))
 
 
 def _probable(estimator: Any) -> bool:
-    loss = OF_CLASSES[estimator.loss] if isinstance(estimator.loss, str) else estimator.loss
-    return isinstance(loss, LIKELIHOODS)
+    loss = CLASSIFIER_LOSSES[estimator.loss] if isinstance(estimator.loss, str) else estimator.loss
+    return isinstance(loss, PROBABILITY_LOSSES)
 
 
 class RiskMinimiserClassifier(Classifier):
@@ -257,7 +267,7 @@ class RiskMinimiserClassifier(Classifier):
     ----------
     loss
         "log", "softmax", "hinge", "squared_hinge", "squared", "probit", "probit_margin", "exponential", "perceptron",
-        "absolute", "huber", or an object of fivefold.optim.losses, or one of your own class with value and slope.
+        "absolute", "huber", or an object of fivefold.optim.losses.catalogue, or one of your own class with value and slope.
         Targets are -1 and +1; more than two classes are separated each from the rest, but for "softmax".
     penalty
         "l2", "l1", "elasticnet" or None.
@@ -332,56 +342,60 @@ class RiskMinimiserClassifier(Classifier):
 
     @property
     def _loss(self) -> Loss:
-        return OF_CLASSES[self.loss] if isinstance(self.loss, str) else self.loss
+        return CLASSIFIER_LOSSES[self.loss] if isinstance(self.loss, str) else self.loss
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         K, design = len(self.classes_), centred_design(X, w, self.fit_intercept)
-        lasso, ridge = (self.alpha * share for share in SHARES[self.penalty](self.l1_ratio))
+        lasso, ridge = (self.alpha * share for share in L1_L2_SHARES[self.penalty](self.l1_ratio))
         ridge_of = _on_columns(design, ridge)
         if self._loss.kind == "classes":
-            risks = [Risk(self._loss, design, y, w, np.tile(ridge_of, K), K)]
+            risks = [EmpiricalRisk(self._loss, design, y, w, np.tile(ridge_of, K), K)]
         else:
-            risks = [Risk(self._loss, design, t, w, ridge_of) for t in one_against_rest(y, K)]
+            risks = [EmpiricalRisk(self._loss, design, t, w, ridge_of) for t in one_vs_rest_targets(y, K)]
         x, done = fit_linear(self, risks, lasso, self.tol, self.max_iter)
         if self._loss.kind == "classes":
-            x = balanced(x, X.shape[1])
+            x = centre_offsets(x, X.shape[1])
             x = x[1:] - x[:1] if K == 2 else x
-        self.model_ = as_linear(x, design, done)
+        self.model_ = linear_from_outputs(x, design, done)
 
     def decision_function(self, X: Any) -> Any:
         """The predictor of each row: positive for the second of two classes, or one a class."""
         X = self._admit(X)
-        return decision(self.model_, X)
+        return decision_values(self.model_, X)
 
     @available_if(_probable)
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes, where the loss is a likelihood; of many classes scaled to sum to one."""
         eta = self.decision_function(X)
         if self._loss.kind == "classes":
-            return two_columns(losses.Log().inverse_link(eta)) if eta.ndim == 1 else self._loss.inverse_link(eta.T).T
+            return (
+                binary_probabilities(catalogue.LogLoss().inverse_link(eta))
+                if eta.ndim == 1
+                else self._loss.inverse_link(eta.T).T
+            )
         P = self._loss.inverse_link(eta)
-        return two_columns(P) if P.ndim == 1 else scaled(P)
+        return binary_probabilities(P) if P.ndim == 1 else normalise_rows(P)
 
     def _scores(self, X: Any) -> Any:
         return class_scores(self.model_, X)
 
 
-def one_against_rest(y: Array, K: int) -> list[Array]:
+def one_vs_rest_targets(y: Array, K: int) -> list[Array]:
     """Targets -1 and +1: of the second of two classes, or of each of K."""
     return [np.where(y == k, 1.0, -1.0) for k in (range(1, 2) if K == 2 else range(K))]
 
 
-def balanced(x: Array, d: int) -> Array:
+def centre_offsets(x: Array, d: int) -> Array:
     """Coefficients (K, size) whose offsets sum to zero: softmax does not see a shift of all of them."""
     return np.column_stack([x[:, :d], x[:, d:] - x[:, d:].mean(axis=0)])
 
 
-def two_columns(p: Array) -> Array:
+def binary_probabilities(p: Array) -> Array:
     """Probabilities of both classes from those of the second."""
     return np.column_stack([1 - p, p])
 
 
-def scaled(P: Array) -> Array:
+def normalise_rows(P: Array) -> Array:
     """Rows that sum to one; a row of zeros is uniform."""
     total = P.sum(axis=1, keepdims=True)
     return np.where(total > 0, P / np.where(total > 0, total, 1), 1 / P.shape[1]).astype(P.dtype)

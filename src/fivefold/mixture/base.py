@@ -16,22 +16,29 @@ from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core import params
-from fivefold.core.data import admit, admit_weights, keep_positive
-from fivefold.core.estimator import Density, narrowed
-from fivefold.core.messages import warn
-from fivefold.core.progress import interruptible, kept_best, steps
+from fivefold.core.admission.tables import admit, admit_weights, keep_positive
+from fivefold.core.console.fit_progress import fit_steps, interruptible_fit, warn_kept_best
+from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators import params
+from fivefold.core.estimators.base import DensityEstimator, learned_in_dtype
 from fivefold.core.random_state import check_random_state
-from fivefold.distributions.family import Groups
-from fivefold.inference.em import Fit, best_of
-from fivefold.mixture.model import FAINT, Assignment, FiniteMixture, Hard, Soft, Within
-from fivefold.mixture.starts import STARTS, guided
+from fivefold.distributions.family import GroupWeights
+from fivefold.inference.em import EMResult, best_em
+from fivefold.mixture.estimation.finite_mixture import (
+    MIN_COMPONENT_SHARE,
+    Assignment,
+    FiniteMixture,
+    HardAssignment,
+    RestrictedAssignment,
+    SoftAssignment,
+)
+from fivefold.mixture.estimation.initialisation import STARTS, labelled_start
 from fivefold.spatial.points import Points
 
-ASSIGNMENTS: dict[str, Assignment] = {"soft": Soft(), "hard": Hard()}
+ASSIGNMENTS: dict[str, Assignment] = {"soft": SoftAssignment(), "hard": HardAssignment()}
 
 
-class BaseMixture(Density):
+class BaseMixture(DensityEstimator):
     """Base of the mixtures; fields are those of the methods."""
 
     if TYPE_CHECKING:  # not fields of this class
@@ -48,7 +55,7 @@ class BaseMixture(Density):
         verbose: int | bool
         verbose_interval: int
 
-    weights_ = narrowed("weights")
+    weights_ = learned_in_dtype("weights")
 
     def _blank(self, X: Any, w: Any) -> FiniteMixture:
         raise TypeError(f"{type(self).__name__} does not say what is fitted")
@@ -59,9 +66,9 @@ class BaseMixture(Density):
     def _rows(self, blank: FiniteMixture, points: Points, rng: Any) -> Any:
         """Rows given to components, as their points, complete numbers, suggest."""
         if self.n_components == 1:
-            return Groups(np.zeros(points.n, dtype=np.int64), points.w, 1)
+            return GroupWeights(np.zeros(points.n, dtype=np.int64), points.w, 1)
         R = STARTS[self.init_params](points, self.n_components, rng)
-        return guided(R, points, blank.rule.allowed) if isinstance(blank.rule, Within) else R
+        return labelled_start(R, points, blank.rule.allowed) if isinstance(blank.rule, RestrictedAssignment) else R
 
     def _fit(self, X: Any, w: Any) -> None:
         self._climb(X, w, ASSIGNMENTS[self.assignment])
@@ -81,13 +88,13 @@ class BaseMixture(Density):
         `labels` holds the component of each row, -1 where it is not known; or a mask (n, K) of the components that
         each row may come from.
         """
-        params.check(self)
+        params.check_params(self)
         self._forget()
         X = admit(self, X, fitting=True)
         allowed = self._allowed(np.asarray(labels), len(X))
         X, allowed, w = keep_positive(admit_weights(self, sample_weight, X), X, allowed)
-        with interruptible(self):
-            self._climb(X, w, Within(allowed, ASSIGNMENTS[self.assignment]))
+        with interruptible_fit(self):
+            self._climb(X, w, RestrictedAssignment(allowed, ASSIGNMENTS[self.assignment]))
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -146,9 +153,9 @@ class BaseMixture(Density):
         runs, weight = 1 if self._goes_on() else self.n_init, float(w.sum())
         starts = iter([replace(self.model_, rule=rule)]) if self._goes_on() else self._starts(blank, X, w, rng)
         before = self.lower_bound_ * weight if self._goes_on() else -np.inf
-        with steps(self, "step", runs * max(self.max_iter, 1), X) as monitor:
+        with fit_steps(self, "step", runs * max(self.max_iter, 1), X) as monitor:
             talk = self._talk(monitor, weight)
-            fit = best_of(islice(starts, runs), X, w, tol=self.tol, before=before, max_iter=self.max_iter, monitor=talk)
+            fit = best_em(islice(starts, runs), X, w, tol=self.tol, before=before, max_iter=self.max_iter, monitor=talk)
         self._keep(fit, weight)
 
     def _goes_on(self) -> bool:
@@ -167,7 +174,7 @@ class BaseMixture(Density):
 
         return talk
 
-    def _keep(self, fit: Fit[FiniteMixture], weight: float) -> None:
+    def _keep(self, fit: EMResult[FiniteMixture], weight: float) -> None:
         name = type(self).__name__
         if fit.reason == "collapsed":
             raise ValueError(f"{name}: {fit.diagnosis}")
@@ -177,7 +184,7 @@ class BaseMixture(Density):
         self.lower_bounds_ = [np.float64(value / weight) for value in fit.history]
         self.lower_bound_ = self.lower_bounds_[-1] if self.lower_bounds_ else -np.inf
         if fit.reason == "interrupted":
-            kept_best(self, self.n_iter_, "step")
+            warn_kept_best(self, self.n_iter_, "step")
         elif fit.reason == "max_iter" and self.max_iter > 0:
             warn(
                 f"{name}: {self.n_iter_} steps were not enough: the last still gained more than tol={self.tol:g} per "
@@ -189,7 +196,7 @@ class BaseMixture(Density):
 
     def _problems(self) -> list[str]:
         """What is wrong with the model, in plain words."""
-        lost = np.flatnonzero(self.model_.weights < FAINT)
+        lost = np.flatnonzero(self.model_.weights < MIN_COMPONENT_SHARE)
         listed = ", ".join(str(k) for k in lost)
         return [f"no row is left for component {listed}: ask for fewer components"] if len(lost) else []
 

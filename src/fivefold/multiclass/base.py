@@ -29,18 +29,18 @@ from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
-from fivefold.core import params as declared
-from fivefold.core.arrays import to_numpy
-from fivefold.core.data import Takes, _refuse_missing_target, admit_weights, handed_on
-from fivefold.core.estimator import learned
-from fivefold.core.messages import warn
-from fivefold.core.params import Learner
-from fivefold.core.supervised import Classifier, check_labels, encode
+from fivefold.core.admission.tables import Takes, _refuse_missing_target, admit_for_members, admit_weights
+from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators import params as declared
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Learner
+from fivefold.core.estimators.supervised_learning import Classifier, check_labels, encode_labels
+from fivefold.core.numerics.arrays import to_numpy
 from fivefold.distributions.family import Array
 
 
 @dataclass(frozen=True)
-class Constant:
+class ConstantMachine:
     """The machine of a column in which every row has the same side."""
 
     side: int  # -1 or +1
@@ -51,7 +51,7 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Machines:
+class BinaryMachines:
     """A fitted estimator, or a Constant, for every column of the code matrix."""
 
     machines: tuple[Any, ...]
@@ -94,13 +94,13 @@ class Reduction(MetaEstimatorMixin, Classifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Fit one copy of the estimator a column; weights, where given, are passed to each."""
-        declared.check(self)
+        declared.check_params(self)
         self._forget()
         if X is None:
             raise ValueError(f"{type(self).__name__} needs a table X; got None")
         X, y, routed = self._rows(X, y, sample_weight, params)
         y = column_or_1d(y, warn=True)
-        self.classes_, codes = encode(y)
+        self.classes_, codes = encode_labels(y)
         check_labels(self.classes_)
         if len(self.classes_) < 2 and not self.takes.one_class:
             raise ValueError(f"{type(self).__name__} needs two classes or more; y holds one class: {y[0]!r}")
@@ -112,7 +112,7 @@ class Reduction(MetaEstimatorMixin, Classifier):
     @available_if(lambda self: _inside(self, "partial_fit"))
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Go on with every machine on a further batch of rows; `classes` lists all classes at the first call."""
-        declared.check(self)
+        declared.check_params(self)
         first = not self.__sklearn_is_fitted__()
         if first and classes is None:
             raise ValueError(f"{type(self).__name__}: classes must be passed on the first call to partial_fit")
@@ -121,7 +121,7 @@ class Reduction(MetaEstimatorMixin, Classifier):
             self.classes_ = np.unique(classes)
             M = self._matrix(len(self.classes_))
             copies = tuple(clone(self.estimator) for _ in M.T)
-            self.model_ = Machines(copies, M, _between(self.estimator, self._labels()))
+            self.model_ = BinaryMachines(copies, M, _between(self.estimator, self._labels()))
         codes = np.searchsorted(self.classes_, y).clip(0, len(self.classes_) - 1)
         if (unknown := self.classes_[codes] != y).any():
             raise ValueError(
@@ -148,7 +148,7 @@ class Reduction(MetaEstimatorMixin, Classifier):
     def _table(self, X: Any) -> Any:
         """New rows as the machines want them."""
         check_is_fitted(self)
-        return handed_on(self, X)
+        return admit_for_members(self, X)
 
     def _rows(
         self, X: Any, y: Any, sample_weight: Any, params: Any, method: str = "fit"
@@ -161,7 +161,7 @@ class Reduction(MetaEstimatorMixin, Classifier):
         check_consistent_length(X, y)
         if not len(y):
             raise ValueError(f"{type(self).__name__}: the table is empty: 0 sample(s) and as many targets")
-        X = handed_on(self, X)  # rows are picked from it
+        X = admit_for_members(self, X)  # rows are picked from it
         if params and not routing_enabled():
             raise TypeError(
                 f"{method}() got unexpected arguments {sorted(params)}; enable metadata routing to pass them on"
@@ -176,14 +176,14 @@ class Reduction(MetaEstimatorMixin, Classifier):
         routed = process_routing(self, method, **given).estimator[method] if routing_enabled() else given
         return X, y, dict(routed)
 
-    def _machines(self, X: Any, sides: Array, M: Array, routed: dict[str, Any]) -> Machines:
+    def _machines(self, X: Any, sides: Array, M: Array, routed: dict[str, Any]) -> BinaryMachines:
         """One machine for each column of `sides` (n, L); the number of jobs never changes a byte."""
         work = (delayed(_fit_one)(self.estimator, X, side, self._labels(), routed) for side in sides.T)
         jobs = {"n_jobs": self.n_jobs, "verbose": getattr(self, "verbose", 0)}
         machines = tuple(Parallel(**jobs, prefer="threads")(work))
         pairwise = get_tags(self.estimator).input_tags.pairwise
         rows = tuple(np.flatnonzero(side) for side in sides.T) if pairwise else None
-        return Machines(machines, M, _between(self.estimator, self._labels()), rows)
+        return BinaryMachines(machines, M, _between(self.estimator, self._labels()), rows)
 
     def claims(self, X: Any) -> Any:
         """(n, K): which classes claim each row; where not exactly one does the machines contradict one another."""
@@ -207,7 +207,7 @@ class Reduction(MetaEstimatorMixin, Classifier):
         return len(self.classes_)
 
     def _first(self) -> Any:
-        return next((m for m in self.estimators_ if not isinstance(m, Constant)), None)
+        return next((m for m in self.estimators_ if not isinstance(m, ConstantMachine)), None)
 
     def get_metadata_routing(self) -> Any:
         """Metadata of `fit` and `partial_fit` goes to the estimator inside."""
@@ -221,7 +221,7 @@ class Reduction(MetaEstimatorMixin, Classifier):
         return tags
 
 
-def inside_has(name: str) -> Any:
+def inner_has(name: str) -> Any:
     """For `available_if`: has the estimator inside this method?"""
     return lambda self: _inside(self, name)
 
@@ -236,7 +236,7 @@ def _fit_one(estimator: Any, X: Any, side: Array, labels: tuple[int, int], route
     rows = np.flatnonzero(side)
     sides = np.unique(side[rows])
     if len(sides) < 2:
-        return Constant(int(sides[0]))
+        return ConstantMachine(int(sides[0]))
     if len(rows) < len(side):
         X = _part(X, rows, rows) if get_tags(estimator).input_tags.pairwise else _safe_indexing(X, rows)
         routed = {name: _row_wise(v, rows, len(side)) for name, v in routed.items()}
@@ -260,7 +260,7 @@ def _row_wise(value: Any, rows: Any, n: int) -> Any:
 
 
 def _answers(machine: Any, X: Any, n: int) -> Any:
-    if isinstance(machine, Constant):
+    if isinstance(machine, ConstantMachine):
         return machine.answers(n)
     if is_regressor(machine):
         return machine.predict(X)
@@ -272,12 +272,12 @@ def _answers(machine: Any, X: Any, n: int) -> Any:
 
 def _between(estimator: Any, labels: tuple[int, int]) -> float:
     """Zero of a decision function, one half for a probability, the middle of the labels for a regressor."""
-    if signed(estimator):
+    if has_decision_values(estimator):
         return 0.0
     return 0.5 if is_classifier(estimator) else sum(labels) / 2
 
 
-def signed(estimator: Any) -> bool:
+def has_decision_values(estimator: Any) -> bool:
     """Does it answer with a decision function?"""
     return callable(getattr(estimator, "decision_function", None))  # any library's estimator: it can only be asked
 

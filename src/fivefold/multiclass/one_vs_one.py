@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import get_tags
 
-from fivefold.core.data import Takes, admit
-from fivefold.core.estimator import Estimator, learned
-from fivefold.core.params import Learner
+from fivefold.core.admission.tables import Takes, admit
+from fivefold.core.estimators.base import Estimator, learned
+from fivefold.core.estimators.params import Learner
 from fivefold.core.registry import Card
 from fivefold.distributions.family import Array
 from fivefold.multiclass.base import Reduction

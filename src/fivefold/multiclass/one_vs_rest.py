@@ -22,13 +22,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from fivefold.core import params as declared
-from fivefold.core.data import Takes
-from fivefold.core.params import Learner
+from fivefold.core.admission.sparse import canonical_csr
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators import params as declared
+from fivefold.core.estimators.params import Learner
 from fivefold.core.registry import Card
-from fivefold.core.sparse import canonical
 from fivefold.distributions.family import Array
-from fivefold.multiclass.base import Constant, Reduction, inside_has, warn_constant
+from fivefold.multiclass.base import ConstantMachine, Reduction, inner_has, warn_constant
 from fivefold.svm import LinearSVC
 
 
@@ -87,7 +87,7 @@ class OneVsRestClassifier(Reduction):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Fit one copy of the estimator a class, or a label of an indicator matrix; weights are passed to each."""
-        y = canonical(y, "OneVsRestClassifier: y") if issparse(y) else y
+        y = canonical_csr(y, "OneVsRestClassifier: y") if issparse(y) else y
         with np.errstate(invalid="ignore"):  # a huge number is compared with its integer
             several = y is not None and type_of_target(y).startswith("multilabel")
         if not several:
@@ -96,7 +96,7 @@ class OneVsRestClassifier(Reduction):
             if len(self.classes_) == 1:
                 warn_constant(self, self.classes_[0])
             return self
-        declared.check(self)
+        declared.check_params(self)
         self._forget()
         Y = check_array(y, accept_sparse="csr")
         self.indicator_ = issparse(Y)
@@ -104,7 +104,7 @@ class OneVsRestClassifier(Reduction):
         self.classes_ = np.arange(Y.shape[1])
         sides = np.where(Y > 0, 1.0, -1.0)
         self.model_ = self._machines(X, sides, 2 * np.eye(Y.shape[1]) - 1, routed)
-        for label in np.flatnonzero([isinstance(m, Constant) for m in self.estimators_]):
+        for label in np.flatnonzero([isinstance(m, ConstantMachine) for m in self.estimators_]):
             warn_constant(self, label)
         self._note_columns(X)
         return self
@@ -117,19 +117,19 @@ class OneVsRestClassifier(Reduction):
         Y = (self.model_.answers(self._table(X)) > 0).astype(int)
         return csr_array(Y) if self.indicator_ else Y
 
-    @available_if(inside_has("decision_function"))
+    @available_if(inner_has("decision_function"))
     def decision_function(self, X: Any) -> Any:
         """The answer of each class's machine (n, K); for two classes (n,), positive for the second."""
         G = self.model_.answers(self._table(X))
         return G[:, 0] if G.shape[1] == 1 else G
 
-    @available_if(inside_has("predict_proba"))
+    @available_if(inner_has("predict_proba"))
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class: those of the machines, made to sum to one; of each label, as they are."""
         X = self._table(X)
         machines, n = self.estimators_, _num_samples(X)
         P = np.column_stack(
-            [(m.answers(n) + 1) / 2 if isinstance(m, Constant) else m.predict_proba(X)[:, 1] for m in machines]
+            [(m.answers(n) + 1) / 2 if isinstance(m, ConstantMachine) else m.predict_proba(X)[:, 1] for m in machines]
         )
         if self.multilabel_:
             return P

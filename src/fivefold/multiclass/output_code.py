@@ -20,14 +20,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fivefold.core.params import Learner, Positive, Seed
+from fivefold.core.estimators.params import Learner, Positive, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.distributions.family import Array
-from fivefold.multiclass.base import Reduction, signed
+from fivefold.multiclass.base import Reduction, has_decision_values
 from fivefold.svm import LinearSVC
 
-MOST = 15  # classes of an exhaustive code: 16383 machines
+MAX_CLASSES_EXHAUSTIVE = 15  # classes of an exhaustive code: 16383 machines
 
 
 class OutputCodeClassifier(Reduction):
@@ -98,23 +98,25 @@ class OutputCodeClassifier(Reduction):
     def code_book_(self) -> Any:
         """The words (K, L), of the labels that the estimator inside was told."""
         M = self.model_.M
-        return M if signed(self.estimator) else (M + 1) / 2
+        return M if has_decision_values(self.estimator) else (M + 1) / 2
 
     def _labels(self) -> tuple[int, int]:
-        return (-1, 1) if signed(self.estimator) else (0, 1)
+        return (-1, 1) if has_decision_values(self.estimator) else (0, 1)
 
     def _matrix(self, K: int) -> Array:
         if not isinstance(self.code, str):
-            return _checked(np.asarray(self.code, dtype=np.float64), K)
+            return _check_code(np.asarray(self.code, dtype=np.float64), K)
         rng = check_random_state(self.random_state)
         return CODES[self.code](K, int(K * self.code_size), rng)
 
     def _scores(self, X: Any) -> Any:
         M, G = self.model_.M, self.model_.answers(X)
-        return -DISTANCES[self.decoding](M, G if signed(self.estimator) else 2 * G)  # probabilities on the scale of M
+        return -DISTANCES[self.decoding](
+            M, G if has_decision_values(self.estimator) else 2 * G
+        )  # probabilities on the scale of M
 
 
-def _checked(M: Array, K: int) -> Array:
+def _check_code(M: Array, K: int) -> Array:
     if M.ndim != 2 or len(M) != K or not np.isin(M, (-1, 0, 1)).all():
         raise ValueError(
             f"OutputCodeClassifier: code must be a ({K}, L) matrix of -1, 0 and 1, a row a class; got {M!r}"
@@ -130,10 +132,10 @@ def _random(K: int, L: int, rng: Any) -> Array:
 
 def _exhaustive(K: int, L: int, rng: Any) -> Array:
     """Column l: the binary digits of l + 1 for all classes but the first, which is always -1."""
-    if K > MOST:
+    if K > MAX_CLASSES_EXHAUSTIVE:
         raise ValueError(
             f"OutputCodeClassifier: an exhaustive code of {K} classes has {2 ** (K - 1) - 1} letters; with more than "
-            f"{MOST} classes take code='random' or give a matrix"
+            f"{MAX_CLASSES_EXHAUSTIVE} classes take code='random' or give a matrix"
         )
     numbers = np.arange(1, 2 ** (K - 1))
     bits = (numbers >> np.arange(K - 1)[:, None]) & 1

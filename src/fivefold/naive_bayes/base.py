@@ -17,16 +17,16 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.arrays import logsumexp
-from fivefold.core.data import numbers, refuse_unfinite
-from fivefold.core.estimator import learned
+from fivefold.core.admission.tables import as_float64, refuse_nonfinite
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import MAX_MAGNITUDE
+from fivefold.core.estimators.supervised_learning import Classifier
+from fivefold.core.numerics.arrays import logsumexp
+from fivefold.core.numerics.softmax import row_argmax
 from fivefold.core.parallel import map_parts
-from fivefold.core.params import LARGEST
 from fivefold.core.random_state import check_random_state
-from fivefold.core.softmax import largest
-from fivefold.core.supervised import Classifier
-from fivefold.distributions.family import Array, Family, Groups
-from fivefold.naive_bayes.smoothing import Smoothing, smoothed, warn_of_zeros, widened
+from fivefold.distributions.family import Array, Family, GroupWeights
+from fivefold.naive_bayes.likelihoods.smoothing import Smoothing, fit_smoothed, warn_zero_probability, widen_stats
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class ClassConditional:
             return np.log(self.prior)
 
 
-class Generative(Classifier):
+class BayesClassifier(Classifier):
     """Decides by Bayes' rule: `_joint(X)` gives log p(x, y = k), and `model_.log_prior` the log shares."""
 
     class_prior_ = learned("prior")
@@ -65,21 +65,21 @@ class Generative(Classifier):
         joint = self._joint(self._ready(X if hi is None else X[lo:hi]))
         if not joint.min() > -np.inf:
             if self.takes.finite_later:
-                refuse_unfinite(self, X)
+                refuse_nonfinite(self, X)
             joint[np.isneginf(joint).all(axis=1)] = self.class_log_prior_
         return joint
 
     def predict(self, X: Any) -> Any:
         """The likeliest class of each row."""
         X = self._admit(X)
-        return self.classes_[self._each(X, largest)]
+        return self.classes_[self._each(X, row_argmax)]
 
     def predict_joint_log_proba(self, X: Any) -> Any:
         """log p(x, y) of each row and class; for counts, less a term that depends on the row alone."""
         X = self._admit(X)
         joint = self._joint(self._ready(X))
         if self.takes.finite_later and not joint.min() > -np.inf:
-            refuse_unfinite(self, X)
+            refuse_nonfinite(self, X)
         return joint.astype(X.dtype, copy=False)
 
     def predict_log_proba(self, X: Any) -> Any:
@@ -99,7 +99,7 @@ class Generative(Classifier):
         return np.concatenate(map_parts(lambda lo, hi: rule(self._scores(X, lo, hi)), len(X)))
 
 
-class NaiveBayes(Generative):
+class NaiveBayes(BayesClassifier):
     """Learns class shares, and a member of the family `_family(X)` for each class."""
 
     class_count_ = learned("stats.weight")
@@ -117,7 +117,7 @@ class NaiveBayes(Generative):
         raise TypeError(f"{type(self).__name__} does not say where class shares come from")
 
     def _members(self, family: Family, stats: Any, smoothing: Smoothing) -> Any:
-        return smoothed(family, stats, smoothing)
+        return fit_smoothed(family, stats, smoothing)
 
     def _joint(self, X: Any) -> Any:
         return self.model_.members.log_prob(X) + self.model_.log_prior
@@ -129,18 +129,20 @@ class NaiveBayes(Generative):
         table, K, before = self._ready(X), len(self.classes_), vars(self).get("model_")
         family = self._family(table)
         with np.errstate(over="ignore", invalid="ignore"):  # in a table that was not looked at before
-            stats = family.stats(table, Groups(y, w, K))
-        if self.takes.finite_later and not ((np.abs(stats.mean) <= LARGEST).all() and stats.count.any(axis=0).all()):
-            refuse_unfinite(self, X, fitting=before is None)
+            stats = family.stats(table, GroupWeights(y, w, K))
+        if self.takes.finite_later and not (
+            (np.abs(stats.mean) <= MAX_MAGNITUDE).all() and stats.count.any(axis=0).all()
+        ):
+            refuse_nonfinite(self, X, fitting=before is None)
         if before is not None:
-            stats = widened(before.stats, before.family, family) + stats
+            stats = widen_stats(before.stats, before.family, family) + stats
         smoothing = self._smoothing((K, X.shape[1]))
         members = self._members(family, stats, smoothing)
-        warn_of_zeros(self, members)
+        warn_zero_probability(self, members)
         self.model_ = ClassConditional(family, smoothing, stats, self._shares(stats.weight), members, X.dtype.name)
 
 
-class Sampler:
+class SampleMixin:
     """For models that say how rows come about, not only how to tell classes apart."""
 
     def sample(self: Any, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
@@ -151,12 +153,12 @@ class Sampler:
         return self.model_.members.sample(codes, rng), self.classes_[codes]
 
 
-def shares(estimator: Any, given: Any, weight: Array, learn: bool = True) -> Array:
+def class_shares(estimator: Any, given: Any, weight: Array, learn: bool = True) -> Array:
     """Class shares: those given, those of the rows, or equal ones."""
     K = len(weight)
     if given is None:
         return weight / weight.sum() if learn else np.full(K, 1 / K)
-    prior = numbers(estimator, given, "class shares")
+    prior = as_float64(estimator, given, "class shares")
     if prior.shape != (K,) or not (prior >= 0).all() or not np.isclose(prior.sum(), 1):
         raise ValueError(
             f"{type(estimator).__name__}: class shares must be {K} non-negative numbers with sum 1, one for each class "

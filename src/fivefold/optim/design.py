@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from fivefold.core.parallel import BLOCK, map_parts
+from fivefold.core.parallel import BLOCK_ROWS, map_parts
 
 Array = NDArray[np.floating[Any]]
 
-CACHED = 1 << 17  # numbers of a block: with its predictors and slopes it stays in the cache
-LEAST = 128  # rows of a block of a wide table
-PILOT = 500  # rows, or up to twice as many, whose mean is a centre
-FAR = 100.0  # squared spreads: a mean farther than that from zero costs digits
+BLOCK_NUMBERS = 1 << 17  # numbers of a block: with its predictors and slopes it stays in the cache
+MIN_BLOCK_ROWS = 128  # rows of a block of a wide table
+PILOT_ROWS = 500  # rows, or up to twice as many, whose mean is a centre
+MAX_SQUARED_OFFSET = 100.0  # squared spreads: a mean farther than that from zero costs digits
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,9 @@ class Design:
         if self.sparse:
             yield lo, hi, self._run(lo, hi)
             return
-        rows = min(BLOCK, max(LEAST, CACHED // max(1, self.X.shape[1]) // LEAST * LEAST))
+        rows = min(
+            BLOCK_ROWS, max(MIN_BLOCK_ROWS, BLOCK_NUMBERS // max(1, self.X.shape[1]) // MIN_BLOCK_ROWS * MIN_BLOCK_ROWS)
+        )
         plain = self.centre is None and self.X.dtype == np.float64
         held = np.empty((0 if plain else min(rows, hi - lo), self.X.shape[1]))
         for a in range(lo, hi, rows):
@@ -109,7 +111,7 @@ class Design:
         def part(lo: int, hi: int) -> Array:
             return sum((self._products(Z, None if h is None else h[a:b]) for a, b, Z in self.blocks(lo, hi)), zero)
 
-        return sum(map_parts(part, len(self), rows=BLOCK), zero)
+        return sum(map_parts(part, len(self), rows=BLOCK_ROWS), zero)
 
     def gram_of_classes(self, P: Array, s: Array) -> Array:
         """sum over rows of s (diag(p) - p p^T) x z z^T, the Kronecker product, for probabilities P (K, n)."""
@@ -124,7 +126,7 @@ class Design:
                     H[k * m : (k + 1) * m, k * m : (k + 1) * m] += self._products(Z, s[a:b] * P[k, a:b])
             return H
 
-        return sum(map_parts(part, len(self), rows=BLOCK), zero)
+        return sum(map_parts(part, len(self), rows=BLOCK_ROWS), zero)
 
     def squares(self, h: Array) -> Array:
         """The diagonal of the Gram matrix: sum over rows of h z_j^2, (size,) for h (n,), (K, size) for (K, n)."""
@@ -222,10 +224,10 @@ class Design:
         return out
 
 
-def centre_of(X: Any) -> Array | None:
+def pilot_centre(X: Any) -> Array | None:
     """The mean of some rows where a column is far from zero beside its spread, so that products would lose digits."""
     if issparse(X):
         return None
-    rows = X[:: max(1, len(X) // PILOT)].astype(np.float64, copy=False)
+    rows = X[:: max(1, len(X) // PILOT_ROWS)].astype(np.float64, copy=False)
     mean = rows.mean(axis=0)
-    return mean if bool((mean**2 > FAR * rows.var(axis=0)).any()) else None
+    return mean if bool((mean**2 > MAX_SQUARED_OFFSET * rows.var(axis=0)).any()) else None

@@ -6,7 +6,7 @@
 Derivatives that are not given are taken by central differences. The largest value of f is the least of -f.
 
     >>> from fivefold.optim.minimise import minimise
-    >>> from fivefold.optim.quasi import BFGS
+    >>> from fivefold.optim.smooth.bfgs import BFGS
     >>> found = minimise(Function(lambda x: (x[0] - 3) ** 2 + x[1] ** 4), [0.0, 1.0], BFGS(), tol=1e-6)
     >>> found.x.round(2), found.reason
     (array([3., 0.]), 'converged')
@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.optim.checks import jacobian_by_differences
+from fivefold.optim.derivative_checks import jacobian_by_differences
 from fivefold.optim.minimise import Solver, minimise
-from fivefold.optim.objective import Array, Minimum, Residuals, Smooth, TwiceSmooth
+from fivefold.optim.objective import Array, Minimum, ResidualObjective, SmoothObjective, TwiceSmoothObjective
 
 
 @dataclass(frozen=True)
-class Function(TwiceSmooth):
+class Function(TwiceSmoothObjective):
     """f with the derivatives that are known."""
 
     f: Callable[[Array], float]
@@ -53,11 +53,11 @@ class Function(TwiceSmooth):
 
 
 @dataclass(frozen=True)
-class Misfit(Residuals):
+class ResidualFunction(ResidualObjective):
     """Half the sum of squares of residuals r(x), with their derivatives where they are known.
 
     >>> import numpy as np
-    >>> from fivefold.optim.least_squares import LevenbergMarquardt
+    >>> from fivefold.optim.smooth.nonlinear_least_squares import LevenbergMarquardt
     >>> from fivefold.optim.minimise import minimise
     >>> t = np.linspace(0, 4, 20)
     >>> decay = Misfit(lambda x: x[0] * np.exp(-x[1] * t) - 3 * np.exp(-0.7 * t))
@@ -78,7 +78,7 @@ class Misfit(Residuals):
 
 
 @dataclass(frozen=True)
-class Quadratic(TwiceSmooth):
+class Quadratic(TwiceSmoothObjective):
     """1/2 (x - centre)' A (x - centre) + least, A symmetric."""
 
     A: Array
@@ -98,24 +98,24 @@ class Quadratic(TwiceSmooth):
 
 
 @dataclass(frozen=True)
-class Negative(TwiceSmooth):
+class NegatedFunction(TwiceSmoothObjective):
     """-f: its minima are the maxima of f."""
 
-    function: Smooth
+    function: SmoothObjective
 
     def both(self, x: Array) -> tuple[float, Array]:
         value, g = self.function.both(x)
         return -value, -g
 
     def hessian(self, x: Array) -> Array:
-        if not isinstance(self.function, TwiceSmooth):
+        if not isinstance(self.function, TwiceSmoothObjective):
             raise TypeError(f"a {type(self.function).__name__} has no second derivatives")
         return -self.function.hessian(x)
 
 
-def maximise(objective: Smooth, x0: Any, solver: Solver, **options: Any) -> Minimum:
+def maximise(objective: SmoothObjective, x0: Any, solver: Solver, **options: Any) -> Minimum:
     """The minimum of -f, with the values of f; the options are those of `minimise`."""
-    found = minimise(Negative(objective), x0, solver, **options)
+    found = minimise(NegatedFunction(objective), x0, solver, **options)
     return replace(found, value=-found.value, history=tuple(-value for value in found.history))
 
 
@@ -124,7 +124,7 @@ class Landscape:
     """A function of two variables with what is known about it, where to start and what to draw."""
 
     name: str
-    function: TwiceSmooth
+    function: TwiceSmoothObjective
     inverse_hessian: Callable[[Array], Array]
     minimum: tuple[float, float]
     start: tuple[float, float]

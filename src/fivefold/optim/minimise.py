@@ -20,10 +20,10 @@ import numpy as np
 
 from fivefold.optim.objective import Array, Minimum, Objective, Reason
 
-BOUND = 1e100  # a value beyond it, or none, is divergence
+DIVERGENCE_VALUE = 1e100  # a value beyond it, or none, is divergence
 
 
-class Stuck(Exception):
+class NoDescentError(Exception):
     """No step from here lowers the value: the state is as good as the solver can make it."""
 
 
@@ -88,7 +88,7 @@ def minimise(
                 reason = _verdict(state, tol)
                 if reason is None and monitor is not None and monitor(state.x, state.value):
                     reason = "stopped"
-    except Stuck:
+    except NoDescentError:
         reason = "stuck"
     except KeyboardInterrupt:
         reason, state = "interrupted", best
@@ -98,6 +98,6 @@ def minimise(
 
 
 def _verdict(state: State, tol: float) -> Reason | None:
-    if not abs(state.value) <= BOUND:  # also where it is not a number
+    if not abs(state.value) <= DIVERGENCE_VALUE:  # also where it is not a number
         return "diverged"
     return "converged" if state.violation <= tol else None

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fivefold.optim.penalties import Penalty
+from fivefold.optim.penalties.proximal_operators import Penalty
 
 Array = NDArray[np.floating[Any]]
 Reason = Literal["converged", "max_iter", "stuck", "diverged", "stopped", "interrupted"]
@@ -41,7 +41,7 @@ class Objective(ABC):
         return self.value(x), self.violation(x)
 
 
-class Smooth(Objective):
+class SmoothObjective(Objective):
     """f with its gradient."""
 
     @abstractmethod
@@ -63,7 +63,7 @@ class Smooth(Objective):
         return value, float(np.abs(g).max(initial=0.0))
 
 
-class TwiceSmooth(Smooth):
+class TwiceSmoothObjective(SmoothObjective):
     """f with gradient and Hessian."""
 
     @abstractmethod
@@ -75,7 +75,7 @@ class TwiceSmooth(Smooth):
         return self.hessian(x) @ v
 
 
-class Residuals(Smooth):
+class ResidualObjective(SmoothObjective):
     """f = 1/2 |r|^2 of residuals r."""
 
     @abstractmethod
@@ -95,7 +95,7 @@ class Residuals(Smooth):
         return 0.5 * float(r @ r)
 
 
-class FiniteSum(Smooth):
+class FiniteSum(SmoothObjective):
     """f = sum of n terms, each with a share of whatever is not a term: what stochastic solvers sample."""
 
     @property
@@ -109,10 +109,10 @@ class FiniteSum(Smooth):
 
 
 @dataclass(frozen=True)
-class Composite(Objective):
+class CompositeObjective(Objective):
     """f(x) + penalty(x), f smooth and the penalty known by its prox."""
 
-    smooth: Smooth
+    smooth: SmoothObjective
     penalty: Penalty
 
     def value(self, x: Array) -> float:

@@ -1,1 +1,1 @@
-"""Recursive partitioning: one grower for every tree; see `fivefold.partition.grow`."""
+"""Recursive partitioning: one grower for every tree; see `fivefold.partition.growers.binary_grower`."""

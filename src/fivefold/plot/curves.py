@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import root_mean_squared_error
 
-from fivefold.evaluation.bias_variance import Decomposition
-from fivefold.evaluation.curves import Curve
-from fivefold.plot.style import COLOURS, FAINT, INK, SOFT, axes, key
+from fivefold.evaluation.curves import LossCurve
+from fivefold.evaluation.experiments.bias_variance import ErrorDecomposition
+from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, axes, legend
 
 
-def curve(found: Curve, *, log: bool = False, best: bool = True, loss: str = "loss", ax: Any = None) -> Any:
+def curve(found: LossCurve, *, log: bool = False, best: bool = True, loss: str = "loss", ax: Any = None) -> Any:
     """Loss on training and on unseen rows with bands of one standard error; a line at the least of the second."""
     ax = axes(ax, x=found.name, y=loss)
     x = _places(found.values)
@@ -27,11 +27,11 @@ def curve(found: Curve, *, log: bool = False, best: bool = True, loss: str = "lo
     if best:
         ax.axvline(x[found.best], color=INK, lw=1, ls=":", label=f"least: {_short(found.values[found.best])}")
     _scale(ax, x, found.values, log)
-    key(ax, loc="best")
+    legend(ax, loc="best")
     return ax
 
 
-def bias_variance(found: Decomposition, *, name: str = "complexity", log: bool = False, ax: Any = None) -> Any:
+def bias_variance(found: ErrorDecomposition, *, name: str = "complexity", log: bool = False, ax: Any = None) -> Any:
     """Squared bias, variance, noise and their sum at every complexity; crosses are the error measured."""
     ax = axes(ax, x=name, y="expected squared error")
     x = _places(found.values)
@@ -42,13 +42,13 @@ def bias_variance(found: Decomposition, *, name: str = "complexity", log: bool =
     )
     for values, ink, label, marker in parts:
         ax.plot(x, values, color=ink, marker=marker, markersize=3.5, lw=1.5, label=label)
-    ax.axhline(found.noise, color=SOFT, lw=1, ls=(0, (4, 3)), label="noise")
+    ax.axhline(found.noise, color=GREY, lw=1, ls=(0, (4, 3)), label="noise")
     ax.errorbar(
         x, found.total, found.error, color=INK, marker="x", markersize=5, ls="", elinewidth=0.9, label="measured"
     )
     _scale(ax, x, found.values, log)
     ax.set_ylim(bottom=0)
-    key(ax, loc="best")
+    legend(ax, loc="best")
     return ax
 
 
@@ -60,10 +60,10 @@ def residuals(y: Any, predicted: Any, *, ax: Any = None) -> Any:
     ax.scatter(predicted, y - predicted, s=12, color=COLOURS[0], alpha=0.55, lw=0)
     ax.axhline(0, color=INK, lw=1)
     for level in (-error, error):
-        ax.axhline(level, color=SOFT, lw=1, ls=(0, (4, 3)))
-    ax.plot([], [], color=SOFT, lw=1, ls=(0, (4, 3)), label=f"RMSE {error:.3g}")
-    ax.grid(color=FAINT, lw=0.8)
-    key(ax, loc="best")
+        ax.axhline(level, color=GREY, lw=1, ls=(0, (4, 3)))
+    ax.plot([], [], color=GREY, lw=1, ls=(0, (4, 3)), label=f"RMSE {error:.3g}")
+    ax.grid(color=LIGHT_GREY, lw=0.8)
+    legend(ax, loc="best")
     return ax
 
 
@@ -74,7 +74,7 @@ def agreement(y: Any, predicted: Any, *, ax: Any = None) -> Any:
     ax = axes(ax, x="predicted", y="target")
     ax.scatter(predicted, y, s=12, color=COLOURS[0], alpha=0.55, lw=0)
     ax.plot(ends, ends, color=INK, lw=1)
-    ax.grid(color=FAINT, lw=0.8)
+    ax.grid(color=LIGHT_GREY, lw=0.8)
     return ax
 
 

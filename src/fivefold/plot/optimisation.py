@@ -8,21 +8,29 @@ from typing import Any
 import numpy as np
 
 from fivefold.optim.functions import Landscape
-from fivefold.optim.losses import Hinge, Log, Margin, MarginError, ProbitMargin, SquaredMargin, ZeroOne
+from fivefold.optim.losses.catalogue import (
+    HingeLoss,
+    LogLoss,
+    MarginErrorLoss,
+    MarginLoss,
+    ProbitMarginLoss,
+    SquaredMarginLoss,
+    ZeroOneLoss,
+)
 from fivefold.optim.objective import Minimum
-from fivefold.plot.style import FAINT, INK, SOFT, axes, colour, key, mark
+from fivefold.plot.style import GREY, INK, LIGHT_GREY, axes, colour, legend, marker
 
-LINES = 9  # of equal value
-GRID = 161  # points a side, of which the lines are drawn
-FEW = 60  # a path of more points has no marks
+CONTOUR_LINES = 9  # of equal value
+CONTOUR_POINTS = 161  # points a side, of which the lines are drawn
+MAX_MARKED_POINTS = 60  # a path of more points has no marks
 
-LOSSES: Mapping[str, Margin] = {
-    "0/1": ZeroOne(),
-    "margin": MarginError(),
-    "hinge": Hinge(),
-    "square": SquaredMargin(),
-    "log": Log(),
-    "probit": ProbitMargin(),
+MARGIN_LOSSES: Mapping[str, MarginLoss] = {
+    "0/1": ZeroOneLoss(),
+    "margin": MarginErrorLoss(),
+    "hinge": HingeLoss(),
+    "square": SquaredMarginLoss(),
+    "log": LogLoss(),
+    "probit": ProbitMarginLoss(),
 }
 
 
@@ -30,11 +38,11 @@ def landscape(land: Landscape, *, ax: Any = None) -> Any:
     """Lines of equal value, closer where it is low, and a cross at the minimum."""
     ax = axes(ax, x="$\\theta_1$", y="$\\theta_2$")
     (a, b), (c, d) = land.window
-    s, t = np.meshgrid(np.linspace(a, b, GRID), np.linspace(c, d, GRID))
+    s, t = np.meshgrid(np.linspace(a, b, CONTOUR_POINTS), np.linspace(c, d, CONTOUR_POINTS))
     J = np.array([land.function.value(point) for point in np.column_stack([s.ravel(), t.ravel()])]).reshape(s.shape)
     least = land.function.value(np.array(land.minimum))
-    levels = least + (J.max() - least) * np.linspace(0.03, 1, LINES) ** 3
-    ax.contour(s, t, J, levels=levels, colors=SOFT, linewidths=0.5)
+    levels = least + (J.max() - least) * np.linspace(0.03, 1, CONTOUR_LINES) ** 3
+    ax.contour(s, t, J, levels=levels, colors=GREY, linewidths=0.5)
     ax.plot(*land.minimum, marker="+", color=INK, markersize=10, mew=1.4, ls="", zorder=5)
     ax.set_xlim(a, b)
     ax.set_ylim(c, d)
@@ -48,22 +56,22 @@ def paths(land: Landscape, runs: Mapping[str, Minimum], *, ax: Any = None) -> An
         if not found.path:
             raise ValueError(f"{name} has no path: minimise with record=True")
         points = np.array(found.path)
-        look = {"marker": mark(i), "markersize": 2.8} if len(points) <= FEW else {}
+        look = {"marker": marker(i), "markersize": 2.8} if len(points) <= MAX_MARKED_POINTS else {}
         ax.plot(*points.T, color=colour(i), lw=1.2, label=f"{name}: {found.steps}", **look)
-    key(ax, loc="best", fontsize=7)
+    legend(ax, loc="best", fontsize=7)
     return ax
 
 
 def margin_losses(
-    losses: Mapping[str, Margin] | None = None, *, within: Sequence[float] = (-2.0, 2.5), ax: Any = None
+    losses: Mapping[str, MarginLoss] | None = None, *, within: Sequence[float] = (-2.0, 2.5), ax: Any = None
 ) -> Any:
     """Losses against the margin y f(x): below zero the sign is wrong, at one the margin is wide enough."""
     ax = axes(ax, x="margin $m = y f(x)$", y="loss")
     m = np.linspace(within[0], within[1], 901)
-    for i, (name, loss) in enumerate((LOSSES if losses is None else losses).items()):
+    for i, (name, loss) in enumerate((MARGIN_LOSSES if losses is None else losses).items()):
         ax.plot(m, loss.of(m), color=colour(i), lw=1.6, ls="-" if loss.convex else (0, (4, 2)), label=name)
     for place in (0.0, 1.0):
-        ax.axvline(place, color=FAINT, lw=1, zorder=0)
+        ax.axvline(place, color=LIGHT_GREY, lw=1, zorder=0)
     ax.set_ylim(-0.05, 3.2)
-    key(ax, loc="upper right")
+    legend(ax, loc="upper right")
     return ax

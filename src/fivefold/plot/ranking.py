@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.plot.style import FAINT, INK, SOFT, arrow, axes, colour
+from fivefold.plot.style import GREY, INK, LIGHT_GREY, arrow, axes, colour
 
 
 def ranking_projection(model: Any, X: Any, grades: Any, *, names: Any = None, ax: Any = None) -> Any:
@@ -21,12 +21,12 @@ def ranking_projection(model: Any, X: Any, grades: Any, *, names: Any = None, ax
     feet = middle + along[:, None] * u
     reach = 1.15 * np.abs(along).max()
     for point, foot in zip(X, feet, strict=True):
-        ax.plot(*np.transpose([point, foot]), color=FAINT, lw=1.2, zorder=1)
+        ax.plot(*np.transpose([point, foot]), color=LIGHT_GREY, lw=1.2, zorder=1)
     ends = middle - reach * u, middle + reach * u
     ax.update_datalim(ends)
     ax.autoscale_view()
     arrow(ax, *ends, INK)
-    ax.scatter(*feet.T, s=14, color=SOFT, lw=0, zorder=2)
+    ax.scatter(*feet.T, s=14, color=GREY, lw=0, zorder=2)
     levels = np.unique(grades, return_inverse=True)[1]
     ax.scatter(*X.T, s=34, color=[colour(k) for k in levels], lw=0, zorder=3)
     for point, text in zip(X, grades if names is None else names, strict=True):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.plot.style import INK, SOFT, axes, colour, key, mark
+from fivefold.plot.style import GREY, INK, axes, colour, legend, marker
 
 
 def noise_band(model: Any, X: Any, y: Any, *, basis: Any = None, width: float = 1.0, ax: Any = None) -> Any:
@@ -23,23 +23,23 @@ def noise_band(model: Any, X: Any, y: Any, *, basis: Any = None, width: float = 
     ax.fill_between(line, low, high, color=colour(0), alpha=0.15, lw=0, label=f"{width:g} standard deviation of noise")
     ax.plot(line, noise.mean(rows), color=colour(0), lw=1.8, label="mean")
     ax.scatter(x, y, s=14, color=INK, lw=0, zorder=3)
-    key(ax, loc="best")
+    legend(ax, loc="best")
     return ax
 
 
 def outlier_sensitivity(sensitivity: Any, *, column: int = 0, ax: Any = None) -> Any:
     """The weight of one column in each fit as one target moves: `fivefold.linear_model.outlier_sensitivity` drawn."""
     ax = axes(ax, x="added to one target", y=f"weight of column {column}")
-    ax.axhline(0, color=SOFT, lw=0.6)
+    ax.axhline(0, color=GREY, lw=0.6)
     for i, (name, coefficients) in enumerate(sensitivity.coefficients.items()):
         ax.plot(
             sensitivity.amounts,
             coefficients[:, column],
             color=colour(i),
-            marker=mark(i),
+            marker=marker(i),
             ms=4,
             lw=1.6,
             label=name,
         )
-    key(ax, loc="best")
+    legend(ax, loc="best")
     return ax

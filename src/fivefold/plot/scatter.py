@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.arrays import to_numpy
-from fivefold.plot.gaussian import ellipses
-from fivefold.plot.style import COLOURS, INK, axes, colour, key, mark
+from fivefold.core.numerics.arrays import to_numpy
+from fivefold.plot.geometry.ellipses import ellipses
+from fivefold.plot.style import COLOURS, INK, axes, colour, legend, marker
 
 
 def points(P: Any, y: Any = None, *, names: Any = None, ax: Any = None) -> Any:
@@ -19,9 +19,9 @@ def points(P: Any, y: Any = None, *, names: Any = None, ax: Any = None) -> Any:
     for i, label in enumerate(classes):
         rows = slice(None) if label is None else np.asarray(y) == label
         text = None if label is None else str(label if names is None else names[i])
-        ax.scatter(*P[rows].T, s=16, color=colour(i), marker=mark(i), alpha=0.75, lw=0, label=text)
+        ax.scatter(*P[rows].T, s=16, color=colour(i), marker=marker(i), alpha=0.75, lw=0, label=text)
     if y is not None:
-        key(ax, loc="best")
+        legend(ax, loc="best")
     return ax
 
 
@@ -43,7 +43,7 @@ def clusters(model: Any, X: Any, *, dims: tuple[int, int] = (0, 1), ax: Any = No
     ax = axes(ax, square=True)
     labels = model.predict(X)
     for k, centre in enumerate(model.cluster_centers_[:, dims_]):
-        ax.scatter(*X[labels == k][:, dims_].T, s=12, color=colour(k), marker=mark(k), alpha=0.6, lw=0)
+        ax.scatter(*X[labels == k][:, dims_].T, s=12, color=colour(k), marker=marker(k), alpha=0.6, lw=0)
         ax.plot(*centre, marker="P", markersize=10, color=colour(k), mec="white", mew=1.4, zorder=5)
     return ax
 
@@ -57,11 +57,11 @@ def responsibilities(model: Any, X: Any, *, dims: tuple[int, int] = (0, 1), ax: 
     inks = np.array([to_rgb(colour(k)) for k in range(R.shape[1])])  # (K, 3)
     ax = axes(ax, square=True)
     ax.scatter(*X[:, dims_].T, s=12, c=np.clip(R @ inks, 0, 1), alpha=0.7, lw=0)
-    covariances = full_covariances(model)[:, dims_][:, :, dims_]
+    covariances = dense_covariances(model)[:, dims_][:, :, dims_]
     return ellipses(model.means_[:, dims_], covariances, ax=ax)
 
 
-def full_covariances(model: Any) -> Any:
+def dense_covariances(model: Any) -> Any:
     """Covariances (K, d, d) of a Gaussian mixture, whatever form it keeps them in."""
     C, (K, d) = np.asarray(model.covariances_), model.means_.shape
     form = {"full": (K, d, d), "tied": (1, d, d), "identity": (1, d, d), "diag": (K, d, 1), "spherical": (K, 1, 1)}[

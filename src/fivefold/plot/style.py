@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444", "#F0E442")
-MARKS = ("o", "s", "^", "D", "v", "P", "X", "<")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
 INK = "#222222"  # lines and letters that matter
-SOFT = "#8C8C8C"  # those that help
-FAINT = "#E8E8E8"  # those that stay behind
+GREY = "#8C8C8C"  # those that help
+LIGHT_GREY = "#E8E8E8"  # those that stay behind
 DIVERGING = "RdBu_r"  # values of either sign, zero is white
 SEQUENTIAL = "Greys"  # values from zero up
 
@@ -21,9 +21,9 @@ def colour(i: int) -> str:
     return COLOURS[i % len(COLOURS)]
 
 
-def mark(i: int) -> str:
+def marker(i: int) -> str:
     """The mark of class or component i."""
-    return MARKS[i % len(MARKS)]
+    return MARKERS[i % len(MARKERS)]
 
 
 def axes(ax: Any = None, *, title: str = "", x: str = "", y: str = "", square: bool = False, **new: Any) -> Any:
@@ -35,17 +35,17 @@ def axes(ax: Any = None, *, title: str = "", x: str = "", y: str = "", square: b
     for write, text, size in ((ax.set_title, title, 10), (ax.set_xlabel, x, 9), (ax.set_ylabel, y, 9)):
         if text:
             write(text, loc="left" if size == 10 else "center", fontsize=size, color=INK)
-    ax.tick_params(labelsize=8, colors=SOFT, labelcolor=INK, length=3)
+    ax.tick_params(labelsize=8, colors=GREY, labelcolor=INK, length=3)
     for side, spine in ax.spines.items():
         spine.set_visible(side in ("left", "bottom"))
-        spine.set_color(SOFT)
+        spine.set_color(GREY)
     ax.set_axisbelow(True)
     if square:
         ax.set_aspect("equal", adjustable="datalim")
     return ax
 
 
-def row(count: int, given: Any = None, *, width: float = 3.4, height: float = 3.4) -> Any:
+def axes_row(count: int, given: Any = None, *, width: float = 3.4, height: float = 3.4) -> Any:
     """So many axes side by side: the given ones, or those of a new figure."""
     if given is not None:
         if len(given) != count:
@@ -57,7 +57,7 @@ def row(count: int, given: Any = None, *, width: float = 3.4, height: float = 3.
     return list(made[0])
 
 
-def key(ax: Any, **options: Any) -> None:
+def legend(ax: Any, **options: Any) -> None:
     """A legend without a frame."""
     ax.legend(**{"frameon": False, "fontsize": 8, "labelcolor": INK, "handletextpad": 0.4, **options})
 

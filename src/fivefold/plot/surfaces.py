@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.plot.style import DIVERGING, INK, axes, colour, mark, row
+from fivefold.plot.style import DIVERGING, INK, axes, axes_row, colour, marker
 
-STEPS = 121  # of a grid along a column
+GRID_STEPS = 121  # of a grid along a column
 
 
 def surfaces(model: Any, X: Any, y: Any = None, *, axs: Any = None) -> Any:
@@ -22,10 +22,10 @@ def surfaces(model: Any, X: Any, y: Any = None, *, axs: Any = None) -> Any:
         raise ValueError(f"surfaces are drawn over two columns; X has {X.shape[1]}. Fit the classifier on two of them")
     low, high = X.min(axis=0), X.max(axis=0)
     pad = 0.08 * (high - low)
-    a, b = (np.linspace(low[j] - pad[j], high[j] + pad[j], STEPS) for j in (0, 1))
+    a, b = (np.linspace(low[j] - pad[j], high[j] + pad[j], GRID_STEPS) for j in (0, 1))
     grid = np.column_stack([part.ravel() for part in np.meshgrid(a, b)])
     scores, P = np.asarray(model.decision_function(grid)), np.asarray(model.predict_proba(grid))
-    left, right = row(2, axs, width=4.2)
+    left, right = axes_row(2, axs, width=4.2)
     for ax, title, values in ((left, "scores", scores), (right, "posterior", P[:, 1] if P.shape[1] == 2 else P)):
         axes(ax, title=title)
         _surface(ax, a, b, values, middle=0.0 if values is scores else 0.5)
@@ -33,7 +33,7 @@ def surfaces(model: Any, X: Any, y: Any = None, *, axs: Any = None) -> Any:
             for k, label in enumerate(model.classes_):
                 own = np.asarray(y) == label
                 ax.scatter(
-                    *X[own].T, s=14, color=colour(k), marker=mark(k), edgecolor="white", lw=0.5, label=str(label)
+                    *X[own].T, s=14, color=colour(k), marker=marker(k), edgecolor="white", lw=0.5, label=str(label)
                 )
     return left, right
 

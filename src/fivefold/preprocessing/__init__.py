@@ -1,4 +1,4 @@
-from fivefold.preprocessing.basis import BasisExpansion as BasisExpansion
+from fivefold.preprocessing.basis_expansion import BasisExpansion as BasisExpansion
 from fivefold.preprocessing.patches import PatchFeatures as PatchFeatures
 from fivefold.preprocessing.polynomial import PolynomialFeatures as PolynomialFeatures
 from fivefold.preprocessing.scaling import CommonScaler as CommonScaler

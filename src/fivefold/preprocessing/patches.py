@@ -20,16 +20,16 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from fivefold.core.arrays import like
-from fivefold.core.estimator import Transformer
-from fivefold.core.params import Count, Seed
+from fivefold.core.estimators.base import Transformer
+from fivefold.core.estimators.params import Count, Seed
+from fivefold.core.numerics.arrays import like
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.spatial.centres.seeding import draw_rows
 from fivefold.spatial.points import Points
-from fivefold.spatial.seeding import draw
 
-FLAT = 1e-9  # of the largest pixel: a patch that varies less is flat and fits nothing
-ROWS = 256  # images at a time
+FLAT_PATCH_SHARE = 1e-9  # of the largest pixel: a patch that varies less is flat and fits nothing
+IMAGES_PER_BLOCK = 256  # images at a time
 
 
 @dataclass(frozen=True)
@@ -110,10 +110,10 @@ class PatchFeatures(Transformer):
         patch = min(size[0], image[0]), min(size[1], image[1])
         rng = check_random_state(self.random_state)
         rows, places = rng.uniform(size=(2, self.n_templates))
-        chosen = draw(Points.of(X, w).order, w, rows)
+        chosen = draw_rows(Points.of(X, w).order, w, rows)
         windows = _windows(np.asarray(X[chosen], dtype=np.float64), image, patch)  # (T, places, p q)
         place = np.minimum((places * windows.shape[1]).astype(np.int64), windows.shape[1] - 1)
-        flat = FLAT * float(np.abs(X).max(initial=0.0))
+        flat = FLAT_PATCH_SHARE * float(np.abs(X).max(initial=0.0))
         templates = _unit(windows[np.arange(self.n_templates), place], flat)
         self.model_ = Templates(like(templates, X), image, patch, self.cells, flat)
 
@@ -124,10 +124,13 @@ class PatchFeatures(Transformer):
         T = np.asarray(model.templates, dtype=np.float64)
         parts = _cells(model.image, model.patch, model.cells)
         out = np.empty((len(X), len(T) * len(parts)))
-        for a in range(0, len(X), ROWS):
-            U = _unit(_windows(np.asarray(X[a : a + ROWS], dtype=np.float64), model.image, model.patch), model.flat)
+        for a in range(0, len(X), IMAGES_PER_BLOCK):
+            U = _unit(
+                _windows(np.asarray(X[a : a + IMAGES_PER_BLOCK], dtype=np.float64), model.image, model.patch),
+                model.flat,
+            )
             fits = U @ T.T  # (rows, places, T)
-            out[a : a + ROWS] = np.concatenate([fits[:, part].max(axis=1) for part in parts], axis=1)
+            out[a : a + IMAGES_PER_BLOCK] = np.concatenate([fits[:, part].max(axis=1) for part in parts], axis=1)
         return like(out, X)
 
     @property

@@ -19,14 +19,14 @@ from scipy.sparse import hstack, issparse
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core._sklearn import TransformerMixin
-from fivefold.core.data import Takes
-from fivefold.core.estimator import Unsupervised, learned
-from fivefold.core.parallel import BLOCK, map_parts
-from fivefold.core.params import Index
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.base import Unsupervised, learned
+from fivefold.core.estimators.params import Index
+from fivefold.core.parallel import BLOCK_ROWS, map_parts
 from fivefold.core.registry import Card
 from fivefold.distributions.family import Array
-from fivefold.preprocessing._polynomial_loops import expand, expand_sparse
-from fivefold.preprocessing.names import names_in
+from fivefold.preprocessing.feature_names import input_names
+from fivefold.preprocessing.polynomial_loops import expand_dense, expand_sparse
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Monomials:
 
 
 @dataclass(frozen=True)
-class Expansion:
+class PolynomialExpansion:
     """The products and their number."""
 
     terms: Monomials
@@ -163,7 +163,7 @@ class PolynomialFeatures(TransformerMixin, Unsupervised):
                 f"PolynomialFeatures: the output would have {size} features, which is too large to be indexed by "
                 f"{np.intp().dtype.name}: {X.shape[1]} columns, degree {self.degree}. Lower the degree"
             )
-        self.model_ = Expansion(terms, size)
+        self.model_ = PolynomialExpansion(terms, size)
 
     def _range(self) -> tuple[int, int]:
         pair = tuple(self.degree)  # type: ignore[arg-type]  # an integer has its own way
@@ -183,7 +183,7 @@ class PolynomialFeatures(TransformerMixin, Unsupervised):
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names such as "x0^2 x1"."""
-        names = names_in(self, input_features)
+        names = input_names(self, input_features)
         return np.array([_name(names, row) for row in self.powers_], dtype=object)
 
     def transform(self, X: Any) -> Any:
@@ -205,12 +205,12 @@ def _dense(X: Array, terms: Monomials, size: int, order: Any) -> Array:
 
     def part(lo: int, hi: int) -> None:
         if direct:
-            expand(X[lo:hi], runs, bias, out[lo:hi])
+            expand_dense(X[lo:hi], runs, bias, out[lo:hi])
             return
-        whole = np.empty((min(BLOCK, hi - lo), size + dropped), dtype=X.dtype)
-        for a in range(lo, hi, BLOCK):
-            b = min(a + BLOCK, hi)
-            expand(X[a:b], runs, bias, whole[: b - a])
+        whole = np.empty((min(BLOCK_ROWS, hi - lo), size + dropped), dtype=X.dtype)
+        for a in range(lo, hi, BLOCK_ROWS):
+            b = min(a + BLOCK_ROWS, hi)
+            expand_dense(X[a:b], runs, bias, whole[: b - a])
             out[a:b, :bias] = 1
             out[a:b, bias:] = whole[: b - a, bias + dropped :]
 

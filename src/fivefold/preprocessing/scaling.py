@@ -16,16 +16,16 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from fivefold.core._sklearn import TransformerMixin
-from fivefold.core.data import Takes
-from fivefold.core.estimator import Unsupervised, learned
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.base import Unsupervised, learned
 from fivefold.core.parallel import map_parts
 from fivefold.core.registry import Card
 from fivefold.distributions.family import Array
-from fivefold.preprocessing.names import SameNames
+from fivefold.preprocessing.feature_names import SameNames
 
 
 @dataclass(frozen=True)
-class Common:
+class CommonScale:
     """The factor and the centre."""
 
     factor: float
@@ -84,7 +84,7 @@ class CommonScaler(SameNames, TransformerMixin, Unsupervised):
         square = float(w @ (((X - centre) / largest) ** 2).sum(axis=1)) / float(w.sum())
         with np.errstate(over="ignore", divide="ignore"):
             factor = float(np.float64(1.0) / largest / np.sqrt(square))
-        self.model_ = Common(factor if np.isfinite(factor) else 1.0, centre)
+        self.model_ = CommonScale(factor if np.isfinite(factor) else 1.0, centre)
 
     def transform(self, X: Any) -> Any:
         """Rows in the common unit."""
@@ -108,7 +108,7 @@ class CommonScaler(SameNames, TransformerMixin, Unsupervised):
         return coef, intercept
 
 
-NORMS = {
+ROW_NORMS = {
     "l1": lambda X: abs(X).sum(axis=1),
     "l2": lambda X: _length(X),
     "max": lambda X: abs(X).max(axis=1),
@@ -116,7 +116,7 @@ NORMS = {
 
 
 @dataclass(frozen=True)
-class Stateless:
+class ColumnCount:
     """Nothing is learned but the number of columns."""
 
     columns: int
@@ -164,7 +164,7 @@ class Normalizer(SameNames, TransformerMixin, Unsupervised):
         return True
 
     def _fit(self, X: Any) -> None:
-        self.model_ = Stateless(X.shape[1])
+        self.model_ = ColumnCount(X.shape[1])
 
     def transform(self, X: Any, copy: bool | None = None) -> Any:
         """Rows of unit length; `copy` in place of the parameter of that name."""
@@ -172,7 +172,7 @@ class Normalizer(SameNames, TransformerMixin, Unsupervised):
         overwrite = not (self.copy if copy is None else copy)
         inplace = overwrite and X is given
         if issparse(X):
-            size = NORMS[self.norm](X)
+            size = ROW_NORMS[self.norm](X)
             size = np.asarray(size.todense() if issparse(size) else size).ravel()
             own = issparse(given) and given.format == "csr" and np.shares_memory(X.data, given.data)
             out = given if overwrite and own else X.copy()
@@ -181,7 +181,7 @@ class Normalizer(SameNames, TransformerMixin, Unsupervised):
         out = X if inplace else np.empty_like(X)
 
         def part(lo: int, hi: int) -> None:
-            size = NORMS[self.norm](X[lo:hi])
+            size = ROW_NORMS[self.norm](X[lo:hi])
             np.divide(X[lo:hi], np.where(size > 0, size, 1)[:, None], out=out[lo:hi])
 
         map_parts(part, len(X))

@@ -19,21 +19,21 @@ from scipy.interpolate import BSpline
 from scipy.sparse import csr_array
 
 from fivefold.core._sklearn import TransformerMixin
-from fivefold.core.data import Takes
-from fivefold.core.estimator import Unsupervised, learned
+from fivefold.core.admission.sparse import configured_csr
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.base import Unsupervised, learned
+from fivefold.core.estimators.params import Index, Range
 from fivefold.core.parallel import map_parts
-from fivefold.core.params import Index, Range
 from fivefold.core.registry import Card
-from fivefold.core.sparse import configured
 from fivefold.distributions.family import Array
-from fivefold.preprocessing._spline_loops import scatter, windows
-from fivefold.preprocessing.names import names_in
+from fivefold.preprocessing.feature_names import input_names
+from fivefold.preprocessing.spline_loops import scatter_windows, spline_windows
 
-SEVERAL = Annotated[int, Range(2)]
+KnotCount = Annotated[int, Range(2)]
 
 
 @dataclass(frozen=True)
-class Splines:
+class SplineKnots:
     """Knots of each column, those beyond the ends included."""
 
     knots: Array  # (d, knots)
@@ -53,7 +53,7 @@ class Splines:
             raise ValueError(f"{d} columns of {self.n_splines} splines do not make {self.n_out}")
 
 
-class _WhereAsked:
+class _MissingIfHandled:
     """Missing values are taken where `handle_missing` says so."""
 
     def __get__(self, estimator: Any, owner: type) -> Takes:
@@ -98,7 +98,7 @@ class SplineTransformer(TransformerMixin, Unsupervised):
            [0. , 0. , 1. ]])
     """
 
-    n_knots: SEVERAL = 5
+    n_knots: KnotCount = 5
     degree: Index = 3
     _: KW_ONLY
     knots: Literal["uniform", "quantile"] | np.ndarray | list[Any] | tuple[Any, ...] = "uniform"
@@ -108,7 +108,7 @@ class SplineTransformer(TransformerMixin, Unsupervised):
     handle_missing: Literal["error", "zeros"] = "error"
     sparse_output: bool = False
 
-    takes = _WhereAsked()
+    takes = _MissingIfHandled()
     card = Card(
         applications=("data mining",),
         use="A smooth curve in each column for a linear model, without the swings of high powers. Interactions need "
@@ -153,12 +153,12 @@ class SplineTransformer(TransformerMixin, Unsupervised):
             )
         n_splines = len(base) - 1 + (0 if periodic else degree)
         knots = np.array([_extended(t, degree, periodic) for t in base.T])
-        self.model_ = Splines(knots, degree, n_splines, d * (n_splines - (not self.include_bias)), periodic)
+        self.model_ = SplineKnots(knots, degree, n_splines, d * (n_splines - (not self.include_bias)), periodic)
 
     def _base(self, X: Array, w: Array) -> Array:
         if isinstance(self.knots, str):
             at = np.linspace(0, 1, self.n_knots)
-            return RULES[self.knots](X, w, at)
+            return KNOT_RULES[self.knots](X, w, at)
         base = np.asarray(self.knots, dtype=np.float64)
         if base.ndim != 2 or base.shape[0] < 2:
             raise ValueError("SplineTransformer: Number of knots, knots.shape[0], must be >= 2.")
@@ -170,7 +170,7 @@ class SplineTransformer(TransformerMixin, Unsupervised):
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names such as "x0_sp_2"."""
-        names, count = names_in(self, input_features), self.model_.n_splines - (not self.include_bias)
+        names, count = input_names(self, input_features), self.model_.n_splines - (not self.include_bias)
         return np.array([f"{name}_sp_{k}" for name in names for k in range(count)], dtype=object)
 
     def transform(self, X: Any) -> Any:
@@ -185,7 +185,7 @@ class SplineTransformer(TransformerMixin, Unsupervised):
             block = np.empty((hi - lo, d * count), dtype=X.dtype) if self.order == "F" else out[lo:hi]
             for j in range(d):
                 first, values = self._windows(X[lo:hi, j], j)
-                scatter(first, values, j * count, count, model.n_splines, block)
+                scatter_windows(first, values, j * count, count, model.n_splines, block)
             if self.order == "F":
                 out[lo:hi] = block
 
@@ -210,7 +210,7 @@ class SplineTransformer(TransformerMixin, Unsupervised):
         if self.extrapolation in ("constant", "linear"):
             at = np.clip(x, low, high)
         first, values = np.empty(len(x), dtype=np.int64), np.empty((len(x), degree + 1))
-        windows(np.ascontiguousarray(at), t, degree, first, values)
+        spline_windows(np.ascontiguousarray(at), t, degree, first, values)
         if self.extrapolation == "linear":
             for outside, edge, start in ((below, low, 0), (above, high, self.model_.n_splines - degree - 1)):
                 slope = self.bsplines_[j](edge, nu=1)[start : start + degree + 1]
@@ -232,7 +232,7 @@ class SplineTransformer(TransformerMixin, Unsupervised):
         made = csr_array(flat, shape=(n, self.model_.n_out))
         made.sum_duplicates()
         made.eliminate_zeros()
-        return configured(made)
+        return configured_csr(made)
 
 
 def _uniform(X: Array, w: Array, at: Array) -> Array:
@@ -261,7 +261,7 @@ def _repeated(x: Array, w: Array, at: Array) -> Any:
     return (1 - share) * value(low) + share * value(np.ceil(place - 1e-9))
 
 
-RULES = {"uniform": _uniform, "quantile": _quantile}
+KNOT_RULES = {"uniform": _uniform, "quantile": _quantile}
 
 
 def _extended(base: Array, degree: int, periodic: bool) -> Array:

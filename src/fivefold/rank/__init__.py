@@ -1,7 +1,7 @@
-from fivefold.rank.linear import LinearRanker as LinearRanker
-from fivefold.rank.metrics import misranked_pairs as misranked_pairs
-from fivefold.rank.metrics import pairwise_accuracy as pairwise_accuracy
-from fivefold.rank.metrics import soft_ranking_error as soft_ranking_error
-from fivefold.rank.pairs import Pairs as Pairs
-from fivefold.rank.pairs import Queries as Queries
-from fivefold.rank.perceptron import RankingPerceptron as RankingPerceptron
+from fivefold.rank.linear_ranker import LinearRanker as LinearRanker
+from fivefold.rank.pairwise.ranking_pairs import Pairs as Pairs
+from fivefold.rank.pairwise.ranking_pairs import Queries as Queries
+from fivefold.rank.ranking_metrics import misranked_pairs as misranked_pairs
+from fivefold.rank.ranking_metrics import pairwise_accuracy as pairwise_accuracy
+from fivefold.rank.ranking_metrics import soft_ranking_error as soft_ranking_error
+from fivefold.rank.ranking_perceptron import RankingPerceptron as RankingPerceptron

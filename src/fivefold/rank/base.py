@@ -14,15 +14,15 @@ import numpy as np
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from fivefold.core import params
-from fivefold.core.arrays import to_numpy
-from fivefold.core.data import admit_pair, admit_weights, keep_positive
-from fivefold.core.messages import warn
-from fivefold.core.progress import interruptible
-from fivefold.core.supervised import Regressor
-from fivefold.linear_model.base import Linear, predictor
-from fivefold.rank.metrics import pairwise_accuracy
-from fivefold.rank.pairs import Queries
+from fivefold.core.admission.tables import admit_pair, admit_weights, keep_positive
+from fivefold.core.console.fit_progress import interruptible_fit
+from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators import params
+from fivefold.core.estimators.supervised_learning import Regressor
+from fivefold.core.numerics.arrays import to_numpy
+from fivefold.linear_model.base import LinearModel, predictor
+from fivefold.rank.pairwise.ranking_pairs import Queries
+from fivefold.rank.ranking_metrics import pairwise_accuracy
 from fivefold.spatial.points import Points
 
 
@@ -38,21 +38,21 @@ class Ranker(Regressor):
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn from rows, their grades (the higher the better) and their queries; a weight of two repeats a row."""
-        params.check(self)
+        params.check_params(self)
         self._forget()
         X, y = admit_pair(self, X, y, numeric=True)
         y, codes = column_or_1d(y, warn=True), _codes(groups, X)
         X, y, codes, w = keep_positive(admit_weights(self, sample_weight, X), X, y, codes)
         queries = Queries.of(y, codes, w, Points.of(X, w).keys)
         if queries.total > 0:
-            with interruptible(self):
+            with interruptible_fit(self):
                 self._rank(X, queries)
             return self
         warn(
             f"{type(self).__name__}: no two rows of one query differ in grade, so every order is as good and all "
             "scores are zero. Check the grades y and the queries `groups`"
         )
-        self.model_ = Linear(np.zeros(X.shape[1], dtype=X.dtype), 0.0)
+        self.model_ = LinearModel(np.zeros(X.shape[1], dtype=X.dtype), 0.0)
         return self
 
     def predict(self, X: Any) -> Any:

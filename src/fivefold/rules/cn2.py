@@ -26,14 +26,20 @@ import numpy as np
 from scipy.special import xlogy
 from scipy.stats import chi2
 
-from fivefold.core.params import Count, Fraction, NonNegative
+from fivefold.core.estimators.params import Count, Fraction, NonNegative
 from fivefold.core.registry import Card
-from fivefold.rules.covering import Laplace, Purity, Search, depths, worth
-from fivefold.rules.ordered import Clause, OrderedRules, counted, listed
-from fivefold.rules.values import Rules, RuleSet, Schema
+from fivefold.rules.base import CandidateRule, OrderedRules, build_rule_list, count_rule
+from fivefold.rules.covering.sequential_covering import (
+    ConditionSearch,
+    EntropyMeasure,
+    LaplaceEstimate,
+    condition_worth,
+    conditions_satisfied,
+)
+from fivefold.rules.rule_lists.rule_lists import BaseRules, RuleSet, Schema
 
 PATIENCE = 3  # rounds without a better conjunction
-CLOSE = 1e-10  # worths as close as this are equal: the conjunction that covers more is better
+WORTH_TOLERANCE = 1e-10  # worths as close as this are equal: the conjunction that covers more is better
 
 
 def significance(counts: Any, expected: Any) -> Any:
@@ -52,16 +58,16 @@ def significance(counts: Any, expected: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Beam:
+class BeamSearch:
     """How conjunctions are searched for."""
 
-    search: Search
+    search: ConditionSearch
     measure: Any
     width: int
     level: float  # of significance
     most: int  # conditions of a rule
 
-    def best(self, S: Any, left: Any) -> Clause | None:
+    def best(self, S: Any, left: Any) -> CandidateRule | None:
         """The best significant conjunction on the rows left; None if none beats having no condition.
 
         S (n, q): weights of the classes of each row.
@@ -70,10 +76,10 @@ class Beam:
         shares = before / before.sum()
         limit = chi2.isf(self.level, max(int((before > 0).sum()) - 1, 1)) if self.level < 1 else -np.inf
         measure = self.measure
-        if isinstance(measure, Purity):
+        if isinstance(measure, EntropyMeasure):
             measure = measure._replace(shares=shares, limit=limit)
-        top, found, waited = (float(worth(measure, before, before, -np.inf)) + CLOSE, 0.0), None, 0
-        star = [(Clause((), left), before)]
+        top, found, waited = (float(condition_worth(measure, before, before, -np.inf)) + WORTH_TOLERANCE, 0.0), None, 0
+        star = [(CandidateRule((), left), before)]
         for _ in range(self.most):
             longer, waited = self._longer(star, S, measure), waited + 1
             if not len(longer):
@@ -81,13 +87,13 @@ class Beam:
             good = np.flatnonzero(significance(longer.sums, shares) > limit)[:1].tolist()  # they are sorted
             for i in good:
                 if (longer.worth[i], longer.sums[i].sum()) > top:
-                    top, found, waited = (longer.worth[i] + CLOSE, longer.sums[i].sum()), longer.clause(i), 0
+                    top, found, waited = (longer.worth[i] + WORTH_TOLERANCE, longer.sums[i].sum()), longer.clause(i), 0
             if waited == PATIENCE:
                 break
             star = longer.first(self.width, _bound(measure, longer.sums) > top[0])
         return found
 
-    def _longer(self, star: list[tuple[Clause, Any]], S: Any, measure: Any) -> Longer:
+    def _longer(self, star: list[tuple[CandidateRule, Any]], S: Any, measure: Any) -> LongerRules:
         """All conjunctions that are longer by one condition, the best first."""
         each = []
         for clause, sums in star:
@@ -97,13 +103,13 @@ class Beam:
             asked = [self.search.ask(found, int(i)) for i in t]
             each += [(found.worth[i], found.sums[i], clause, c) for i, c in zip(t, asked, strict=True)]
         each.sort(key=lambda one: (-round(one[0], 10), -one[1].sum()))
-        return Longer(each, self.search.X)
+        return LongerRules(each, self.search.X)
 
 
-class Longer:
+class LongerRules:
     """Conjunctions by their worth, made longer from shorter ones by one condition."""
 
-    def __init__(self, each: list[tuple[float, Any, Clause, Any]], X: Any) -> None:
+    def __init__(self, each: list[tuple[float, Any, CandidateRule, Any]], X: Any) -> None:
         self.each, self.X = each, X
         self.worth = np.array([one[0] for one in each])
         self.sums = np.array([one[1] for one in each])
@@ -111,14 +117,16 @@ class Longer:
     def __len__(self) -> int:
         return len(self.each)
 
-    def clause(self, i: int) -> Clause:
+    def clause(self, i: int) -> CandidateRule:
         """Conjunction i with the rows it covers."""
         _, _, parent, condition = self.each[i]
-        return Clause((*parent.conditions, condition), parent.covers & (depths(self.X, [condition]) == 1))
+        return CandidateRule(
+            (*parent.conditions, condition), parent.covers & (conditions_satisfied(self.X, [condition]) == 1)
+        )
 
-    def first(self, width: int, hopeful: Any) -> list[tuple[Clause, Any]]:
+    def first(self, width: int, hopeful: Any) -> list[tuple[CandidateRule, Any]]:
         """The best of the hopeful ones that do not cover the same rows."""
-        out: list[tuple[Clause, Any]] = []
+        out: list[tuple[CandidateRule, Any]] = []
         seen: set[bytes] = set()
         for i in np.flatnonzero(hopeful).tolist():
             clause = self.clause(i)
@@ -132,7 +140,7 @@ class Longer:
 
 def _bound(measure: Any, sums: Any) -> Any:
     """The most that a conjunction can be worth after more conditions: when only one class is left."""
-    if isinstance(measure, Purity):
+    if isinstance(measure, EntropyMeasure):
         return np.where((sums > 0).sum(axis=1) > 1, 0.0, -np.inf)
     own = sums.max(axis=1) if measure.target < 0 else sums[:, measure.target]
     others = sums.sum(axis=1) - own
@@ -201,40 +209,44 @@ class CN2Classifier(OrderedRules):
     def _most(self, y: Any) -> int:
         return len(self.classes_) if self.mode == "unordered" else len(y)
 
-    def _stages(self, X: Any, y: Any, w: Any) -> Iterator[list[Clause]]:
-        return MODES[self.mode](self, Search(X, self._categories()), y, w)
+    def _stages(self, X: Any, y: Any, w: Any) -> Iterator[list[CandidateRule]]:
+        return MODES[self.mode](self, ConditionSearch(X, self._categories()), y, w)
 
-    def _model(self, clauses: list[Clause], y: Any, w: Any, schema: Schema) -> Rules:
+    def _model(self, clauses: list[CandidateRule], y: Any, w: Any, schema: Schema) -> BaseRules:
         if self.mode == "ordered":
-            return listed(clauses, y, w, schema)
-        rest = listed(clauses, y, w, schema)
-        rules = tuple(counted(c.conditions, np.flatnonzero(c.covers), y, w, schema, c.code) for c in clauses)
+            return build_rule_list(clauses, y, w, schema)
+        rest = build_rule_list(clauses, y, w, schema)
+        rules = tuple(count_rule(c.conditions, np.flatnonzero(c.covers), y, w, schema, c.code) for c in clauses)
         return RuleSet(rules, rest.default, schema, smoothing=rest.smoothing)
 
-    def _beam(self, search: Search, target: int) -> Beam:
-        laplace = Laplace(target, len(self.classes_), float(self.min_weight))
-        measure = laplace if self.evaluation == "laplace" else Purity(target, float(self.min_weight), np.zeros(1), 0.0)
+    def _beam(self, search: ConditionSearch, target: int) -> BeamSearch:
+        laplace = LaplaceEstimate(target, len(self.classes_), float(self.min_weight))
+        measure = (
+            laplace
+            if self.evaluation == "laplace"
+            else EntropyMeasure(target, float(self.min_weight), np.zeros(1), 0.0)
+        )
         most = 2**31 - 1 if self.max_conditions is None else self.max_conditions
-        return Beam(search, measure, self.beam_width, self.significance, most)
+        return BeamSearch(search, measure, self.beam_width, self.significance, most)
 
 
-def _ordered(model: Any, search: Search, y: Any, w: Any) -> Iterator[list[Clause]]:
+def _ordered(model: Any, search: ConditionSearch, y: Any, w: Any) -> Iterator[list[CandidateRule]]:
     S, left = np.eye(len(model.classes_))[y] * w[:, None], np.ones(len(y), dtype=bool)
-    beam, clauses = model._beam(search, -1), list[Clause]()
+    beam, clauses = model._beam(search, -1), list[CandidateRule]()
     while left.any() and (found := beam.best(S, left)) is not None:
         clauses = [*clauses, found]
         left = left & ~found.covers
         yield clauses
 
 
-def _unordered(model: Any, search: Search, y: Any, w: Any) -> Iterator[list[Clause]]:
-    beam, clauses = model._beam(search, 0), list[Clause]()
+def _unordered(model: Any, search: ConditionSearch, y: Any, w: Any) -> Iterator[list[CandidateRule]]:
+    beam, clauses = model._beam(search, 0), list[CandidateRule]()
     for code in range(len(model.classes_)):
         positive = y == code
         S, left = np.stack([positive, ~positive], axis=1) * w[:, None], np.ones(len(y), dtype=bool)
         while (left & positive).any() and (found := beam.best(S, left)) is not None:
-            rows = depths(search.X, found.conditions) == len(found)
-            clauses = [*clauses, Clause(found.conditions, rows, code)]
+            rows = conditions_satisfied(search.X, found.conditions) == len(found)
+            clauses = [*clauses, CandidateRule(found.conditions, rows, code)]
             left = left & ~(rows & positive)
         yield clauses
 

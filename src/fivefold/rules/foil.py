@@ -26,20 +26,20 @@ import numpy as np
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core import params
 from fivefold.core._sklearn import BaseEstimator, CallbackSupportMixin
-from fivefold.core.params import Count, Fraction, Index, Seed
-from fivefold.core.progress import interruptible, kept_best, steps
+from fivefold.core.console.fit_progress import fit_steps, interruptible_fit, warn_kept_best
+from fivefold.core.estimators import params
+from fivefold.core.estimators.params import Count, Fraction, Index, Seed
 from fivefold.core.random_state import check_random_state
-from fivefold.rules.clauses import Clause, Program
-from fivefold.rules.foil_search import Growth, Order, orders_of
-from fivefold.rules.joins import TooManyBindings
-from fivefold.rules.literals import Atom
-from fivefold.rules.relations import Bindings, Database, Relation, rows_of
+from fivefold.rules.logic.clauses import Clause, Program
+from fivefold.rules.logic.foil_search import ClauseGrower, Order, descending_orders
+from fivefold.rules.logic.joins import TooManyBindings
+from fivefold.rules.logic.literals import Atom
+from fivefold.rules.logic.relations import Bindings, Database, Relation, fact_rows
 
 
 @dataclass(frozen=True)
-class Learned:
+class FoilModel:
     """The clauses, the facts they were learned from, and what each covers."""
 
     program: Program
@@ -149,15 +149,15 @@ class Foil(CallbackSupportMixin, BaseEstimator):
         `relations` maps names to tuples, data frames or columns. `negatives` are facts known to be false; without them
         every other tuple of the right types is.
         """
-        params.check(self)
+        params.check_params(self)
         vars(self).pop("model_", None)
         database, name, false = _admitted(relations, target, negatives)
         rng = check_random_state(self.random_state)
         examples, positive, scale = _examples(database, name, false, self.max_negatives, rng)
         growth, bodies = self._growth(database, name, len(examples)), list[tuple[Atom, ...]]()
-        with interruptible(self):
+        with interruptible_fit(self):
             self.model_ = self._learned(growth, bodies, examples, positive)
-            with steps(self, "clause", int(positive.sum()), relations) as monitor:
+            with fit_steps(self, "clause", int(positive.sum()), relations) as monitor:
                 try:
                     for body in self._covering(growth, examples, positive, scale):
                         bodies.append(body)
@@ -165,7 +165,7 @@ class Foil(CallbackSupportMixin, BaseEstimator):
                         if monitor(self.model_, len(bodies)) or len(bodies) == self.max_clauses:
                             break
                 except KeyboardInterrupt:
-                    kept_best(self, len(bodies), "clause")
+                    warn_kept_best(self, len(bodies), "clause")
             self.model_ = self._learned(growth, _needed(growth, bodies, examples[positive]), examples, positive)
         known = self._derived(database)
         facts = [tuple(database.constants[i] for i in row) for row in examples.tolist()]
@@ -176,7 +176,7 @@ class Foil(CallbackSupportMixin, BaseEstimator):
     def predict(self, facts: Any, relations: Any = None) -> Any:
         """Does each fact follow from the relations of fit, or from others?"""
         check_is_fitted(self)
-        rows, arity = rows_of(facts)[0], len(self._head().terms)
+        rows, arity = fact_rows(facts)[0], len(self._head().terms)
         if wrong := [row for row in rows if len(row) != arity]:
             raise ValueError(
                 f"{self.model_.target!r} has arity {arity}; the fact {wrong[0]!r} has {len(wrong[0])} value(s)"
@@ -202,21 +202,21 @@ class Foil(CallbackSupportMixin, BaseEstimator):
 
     def _head(self) -> Atom:
         arity = self.model_.database[self.model_.target].arity
-        return Atom(self.model_.target, tuple(Growth.variable(v) for v in range(arity)))
+        return Atom(self.model_.target, tuple(ClauseGrower.variable(v) for v in range(arity)))
 
     def _derived(self, database: Database) -> set[tuple[Any, ...]]:
         return set(self.program_.derive(database).facts) if len(self.program_) else set()
 
-    def _growth(self, database: Database, name: str, count: int) -> Growth:
-        head = Atom(name, tuple(Growth.variable(v) for v in range(database[name].arity)))
-        return Growth(
-            database, head, orders_of(database, name) if self.recursion else frozenset(), count,
+    def _growth(self, database: Database, name: str, count: int) -> ClauseGrower:
+        head = Atom(name, tuple(ClauseGrower.variable(v) for v in range(database[name].arity)))
+        return ClauseGrower(
+            database, head, descending_orders(database, name) if self.recursion else frozenset(), count,
             negation=self.negation, equality=self.equality, determinate=self.determinate,
             lengths=self.stop == "description_length", max_literals=self.max_literals,
             max_new_variables=self.max_new_variables, max_bindings=self.max_bindings, backtracks=self.backtracks,
         )  # fmt: skip
 
-    def _covering(self, growth: Growth, examples: Any, positive: Any, scale: float) -> Iterator[tuple[Atom, ...]]:
+    def _covering(self, growth: ClauseGrower, examples: Any, positive: Any, scale: float) -> Iterator[tuple[Atom, ...]]:
         """One clause after the other, each for the positive examples that are left."""
         left, orders = positive.copy(), growth.all_orders
         while left.any():
@@ -230,7 +230,7 @@ class Foil(CallbackSupportMixin, BaseEstimator):
             yield body
             left[at[covers]] = False
 
-    def _best(self, growth: Growth, examples: Any, positive: Any, orders: frozenset[Order], scale: float) -> Any:
+    def _best(self, growth: ClauseGrower, examples: Any, positive: Any, orders: frozenset[Order], scale: float) -> Any:
         """The best clause of a search and its alternatives: its body and what it covers; None if none will do."""
         best, found = 0.0, None
         for path in growth.clauses(growth.start(examples, positive, orders)):
@@ -248,11 +248,11 @@ class Foil(CallbackSupportMixin, BaseEstimator):
         p, n = covered
         return p > 0 and p >= self.min_precision * (p + scale * n)
 
-    def _learned(self, growth: Growth, bodies: Any, examples: Any, positive: Any) -> Learned:
+    def _learned(self, growth: ClauseGrower, bodies: Any, examples: Any, positive: Any) -> FoilModel:
         covers = [growth.covered_in_parts(body, examples) for body in bodies]
         program = Program(tuple(Clause(growth.head, body) for body in bodies))
         right, wrong = (tuple(int((c & side).sum()) for c in covers) for side in (positive, ~positive))
-        return Learned(program, growth.database, growth.head.relation, right, wrong)
+        return FoilModel(program, growth.database, growth.head.relation, right, wrong)
 
 
 def _admitted(relations: Any, target: Any, negatives: Any) -> tuple[Database, str, Any]:
@@ -294,7 +294,7 @@ def _examples(database: Database, target: str, false: Any, most: int, rng: Any) 
     return np.vstack([true, false]), np.arange(len(true) + len(false)) < len(true), scale
 
 
-def _pruned(growth: Growth, body: tuple[Atom, ...], examples: Any, positive: Any, orders: Any) -> Any:
+def _pruned(growth: ClauseGrower, body: tuple[Atom, ...], examples: Any, positive: Any, orders: Any) -> Any:
     """The body without literals that keep no negative example out, the last ones first; and what it covers."""
     covers = growth.covered(body, examples)
     for i in range(len(body) - 1, -1, -1):
@@ -311,7 +311,7 @@ def _pruned(growth: Growth, body: tuple[Atom, ...], examples: Any, positive: Any
     return growth.renamed(body), covers
 
 
-def _needed(growth: Growth, bodies: list[tuple[Atom, ...]], positives: Any) -> list[tuple[Atom, ...]]:
+def _needed(growth: ClauseGrower, bodies: list[tuple[Atom, ...]], positives: Any) -> list[tuple[Atom, ...]]:
     """The clauses without those whose examples others cover; where a proof may end comes first."""
     covers = [growth.covered_in_parts(body, positives) for body in bodies]
     for i in range(len(bodies) - 1, -1, -1):
@@ -321,5 +321,5 @@ def _needed(growth: Growth, bodies: list[tuple[Atom, ...]], positives: Any) -> l
     return sorted(bodies, key=lambda body: _recursive(growth, body))
 
 
-def _recursive(growth: Growth, body: tuple[Atom, ...]) -> bool:
+def _recursive(growth: ClauseGrower, body: tuple[Atom, ...]) -> bool:
     return any(atom.relation == growth.head.relation for atom in body)

@@ -21,11 +21,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fivefold.core.params import Count, NonNegative, Seed, Share
+from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.rules.covering import Deal, Foil, Search, depths
-from fivefold.rules.ordered import Clause, OrderedRules
+from fivefold.rules.base import CandidateRule, OrderedRules
+from fivefold.rules.covering.sequential_covering import ConditionSearch, FoilGain, GrowPruneSplit, conditions_satisfied
 
 Value = Callable[[Any, Any, float, float], Any]
 
@@ -35,20 +35,22 @@ def accuracy(p: Any, n: Any, P: float, N: float) -> Any:
     return (p + N - n) / (P + N) if P + N else np.zeros_like(p)
 
 
-def precision(p: Any, n: Any, P: float, N: float) -> Any:
+def net_precision(p: Any, n: Any, P: float, N: float) -> Any:
     """The value of a rule, (p - n) / (p + n); -1 where it covers nothing."""
     return np.where(p + n > 0, (p - n) / np.maximum(p + n, 1e-300), -1.0)
 
 
-VALUES: dict[str, Value] = {"accuracy": accuracy, "value": precision}
+PRUNING_METRICS: dict[str, Value] = {"accuracy": accuracy, "value": net_precision}
 
 
-class OneClass:
+class OneClassLearner:
     """Rules for one class against the rest of the rows that are left."""
 
-    def __init__(self, search: Search, deal: Deal, positive: Any, w: Any, least: float, most: int) -> None:
+    def __init__(
+        self, search: ConditionSearch, deal: GrowPruneSplit, positive: Any, w: Any, least: float, most: int
+    ) -> None:
         self.search, self.deal, self.positive, self.w = search, deal, positive, w
-        self.measure, self.most = Foil(float(least)), most
+        self.measure, self.most = FoilGain(float(least)), most
         self.sides = np.stack([positive, ~positive], axis=1).astype(np.float64)  # (n, 2)
         self.S = self.sides * w[:, None]
 
@@ -61,39 +63,39 @@ class OneClass:
         """Conditions after those at the start, until no negative is covered."""
         inside = (S[:, 0] > 0) | (S[:, 1] > 0)
         if start:
-            inside &= depths(self.search.X, start) == len(start)
+            inside &= conditions_satisfied(self.search.X, start) == len(start)
         self.search.enter(inside)
         return (*start, *self.search.grow(self.measure, S, self.most - len(start)))
 
-    def pruned(self, conditions: tuple[Any, ...], S: Any, value: Value) -> Clause:
+    def pruned(self, conditions: tuple[Any, ...], S: Any, value: Value) -> CandidateRule:
         """The first conditions that are of most value on these rows; of equal ones the fewest."""
-        depth = depths(self.search.X, conditions)
+        depth = conditions_satisfied(self.search.X, conditions)
         at = [np.bincount(depth, S[:, side], len(conditions) + 1) for side in range(2)]
         p, n = (counts[::-1].cumsum()[::-1] for counts in at)  # covered by the first 0, 1, 2, ... conditions
         keep = int(value(p, n, p[0], n[0]).argmax())
-        return Clause(conditions[:keep], depth >= keep)
+        return CandidateRule(conditions[:keep], depth >= keep)
 
-    def covered(self, clause: Clause, left: Any) -> Any:
+    def covered(self, clause: CandidateRule, left: Any) -> Any:
         """Weights of the positives and negatives left that it covers."""
         return self.S[clause.covers & left].sum(axis=0)
 
 
-class RarestFirst(OrderedRules):
+class RarestClassFirst(OrderedRules):
     """Classes in order of their weight, each against those after it."""
 
-    def _learn(self, one: OneClass, left: Any) -> Iterator[list[Clause]]:
+    def _learn(self, one: OneClassLearner, left: Any) -> Iterator[list[CandidateRule]]:
         raise TypeError(f"{type(self).__name__} does not say how to learn a class")
 
-    def _stages(self: Any, X: Any, y: Any, w: Any) -> Iterator[list[Clause]]:
-        search = Search(X, self._categories())
-        deal = Deal(X, y, w, self.prune_size, check_random_state(self.random_state))
+    def _stages(self: Any, X: Any, y: Any, w: Any) -> Iterator[list[CandidateRule]]:
+        search = ConditionSearch(X, self._categories())
+        deal = GrowPruneSplit(X, y, w, self.prune_size, check_random_state(self.random_state))
         most = 2**31 - 1 if self.max_conditions is None else self.max_conditions
-        left, found = np.ones(len(y), dtype=bool), list[Clause]()
+        left, found = np.ones(len(y), dtype=bool), list[CandidateRule]()
         for code in np.argsort(np.bincount(y, w, len(self.classes_)), kind="stable")[:-1]:
-            positive, clauses = y == code, list[Clause]()
+            positive, clauses = y == code, list[CandidateRule]()
             if not (positive & left).any() or not (~positive & left).any():
                 continue
-            one = OneClass(search, deal, positive, w, self.min_weight, most)
+            one = OneClassLearner(search, deal, positive, w, self.min_weight, most)
             for clauses in self._learn(one, left.copy()):
                 yield found + clauses
             found = found + clauses
@@ -101,7 +103,7 @@ class RarestFirst(OrderedRules):
                 left &= ~clause.covers
 
 
-class IREPClassifier(RarestFirst):
+class IREPClassifier(RarestClassFirst):
     """IREP: an ordered list of rules, each grown on two thirds of the rows left and pruned on the others.
 
     Parameters
@@ -139,7 +141,7 @@ class IREPClassifier(RarestFirst):
 
     _: KW_ONLY
     pruning_metric: Literal["accuracy", "value"] = "accuracy"
-    prune_size: Share = 1 / 3
+    prune_size: OpenFraction = 1 / 3
     min_weight: NonNegative = 2.0
     max_conditions: Count | None = None
     random_state: Seed = None
@@ -162,11 +164,11 @@ class IREPClassifier(RarestFirst):
     def _most(self, y: Any) -> int:
         return len(self.classes_) - 1
 
-    def _learn(self, one: OneClass, left: Any) -> Iterator[list[Clause]]:
-        clauses: list[Clause] = []
+    def _learn(self, one: OneClassLearner, left: Any) -> Iterator[list[CandidateRule]]:
+        clauses: list[CandidateRule] = []
         while (one.positive & left).any():
             grow, prune = one.halves(left)
-            clause = one.pruned(one.grown(grow), prune, VALUES[self.pruning_metric])
+            clause = one.pruned(one.grown(grow), prune, PRUNING_METRICS[self.pruning_metric])
             p, n = prune[clause.covers].sum(axis=0)
             if p + n == 0:  # too few rows to prune on: those it was grown on must do
                 p, n = grow[clause.covers].sum(axis=0)

@@ -29,42 +29,42 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.data import Takes
-from fivefold.core.params import Count, Index, NonNegative, Positive, Share
-from fivefold.core.progress import kept_best, steps
+from fivefold.core.admission.tables import Takes
+from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.estimators.params import Count, Index, NonNegative, OpenFraction, Positive
+from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Classifier
-from fivefold.partition.conditions import Condition
-from fivefold.rules.binary import complement, features_of, name_of
-from fivefold.rules.export import RuleExports
-from fivefold.rules.formula_search import search
-from fivefold.rules.formulas import Formula
-from fivefold.rules.values import Rule, RuleList, Schema
-from fivefold.tree.occam import PRICE, Guarantee, guarantee
+from fivefold.partition.export.conditions import Condition
+from fivefold.rules.formulas.binary_features import binary_features, complement, feature_name
+from fivefold.rules.formulas.boolean_formulas import Formula
+from fivefold.rules.formulas.formula_search import find_formula
+from fivefold.rules.rule_lists.rule_export import RuleExports
+from fivefold.rules.rule_lists.rule_lists import Rule, RuleList, Schema
+from fivefold.tree.occam_tree import PRICE_PER_BIT, Guarantee, guarantee
 
 
-def count(errors: Any, bits: Any, n: float, delta: float, price: float = PRICE) -> Any:
+def priced_count(errors: Any, bits: Any, n: float, delta: float, price: float = PRICE_PER_BIT) -> Any:
     """Mistakes and bits at their price."""
     return errors + price * bits
 
 
-def linear(errors: Any, bits: Any, n: float, delta: float, price: float = PRICE) -> Any:
+def linear_bound(errors: Any, bits: Any, n: float, delta: float, price: float = PRICE_PER_BIT) -> Any:
     """e + c."""
     return errors / n + _rate(bits, n, delta)
 
 
-def tight(errors: Any, bits: Any, n: float, delta: float, price: float = PRICE) -> Any:
+def tight_bound(errors: Any, bits: Any, n: float, delta: float, price: float = PRICE_PER_BIT) -> Any:
     """e + sqrt(e c) + c."""
     e, c = errors / n, _rate(bits, n, delta)
     return e + np.sqrt(e * c) + c
 
 
-def root(errors: Any, bits: Any, n: float, delta: float, price: float = PRICE) -> Any:
+def root_bound(errors: Any, bits: Any, n: float, delta: float, price: float = PRICE_PER_BIT) -> Any:
     """e + sqrt((bits ln 2 + ln(2 / delta)) / (2 n))."""
     return errors / n + np.sqrt((bits * log(2) + log(2 / delta)) / (2 * n))
 
 
-CRITERIA = {"count": count, "linear": linear, "tight": tight, "root": root}
+CRITERIA = {"count": priced_count, "linear": linear_bound, "tight": tight_bound, "root": root_bound}
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class FormulaList:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Of the features: that of the column alone where it holds 0 and 1."""
-        return tuple(name_of(c, self.schema, c.column in self.binary) for c in self.features)
+        return tuple(feature_name(c, self.schema, c.column in self.binary) for c in self.features)
 
     @cached_property
     def rules(self) -> RuleList:
@@ -177,7 +177,7 @@ class OccamFormulaClassifier(RuleExports, Classifier):
     _: KW_ONLY
     criterion: Literal["count", "linear", "tight", "root"] = "count"
     price: NonNegative | None = None
-    delta: Share = 0.05
+    delta: OpenFraction = 0.05
     n_cuts: Count = 15
     max_bits: Positive | None = None
     max_formulas: Count = 100_000
@@ -253,11 +253,11 @@ class OccamFormulaClassifier(RuleExports, Classifier):
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         X = X.astype(np.float64, copy=False)
-        features = tuple(features_of(X, w, Schema.of(self), self.n_cuts)) or (Condition(0, low=inf, missing=True),)
+        features = tuple(binary_features(X, w, Schema.of(self), self.n_cuts)) or (Condition(0, low=inf, missing=True),)
         B = np.column_stack([c.holds(X[:, c.column]) for c in features]).astype(bool)  # (n, m)
         done = 0
         binary = frozenset(j for j in range(X.shape[1]) if np.isin(X[:, j], (0.0, 1.0)).all())
-        with steps(self, "formula", len(self.classes_), X) as monitor:
+        with fit_steps(self, "formula", len(self.classes_), X) as monitor:
             try:
                 for model in self._growing(features, B, y, w):
                     self.model_ = model
@@ -265,7 +265,7 @@ class OccamFormulaClassifier(RuleExports, Classifier):
                     if monitor(model, model.errors):
                         break
             except KeyboardInterrupt:
-                kept_best(self, done, "formula")
+                warn_kept_best(self, done, "formula")
         self.model_ = _counted(replace(self.model_, binary=binary), B, w)
 
     def _growing(self, features: Any, B: Any, y: Any, w: Any) -> Iterator[FormulaList]:
@@ -280,7 +280,7 @@ class OccamFormulaClassifier(RuleExports, Classifier):
             if len(patterns) < 2:
                 break
             rest = W if c == order[-1] else np.column_stack([W[:, c], np.delete(W, c, axis=1).sum(axis=1)])
-            found = search(
+            found = find_formula(
                 patterns, rest, self._score(model, float(w.sum())), fixed=bool(c != order[-1]),
                 budget=inf if self.max_bits is None else self.max_bits, most=self.max_formulas, beam=self.beam,
             )  # fmt: skip
@@ -296,7 +296,7 @@ class OccamFormulaClassifier(RuleExports, Classifier):
         """What a further formula makes of the score, by its mistakes and bits."""
         settled, before, label = model.counts[:-1], model.bits, 1 + log2(model.counts.shape[1])
         missed = float(settled.sum() - settled.max(axis=1, initial=0.0).sum())
-        criterion, price = CRITERIA[self.criterion], PRICE if self.price is None else self.price
+        criterion, price = CRITERIA[self.criterion], PRICE_PER_BIT if self.price is None else self.price
 
         def score(errors: Any, bits: Any) -> Any:
             length = before + bits + np.where(np.asarray(bits) > 0, label, 0.0)

@@ -20,18 +20,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fivefold.core.data import Takes
-from fivefold.core.params import Count, NonNegative
-from fivefold.core.progress import kept_best, steps
+from fivefold.core.admission.tables import Takes
+from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.estimators.params import Count, NonNegative
+from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Regressor
-from fivefold.rules.covering import Nearer, Search, depths
-from fivefold.rules.export import RuleExports
-from fivefold.rules.ordered import merged
-from fivefold.rules.values import Rule, RuleList, Schema
-from fivefold.tree.model_tree import LEAVES
+from fivefold.rules.base import merge_conditions
+from fivefold.rules.covering.sequential_covering import ConditionSearch, VarianceGain, conditions_satisfied
+from fivefold.rules.rule_lists.rule_export import RuleExports
+from fivefold.rules.rule_lists.rule_lists import Rule, RuleList, Schema
+from fivefold.tree.model_tree import LEAF_MODELS
 
-NOTHING = 1e-11  # share of all squares that is rounding
+RESIDUAL_TOLERANCE = 1e-11  # share of all squares that is rounding
 
 
 @dataclass(frozen=True)
@@ -117,11 +117,13 @@ class RuleRegressor(RuleExports, Regressor):
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         centred = y.astype(np.float64) - w @ y / w.sum()
         S = np.stack([w, w * centred, w * centred**2], axis=1)
-        measure = Nearer(max(float(self.min_weight), 1e-9), float(self.price), NOTHING * float(S[:, 2].sum()))
+        measure = VarianceGain(
+            max(float(self.min_weight), 1e-9), float(self.price), RESIDUAL_TOLERANCE * float(S[:, 2].sum())
+        )
         most = 2**31 - 1 if self.max_conditions is None else self.max_conditions
         limit = len(X) if self.max_rules is None else self.max_rules
-        search, answers = Search(X, self._discrete()), Answers(self, X, y, w)
-        with steps(self, "rule", limit, X) as monitor:
+        search, answers = ConditionSearch(X, self._discrete()), RuleAnswers(self, X, y, w)
+        with fit_steps(self, "rule", limit, X) as monitor:
             try:
                 while len(answers.rules) < limit:
                     search.enter(answers.left)
@@ -132,7 +134,7 @@ class RuleRegressor(RuleExports, Regressor):
                     if monitor(answers.model(), float(S[answers.left, 2].sum())):
                         break
             except KeyboardInterrupt:
-                kept_best(self, len(answers.rules), "rule")
+                warn_kept_best(self, len(answers.rules), "rule")
         self.model_ = answers.model()
 
     def predict(self, X: Any) -> Any:
@@ -144,12 +146,12 @@ class RuleRegressor(RuleExports, Regressor):
         return vars(self)["categories_in_"].values if "categories_in_" in vars(self) else ()
 
 
-class Answers:
+class RuleAnswers:
     """Rules and their surfaces while they are being found."""
 
     def __init__(self, estimator: Any, X: Any, y: Any, w: Any) -> None:
         self.X, self.y, self.w = X, y.astype(np.float64), w
-        self.schema, self.leaf = Schema.of(estimator), LEAVES[estimator.consequent]
+        self.schema, self.leaf = Schema.of(estimator), LEAF_MODELS[estimator.consequent]
         known = ~np.isnan(X)
         shares = w / w.sum()  # sums of these with huge numbers do not overflow
         share = shares @ known  # a column without any value is filled with zeros
@@ -160,9 +162,9 @@ class Answers:
 
     def add(self, conditions: Any) -> None:
         """A rule that covers what satisfies the conditions; those rows are removed."""
-        rows = np.flatnonzero(self.left & (depths(self.X, conditions) == len(conditions)))
+        rows = np.flatnonzero(self.left & (conditions_satisfied(self.X, conditions) == len(conditions)))
         self.left[rows] = False
-        rule, surface = self._answer(merged(conditions), rows)
+        rule, surface = self._answer(merge_conditions(conditions), rows)
         self.rules.append(rule)
         self.surfaces.append(surface)
 

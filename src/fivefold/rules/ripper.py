@@ -22,14 +22,14 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.params import Count, Index, NonNegative, Seed, Share
+from fivefold.core.estimators.params import Count, Index, NonNegative, OpenFraction, Seed
 from fivefold.core.registry import Card
-from fivefold.rules.coding import Book
-from fivefold.rules.irep import OneClass, RarestFirst, accuracy, precision
-from fivefold.rules.ordered import Clause
+from fivefold.rules.base import CandidateRule
+from fivefold.rules.covering.description_length import DescriptionLengths
+from fivefold.rules.irep import OneClassLearner, RarestClassFirst, accuracy, net_precision
 
 
-class RIPPERClassifier(RarestFirst):
+class RIPPERClassifier(RarestClassFirst):
     """RIPPER: a short ordered list of rules, grown, pruned, and optimised by the length of its description.
 
     Parameters
@@ -67,7 +67,7 @@ class RIPPERClassifier(RarestFirst):
 
     _: KW_ONLY
     k: Index = 2
-    prune_size: Share = 1 / 3
+    prune_size: OpenFraction = 1 / 3
     dl_allowance: NonNegative = 64.0
     min_weight: NonNegative = 2.0
     max_conditions: Count | None = None
@@ -91,9 +91,9 @@ class RIPPERClassifier(RarestFirst):
     def _most(self, y: Any) -> int:
         return (len(self.classes_) - 1) * (self.k + 1)
 
-    def _learn(self, one: OneClass, left: Any) -> Iterator[list[Clause]]:
+    def _learn(self, one: OneClassLearner, left: Any) -> Iterator[list[CandidateRule]]:
         P, N = one.S[left].sum(axis=0).tolist()
-        book = Book(P, N, one.search.possible)
+        book = DescriptionLengths(P, N, one.search.possible)
         clauses = _shortened(self._added([], one, left, book), one, left, book)
         yield clauses
         for _ in range(self.k):
@@ -101,7 +101,9 @@ class RIPPERClassifier(RarestFirst):
             clauses = _shortened(self._added(clauses, one, left, book), one, left, book)
             yield clauses
 
-    def _added(self, clauses: list[Clause], one: OneClass, left: Any, book: Book) -> list[Clause]:
+    def _added(
+        self, clauses: list[CandidateRule], one: OneClassLearner, left: Any, book: DescriptionLengths
+    ) -> list[CandidateRule]:
         """With rules for the positives that are still uncovered."""
         clauses, counts = list(clauses), _counts(clauses, one, left)
         left, sizes = _uncovered(clauses, left), [len(c) for c in clauses]
@@ -109,7 +111,7 @@ class RIPPERClassifier(RarestFirst):
         least = book.bits(sizes, p, n)
         while (one.positive & left).any():
             grow, prune = one.halves(left)
-            clause = one.pruned(one.grown(grow), prune, precision)
+            clause = one.pruned(one.grown(grow), prune, net_precision)
             new_p, new_n = one.covered(clause, left).tolist()
             bits = book.bits([*sizes, len(clause)], p + new_p, n + new_n)
             least = min(least, bits)
@@ -121,9 +123,11 @@ class RIPPERClassifier(RarestFirst):
         return clauses
 
 
-def _optimised(clauses: list[Clause], one: OneClass, left: Any, book: Book) -> list[Clause]:
+def _optimised(
+    clauses: list[CandidateRule], one: OneClassLearner, left: Any, book: DescriptionLengths
+) -> list[CandidateRule]:
     """Each rule, its revision or its replacement, whichever makes the description shortest."""
-    done: list[Clause] = []
+    done: list[CandidateRule] = []
     ahead, before = list(clauses), np.zeros((0, 2))
     while ahead and (one.positive & left).any():
         old, ahead = ahead[0], ahead[1:]
@@ -144,13 +148,15 @@ def _optimised(clauses: list[Clause], one: OneClass, left: Any, book: Book) -> l
     return done
 
 
-def _shortened(clauses: list[Clause], one: OneClass, left: Any, book: Book) -> list[Clause]:
+def _shortened(
+    clauses: list[CandidateRule], one: OneClassLearner, left: Any, book: DescriptionLengths
+) -> list[CandidateRule]:
     """Without the rules that make the description longer."""
     _, kept = book.shortest([len(c) for c in clauses], _counts(clauses, one, left))
     return [clauses[r] for r in kept]
 
 
-def _counts(clauses: list[Clause], one: OneClass, left: Any) -> Any:
+def _counts(clauses: list[CandidateRule], one: OneClassLearner, left: Any) -> Any:
     """Positives and negatives that each rule is the first to cover (rules, 2)."""
     rows, out = np.flatnonzero(left), np.zeros((len(clauses), 2))
     for r, clause in enumerate(clauses):
@@ -160,7 +166,7 @@ def _counts(clauses: list[Clause], one: OneClass, left: Any) -> Any:
     return out
 
 
-def _uncovered(clauses: list[Clause], left: Any) -> Any:
+def _uncovered(clauses: list[CandidateRule], left: Any) -> Any:
     for clause in clauses:
         left = left & ~clause.covers
     return left

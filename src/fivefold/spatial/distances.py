@@ -13,10 +13,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from fivefold.core.parallel import map_parts
-from fivefold.spatial.points import Array, blocks, worth_a_thread
+from fivefold.spatial.points import Array, cache_blocks, rows_per_part
 
-NEAR = 1e-6  # below this share of the squared norms a difference of products is not to be trusted
-PAIRS = 65536  # so many are taken again together
+CANCELLATION_RATIO = 1e-6  # below this share of the squared norms a difference of products is not to be trusted
+PAIRS_PER_BLOCK = 65536  # so many are taken again together
 
 
 def squared_distances(X: Any, C: Any = None) -> Array:
@@ -31,18 +31,20 @@ def squared_distances(X: Any, C: Any = None) -> Array:
     out = np.empty((X.shape[0], len(C)), dtype=np.result_type(X.dtype, C.dtype))
 
     def part(lo: int, hi: int) -> None:
-        for a, b in blocks(lo, hi, max(C.shape)):
+        for a, b in cache_blocks(lo, hi, max(C.shape)):
             Z = X[a:b].astype(np.float64) if sparse else X[a:b] - centre
             squares = _norms(Z)[:, None]
             block = squares - 2 * (Z @ D.T) + norms
-            i, k = np.nonzero(block < NEAR * (squares + norms))
-            for s in range(0, len(i), PAIRS):
-                some = Z[i[s : s + PAIRS]]
+            i, k = np.nonzero(block < CANCELLATION_RATIO * (squares + norms))
+            for s in range(0, len(i), PAIRS_PER_BLOCK):
+                some = Z[i[s : s + PAIRS_PER_BLOCK]]
                 some = some.toarray() if sparse else some
-                block[i[s : s + PAIRS], k[s : s + PAIRS]] = _norms(some - D[k[s : s + PAIRS]])
+                block[i[s : s + PAIRS_PER_BLOCK], k[s : s + PAIRS_PER_BLOCK]] = _norms(
+                    some - D[k[s : s + PAIRS_PER_BLOCK]]
+                )
             out[a:b] = block
 
-    map_parts(part, X.shape[0], rows=worth_a_thread(max(C.shape)))
+    map_parts(part, X.shape[0], rows=rows_per_part(max(C.shape)))
     if alone:
         np.fill_diagonal(out, 0.0)
     return out

@@ -11,15 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 
-from fivefold.core.parallel import BLOCK, PART, map_parts, scratch
-from fivefold.spatial.rows import COMPARE, FAR, LANES, SAME, Dense, Sparse, fours
+from fivefold.core.parallel import BLOCK_ROWS, MIN_PART_ROWS, map_parts, scratch
+from fivefold.spatial.row_loops import (
+    EQUAL_ROWS_RATIO,
+    MAX_SINGLE_SQUARE,
+    NEAREST_TWO_LOOPS,
+    ROW_LANES,
+    DenseRows,
+    SparseRows,
+    multiple_of_four,
+)
 
 Array = NDArray[Any]
 
-DIRECTION = 20_07  # seed of the direction along which rows are put in order
-NUMBERS = 2**17  # a part of a table with long rows has about so many, and a block at most
-ROUNDING = 1e-13  # of keys of equal rows
-ALIKE = 1e-9  # keys that differ by less than this share may belong to equal rows
+DIRECTION_SEED = 20_07  # seed of the direction along which rows are put in order
+MAX_BLOCK_NUMBERS = 2**17  # a part of a table with long rows has about so many, and a block at most
+KEY_ROUNDING = 1e-13  # of keys of equal rows
+KEY_TOLERANCE = 1e-9  # keys that differ by less than this share may belong to equal rows
 
 
 @dataclass(frozen=True)
@@ -31,16 +39,16 @@ class Codebook:
     half: Array  # |c|^2 / 2, padded like `code`
     rounding: float  # of a value of COMPARE, as a share of |c| |x| + |c|^2 / 2
 
-    def compare(self, rows: Dense | Sparse, ids: Array, m: int) -> tuple[Array, ...]:
+    def compare(self, rows: DenseRows | SparseRows, ids: Array, m: int) -> tuple[Array, ...]:
         """The two nearest centres of rows ids[:m]: see COMPARE."""
-        kind, shape = self.code.dtype, (-(-m // LANES), LANES)
+        kind, shape = self.code.dtype, (-(-m // ROW_LANES), ROW_LANES)
         found = tuple(np.empty(shape, kind) for _ in range(4))
         Z, v, u = (
-            np.zeros((self.code.shape[1], LANES), kind),
-            np.empty(max(LANES, len(self.half)), kind),
-            np.empty(LANES, kind),
+            np.zeros((self.code.shape[1], ROW_LANES), kind),
+            np.empty(max(ROW_LANES, len(self.half)), kind),
+            np.empty(ROW_LANES, kind),
         )
-        COMPARE[type(rows)](rows, ids, m, self.code, self.half, Z, v, u, found)
+        NEAREST_TWO_LOOPS[type(rows)](rows, ids, m, self.code, self.half, Z, v, u, found)
         return found
 
 
@@ -49,7 +57,7 @@ class Points:
     """Rows relative to an origin (their mean; zero if they are sparse), the weight of each, and their spread."""
 
     table: Any  # as given: (n, d), an array or a matrix in compressed rows
-    rows: Dense | Sparse
+    rows: DenseRows | SparseRows
     w: Array  # (n,)
     origin: Array  # (d,)
     scatter: float  # sum of w |x - mean|^2
@@ -62,13 +70,13 @@ class Points:
             return cls._sparse(X, w)
         X = np.ascontiguousarray(X)
         n, d = X.shape
-        pilot = X[:BLOCK].sum(axis=0, dtype=np.float64) / min(n, BLOCK)
-        sums = map_parts(lambda lo, hi: _sums(X, w, pilot, lo, hi), n, rows=worth_a_thread(d))
+        pilot = X[:BLOCK_ROWS].sum(axis=0, dtype=np.float64) / min(n, BLOCK_ROWS)
+        sums = map_parts(lambda lo, hi: _sums(X, w, pilot, lo, hi), n, rows=rows_per_part(d))
         firsts, seconds = zip(*sums, strict=True)
         total = w.sum()
         shift = (firsts[0] if len(firsts) == 1 else np.sum(firsts, axis=0)) / total
         mean = pilot + shift
-        return cls(X, Dense(X, mean), w, mean, max(float(sum(seconds) - total * (shift @ shift)), 0.0))
+        return cls(X, DenseRows(X, mean), w, mean, max(float(sum(seconds) - total * (shift @ shift)), 0.0))
 
     @classmethod
     def _sparse(cls, X: Any, w: Array) -> Points:
@@ -76,7 +84,7 @@ class Points:
             X = X.copy()
             X.sum_duplicates()
         whole = np.int32 if max(X.shape[1], X.nnz) < 2**31 else np.int64
-        rows = Sparse(X.data, X.indices.astype(whole, copy=False), X.indptr.astype(whole, copy=False))
+        rows = SparseRows(X.data, X.indices.astype(whole, copy=False), X.indptr.astype(whole, copy=False))
         mean = np.asarray(X.T @ w).ravel() / w.sum()
         second = float(np.repeat(w, np.diff(X.indptr)) @ np.square(X.data, dtype=np.float64))
         return cls(X, rows, w, np.zeros(X.shape[1]), max(second - float(w.sum() * (mean @ mean)), 0.0))
@@ -98,15 +106,15 @@ class Points:
     def keys(self) -> Array:
         """A number for each row that depends on its values only: its place along a fixed random direction (n,)."""
         direction = _direction(self.width)
-        if isinstance(self.rows, Sparse):
+        if isinstance(self.rows, SparseRows):
             return np.asarray(self.table @ direction).ravel()
         X, out = self.table, np.empty(self.n)
 
         def part(lo: int, hi: int) -> None:
-            for a, b in blocks(lo, hi, self.width):
+            for a, b in cache_blocks(lo, hi, self.width):
                 out[a:b] = np.subtract(X[a:b], self.origin, out=scratch("keys", b - a, self.width)) @ direction
 
-        map_parts(part, self.n, rows=worth_a_thread(self.width))
+        map_parts(part, self.n, rows=rows_per_part(self.width))
         return out
 
     @cached_property
@@ -118,19 +126,19 @@ class Points:
     def different(self) -> int:
         """How many rows differ: repetitions are not counted."""
         sizes = self.keys[self.order]
-        return 1 + int((np.diff(sizes) > ROUNDING * np.abs(sizes[[0, -1]]).max()).sum())
+        return 1 + int((np.diff(sizes) > KEY_ROUNDING * np.abs(sizes[[0, -1]]).max()).sum())
 
     def equal(self, row: int, among: Array | None = None) -> Array:
         """The rows with the values of this one."""
         if among is None:
             gap = np.abs(self.keys - self.keys[row])
-            among = np.flatnonzero(gap <= ALIKE * (gap.max() + abs(self.keys[row])))
+            among = np.flatnonzero(gap <= KEY_TOLERANCE * (gap.max() + abs(self.keys[row])))
         some, x = self.table[among], self.table[[row]]
-        if isinstance(self.rows, Dense):
+        if isinstance(self.rows, DenseRows):
             return among[(some == x).all(axis=1)]
         squares, x = np.asarray(some.multiply(some).sum(axis=1)).ravel(), x.toarray()[0]
         size = squares + x @ x
-        return among[size - 2 * np.asarray(some @ x).ravel() <= SAME * size]
+        return among[size - 2 * np.asarray(some @ x).ravel() <= EQUAL_ROWS_RATIO * size]
 
     def some(self, ids: Any) -> Array:
         """Some rows as they were given, dense (m, d)."""
@@ -144,7 +152,7 @@ class Points:
     def sums(self, labels: Array, K: int) -> Array:
         """The weighted sum of the rows of each label, relative to the origin (K, d)."""
         members = csr_matrix((self.w, (labels, np.arange(self.n))), shape=(K, self.n))
-        if isinstance(self.rows, Sparse):
+        if isinstance(self.rows, SparseRows):
             return (members @ self.table).toarray()
         return members @ (self.table - self.origin)
 
@@ -155,28 +163,30 @@ class Points:
     def narrow(self, C: Array) -> bool:
         """Can single precision hold the squares of these rows and centres?"""
         farthest = max(self.scatter / float(self.w.min()), float((C * C).sum(axis=1).max()))
-        return isinstance(self.rows, Dense) and (farthest == 0 or 1 / FAR < farthest < FAR)
+        return isinstance(self.rows, DenseRows) and (
+            farthest == 0 or 1 / MAX_SINGLE_SQUARE < farthest < MAX_SINGLE_SQUARE
+        )
 
     def codebook(self, C: Array, kind: type) -> Codebook:
         """Centres (K, d), relative to the origin, made ready for comparison in the precision `kind`."""
         norms = np.einsum("kj,kj->k", C, C)
         K, d = C.shape
-        if isinstance(self.rows, Sparse):
+        if isinstance(self.rows, SparseRows):
             return Codebook(norms, np.ascontiguousarray(C.T), 0.5 * norms, (d + 8) * 2.0**-53)
-        code, half = np.zeros((K + K % 2, fours(d)), kind), np.empty(K + K % 2, kind)
-        code[:K, :d], half[:K], half[K:] = C, 0.5 * norms, FAR
+        code, half = np.zeros((K + K % 2, multiple_of_four(d)), kind), np.empty(K + K % 2, kind)
+        code[:K, :d], half[:K], half[K:] = C, 0.5 * norms, MAX_SINGLE_SQUARE
         # sums of four are added one after the other; 8 for the products, the shift and the rounding of both factors
         return Codebook(norms, code, half, (d / 4 + 8) * float(np.finfo(kind).eps) / 2)
 
 
-def worth_a_thread(d: int) -> int:
+def rows_per_part(d: int) -> int:
     """How many rows make a part of a table: fewer, if they are long."""
-    return max(BLOCK, min(PART, NUMBERS // d))
+    return max(BLOCK_ROWS, min(MIN_PART_ROWS, MAX_BLOCK_NUMBERS // d))
 
 
-def blocks(lo: int, hi: int, d: int) -> Iterator[tuple[int, int]]:
+def cache_blocks(lo: int, hi: int, d: int) -> Iterator[tuple[int, int]]:
     """Rows lo..hi in blocks that stay in the cache."""
-    step = max(LANES, min(BLOCK, NUMBERS // d))
+    step = max(ROW_LANES, min(BLOCK_ROWS, MAX_BLOCK_NUMBERS // d))
     for a in range(lo, hi, step):
         yield a, min(a + step, hi)
 
@@ -184,7 +194,7 @@ def blocks(lo: int, hi: int, d: int) -> Iterator[tuple[int, int]]:
 def _sums(X: Array, w: Array, origin: Array, lo: int, hi: int) -> tuple[Array, float]:
     """Sums of w (x - origin) and of w |x - origin|^2 over rows lo..hi."""
     first, second = np.zeros(X.shape[1]), 0.0
-    for a, b in blocks(lo, hi, X.shape[1]):
+    for a, b in cache_blocks(lo, hi, X.shape[1]):
         Z = np.subtract(X[a:b], origin, out=scratch("sums", b - a, X.shape[1]))
         first += w[a:b] @ Z
         second += float(w[a:b] @ np.einsum("ij,ij->i", Z, Z))
@@ -194,4 +204,4 @@ def _sums(X: Array, w: Array, origin: Array, lo: int, hi: int) -> tuple[Array, f
 @lru_cache(maxsize=32)
 def _direction(width: int) -> Array:
     """The direction along which rows of this width are put in order; a generator takes as long as a small fit."""
-    return np.random.RandomState(DIRECTION).standard_normal(width)
+    return np.random.RandomState(DIRECTION_SEED).standard_normal(width)

@@ -1,2 +1,2 @@
-from fivefold.svm.linear import LinearSVC as LinearSVC
-from fivefold.svm.linear import LinearSVR as LinearSVR
+from fivefold.svm.linear_svm import LinearSVC as LinearSVC
+from fivefold.svm.linear_svm import LinearSVR as LinearSVR

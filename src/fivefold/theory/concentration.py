@@ -27,7 +27,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import bdtr, bdtri, rel_entr
 
-Limits = tuple[float, float]
+ConfidenceLimits = tuple[float, float]
 
 
 # Hoeffding
@@ -50,7 +50,7 @@ def hoeffding_margin(n: int, delta: float, *, sides: int = 2) -> float:
     return float(np.sqrt(np.log(sides / delta) / (2 * n)))
 
 
-def hoeffding_interval(mean: float, n: int, delta: float, *, clip: bool = True) -> Limits:
+def hoeffding_interval(mean: float, n: int, delta: float, *, clip: bool = True) -> ConfidenceLimits:
     """mean +- margin, cut to [0, 1] unless `clip` is false."""
     margin = hoeffding_margin(n, delta)
     low, high = mean - margin, mean + margin
@@ -91,8 +91,8 @@ def simultaneous(
     means: Sequence[float],
     n: int,
     deltas: Sequence[float],
-    interval: Callable[[float, int, float], Limits] = hoeffding_interval,
-) -> tuple[Limits, ...]:
+    interval: Callable[[float, int, float], ConfidenceLimits] = hoeffding_interval,
+) -> tuple[ConfidenceLimits, ...]:
     """Intervals that all hold together with probability 1 - sum of the deltas."""
     return tuple(interval(mean, n, delta) for mean, delta in zip(means, deltas, strict=True))
 
@@ -121,19 +121,19 @@ def relative_upper(mean: float, n: int, delta: float) -> float:
     >>> round(relative_upper(0.01, 1000, 0.05), 6)
     0.021296
     """
-    c = _rate(n, delta)
+    c = _chernoff_rate(n, delta)
     return float((c + 2 * mean + np.sqrt(c * c + 4 * c * mean)) / 2)
 
 
 def relative_upper_simple(mean: float, n: int, delta: float) -> float:
     """Upper limit of mu: mean + sqrt(mean c) + c."""
-    c = _rate(n, delta)
+    c = _chernoff_rate(n, delta)
     return float(mean + np.sqrt(mean * c) + c)
 
 
 def relative_right_side(mu: float, mean: float, n: int, delta: float) -> float:
     """mean + sqrt(mu c): with probability 1 - delta the true mu is not above this, taken at itself."""
-    return float(mean + np.sqrt(mu * _rate(n, delta)))
+    return float(mean + np.sqrt(mu * _chernoff_rate(n, delta)))
 
 
 # Chernoff in KL form
@@ -157,12 +157,12 @@ def kl_tail(n: int, q: float, mu: float) -> float:
 
 def kl_largest(p: float, budget: float) -> float:
     """The largest q with KL(p, q) <= budget."""
-    return _inverse(p, budget, 1.0)
+    return _invert_kl(p, budget, 1.0)
 
 
 def kl_smallest(p: float, budget: float) -> float:
     """The smallest q with KL(p, q) <= budget."""
-    return _inverse(p, budget, 0.0)
+    return _invert_kl(p, budget, 0.0)
 
 
 def kl_upper(mean: float, n: int, delta: float) -> float:
@@ -191,12 +191,12 @@ def binomial_upper(errors: int, n: int, delta: float) -> float:
     return 1.0 if errors >= n else float(bdtri(errors, n, delta))
 
 
-def binomial_interval(errors: int, n: int, delta: float) -> Limits:
+def binomial_interval(errors: int, n: int, delta: float) -> ConfidenceLimits:
     """Limits of mu that fail with probability delta / 2 on either side."""
     return 1 - binomial_upper(n - errors, n, delta / 2), binomial_upper(errors, n, delta / 2)
 
 
-def _inverse(p: float, budget: float, end: float) -> float:
+def _invert_kl(p: float, budget: float, end: float) -> float:
     """Where KL(p, .) reaches the budget between p and the end."""
     if budget < 0 or not 0 <= p <= 1:
         raise ValueError(f"p lies in [0, 1] and the budget is not negative; got p={p}, budget={budget}")
@@ -210,7 +210,7 @@ def _inverse(p: float, budget: float, end: float) -> float:
     return float(brentq(lambda q: float(binary_kl(p, q)) - budget, p, inner, xtol=1e-300, maxiter=2000))
 
 
-def _rate(n: int, delta: float) -> float:
+def _chernoff_rate(n: int, delta: float) -> float:
     _check(n, delta)
     return 2 * float(np.log(1 / delta)) / n
 

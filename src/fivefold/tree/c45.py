@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fivefold.core.params import NonNegative
+from fivefold.core.estimators.params import NonNegative
 from fivefold.core.registry import Card
-from fivefold.tree.multiway import MultiwayTree, Pruning
+from fivefold.tree.shared.multiway_trees import BaseMultiwayTree, Pruning
 
 
-class C45Classifier(MultiwayTree):
+class C45Classifier(BaseMultiwayTree):
     """C4.5: a tree for numbers and categories with gaps, chosen by gain ratio and pruned by its likely mistakes.
 
     Parameters

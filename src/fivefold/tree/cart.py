@@ -18,12 +18,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
-from fivefold.core.params import NonNegative
+from fivefold.core.estimators.params import NonNegative
 from fivefold.core.registry import Card
-from fivefold.tree.multiway import Criterion, MultiwayTree, Pruning
+from fivefold.tree.shared.multiway_trees import BaseMultiwayTree, Criterion, Pruning
 
 
-class CARTClassifier(MultiwayTree):
+class CARTClassifier(BaseMultiwayTree):
     """CART: binary questions about numbers and groups of categories, chosen by Gini, pruned by cost and complexity.
 
     Parameters
@@ -114,7 +114,7 @@ class CARTClassifier(MultiwayTree):
 
 
 @dataclass(frozen=True)
-class Alphas:
+class AlphaSearch:
     """Prices of a leaf that were tried, the score of each, and the best."""
 
     alphas: Any
@@ -122,7 +122,7 @@ class Alphas:
     best: float
 
 
-def choose_alpha(tree: Any, X: Any, y: Any, *, cv: Any = 5, scoring: Any = None, most: int = 40) -> Alphas:
+def choose_alpha(tree: Any, X: Any, y: Any, *, cv: Any = 5, scoring: Any = None, most: int = 40) -> AlphaSearch:
     """Choose the price of a leaf of any tree that has `ccp_alpha`, by cross-validation.
 
     Between two weakest links of the tree of all rows the pruned tree is the same; the geometric mean of each pair
@@ -138,15 +138,15 @@ def choose_alpha(tree: Any, X: Any, y: Any, *, cv: Any = 5, scoring: Any = None,
     >>> 0 < found.best < 0.5
     True
     """
-    alphas = between_links(tree.cost_complexity_pruning_path(X, y).ccp_alphas, most)
+    alphas = candidate_alphas(tree.cost_complexity_pruning_path(X, y).ccp_alphas, most)
     scores = np.array(
         [cross_val_score(clone(tree).set_params(ccp_alpha=a), X, y, cv=cv, scoring=scoring).mean() for a in alphas]
     )
     best = len(scores) - 1 - int(np.argmax(scores[::-1] >= scores.max() - 1e-12))
-    return Alphas(alphas, scores, float(alphas[best]))
+    return AlphaSearch(alphas, scores, float(alphas[best]))
 
 
-def between_links(links: Any, most: int) -> Any:
+def candidate_alphas(links: Any, most: int) -> Any:
     """A price for each tree of a pruning path, or for some: every small tree, and ever fewer of the large ones."""
     links = np.maximum(links, 0.0)
     alphas = np.unique(np.append(np.sqrt(links[:-1] * links[1:]), links[-1]))

@@ -18,20 +18,20 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fivefold.core.estimator import learned
-from fivefold.core.params import NonNegative, Range
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import NonNegative, Range
 from fivefold.core.registry import Card
-from fivefold.partition.folds import content_folds
-from fivefold.tree.base import TreeModel
-from fivefold.tree.cart import between_links
-from fivefold.tree.decision import DecisionTreeRegressor
+from fivefold.partition.content_folds import content_folds
+from fivefold.tree.cart import candidate_alphas
+from fivefold.tree.decision_tree import DecisionTreeRegressor
+from fivefold.tree.shared.base import TreeModel
 
-MOST = 50  # prices that are tried
-ALIKE = 1e-9  # errors that differ by this share are equal
+MAX_ALPHAS = 50  # prices that are tried
+ERROR_TOLERANCE = 1e-9  # errors that differ by this share are equal
 
 
 @dataclass(frozen=True)
-class Priced(TreeModel):
+class PrunedTreeModel(TreeModel):
     """A tree cut back at a price, and the prices that were tried with their errors."""
 
     alpha: float = 0.0
@@ -127,11 +127,11 @@ class CARTRegressor(DecisionTreeRegressor):
         whole = self._whole(X, y, w)
         alphas, errors, alpha = np.zeros(1), np.full(1, np.nan), self.ccp_alpha
         if alpha is None:
-            alphas = between_links(whole.links().alpha, MOST)
+            alphas = candidate_alphas(whole.links().alpha, MAX_ALPHAS)
             errors, alpha = self._judged(X, y, w, alphas)
         tree = whole.pruned(alpha)
         known = {field.name: getattr(tree, field.name) for field in fields(TreeModel)}
-        self.model_ = Priced(**known, alpha=float(alpha), alphas=alphas, errors=errors)
+        self.model_ = PrunedTreeModel(**known, alpha=float(alpha), alphas=alphas, errors=errors)
 
     def _whole(self, X: Any, y: Any, w: Any) -> TreeModel:
         """The tree before it is cut back."""
@@ -158,5 +158,5 @@ class CARTRegressor(DecisionTreeRegressor):
         errors = squares @ w / w.sum()
         best = int(errors.argmin())
         spread = np.sqrt((squares[best] - errors[best]) ** 2 @ w / w.sum() ** 2)
-        room = self.standard_errors * spread + ALIKE * errors[best]
+        room = self.standard_errors * spread + ERROR_TOLERANCE * errors[best]
         return errors, float(alphas[np.flatnonzero(errors <= errors[best] + room)[-1]])

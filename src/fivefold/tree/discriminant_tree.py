@@ -17,20 +17,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fivefold.core.params import Count, Share
+from fivefold.core.estimators.params import Count, OpenFraction
 from fivefold.core.registry import Card
-from fivefold.partition.hyperplanes import best_axis
-from fivefold.partition.nodes import Linear, Node, Question
-from fivefold.partition.splitter import TIE
+from fivefold.partition.row_questions.hyperplanes import best_axis
+from fivefold.partition.row_questions.nodes import LinearQuestion, Node, Question
+from fivefold.partition.splitters.base import RELATIVE_TIE
 from fivefold.spatial.points import Array
-from fivefold.tree.directions import DIRECTIONS, ClassMoments, Problem, fewest_errors, fisher
-from fivefold.tree.grouping import GROUPINGS
-from fivefold.tree.local_reduction import REDUCTIONS, features
-from fivefold.tree.multivariate import Finder, NodeClassTree
+from fivefold.tree.searches.class_groups import GROUPINGS
+from fivefold.tree.searches.directions import DIRECTIONS, ClassMoments, TwoGroupProblem, fewest_errors, fisher_direction
+from fivefold.tree.searches.local_reduction import REDUCTIONS, feature_count
+from fivefold.tree.shared.row_question_trees import BaseRowTreeClassifier, Finder
 
 
 @dataclass(frozen=True)
-class Hyperplanes:
+class HyperplaneFinder:
     """Learns the hyperplane of a node; the names are those of the dictionaries of the parts."""
 
     discriminant: str = "fisher"
@@ -39,18 +39,18 @@ class Hyperplanes:
     reduction: str | None = None
     n_components: int | float | None = None
 
-    def problem(self, node: Node) -> Problem:
+    def problem(self, node: Node) -> TwoGroupProblem:
         """The features and the two groups of classes of a node."""
         moments = ClassMoments.of(node)
-        B = reduced(self.reduction, self.n_components, node, moments)
+        B = node_features(self.reduction, self.n_components, node, moments)
 
         def gain(upper: Array) -> float:
-            direction = fisher(Problem(node, moments, B, upper))
+            direction = fisher_direction(TwoGroupProblem(node, moments, B, upper))
             return max(node.cut(node.along(direction)).gain, 0.0) if direction.any() else 0.0
 
-        return Problem(node, moments, B, GROUPINGS[self.grouping](moments.weight, moments.mean, gain))
+        return TwoGroupProblem(node, moments, B, GROUPINGS[self.grouping](moments.weight, moments.mean, gain))
 
-    def __call__(self, node: Node) -> Linear | None:
+    def __call__(self, node: Node) -> LinearQuestion | None:
         problem = self.problem(node)
         direction = DIRECTIONS[self.discriminant](problem)
         if not direction.any():
@@ -58,7 +58,7 @@ class Hyperplanes:
         direction = direction / np.linalg.norm(direction)
         return node.linear(direction, self._limit(problem, direction))
 
-    def _limit(self, problem: Problem, direction: Array) -> float:
+    def _limit(self, problem: TwoGroupProblem, direction: Array) -> float:
         if self.discriminant == "error":
             return fewest_errors(problem, direction)[1]
         if self.threshold == "midpoint":
@@ -67,18 +67,18 @@ class Hyperplanes:
         return problem.node.cut(problem.node.along(direction)).threshold
 
 
-def reduced(reduction: str | None, asked: int | float | None, node: Node, moments: ClassMoments) -> Array:
+def node_features(reduction: str | None, asked: int | float | None, node: Node, moments: ClassMoments) -> Array:
     """The matrix (d, q) of the features that a node sees."""
     if reduction is None:
         return np.eye(node.X.shape[1])
-    return REDUCTIONS[reduction](moments, np.ascontiguousarray(node.Z.T), features(asked, moments))
+    return REDUCTIONS[reduction](moments, np.ascontiguousarray(node.Z.T), feature_count(asked, moments))
 
 
 def or_single_column(node: Node, asked: Question | None) -> Question | None:
     """The question where it parts the rows and lowers the impurity; the best cut of one column elsewhere."""
     if asked is not None:
         sides = asked.sides(node.X)
-        if np.ptp(sides) > 0 and node.gain(sides) > TIE * node.total and _allowed(node, sides):
+        if np.ptp(sides) > 0 and node.gain(sides) > RELATIVE_TIE * node.total and _allowed(node, sides):
             return asked
     return best_axis(node)[0]
 
@@ -89,7 +89,7 @@ def _allowed(node: Node, sides: Array) -> bool:
     return bool(count[held].min() >= node.rules.least_leaf and weight[held].min() >= node.rules.least_weight)
 
 
-class DiscriminantTreeClassifier(NodeClassTree):
+class DiscriminantTreeClassifier(BaseRowTreeClassifier):
     """A tree of hyperplanes, each learned as the discriminant of two groups of classes.
 
     Parameters
@@ -148,7 +148,7 @@ class DiscriminantTreeClassifier(NodeClassTree):
     grouping: Literal["guo-gelfand", "two-means", "exhaustive"] = "guo-gelfand"
     threshold: Literal["criterion", "midpoint"] = "criterion"
     reduction: Literal["select", "pca", "lda"] | None = None
-    n_components: Count | Share | None = None
+    n_components: Count | OpenFraction | None = None
 
     card = Card(
         applications=("classification",),
@@ -173,15 +173,15 @@ class DiscriminantTreeClassifier(NodeClassTree):
     )
 
     def _fit(self, X: Any, y: Any, w: Any) -> None:
-        refuse_components(self, X.shape[1])
+        check_components(self, X.shape[1])
         super()._fit(X, y, w)
 
     def _finder(self, rng: Any) -> Finder:
-        find = Hyperplanes(self.discriminant, self.grouping, self.threshold, self.reduction, self.n_components)
+        find = HyperplaneFinder(self.discriminant, self.grouping, self.threshold, self.reduction, self.n_components)
         return lambda node: or_single_column(node, find(node))
 
 
-def refuse_components(estimator: Any, d: int) -> None:
+def check_components(estimator: Any, d: int) -> None:
     """More features than columns cannot be."""
     if estimator.n_components is not None and estimator.n_components > d:
         raise ValueError(

@@ -12,10 +12,10 @@ Quinlan (1986), Induction of decision trees.
 from __future__ import annotations
 
 from fivefold.core.registry import Card
-from fivefold.tree.multiway import MultiwayTree
+from fivefold.tree.shared.multiway_trees import BaseMultiwayTree
 
 
-class ID3Classifier(MultiwayTree):
+class ID3Classifier(BaseMultiwayTree):
     """ID3: a tree with a branch for each value of a column, chosen by information gain, not pruned.
 
     Parameters

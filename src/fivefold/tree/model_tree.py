@@ -21,14 +21,14 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.estimator import learned
-from fivefold.core.params import Count, NonNegative, Positive
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, NonNegative, Positive
+from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card
-from fivefold.core.supervised import Regressor
-from fivefold.linear_model.reduced import least_squares
-from fivefold.tree.leaf_models import LinearLeaves, grow_by, residual_cut, squares_left
+from fivefold.linear_model.solvers.least_squares_solver import least_squares
+from fivefold.tree.shared.leaf_models import LinearLeaves, grow_by_cuts, residual_cut, residual_squares
 
-EXACT = 1e-9  # share of the variance below which residuals are rounding
+EXACT_FIT_SHARE = 1e-9  # share of the variance below which residuals are rounding
 
 
 class ModelTreeRegressor(Regressor):
@@ -106,20 +106,20 @@ class ModelTreeRegressor(Regressor):
         scaled = (X - centre) / np.where(spread > 0, spread, 1.0)
         Z = np.column_stack([np.ones(len(X)), *(scaled.T if linear else ()), y - height])
         least = self.min_samples_leaf or float(2 * (Z.shape[1] - 1) if linear else 5)
-        nothing = EXACT * float(w @ (y - height) ** 2)
+        nothing = EXACT_FIT_SHARE * float(w @ (y - height) ** 2)
 
         def best_cut(rows: Any) -> tuple[int, float] | None:
             W = float(w[rows].sum())
             moments = (Z[rows] * w[rows][:, None]).T @ Z[rows]
-            rest = float(squares_left(moments))
+            rest = float(residual_squares(moments))
             if W < 2 * least or rest <= nothing:
                 return None
             after, j, threshold = residual_cut(X, Z, w, rows, least)
             pays = after <= rest * (1 - self.penalty * Z.shape[1] * np.log(W) / W)
             return (j, threshold) if j >= 0 and pays else None
 
-        tree, members = grow_by(X, np.arange(len(X)), best_cut, self.max_depth)
-        models = [LEAVES[self.leaf](X[rows], y[rows], w[rows]) for rows in members.values()]
+        tree, members = grow_by_cuts(X, np.arange(len(X)), best_cut, self.max_depth)
+        models = [LEAF_MODELS[self.leaf](X[rows], y[rows], w[rows]) for rows in members.values()]
         coef, intercept = (np.array(part)[:, None] for part in zip(*models, strict=True))
         self.model_ = LinearLeaves(tree, coef, intercept, self.smoothing * spread)
 
@@ -158,4 +158,4 @@ def _median(X: Any, y: Any, w: Any) -> tuple[Any, float]:
     return np.zeros(X.shape[1]), float(y[low] / 2 + y[high] / 2)
 
 
-LEAVES: dict[str, Callable[..., tuple[Any, float]]] = {"linear": _surface, "mean": _mean, "median": _median}
+LEAF_MODELS: dict[str, Callable[..., tuple[Any, float]]] = {"linear": _surface, "mean": _mean, "median": _median}

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 from scipy.special import stdtr, stdtrit
 
-from fivefold.evaluation.comparison.pairing import Scores, differences
-from fivefold.evaluation.comparison.result import KINDS
-from fivefold.evaluation.comparison.student import NORMAL, overlap, standard_error
+from fivefold.evaluation.comparison.pairing import LearnerScores, differences
+from fivefold.evaluation.comparison.result import KIND_ASSUMPTIONS
+from fivefold.evaluation.comparison.t_tests import NORMAL_DIFFERENCES, corrected_standard_error, split_overlap
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Equivalence:
 
 
 def bayesian_correlated_t(
-    a: Scores, b: Scores, n_train: float, n_test: float, rope: float = 0.01, *, level: float = 0.95
+    a: LearnerScores, b: LearnerScores, n_train: float, n_test: float, rope: float = 0.01, *, level: float = 0.95
 ) -> Equivalence:
     """Two learners on the same splits of the same rows; differences up to `rope` either way do not matter.
 
@@ -77,7 +77,7 @@ def bayesian_correlated_t(
         raise ValueError(f"rope is half the width of the region around zero, 0 or more; got {rope}")
     d = differences(a, b, least=2)
     dof, mean = len(d) - 1, float(d.mean())
-    scale = standard_error(d, shared=overlap(n_train, n_test))
+    scale = corrected_standard_error(d, shared=split_overlap(n_train, n_test))
     reach = float(stdtrit(dof, (1 + level) / 2)) * scale
     if scale == 0.0:
         below, above = float(mean < -rope), float(mean > rope)
@@ -91,5 +91,5 @@ def bayesian_correlated_t(
         mean,
         (mean - reach, mean + reach),
         level,
-        (*KINDS["resampled"], NORMAL, "nothing was known of mean and variance beforehand"),
+        (*KIND_ASSUMPTIONS["resampled"], NORMAL_DIFFERENCES, "nothing was known of mean and variance beforehand"),
     )

@@ -26,8 +26,8 @@ from scipy.special import chdtrc, fdtrc, ndtr
 from scipy.stats import rankdata, studentized_range
 
 from fivefold.evaluation.comparison.holm import holm
-from fivefold.evaluation.comparison.liberal import caution
-from fivefold.evaluation.comparison.result import KINDS
+from fivefold.evaluation.comparison.result import KIND_ASSUMPTIONS
+from fivefold.evaluation.comparison.type_one_error import liberal_caution
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,8 @@ def friedman_test(
         dof,
         float(fdtrc(*dof, f)) if np.isfinite(f) else 0.0,
         alpha,
-        KINDS[over],
-        caution("Friedman", over),
+        KIND_ASSUMPTIONS[over],
+        liberal_caution("Friedman", over),
     )
 
 

@@ -22,11 +22,13 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from fivefold.evaluation.comparison.pairing import paired
-from fivefold.evaluation.comparison.result import INFINITE, Comparison, compared, level_of_tail, rejecting
+from fivefold.evaluation.comparison.pairing import pair_scores
+from fivefold.evaluation.comparison.result import UNBOUNDED, Comparison, count_rejecting, level_of_tail, make_comparison
 
 Variant = Literal["exact", "mid-p", "chi2", "continuity"]
-Found = tuple[float, tuple[float, float], tuple[float, float], tuple[float, ...]]  # statistic, tails, critical, dof
+VariantResult = tuple[
+    float, tuple[float, float], tuple[float, float], tuple[float, ...]
+]  # statistic, tails, critical, dof
 
 
 def mcnemar_test(right_a: Any, right_b: Any, *, variant: Variant = "exact", alpha: float = 0.05) -> Comparison:
@@ -41,7 +43,7 @@ def mcnemar_test(right_a: Any, right_b: Any, *, variant: Variant = "exact", alph
     >>> mcnemar_test(a, b, variant="chi2").statistic
     3.0
     """
-    A, B = paired(right_a, right_b)
+    A, B = pair_scores(right_a, right_b)
     if A.ndim != 1 or len(A) == 0 or not np.isin([A, B], [0, 1]).all():
         raise ValueError("the test needs one row of true and false for each learner: is it right on this row?")
     b, c = int((A > B).sum()), int((A < B).sum())
@@ -50,7 +52,7 @@ def mcnemar_test(right_a: Any, right_b: Any, *, variant: Variant = "exact", alph
     n = len(A) + 2
     moved, apart = (b - c) / n, (b + c + 2) / n
     reach = -ndtri(level) * np.sqrt((apart - moved**2) / n)
-    return compared(
+    return make_comparison(
         f"McNemar {variant}",
         statistic,
         tails,
@@ -64,23 +66,23 @@ def mcnemar_test(right_a: Any, right_b: Any, *, variant: Variant = "exact", alph
     )
 
 
-def _binomial(b: int, c: int, level: float, weight: float) -> Found:
+def _binomial(b: int, c: int, level: float, weight: float) -> VariantResult:
     """Tails of Bin(b + c, 1/2), the outcome seen counted with the weight."""
     n = b + c
     j = np.arange(n + 1)
     below = binom.cdf(j, n, 0.5) - (1 - weight) * binom.pmf(j, n, 0.5)
-    k = rejecting(below, level)
-    return b - c, (below[b], below[c]), (2.0 * (k - 1) - n, n - 2.0 * (k - 1)) if k else INFINITE, ()
+    k = count_rejecting(below, level)
+    return b - c, (below[b], below[c]), (2.0 * (k - 1) - n, n - 2.0 * (k - 1)) if k else UNBOUNDED, ()
 
 
-def _chi_square(b: int, c: int, level: float, steps: float) -> Found:
+def _chi_square(b: int, c: int, level: float, steps: float) -> VariantResult:
     """The normal approximation, as a square; `steps` is taken off |b - c|."""
     square = max(abs(b - c) - steps, 0.0) ** 2 / max(b + c, 1)
     z = np.sign(b - c) * np.sqrt(square)
     return square, (ndtr(z), ndtr(-z)), (-np.inf, ndtri(level) ** 2), (1.0,)
 
 
-VARIANTS: Mapping[Variant, Callable[[int, int, float], Found]] = {
+VARIANTS: Mapping[Variant, Callable[[int, int, float], VariantResult]] = {
     "exact": lambda b, c, level: _binomial(b, c, level, 1.0),
     "mid-p": lambda b, c, level: _binomial(b, c, level, 0.5),
     "chi2": lambda b, c, level: _chi_square(b, c, level, 0.0),

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-Scores = Sequence[float] | Mapping[Any, float] | Any
+LearnerScores = Sequence[float] | Mapping[Any, float] | Any
 ROUNDING = 8 * np.finfo(float).eps
 
 
-def paired(a: Scores, b: Scores) -> tuple[Any, Any]:
+def pair_scores(a: LearnerScores, b: LearnerScores) -> tuple[Any, Any]:
     """Both as arrays in the same order, checked; mappings from fold or data set to score are matched by their keys."""
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         if a.keys() != b.keys():
@@ -29,9 +29,9 @@ def paired(a: Scores, b: Scores) -> tuple[Any, Any]:
     return A, B
 
 
-def differences(a: Scores, b: Scores, *, least: int = 1) -> Any:
+def differences(a: LearnerScores, b: LearnerScores, *, least: int = 1) -> Any:
     """A - B, one a fold; those within rounding of the scores are zero."""
-    A, B = paired(a, b)
+    A, B = pair_scores(a, b)
     if A.ndim != 1 or len(A) < least:
         raise ValueError(f"the test needs {least} or more scores in one row for each learner; got shape {A.shape}")
     d = A - B  # (J,)

@@ -16,30 +16,30 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.evaluation.comparison.pairing import ROUNDING, Scores, differences
+from fivefold.evaluation.comparison.pairing import ROUNDING, LearnerScores, differences
 from fivefold.evaluation.comparison.result import (
-    INFINITE,
+    UNBOUNDED,
     Alternative,
     Comparison,
-    Over,
-    compared,
+    ReplicateKind,
+    count_rejecting,
     level_of_tail,
+    make_comparison,
     ordered_interval,
-    rejecting,
 )
 
-CELLS = 2**22  # signs held at a time
+BLOCK_CELLS = 2**22  # signs held at a time
 
 
 def permutation_test(
-    a: Scores,
-    b: Scores,
+    a: LearnerScores,
+    b: LearnerScores,
     *,
     draws: int = 10_000,
     rng: np.random.Generator | None = None,
     alternative: Alternative = "two-sided",
     alpha: float = 0.05,
-    over: Over = "data sets",
+    over: ReplicateKind = "data sets",
 ) -> Comparison:
     """The mean difference against the means with signs turned.
 
@@ -54,20 +54,22 @@ def permutation_test(
     d = differences(a, b)
     n, level = len(d), level_of_tail(alpha, alternative)
     exact = n < np.log2(draws + 1)  # 2^n <= draws
-    blocks = _all_turns(n) if exact else _drawn_turns(n, draws, np.random.default_rng(0) if rng is None else rng)
+    blocks = (
+        _all_sign_flips(n) if exact else _random_sign_flips(n, draws, np.random.default_rng(0) if rng is None else rng)
+    )
     sums, sizes = np.hstack([(turned @ d, turned.sum(axis=1)) for turned in blocks])
     seen, means = d.mean(), d.mean() - 2 * sums / n
     slack = ROUNDING * np.abs(d).sum()
     tails = tuple((1 + np.sum(sign * means <= sign * seen + slack)) / (1 + len(means)) for sign in (1, -1))
     share = np.arange(1, len(means) + 2) / (1 + len(means))
-    k = rejecting(share, level)
+    k = count_rejecting(share, level)
     ordered = np.sort(np.append(means, seen))
     subsets = sums[sizes > 0] / sizes[sizes > 0]
-    return compared(
+    return make_comparison(
         "permutation",
         seen,
         tails,
-        (ordered[k - 1], ordered[-k]) if k else INFINITE,
+        (ordered[k - 1], ordered[-k]) if k else UNBOUNDED,
         seen,
         ordered_interval(subsets, share[: len(subsets)], level),
         alpha=alpha,
@@ -80,13 +82,13 @@ def permutation_test(
     )
 
 
-def _all_turns(n: int) -> Iterator[Any]:
+def _all_sign_flips(n: int) -> Iterator[Any]:
     """Which signs are turned, 0 or 1, in every way but the one seen."""
     yield ((np.arange(1, 2**n)[:, None] >> np.arange(n)) & 1).astype(float)
 
 
-def _drawn_turns(n: int, draws: int, rng: np.random.Generator) -> Iterator[Any]:
+def _random_sign_flips(n: int, draws: int, rng: np.random.Generator) -> Iterator[Any]:
     """The same for draws - 1 ways, in blocks."""
-    size = max(1, CELLS // n)
+    size = max(1, BLOCK_CELLS // n)
     for start in range(0, draws - 1, size):
         yield rng.integers(0, 2, size=(min(size, draws - 1 - start), n), dtype=np.int8).astype(float)

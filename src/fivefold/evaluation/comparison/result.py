@@ -19,17 +19,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fivefold.evaluation.comparison.liberal import caution
+from fivefold.evaluation.comparison.type_one_error import liberal_caution
 
 Alternative = Literal["two-sided", "greater", "less"]
-Over = Literal["data sets", "folds", "repeats", "rows"]
-Kind = Literal[Over, "resampled", "halves", "samples"]
+ReplicateKind = Literal["data sets", "folds", "repeats", "rows"]
+SampleKind = Literal[ReplicateKind, "resampled", "halves", "samples"]
 
-INFINITE = (-np.inf, np.inf)
-UNKNOWN = (np.nan, np.nan)
+UNBOUNDED = (-np.inf, np.inf)
+UNKNOWN_INTERVAL = (np.nan, np.nan)
 
 # What the numbers are taken to be, by where they come from.
-KINDS: Mapping[Kind, tuple[str, ...]] = {
+KIND_ASSUMPTIONS: Mapping[SampleKind, tuple[str, ...]] = {
     "data sets": ("the data sets are independent of one another",),
     "folds": (
         "both learners were scored on the same folds of one cross-validation",
@@ -142,17 +142,17 @@ def level_of_tail(alpha: float, alternative: Alternative) -> float:
     return alpha / 2 if alternative == "two-sided" else alpha
 
 
-def one_sided(pair: tuple[float, float], alternative: Alternative) -> tuple[float, float]:
+def one_sided_critical(pair: tuple[float, float], alternative: Alternative) -> tuple[float, float]:
     """Of two critical values, those that may reject."""
     return (-np.inf if alternative == "greater" else pair[0], np.inf if alternative == "less" else pair[1])
 
 
-def bounded(interval: tuple[float, float], alternative: Alternative) -> tuple[float, float]:
+def one_sided_interval(interval: tuple[float, float], alternative: Alternative) -> tuple[float, float]:
     """Of an interval, the end that the alternative is about; the other is infinite."""
     return (-np.inf if alternative == "less" else interval[0], np.inf if alternative == "greater" else interval[1])
 
 
-def compared(
+def make_comparison(
     test: str,
     statistic: float,
     tails: tuple[float, float],
@@ -162,7 +162,7 @@ def compared(
     *,
     alpha: float,
     alternative: Alternative,
-    kind: Kind,
+    kind: SampleKind,
     assumptions: tuple[str, ...] = (),
     dof: tuple[float, ...] = (),
 ) -> Comparison:
@@ -172,18 +172,18 @@ def compared(
         float(statistic),
         dof,
         (float(tails[0]), float(tails[1])),
-        one_sided(critical, alternative),
+        one_sided_critical(critical, alternative),
         float(p_from_tails(*tails, alternative)),
         float(estimate),
-        bounded((float(interval[0]), float(interval[1])), alternative),
+        one_sided_interval((float(interval[0]), float(interval[1])), alternative),
         alpha,
         alternative,
-        (*KINDS[kind], *assumptions),
-        caution(test, kind),
+        (*KIND_ASSUMPTIONS[kind], *assumptions),
+        liberal_caution(test, kind),
     )
 
 
-def rejecting(below: Any, level: float) -> int:
+def count_rejecting(below: Any, level: float) -> int:
     """How many of the smallest outcomes reject: `below` is a distribution function, an outcome at the level rejects."""
     return int(np.searchsorted(below, level * (1 + 1e-12), side="right"))
 
@@ -194,6 +194,6 @@ def ordered_interval(points: Any, below: Any, level: float) -> tuple[float, floa
     `below[j]` is the probability that at most j points lie below the true difference. So few points that none rejects
     leave every difference possible.
     """
-    k = rejecting(below, level)
+    k = count_rejecting(below, level)
     ordered = np.sort(points)
-    return (float(ordered[k - 1]), float(ordered[-k])) if k else INFINITE
+    return (float(ordered[k - 1]), float(ordered[-k])) if k else UNBOUNDED

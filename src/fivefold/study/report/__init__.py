@@ -8,31 +8,40 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fivefold.study.judging.results import Results
 from fivefold.study.report.blocks import Page
-from fivefold.study.report.evaluation import closing, evaluated
-from fivefold.study.report.headline import result
-from fivefold.study.report.page import html, markdown, save
-from fivefold.study.report.phases import data, features, models, task, training
-from fivefold.study.report.words import count
-from fivefold.study.results import Results
+from fivefold.study.report.evaluation import evaluation_section, reproduction_section
+from fivefold.study.report.formatting import format_count
+from fivefold.study.report.headline import result_section
+from fivefold.study.report.page import save_text, to_html, to_markdown
+from fivefold.study.report.phases import data_section, features_section, models_section, task_section, training_section
 
-SECTIONS = (result, task, data, features, models, training, evaluated, closing)
+SECTIONS = (
+    result_section,
+    task_section,
+    data_section,
+    features_section,
+    models_section,
+    training_section,
+    evaluation_section,
+    reproduction_section,
+)
 
 
-def write(results: Results, folder: Path) -> Path:
+def write_report(results: Results, folder: Path) -> Path:
     """DIR/report.html and DIR/report.md; the path of the first."""
-    page = report(results)
-    save(markdown(page), folder / "report.md")
-    return save(html(page), folder / "report.html")
+    page = build_page(results)
+    save_text(to_markdown(page), folder / "report.md")
+    return save_text(to_html(page), folder / "report.html")
 
 
-def report(results: Results) -> Page:
+def build_page(results: Results) -> Page:
     """What the report says, before it is written in any form."""
     plan = results.plan
     return Page(
         f"Study of {plan.data.name}",
-        f"Which of {count(len(plan.learners), 'learner')} predicts {plan.data.target!r} best? Nested cross-validation, "
-        f"{count(len(plan.splits), 'split')}, {count(len(plan.data.y), 'row')}.",
+        f"Which of {format_count(len(plan.learners), 'learner')} predicts {plan.data.target!r} best? Nested cross-validation, "
+        f"{format_count(len(plan.splits), 'split')}, {format_count(len(plan.data.y), 'row')}.",
         tuple(section(results) for section in SECTIONS),
         f"Written by fivefold {results.environment.get('fivefold', '')}. It needs no network and holds no script.",
     )

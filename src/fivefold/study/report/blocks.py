@@ -17,7 +17,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Text:
+class Paragraph:
     """A paragraph."""
 
     text: str
@@ -25,7 +25,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Title:
+class SubHeading:
     """A heading inside a section."""
 
     text: str
@@ -33,7 +33,7 @@ class Title:
 
 
 @dataclass(frozen=True)
-class Points:
+class BulletList:
     """A list."""
 
     items: tuple[str, ...]
@@ -41,7 +41,7 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Cards:
+class KeyFigures:
     """A few numbers that matter most: what, how much, and what to know about it."""
 
     items: tuple[tuple[str, str, str], ...]
@@ -49,7 +49,7 @@ class Cards:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableBlock:
     """Rows of cells under a header."""
 
     caption: str
@@ -75,7 +75,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Figures:
+class FigureRow:
     """Figures side by side, as many as the page is wide; `small` ones are many."""
 
     items: tuple[Figure, ...]
@@ -92,7 +92,7 @@ class Code:
 
 
 @dataclass(frozen=True)
-class Folded:
+class CollapsedBlocks:
     """Blocks that are shown when asked for."""
 
     title: str
@@ -100,7 +100,7 @@ class Folded:
     kind: ClassVar[str] = "folded"
 
 
-Block = Text | Title | Points | Cards | Table | Figure | Figures | Code | Folded
+Block = Paragraph | SubHeading | BulletList | KeyFigures | TableBlock | Figure | FigureRow | Code | CollapsedBlocks
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,6 @@ class Page:
     footer: str
 
 
-def cells(texts: Sequence[str]) -> tuple[Cell, ...]:
+def text_cells(texts: Sequence[str]) -> tuple[Cell, ...]:
     """Cells of plain text."""
     return tuple(Cell(text) for text in texts)

@@ -12,31 +12,35 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from fivefold.core.printable import printable
-from fivefold.study.report.blocks import Block, Cell, Page, Table
+from fivefold.core.console.control_characters import printable
+from fivefold.study.report.blocks import Block, Cell, Page, TableBlock
 
-HERE = Path(__file__).parent
+TEMPLATE_FOLDER = Path(__file__).parent
 
 
-def html(page: Page) -> str:
+def to_html(page: Page) -> str:
     """One file: style and drawings inside, no script, no reference to anything outside."""
     about = Environment(
-        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(TEMPLATE_FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    about.filters["breaks"] = breaks
+    about.filters["breaks"] = allow_breaks
     return about.get_template("page.html").render(page=page)
 
 
-def markdown(page: Page) -> str:
+def to_markdown(page: Page) -> str:
     """Words and tables; figures as what they show."""
-    parts = [f"# {_plain(page.title)}", _plain(page.subtitle)]
+    parts = [f"# {_escape_markdown(page.title)}", _escape_markdown(page.subtitle)]
     for section in page.sections:
-        parts.append(f"## {_plain(section.title)}")
-        parts += [_marked(block) for block in section.blocks]
-    return "\n\n".join([*parts, _plain(page.footer)]) + "\n"
+        parts.append(f"## {_escape_markdown(section.title)}")
+        parts += [_block_markdown(block) for block in section.blocks]
+    return "\n\n".join([*parts, _escape_markdown(page.footer)]) + "\n"
 
 
-def save(text: str, path: Path) -> Path:
+def save_text(text: str, path: Path) -> Path:
     """Write the file, whole or not at all."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
     try:
@@ -50,49 +54,55 @@ def save(text: str, path: Path) -> Path:
     return path
 
 
-def breaks(text: str) -> Markup:
+def allow_breaks(text: str) -> Markup:
     """Long names in CamelCase or with underscores may break where a word ends, so that narrow columns hold them."""
-    return Markup(re.sub(r"\w{12,}", _broken, str(escape(text))))
+    return Markup(re.sub(r"\w{12,}", _break_name, str(escape(text))))
 
 
-def _broken(name: re.Match[str]) -> str:
+def _break_name(name: re.Match[str]) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=_)(?=\w)", "<wbr>", name.group())
 
 
-def _marked(block: Block) -> str:
-    return WRITERS[block.kind](block)
+def _block_markdown(block: Block) -> str:
+    return BLOCK_WRITERS[block.kind](block)
 
 
-def _table(table: Table) -> str:
+def _table(table: TableBlock) -> str:
     rule = ["---:" if numeric else "---" for numeric in table.numeric]
-    lines = [[_plain(text) or " " for text in table.header], rule, *([_cell(c) for c in row] for row in table.rows)]
-    return f"**{_plain(table.caption)}**\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    lines = [
+        [_escape_markdown(text) or " " for text in table.header],
+        rule,
+        *([_cell(c) for c in row] for row in table.rows),
+    ]
+    return f"**{_escape_markdown(table.caption)}**\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _cell(cell: Cell) -> str:
-    text = _plain(cell.text)
+    text = _escape_markdown(cell.text)
     return f"**{text}**" if cell.look == "best" and text else text
 
 
-def _plain(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """Text in which nothing is taken for a mark."""
     return re.sub(r"([\\`*_|<>\[\]#])", r"\\\1", " ".join(text.split()))
 
 
-def _fenced(text: str) -> str:
+def _fence(text: str) -> str:
     """Text as it stands, between fences longer than any in it."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence}\n{text}\n{fence}"
 
 
-WRITERS: Mapping[str, Callable[[Any], str]] = {
-    "text": lambda b: _plain(b.text),
-    "title": lambda b: f"### {_plain(b.text)}",
-    "points": lambda b: "\n".join(f"- {_plain(item)}" for item in b.items),
-    "cards": lambda b: "\n".join(f"- {_plain(a)}: **{_plain(v)}** ({_plain(note)})" for a, v, note in b.items),
+BLOCK_WRITERS: Mapping[str, Callable[[Any], str]] = {
+    "text": lambda b: _escape_markdown(b.text),
+    "title": lambda b: f"### {_escape_markdown(b.text)}",
+    "points": lambda b: "\n".join(f"- {_escape_markdown(item)}" for item in b.items),
+    "cards": lambda b: "\n".join(
+        f"- {_escape_markdown(a)}: **{_escape_markdown(v)}** ({_escape_markdown(note)})" for a, v, note in b.items
+    ),
     "table": _table,
-    "figure": lambda b: f"*Figure: {_plain(b.alternative)}*",
-    "figures": lambda b: "\n".join(f"- *Figure: {_plain(item.alternative)}*" for item in b.items),
-    "code": lambda b: _fenced(b.text),
-    "folded": lambda b: "\n\n".join([f"#### {_plain(b.title)}", *map(_marked, b.blocks)]),
+    "figure": lambda b: f"*Figure: {_escape_markdown(b.alternative)}*",
+    "figures": lambda b: "\n".join(f"- *Figure: {_escape_markdown(item.alternative)}*" for item in b.items),
+    "code": lambda b: _fence(b.text),
+    "folded": lambda b: "\n\n".join([f"#### {_escape_markdown(b.title)}", *map(_block_markdown, b.blocks)]),
 }

@@ -11,12 +11,15 @@ from warnings import catch_warnings, filterwarnings
 
 from fivefold.study.report.blocks import Figure
 
-SCALE = 1.7  # pixels a point at most, so that letters of small figures do not grow on a wide screen
-WIDE, LEAST = 5.0, 1.1  # wider drawings, in inches, are scrolled on a phone below so many pixels a point
+MAX_PIXELS_PER_POINT = 1.7  # pixels a point at most, so that letters of small figures do not grow on a wide screen
+SCROLL_WIDTH_INCHES, MIN_PIXELS_PER_POINT = (
+    5.0,
+    1.1,
+)  # wider drawings, in inches, are scrolled on a phone below so many pixels a point
 FONT = "font-family: system-ui, sans-serif"
 
 
-def drawn(
+def draw_figure(
     name: str,
     draw: Callable[[Any], Any],
     alternative: str,
@@ -36,10 +39,10 @@ def drawn(
         draw(canvas.add_axes(inside) if inside else canvas.add_subplot())
         file = io.StringIO()
         canvas.savefig(file, format="svg", transparent=True, metadata={"Date": None})
-    return Figure(_inlined(file.getvalue(), name, alternative, width), alternative, caption)
+    return Figure(_inline_svg(file.getvalue(), name, alternative, width), alternative, caption)
 
 
-def _inlined(text: str, name: str, alternative: str, width: float) -> str:
+def _inline_svg(text: str, name: str, alternative: str, width: float) -> str:
     """What a browser needs of a drawing: no prologue, names of its own, a size that follows the page."""
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.S)
@@ -47,8 +50,10 @@ def _inlined(text: str, name: str, alternative: str, width: float) -> str:
     text = re.sub(r"\bid=\"([^\"]+)\"", rf'id="{name}-\1"', text)
     text = re.sub(r"\"#([^\"]+)\"", rf'"#{name}-\1"', text)
     text = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", text)
-    text = re.sub(r"font: ((?:[a-z0-9]+ )*)([\d.]+)px [^;\"]*", _font, text)
-    size = f"max-width:{72 * width * SCALE:.0f}px" + (f";min-width:{72 * width * LEAST:.0f}px" if width > WIDE else "")
+    text = re.sub(r"font: ((?:[a-z0-9]+ )*)([\d.]+)px [^;\"]*", _font_style, text)
+    size = f"max-width:{72 * width * MAX_PIXELS_PER_POINT:.0f}px" + (
+        f";min-width:{72 * width * MIN_PIXELS_PER_POINT:.0f}px" if width > SCROLL_WIDTH_INCHES else ""
+    )
     box = re.search(r"viewBox=\"[^\"]*\"", text)
     head = (
         f'<svg {box.group() if box else ""} role="img" aria-labelledby="{name}-says" style="{size}">'
@@ -57,6 +62,6 @@ def _inlined(text: str, name: str, alternative: str, width: float) -> str:
     return re.sub(r"\n\s*", "\n", head + text[text.index(">") + 1 :]).strip()
 
 
-def _font(found: re.Match[str]) -> str:
+def _font_style(found: re.Match[str]) -> str:
     style = "font-weight: bold; " if "bold" in found[1] or "700" in found[1] else ""
     return f"{style}font-size: {found[2]}px; {FONT}"

@@ -14,19 +14,29 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from fivefold.study.tables.convert import TRUTH
-from fivefold.study.tables.table import BadInput, Table, listed, places
+from fivefold.study.tables.conversion import BOOLEAN_WORDS
+from fivefold.study.tables.table import BadInput, Table, format_places, quote_list
 
-WORD = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
-ATTRIBUTE = re.compile(rf"@attribute\s+({WORD}|\S+)\s+(.+)", re.IGNORECASE)
-FIELD = re.compile(rf"\s*({WORD}|[^,]*?)\s*(?:,|$)")
-ENTRY = re.compile(rf"\s*(\d+)\s+({WORD}|[^,]*?)\s*(?:,|$)")
-NUMERIC = ("numeric", "real", "integer")
-JAVA = {"yyyy": "%Y", "yy": "%y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S", "'": "", '"': ""}
+QUOTED_WORD = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+ATTRIBUTE_LINE = re.compile(rf"@attribute\s+({QUOTED_WORD}|\S+)\s+(.+)", re.IGNORECASE)
+DENSE_FIELD = re.compile(rf"\s*({QUOTED_WORD}|[^,]*?)\s*(?:,|$)")
+SPARSE_FIELD = re.compile(rf"\s*(\d+)\s+({QUOTED_WORD}|[^,]*?)\s*(?:,|$)")
+NUMERIC_TYPES = ("numeric", "real", "integer")
+JAVA_DATE_CODES = {
+    "yyyy": "%Y",
+    "yy": "%y",
+    "MM": "%m",
+    "dd": "%d",
+    "HH": "%H",
+    "mm": "%M",
+    "ss": "%S",
+    "'": "",
+    '"': "",
+}
 
 
 @dataclass(frozen=True)
-class Attribute:
+class ArffAttribute:
     """A declared column."""
 
     name: str
@@ -40,7 +50,7 @@ def read_arff(path: Path, content: bytes) -> Table:
     attributes, start = _header(path, lines)
     names = [attribute.name for attribute in attributes]
     if len(set(names)) < len(names):
-        raise BadInput(f"{path}: two attributes have the same name; the names are {listed(names)}")
+        raise BadInput(f"{path}: two attributes have the same name; the names are {quote_list(names)}")
     at, rows = list[int](), list[list[str]]()
     for number, line in enumerate(lines[start:], start + 1):
         if (bare := line.strip()) and not bare.startswith("%"):
@@ -49,16 +59,16 @@ def read_arff(path: Path, content: bytes) -> Table:
     odd = [line for line, row in zip(at, rows, strict=True) if len(row) != len(names)]
     if odd:
         raise BadInput(
-            f"{path}: {len(odd):,} of {len(rows):,} rows do not have {len(names)} values, as declared: {places(odd)}"
+            f"{path}: {len(odd):,} of {len(rows):,} rows do not have {len(names)} values, as declared: {format_places(odd)}"
         )
     frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
     kinds = {attribute.name: attribute.kind for attribute in attributes if attribute.kind}
     return Table(path.name, frame, np.array(at, int), "line", kinds=kinds)
 
 
-def _header(path: Path, lines: list[str]) -> tuple[list[Attribute], int]:
+def _header(path: Path, lines: list[str]) -> tuple[list[ArffAttribute], int]:
     """What is declared, and how many lines that takes."""
-    attributes = list[Attribute]()
+    attributes = list[ArffAttribute]()
     for number, line in enumerate(lines, 1):
         bare = line.strip()
         if bare.lower().startswith("@data"):
@@ -66,7 +76,7 @@ def _header(path: Path, lines: list[str]) -> tuple[list[Attribute], int]:
                 raise BadInput(f"{path} declares no @attribute before @data")
             return attributes, number
         if bare.lower().startswith("@attribute"):
-            if (found := ATTRIBUTE.fullmatch(bare)) is None:
+            if (found := ATTRIBUTE_LINE.fullmatch(bare)) is None:
                 raise BadInput(
                     f"{path}: line {number} declares no attribute: {bare[:60]!r}; write @attribute NAME TYPE"
                 )
@@ -76,21 +86,21 @@ def _header(path: Path, lines: list[str]) -> tuple[list[Attribute], int]:
     raise BadInput(f"{path} has no line @data: the header of an ARFF file ends with it")
 
 
-def _attribute(path: Path, number: int, name: str, declared: str) -> Attribute:
+def _attribute(path: Path, number: int, name: str, declared: str) -> ArffAttribute:
     kind, _, detail = declared.strip().partition(" ")
     if declared.startswith("{"):
         levels = _dense(declared.strip("{} \t"))
-        truth = tuple(sorted(level.lower() for level in levels)) in TRUTH
-        return Attribute(name, "" if truth else "category", levels[0])
-    if kind.lower() in NUMERIC:
-        return Attribute(name, "number", "0")
+        truth = tuple(sorted(level.lower() for level in levels)) in BOOLEAN_WORDS
+        return ArffAttribute(name, "" if truth else "category", levels[0])
+    if kind.lower() in NUMERIC_TYPES:
+        return ArffAttribute(name, "number", "0")
     if kind.lower() == "string":
-        return Attribute(name, "", "")
+        return ArffAttribute(name, "", "")
     if kind.lower() == "date":
         format = detail.strip() or "yyyy-MM-dd'T'HH:mm:ss"
-        for java, usual in JAVA.items():
+        for java, usual in JAVA_DATE_CODES.items():
             format = format.replace(java, usual)
-        return Attribute(name, f"date:{format}", "")
+        return ArffAttribute(name, f"date:{format}", "")
     raise BadInput(
         f"{path}: line {number} declares {name!r} as {declared[:40]!r}; known are numeric, string, date, {{...}}"
     )
@@ -99,13 +109,13 @@ def _attribute(path: Path, number: int, name: str, declared: str) -> Attribute:
 def _dense(line: str) -> list[str]:
     if "'" not in line and '"' not in line:
         return [field.strip() for field in line.split(",")]
-    fields = [_unquoted(field[1]) for field in FIELD.finditer(line)]
+    fields = [_unquoted(field[1]) for field in DENSE_FIELD.finditer(line)]
     return fields if line.rstrip().endswith(",") else fields[:-1]  # a pattern that may be empty matches at the end too
 
 
-def _sparse(path: Path, number: int, line: str, attributes: list[Attribute]) -> list[str]:
+def _sparse(path: Path, number: int, line: str, attributes: list[ArffAttribute]) -> list[str]:
     row = [attribute.default for attribute in attributes]
-    for entry in ENTRY.finditer(line.strip("{} \t")):
+    for entry in SPARSE_FIELD.finditer(line.strip("{} \t")):
         if int(entry[1]) >= len(row):
             raise BadInput(f"{path}: line {number} names value {entry[1]}, and {len(row)} are declared, from 0")
         row[int(entry[1])] = _unquoted(entry[2])

@@ -8,9 +8,9 @@ from typing import Literal, get_args
 
 from fivefold.study.tables.table import BadInput
 
-Kind = Literal["number", "category", "ordinal", "boolean", "date", "text", "identifier"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-SYNONYMS = {"numeric": "number", "categorical": "category", "bool": "boolean", "id": "identifier"}
+ColumnKind = Literal["number", "category", "ordinal", "boolean", "date", "text", "identifier"]
+COLUMN_KINDS: tuple[ColumnKind, ...] = get_args(ColumnKind)
+KIND_SYNONYMS = {"numeric": "number", "categorical": "category", "bool": "boolean", "id": "identifier"}
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Column:
     """A column to learn from."""
 
     name: str
-    kind: Kind
+    kind: ColumnKind
     distinct: int
     missing: int
     levels: tuple[str, ...] = ()  # of an ordinal column from low to high, of a boolean one for false and true
@@ -26,14 +26,14 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Wish:
+class ColumnOption:
     """What the user says about a column: number, ordinal:low<mid<high, date:%d.%m.%Y, ..."""
 
-    kind: Kind
+    kind: ColumnKind
     detail: str = ""
 
 
-def wish(name: str, text: str) -> Wish:
+def parse_column_option(name: str, text: str) -> ColumnOption:
     """A wish from its text.
 
     Examples
@@ -42,10 +42,10 @@ def wish(name: str, text: str) -> Wish:
     Wish(kind='ordinal', detail='small<large')
     """
     said, _, detail = text.partition(":")
-    said = SYNONYMS.get(said.strip().lower(), said.strip().lower())
-    for kind in KINDS:
+    said = KIND_SYNONYMS.get(said.strip().lower(), said.strip().lower())
+    for kind in COLUMN_KINDS:
         if said == kind:
-            return Wish(kind, detail.strip())
-    near = get_close_matches(said, KINDS, n=1)
+            return ColumnOption(kind, detail.strip())
+    near = get_close_matches(said, COLUMN_KINDS, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
-    raise BadInput(f"--column {name}={text}: a column is one of {', '.join(KINDS)}{hint}")
+    raise BadInput(f"--column {name}={text}: a column is one of {', '.join(COLUMN_KINDS)}{hint}")

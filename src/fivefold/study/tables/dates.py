@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-TRIED = 200  # distinct values that are tried before all are
-DAYS = {  # how a day looks, and the notations it may be in
+TRIAL_VALUES = 200  # distinct values that are tried before all are
+DAY_PATTERNS = {  # how a day looks, and the notations it may be in
     r"\d{4}-\d{1,2}-\d{1,2}": ("%Y-%m-%d",),
     r"\d{4}/\d{1,2}/\d{1,2}": ("%Y/%m/%d",),
     r"\d{1,2}\.\d{1,2}\.\d{4}": ("%d.%m.%Y",),
@@ -23,18 +23,18 @@ DAYS = {  # how a day looks, and the notations it may be in
     r"\d{1,2}[ -][A-Za-z]{3,9}\.?[ -]\d{4}": ("%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d-%B-%Y"),
     r"[A-Za-z]{3,9} \d{1,2}, ?\d{4}": ("%b %d, %Y", "%B %d, %Y"),
 }
-TIMES = {
+TIME_PATTERNS = {
     "": "",
     r"[T ]\d{1,2}:\d{2}": "%H:%M",
     r"[T ]\d{1,2}:\d{2}:\d{2}(\.\d+)?": "%H:%M:%S%.f",
     r" \d{1,2}:\d{2} ?[AaPp][Mm]": "%I:%M %p",
     r" \d{1,2}:\d{2}:\d{2} ?[AaPp][Mm]": "%I:%M:%S %p",
 }
-ZONE = r"(Z|[+-]\d{2}:?\d{2})"
+ZONE_PATTERN = r"(Z|[+-]\d{2}:?\d{2})"
 
 
 @dataclass(frozen=True)
-class Dates:
+class DateColumn:
     """The values of a column that holds nothing but dates."""
 
     values: pl.Series  # Datetime in microseconds; with a zone in the text, of UTC
@@ -42,7 +42,7 @@ class Dates:
     doubt: str | None = None  # the notation that it could be in as well
 
 
-def find_dates(text: pl.Series) -> Dates | None:
+def find_dates(text: pl.Series) -> DateColumn | None:
     """A column of text as dates, if all its values are.
 
     Examples
@@ -53,27 +53,27 @@ def find_dates(text: pl.Series) -> Dates | None:
     values = text.drop_nulls().unique()
     if not len(values):
         return None
-    formats = _formats(values[0])
-    for part in (values.head(TRIED), values):
-        formats = [each for each in formats if parsed(part, each).null_count() == 0]
+    formats = _candidate_formats(values[0])
+    for part in (values.head(TRIAL_VALUES), values):
+        formats = [each for each in formats if parse_dates(part, each).null_count() == 0]
     if not formats:
         return None
     first, *others = formats
-    doubt = next((each for each in others if not parsed(values, each).equals(parsed(values, first))), None)
-    return Dates(parsed(text, first), first, doubt)
+    doubt = next((each for each in others if not parse_dates(values, each).equals(parse_dates(values, first))), None)
+    return DateColumn(parse_dates(text, first), first, doubt)
 
 
-def parsed(text: pl.Series, format: str) -> pl.Series:
+def parse_dates(text: pl.Series, format: str) -> pl.Series:
     """The dates of a column in this notation, of UTC if it has a zone; null where a value is none."""
     dates = text.str.to_datetime(format, strict=False, time_unit="us")
     return dates.dt.replace_time_zone(None) if isinstance(dates.dtype, pl.Datetime) and dates.dtype.time_zone else dates
 
 
-def _formats(value: str) -> list[str]:
+def _candidate_formats(value: str) -> list[str]:
     """The notations that one value may be in."""
-    for day, days in DAYS.items():
-        for time, clock in TIMES.items():
-            if whole := re.fullmatch(f"{day}(?P<time>{time})(?P<zone>{ZONE}?)", value):
+    for day, days in DAY_PATTERNS.items():
+        for time, clock in TIME_PATTERNS.items():
+            if whole := re.fullmatch(f"{day}(?P<time>{time})(?P<zone>{ZONE_PATTERN}?)", value):
                 gap, zone = whole["time"][:1], "%#z" if whole["zone"] else ""
                 return [f"{each}{gap}{clock}{zone}" for each in days]
     return []

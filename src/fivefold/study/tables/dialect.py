@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from io import StringIO
 from itertools import pairwise
 
-from fivefold.study.tables.clean import MISSING
+from fivefold.study.tables.missing_markers import MISSING_SPELLINGS
 
 SEPARATORS = "\t;|,"  # of equals the first: a comma may be a decimal one
 SAMPLE_ROWS = 200
-NUMERIC = re.compile(r"(?=.*\d)[-+\d.,:/ %$€£'eETZ\u00a0\u202f]+")  # numbers, dates, times
+NUMERIC_TEXT = re.compile(r"(?=.*\d)[-+\d.,:/ %$€£'eETZ\u00a0\u202f]+")  # numbers, dates, times
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def sniff(sample: str, prefer: str | None = None) -> Dialect | None:
     sample = "\n".join(sample.split("\n")[:SAMPLE_ROWS])
     best, found = (False, 0.0), None
     for separator in dict.fromkeys([*(prefer or ""), *SEPARATORS]):
-        dialect = Dialect(separator, _quote(sample, separator))
+        dialect = Dialect(separator, _find_quote(sample, separator))
         counts = [len(row) for row in dialect.split(sample)]
         width, often = Counter(counts).most_common(1)[0] if counts else (1, 0)
         score = (counts[0] == width, often / len(counts)) if counts else (False, 0.0)
@@ -70,31 +70,31 @@ def has_header(rows: Sequence[Sequence[str]], expected: Collection[str]) -> bool
     first, *rest = ([field.strip() for field in row] for row in rows)
     if not rest or any(name in first for name in expected):
         return True
-    columns = [[row[j] for row in rest if j < len(row) and not _missing(row[j])] for j in range(len(first))]
-    numeric = [field for field, column in zip(first, columns, strict=True) if column and all(map(_numeric, column))]
-    if any(not _numeric(field) and not _missing(field) for field in numeric):
+    columns = [[row[j] for row in rest if j < len(row) and not _is_missing(row[j])] for j in range(len(first))]
+    numeric = [field for field, column in zip(first, columns, strict=True) if column and all(map(_is_numeric, column))]
+    if any(not _is_numeric(field) and not _is_missing(field) for field in numeric):
         return True
-    if numeric and any(map(_numeric, numeric)):
-        return _counting(first) or _counting([field for field in first if _numeric(field)])
+    if numeric and any(map(_is_numeric, numeric)):
+        return _are_counters(first) or _are_counters([field for field in first if _is_numeric(field)])
     again = [field in column for field, column in zip(first, columns, strict=True)]
     return sum(again) < len(first) / 2
 
 
-def _quote(sample: str, separator: str) -> str:
+def _find_quote(sample: str, separator: str) -> str:
     edge = re.escape(separator)
     apostrophes = re.search(rf"(^|{edge})'[^'\n]*'($|{edge})", sample, re.MULTILINE)
     return "'" if apostrophes and '"' not in sample else '"'
 
 
-def _numeric(field: str) -> bool:
-    return NUMERIC.fullmatch(field) is not None
+def _is_numeric(field: str) -> bool:
+    return NUMERIC_TEXT.fullmatch(field) is not None
 
 
-def _missing(field: str) -> bool:
-    return field in MISSING
+def _is_missing(field: str) -> bool:
+    return field in MISSING_SPELLINGS
 
 
-def _counting(names: Sequence[str]) -> bool:
+def _are_counters(names: Sequence[str]) -> bool:
     """Names such as 0, 1, 2 or 2019, 2020, 2021."""
     if len(names) < 2 or not all(name.isdecimal() for name in names):
         return False

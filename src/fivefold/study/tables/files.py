@@ -13,27 +13,27 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from fivefold.datasets.embedded import EMBEDDED
+from fivefold.datasets.toy_datasets import EMBEDDED
 from fivefold.study.tables.arff import read_arff
-from fivefold.study.tables.decode import PARQUET, as_utf8, check_room, content_of
-from fivefold.study.tables.delimited import read_delimited
-from fivefold.study.tables.table import BadInput, Table, quoted
+from fivefold.study.tables.delimited_text import read_delimited
+from fivefold.study.tables.table import BadInput, Table, quote_value
+from fivefold.study.tables.text_encoding import PARQUET_MAGIC, check_memory, decode_to_utf8, read_bytes
 
-CELL = 8  # bytes
+BYTES_PER_CELL = 8  # bytes
 
 
-def read(path: Path, expected: Collection[str] = ()) -> Table:
+def read_table(path: Path, expected: Collection[str] = ()) -> Table:
     """The table in a file; `expected` are names that its header is known to hold.
 
     CSV with any of the usual separators, Parquet, JSON lines and ARFF; text may be packed by gzip.
     """
     check_file(path)
-    content = content_of(path)
+    content = read_bytes(path)
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
-    if content.startswith(PARQUET) or suffix in (".parquet", ".pq"):
+    if content.startswith(PARQUET_MAGIC) or suffix in (".parquet", ".pq"):
         return read_parquet(path, content)
-    text, notes = as_utf8(path, content)
-    reader = TEXT.get(suffix)
+    text, notes = decode_to_utf8(path, content)
+    reader = TEXT_READERS.get(suffix)
     if reader is not None:
         table = reader(path, text)
     elif text.lstrip()[:9].lower() == b"@relation":
@@ -65,8 +65,8 @@ def read_parquet(path: Path, content: bytes) -> Table:
     try:
         found = pl.scan_parquet(BytesIO(content))
         rows, columns = found.select(pl.len()).collect().item(), len(found.collect_schema())
-        check_room(path, CELL * rows * columns)  # a few bytes may stand for any number of equal rows
-        frame = _flat(pl.read_parquet(BytesIO(content)))
+        check_memory(path, BYTES_PER_CELL * rows * columns)  # a few bytes may stand for any number of equal rows
+        frame = _unnest(pl.read_parquet(BytesIO(content)))
     except BadInput:
         raise
     except BaseException as error:  # polars ends in panics, which are no Exceptions, where a file is damaged
@@ -80,40 +80,42 @@ def read_parquet(path: Path, content: bytes) -> Table:
 def read_json(path: Path, content: bytes) -> Table:
     """One JSON object a line, or one list of objects."""
     if content.lstrip().startswith(b"["):
-        records = _loaded(path, content, 1)
+        records = _load_json(path, content, 1)
         at, unit = np.arange(1, len(records) + 1), "row"
-        frame = _framed(path, records)
+        frame = _frame_records(path, records)
     else:
         lines = content.split(b"\n")
         at, unit = np.array([i for i, line in enumerate(lines, 1) if line.strip()], int), "line"
         try:
             frame = pl.read_ndjson(BytesIO(content), infer_schema_length=None)
         except pl.exceptions.PolarsError:  # it stops at what JSON does not know, such as NaN
-            frame = _framed(path, [_loaded(path, lines[i - 1], int(i)) for i in at])
+            frame = _frame_records(path, [_load_json(path, lines[i - 1], int(i)) for i in at])
         if len(frame) != len(at):
             raise BadInput(f"{path}: {len(at)} lines hold {len(frame)} objects; write one object a line")
-    return Table(path.name, _flat(frame), at, unit)  # type: ignore[arg-type]  # one of the two units
+    return Table(path.name, _unnest(frame), at, unit)  # type: ignore[arg-type]  # one of the two units
 
 
-def _loaded(path: Path, line: bytes, number: int) -> Any:
+def _load_json(path: Path, line: bytes, number: int) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
         said = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
-        raise BadInput(f"{path}: line {number} is no JSON ({said}): {quoted(line.decode(errors='replace'))}") from None
+        raise BadInput(
+            f"{path}: line {number} is no JSON ({said}): {quote_value(line.decode(errors='replace'))}"
+        ) from None
 
 
-def _framed(path: Path, records: list[Any]) -> pl.DataFrame:
+def _frame_records(path: Path, records: list[Any]) -> pl.DataFrame:
     odd = next((i for i, record in enumerate(records, 1) if not isinstance(record, dict)), None)
     if odd is not None:
-        raise BadInput(f"{path}: record {odd} is no object with named values: {quoted(str(records[odd - 1]))}")
+        raise BadInput(f"{path}: record {odd} is no object with named values: {quote_value(str(records[odd - 1]))}")
     try:
         return pl.DataFrame(records, infer_schema_length=None, strict=False)
     except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:
         raise BadInput(f"{path}: its records make no table: {str(error).splitlines()[0]}") from None
 
 
-def _flat(frame: pl.DataFrame) -> pl.DataFrame:
+def _unnest(frame: pl.DataFrame) -> pl.DataFrame:
     """Objects inside objects become columns called outer.inner."""
     while nested := [name for name, dtype in frame.schema.items() if dtype == pl.Struct]:
         for name in nested:
@@ -125,7 +127,7 @@ def _flat(frame: pl.DataFrame) -> pl.DataFrame:
     return frame
 
 
-TEXT: dict[str, Callable[[Path, bytes], Table]] = {
+TEXT_READERS: dict[str, Callable[[Path, bytes], Table]] = {
     ".json": read_json,
     ".jsonl": read_json,
     ".ndjson": read_json,

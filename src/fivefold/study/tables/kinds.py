@@ -17,41 +17,53 @@ from difflib import get_close_matches
 
 import polars as pl
 
-from fivefold.study.tables.column import wish
-from fivefold.study.tables.convert import Raw, Typed, as_number, as_wished, booleans, count_distinct, dated, truth_of
+from fivefold.study.tables.column import parse_column_option
+from fivefold.study.tables.conversion import (
+    RawColumn,
+    TypedColumn,
+    boolean_words_of,
+    column_from_dates,
+    convert_column,
+    convert_to_number,
+    count_distinct,
+    parse_booleans,
+)
 from fivefold.study.tables.dates import find_dates
-from fivefold.study.tables.notation import find_numbers
-from fivefold.study.tables.table import BadInput, Table, listed
+from fivefold.study.tables.number_notation import find_numbers
+from fivefold.study.tables.table import BadInput, Table, quote_list
 
-UNIQUE = 0.95  # of the values of an identifier are distinct
-HARDLY, WORDS = 0.5, 3.0  # text: of the values are distinct, and have so many words on average
-MOSTLY = 0.8  # a text column with this share of numbers probably has a slip in it
-LEAST = 20  # below so many values nothing is an identifier
-CALLED_ID = re.compile(r"(?i:(^|.*[\s_.#-])(id|uuid|guid|key|index|idx|rowid|row|nr|no))|.*[a-z](Id|ID)")
+IDENTIFIER_SHARE = 0.95  # of the values of an identifier are distinct
+TEXT_DISTINCT_SHARE, TEXT_MEAN_WORDS = 0.5, 3.0  # text: of the values are distinct, and have so many words on average
+MIN_NUMBER_SHARE = 0.8  # a text column with this share of numbers probably has a slip in it
+MIN_IDENTIFIER_VALUES = 20  # below so many values nothing is an identifier
+IDENTIFIER_NAME = re.compile(r"(?i:(^|.*[\s_.#-])(id|uuid|guid|key|index|idx|rowid|row|nr|no))|.*[a-z](Id|ID)")
 
 
-def raw_columns(table: Table, *, lenient: bool = False) -> tuple[dict[str, Raw], list[str]]:
+def raw_columns(table: Table, *, lenient: bool = False) -> tuple[dict[str, RawColumn], list[str]]:
     """The columns of a clean table, those of no use left out, and what was found."""
     numbers, notes = find_numbers(table)
-    columns = dict[str, Raw]()
+    columns = dict[str, RawColumn]()
     for series in table.frame:
-        plain = _plain(series)
+        plain = _simplify_dtype(series)
         if plain is None:
             notes.append(f"column {series.name!r} holds {series.dtype}, which nothing is learned from: left out")
         else:
-            columns[series.name] = Raw(plain, numbers.get(series.name), table, lenient)
+            columns[series.name] = RawColumn(plain, numbers.get(series.name), table, lenient)
     return columns, notes
 
 
-def type_columns(columns: Mapping[str, Raw], kinds: Mapping[str, str]) -> list[Typed]:
+def type_columns(columns: Mapping[str, RawColumn], kinds: Mapping[str, str]) -> list[TypedColumn]:
     """Every column by what is said of it, else by what its values look like."""
-    wishes = {name: wish(name, kind) for name, kind in kinds.items() if name in columns}
-    typed = [as_wished(raw, wishes[name]) if name in wishes else guess(raw) for name, raw in columns.items()]
+    wishes = {name: parse_column_option(name, kind) for name, kind in kinds.items() if name in columns}
+    typed = [convert_column(raw, wishes[name]) if name in wishes else guess_kind(raw) for name, raw in columns.items()]
     typed = count_distinct(typed)
     if any(each.usable for each in typed):
         return typed
     return count_distinct(  # numbers that count the rows are better than nothing
-        [each if each.values.name in wishes else guess(columns[each.values.name], counters=False) for each in typed]
+        [
+            each if each.values.name in wishes else guess_kind(columns[each.values.name], counters=False)
+            for each in typed
+        ]
     )
 
 
@@ -61,81 +73,86 @@ def check_names(table: Table, named: Mapping[str, str]) -> None:
     for column, option in named.items():
         if column not in columns:
             near = get_close_matches(column, columns, n=3, cutoff=0.5)
-            hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {listed(columns)}"
+            hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {quote_list(columns)}"
             why = "" if table.header else " (the file has no header)"
             raise BadInput(f"{table.name}: no column is called {column!r}{option}; {hint}{why}")
 
 
-def guess(raw: Raw, *, counters: bool = True) -> Typed:
+def guess_kind(raw: RawColumn, *, counters: bool = True) -> TypedColumn:
     """The kind that the values of a column suggest."""
     dtype = raw.series.dtype
     if dtype == pl.Boolean:
-        return Typed(raw.series, "boolean", ("false", "true"))
+        return TypedColumn(raw.series, "boolean", ("false", "true"))
     if dtype.is_temporal():
-        return Typed(raw.series.cast(pl.Datetime("us")), "date")
+        return TypedColumn(raw.series.cast(pl.Datetime("us")), "date")
     if dtype.is_numeric() or raw.numbers is not None:
         return _guess_number(raw, counters=counters)
     given = raw.series.drop_nulls()
     values = given.unique()
-    if truth := truth_of(values):
-        return Typed(booleans(raw.series, truth), "boolean", truth)
+    if truth := boolean_words_of(values):
+        return TypedColumn(parse_booleans(raw.series, truth), "boolean", truth)
     if found := find_dates(raw.series):
-        return dated(raw, found)
-    slip, rare = slips(raw), len(values) / max(1, len(given)) if len(values) >= LEAST else 0.0
-    if rare > HARDLY and _words(values) >= WORDS:
-        return Typed(raw.series, "text", notes=slip)
-    if rare < UNIQUE:
-        return Typed(raw.series, "category", notes=slip)
+        return column_from_dates(raw, found)
+    slip, rare = (
+        number_slip_notes(raw),
+        len(values) / max(1, len(given)) if len(values) >= MIN_IDENTIFIER_VALUES else 0.0,
+    )
+    if rare > TEXT_DISTINCT_SHARE and _mean_words(values) >= TEXT_MEAN_WORDS:
+        return TypedColumn(raw.series, "text", notes=slip)
+    if rare < IDENTIFIER_SHARE:
+        return TypedColumn(raw.series, "category", notes=slip)
     share = "every value" if len(values) == len(given) else f"{len(values):,} of {len(given):,} values"
-    return _identifier(raw, f"{share} of it comes once" if len(values) == len(given) else f"{share} are distinct", slip)
+    return _identifier_column(
+        raw, f"{share} of it comes once" if len(values) == len(given) else f"{share} are distinct", slip
+    )
 
 
-def _guess_number(raw: Raw, *, counters: bool) -> Typed:
+def _guess_number(raw: RawColumn, *, counters: bool) -> TypedColumn:
     values = raw.numbers.values if raw.numbers else raw.series
     if values.dtype.is_integer() and values.null_count() < len(values):
         low, high = values.min(), values.max()
         if (low, high) == (0, 1):
-            return Typed(values.cast(pl.Boolean), "boolean", ("0", "1"))
-        gapless, called = high - low == len(values) - 1, CALLED_ID.fullmatch(raw.name)  # type: ignore[operator]  # integers, see above
-        full = not values.null_count() and len(values) >= LEAST
+            return TypedColumn(values.cast(pl.Boolean), "boolean", ("0", "1"))
+        gapless, called = high - low == len(values) - 1, IDENTIFIER_NAME.fullmatch(raw.name)  # type: ignore[operator]  # integers, see above
+        full = not values.null_count() and len(values) >= MIN_IDENTIFIER_VALUES
         if counters and full and (gapless or called) and values.n_unique() == len(values):
             why = (
                 "it counts the rows: whole numbers without a gap"
                 if gapless
                 else "it is called so, and no number repeats"
             )
-            return _identifier(raw, why)
-    return as_number(raw)
+            return _identifier_column(raw, why)
+    return convert_to_number(raw)
 
 
-def _identifier(raw: Raw, why: str, notes: tuple[str, ...] = ()) -> Typed:
+def _identifier_column(raw: RawColumn, why: str, notes: tuple[str, ...] = ()) -> TypedColumn:
     warning = (
         f"column {raw.name!r} looks like an identifier and is not learned from: {why}; "
         f"--column {raw.name}=KIND if it means something"
     )
-    return Typed(raw.text, "identifier", notes=notes, warnings=(warning,))
+    return TypedColumn(raw.text, "identifier", notes=notes, warnings=(warning,))
 
 
-def slips(raw: Raw) -> tuple[str, ...]:
+def number_slip_notes(raw: RawColumn) -> tuple[str, ...]:
     """Point at the few values that keep a column of text from being numbers."""
     numbers = raw.series.cast(pl.Float64, strict=False)
     given, read = raw.series.count(), numbers.count()
-    if not MOSTLY * given < read < given:
+    if not MIN_NUMBER_SHARE * given < read < given:
         return ()
     wrong = raw.series.is_not_null() & numbers.is_null()
-    shown = listed(raw.series.filter(wrong).unique(maintain_order=True).to_list(), 3)
+    shown = quote_list(raw.series.filter(wrong).unique(maintain_order=True).to_list(), 3)
     return (
         f"column {raw.name!r} is taken as text: {read:,} of {given:,} values are numbers, but not {shown}: "
         f"{raw.table.where(wrong.to_numpy())}; --column {raw.name}=number takes these as missing",
     )
 
 
-def _words(values: pl.Series) -> float:
+def _mean_words(values: pl.Series) -> float:
     """How many a value has on average."""
     return float(values.str.count_matches(r"\S+").to_numpy().mean())
 
 
-def _plain(series: pl.Series) -> pl.Series | None:
+def _simplify_dtype(series: pl.Series) -> pl.Series | None:
     """A series of integers, floats, truth values, dates or text; None for anything else."""
     dtype = series.dtype
     if dtype == pl.Time or dtype == pl.Duration:

@@ -12,12 +12,12 @@ import numpy as np
 
 from fivefold.study.tables.dialect import Dialect
 
-FEED, RETURN = ord("\n"), ord("\r")
-BLOCK = 1 << 20  # bytes that are looked at together: what is made of them stays in the cache
+LINE_FEED, CARRIAGE_RETURN = ord("\n"), ord("\r")
+BLOCK_BYTES = 1 << 20  # bytes that are looked at together: what is made of them stays in the cache
 
 
 @dataclass(frozen=True)
-class Layout:
+class RowLayout:
     """The rows of a file, blank ones as well."""
 
     starts: np.ndarray  # (n,) offset of the first byte
@@ -28,27 +28,27 @@ class Layout:
     opening: bool = False  # does a quote stand at the beginning of a value?
 
 
-def scan(content: bytes, dialect: Dialect) -> Layout:
+def scan_rows(content: bytes, dialect: Dialect) -> RowLayout:
     """Find the rows of a file that ends in a line feed."""
     codes, separator = np.frombuffer(content, np.uint8), ord(dialect.separator)
     quote = ord(dialect.quote) if dialect.quote and dialect.quote.encode() in content else None
     ends, marks, feeds, quotes = list[np.ndarray](), list[np.ndarray](), list[np.ndarray](), list[np.ndarray]()
     before, within = 0, 0  # separators and line feeds that count, and quotes, in earlier blocks
-    for start in range(0, len(codes), BLOCK):
-        block = codes[start : start + BLOCK]
-        special = (block == separator) | (block == FEED)
+    for start in range(0, len(codes), BLOCK_BYTES):
+        block = codes[start : start + BLOCK_BYTES]
+        special = (block == separator) | (block == LINE_FEED)
         if quote is not None:
             special |= block == quote
         at = np.flatnonzero(special)
         mark = block[at]
         if quote is not None:
-            feeds.append(at[mark == FEED] + start)
+            feeds.append(at[mark == LINE_FEED] + start)
             is_quote = mark == quote
             quotes.append(at[is_quote] + start)
             outside = ((np.cumsum(is_quote) + within) % 2 == 0) & ~is_quote
             within += int(is_quote.sum())
             at, mark = at[outside], mark[outside]
-        rows = np.flatnonzero(mark == FEED)
+        rows = np.flatnonzero(mark == LINE_FEED)
         ends.append(at[rows] + start + 1)
         marks.append(rows + before)
         before += len(mark)
@@ -58,20 +58,20 @@ def scan(content: bytes, dialect: Dialect) -> Layout:
     begin = np.concatenate([[0], end[:-1]])
     fields = np.diff(mark, prepend=-1)
     if quote is None:
-        return Layout(begin, end, fields, np.arange(1, len(end) + 1))
+        return RowLayout(begin, end, fields, np.arange(1, len(end) + 1))
     feed, where = np.concatenate(feeds), np.concatenate(quotes)
-    stray = _stray(codes, where, separator, quote)
+    stray = _find_stray_quote(codes, where, separator, quote)
     line = None if stray is None else int(np.searchsorted(feed, stray) + 1)
-    opening = bool((where == 0).any() or np.isin(codes[where - 1], [separator, FEED]).any())
-    return Layout(begin, end, fields, np.searchsorted(feed, begin) + 1, line, opening)
+    opening = bool((where == 0).any() or np.isin(codes[where - 1], [separator, LINE_FEED]).any())
+    return RowLayout(begin, end, fields, np.searchsorted(feed, begin) + 1, line, opening)
 
 
-def _stray(codes: np.ndarray, quotes: np.ndarray, separator: int, quote: int) -> int | None:
+def _find_stray_quote(codes: np.ndarray, quotes: np.ndarray, separator: int, quote: int) -> int | None:
     """Offset of the quote that is out of place, or that opens what ends out of place."""
     before = codes[np.maximum(quotes[::2] - 1, 0)]
-    opens_well = (quotes[::2] == 0) | np.isin(before, [separator, FEED, quote])
+    opens_well = (quotes[::2] == 0) | np.isin(before, [separator, LINE_FEED, quote])
     after = codes[np.minimum(quotes[1::2] + 1, len(codes) - 1)]
-    closes_well = np.isin(after, [separator, FEED, RETURN, quote])
+    closes_well = np.isin(after, [separator, LINE_FEED, CARRIAGE_RETURN, quote])
     wrong = [
         *quotes[::2][~opens_well][:1],
         *quotes[:-1:2][~closes_well][:1],

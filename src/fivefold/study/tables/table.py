@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-SHOWN = 5  # places that are named; the others are counted
-LONG = 60  # letters of a value that are shown
+MAX_PLACES_SHOWN = 5  # places that are named; the others are counted
+MAX_VALUE_LETTERS = 60  # letters of a value that are shown
 
 
 class BadInput(ValueError):
@@ -33,7 +33,7 @@ class Table:
 
     def where(self, rows: Any) -> str:
         """The places of these rows (indices or a mask) in words: line 3; lines 3, 5, 8 and 12 more."""
-        return places(self.at[np.asarray(rows)], self.unit)
+        return format_places(self.at[np.asarray(rows)], self.unit)
 
     def only(self, rows: np.ndarray) -> Table:
         """The table of these rows (a mask)."""
@@ -41,12 +41,12 @@ class Table:
         return replace(self, frame=self.frame.filter(rows), at=self.at[rows], floats=floats)
 
 
-def of_frame(name: str, frame: pl.DataFrame, notes: Sequence[str] = ()) -> Table:
+def table_from_frame(name: str, frame: pl.DataFrame, notes: Sequence[str] = ()) -> Table:
     """A frame from memory as a table."""
     return Table(name, frame, np.arange(1, len(frame) + 1), notes=tuple(notes))
 
 
-def places(at: Any, unit: str = "line") -> str:
+def format_places(at: Any, unit: str = "line") -> str:
     """Line numbers in words.
 
     Examples
@@ -54,17 +54,17 @@ def places(at: Any, unit: str = "line") -> str:
     >>> places([3]), places([3, 5], "row"), places(range(2, 20))
     ('line 3', 'rows 3, 5', 'lines 2, 3, 4, 5, 6 and 13 more')
     """
-    shown = ", ".join(str(int(place)) for place in at[:SHOWN])
-    more = f" and {len(at) - SHOWN:,} more" if len(at) > SHOWN else ""
+    shown = ", ".join(str(int(place)) for place in at[:MAX_PLACES_SHOWN])
+    more = f" and {len(at) - MAX_PLACES_SHOWN:,} more" if len(at) > MAX_PLACES_SHOWN else ""
     return f"{unit}{'s' if len(at) > 1 else ''} {shown}{more}"
 
 
-def listed(names: Sequence[str], most: int = 12) -> str:
+def quote_list(names: Sequence[str], most: int = 12) -> str:
     """Names in quotes; of many the first ones, and how many more there are."""
-    return ", ".join(map(quoted, names[:most])) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+    return ", ".join(map(quote_value, names[:most])) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
-def quoted(name: str) -> str:
+def quote_value(name: str) -> str:
     """A name or value in quotes, of a long one the beginning.
 
     Examples
@@ -72,10 +72,10 @@ def quoted(name: str) -> str:
     >>> quoted("red"), len(quoted("red" * 100))
     ("'red'", 63)
     """
-    return repr(name if len(name) <= LONG else f"{name[:LONG]}…")
+    return repr(name if len(name) <= MAX_VALUE_LETTERS else f"{name[:MAX_VALUE_LETTERS]}…")
 
 
-def counted(count: int, thing: str) -> str:
+def count_noun(count: int, thing: str) -> str:
     """A number and its noun.
 
     Examples

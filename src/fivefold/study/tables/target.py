@@ -8,17 +8,17 @@ from typing import Any, Literal, get_args
 import numpy as np
 import polars as pl
 
-from fivefold.study.tables.column import wish
-from fivefold.study.tables.convert import Raw, as_number
-from fivefold.study.tables.kinds import slips
+from fivefold.study.tables.column import parse_column_option
+from fivefold.study.tables.conversion import RawColumn, convert_to_number
+from fivefold.study.tables.kinds import number_slip_notes
 from fivefold.study.tables.table import BadInput, Table
 
 Task = Literal["classification", "regression", "multivariate regression"]
 
-LEAST_ROWS = 20
-MOST_CLASSES = 20  # whole numbers with more distinct values are quantities,
-ROWS_A_CLASS = 5  # and so are those that hardly repeat
-CLASSES = ("category", "ordinal", "boolean")  # kinds of columns that make classes of their values
+MIN_STUDY_ROWS = 20
+MAX_INTEGER_CLASSES = 20  # whole numbers with more distinct values are quantities,
+MIN_ROWS_PER_CLASS = 5  # and so are those that hardly repeat
+CLASS_KINDS = ("category", "ordinal", "boolean")  # kinds of columns that make classes of their values
 
 
 def task_of(y: Any, task: str | None = None) -> Task:
@@ -41,32 +41,32 @@ def task_of(y: Any, task: str | None = None) -> Task:
     if task == "regression" and y.dtype.kind not in "biuf":
         raise BadInput(f"regression needs a target of numbers; got text, for example {str(y.flat[0])!r}")
     if task is not None:
-        return _chosen(task)
+        return _check_task(task)
     if y.ndim == 2:
         return "multivariate regression"
     if y.dtype.kind == "f":
         return "regression"
-    if y.dtype.kind in "iu" and len(np.unique(y)) > min(MOST_CLASSES, max(2, len(y) // ROWS_A_CLASS)):
+    if y.dtype.kind in "iu" and len(np.unique(y)) > min(MAX_INTEGER_CLASSES, max(2, len(y) // MIN_ROWS_PER_CLASS)):
         return "regression"
     return "classification"
 
 
-def target_values(raw: Raw | None, target: str, table: Table, kind: str | None) -> tuple[pl.Series, list[str]]:
+def target_values(raw: RawColumn | None, target: str, table: Table, kind: str | None) -> tuple[pl.Series, list[str]]:
     """The values of the target: numbers, truth values or text; null where missing."""
-    wished = wish(target, kind).kind if kind else None
+    wished = parse_column_option(target, kind).kind if kind else None
     if raw is None or raw.series.dtype.is_temporal() or wished in ("date", "text", "identifier"):
         what = wished or str(table.frame[target].dtype)
         raise BadInput(f"{table.name}: the target {target!r} holds {what}; predict a number or a class")
     if raw.series.null_count() == len(raw.series):
         raise BadInput(f"{table.name}: the target {target!r} is missing in every row; there is nothing to learn from")
     if wished == "number":
-        typed = as_number(raw)
+        typed = convert_to_number(raw)
         return typed.values, list(typed.notes)
     if wished is not None:
         return raw.text, []
     if raw.numbers is not None:
         return raw.numbers.values, []
-    return raw.series, list(slips(raw)) if raw.series.dtype == pl.String else []
+    return raw.series, list(number_slip_notes(raw)) if raw.series.dtype == pl.String else []
 
 
 def check_target(name: str, target: str, y: Any, task: Task, notes: Sequence[str] = ()) -> None:
@@ -80,16 +80,16 @@ def check_target(name: str, target: str, y: Any, task: Task, notes: Sequence[str
         raise BadInput(f"{name}: the target {target!r} has one class only: {str(values[0])!r}; two or more are needed")
     if len(values) == 1:
         raise BadInput(f"{name}: the target {target!r} is constant: {values[0]}; there is nothing to predict")
-    if len(y) < LEAST_ROWS:
-        raise BadInput(f"{name}: {len(y)} rows have a target; a study needs {LEAST_ROWS} or more")
-    if task == "classification" and (len(values) > len(y) // 2 or counts.max() < ROWS_A_CLASS <= len(y)):
+    if len(y) < MIN_STUDY_ROWS:
+        raise BadInput(f"{name}: {len(y)} rows have a target; a study needs {MIN_STUDY_ROWS} or more")
+    if task == "classification" and (len(values) > len(y) // 2 or counts.max() < MIN_ROWS_PER_CLASS <= len(y)):
         raise BadInput(
             f"{name}: the target {target!r} has {len(values)} classes in {len(y)} rows; a class needs several rows. "
             f"{'; '.join(notes) or 'Was another column meant?'}"
         )
 
 
-def labels(y: np.ndarray, task: Task) -> np.ndarray:
+def target_labels(y: np.ndarray, task: Task) -> np.ndarray:
     """Floats for regression; integers or text for classes."""
     if task == "regression":
         return y.astype(float)
@@ -98,7 +98,7 @@ def labels(y: np.ndarray, task: Task) -> np.ndarray:
     return y if y.dtype.kind in "iu" else y.astype(str)
 
 
-def _chosen(task: str) -> Task:
+def _check_task(task: str) -> Task:
     for known in get_args(Task):
         if task == known:
             return known
@@ -107,4 +107,4 @@ def _chosen(task: str) -> Task:
 
 def task_of_kind(kind: str | None) -> str | None:
     """The task that the kind of a target implies."""
-    return "classification" if kind and wish("", kind).kind in CLASSES else None
+    return "classification" if kind and parse_column_option("", kind).kind in CLASS_KINDS else None

@@ -1,0 +1,36 @@
+"""`fivefold evaluate`: a model judged on a labelled table."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from fivefold.cli.options import JSON_OPTION, MODEL_ARGUMENT, Console, refuse, show_json
+
+
+def evaluate(
+    model: MODEL_ARGUMENT,
+    data: Annotated[str, typer.Argument(help="A labelled table that the model has not seen.")],
+    target: Annotated[str | None, typer.Option(help="The column with the truth. [default: as in training]")] = None,
+    as_json: JSON_OPTION = False,
+) -> None:
+    """How well does a model do on a labelled table? Scores with intervals."""
+    from fivefold.study.judging.results import to_plain_values
+    from fivefold.study.models.model_file import load_model
+    from fivefold.study.models.new_rows import read_new_rows
+    from fivefold.study.models.scoring import evaluate_model
+    from fivefold.study.tables.table import BadInput
+
+    try:
+        loaded = load_model(model)
+        new = read_new_rows(data, loaded.schema, target or loaded.schema.target)
+        with loaded.answering():
+            found = evaluate_model(loaded, new)
+    except BadInput as error:
+        refuse(str(error))
+    if as_json:
+        show_json(to_plain_values(asdict(found)))
+    else:
+        Console(highlight=False, markup=False, soft_wrap=True).print(str(found))

@@ -1,0 +1,65 @@
+"""`fivefold report`: the report of a finished study again, from its journal."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fivefold.cli.options import JSON_OPTION, print_note, refuse, show_json, show_text
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(help="The folder of a study, as --out named it.")] = Path("fivefold-study"),
+    as_json: JSON_OPTION = False,
+) -> None:
+    """Write the report of a finished study again; nothing is fitted anew to judge by."""
+    from fivefold.study.report import write_report
+    from fivefold.study.tables.dataset import BadInput
+
+    try:
+        path = write_report(read_study_results(folder), folder)
+    except BadInput as error:
+        refuse(str(error))
+    except OSError as error:
+        refuse(f"{folder}: the report cannot be written there ({error.strerror})")
+    if as_json:
+        show_json({"report": str(path)})
+    else:
+        show_text(f"report    {path}\n")
+
+
+def read_study_results(folder: Path) -> Any:
+    """The Results of the study in a folder, read from its journal. Raises BadInput."""
+    from dataclasses import replace
+
+    from fivefold.cli.study_session import StudyOptions
+    from fivefold.study.judging.final_holdout import open_holdout
+    from fivefold.study.judging.results import judge_outcomes
+    from fivefold.study.running.journal import JOURNAL_FILE, Journal
+    from fivefold.study.running.resumption import restore_plan
+    from fivefold.study.running.run import pending_folds, read_outcomes
+    from fivefold.study.tables.dataset import BadInput, load
+
+    journal = Journal.open(folder / JOURNAL_FILE)
+    if journal is None:
+        raise BadInput(f"{folder}: no study is there; give the folder that fivefold study wrote (--out)")
+    with journal:
+        for note in journal.notes:
+            print_note(note)
+        kept = journal.get("asked")
+        asked = StudyOptions(**kept | {"methods": tuple(kept["methods"])})
+        data = load(asked.data, asked.target, asked.task, kinds=asked.column, group=asked.group, time=asked.time)
+        plan = restore_plan(data, journal)
+        if left := len(pending_folds(plan, journal, retry=False)):
+            again = shlex.join(["fivefold", "study", "--resume", "--out", str(folder)])
+            raise BadInput(f"{folder}: the study is not finished, {left} folds are left; go on with: {again}")
+        held = journal.get("holdout")  # one that was not opened stays locked
+        return replace(
+            judge_outcomes(plan, read_outcomes(plan, journal)),
+            command=asked.command,
+            sessions=tuple(journal.get("sessions") or ()),
+            holdout=open_holdout(plan, held["learner"], None, journal) if held else None,
+        )

@@ -1,0 +1,246 @@
+"""A study on the screen: what is studied, the table of learners, and what it says in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from fivefold.evaluation.comparison.estimate import Estimate
+from fivefold.evaluation.scores import Score
+from fivefold.study.judging.results import LearnerResult, Results
+from fivefold.study.planning.plan import Plan
+from fivefold.study.tables.dataset import Data
+
+TABLE_LEGENDS = (
+    "★ best   ≈ not told from it at 5 %   p: corrected resampled t, adjusted by Holm",
+    "best, chosen inside each fold: what to expect of taking the winner of a study",
+)
+MIN_COLUMNS = 5  # mark, learner, score, interval, p
+KIND_PLURALS = {
+    "number": "numbers",
+    "category": "categories",
+    "ordinal": "ordinals",
+    "boolean": "truth values",
+    "date": "dates",
+    "text": "texts",
+    "identifier": "identifiers",
+}
+INNER_SELECTION_LABEL = "best, chosen inside each fold"
+
+
+@dataclass(frozen=True)
+class _ScreenColumn:
+    """A column of the table, a cell a learner."""
+
+    title: str
+    cells: tuple[str, ...]
+    justify: Literal["left", "center", "right"] = "right"
+
+    @property
+    def width(self) -> int:
+        return max(map(len, (self.title, *self.cells))) + 2
+
+
+def study_heading(plan: Plan) -> RenderableType:
+    """What is studied and how."""
+    data = plan.data
+    holes = sum(column.missing for column in data.columns)
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim")
+    grid.add_row("data", Text.assemble((data.name, "bold"), f", {len(data.y)} rows{_missing_note(holes)}"))
+    grid.add_row("target", Text(_describe_target(data)))
+    for kind in dict.fromkeys(column.kind for column in data.columns):
+        named = [f"{c.name} ({c.distinct})" if kind == "category" else c.name for c in data.columns if c.kind == kind]
+        grid.add_row(KIND_PLURALS[kind], Text(_first_names(named)))
+    grid.add_row("learners", Text(", ".join(learner.name for learner in plan.learners)))
+    grid.add_row("plan", Text(_describe_plan(plan)))
+    if len(plan.holdout):
+        grid.add_row("hold-out", f"{len(plan.holdout)} rows, locked until the winner is fitted")
+    skipped = [f"{name} is left out: {reason}" for name, reason in plan.skipped.items()]
+    return Group(grid, *(_warning_line(text) for text in [*data.notes, *data.warnings, *plan.warnings, *skipped]))
+
+
+def learner_table(results: Results, width: int) -> RenderableType:
+    """Learners, best first, with the columns there is room for; then those that failed."""
+    failures = Table.grid(padding=(0, 2, 0, 0))
+    for outcome in results.failed:
+        how = "was stopped" if outcome.late else "failed"
+        failures.add_row(Text("x", "red"), Text.assemble((outcome.learner.name, "red"), f" {how}: {outcome.failure}"))
+    if not results.judged:
+        return failures
+    columns = _all_columns(results)
+    while sum(column.width for column in columns) > width and len(columns) > MIN_COLUMNS:
+        columns.pop()
+    grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for column in columns:
+        grid.add_column(column.title, justify=column.justify, no_wrap=True)
+    styles = _row_styles(results)
+    for i, row in enumerate(zip(*(column.cells for column in columns), strict=True)):
+        grid.add_row(*row, style=styles[i])
+    return Group(grid, *([failures] if results.failed else []))
+
+
+def verdict(results: Results) -> RenderableType:
+    """What the table says, in words."""
+    if not results.judged:
+        return Text("Every learner failed; the reasons are above.", style="red")
+    best, *rest = results.judged
+    dummies = [judged for judged in results.judged if judged.outcome.learner.baseline]
+    said = Text.assemble("Best: ", (best.name, "bold"), ". ")
+    if results.alike:
+        said.append(f"At the 5 % level it cannot be told from {_join_names(results.alike)}. ")
+    elif rest:
+        said.append("It is significantly better than every other. ")
+    if best in dummies:
+        said.append("It is a baseline: no method learned anything from this table. ")
+    elif unbeaten := [judged.name for judged in dummies if not judged.worse]:
+        said.append(f"It does not beat the baseline {_join_names(unbeaten)}: doubt that anything was learned. ")
+    return said
+
+
+def certificate_text(results: Results) -> RenderableType:
+    """What is known of the model that is kept, from the hold-out."""
+    found = results.holdout
+    if found is None:
+        return Text("No rows were held out: there is no certificate." if not len(results.plan.holdout) else "")
+    first = results.score
+    if found.certificate is None:
+        return Text(
+            f"On the {found.rows} rows held out {found.learner} has {first.title} {found.scores[first.name]:.4g}."
+        )
+    limit, sure = found.certificate.bound, 1 - found.certificate.delta
+    return Text(
+        f"Certificate: {found.learner} is wrong on less than {limit:.2%} of new rows, with probability {sure:.0%} "
+        f"({found.certificate.risk:.2%} of the {found.rows} rows held out)."
+    )
+
+
+def show_results(console: Console, results: Results) -> None:
+    """The table and its reading."""
+    console.print()
+    console.print(learner_table(results, console.width))
+    for legend in TABLE_LEGENDS if results.inside is not None else TABLE_LEGENDS[:1]:
+        console.print(Text(legend, style="dim"))
+    for judged in results.judged:
+        for warning in judged.outcome.warnings[:1]:
+            console.print(_warning_line(f"{judged.name}: {warning.removeprefix(f'{judged.name}: ')}"))
+    for text in results.strikes:
+        console.print(_warning_line(text))
+    console.print()
+    console.print(verdict(results))
+    console.print(certificate_text(results))
+
+
+def _all_columns(results: Results) -> list[_ScreenColumn]:
+    """All columns, in the order in which they are given up last."""
+    first, *others = results.plan.scores
+    best, inside = results.judged[0], results.inside
+    rows = [judged.estimates for judged in results.judged]
+    if inside is not None:
+        rows.insert(1, inside.estimates)
+
+    def filled(cells: list[str], between: str = "") -> tuple[str, ...]:
+        """The cells of the learners, with one below the best for the row that is no learner."""
+        return tuple(cells if inside is None else [cells[0], between, *cells[1:]])
+
+    names = [judged.name + (" (baseline)" if judged.outcome.learner.baseline else "") for judged in results.judged]
+    marks = ["★" if judged is best else "" if judged.worse else "≈" for judged in results.judged]
+    digits = _decimals_for(best, first)
+    columns = [
+        _ScreenColumn("", filled(marks), "left"),
+        _ScreenColumn(
+            "learner",
+            tuple(INNER_SELECTION_LABEL if i == 1 and inside is not None else n for i, n in enumerate(filled(names))),
+            "left",
+        ),
+        _ScreenColumn(first.title, _mean_cells(rows, first, best)),
+        _ScreenColumn("95 % interval", tuple(_format_interval(row[first.name], digits) for row in rows), "center"),
+        _ScreenColumn("p", filled(["best", *(_format_p_value(judged.adjusted_p) for judged in results.judged[1:])])),
+        *(_ScreenColumn(score.title, _mean_cells(rows, score, best)) for score in others),
+        _ScreenColumn("fit", filled([_format_seconds(judged.fit_seconds) for judged in results.judged])),
+        _ScreenColumn("predict", filled([_format_seconds(judged.predict_seconds) for judged in results.judged])),
+        _ScreenColumn("size", filled([_format_bytes(judged.size_bytes) for judged in results.judged])),
+    ]
+    if any(len(judged.outcome.learner.settings) > 1 for judged in results.judged):
+        columns.append(
+            _ScreenColumn("settings chosen most", filled([_usual_setting(j) for j in results.judged]), "left")
+        )
+    return columns
+
+
+def _row_styles(results: Results) -> list[str]:
+    styles = ["dim" if judged.outcome.learner.baseline else "" for judged in results.judged]
+    styles[0] = styles[0] or "bold green"
+    return styles if results.inside is None else [styles[0], "italic", *styles[1:]]
+
+
+def _mean_cells(rows: list[Mapping[str, Estimate]], score: Score, best: LearnerResult) -> tuple[str, ...]:
+    return tuple(f"{row[score.name].mean:.{_decimals_for(best, score)}f}" for row in rows)
+
+
+def _format_interval(estimate: Estimate, digits: int) -> str:
+    return f"{estimate.low:.{digits}f} – {estimate.high:.{digits}f}"
+
+
+def _usual_setting(judged: LearnerResult) -> str:
+    """The setting that the inner splits chose most often."""
+    settings = judged.outcome.learner.settings
+    position, _ = Counter(settings.index(fold.parameters) for fold in judged.outcome.folds).most_common(1)[0]
+    return ", ".join(f"{name}={value}" for name, value in settings[position].items())
+
+
+def _format_p_value(value: float) -> str:
+    return f"{value:.3f}" if value >= 0.001 else "< 0.001"
+
+
+def _decimals_for(best: LearnerResult, score: Score) -> int:
+    """Decimals that show three significant digits of the best mean, between 0 and 3."""
+    size = abs(best.estimates[score.name].mean)
+    return 3 if size < 1 else max(0, 2 - int(np.floor(np.log10(size))))
+
+
+def _format_seconds(seconds: float) -> str:
+    return f"{seconds * 1e3:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def _format_bytes(size: float | None) -> str:
+    if size is None:
+        return "?"
+    return f"{size / 1e3:.0f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"
+
+
+def _describe_plan(plan: Plan) -> str:
+    judging = f"{plan.repeats} x {plan.folds} folds judge" if plan.repeats > 1 else f"{plan.folds} folds judge"
+    halved = ", halved over rows" if plan.halving else ""
+    return f"{judging}, {plan.inner_folds} folds inside choose the settings{halved}, seed {plan.seed}"
+
+
+def _describe_target(data: Data) -> str:
+    if data.task == "classification":
+        classes, counts = np.unique(data.y, return_counts=True)
+        shown = [f"{label} ({count})" for label, count in zip(classes, counts, strict=True)]
+        return f"{data.target}, {len(classes)} classes: {_first_names(shown)}"
+    return f"{data.target}, a number from {data.y.min():g} to {data.y.max():g}"
+
+
+def _missing_note(count: int) -> str:
+    return f", {count} missing values" if count > 1 else ", 1 missing value" if count else ""
+
+
+def _first_names(names: list[str], most: int = 8) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _warning_line(text: str) -> Text:
+    return Text.assemble(("! ", "yellow"), text)
+
+
+def _join_names(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

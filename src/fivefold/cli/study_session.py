@@ -1,0 +1,269 @@
+"""A study at the command line: read, plan, run with a progress bar, judge, keep the winner, show.
+
+Exit codes: 0 done, 2 bad input, 3 some learners failed, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sqlite3
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+
+from joblib import cpu_count
+from rich.text import Text
+
+from fivefold.cli import results_table
+from fivefold.cli.options import Console, print_note, show_json
+from fivefold.cli.progress_bar import progress_bar
+from fivefold.core.console.control_characters import printable_json
+from fivefold.study.judging.results import judge_outcomes
+from fivefold.study.outputs import StudyOutputs, write_outputs
+from fivefold.study.planning.plan import Plan, make_plan
+from fivefold.study.planning.plan import plan_to_json as plan_as_json
+from fivefold.study.running.budget import fit_to_budget, forecast_cost
+from fivefold.study.running.journal import JOURNAL_FILE, Journal, UnreadableJournal, set_aside
+from fivefold.study.running.resumption import initial_record, restore_plan, resume_error
+from fivefold.study.running.run import make_workers, measure_costs, pending_folds, read_outcomes, run_pending
+from fivefold.study.running.workers import WorkerPool, WorkerStartError
+from fivefold.study.tables.dataset import BadInput, Data, load
+
+ONE_WORKER_CELLS = 20_000  # a table of fewer cells is studied sooner than a second worker starts
+TIME_UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+SOME_FAILED, INTERRUPTED = 3, 130  # exit codes
+OUTPUT_FILES = (
+    JOURNAL_FILE,
+    f"{JOURNAL_FILE}-wal",
+    f"{JOURNAL_FILE}-shm",
+    "results.json",
+    "times.json",
+    "report.html",
+    "report.md",
+    "model.skops",
+)
+
+
+@dataclass(frozen=True)
+class StudyOptions:
+    """What decides the results, named as the options are; what is None follows from the data."""
+
+    data: str = "wine"
+    target: str | None = None
+    task: str | None = None
+    methods: tuple[str, ...] = ()
+    metric: str | None = None
+    folds: int | None = None
+    repeats: int | None = None
+    holdout: float | None = None
+    budget: float | None = None
+    seed: int = 0
+    column: Mapping[str, str] = field(default_factory=dict)
+    group: str | None = None
+    time: str | None = None
+
+    @property
+    def command(self) -> str:
+        """What to type to do the same again."""
+        words = ["fivefold", "study", self.data]
+        for name in (f.name for f in fields(self) if f.name != "data"):
+            value = getattr(self, name)
+            if name == "column":
+                words += [f"--column={column}={kind}" for column, kind in value.items()]
+            elif name == "methods" and value:
+                words += ["--methods", ",".join(value)]
+            elif name == "budget" and value is not None:
+                words += ["--budget", f"{value:g}s"]
+            elif name == "seed" or value not in (None, ()):
+                words += [f"--{name}", str(value)]
+        return shlex.join(words)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What does not change the results."""
+
+    out: Path
+    jobs: int | None = None
+    resume: bool = False
+    overwrite: bool = False
+    dry_run: bool = False
+    as_json: bool = False
+    given: frozenset[str] = frozenset()  # options that were typed
+
+
+def run_study(asked: StudyOptions, how: RunOptions) -> int:
+    """Study a table, show and write what was found; the exit code. Raises BadInput."""
+    console = Console(quiet=how.as_json, highlight=False)
+    try:
+        with ExitStack() as stack:
+            return _run_study(asked, how, console, stack)
+    except KeyboardInterrupt:
+        kept = (how.out / JOURNAL_FILE).is_file() and not how.dry_run
+        goes_on = f"every finished fold is kept; go on with: fivefold study --resume --out {shlex.quote(str(how.out))}"
+        Console(stderr=True).print(
+            Text.assemble(("interrupted: ", "bold red"), goes_on if kept else "nothing was begun"), soft_wrap=True
+        )
+        return INTERRUPTED
+    except WorkerStartError as error:
+        raise BadInput(str(error)) from None
+    except sqlite3.Error as error:
+        raise BadInput(
+            f"{how.out / JOURNAL_FILE} cannot be written ({error}); make room and go on with --resume"
+        ) from None
+
+
+def _run_study(asked: StudyOptions, how: RunOptions, console: Console, stack: ExitStack) -> int:
+    journal = _open_journal(how)
+    if journal is not None:
+        stack.enter_context(journal)
+        asked = _resumed_options(asked, how.given, journal)
+    data = load(asked.data, asked.target, asked.task, kinds=asked.column, group=asked.group, time=asked.time)
+    plan = _make_plan(asked, data) if journal is None else restore_plan(data, journal)
+    jobs = how.jobs or (1 if data.X.height * data.X.width < ONE_WORKER_CELLS else cpu_count())
+    workers = stack.enter_context(make_workers(data, jobs))
+    if journal is None:
+        with progress_bar(len(plan.learners)) as tick:
+            plan = fit_to_budget(plan, measure_costs(plan, workers, tick), asked.budget, jobs)
+    console.print(results_table.study_heading(plan))
+    if how.dry_run:
+        return _show_forecast(console, plan, jobs, as_json=how.as_json)
+    if journal is None:
+        journal = stack.enter_context(Journal.create(how.out / JOURNAL_FILE, initial_record(plan, asdict(asked))))
+    elif done := len(journal.fates()):
+        console.print(f"goes on: {done} of {len(plan.learners) * len(plan.splits)} folds are done", style="dim")
+    _run_folds(plan, journal, workers)
+    judged = judge_outcomes(plan, read_outcomes(plan, journal))
+    results = replace(judged, command=asked.command, sessions=tuple(journal.get("sessions") or ()))
+    with Console(stderr=True).status("fitting the winner, writing the report"):
+        kept = write_outputs(results, how.out, journal, workers)
+    results_table.show_results(console, kept.results)
+    for line in _closing_lines(kept):
+        console.print(line, markup=False, soft_wrap=True)
+    if how.as_json:
+        print(printable_json(kept.table.read_text(encoding="utf-8")), end="")
+    return SOME_FAILED if results.failed else 0
+
+
+def _open_journal(how: RunOptions) -> Journal | None:
+    """The journal to go on with; None for a new study, with room made for it."""
+    if how.resume and how.overwrite:
+        raise BadInput("give --resume to go on with a study, or --overwrite to start again, not both")
+    if how.dry_run and not how.resume:
+        return None
+    try:
+        how.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"--out {how.out}: no folder can be made there ({error.strerror})") from None
+    try:
+        journal = Journal.open(how.out / JOURNAL_FILE)
+    except UnreadableJournal:
+        if not how.overwrite:
+            raise
+        print_note(f"the journal that was there is kept as {set_aside(how.out / JOURNAL_FILE)}")
+        journal = None
+    if journal is not None:
+        for note in journal.notes:
+            print_note(note)
+    if how.resume:
+        return journal
+    if journal is not None:
+        journal.close()
+    if not how.overwrite and (journal is not None or (how.out / "results.json").exists()):
+        raise BadInput(
+            f"{how.out} holds a study already; go on with it by --resume, start again with --overwrite, or name "
+            "another folder with --out"
+        )
+    for name in OUTPUT_FILES:
+        (how.out / name).unlink(missing_ok=True)
+    return None
+
+
+def _resumed_options(asked: StudyOptions, given: frozenset[str], journal: Journal) -> StudyOptions:
+    """What the study was asked for when it began; refused when something else is asked for now."""
+    kept = journal.get("asked")
+    then = StudyOptions(**kept | {"methods": tuple(kept["methods"])})
+    pairs = {name: (getattr(asked, name), getattr(then, name)) for name in given - {"data"}}
+    if changed := [f"--{name} {now} (then {before})" for name, (now, before) in pairs.items() if now != before]:
+        raise resume_error(sorted(changed))
+    return replace(then, data=asked.data) if "data" in given else then  # a file may move; its contents are compared
+
+
+def _make_plan(asked: StudyOptions, data: Data) -> Plan:
+    return make_plan(
+        data,
+        asked.methods,
+        score=asked.metric,
+        seed=asked.seed,
+        folds=asked.folds,
+        repeats=asked.repeats,
+        holdout=asked.holdout,
+    )
+
+
+def _show_forecast(console: Console, plan: Plan, jobs: int, *, as_json: bool) -> int:
+    """The plan with its cost, and nothing done."""
+    cost = forecast_cost(plan, jobs)
+    console.print()
+    console.print(str(cost), markup=False)
+    if as_json:
+        seconds = {"seconds": cost.seconds, "jobs": jobs, "fold_seconds": dict(cost.fold_seconds)}
+        show_json(plan_as_json(plan) | {"forecast": seconds})
+    return 0
+
+
+def _run_folds(plan: Plan, journal: Journal, workers: WorkerPool) -> None:
+    """All folds that are left, with a bar; what this took is kept, also when it is broken off."""
+    left, start = len(pending_folds(plan, journal)), time.monotonic()
+    total = len(plan.learners) * len(plan.splits)
+    try:
+        if left:
+            with progress_bar(total, total - left, lines=True) as tick:
+                run_pending(plan, journal, workers, tick)
+    finally:
+        session = {
+            "jobs": workers.jobs,
+            "seconds": time.monotonic() - start,
+            "worker_start_seconds": workers.start_seconds,
+            "folds": left - len(pending_folds(plan, journal, retry=False)),
+        }
+        journal.put("sessions", [*(journal.get("sessions") or ()), session])
+
+
+def _closing_lines(kept: StudyOutputs) -> list[str]:
+    """Where the files are, and what to do with them."""
+    if kept.model is None:
+        return [f"report    {kept.report}", f"no model  {kept.reason}"]
+    use = shlex.join(["fivefold", "predict", str(kept.model), "new.csv", "-o", "predictions.csv"])
+    return [f"report    {kept.report}", f"model     {kept.model}", f"predict   {use}"]
+
+
+def parse_seconds(text: str) -> float:
+    """A time as people write it.
+
+    Examples
+    --------
+    >>> seconds("90s"), seconds("1.5 min"), seconds("2h")
+    (90.0, 90.0, 7200.0)
+    """
+    found = re.fullmatch(r"([0-9]*\.?[0-9]+) *([a-z]*)", text.strip().lower())
+    if found is None or found[2] not in TIME_UNITS or float(found[1]) == 0:
+        raise BadInput(f"--budget is a time such as 90s, 5min or 1h; got {text!r}")
+    return float(found[1]) * TIME_UNITS[found[2]]
+
+
+def parse_kinds(pairs: Iterable[str]) -> dict[str, str]:
+    """Kinds of columns, from NAME=KIND.
+
+    Examples
+    --------
+    >>> kinds(["grade=ordinal", "a=b=text"])
+    {'grade': 'ordinal', 'a=b': 'text'}
+    """
+    split = [pair.rpartition("=") for pair in pairs]
+    if bad := ["".join(parts) for parts in split if not parts[0]]:
+        raise BadInput(f"--column is NAME=KIND, such as --column zip=category; got {bad[0]!r}")
+    return {name: kind for name, _, kind in split}

@@ -1,0 +1,82 @@
+"""What clusterers with centres share: rows go to the nearest centre, which stands for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fivefold.core.admission.tables import Takes, admit_weights
+from fivefold.core.estimators.base import Clusterer, Transformer, learned
+from fivefold.spatial.centres.lloyd import nearest_centres, nearest_distances
+from fivefold.spatial.distances import squared_distances
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One start and where it led. The objective compares runs; it is not an error."""
+
+    objective: float
+    n_iter: int
+    agreement: float  # with the run that was kept: 1 the same clusters, 0 no more alike than by chance
+
+
+@dataclass(frozen=True)
+class CentresModel:
+    """K centres and how well they stand for the rows they were found from."""
+
+    centres: Any  # (K, d)
+    inertia: float  # sum of w |x - c|^2
+    cost: float  # sum of w |x - c|
+    n_iter: int
+    runs: tuple[RunRecord, ...] = ()
+
+
+class PrototypeClusterer(Transformer, Clusterer):
+    """Base of clusterers that stand for a cluster by its centre."""
+
+    takes = Takes(sparse=True)
+
+    cluster_centers_ = learned("centres")
+    inertia_ = learned("inertia")
+    n_iter_ = learned("n_iter")
+
+    def _fit(self, X: Any, w: Any) -> None:
+        self.model_, self.labels_ = self._find(X, w)
+
+    def _find(self, X: Any, w: Any) -> tuple[Any, Any]:
+        """The model, and the label of each row."""
+        raise TypeError(f"{type(self).__name__} does not say how to find its centres")
+
+    def _label(self, X: Any) -> None:
+        if len(self.labels_) < X.shape[0]:  # rows of weight zero were left out
+            super()._label(X)
+
+    def _assign(self, X: Any) -> Any:
+        return nearest_centres(X, self.model_.centres)
+
+    def transform(self, X: Any) -> Any:
+        """The distance of each row to each centre."""
+        return np.sqrt(squared_distances(self._admit(X), self.model_.centres))
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit, and give the distance of each row to each centre."""
+        return self.fit(X, sample_weight=sample_weight).transform(X)
+
+    def decode(self, codes: Any) -> Any:
+        """The centre that stands for each code of `predict`: rows quantised with the centres as codebook."""
+        return self.model_.centres[np.asarray(codes)]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus what the method makes small, over the rows of X."""
+        X = self._admit(X)
+        return -float(admit_weights(self, sample_weight, X) @ self._loss(nearest_distances(X, self.model_.centres)[1]))
+
+    def _loss(self, squares: Any) -> Any:
+        """What a row adds to the objective, from its squared distance to its centre."""
+        return squares
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.model_.centres)

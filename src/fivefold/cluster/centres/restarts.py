@@ -1,0 +1,158 @@
+"""Restarts: alternate assignment and update from several starts, and keep the end with the smallest objective."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
+
+from fivefold.cluster.centres.prototypes import CentresModel, RunRecord
+from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.console.user_warnings import warn
+from fivefold.core.random_state import check_random_state
+from fivefold.spatial.centres.lloyd import CentreUpdate, LloydResult, Monitor, alternate_updates, mean_update
+from fivefold.spatial.centres.seeding import distinct_seeds, plusplus_seeds
+from fivefold.spatial.points import Points
+
+SEED_RULES = {"k-means++": plusplus_seeds, "random": distinct_seeds}
+IMPROVEMENT_RATIO = 1 - 1e-9  # a run replaces another when its objective is below this share of the other's
+
+
+@runtime_checkable
+class ArrayConvertible(Protocol):
+    """Whatever NumPy can read as a table: arrays, frames, tensors."""
+
+    def __array__(self) -> Any: ...
+
+
+Init = Literal["k-means++", "random"] | Callable[..., Any] | ArrayConvertible | list[Any] | tuple[Any, ...]
+StartRule = Callable[[Points, Any], Any]  # centres (K, d) from points and a random state
+
+
+def check_enough_rows(estimator: Any, X: Any) -> None:
+    """Refuse to make more clusters than there are rows."""
+    n, K = X.shape[0], estimator.n_clusters
+    if n < K:
+        raise ValueError(
+            f"{type(estimator).__name__}: n_clusters={K} but X has only n_samples={n} rows of positive weight; "
+            "ask for fewer clusters"
+        )
+
+
+def start_rule(estimator: Any, X: Any, many: int) -> tuple[int, StartRule]:
+    """How many runs to make, and the rule for the centres of each; `many` runs where one start is left to chance."""
+    init, K, asked = estimator.init, estimator.n_clusters, estimator.n_init
+    if isinstance(init, str):
+        once = init == "k-means++"
+        seeds = SEED_RULES[init]
+        return _runs(asked, 1 if once else many), lambda points, rng: points.some(seeds(points, K, rng))
+    if callable(init):
+        return _runs(asked, many), lambda points, rng: _shaped(estimator, init(points.table, K, random_state=rng), X)
+    given = _shaped(estimator, init, X)
+    if _runs(asked, 1) > 1:
+        name = type(estimator).__name__
+        warn(f"{name}: init gives the centres, so one run is made instead of n_init={asked}", RuntimeWarning)
+    return 1, lambda points, rng: given
+
+
+def _runs(asked: Any, auto: int) -> int:
+    return auto if asked == "auto" else asked
+
+
+def _shaped(estimator: Any, C: Any, X: Any) -> Any:
+    """Centres that a user gave, of the right shape and type."""
+    name, wanted = type(estimator).__name__, (estimator.n_clusters, X.shape[1])
+    C = check_array(C, dtype=X.dtype, order="C", estimator=name, input_name="init")
+    if C.shape != wanted:
+        raise ValueError(
+            f"{name}: init gives centres of shape {C.shape}; n_clusters and the columns of X need {wanted}"
+        )
+    return C
+
+
+def best_run(
+    estimator: Any, X: Any, w: Any, update: CentreUpdate, objective: Callable[[LloydResult], float]
+) -> tuple[CentresModel, Any]:
+    """The model and the labels of the run, of several, that ends with the smallest objective."""
+    check_enough_rows(estimator, X)
+    points, shown = Points.of(X, w), 0
+    word = "inertia" if update is mean_update else "cost"
+    rng = check_random_state(estimator.random_state)
+    runs, start = start_rule(estimator, X, many=10)
+    done: list[LloydResult] = []
+    with fit_steps(estimator, "step", runs * estimator.max_iter, X) as monitor:
+
+        def watch(centres: Any, value: float) -> bool:
+            nonlocal shown
+            if estimator.verbose:
+                print(f"Iteration {shown}, {word} {value}")
+                shown += 1
+            return monitor(lambda: CentresModel(centres.astype(X.dtype), value, np.nan, 0), value)
+
+        for fit in _fits(estimator, points, start, runs, rng, update, watch):
+            done.append(fit)
+            if estimator.verbose:
+                _tell_end(fit, shown, word, estimator.tol * points.variance)
+                shown = 0
+    best = done[0]
+    for fit in done[1:]:
+        best = fit if objective(fit) < IMPROVEMENT_RATIO * objective(best) else best
+    if done[-1].reason == "interrupted":
+        warn_kept_best(estimator, sum(fit.n_iter for fit in done), "step")
+    warn_empty_clusters(estimator, int(np.count_nonzero(np.bincount(best.labels))))
+    likeness = (1.0 if fit is best else adjusted_rand_index(fit.labels, best.labels, points.w) for fit in done)
+    records = tuple(RunRecord(objective(fit), fit.n_iter, like) for fit, like in zip(done, likeness, strict=True))
+    return CentresModel(best.centres.astype(X.dtype), best.inertia, best.cost, best.n_iter, records), best.labels
+
+
+def _fits(
+    estimator: Any, points: Points, start: StartRule, runs: int, rng: Any, update: CentreUpdate, watch: Monitor
+) -> Iterator[LloydResult]:
+    """One fit after the other, until all are made or one is stopped; Ctrl-C between two ends them."""
+    tol, last = estimator.tol * points.variance, None
+    for run in range(1, runs + 1):
+        try:
+            C = start(points, rng)
+        except KeyboardInterrupt:
+            if last is None:
+                raise
+            yield replace(last, reason="interrupted")
+            return
+        if estimator.verbose:
+            print("Initialization complete" + (f": run {run} of {runs}" if runs > 1 else ""))
+        last = alternate_updates(points, C, tol, estimator.max_iter, update, watch)
+        yield last
+        if last.reason in ("stopped", "interrupted"):
+            return
+
+
+def _tell_end(fit: LloydResult, shown: int, word: str, tol: float) -> None:
+    """The last lines of a run, in scikit-learn's words: steps that were not watched, and why it ended."""
+    for i in range(shown, len(fit.history)):
+        print(f"Iteration {i}, {word} {fit.history[i]}")
+    if fit.reason == "converged":
+        why = f"center shift {fit.shift} within tolerance {tol}" if fit.shift else "strict convergence"
+        print(f"Converged at iteration {fit.n_iter - 1}: {why}.")
+
+
+def warn_empty_clusters(estimator: Any, found: int) -> None:
+    """Say when some clusters hold no row."""
+    if found < estimator.n_clusters:
+        warn(
+            f"{type(estimator).__name__}: only {found} of n_clusters={estimator.n_clusters} clusters hold rows, as X "
+            "has too few distinct rows. Ask for fewer clusters",
+            ConvergenceWarning,
+        )
+
+
+def adjusted_rand_index(a: Any, b: Any, w: Any) -> float:
+    """Rand index of two clusterings of weighted rows, adjusted for chance (Hubert & Arabie, 1985), for many rows."""
+    K = max(a.max(), b.max()) + 1
+    table = np.bincount(K * a.astype(np.int64) + b, w / w.sum(), minlength=K * K).reshape(K, K)
+    both, one, other = (table**2).sum(), (table.sum(axis=1) ** 2).sum(), (table.sum(axis=0) ** 2).sum()
+    most, chance = (one + other) / 2, one * other
+    return 1.0 if most == chance else min(1.0, float((both - chance) / (most - chance)))

@@ -1,0 +1,193 @@
+"""Compiled loops: `jit` for loops, `generic` for functions chosen by the type of an argument.
+
+Numba is imported, and machine code made or read from disk, at the first call: importing a module of
+loops costs nothing. What a loop calls becomes part of its code, and is optimised once with it. The code
+is kept in a folder of ours (kernel_cache); Numba's settings, and the caches of other libraries, are left as they are.
+Numba does not notice an edited callee in another file, so what is kept is keyed by a hash of the file
+and of every file of the package it imports.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, cached_property
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+PACKAGE = Path(__file__).resolve().parents[1]
+FAST = frozenset({"nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})
+
+COMPILED_LOOPS: list[Kernel] = []  # every compiled loop of the modules imported so far
+
+
+class CompiledLoop:
+    """A loop that is compiled on its first call, without the interpreter lock, and kept on disk."""
+
+    def __init__(self, function: FunctionType, options: dict[str, Any]) -> None:
+        self.function, self.options = function, options
+        self.__name__, self.__doc__, self.__module__ = function.__name__, function.__doc__, function.__module__
+        self.__wrapped__ = function
+        COMPILED_LOOPS.append(self)
+
+    def __call__(self, *args: Any) -> Any:
+        return self.compiled(*args)
+
+    @cached_property
+    def compiled(self) -> Any:
+        with garbage_collection_off():
+            from fivefold.core.compilation._numba import make_dispatcher
+        return make_dispatcher(_with_compiled_callees(self.function), self.options)
+
+    @cached_property
+    def part(self) -> Any:
+        """The form that other loops call."""
+        with garbage_collection_off():
+            from fivefold.core.compilation._numba import make_callee
+        return make_callee(_with_compiled_callees(self.function), self.options)
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+
+def jit(function: Any = None, **options: Any) -> Any:
+    """Compile a loop on its first call: `@jit` or `@jit(fastmath=FAST)`."""
+    if function is None:
+        return lambda function: CompiledLoop(function, options)
+    return CompiledLoop(function, options)
+
+
+def generic(stub: Callable[..., Any] | None = None, *, inline: bool = False) -> Any:
+    """Let `stub` pick its rule by the type of its first argument, in Python and in compiled loops.
+
+    Rules are plain functions registered by `stub.rule(Type, ...)`; the types are NamedTuples of numbers
+    and arrays. A loop that calls `stub` is compiled once for each Type and cached like any other. Rules that get many
+    arrays for little work are written into the loop where `inline` says so: no argument is then passed.
+    """
+    if stub is None:
+        return lambda stub: _GenericFunction(stub, inline)
+    return _GenericFunction(stub, inline)
+
+
+class _GenericFunction:
+    def __init__(self, stub: Callable[..., Any], inline: bool) -> None:
+        self.stub, self.inline, self.rules = stub, inline, dict[Any, FunctionType]()
+        self.names = list(signature(stub).parameters)
+        self.__name__, self.__doc__ = stub.__name__, stub.__doc__
+
+    def __call__(self, *args: Any) -> Any:
+        return self.rules[type(args[0])](*args)
+
+    def rule(self, *kinds: type) -> Callable[[FunctionType], FunctionType]:
+        def register(function: FunctionType) -> FunctionType:
+            if list(signature(function).parameters) != self.names:
+                raise TypeError(f"{self.__name__}: a rule takes {', '.join(self.names)}, by these names")
+            for kind in kinds:
+                self.rules.setdefault(kind, function)
+            return function
+
+        return register
+
+    @cached_property
+    def part(self) -> Any:
+        """A Python function that Numba replaces by the rule for the type it meets."""
+        with garbage_collection_off():
+            from fivefold.core.compilation._numba import make_overload
+
+        def chosen(*args: Any) -> Any:
+            return self(*args)
+
+        def lowered(*args: Any) -> Any:
+            rule = self.rules.get(getattr(args[0], "instance_class", None))
+            return None if rule is None else _with_compiled_callees(rule)
+
+        bare = Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in self.names])
+        for function in list[Any]([chosen, lowered]):
+            function.__signature__ = bare
+        chosen.__name__ = self.__name__
+        return make_overload(chosen, lowered, self.inline)
+
+
+@contextmanager
+def garbage_collection_off() -> Iterator[None]:
+    """Importing Numba makes a million objects and no garbage: to look for some would take a third of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _with_compiled_callees(function: FunctionType) -> FunctionType:
+    """The function with the compiled form of every loop and generic it names."""
+    scope = {**function.__globals__, **{name: thing.part for name, thing in _callees(function).items()}}
+    copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
+    copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
+    return copy
+
+
+def _callees(function: FunctionType) -> dict[str, CompiledLoop | _GenericFunction]:
+    """The loops and generics that a function names."""
+    scope, names = function.__globals__, function.__code__.co_names
+    return {name: scope[name] for name in names if isinstance(scope.get(name), CompiledLoop | _GenericFunction)}
+
+
+def called_loops() -> set[CompiledLoop]:
+    """Loops that others call, of the modules imported so far: by themselves they are compiled only if Python calls."""
+    found, seen = set[CompiledLoop](), set[FunctionType]()
+    ahead = [kernel.function for kernel in COMPILED_LOOPS]
+    while ahead:
+        seen.add(function := ahead.pop())
+        for thing in _callees(function).values():
+            if isinstance(thing, CompiledLoop):
+                found.add(thing)
+            else:
+                ahead += set(thing.rules.values()) - seen
+    return found
+
+
+@cache
+def source_digest(file: str) -> str:
+    """Digest of a source file and of every file of the package it imports, directly or not.
+
+    A loop that imports `generic` functions may be lowered to any of their rules, so then the modules
+    that hold rules of these functions count too: such a module imports them.
+    """
+    files = _import_closure({Path(file).resolve()})
+    stubs = {path.stem.encode() for path in files if b"\n@generic\n" in path.read_bytes()}
+    if stubs:
+        rules = {path: text for path in PACKAGE.rglob("*.py") if b".rule(" in (text := path.read_bytes())}
+        files = _import_closure(files | {path for path, text in rules.items() if any(stub in text for stub in stubs)})
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:20]
+
+
+def _import_closure(files: set[Path]) -> set[Path]:
+    found, ahead = set(files), list(files)
+    while ahead:
+        for path in _imports(ahead.pop()) - found:
+            found.add(path)
+            ahead.append(path)
+    return found
+
+
+@cache
+def _imports(file: Path) -> set[Path]:
+    """Files of the package that a file imports."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    ours = (name.split(".")[1:] for name in names if name.split(".")[0] == PACKAGE.name)
+    return {path for parts in ours if (path := PACKAGE.joinpath(*parts).with_suffix(".py")).is_file()}

@@ -1,0 +1,162 @@
+"""Progress of long fits: the one adapter to scikit-learn's callback protocol, and a line on the terminal.
+
+A fit that runs longer than `PATIENCE` seconds in a terminal draws a line with its step, its value and
+the time left. Set FIVEFOLD_PROGRESS=0 to keep it quiet, or give the estimator callbacks of its own.
+
+Ctrl-C while a fit takes steps is noted, and raised where the step ends: the model of that step is whole, and what
+is left of the fit after its last step is not cut off. A second Ctrl-C acts at once.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any
+
+from fivefold.core.console.user_warnings import warn
+
+SECONDS_BEFORE_LINE = 2.0  # seconds before a line is drawn
+SECONDS_BETWEEN_LINES = 0.2  # seconds between two drawings
+
+StepValue = float | Callable[[], float]
+
+
+class InterruptedWarning(UserWarning):
+    """A fit was interrupted; what it had found by then was kept."""
+
+
+class _InterruptState:
+    """What is known of Ctrl-C in the fits under way."""
+
+    fits = 0  # fits of the main thread under way, one inside the other
+    held = False  # is Ctrl-C noted, not raised?
+    pressed = False
+    told = False  # has a warning said that the fit was cut short?
+
+    def hold(self) -> None:
+        """From the first step of a fit on; a handler that is not Python's own is left alone."""
+        ours = self.fits and not self.held and _in_main_thread()
+        if ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self.held = True
+            signal.signal(signal.SIGINT, self._note)
+
+    def _note(self, number: int, frame: Any) -> None:
+        if self.pressed:
+            raise KeyboardInterrupt
+        self.pressed = True
+
+    def release(self) -> bool:
+        """At the end of the outermost fit; was Ctrl-C pressed without a word about it so far?"""
+        if self.held:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        untold = self.pressed and not self.told
+        self.held = self.pressed = self.told = False
+        return untold
+
+
+_interrupt = _InterruptState()
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+class interruptible_fit:
+    """The learning part of a fit: Ctrl-C that is noted while it takes steps ends them, and never outlasts it."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator, self.main = estimator, _in_main_thread()
+
+    def __enter__(self) -> None:
+        _interrupt.fits += self.main
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        _interrupt.fits -= self.main
+        if self.main and not _interrupt.fits and _interrupt.release() and kind is None:
+            warn(
+                f"{type(self.estimator).__name__}: interrupted in its last step or in a part; the best model so "
+                "far was kept and can be used. Fit again to be sure that it is finished",
+                InterruptedWarning,
+            )
+
+
+@contextmanager
+def fit_steps(estimator: Any, name: str, count: int, X: Any = None) -> Iterator[Callable[[Any, StepValue], bool]]:
+    """Yield `monitor(model, value) -> stop`, which reports one step of an iterative fit.
+
+    A callback that asks for it gets a fitted copy of the estimator: its `model_` is the model of
+    that step, which costs nothing because models are immutable. Where one has to be made first,
+    give a function that makes it; so too for a value that takes time, which only the line on the terminal shows.
+    """
+    _interrupt.hold()
+    root = estimator._init_callback_context(max_subtasks=count)
+    root.call_on_fit_task_begin(estimator=estimator, X=X)
+    line = _ProgressLine(type(estimator).__name__, name, count)
+
+    def monitor(model: Any, value: StepValue) -> bool:
+        line.step(value)
+        if _interrupt.pressed:
+            raise KeyboardInterrupt
+        if not root._callbacks:
+            return False
+        task = root.subcontext(task_name=name)
+        task.call_on_fit_task_begin(estimator=estimator, X=X)
+
+        def known() -> dict[str, Any]:
+            return {"model_": model() if isinstance(model, FunctionType) else model}
+
+        return bool(task.call_on_fit_task_end(estimator=estimator, X=X, reconstruction_attributes=known))
+
+    try:
+        yield monitor
+    finally:
+        line.clear()
+        root.call_on_fit_task_end(estimator=estimator, X=X)
+
+
+def warn_kept_best(estimator: Any, done: int, name: str) -> None:
+    """Say once that Ctrl-C ended the fit and that the best so far is kept; for a part, the whole fit says it."""
+    if _interrupt.pressed and (_interrupt.told or _interrupt.fits > 1 or not _in_main_thread()):
+        return
+    _interrupt.told = True
+    warn(
+        f"{type(estimator).__name__}: interrupted after {done} {name}{'s' if done != 1 else ''}; the best model so far "
+        "was kept and can be used. Fit again to finish",
+        InterruptedWarning,
+    )
+
+
+class _ProgressLine:
+    """One line on the terminal, redrawn in place."""
+
+    def __init__(self, title: str, name: str, count: int) -> None:
+        self.title, self.name, self.count, self.done = title, name, count, 0
+        self.wanted = os.environ.get("FIVEFOLD_PROGRESS", "1") != "0" and sys.stderr is not None and sys.stderr.isatty()
+        self.start = time.monotonic()
+        self.due, self.width = self.start + SECONDS_BEFORE_LINE, 0
+
+    def step(self, value: StepValue) -> None:
+        self.done += 1
+        now = time.monotonic()
+        if not self.wanted or now < self.due:
+            return
+        self.due = now + SECONDS_BETWEEN_LINES
+        spent = now - self.start
+        left = spent / self.done * (self.count - self.done)
+        known = value() if callable(value) else value
+        text = f"{self.title}: {self.name} {self.done} of at most {self.count}, value {known:.6g}, "
+        text += f"{spent:.0f} s so far, at most {left:.0f} s left (Ctrl-C keeps the best so far)"
+        sys.stderr.write("\r" + text.ljust(self.width))
+        sys.stderr.flush()
+        self.width = len(text)
+
+    def clear(self) -> None:
+        if self.width:
+            sys.stderr.write("\r" + " " * self.width + "\r")
+            sys.stderr.flush()

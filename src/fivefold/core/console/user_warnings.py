@@ -1,0 +1,19 @@
+"""Warnings that point to the line of the user's that led to them, however deep inside the library they are given."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+import sklearn
+
+LIBRARY_FOLDERS = tuple(f"{Path(file).resolve().parent}/" for file in (Path(__file__).parent, sklearn.__file__))
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn about the nearest call from outside fivefold and scikit-learn."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(LIBRARY_FOLDERS):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -1,0 +1,331 @@
+"""Estimators: typed fields are the parameters, `_fit` gets admitted data, `model_` is what was learned.
+
+    class KMeans(Clusterer):
+        n_clusters: Count = 8
+        _: KW_ONLY                      # where scikit-learn's signature has its star
+        tol: NonNegative = 1e-4
+
+        def _fit(self, X, w): ...
+
+`fit` checks the parameters, admits X, drops rows of weight zero and calls `_fit(X, w)`; w is a
+vector of positive float64, always. A method whose `_fit` has no `w` takes no sample_weight. A method
+that can go on learning defines `_update(X, w)`, which finds `model_` from before, if any; it gets
+`partial_fit`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, is_dataclass, replace
+from functools import wraps
+from inspect import isfunction, signature
+from operator import attrgetter
+from types import FunctionType
+from typing import Any, ClassVar, Self, dataclass_transform
+
+from sklearn.callback import with_callbacks
+from sklearn.exceptions import NotFittedError
+from sklearn.utils._available_if import _AvailableIfDescriptor
+from sklearn.utils.validation import check_is_fitted
+
+from fivefold.core._sklearn import (
+    BaseEstimator,
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    DensityMixin,
+    OutlierMixin,
+    TransformerMixin,
+)
+from fivefold.core.admission.tables import Takes, admit, admit_weights, keep_positive
+from fivefold.core.console.fit_progress import interruptible_fit
+from fivefold.core.estimators import params
+from fivefold.core.numerics.arrays import is_foreign, is_tensor, to_library_of, to_numpy
+from fivefold.core.parallel import on_one_blas_thread
+from fivefold.core.registry import Card
+
+
+class learned:
+    """A familiar name for a part of `model_`: `means_ = learned("components.mean")`."""
+
+    def __init__(self, path: str) -> None:
+        self._path, self._get = path, attrgetter(path)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        if estimator is None:
+            return self
+        if "model_" not in vars(estimator):
+            if self._name in vars(estimator):
+                return vars(estimator)[self._name]
+            raise not_fitted_error(estimator, self._name)
+        return _to_library_of_fit(estimator, self._read(estimator))
+
+    def _read(self, estimator: Any) -> Any:
+        return self._get(estimator.model_)
+
+    def __set__(self, estimator: Any, value: Any) -> None:
+        """Predictions follow what a user puts in the place of what was learned; before fit it is kept beside."""
+        if "model_" in vars(estimator):
+            estimator.model_ = replace_part(estimator.model_, self._path.split("."), value)
+        else:
+            vars(estimator)[self._name] = value
+
+
+class learned_in_dtype(learned):
+    """A part of the model, in the precision of the table it was fitted to."""
+
+    def _read(self, estimator: Any) -> Any:
+        return super()._read(estimator).astype(estimator.model_.dtype, copy=False)
+
+
+def replace_part(model: Any, path: list[str], value: Any) -> Any:
+    """The model with another value at the end of the path; a model may say itself what follows from that."""
+    name, *rest = path
+    new = replace_part(getattr(model, name), rest, value) if rest else value
+    if (own := getattr(model, "exchanged", None)) is not None:
+        return own(name, new)
+    change: Any = replace if is_dataclass(model) else type(model)._replace
+    return change(model, **{name: new})
+
+
+def _to_library_of_fit(estimator: Any, answer: Any) -> Any:
+    kind = vars(estimator).get("_kind")
+    return answer if kind is None else to_library_of(answer, kind)
+
+
+def _wrap_fit(fit: Any) -> Any:
+    """Let `fit` take an array of another library; what is learned is then given as arrays of that library."""
+
+    @wraps(fit)
+    def wrapped(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        vars(self).pop("_kind", None)
+        if not is_foreign(X) or (self.takes.tensors and is_tensor(X)):
+            return fit(self, X, *args, **options)
+        fit(self, to_numpy(X), *map(to_numpy, args), **options)
+        self._kind = X[:0, ...]
+        return self
+
+    return wrapped
+
+
+def _wrap_row_method(method: Any) -> Any:
+    """Let a method answer an array of another library with one of its kind."""
+
+    @wraps(method)
+    def wrapped(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        if not is_foreign(X) or (self.takes.tensors and is_tensor(X)):
+            return method(self, X, *args, **options)
+        return to_library_of(method(self, to_numpy(X), *map(to_numpy, args), **options), X)
+
+    return wrapped
+
+
+def _wrap_rowless_method(method: Any) -> Any:
+    """Let a method without rows answer in the kind of the rows of fit."""
+
+    @wraps(method)
+    def wrapped(self: Any, *args: Any, **options: Any) -> Any:
+        return _to_library_of_fit(self, method(self, *args, **options))
+
+    return wrapped
+
+
+ROW_METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples", "transform")
+FOREIGN_WRAPPERS = {
+    "fit": _wrap_fit,
+    **dict.fromkeys((*ROW_METHODS, "inverse_transform", "score", "aic", "bic"), _wrap_row_method),
+    **dict.fromkeys(("get_covariance", "get_precision", "sample"), _wrap_rowless_method),
+}
+
+
+class _UnfittedModel:
+    """Stands for `model_` until a fit has set it: an error of scikit-learn's type, an AttributeError too."""
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        if estimator is None:
+            return self
+        raise not_fitted_error(estimator, "model_")
+
+
+def not_fitted_error(estimator: Any, name: str) -> NotFittedError:
+    """The error for an attribute that only a fit gives."""
+    return NotFittedError(f"{type(estimator).__name__} is not fitted yet: it has no {name!r} before fit")
+
+
+@dataclass_transform(field_specifiers=(field,))
+class Estimator(CallbackSupportMixin, BaseEstimator):
+    """Base of all. Fields become the constructor, in order, positional up to `_: KW_ONLY`."""
+
+    takes: ClassVar[Takes] = Takes()
+    card: ClassVar[Card]
+    model_ = _UnfittedModel()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        for name, rule in FOREIGN_WRAPPERS.items():
+            if isinstance(method := vars(cls).get(name), FunctionType):
+                setattr(cls, name, rule(method))
+        super().__init_subclass__(**options)
+        dataclass(eq=False, repr=False)(cls)
+        cls.__init__.__annotations__ = {}  # help() shows names and defaults; the docs table shows the rest
+        for base in cls.__mro__:
+            if base is cls or (base.__module__.startswith("fivefold.") and not issubclass(base, Estimator)):
+                _limit_blas(base)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "model_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.takes.missing
+        tags.input_tags.sparse = self.takes.sparse
+        tags.input_tags.categorical = self.takes.categories
+        tags.input_tags.positive_only = self.takes.positive
+        return tags
+
+    def _admit(self, X: Any) -> Any:
+        """First line of every public method that takes new data."""
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)  # raises, in scikit-learn's words
+        return admit(self, X, fitting=False)
+
+    def _forget(self) -> None:
+        """Before a new fit: what was learned is gone, so that an error leaves no stale model."""
+        vars(self).pop("model_", None)
+
+
+def _limit_blas(cls: type) -> None:
+    """Every public method runs on one thread of BLAS: its bytes would depend on how many there are."""
+    for name, method in list(vars(cls).items()):
+        if name.startswith("_"):
+            continue
+        if isinstance(method, _AvailableIfDescriptor):
+            method.fn = on_one_blas_thread(method.fn)
+        elif isfunction(method):
+            setattr(cls, name, on_one_blas_thread(method))
+
+
+class Unsupervised(Estimator):
+    """Learns from X alone."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        made: Any = cls
+        if "_fit" in vars(cls) and "w" not in signature(cls._fit).parameters:
+            made.fit = with_callbacks(_fit_unweighted)
+        if "_update" in vars(cls):
+            weighted = "w" in signature(made._update).parameters
+            made.partial_fit = _partial_fit if weighted else _partial_fit_unweighted
+        super().__init_subclass__(**options)
+
+    def _fit(self, *args: Any, **kwargs: Any) -> None:
+        """Learn from X and the weights w of its rows, or from X alone."""
+        raise TypeError(f"{type(self).__name__} does not say how to fit")
+
+    def _update(self, X: Any, w: Any) -> None:
+        raise TypeError(f"{type(self).__name__} cannot be fitted in parts")
+
+    def _label(self, X: Any) -> None:
+        """What is noted about the rows that were learned from, those of weight zero included."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from the rows of X; a weight of two means a row is there twice."""
+        params.check_params(self)
+        self._forget()
+        X = admit(self, X, fitting=True)
+        X, w = keep_positive(admit_weights(self, sample_weight, X), X)
+        with interruptible_fit(self):
+            self._fit(X, w)
+        return self
+
+
+def _fit_unweighted(self: Any, X: Any, y: Any = None) -> Any:
+    """Learn from the rows of X."""
+    params.check_params(self)
+    self._forget()
+    X = admit(self, X, fitting=True)
+    with interruptible_fit(self):
+        self._fit(X)
+    return self
+
+
+def _partial_fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    """Go on learning from a further batch of rows."""
+    params.check_params(self)
+    X = admit(self, X, fitting=not self.__sklearn_is_fitted__(), learning=True)
+    kept, w = keep_positive(admit_weights(self, sample_weight, X), X)
+    self._update(kept, w)
+    self._label(X)
+    return self
+
+
+def _partial_fit_unweighted(self: Any, X: Any, y: Any = None) -> Any:
+    """Go on learning from a further batch of rows."""
+    params.check_params(self)
+    self._update(admit(self, X, fitting=not self.__sklearn_is_fitted__(), learning=True))
+    return self
+
+
+class Clusterer(ClusterMixin, Unsupervised):
+    """Finds groups; `_assign(X)` places rows."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the groups; a weight of two means a row is there twice."""
+        params.check_params(self)
+        self._forget()
+        X = admit(self, X, fitting=True)
+        kept, w = keep_positive(admit_weights(self, sample_weight, X), X)
+        with interruptible_fit(self):
+            self._fit(kept, w)
+            self._label(X)
+        return self
+
+    def _assign(self, X: Any) -> Any:
+        raise TypeError(f"{type(self).__name__} does not place rows")
+
+    def _label(self, X: Any) -> None:
+        self.labels_ = self._assign(X)
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit, and give the label of each row."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def predict(self, X: Any) -> Any:
+        """The label of each row."""
+        return self._assign(self._admit(X))
+
+
+class DensityEstimator(DensityMixin, Unsupervised):
+    """Gives new rows a log-density."""
+
+
+class OutlierDetector(OutlierMixin, Unsupervised):
+    """Marks rows that do not belong: -1 outlier, +1 inlier. The score of the last one inside is learned."""
+
+    def score_samples(self, X: Any) -> Any:
+        raise TypeError(f"{type(self).__name__} does not score rows")
+
+    @property
+    def offset_(self) -> float:
+        """The lowest score inside."""
+        raise TypeError(f"{type(self).__name__} does not say which scores are inside")
+
+    def decision_function(self, X: Any) -> Any:
+        """Positive inside, negative outside."""
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: Any) -> Any:
+        """+1 for rows that belong, -1 for the others."""
+        inside = self.decision_function(X) >= 0
+        return 2 * inside.astype(int) - 1
+
+
+class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Unsupervised):
+    """Maps rows to rows."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,187 @@
+"""Supervised estimators: labels are encoded once, class and sample weights fold into one vector.
+
+`_fit(X, y, w)` gets y as codes 0..K-1 of `classes_` (int64) or as floats, w as positive float64. A
+method that can go on learning defines `_update(X, y, w)` and gets `partial_fit`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.callback import with_callbacks
+from sklearn.utils import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from fivefold.core._sklearn import ClassifierMixin, RegressorMixin
+from fivefold.core.admission.tables import admit_pair, admit_weights, keep_positive
+from fivefold.core.console.fit_progress import interruptible_fit
+from fivefold.core.estimators import params
+from fivefold.core.estimators.base import Estimator
+from fivefold.core.parallel import map_parts
+
+
+class Classifier(ClassifierMixin, Estimator):
+    """`_fit(X, y, w)` gets y as codes 0..K-1 of `classes_`; `_scores(X)` gives (n, K), the largest wins.
+
+    Where `takes.outputs`, y may have several columns: then codes are (n, outputs), and `classes_` and scores are lists.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        if "_update" in vars(cls):
+            made: Any = cls
+            made.partial_fit = _partial_fit
+        super().__init_subclass__(**options)
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        raise TypeError(f"{type(self).__name__} does not say how to fit")
+
+    def _scores(self, X: Any) -> Any:
+        raise TypeError(f"{type(self).__name__} does not score classes")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.takes.outputs
+        # the checks of this tag ask for decision_function and predict_proba
+        both = {"decision_function", "predict_proba"} <= set(dir(type(self)))
+        tags.classifier_tags.multi_label = self.takes.outputs and both
+        return tags
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows and their targets; a weight of two means a row is there twice."""
+        params.check_params(self)
+        self._forget()
+        X, y = admit_pair(self, X, y)
+        if y.ndim == 2 and (not self.takes.outputs or y.shape[1] == 1):
+            y = column_or_1d(y, warn=True)
+        w = admit_weights(self, sample_weight, X)
+        if not self.takes.idle_classes:
+            X, y, w = keep_positive(w, X, y)
+        self.classes_, codes = encode_labels(y)
+        for classes in self.classes_ if y.ndim == 2 else [self.classes_]:
+            if classes.dtype.kind not in "iub":  # the labels say it as well as all rows, and are few
+                check_labels(classes)
+        if len(self.classes_) < 2 and not self.takes.one_class:
+            raise ValueError(f"{type(self).__name__} needs two classes or more; y holds one class: {y[0]!r}")
+        X, y, codes, w = keep_positive(w, X, y, codes)
+        with interruptible_fit(self):
+            self._fit(X, codes, self._fold(y, codes, w))
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The likeliest class of each row."""
+        X = self._admit(X)
+        scores = self._scores(X)
+        if isinstance(scores, list):
+            return np.stack([labels[s.argmax(axis=1)] for labels, s in zip(self.classes_, scores, strict=True)], axis=1)
+        best = map_parts(lambda lo, hi: scores[lo:hi].argmax(axis=1), len(scores))
+        return self.classes_[np.concatenate(best)]
+
+    def _fold(self, y: Any, codes: Any, w: Any) -> Any:
+        """Class weights folded into the weights of the rows."""
+        rule = getattr(self, "class_weight", None)
+        if rule is None:
+            return w
+        if codes.ndim == 1:
+            return w * class_weights(rule, self.classes_, codes, w)[codes]
+        rules = rule if isinstance(rule, list) else [rule] * len(self.classes_)
+        each = zip(rules, self.classes_, codes.T, strict=True)
+        return w * np.prod([class_weights(r, classes, code, w)[code] for r, classes, code in each], axis=0)
+
+
+def class_weights(rule: Any, classes: Any, codes: Any, w: Any) -> Any:
+    """The factor of each class by scikit-learn's rule; one for classes without rows."""
+    present, out = np.flatnonzero(np.bincount(codes, minlength=len(classes))), np.ones(len(classes))
+    out[present] = compute_class_weight(rule, classes=classes[present], y=classes[codes], sample_weight=w)
+    return out
+
+
+def _partial_fit(self: Any, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+    """Go on learning from a further batch; `classes` lists all classes at the first call."""
+    params.check_params(self)
+    name, first = type(self).__name__, not self.__sklearn_is_fitted__()
+    if first and classes is None:
+        raise ValueError(f"{name}: classes must be passed on the first call to partial_fit")
+    if classes is not None:
+        given = np.unique(classes)
+        if not first and not np.array_equal(self.classes_, given):
+            raise ValueError(
+                f"{name}: `classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
+            )
+    X, y = admit_pair(self, X, y, fitting=first)
+    y = column_or_1d(y, warn=True)
+    if first:
+        self.classes_ = given
+    codes = np.searchsorted(self.classes_, y).clip(0, len(self.classes_) - 1)
+    if (unknown := self.classes_[codes] != y).any():
+        raise ValueError(
+            f"{name}: the target label {y[unknown.argmax()]!r} in y does not exist in the initial classes "
+            f"{self.classes_!r}; list every class in `classes` at the first call"
+        )
+    X, y, codes, w = keep_positive(admit_weights(self, sample_weight, X), X, y, codes)
+    self._update(X, codes, self._fold(y, codes, w))
+    return self
+
+
+class Regressor(RegressorMixin, Estimator):
+    """`_fit(X, y, w)` gets y as floats of X's type: a vector, or (n, outputs) where `takes.outputs`."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        if "_update" in vars(cls):
+            made: Any = cls
+            made.partial_fit = _partial_fit_regressor
+        super().__init_subclass__(**options)
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        raise TypeError(f"{type(self).__name__} does not say how to fit")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.takes.outputs
+        return tags
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows and their targets; a weight of two means a row is there twice."""
+        params.check_params(self)
+        self._forget()
+        X, y, w = _admitted_pairs(self, X, y, sample_weight, fitting=True)
+        with interruptible_fit(self):
+            self._fit(X, y, w)
+        return self
+
+
+def _partial_fit_regressor(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    """Go on learning from a further batch of rows and their targets."""
+    params.check_params(self)
+    self._update(*_admitted_pairs(self, X, y, sample_weight, fitting=not self.__sklearn_is_fitted__()))
+    return self
+
+
+def _admitted_pairs(self: Any, X: Any, y: Any, sample_weight: Any, *, fitting: bool) -> tuple[Any, Any, Any]:
+    """Admitted rows, their targets in the type of X, and their weights."""
+    X, y = admit_pair(self, X, y, numeric=True, fitting=fitting)
+    if not self.takes.outputs and y.ndim > 1:
+        y = column_or_1d(y, warn=True)
+    X, y, w = keep_positive(admit_weights(self, sample_weight, X), X, y)
+    return X, y.astype(X.dtype, copy=False), w
+
+
+def check_labels(classes: Any) -> None:
+    """Refuse numbers that are no labels: fractions."""
+    with np.errstate(invalid="ignore"):  # a huge number is compared with its integer
+        check_classification_targets(np.repeat(classes, 2))
+
+
+def encode_labels(y: Any) -> tuple[Any, Any]:
+    """The distinct labels, sorted, and for each row the index of its label (int64); lists for several columns."""
+    if y.ndim == 2:
+        each = [encode_labels(np.ascontiguousarray(column)) for column in y.T]
+        return [classes for classes, _ in each], np.stack([codes for _, codes in each], axis=1)
+    if y.dtype.kind in "iu" and (low := int(y.min())) > -(2**31) and int(y.max()) - low < max(1024, len(y)):
+        present = np.bincount(y - low) > 0
+        return np.flatnonzero(present).astype(y.dtype) + y.dtype.type(low), (np.cumsum(present) - 1)[y - low]
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes.astype(np.int64, copy=False)

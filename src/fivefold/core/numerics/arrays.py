@@ -1,0 +1,79 @@
+"""Array namespaces, and the few operations the standard lacks.
+
+`sklearn.utils` gives a torch namespace only when SCIPY_ARRAY_API=1 was set before SciPy was imported,
+which a library cannot do for its user; array_api_compat itself needs no setting.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn._config import get_config
+
+
+def namespace(*arrays: Any) -> Any:
+    """The array namespace of the arrays."""
+    if all(isinstance(a, np.ndarray) for a in arrays):
+        return np
+    from sklearn.externals.array_api_compat import array_namespace
+
+    return array_namespace(*arrays)
+
+
+def is_tensor(a: Any) -> bool:
+    """Is it a torch tensor? Asks without importing torch."""
+    return type(a).__module__.partition(".")[0] == "torch"
+
+
+def device(a: Any) -> Any:
+    """Where an array lives: "cpu" for NumPy and sparse matrices, the tensor's own device for a tensor."""
+    return a.device if is_tensor(a) else "cpu"
+
+
+def is_foreign(a: Any) -> bool:
+    """Is it an array of another library, and is scikit-learn set to dispatch on those (`array_api_dispatch`)?"""
+    if isinstance(a, np.ndarray) or not (is_tensor(a) or hasattr(a, "__array_namespace__")):
+        return False
+    return bool(get_config()["array_api_dispatch"])
+
+
+def to_numpy(a: Any) -> Any:
+    """A tensor, or a foreign array, as a NumPy array on the host; anything else as it is."""
+    if is_tensor(a):
+        return a.detach().cpu().numpy()
+    return np.from_dlpack(a).copy() if is_foreign(a) else a
+
+
+def to_library_of(answer: Any, a: Any) -> Any:
+    """Numbers as an array of the library and on the device of `a`; labels of text and the like as they are."""
+    if isinstance(answer, list | tuple):
+        return type(answer)(to_library_of(part, a) for part in answer)
+    if not isinstance(answer, np.ndarray | np.generic) or answer.dtype.kind not in "biuf":
+        return answer
+    xp = namespace(a)
+    return xp.asarray(np.array(answer), device=a.device)
+
+
+def like(values: Any, a: Any) -> Any:
+    """A contiguous copy of numbers, of the kind, the float type and on the device of `a`.
+
+    >>> like([1, 2], np.zeros(3, dtype=np.float32))
+    array([1., 2.], dtype=float32)
+    """
+    if is_tensor(a):
+        return namespace(a).asarray(values, dtype=a.dtype, device=a.device, copy=True).contiguous()
+    return np.array(values, dtype=a.dtype, order="C")
+
+
+def logsumexp(a: Any, axis: int) -> Any:
+    """log sum exp along an axis; -inf where every entry is -inf.
+
+    >>> logsumexp(np.array([[0.0, 0.0], [-np.inf, -np.inf]]), axis=1).round(4)
+    array([0.6931,   -inf])
+    """
+    xp = namespace(a)
+    top = xp.max(a, axis=axis, keepdims=True)
+    top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
+    with np.errstate(divide="ignore"):
+        return xp.squeeze(top, axis=axis) + xp.log(xp.sum(xp.exp(a - top), axis=axis))

@@ -1,0 +1,78 @@
+"""Limits on what packed files unpack to, and on tables by the memory that is free.
+
+A few bytes can unpack to any number: a limit is checked by the sizes that a file declares before anything is unpacked,
+and again while it is. FIVEFOLD_MAX_UNPACKED, such as 4GB, raises it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+UNPACKED_VARIABLE = "FIVEFOLD_MAX_UNPACKED"
+DEFAULT_MAX_UNPACKED = 10**9
+DECIMAL_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+BINARY_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+
+
+class InvalidLimit(ValueError):
+    """A limit that cannot be understood."""
+
+
+def max_unpacked() -> int:
+    """The most bytes that a packed file may unpack to."""
+    return parse_size(os.environ.get(UNPACKED_VARIABLE, str(DEFAULT_MAX_UNPACKED)))
+
+
+def is_set_by_user() -> bool:
+    """Has the user set a limit of their own?"""
+    return UNPACKED_VARIABLE in os.environ
+
+
+def parse_size(text: str) -> int:
+    """A size as people write it.
+
+    Examples
+    --------
+    >>> as_bytes("4GB"), as_bytes("1.5 MiB"), as_bytes("800")
+    (4000000000, 1572864, 800)
+    """
+    found = re.fullmatch(r"([0-9]*\.?[0-9]+) *([kmgt]?)(i?)b?", text.strip().lower())
+    if found is None:
+        raise InvalidLimit(f"{UNPACKED_VARIABLE} is a size such as 800MB or 4GB; got {text!r}")
+    return int(float(found[1]) * (BINARY_UNITS if found[3] else DECIMAL_UNITS)[found[2]])
+
+
+def format_size(size: float) -> str:
+    """A size for people.
+
+    Examples
+    --------
+    >>> in_words(2.5e9), in_words(120)
+    ('2.5 GB', '120 bytes')
+    """
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= scale:
+            return f"{size / scale:.3g} {unit}"
+    return f"{size:.0f} bytes"
+
+
+def free_memory() -> int | None:
+    """Bytes of memory that can be had, within the limit of a container; None where the system does not say."""
+    found = []
+    try:
+        lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
+        found.append(int(lines["MemAvailable"].split()[0]) * 1024)
+    except (OSError, KeyError, ValueError):
+        pass
+    for most, used in (
+        ("memory.max", "memory.current"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    ):
+        try:
+            texts = [(Path("/sys/fs/cgroup") / name).read_text().strip() for name in (most, used)]
+            found.append(max(int(texts[0]) - int(texts[1]), 0))
+        except (OSError, ValueError):  # no such container, or one without a limit
+            continue
+    return min(found, default=None)

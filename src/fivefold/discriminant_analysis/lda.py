@@ -1,0 +1,203 @@
+"""Linear discriminant analysis: Gaussian classes that share one covariance.
+
+    g_k(x) = x' Sigma^-1 mu_k - mu_k' Sigma^-1 mu_k / 2 + log P(y = k)
+
+The term x' Sigma^-1 x is the same in all classes and drops out, so boundaries are hyperplanes. Columns v
+with v' Sigma v = 1 that spread the class means most are the discriminant axes of Fisher (1936) and Rao
+(1948): `transform`. The solvers differ in how they meet Sigma (`solvers`).
+
+Everything is computed about the mean c of the class means. With z = x - c and m_k = mu_k - c
+
+    g_k(x) = z' Sigma^-1 m_k - m_k' Sigma^-1 m_k / 2 + log P(y = k)  +  z' Sigma^-1 c + c' Sigma^-1 c / 2
+
+and what stands last is common to the classes, so an offset of the data costs no digits of a posterior.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fivefold.core._sklearn import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from fivefold.core.estimators.params import Count, Fraction, NonNegative
+from fivefold.core.numerics.affine_map import affine
+from fivefold.core.registry import Card
+from fivefold.discriminant_analysis.base import GaussianDiscriminant, learned_in_dtype, log_priors
+from fivefold.discriminant_analysis.boundaries import ClassHyperplane
+from fivefold.discriminant_analysis.lda_solvers import SOLVERS, DiscriminantMetric
+from fivefold.discriminant_analysis.shrinkage import Shrinkage
+from fivefold.distributions.gaussian import Array, GroupWeights
+
+
+@dataclass(frozen=True)
+class LinearDiscriminants:
+    """Class priors and means under one metric; `n_axes` of its axes are for `transform`."""
+
+    priors: Array  # (K,)
+    metric: DiscriminantMetric
+    n_axes: int
+    dtype: Any  # of the training rows
+
+    @property
+    def means(self) -> Array:
+        return self.metric.means
+
+    @property
+    def offset(self) -> Any:
+        """g_k at the centre (K,), less what is common."""
+        return log_priors(self.priors) - 0.5 * ((self.means - self.metric.centre) * self.metric.slope).sum(1)
+
+    @property
+    def coef(self) -> Array:
+        """(K, d), or for two classes their difference (1, d)."""
+        slope = self.metric.slope
+        return slope[1:] - slope[:1] if len(slope) == 2 else slope + self.metric.common
+
+    @property
+    def level(self) -> Any:
+        """The discriminants at the centre (K,), or for two classes their difference (1,)."""
+        offset = self.offset
+        common = 0.5 * self.metric.centre @ self.metric.common
+        return offset[1:] - offset[:1] if len(offset) == 2 else offset + common
+
+    @property
+    def intercept(self) -> Any:
+        """The discriminants at zero."""
+        return self.level - self.coef @ self.metric.centre
+
+    @property
+    def ratio(self) -> Array:
+        """Share of the spread of the means along each axis."""
+        return self.metric.spread[: self.n_axes] / (self.metric.spread.sum() or 1.0)
+
+
+class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianDiscriminant):
+    """Gaussian classes with one covariance: linear boundaries, and the axes that separate the classes best.
+
+    Parameters
+    ----------
+    solver
+        "lsqr" and "eigen" take shrinkage or an estimator of covariance; "svd" and "eigen" drop directions in which no
+        class varies.
+    shrinkage
+        share of a sphere in the covariance of each class: 0 leaves it, 1 makes it sigma^2 I, so that equal
+        priors give the nearest mean; "auto" is the amount of Ledoit and Wolf; None is 0.
+    priors
+        class probabilities; the weighted shares of the classes when None.
+    n_components
+        how many axes `transform` gives; at most, and by default, the smaller of columns and classes less one.
+    store_covariance
+        keep `covariance_` with the solver "svd"; the others always do.
+    tol
+        for "svd": directions whose spread within classes, columns scaled to one, is not above it are dropped.
+    covariance_estimator
+        an object whose `fit` learns `covariance_` from the rows of a class, as in sklearn.covariance.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        the discriminants; for two classes their difference.
+    covariance_
+        the covariance within classes, averaged by the priors.
+    explained_variance_ratio_
+        share of the spread of the class means along each axis.
+    means_, priors_, classes_
+        of the classes.
+    scalings_
+        the axes, one a column.
+    xbar_
+        the mean of the class means by their priors.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fivefold.discriminant_analysis import LinearDiscriminantAnalysis
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearDiscriminantAnalysis().fit(X, y)
+    >>> round(model.score(X, y), 2), model.transform(X).shape
+    (0.98, (150, 2))
+    """
+
+    solver: Literal["svd", "lsqr", "eigen"] = "svd"
+    shrinkage: Fraction | Literal["auto"] | None = None
+    priors: Any = None
+    n_components: Count | None = None
+    store_covariance: bool = False
+    tol: NonNegative = 1e-4
+    covariance_estimator: Any = None
+
+    card = Card(
+        applications=("classification", "dimension reduction", "visualization"),
+        use="Classes of similar shape, few rows a class, probabilities wanted; a picture of labelled data. With "
+        "as many columns as rows take shrinkage='auto'. Classes that differ in shape need the quadratic form.",
+        steps=(
+            "Take the mean of each class and the scatter about it.",
+            "Pool the scatters to one covariance, shrunk if asked.",
+            "Whiten by it; the discriminant of a class is linear in x.",
+            "Axes of the whitened class means, by their spread, are the new coordinates.",
+        ),
+        source="Fisher (1936); Rao (1948); Ledoit & Wolf (2004)",
+        see_also=("QuadraticDiscriminantAnalysis", "GaussianNB", "PCA"),
+        variants=(
+            {"solver": "lsqr"},
+            {"solver": "lsqr", "shrinkage": 1.0},
+            {"solver": "eigen", "shrinkage": "auto"},
+            {"store_covariance": True, "n_components": 1},
+        ),
+        search={"solver": ("lsqr",), "shrinkage": (None, "auto")},
+        portfolio=True,
+    )
+
+    coef_ = learned_in_dtype("coef")
+    intercept_ = learned_in_dtype("intercept")
+    covariance_ = learned_in_dtype("metric.covariance")
+    explained_variance_ratio_ = learned_in_dtype("ratio")
+    scalings_ = learned_in_dtype("metric.axes")
+    xbar_ = learned_in_dtype("metric.centre")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        K, d = len(self.classes_), X.shape[1]
+        most = min(K - 1, d)
+        if self.n_components is not None and self.n_components > most:
+            raise ValueError(
+                f"LinearDiscriminantAnalysis: n_components={self.n_components} cannot be larger than "
+                f"min(n_features, n_classes - 1) = {most}"
+            )
+        priors = self._shares(y, w, self.priors)
+        rule = Shrinkage(self.shrinkage, self.covariance_estimator)
+        metric = SOLVERS[self.solver](X, GroupWeights(y, w, K), priors, rule, self.tol, self.store_covariance)
+        n_axes = min(self.n_components or most, metric.axes.shape[1])
+        self.model_ = LinearDiscriminants(priors, metric, n_axes, X.dtype)
+
+    def transform(self, X: Any) -> Any:
+        """Coordinates along the discriminant axes."""
+        X, metric = self._admit(X), self.model_.metric
+        axes = metric.axes[:, : self.model_.n_axes]
+        return affine(X, metric.centre, axes, metric.origin @ axes)
+
+    def decision_function(self, X: Any) -> Any:
+        """The discriminants (n, K); for two classes the log odds (n,) of the second."""
+        X, model = self._admit(X), self.model_
+        scores = affine(X, model.metric.centre, model.coef.T, model.level)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def hyperplane(self, i: Any, j: Any) -> ClassHyperplane:
+        """The boundary between two classes, by label: w.(x - x0) = 0, positive on the side of i."""
+        priors, means, slope = self.model_.priors, self.model_.means, self.model_.metric.slope
+        a, b = self._index(i), self._index(j)
+        return ClassHyperplane.between(
+            means[a], means[b], slope[a] - slope[b], log_priors(priors)[a] - log_priors(priors)[b]
+        )
+
+    def _scores(self, X: Any) -> Any:
+        metric = self.model_.metric
+        return affine(X, metric.centre, metric.slope.T, self.model_.offset)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.model_.n_axes

@@ -1,0 +1,156 @@
+"""The metric of linear discriminant analysis: slopes Sigma^-1 m_k and the axes that spread the means.
+
+svd    Sigma = pooled scatter / n. Columns are scaled to unit spread within classes, directions with no spread
+       dropped, the rest whitened; the axes are the singular vectors of the whitened class means.
+lsqr   Sigma = sum_k P_k Sigma_k, each shrunk or estimated; slopes by least squares, so Sigma may be singular.
+       Axes are V = slopes' U / sqrt(l) for the eigenpairs (l, U) of the means' products in the metric.
+eigen  the same Sigma; axes are all solutions of (Sigma_total - Sigma) v = l Sigma v with v' Sigma v = 1, outside
+       the null space of Sigma.
+
+The scatter within classes has the squares of the singular values of the centred rows for eigenvalues. Squares of
+small values drown in rounding; where that matters, and where there are few rows for so many columns, the rows
+themselves are decomposed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh, lstsq, svd
+
+from fivefold.core.console.user_warnings import warn
+from fivefold.core.numerics.linalg import fix_signs
+from fivefold.discriminant_analysis.shrinkage import Shrinkage
+from fivefold.distributions.gaussian import Array, Diagonal, Full, Gaussian, GroupMoments, GroupWeights
+
+MIN_CORRELATION_EIG = 1e-5  # an eigenvalue of a correlation below this has lost five digits or more
+
+
+@dataclass(frozen=True)
+class DiscriminantMetric:
+    """Class means about a centre, and what the shared covariance makes of them."""
+
+    means: Array  # (K, d)
+    centre: Array  # (d,)
+    slope: Array  # (K, d) Sigma^-1 (means - centre)
+    common: Array  # (d,) Sigma^-1 centre, or zero
+    axes: Array  # (d, r)
+    spread: Array  # (r,) of the means along the axes
+    origin: Array  # (d,) what `transform` adds to x - centre
+    covariance: Array | None  # (d, d)
+
+
+def by_svd(X: Array, R: GroupWeights, priors: Array, rule: Shrinkage, tol: float, keep: bool) -> DiscriminantMetric:
+    """Whitened by the spread within classes."""
+    rule.refuse("svd", "take solver='lsqr' or 'eigen'")
+    d = X.shape[1]
+    compact = keep or R.count * d <= len(X)
+    stats = Gaussian(Full() if compact else Diagonal()).stats(X, R)
+    centre = priors @ stats.mean
+    M = stats.mean - centre
+    W = _within(X, R, stats, tol)  # (d, r)
+    _, s, Vt = svd(np.sqrt(priors)[:, None] * M @ W, full_matrices=False)
+    axes = _turned(Vt[s > tol * s[0]] @ W.T)
+    covariance = np.tensordot(priors / stats.weight, stats.scatter, 1) if keep else None
+    return DiscriminantMetric(stats.mean, centre, M @ axes @ axes.T, np.zeros(d), axes, s**2, np.zeros(d), covariance)
+
+
+def by_least_squares(
+    X: Array, R: GroupWeights, priors: Array, rule: Shrinkage, tol: float, keep: bool
+) -> DiscriminantMetric:
+    """Slopes by least squares."""
+    stats = Gaussian(Full()).stats(X, R)
+    if not stats.scatter.any():
+        raise _no_spread()
+    centre = priors @ stats.mean
+    M = stats.mean - centre
+    sigma = np.tensordot(priors, rule(X, R, stats), 1)
+    *slope, common = np.ascontiguousarray(lstsq(sigma, np.vstack([M, centre]).T)[0].T)
+    root = np.sqrt(priors)[:, None]
+    spread, U = eigh(root * M @ (root * slope).T)
+    kept = spread > np.finfo(np.float64).eps * R.count * spread[-1]
+    axes = _turned(((U[:, kept] / np.sqrt(spread[kept])).T @ (root * slope))[::-1])
+    return DiscriminantMetric(stats.mean, centre, np.array(slope), common, axes, spread[kept][::-1], centre, sigma)
+
+
+def by_eigenvectors(
+    X: Array, R: GroupWeights, priors: Array, rule: Shrinkage, tol: float, keep: bool
+) -> DiscriminantMetric:
+    """All axes, by a generalised eigenproblem."""
+    stats = Gaussian(Full()).stats(X, R)
+    centre = priors @ stats.mean
+    M = stats.mean - centre
+    sigma = np.tensordot(priors, rule(X, R, stats), 1)
+    (total,) = rule(X, GroupWeights(np.zeros_like(R.codes), R.weights, 1), pooled_moments(stats))
+    scale, values, V = _correlation(sigma)
+    W = _whitening(scale, np.sqrt(values), V, np.sqrt(len(V) * np.finfo(np.float64).eps))
+    if (missing := len(sigma) - W.shape[1]) > 0:
+        warn(
+            f"LinearDiscriminantAnalysis: {missing} of {len(sigma)} directions are left out, since no class varies "
+            "along them: the covariance within classes is singular. Drop columns, or give shrinkage"
+        )
+    spread, U = eigh(W.T @ (total - sigma) @ W)
+    V = _turned(U[:, ::-1].T @ W.T)
+    return DiscriminantMetric(stats.mean, centre, M @ V @ V.T, V @ (V.T @ centre), V, spread[::-1], centre, sigma)
+
+
+SOLVERS: dict[str, Callable[..., DiscriminantMetric]] = {
+    "svd": by_svd,
+    "lsqr": by_least_squares,
+    "eigen": by_eigenvectors,
+}
+
+
+def pooled_moments(stats: GroupMoments) -> GroupMoments:
+    """The moments of all groups together."""
+    n = stats.weight.sum(keepdims=True)
+    mean = stats.weight @ stats.mean / n
+    M = stats.mean - mean
+    return GroupMoments(n, n, mean[None], stats.scatter.sum(0, keepdims=True) + (stats.weight * M.T @ M)[None], n)
+
+
+def _within(X: Array, R: GroupWeights, stats: GroupMoments, tol: float) -> Array:
+    """The whitening of the rows within their classes."""
+    n = R.weights.sum()
+    S = stats.scatter.sum(0) / n
+    if S.ndim == 2:
+        scale, values, V = _correlation(S)
+        if not ((values > tol**2) & (values < MIN_CORRELATION_EIG)).any():
+            return _whitening(scale, np.sqrt(values), V, tol)
+    scale = _or_one(np.sqrt(np.einsum("ii->i", S) if S.ndim == 2 else S))
+    Z = (X - stats.mean[R.codes]) * np.sqrt(R.weights / n)[:, None] / scale
+    _, s, Vt = svd(Z, full_matrices=False)
+    return _whitening(scale, s, Vt.T, tol)
+
+
+def _correlation(S: Array) -> tuple[Array, Array, Array]:
+    """Spread of the columns (d,), and eigenvalues and eigenvectors of their correlation."""
+    scale = _or_one(np.sqrt(S.diagonal()))
+    values, V = eigh(S / (scale * scale[:, None]))
+    return scale, np.maximum(values, 0), V
+
+
+def _whitening(scale: Array, s: Array, V: Array, tol: float) -> Array:
+    """W (d, r) with W' Sigma W = I: the directions V of spread s above tol in scaled columns."""
+    kept = s > tol
+    if not kept.any():
+        raise _no_spread()
+    return V[:, kept] / scale[:, None] / s[kept]
+
+
+def _no_spread() -> ValueError:
+    return ValueError(
+        "LinearDiscriminantAnalysis: no column varies within the classes; the number of samples must be more than the "
+        "number of classes, and some class needs distinct rows"
+    )
+
+
+def _turned(axes: Array) -> Array:
+    """Axes in rows as columns, each with its largest entry positive."""
+    return np.ascontiguousarray(fix_signs(axes).T)
+
+
+def _or_one(scale: Array) -> Array:
+    return np.where(scale > 0, scale, 1.0)

@@ -1,0 +1,450 @@
+"""Covariances of K Gaussians: matrices of their own, one shared, variances by column, one variance.
+
+A covariance holds Sigma in scikit-learn's shape as `matrix` and knows a factor P of its inverse, P' P = Sigma^-1,
+P lower triangular: P = L^-1 for the Cholesky factor L of Sigma. From these come densities, with missing entries
+integrated out, samples, marginals and traces; compiled loops work on blocks with points in columns.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from math import isnan
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fivefold.core.numerics.arrays import like, namespace
+from fivefold.core.parallel import column_blocks, map_parts, scratch
+from fivefold.distributions.covariances.gaussian_loops import (
+    LOG_2PI,
+    TILE_POINTS,
+    log_diagonal,
+    log_diagonal_observed,
+    log_diagonal_rows,
+    log_full,
+    log_full_observed,
+)
+from fivefold.distributions.family import Array
+
+PIVOT_ROUNDING = 16 * np.finfo(np.float64).eps  # of a pivot, a column
+
+
+@dataclass(frozen=True)
+class Covariance(ABC):
+    """Covariances of K Gaussians; `matrix` has scikit-learn's shape."""
+
+    matrix: Array
+
+    @property
+    @abstractmethod
+    def precision_factor(self) -> Array:
+        """Upper P', in the shape of scikit-learn's precisions_cholesky_."""
+
+    @property
+    @abstractmethod
+    def precision(self) -> Array:
+        """Inverse of `matrix`, in its shape."""
+
+    @property
+    @abstractmethod
+    def log_det(self) -> Array:
+        """log |Sigma| of each member (K,), or (1,) when they share it."""
+
+    @property
+    @abstractmethod
+    def n_parameters(self) -> int:
+        """Free parameters."""
+
+    @abstractmethod
+    def dense(self, d: int) -> Array:
+        """Sigma as matrices (K, d, d), or (1, d, d) when they share it."""
+
+    @abstractmethod
+    def marginal(self, kept: NDArray[np.int64]) -> Covariance:
+        """Of some columns."""
+
+    @abstractmethod
+    def colour(self, E: Array, k: int) -> Array:
+        """Rows with covariance Sigma_k from rows of independent standard normals."""
+
+    @abstractmethod
+    def whiten(self, D: Any, k: int) -> Any:
+        """P_k x of each row x of D, an array or a tensor."""
+
+    @abstractmethod
+    def trace(self, scatter: Array) -> Array:
+        """tr(Sigma_k^-1 S_k) (K,) of matrices or diagonals S (K, ...)."""
+
+    @abstractmethod
+    def whole(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
+        """out (K, m) = c (K,) + log density of the points in the columns of Z, which have every entry."""
+
+    @abstractmethod
+    def broken(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
+        """The same for points with missing entries, which are integrated out."""
+
+    @abstractmethod
+    def holds(self, K: int, d: int) -> bool:
+        """Do the arrays have the shapes for K members and d columns?"""
+
+    def check_shapes(self, mean: Array, c: Array, d: int) -> None:
+        """Loops do not look where they read; arrays from a model file may not fit together."""
+        if np.shape(mean) != (len(c), d) or not self.holds(len(c), d):
+            raise ValueError(
+                f"means of shape {np.shape(mean)} and their covariances do not fit {len(c)} components of {d} columns"
+            )
+
+    def fill(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
+        """out (K, m) = c (K,) + log density of the points in the columns of Z."""
+        self.check_shapes(mean, c, len(Z))
+        if is_complete(Z):
+            self.whole(Z, mean, c, out)
+            return
+        missing = np.isnan(Z).any(axis=0)
+        for work, points in ((self.whole, ~missing), (self.broken, missing)):
+            L = np.empty((len(mean), int(points.sum())))
+            work(np.ascontiguousarray(Z[:, points]), mean, c, L)
+            out[:, points] = L
+
+    def rows(self, X: Array, mean: Array, c: Array) -> Array:
+        """c (K,) + log density (n, K) of the rows of X."""
+        out = np.empty((len(X), len(mean)))
+        ones = np.ones(len(X))
+
+        def part(lo: int, hi: int) -> None:
+            for Z, _ in column_blocks(X, ones, lo, hi):
+                L = scratch("L", len(mean), Z.shape[1])
+                self.fill(Z, mean, c, L)
+                out[lo : lo + Z.shape[1]] = L.T
+                lo += Z.shape[1]
+
+        map_parts(part, len(X))
+        return out
+
+
+@dataclass(frozen=True)
+class FullCovariance(Covariance):
+    """A matrix of its own for each member."""
+
+    matrix: Array  # (K, d, d)
+    factor: Array  # (K, d, d), lower
+
+    @classmethod
+    def of(cls, matrix: Array) -> Self:
+        return cls(matrix, inverse_cholesky(matrix))
+
+    @property
+    def precision_factor(self) -> Array:
+        return self.factor.transpose(0, 2, 1)
+
+    @property
+    def precision(self) -> Array:
+        return self.precision_factor @ self.factor
+
+    @cached_property
+    def log_det(self) -> Array:
+        return -2 * np.log(np.einsum("kii->ki", self.factor)).sum(1)
+
+    @property
+    def n_parameters(self) -> int:
+        K, d, _ = self.matrix.shape
+        return K * d * (d + 1) // 2
+
+    def dense(self, d: int) -> Array:
+        return self.matrix
+
+    def marginal(self, kept: NDArray[np.int64]) -> FullCovariance:
+        return FullCovariance.of(self.matrix[:, kept[:, None], kept])
+
+    def colour(self, E: Array, k: int) -> Array:
+        return E @ np.linalg.inv(self.factor[k]).T
+
+    def whiten(self, D: Any, k: int) -> Any:
+        return D @ like(self.factor[k].T, D)
+
+    def trace(self, scatter: Array) -> Array:
+        return np.einsum("kij,kij->k", self.precision, scatter)
+
+    def whole(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
+        d = len(Z)
+        D, acc, q = zero_tile(d), scratch("lane sums", TILE_POINTS), scratch("lanes", TILE_POINTS)
+        log_full(Z, mean, self._padded, c - 0.5 * (d * LOG_2PI + self.log_det), D, acc, q, out)
+
+    def broken(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
+        _log_observed(Z, mean, self.matrix, c, out)
+
+    def holds(self, K: int, d: int) -> bool:
+        return self.matrix.shape == self.factor.shape == (K, d, d)
+
+    @cached_property
+    def _padded(self) -> Array:
+        """The factor with columns of zeros, to a multiple of four."""
+        return np.pad(self.factor, ((0, 0), (0, 0), (0, -self.factor.shape[2] % 4)))
+
+
+@dataclass(frozen=True)
+class TiedCovariance(Covariance):
+    """One matrix for all members; `known` if it was given, not fitted."""
+
+    matrix: Array  # (d, d)
+    factor: Array  # (d, d), lower
+    known: bool = False
+
+    @classmethod
+    def of(cls, matrix: Array, known: bool = False) -> Self:
+        return cls(matrix, inverse_cholesky(matrix[None], "the covariance that all components share")[0], known)
+
+    @property
+    def precision_factor(self) -> Array:
+        return self.factor.T
+
+    @property
+    def precision(self) -> Array:
+        return self.factor.T @ self.factor
+
+    @property
+    def log_det(self) -> Array:
+        return -2 * np.log(np.diag(self.factor)).sum(keepdims=True)
+
+    @property
+    def n_parameters(self) -> int:
+        d = len(self.matrix)
+        return 0 if self.known else d * (d + 1) // 2
+
+    def dense(self, d: int) -> Array:
+        return self.matrix[None]
+
+    def marginal(self, kept: NDArray[np.int64]) -> TiedCovariance:
+        return TiedCovariance.of(self.matrix[kept[:, None], kept], self.known)
+
+    def colour(self, E: Array, k: int) -> Array:
+        return E @ np.linalg.inv(self.factor).T
+
+    def whiten(self, D: Any, k: int) -> Any:
+        return D @ like(self.factor.T, D)
+
+    def trace(self, scatter: Array) -> Array:
+        return np.einsum("ij,kij->k", self.precision, scatter)
+
+    def whole(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
+        origin = mean[0]  # before the product, so that a common offset costs no digits
+        W, means = self.factor @ (Z - origin[:, None]), (mean - origin) @ self.factor.T
+        log_diagonal(W, means, np.full(mean.shape, 0.5), c - 0.5 * (len(Z) * LOG_2PI + self.log_det), out)
+
+    def broken(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
+        _log_observed(Z, mean, self.matrix[None], c, out)
+
+    def holds(self, K: int, d: int) -> bool:
+        return self.matrix.shape == self.factor.shape == (d, d)
+
+
+@dataclass(frozen=True)
+class DiagonalCovariance(Covariance):
+    """A variance for each column of each member."""
+
+    matrix: Array  # (K, d)
+
+    @classmethod
+    def of(cls, matrix: Array) -> Self:
+        return cls(check_positive(matrix))
+
+    @property
+    def precision_factor(self) -> Array:
+        return 1 / np.sqrt(self.matrix)
+
+    @property
+    def precision(self) -> Array:
+        return 1 / self.matrix
+
+    @property
+    def log_det(self) -> Array:
+        return np.log(self.matrix).sum(1)
+
+    @property
+    def n_parameters(self) -> int:
+        return self.matrix.size
+
+    def dense(self, d: int) -> Array:
+        return self.matrix[:, :, None] * np.eye(d)
+
+    def marginal(self, kept: NDArray[np.int64]) -> DiagonalCovariance:
+        return DiagonalCovariance(self.matrix[:, kept])
+
+    def colour(self, E: Array, k: int) -> Array:
+        return E * np.sqrt(self.matrix[k])
+
+    def whiten(self, D: Any, k: int) -> Any:
+        return D / like(np.sqrt(self.matrix[k]), D)
+
+    def trace(self, scatter: Array) -> Array:
+        return (scatter / self.matrix).sum(1)
+
+    def whole(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
+        log_diagonal(Z, mean, 0.5 / self.matrix, c + _log_peak(self.matrix).sum(1), out)
+
+    def broken(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
+        log_diagonal_observed(Z, mean, 0.5 / self.matrix, _log_peak(self.matrix), c, out)
+
+    def holds(self, K: int, d: int) -> bool:
+        return self.matrix.shape == (K, d)
+
+    def rows(self, X: Array, mean: Array, c: Array) -> Array:
+        self.check_shapes(mean, c, X.shape[1])
+        out = np.empty((len(X), len(mean)))
+        half, top = 0.5 / self.matrix, c + _log_peak(self.matrix).sum(1)
+        sums = map_parts(lambda lo, hi: log_diagonal_rows(X, lo, hi, mean, half, top, out), len(X))
+        if not np.isfinite(sum(sums)):
+            missing = np.flatnonzero(np.isnan(out).any(axis=1))
+            L = np.empty((len(mean), len(missing)))
+            self.broken(np.ascontiguousarray(X[missing].T, dtype=np.float64), mean, c, L)
+            out[missing] = L.T
+        return out
+
+
+@dataclass(frozen=True)
+class SphericalCovariance(Covariance):
+    """One variance for all columns of a member."""
+
+    matrix: Array  # (K,)
+    d: int
+
+    @classmethod
+    def of(cls, matrix: Array, d: int) -> Self:
+        return cls(check_positive(matrix), d)
+
+    @property
+    def precision_factor(self) -> Array:
+        return 1 / np.sqrt(self.matrix)
+
+    @property
+    def precision(self) -> Array:
+        return 1 / self.matrix
+
+    @property
+    def log_det(self) -> Array:
+        return self.d * np.log(self.matrix)
+
+    @property
+    def n_parameters(self) -> int:
+        return self.matrix.size
+
+    def dense(self, d: int) -> Array:
+        return self.matrix[:, None, None] * np.eye(d)
+
+    def marginal(self, kept: NDArray[np.int64]) -> SphericalCovariance:
+        return SphericalCovariance(self.matrix, len(kept))
+
+    def colour(self, E: Array, k: int) -> Array:
+        return E * np.sqrt(self.matrix[k])
+
+    def whiten(self, D: Any, k: int) -> Any:
+        return D / float(np.sqrt(self.matrix[k]))
+
+    def trace(self, scatter: Array) -> Array:
+        return scatter.sum(1) / self.matrix
+
+    def whole(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
+        self._axes.whole(Z, mean, c, out)
+
+    def broken(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
+        self._axes.broken(Z, mean, c, out)
+
+    def holds(self, K: int, d: int) -> bool:
+        return self.matrix.shape == (K,) and self.d == d
+
+    def rows(self, X: Array, mean: Array, c: Array) -> Array:
+        self.check_shapes(mean, c, X.shape[1])
+        return self._axes.rows(X, mean, c)
+
+    @property
+    def _axes(self) -> DiagonalCovariance:
+        return DiagonalCovariance(np.repeat(self.matrix[:, None], self.d, axis=1))
+
+
+def inverse_cholesky(sigma: Array, name: str = "the covariance of component {}") -> Array:
+    """P (K, d, d), lower triangular, with P' P = Sigma^-1; `name` is for the refusal of singular ones."""
+    try:
+        L = np.linalg.cholesky(sigma)
+        pivots = np.einsum("kii->ki", L) ** 2 / np.einsum("kii->ki", sigma)
+        if not pivots.min(initial=np.inf) > PIVOT_ROUNDING * sigma.shape[1]:
+            raise np.linalg.LinAlgError
+    except np.linalg.LinAlgError:
+        raise _singular(sigma, name) from None
+    return np.tril(np.linalg.inv(L))
+
+
+def spd_inverse(matrices: Array) -> Array:
+    """Inverses of symmetric positive definite matrices (K, d, d)."""
+    P = inverse_cholesky(matrices)
+    return P.transpose(0, 2, 1) @ P
+
+
+def check_positive(variance: Array) -> Array:
+    """The variances, if they are positive."""
+    if not variance.min(initial=np.inf) > 0:
+        k, *j = (int(i) for i in np.argwhere(~(variance > 0))[0])
+        where = f"component {k}" + (f" in column {j[0]}" if j else "")
+        raise ValueError(
+            f"the variance of {where} is {variance[(k, *j)]:.3g}: its points are one point there, or there is none; "
+            "raise the floor (reg_covar, var_smoothing), give a prior, or drop the column or the component"
+        )
+    return variance
+
+
+def _singular(sigma: Array, name: str) -> ValueError:
+    finite = np.isfinite(sigma).all(axis=(1, 2))
+    if not finite.all():
+        return ValueError(
+            f"{name.format(int(finite.argmin()))} is not determined: no row has weight there; ask for fewer components "
+            "or give a prior"
+        )
+    scale = np.sqrt(np.maximum(np.einsum("kii->ki", sigma), np.finfo(np.float64).tiny))
+    least = np.linalg.eigvalsh(sigma / (scale[:, :, None] * scale[:, None, :]))[:, 0]
+    return ValueError(
+        f"{name.format(int(least.argmin()))} is singular: the points lie in a subspace (a constant column, columns "
+        "that determine one another, or too few points); raise the floor (reg_covar), give a prior, ask for fewer "
+        "components, or drop such columns"
+    )
+
+
+def is_complete(Z: Array) -> bool:
+    """No entry is missing."""
+    return not isnan(Z.sum())
+
+
+def zero_tile(d: int) -> Array:
+    """Scratch (d, LANES) of zeros, with rows added to a multiple of four."""
+    D = scratch("tile", d + -d % 4, TILE_POINTS)
+    D[:] = 0.0  # lanes past the last point are multiplied by a weight of zero
+    return D
+
+
+def missing_patterns(Z: Array) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Points ordered by what is missing: their order (m,), the entries seen (m, d), where these change (m,)."""
+    seen = ~np.isnan(Z)
+    order = np.lexsort(seen)
+    seen = np.ascontiguousarray(seen[:, order].T)
+    fresh = np.ones(len(order), dtype=np.bool_)
+    fresh[1:] = (seen[1:] != seen[:-1]).any(axis=1)
+    return order, seen, fresh
+
+
+def _log_observed(Z: Array, mean: Array, sigma: Array, c: Array, out: Array) -> None:
+    """`Covariance.broken` for matrices."""
+    d = len(Z)
+    log_full_observed(Z, *missing_patterns(Z), mean, sigma, c, scratch("swept", d, d), scratch("point", d), out)
+
+
+def _log_peak(variance: Array) -> Array:
+    """Log density of a column at its mean."""
+    return -0.5 * np.log(2 * np.pi * variance)
+
+
+def mahalanobis_squares(covariance: Covariance, X: Any, mean: Array) -> Any:
+    """Squared Mahalanobis distances (n, K) for arrays of any library."""
+    xp = namespace(X)
+    mean = like(mean, X)
+    return xp.stack([xp.sum(covariance.whiten(X - mean[k], k) ** 2, axis=1) for k in range(len(mean))], axis=1)

@@ -1,0 +1,172 @@
+"""What the families of counts share: sums of a table under weights, and log densities linear in the table.
+
+    total_kj    = sum_i r_ik x_ij                        over the rows where x_ij is known
+    observed_kj = sum_i r_ik                             over the same rows
+    log p_k(x)  = h(x) + sum_j (x_j theta_kj + c_kj)     over the known columns
+
+Tables are arrays, sparse matrices (nothing is made dense) or tensors (plain array-API code). A sum by group
+costs one pass over the table; where entries are missing, groups become a sparse indicator with one entry a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isnan
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from scipy.special import gammaln
+
+from fivefold.core.numerics.arrays import is_tensor, like, namespace, to_numpy
+from fivefold.core.parallel import map_parts
+from fivefold.distributions.family import Array, GroupWeights, Stats, sum_stats, to_host
+from fivefold.distributions.statistics.count_loops import add_entries, add_rows, dot_entries
+
+
+@dataclass(frozen=True)
+class Totals(Stats):
+    """Sums of K groups: weight of the rows, weight of the known entries, and total of the known values."""
+
+    observed: Array  # (K, d)
+    total: Array  # (K, d)
+
+
+def count_totals(X: Any, R: Any) -> Totals:
+    """The sums of the rows of X under the weights R, a matrix (n, K) or groups."""
+    if is_tensor(X):
+        return _sums(X, like(R.dense() if isinstance(R, GroupWeights) else R, X))
+    if isinstance(R, GroupWeights) and (sums := _group_sums(X, R)) is not None:
+        return sums
+    if issparse(X):
+        return _sums(X, indicator(R))
+    return sum_stats(map_parts(lambda lo, hi: _sums(X[lo:hi], indicator(R[lo:hi])), len(X)))
+
+
+def indicator(R: Any) -> Any:
+    """Weights as a matrix (n, K): groups as a sparse one, with one entry a row."""
+    if not isinstance(R, GroupWeights):
+        return R
+    return csr_array((R.weights, R.codes, np.arange(len(R.codes) + 1)), shape=R.shape)
+
+
+def affine_log_density(X: Any, theta: Array, constant: Array) -> Any:
+    """sum_j (x_ij theta_kj + c_kj) over the known columns: (n, K), on the device of X."""
+    if is_tensor(X):
+        return _affine(X, like(theta, X), like(constant, X))
+    if issparse(X):
+        return _affine_of_entries(X, theta, constant)
+    return np.concatenate(map_parts(lambda lo, hi: _affine(X[lo:hi], theta, constant), len(X)))
+
+
+def row_sums(X: Any, function: Callable[[Any, Any], Any]) -> Any:
+    """sum_j f(x_ij, j) over the known columns (n,), for an f that is zero at zero."""
+    if is_tensor(X):
+        return function(X, slice(None)).nan_to_num().sum(dim=1)
+    if issparse(X):
+        values = np.nan_to_num(function(X.data, X.indices))
+        return csr_array((values, X.indices, X.indptr), shape=X.shape).sum(axis=1)
+    return np.nansum(function(X, slice(None)), axis=1)
+
+
+def log_factorial(x: Any) -> Any:
+    """log x! of each number."""
+    return (x + 1).lgamma() if is_tensor(x) else gammaln(x + 1)
+
+
+def check_values(X: Any, low: float, high: Any, name: str, cure: str) -> None:
+    """Refuse values outside low..high, with their column; `high` may differ by column."""
+    values = to_numpy(X.data if issparse(X) else X)
+    if values.size == 0:
+        return
+    ends = map_parts(lambda lo, hi: (values[lo:hi].min(initial=low), values[lo:hi].max(initial=low)), len(values))
+    if all(least >= low and most <= np.min(high) for least, most in ends):
+        return
+    dense = X.toarray() if issparse(X) else values
+    bad = (dense < low) | (dense > high)
+    if bad.any():
+        j = int(bad.any(axis=0).argmax())
+        i = int(bad[:, j].argmax())
+        limit = np.broadcast_to(high, dense.shape[1:])[j]
+        span = f"of {low:g} or more" if np.isinf(limit) else f"from {low:g} to {limit:g}"
+        raise ValueError(f"{name}: column {j} holds {dense[i, j]:g} in row {i}; allowed are values {span}. {cure}")
+
+
+def pooled_share(part: Array, of: Array) -> Array:
+    """part / of; a member that saw nothing of a column takes the share of all members together."""
+    if (of > 0).all():
+        return part / of
+    known = of.sum(axis=0)
+    if (known <= 0).any():
+        raise ValueError(f"no value of column {int((known <= 0).argmax())} was seen: give a prior, or drop that column")
+    return np.where(of > 0, part / np.where(of > 0, of, 1), part.sum(axis=0) / known)
+
+
+def _group_sums(X: Any, R: GroupWeights) -> Totals | None:
+    """Totals of groups in one pass; None where entries are missing."""
+    codes, w, K, d = R.codes, np.asarray(R.weights, dtype=np.float64), R.count, X.shape[1]
+    if issparse(X):
+        sums = np.zeros((K, d))
+        add_entries(X.data, X.indices, X.indptr, codes, w, sums)
+    else:
+        sums = sum(map_parts(lambda lo, hi: _row_sums(X, codes, w, lo, hi, K), len(X)))
+    if np.isnan(sums).any():
+        return None
+    weight: Array = np.bincount(codes, w, minlength=K).astype(np.float64)
+    return Totals(weight, np.repeat(weight[:, None], d, axis=1), sums)
+
+
+def _row_sums(X: Any, codes: Any, w: Array, lo: int, hi: int, K: int) -> Array:
+    sums = np.zeros((K, X.shape[1]))
+    add_rows(np.ascontiguousarray(X[lo:hi]), codes[lo:hi], w[lo:hi], sums)
+    return sums
+
+
+def _sums(X: Any, R: Any) -> Totals:
+    """Totals of a table that is taken whole."""
+    filled, gaps = _filled(X)
+    weight = _numbers(R.sum(axis=0))
+    observed = np.repeat(weight[:, None], X.shape[1], axis=1)
+    if gaps is not None:
+        observed -= _numbers(R.T @ gaps)
+    return Totals(weight, observed, _numbers(R.T @ filled))
+
+
+def _affine(X: Any, theta: Any, constant: Any) -> Any:
+    out = X @ theta.T + constant.sum(axis=1)
+    if not isnan(out.sum()):  # a missing entry leaves its mark
+        return out
+    filled, gaps = _filled(X)
+    out = filled @ theta.T + constant.sum(axis=1)
+    return out if gaps is None else out - gaps @ constant.T
+
+
+def _affine_of_entries(X: Any, theta: Array, constant: Array) -> Array:
+    if theta.ndim != 2 or theta.shape[1] != X.shape[1] or len(constant) != len(theta):  # loops do not look
+        raise ValueError(f"parameters of shape {theta.shape} do not fit rows of {X.shape[1]} columns")
+    columns, out = np.ascontiguousarray(theta.T), np.empty((X.shape[0], len(theta)))
+    start = constant.sum(axis=1)
+    parts = (X.data, X.indices, X.indptr)
+    map_parts(lambda lo, hi: dot_entries(*parts, lo, columns, start, out[lo:hi]), X.shape[0])
+    return _affine(X, theta, constant) if isnan(out.sum()) else out
+
+
+def _filled(X: Any) -> tuple[Any, Any]:
+    """X with zeros for missing entries, and their indicator; None where nothing is missing."""
+    if issparse(X):
+        missing = np.isnan(X.data)
+        if not missing.any():
+            return X, None
+        parts = (np.where(missing, 0, X.data), missing.astype(np.float64))
+        return tuple(csr_array((data, X.indices, X.indptr), shape=X.shape) for data in parts)
+    xp = namespace(X)
+    missing = xp.isnan(X)
+    if not bool(xp.any(missing)):
+        return X, None
+    return xp.where(missing, xp.zeros_like(X), X), xp.astype(missing, X.dtype)
+
+
+def _numbers(A: Any) -> Array:
+    """A sum, small and dense, in float64 on the host."""
+    return to_host(A.toarray() if issparse(A) else A)

@@ -1,0 +1,285 @@
+"""Weighted first and second moments of K groups, which add: the statistics of Gaussian families.
+
+Moments are centred and combined by the pairwise rule of Chan, Golub & LeVeque (1983), so an offset of 1e8 costs no
+digits. Each sum is taken about a point near its mean: the present mean in EM, the first row of a group, the weighted
+mean otherwise.
+
+A normal-inverse-Wishart prior is pseudo-moments: count k0 at mean m0, scatter S0, degrees nu0 + d + 2; then
+scatter / degrees is the mode of the posterior.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fivefold.core.numerics.arrays import like, namespace, to_numpy
+from fivefold.core.parallel import BLOCK_ROWS, map_parts, scratch
+from fivefold.distributions.covariances.covariance_matrices import is_complete, missing_patterns, zero_tile
+from fivefold.distributions.covariances.gaussian_loops import (
+    TILE_POINTS,
+    add_diagonal,
+    add_diagonal_observed,
+    add_full,
+    add_full_observed,
+    add_groups,
+    add_groups_observed,
+)
+from fivefold.distributions.family import Accumulator, Array, GroupWeights, Stats, sum_stats
+
+MISSING_MESSAGE = (
+    "column {} holds missing values, and the moments of full covariances need whole rows; EM fills them in by "
+    "their expectation (fit a GaussianMixture), or impute them first, or choose independent columns (Diagonal)"
+)
+
+
+@dataclass(frozen=True)
+class GroupMoments(Stats):
+    """Weight, mean and centred second moments of K groups.
+
+    For full covariances count and degrees are (K,), scatter (K, d, d); for independent columns, where entries
+    may miss one by one, all are (K, d). Of data, degrees = count. Where there is no weight the mean is zero.
+    """
+
+    count: Array
+    mean: Array  # (K, d)
+    scatter: Array
+    degrees: Array  # what the scatter is divided by
+
+    def __add__(self, other: GroupMoments) -> GroupMoments:
+        count = self.count + other.count
+        share = other.count / _or_one(count)
+        delta = other.mean - self.mean
+        return GroupMoments(
+            self.weight + other.weight,
+            count,
+            self.mean + self._wide(share) * delta,
+            self.scatter + other.scatter + self._between(self.count * share, delta),
+            self.degrees + other.degrees,
+        )
+
+    def __sub__(self, other: GroupMoments) -> GroupMoments:
+        """The rest, after `other` is taken out; exact to rounding while most of the weight stays."""
+        xp = namespace(self.mean)
+        count = self.count - other.count
+        count = xp.where(count > 1e-12 * self.count, count, 0.0 * count)  # what rounding leaves of nothing
+        share = other.count / _or_one(count)
+        mean = self.mean - self._wide(share) * (other.mean - self.mean)
+        mean = xp.where(self._wide(count) > 0, mean, 0.0 * mean)
+        between = self._between(count * other.count / _or_one(self.count), other.mean - mean)
+        return GroupMoments(
+            self.weight - other.weight,
+            count,
+            mean,
+            self.scatter - other.scatter - between,
+            self.degrees - other.degrees,
+        )
+
+    def __mul__(self, scale: float) -> GroupMoments:
+        return GroupMoments(
+            self.weight * scale, self.count * scale, self.mean, self.scatter * scale, self.degrees * scale
+        )
+
+    __rmul__ = __mul__
+
+    def unbiased(self) -> GroupMoments:
+        """With one degree less: covariances are then divided by n - 1."""
+        return replace(self, degrees=self.degrees - 1)
+
+    def _wide(self, a: Any) -> Any:
+        """Counts or shares beside means."""
+        return a if a.ndim == 2 else a[:, None]
+
+    def _between(self, weight: Any, delta: Any) -> Any:
+        if self.scatter.ndim == 2:
+            return weight * delta**2
+        return weight[:, None, None] * delta[:, :, None] * delta[:, None, :]
+
+
+class ColumnPairSums(Accumulator):
+    """Sums about fixed centres for full covariances; missing entries are expected under N(centre, sigma)."""
+
+    def __init__(self, centre: Array, sigma: Array | None = None) -> None:
+        K, d = centre.shape
+        self._centre, self._sigma = centre, sigma
+        self._weight, self._first = np.zeros(K), np.zeros((K, d))
+        self._second = np.zeros((K, d, d + -d % 4))
+
+    def add(self, Z: Array, R: Array) -> None:
+        if is_complete(Z):
+            self._add_whole(Z, R)
+            return
+        if self._sigma is None:
+            raise ValueError(MISSING_MESSAGE.format(int(np.isnan(Z).any(axis=1).argmax())))
+        missing = np.isnan(Z).any(axis=0)
+        self._add_whole(*(np.ascontiguousarray(a[:, ~missing]) for a in (Z, R)))
+        self._add_broken(*(np.ascontiguousarray(a[:, missing]) for a in (Z, R)))
+
+    def _add_whole(self, Z: Array, R: Array) -> None:
+        D, acc, r = zero_tile(len(Z)), scratch("lane sums", TILE_POINTS), scratch("lanes", TILE_POINTS)
+        add_full(Z, R, self._centre, D, acc, r, self._weight, self._first, self._second)
+
+    def _add_broken(self, Z: Array, R: Array) -> None:
+        A, D = scratch("swept", len(Z), len(Z)), scratch("point", len(Z))
+        sums = self._weight, self._first, self._second
+        add_full_observed(Z, R, *missing_patterns(Z), self._centre, self._sigma, A, D, *sums)
+
+    def stats(self) -> GroupMoments:
+        shift = self._first / _or_one(self._weight)[:, None]
+        second = np.tril(self._second[:, :, : shift.shape[1]])
+        second = second + np.tril(second, -1).transpose(0, 2, 1)
+        scatter = second - self._first[:, :, None] * shift[:, None, :]
+        mean = np.where(self._weight[:, None] > 0, self._centre + shift, 0.0)
+        return GroupMoments(self._weight, self._weight, mean, scatter, self._weight)
+
+
+class ColumnSums(Accumulator):
+    """Sums about fixed centres for independent columns; missing entries are left out."""
+
+    def __init__(self, centre: Array) -> None:
+        K, d = centre.shape
+        self._centre = centre
+        self._whole, self._broken = np.zeros(K), np.zeros(K)  # weight in blocks without and with missing entries
+        self._count, self._first, self._second = np.zeros((K, d)), np.zeros((K, d)), np.zeros((K, d))
+
+    def add(self, Z: Array, R: Array) -> None:
+        if is_complete(Z):
+            add_diagonal(Z, R, self._centre, self._whole, self._first, self._second)
+        else:
+            add_diagonal_observed(Z, R, self._centre, self._broken, self._count, self._first, self._second)
+
+    def stats(self) -> GroupMoments:
+        count = self._whole[:, None] + self._count
+        return _moments(self._whole + self._broken, count, self._centre, self._first, self._second)
+
+
+def group_moments(X: Any, R: Any, by_column: bool) -> GroupMoments:
+    """Moments of the rows of X under the weights R, a matrix (n, K) or Groups; scatter of columns, or of pairs."""
+    if not isinstance(X, np.ndarray):
+        return _of_tensor(X, R.dense() if isinstance(R, GroupWeights) else R, by_column)
+    X = as_floats(X)
+    if isinstance(R, GroupWeights):
+        return _columns_of_groups(X, R) if by_column else _pairs_of_groups(X, R)
+    return _of_matrix(X, R, by_column)
+
+
+def _moments(weight: Array, count: Array, centre: Array, first: Array, second: Array) -> GroupMoments:
+    """From sums about a centre, by column."""
+    with np.errstate(invalid="ignore", over="ignore"):  # infinities stay: the caller sees them in the mean
+        shift = first / _or_one(count)
+        mean = np.where(count > 0, centre + shift, 0.0)
+        return GroupMoments(weight, count, mean, np.maximum(second - first * shift, 0.0), count)
+
+
+def _of_matrix(X: Array, R: Array, by_column: bool) -> GroupMoments:
+    """Moments under a matrix of weights: means first, then sums about them."""
+    origin = np.where(np.isnan(X[:1]), 0.0, X[:1]).astype(np.float64)
+
+    def mean(lo: int, hi: int) -> tuple[Array, Array]:
+        Z, W = X[lo:hi] - origin, np.asarray(R[lo:hi], dtype=np.float64)
+        seen = ~np.isnan(Z)
+        Z[~seen] = 0.0
+        return W.T @ seen, W.T @ Z
+
+    counts, firsts = (sum(part) for part in zip(*map_parts(mean, len(X)), strict=True))
+    centre = origin + firsts / _or_one(counts)
+
+    def part(lo: int, hi: int) -> GroupMoments:
+        sums = ColumnSums(centre) if by_column else ColumnPairSums(centre)
+        for start in range(lo, hi, BLOCK_ROWS):
+            W = np.ascontiguousarray(R[start : min(start + BLOCK_ROWS, hi)].T, dtype=np.float64)
+            Z = scratch("columns", X.shape[1], W.shape[1])
+            Z[:] = X[start : start + W.shape[1]].T
+            sums.add(Z, W)
+        return sums.stats()
+
+    return sum_stats(map_parts(part, len(X)))
+
+
+def _columns_of_groups(X: Array, groups: GroupWeights) -> GroupMoments:
+    """Moments by column of the rows in each group, in one pass; another where entries are missing."""
+    K, d = groups.count, X.shape[1]
+    codes, w = _plain(groups)
+
+    def part(lo: int, hi: int) -> GroupMoments:
+        weight, centre, first, second = np.zeros(K), np.zeros((K, d)), np.zeros((K, d)), np.zeros((K, d))
+        add_groups(X, codes, w, lo, hi, centre, weight, first, second)
+        if not np.isnan(first).any():
+            return _moments(weight, np.repeat(weight[:, None], d, axis=1), centre, first, second)
+        count = np.zeros((K, d))
+        for a in (weight, centre, first, second):
+            a[:] = 0.0
+        add_groups_observed(X, codes, w, lo, hi, centre, weight, count, first, second)
+        return _moments(weight, count, centre, first, second)
+
+    with np.errstate(invalid="ignore", over="ignore"):
+        return sum_stats(map_parts(part, len(X)))
+
+
+def _pairs_of_groups(X: Array, groups: GroupWeights) -> GroupMoments:
+    """Moments of the rows in each group: rows brought together, then one product a group."""
+    K, d = groups.count, X.shape[1]
+    codes, w = _plain(groups)
+
+    def part(lo: int, hi: int) -> GroupMoments:
+        return sum_stats(block(start, min(start + 4 * BLOCK_ROWS, hi)) for start in range(lo, hi, 4 * BLOCK_ROWS))
+
+    def block(lo: int, hi: int) -> GroupMoments:
+        weight, mean, scatter = np.zeros(K), np.zeros((K, d)), np.zeros((K, d, d))
+        order = np.argsort(codes[lo:hi], kind="stable")
+        ends = np.bincount(codes[lo:hi], minlength=K).cumsum()
+        for k in np.unique(codes[lo:hi]):
+            rows = lo + order[ends[k - 1] if k else 0 : ends[k]]
+            v = w[rows]
+            weight[k] = v.sum()
+            if weight[k] == 0:
+                continue
+            Z = X[rows].astype(np.float64, copy=False)
+            origin = Z[0].copy()
+            Z -= origin
+            shift = v @ Z / weight[k]
+            Z -= shift
+            mean[k], scatter[k] = origin + shift, (Z * v[:, None]).T @ Z
+        return GroupMoments(weight, weight, mean, scatter, weight)
+
+    moments = sum_stats(map_parts(part, len(X)))
+    if np.isnan(moments.mean).any() and np.isnan(X).any():
+        raise ValueError(MISSING_MESSAGE.format(int(np.isnan(X).any(axis=0).argmax())))
+    return moments
+
+
+def _of_tensor(X: Any, R: Any, by_column: bool) -> GroupMoments:
+    """Moments in the library, on the device and in the precision of X."""
+    xp = namespace(X)
+    R = like(R, X) if isinstance(R, np.ndarray) else xp.astype(R, X.dtype)
+    seen = ~xp.isnan(X)
+    if not by_column and not xp.all(seen):
+        raise ValueError(MISSING_MESSAGE.format(int(to_numpy(xp.any(~seen, axis=0)).argmax())))
+    weight = xp.sum(R, axis=0)
+    count = R.T @ xp.astype(seen, X.dtype)  # (K, d)
+    origin = xp.where(seen[:1, :], X[:1, :], 0.0)
+    mean = origin + R.T @ xp.where(seen, X - origin, 0.0) / _or_one(count)
+    scatter = []
+    for k in range(R.shape[1]):
+        Z = xp.where(seen, X - mean[k, :], 0.0)
+        scatter.append(R[:, k] @ Z**2 if by_column else (R[:, k : k + 1] * Z).T @ Z)
+    mean = xp.where(count > 0, mean, 0.0)
+    count = count if by_column else weight
+    return GroupMoments(weight, count, mean, xp.stack(scatter), count)
+
+
+def _or_one(count: Any) -> Any:
+    """The count, and one where there is none: a safe divisor."""
+    return namespace(count).where(count > 0, count, 1.0 + 0.0 * count)
+
+
+def as_floats(X: Array) -> Array:
+    """C-contiguous float32 or float64: one compiled loop for each."""
+    return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+
+
+def _plain(groups: GroupWeights) -> tuple[NDArray[np.int64], Array]:
+    return np.ascontiguousarray(groups.codes, np.int64), np.ascontiguousarray(groups.weights, np.float64)

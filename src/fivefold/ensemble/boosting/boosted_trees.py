@@ -1,0 +1,159 @@
+"""A sum of trees that boosting found, all their nodes in one set of arrays.
+
+F_k(x) = base_k + sum over rounds of the value of the leaf that x reaches in tree k of the round
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from fivefold.core.compilation.jit import jit
+from fivefold.core.parallel import BLOCK_ROWS, map_parts
+from fivefold.core.storage.array_checks import check_children, check_indices, check_lengths, check_offsets
+from fivefold.partition.column_access import to_dense, used_columns
+from fivefold.partition.growable_array import GrowableArray
+from fivefold.partition.growers.histogram_grower import HistogramTree
+from fivefold.partition.histograms.bins import MISSING_BIN, Bins
+
+SET_WORDS = 8  # of 32 bins
+
+
+@dataclass(frozen=True)
+class BoostedTrees:
+    """Trees one after the other; nodes are as in `Grown`, children and sets numbered over all trees."""
+
+    bins: Bins
+    base: Any  # (K,)
+    starts: Any  # (trees + 1,) int64: first node of each tree
+    feature: Any
+    threshold: Any
+    left: Any
+    right: Any
+    missing_left: Any
+    category: Any
+    sets: Any
+    value: Any  # times the learning rate
+    gain: Any
+    rows: Any
+    train_score: Any = ()  # after each round, the start first
+    validation_score: Any = ()
+    stopping: bool = False  # did the score decide when to stop?
+
+    def check_arrays(self, columns: int) -> None:
+        """Refuse arrays, as of an altered file, that do not make trees over this many columns."""
+        count = len(self.feature)
+        check_offsets(self.starts, count)
+        if count:
+            check_children((self.left, self.right), count)
+        check_lengths(count, self.threshold, self.missing_left, self.category, self.value, self.gain, self.rows)
+        inner = self.left >= 0
+        if np.any((self.feature >= 0) != inner) or np.any(np.diff(self.starts) < 1):
+            raise ValueError("a tree has no nodes, or a leaf asks about a column")
+        check_indices("columns", self.feature[inner], columns)
+        check_indices("sets", self.category[self.category >= 0], len(self.sets))
+        check_lengths(SET_WORDS, *self.sets[:1])
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of boosting."""
+        return (len(self.starts) - 1) // len(self.base)
+
+    def sums(self, X: Any) -> Any:
+        """F (K, n) of the rows of X."""
+        F = np.repeat(self.base[:, None], len(X), axis=1)
+        self.add(self.bins.levels(X), 0, self.rounds, F)
+        return F
+
+    def stages(self, X: Any) -> Any:
+        """F after each round; the array is used again."""
+        F, Z = np.repeat(self.base[:, None], len(X), axis=1), self.bins.levels(X)
+        for i in range(self.rounds):
+            self.add(Z, i, i + 1, F)
+            yield F
+
+    def add(self, Z: Any, first: int, last: int, F: Any) -> None:
+        """Add the trees of some rounds; Z has bins in the place of levels."""
+        K = len(self.base)
+        Z, feature = used_columns(Z, self.feature)
+        map_parts(
+            lambda lo, hi: _walk(
+                to_dense(Z[lo:hi]), first * K, last * K, K, self.starts, feature, self.threshold, self.left, self.right,
+                self.missing_left, self.category, self.sets, self.value, F[:, lo:hi],
+            ),
+            Z.shape[0],
+        )  # fmt: skip
+
+
+FIELD_TYPES = (
+    np.int32,
+    np.float64,
+    np.int32,
+    np.int32,
+    np.uint8,
+    np.int32,
+    np.uint32,
+    np.float64,
+    np.float64,
+    np.int64,
+)
+EMPTY_TREE = HistogramTree(*(np.zeros((0, SET_WORDS) if kind is np.uint32 else 0, dtype=kind) for kind in FIELD_TYPES))
+
+
+class BoostedTreesBuilder:
+    """Trees collected while boosting goes on; a model of any round is a view of the same arrays."""
+
+    def __init__(self, bins: Bins, base: Any, earlier: BoostedTrees | None = None) -> None:
+        self.bins, self.base = bins, base
+        self.starts = [0] if earlier is None else [int(s) for s in earlier.starts]
+        begun = EMPTY_TREE if earlier is None else earlier
+        self.arrays = {field.name: GrowableArray(getattr(begun, field.name)) for field in fields(HistogramTree)}
+
+    @property
+    def rounds(self) -> int:
+        """Rounds that are complete."""
+        return (len(self.starts) - 1) // len(self.base)
+
+    def plant(self, tree: HistogramTree, value: Any) -> None:
+        """Add a tree with these values at its nodes."""
+        at, sets = self.starts[-1], self.arrays["sets"].used
+        shifted = {
+            "left": np.where(tree.left >= 0, tree.left + at, -1).astype(np.int32),
+            "right": np.where(tree.left >= 0, tree.right + at, -1).astype(np.int32),
+            "category": np.where(tree.category >= 0, tree.category + sets, -1).astype(np.int32),
+            "value": value,
+        }
+        for name, array in self.arrays.items():
+            array.extend(shifted.get(name, getattr(tree, name)))
+        self.starts.append(at + len(tree.feature))
+
+    def model(self, rounds: int | None = None, **more: Any) -> BoostedTrees:
+        """The trees so far, or of the first rounds."""
+        count = (self.rounds if rounds is None else rounds) * len(self.base)
+        views = {
+            name: array.view(None if name == "sets" else self.starts[count]) for name, array in self.arrays.items()
+        }
+        return BoostedTrees(self.bins, self.base, np.array(self.starts[: count + 1]), **views, **more)
+
+
+@jit
+def _walk(X, first, last, K, starts, feature, threshold, left, right, missing_left, category, sets, value, out):
+    for block in range(0, len(X), BLOCK_ROWS):  # rows stay in the cache while the trees pass
+        end = min(block + BLOCK_ROWS, len(X))
+        for tree in range(first, last):
+            k, root = tree % K, np.uint64(starts[tree])
+            for i in range(block, end):
+                t = root
+                f = feature[t]
+                while f >= 0:
+                    x, c = X[i, np.uint64(f)], category[t]
+                    a, b = left[t], right[t]  # all is read and no jump guessed
+                    goes = (x <= threshold[t]) | ((x != x) & (missing_left[t] == 1))
+                    if c >= 0:
+                        code = np.int64(x) if x == x else MISSING_BIN
+                        goes = ((sets[c, code >> 5] >> np.uint32(code & 31)) & np.uint32(1)) == 1
+                    t = np.uint64(a if goes else b)
+                    f = feature[t]
+                out[k, i] += value[t]

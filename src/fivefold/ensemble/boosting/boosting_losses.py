@@ -1,0 +1,161 @@
+"""What boosting lowers: the losses of the optimisation engine with a start, slopes and curvatures by blocks of rows.
+
+    F_0 = argmin_c sum_i w_i loss(y_i, c),   g = loss'(y, F),   h = loss''(y, F)
+
+F is (K, n): K trees a round, one for each class where there are more than two. Losses with kinks have h = 1, and the
+value of a leaf is the best constant of its residuals: their median or another quantile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import logit
+
+from fivefold.core.compilation.jit import jit
+from fivefold.core.parallel import map_parts
+from fivefold.optim.losses.catalogue import (
+    AbsoluteLoss,
+    GammaLoss,
+    LogLoss,
+    Loss,
+    PoissonLoss,
+    QuantileLoss,
+    SoftmaxLoss,
+    SquaredLoss,
+)
+
+BLOCK_ROWS = 32_768  # rows of a part
+PROBABILITY_MARGIN = 10 * np.finfo(float).eps  # shares of a class stay so far from zero and one
+
+
+@dataclass(frozen=True)
+class BoostingLoss:
+    """A loss, where it starts, and the best constant for residuals where the loss has kinks."""
+
+    loss: Loss
+    start: Callable[[Any, Any], Any]  # (y, w) -> (K,)
+    constant: Any = None  # (residuals, weights) -> the best constant, where leaves are fitted apart
+    classes: int = 0
+
+    @property
+    def trees(self) -> int:
+        """Trees a round."""
+        return self.classes if self.classes > 2 else 1
+
+    def slopes(self, y: Any, F: Any, g: Any, h: Any) -> None:
+        """Fill g and h (K, n)."""
+
+        def part(lo: int, hi: int) -> None:
+            if self.classes > 2:
+                _softmax_slopes(y[lo:hi], F[:, lo:hi], g[:, lo:hi], h[:, lo:hi])
+            elif isinstance(self.loss, LogLoss):
+                _log_slopes(y[lo:hi], F[0, lo:hi], g[0, lo:hi], h[0, lo:hi])
+            else:
+                t, eta = self._signed(y[lo:hi]), F[0, lo:hi]
+                g[0, lo:hi] = self.loss.slope(t, eta)
+                h[0, lo:hi] = 1.0 if self.constant is not None else self.loss.curvature(t, eta)
+                if not self.loss.smooth:  # at the kink the slope from below, as if the target were larger
+                    g[0, lo:hi][t == eta] = self.loss.slope(1.0, 0.0)
+
+        map_parts(part, F.shape[1], rows=BLOCK_ROWS)
+
+    def value(self, y: Any, F: Any, w: Any) -> float:
+        """The mean loss."""
+        return float(np.average(self.each(y, F), weights=w))
+
+    def each(self, y: Any, F: Any) -> Any:
+        """The loss of each row."""
+        if self.classes > 2:
+            return self.loss.value(y, F)
+        return self.loss.value(self._signed(y), F[0])
+
+    def _signed(self, y: Any) -> Any:
+        """Two classes are -1 and 1 to a loss of margins."""
+        return 2 * y - 1 if self.classes else y
+
+    def answer(self, F: Any) -> Any:
+        """What the sum of trees predicts: means, or (n, K) probabilities."""
+        if not self.classes:
+            return self.loss.inverse_link(F[0])
+        if self.classes > 2:
+            return self.loss.inverse_link(F).T
+        p = self.loss.inverse_link(F[0])
+        return np.stack([1 - p, p], axis=1)[:, : self.classes]
+
+
+def weighted_quantile(x: Any, w: Any, q: float, *, between: bool = True) -> float:
+    """The least value with a share q of the weight at or below it, or halfway to the next where the share is exact."""
+    order = np.argsort(x, kind="stable")
+    total = np.cumsum(w[order])
+    wanted = q * total[-1]
+    at = int(min(np.searchsorted(total, wanted * (1 - PROBABILITY_MARGIN)), len(x) - 1))
+    exact = between and at + 1 < len(x) and total[at] <= wanted * (1 + PROBABILITY_MARGIN)
+    return float(x[order[at]] / 2 + x[order[at + 1]] / 2) if exact else float(x[order[at]])
+
+
+def _mean(y: Any, w: Any) -> Any:
+    return np.atleast_1d(np.average(y, weights=w))
+
+
+def _log_mean(y: Any, w: Any) -> Any:
+    return np.log(np.maximum(_mean(y, w), PROBABILITY_MARGIN))
+
+
+def _log_odds(y: Any, w: Any) -> Any:
+    return logit(np.clip(_mean(y, w), PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN))
+
+
+def class_loss(K: int) -> BoostingLoss:
+    """Log loss of two classes, or of K."""
+    if K <= 2:
+        return BoostingLoss(LogLoss(), _log_odds, classes=K)
+
+    def start(y: Any, w: Any) -> Any:
+        logs = np.log(np.clip(np.bincount(y, w, K) / w.sum(), PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN))
+        return logs - logs.mean()
+
+    return BoostingLoss(SoftmaxLoss(), start, classes=K)
+
+
+def _quantile_loss(loss: Loss, q: float) -> BoostingLoss:
+    def constant(r: Any, w: Any) -> float:
+        return weighted_quantile(r, w, q)
+
+    return BoostingLoss(loss, lambda y, w: np.atleast_1d(constant(y, w)), constant)
+
+
+REGRESSION_LOSSES: dict[str, Callable[[float | None], BoostingLoss]] = {
+    "squared_error": lambda q: BoostingLoss(SquaredLoss(), _mean),
+    "absolute_error": lambda q: _quantile_loss(AbsoluteLoss(), 0.5),
+    "gamma": lambda q: BoostingLoss(GammaLoss(), _log_mean),
+    "poisson": lambda q: BoostingLoss(PoissonLoss(), _log_mean),
+    "quantile": lambda q: _quantile_loss(QuantileLoss(q or 0.5), q or 0.5),
+}
+
+
+@jit(error_model="numpy")
+def _log_slopes(y, eta, g, h):
+    for i in range(len(eta)):
+        p = 1.0 / (1.0 + np.exp(-eta[i]))
+        g[i] = p - y[i]
+        h[i] = p * (1.0 - p)
+
+
+@jit(error_model="numpy")
+def _softmax_slopes(y, eta, g, h):
+    K = len(eta)
+    for i in range(eta.shape[1]):
+        top, total = eta[0, i], 0.0
+        for k in range(1, K):
+            top = max(top, eta[k, i])
+        for k in range(K):
+            g[k, i] = np.exp(eta[k, i] - top)
+            total += g[k, i]
+        for k in range(K):
+            p = g[k, i] / total
+            h[k, i] = p * (1.0 - p)
+            g[k, i] = p - 1.0 if y[i] == k else p

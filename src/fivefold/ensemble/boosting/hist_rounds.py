@@ -1,0 +1,243 @@
+"""Rounds of boosting with histogram trees: bins once, then a tree for the slopes of the loss, again and again.
+
+    F <- F + learning_rate * tree(g, h)
+
+Rows held back, or the training rows, decide when to stop: when none of the last `n_iter_no_change` rounds beat the
+score before them by `tol`.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import train_test_split
+
+from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.console.user_warnings import warn
+from fivefold.ensemble.boosting.boosted_trees import BoostedTrees, BoostedTreesBuilder
+from fivefold.ensemble.boosting.boosting_losses import BoostingLoss
+from fivefold.partition.growers.histogram_grower import HistogramGrower, HistogramLimits
+from fivefold.partition.histograms.bins import Bins, find_bins
+from fivefold.partition.histograms.histogram_loops import MAX_ROWS
+
+EARLY_STOPPING_ROWS = (
+    10_000  # rows from which early_stopping="auto" stops early, and that a scorer sees of the training rows
+)
+PROGRESS_ROWS = 4096  # rows that show on the progress line how the loss falls
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """A table with its targets and weights."""
+
+    X: Any
+    y: Any
+    w: Any
+
+    def take(self, rows: Any) -> TrainingRows:
+        """Some of the rows."""
+        return TrainingRows(self.X[rows], self.y[rows], self.w[rows])
+
+
+@dataclass(frozen=True)
+class ColumnSettings:
+    """What is said of the columns: categories, signs, teams that may meet on one way down."""
+
+    categorical: Any
+    signs: Any
+    teams: Any
+
+
+@dataclass
+class _ScoreHistory:
+    """Scores after each round, on the training rows and on those held back."""
+
+    judge: Any
+    watched: TrainingRows
+    held: TrainingRows | None
+    train: list[float] = field(default_factory=list)
+    validation: list[float] = field(default_factory=list)
+
+    @property
+    def deciding(self) -> list[float]:
+        return self.train if self.held is None else self.validation
+
+
+def boost_histogram_trees(
+    estimator: Any,
+    rows: TrainingRows,
+    held: TrainingRows | None,
+    target: BoostingLoss,
+    columns: ColumnSettings,
+    seed: int,
+) -> BoostedTrees:
+    """Fit round after round; `held` are rows given for validation, otherwise some are held back if it is asked for."""
+    early = len(rows.X) > EARLY_STOPPING_ROWS if estimator.early_stopping == "auto" else bool(estimator.early_stopping)
+    if early and held is None and estimator.validation_fraction is not None:
+        rows, held = _held_back(estimator, rows, target, seed)
+    return _HistogramRounds(estimator, rows, held if early else None, target, columns, seed, early).run()
+
+
+def _held_back(
+    estimator: Any, rows: TrainingRows, target: BoostingLoss, seed: int
+) -> tuple[TrainingRows, TrainingRows]:
+    kept, held = train_test_split(
+        np.arange(len(rows.X)),
+        test_size=estimator.validation_fraction,
+        stratify=rows.y if target.classes else None,
+        random_state=seed,
+    )
+    return rows.take(np.sort(kept)), rows.take(np.sort(held))
+
+
+class _HistogramRounds:
+    def __init__(
+        self,
+        estimator: Any,
+        rows: TrainingRows,
+        held: TrainingRows | None,
+        target: BoostingLoss,
+        columns: ColumnSettings,
+        seed: int,
+        early: bool,
+    ) -> None:
+        self.estimator, self.rows, self.held, self.target, self.early = estimator, rows, held, target, early
+        self.seed = seed
+        earlier: BoostedTrees | None = vars(estimator).get("model_")
+        rng = np.random.RandomState(seed)
+        self.bins = _bins(estimator, rows, columns, rng) if earlier is None else earlier.bins
+        limits = HistogramLimits(
+            estimator.max_leaf_nodes or 0,
+            2**31 - 1 if estimator.max_depth is None else estimator.max_depth,
+            estimator.min_samples_leaf,
+            ridge=float(estimator.l2_regularization),
+            features=float(estimator.max_features),
+        )
+        self.grower = HistogramGrower(self.bins, self.bins.codes(rows.X), limits, columns.signs, columns.teams)
+        base = np.asarray(target.start(rows.y, rows.w), dtype=np.float64) if earlier is None else earlier.base
+        self.grove = BoostedTreesBuilder(self.bins, base, earlier)
+        self.first = 0 if earlier is None else earlier.rounds
+        n, w = len(rows.X), rows.w
+        self.whole = bool((w == np.rint(w)).all() and w.sum() <= MAX_ROWS)  # a weight is then a number of equal rows
+        self.repeats = w.astype(np.int32) if self.whole else np.ones(n, dtype=np.int32)
+        self.F = np.repeat(base[:, None], n, axis=1) if earlier is None else earlier.sums(rows.X)
+        self.g, self.h = np.empty((2, target.trees, n))
+        self.scores = self._judge(earlier) if early else None
+
+    def run(self) -> BoostedTrees:
+        """All rounds, or those until the score no longer grows."""
+        e, done = self.estimator, self.first
+        glance = slice(None, None, max(1, len(self.rows.X) // PROGRESS_ROWS))
+
+        def model() -> BoostedTrees:
+            return self.grove.model()
+
+        def seen() -> float:
+            return float(self.target.value(self.rows.y[glance], self.F[:, glance], self.rows.w[glance]))
+
+        with fit_steps(e, "round", e.max_iter - self.first, self.rows.X) as monitor:
+            try:
+                while done < e.max_iter:
+                    self._round(done)
+                    done += 1
+                    if e.verbose:
+                        print(f"{type(e).__name__}: round {done} of at most {e.max_iter}, loss {seen():.6g}")
+                    if (self.scores is not None and self._stop()) or monitor(model, seen):
+                        break
+            except KeyboardInterrupt:
+                warn_kept_best(e, done, "round")
+        return self._model()
+
+    def _round(self, i: int) -> None:
+        self.target.slopes(self.rows.y, self.F, self.g, self.h)
+        if not self.whole:
+            self.g *= self.rows.w
+            self.h *= self.rows.w
+        rate = self.estimator.learning_rate
+        for k in range(self.target.trees):
+            tree = self.grower.grow(self.g[k], self.h[k], self.repeats, (self.seed + i * self.target.trees + k) % 2**32)
+            if self.target.constant is not None:
+                self._fit_leaves(tree.value, self.F[k])
+            self.grower.add(rate * tree.value, self.F[k])
+            self.grove.plant(tree, rate * tree.value)
+
+    def _fit_leaves(self, value: Any, F: Any) -> None:
+        """Each leaf gets the best constant for the residuals of its rows."""
+        for leaf, rows in self.grower.leaves():
+            value[leaf] = self.target.constant(self.rows.y[rows] - F[rows], self.rows.w[rows])
+
+    def _judge(self, earlier: BoostedTrees | None) -> _ScoreHistory:
+        e = self.estimator
+        if e.scoring == "loss":
+            judge, watched = None, self.rows
+            self.F_held = None if self.held is None else self._start(earlier, self.held.X)
+            self.Z_held = None if self.held is None else self.bins.levels(self.held.X)
+        else:
+            judge = check_scoring(e, e.scoring)
+            n = len(self.rows.X)
+            some = (
+                np.random.RandomState(self.seed).choice(n, EARLY_STOPPING_ROWS, replace=False)
+                if n > EARLY_STOPPING_ROWS
+                else np.arange(n)
+            )
+            watched = self.rows.take(np.sort(some))
+        scores = _ScoreHistory(judge, watched, self.held)
+        if earlier is not None:
+            scores.train, scores.validation = list(earlier.train_score), list(earlier.validation_score)
+        else:
+            self._score(scores)
+        return scores
+
+    def _start(self, earlier: BoostedTrees | None, X: Any) -> Any:
+        return np.repeat(self.grove.base[:, None], len(X), axis=1) if earlier is None else earlier.sums(X)
+
+    def _score(self, scores: _ScoreHistory) -> None:
+        if scores.judge is None:
+            scores.train.append(-self.target.value(self.rows.y, self.F, self.rows.w))
+            if self.held is not None:
+                scores.validation.append(-self.target.value(self.held.y, self.F_held, self.held.w))
+            return
+        probe = copy.copy(self.estimator)
+        probe.model_, probe._admit = self.grove.model(), lambda X: X  # its rows were admitted already
+        for rows, out in ((scores.watched, scores.train), (scores.held, scores.validation)):
+            if rows is not None:
+                y = self.estimator.classes_[rows.y.astype(int)] if self.target.classes else rows.y
+                out.append(float(scores.judge(probe, rows.X, y, sample_weight=rows.w)))
+
+    def _stop(self) -> bool:
+        """Note the scores of the last round; is it time to stop?"""
+        scores, e = self.scores, self.estimator
+        assert scores is not None
+        if scores.judge is None and self.held is not None:
+            rounds = self.grove.rounds
+            self.grove.model().add(self.Z_held, rounds - 1, rounds, self.F_held)
+        self._score(scores)
+        recent = scores.deciding[-e.n_iter_no_change - 1 :]
+        return len(recent) > e.n_iter_no_change and max(recent[1:]) <= recent[0] + e.tol
+
+    def _model(self) -> BoostedTrees:
+        scores = self.scores
+        train, validation, rounds = [], [], self.grove.rounds
+        if scores is not None:
+            train, validation = scores.train, scores.validation
+            if self.estimator.keep_best:
+                rounds = max(1, int(np.argmax(scores.deciding[: rounds + 1])))
+        found = self.grove.model(
+            rounds, train_score=np.array(train), validation_score=np.array(validation), stopping=self.early
+        )
+        return replace(found, **{name: getattr(found, name).copy() for name in self.grove.arrays})
+
+
+def _bins(estimator: Any, rows: TrainingRows, columns: ColumnSettings, rng: np.random.RandomState) -> Bins:
+    bins = find_bins(rows.X, rows.w, estimator.max_bins, columns.categorical, rng)
+    for f, count in bins.pooled():
+        levels = len(bins.place[f])
+        warn(
+            f"{type(estimator).__name__}: column {f} has {levels} levels and there are {estimator.max_bins} bins: its "
+            f"{count} rarest levels share one"
+        )
+    return bins

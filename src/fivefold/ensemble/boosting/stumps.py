@@ -1,0 +1,175 @@
+"""Stumps, trees of one cut, for boosting: columns are sorted once, and a round is one pass over each.
+
+    choose x_j <= t that raises  sum_k L_k^2 / L + sum_k R_k^2 / R  most:  L_k, R_k weights of class k on either side
+
+This lowers the Gini impurity most, as a decision tree of depth one does. Cuts that differ by rounding are equal, and
+the first column and the lowest threshold win.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fivefold.core.compilation.jit import jit
+from fivefold.core.parallel import map_items, map_parts
+from fivefold.core.storage.array_checks import check_indices, check_lengths
+from fivefold.partition.column_access import to_dense, used_columns
+from fivefold.partition.splitters.base import RELATIVE_TIE
+from fivefold.partition.splitters.presorted_splitter import presort
+
+
+class Stump(NamedTuple):
+    """Rows with x[feature] <= threshold are on the left; feature -1: all rows are."""
+
+    feature: int
+    threshold: float
+    left: Any  # (K,) weight of each class
+    right: Any
+    place: int  # rows on the left
+
+
+def majority_class(counts: Any) -> Any:
+    """The class of most weight, the first of those that differ by rounding: boosting makes weights equal on purpose."""
+    return (counts >= counts.max(axis=-1, keepdims=True) * (1 - RELATIVE_TIE)).argmax(axis=-1)
+
+
+@dataclass(frozen=True)
+class Stumps:
+    """Many stumps: the cut of each, and the weights of the classes on either side."""
+
+    feature: Any  # (T,) int64
+    threshold: Any  # (T,)
+    left: Any  # (T, K)
+    right: Any  # (T, K)
+    rows: Any  # (T, 2) int64
+
+    @classmethod
+    def of(cls, stumps: list[Stump], n: int) -> Stumps:
+        """A list of stumps that grew from n rows."""
+        return cls(
+            np.array([s.feature for s in stumps], dtype=np.int64),
+            np.array([s.threshold for s in stumps]),
+            np.array([s.left for s in stumps]),
+            np.array([s.right for s in stumps]),
+            np.array([(s.place, n - s.place) for s in stumps], dtype=np.int64),
+        )
+
+    def check_arrays(self, columns: int) -> None:
+        """Refuse arrays, as of an altered file, that do not make stumps over this many columns."""
+        check_lengths(len(self.feature), self.threshold, self.left, self.right, self.rows)
+        check_indices("columns", self.feature[self.feature != -1], columns)
+
+    def votes(self, X: Any, weight: Any) -> Any:
+        """(n, K): sum of the weights of the stumps that say each class."""
+        out = np.zeros((X.shape[0], self.left.shape[1]))
+        self.add(X, weight, 0, len(weight), out)
+        return out
+
+    def add(self, X: Any, weight: Any, first: int, last: int, out: Any) -> None:
+        """Add the votes of some stumps."""
+        says = majority_class(self.left), majority_class(self.right)
+        X, feature = used_columns(X, self.feature)
+        map_parts(
+            lambda lo, hi: _vote(to_dense(X[lo:hi]), first, last, feature, self.threshold, *says, weight, out[lo:hi]),
+            X.shape[0],
+        )
+
+
+class StumpSearch:
+    """Columns sorted once, to find the best stump for one set of weights after the other."""
+
+    def __init__(self, X: Any, y: Any, K: int) -> None:
+        columns = presort(X)
+        self.X, self.y, self.K, self.order = X, y, K, columns.order
+        self.tie = np.ones(columns.rank.shape, dtype=np.uint8)  # a cut after this row would part equal values
+        self.tie[:, :-1] = columns.rank[:, 1:] == columns.rank[:, :-1]
+
+    def best(self, w: Any) -> Stump:
+        """The stump that lowers the impurity most."""
+        total = np.bincount(self.y, w, self.K)
+        signed = np.where(self.y == 1, w, -w) if self.K == 2 else w
+        W, least = float(total.sum()), float((total**2).sum() / total.sum())
+        slack = RELATIVE_TIE * (W - least)
+        nothing = Stump(-1, np.inf, total, np.zeros(self.K), len(w))
+        if W - least <= RELATIVE_TIE * W:
+            return nothing
+        tops = map_items(lambda f: self._scan(f, signed, total, np.inf)[0], len(self.order))
+        if max(tops) <= -np.inf:
+            return nothing
+        f = next(f for f, top in enumerate(tops) if top >= max(tops) - slack)
+        i = int(self._scan(f, signed, total, tops[f] - slack)[1])
+        rows = self.order[f, : i + 1]
+        left = np.bincount(self.y[rows], w[rows], self.K)
+        low, high = (float(self.X[self.order[f, j], f]) for j in (i, i + 1))
+        middle = low / 2 + high / 2
+        return Stump(f, middle if low <= middle < high else low, left, np.maximum(total - left, 0.0), i + 1)
+
+    def wrong(self, stump: Stump) -> Any:
+        """Which rows the stump gets wrong: (n,) bool."""
+        says = np.full(len(self.y), majority_class(stump.right))
+        if stump.feature < 0:
+            says[:] = majority_class(stump.left)
+        else:
+            says[self.order[stump.feature, : stump.place]] = majority_class(stump.left)
+        return says != self.y
+
+    def _scan(self, f: int, signed: Any, total: Any, enough: float) -> tuple[float, int]:
+        if self.K == 2:
+            return _scan_two(self.order[f], self.tie[f], signed, total[0], total[1], enough)
+        left = np.zeros(self.K)
+        return _scan_many(self.order[f], self.tie[f], signed, self.y, total, left, enough)
+
+
+@jit(error_model="numpy")
+def _scan_two(order, tie, signed, zeros, ones, enough):
+    """The largest score of a cut and its place; the first that is enough ends the search."""
+    W, P, w, p, top, at = zeros + ones, ones, 0.0, 0.0, -np.inf, 0
+    for i in range(len(order)):
+        s = signed[order[i]]  # positive for class 1
+        w += abs(s)
+        p += max(s, 0.0)
+        if tie[i] == 0 and w > RELATIVE_TIE * W and W - w > RELATIVE_TIE * W:  # less is rounding
+            z = p * W - w * P
+            gain = 2.0 * z * z / (W * w * (W - w))
+            if gain > top:
+                top, at = gain, i
+                if top >= enough:
+                    break
+    return top, at
+
+
+@jit(error_model="numpy")
+def _scan_many(order, tie, w, y, total, left, enough):
+    W, L, squares, rest, top, at = 0.0, 0.0, 0.0, 0.0, -np.inf, 0
+    for k in range(len(total)):
+        W += total[k]
+        rest += total[k] * total[k]
+    whole = rest / W
+    for i in range(len(order)):
+        k, v = y[order[i]], w[order[i]]
+        right = total[k] - left[k]
+        squares += v * (2.0 * left[k] + v)
+        rest -= v * (2.0 * right - v)
+        left[k] += v
+        L += v
+        if tie[i] == 0 and L > RELATIVE_TIE * W and W - L > RELATIVE_TIE * W:
+            gain = squares / L + rest / (W - L) - whole
+            if gain > top:
+                top, at = gain, i
+                if top >= enough:
+                    break
+    return top, at
+
+
+@jit
+def _vote(X, first, last, feature, threshold, left, right, weight, out):
+    for i in range(len(X)):
+        for t in range(first, last):
+            f = feature[t]
+            if f < 0 or X[i, f] <= threshold[t]:
+                out[i, left[t]] += weight[t]
+            else:
+                out[i, right[t]] += weight[t]

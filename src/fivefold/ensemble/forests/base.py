@@ -1,0 +1,369 @@
+"""Forests: many trees, each of its own sample of the rows and of the columns at every node; their answers averaged.
+
+    f(x) = 1/T sum_t tree_t(x)
+
+Trees that err differently err less together: with variance s^2 each and correlation r between two of them, the mean of
+T has variance r s^2 + (1 - r) s^2 / T. Columns are ranked once for all trees; every tree is grown by one thread, from a
+seed of its own, so the number of threads never changes a byte.
+
+Breiman (2001), Random Forests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Annotated, Any
+
+import numpy as np
+from scipy.sparse import hstack
+from sklearn.base import clone
+from sklearn.metrics import r2_score
+from sklearn.utils._indexing import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, Range
+from fivefold.core.estimators.supervised_learning import class_weights
+from fivefold.core.parallel import map_items
+from fivefold.core.random_state import check_random_state
+from fivefold.ensemble.forests.committee import Committee
+from fivefold.ensemble.forests.forest_loops import ForestArrays
+from fivefold.ensemble.forests.forest_targets import ClassTarget, NumberTarget
+from fivefold.ensemble.members.bootstrap_bag import Bag, kept_rows, oob_attribute, sampled_rows
+from fivefold.ensemble.members.inner_estimators import MemberSequence
+from fivefold.ensemble.members.warm_start import WarmStart, trees_of
+from fivefold.partition.criteria.regression_criteria import round_centre
+from fivefold.tree.shared.base import DrawSeed, TreeModel, columns_tried, constraints_of, decision_path, growth_limits
+from fivefold.tree.shared.single_column_trees import NUMBER_CRITERIA
+
+TREES_PER_REPORT = 32  # trees between two reports of progress
+MAX_INTEGER_WEIGHT = 2**31  # total weight up to which whole weights are integers
+
+MaxSamples = Count | Annotated[float, Range(0, open_low=True, open_high=True)] | None
+OobScore = bool | Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class SampleDraws:
+    """What the sample of each tree is drawn from, and its seed."""
+
+    seeds: Any  # (T,) int64
+    bag: Any  # a Bag; None: every tree has all rows
+    count: int
+    rows: Any = None  # where the rows that samples are drawn from stand in the table given; None for all
+
+    def of(self, i: int) -> Any:
+        """How often tree i has each row."""
+        return self.bag.draw(self.count, int(self.seeds[i]))
+
+
+@dataclass(frozen=True)
+class OutOfBag:
+    """What trees say of rows they were not grown from."""
+
+    answers: Any  # (n, K), zero where no tree can say
+    score: float
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Trees, their samples, and their judgement of the rows left out."""
+
+    trees: ForestArrays
+    draws: SampleDraws
+    oob: OutOfBag | None = None
+
+    @cached_property
+    def votes(self) -> Any:
+        """The class that each node votes for, as shares (m, K); the first of those that are equally common."""
+        each = self.trees.each(self.trees.value)
+        return np.concatenate([np.eye(v.shape[1])[v.argmax(axis=1)] for v in each], axis=1)
+
+
+def _integer_weights(w: Any) -> Any:
+    """Weights as integers where they are."""
+    return w.astype(np.int64) if w.sum() < MAX_INTEGER_WEIGHT and (w == np.rint(w)).all() else w
+
+
+def _shifted(work: Callable[[int], Any], lo: int, i: int) -> Any:
+    return work(lo + i)
+
+
+class ForestMethods(WarmStart, MemberSequence):
+    """What every forest does: grow, go on growing, and answer."""
+
+    model_: Any
+    estimator_: Any
+    n_features_in_: int
+    n_estimators: int
+    max_features: Any
+    max_leaf_nodes: Any
+    bootstrap: bool
+    oob_score: Any
+    random_state: Any
+    warm_start: bool
+    ccp_alpha: float
+    max_samples: Any
+    _admit: Any
+    _score: Any
+    _grower: Any
+    get_params: Any
+
+    _oob_answers = oob_attribute("oob.answers")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Learn from rows and their targets; a weight of two means a row is there twice."""
+        mixed_into: Any = super()
+        mixed_into.fit(X, y, sample_weight)
+        if (rows := kept_rows(sample_weight)) is not None:
+            self.model_ = self._with_idle_rows(X, rows)
+        return self
+
+    def _plant(self, X: Any, target: Any, w: Any) -> None:
+        """Grow the trees that are missing, and judge them by the rows that they were not grown from."""
+        before = self._resume(X, target.y)
+        trees = None if before is None else before.trees
+        draws = self._draws(X, target, w, () if before is None else before.draws.seeds)
+        trees = self._grown(X, target, w, draws, trees)
+        draws = replace(draws, seeds=draws.seeds[: len(trees)])  # an interrupted fit has fewer
+        oob = self._out_of_bag(X, target, Forest(trees, draws)) if self.oob_score else None
+        self.model_ = Forest(trees, draws, oob)
+
+    def _draws(self, X: Any, target: Any, w: Any, kept: Any) -> SampleDraws:
+        """A seed for each tree, those from before kept, and what the samples are drawn from."""
+        count = self.n_estimators
+        if count < len(kept):
+            raise ValueError(
+                f"{type(self).__name__}: n_estimators={count} but the forest has {len(kept)} trees already; with "
+                "warm_start=True ask for as many or more"
+            )
+        if count == len(kept):
+            warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
+        fresh = check_random_state(self.random_state).randint(2**31, size=count)
+        seeds = np.concatenate([kept, fresh[len(kept) :]]).astype(np.int64)
+        if not self.bootstrap:
+            if self.oob_score or self.max_samples is not None:
+                raise ValueError(
+                    f"{type(self).__name__}: oob_score={self.oob_score} and max_samples={self.max_samples} are about "
+                    "samples of the rows: they need bootstrap=True"
+                )
+            return SampleDraws(seeds, None, 0)
+        bag = Bag.of(X, target.y, w)
+        drawn = bag.asked(self.max_samples)
+        return SampleDraws(seeds, bag if target.factors is None else bag.weighted(target.factors), drawn)
+
+    def _grown(self, X: Any, target: Any, w: Any, draws: SampleDraws, trees: Any) -> Any:
+        """All trees, those from before first."""
+        w = _integer_weights(w if target.factors is None else w * target.factors) if draws.bag is None else None
+        manners = constraints_of(self, X, np.ones(X.shape[0]), means=target.one_mean)
+        sign = manners.sign if manners is not None and manners.sign.any() else None
+        tried, grow_one = columns_tried(self.max_features, X.shape[1]), self._grower(self, X, target, manners)
+
+        def one(i: int) -> None:
+            c = target.weights(w if draws.bag is None else draws.of(i))
+            rows = np.flatnonzero(c).astype(np.int32)
+            grown, some, c = grow_one(rows, c, growth_limits(self, X, c, int(draws.seeds[i])))
+            value, impurity, weight = some.answers(grown, c, sign)
+            tree = TreeModel(grown.tree, value, impurity, weight, X.shape[1], tried, target.sizes)
+            stand.put(i - before, ForestArrays.of(tree.pruned(self.ccp_alpha), target.named if sign is None else None))
+
+        stand, before = Committee(trees), 0 if trees is None else len(trees)
+        blocks = range(before, len(draws.seeds), TREES_PER_REPORT)
+        with fit_steps(self, f"block of {TREES_PER_REPORT} trees", len(blocks), X) as monitor:
+            try:
+                for lo in blocks:
+                    map_items(partial(_shifted, one, lo), min(TREES_PER_REPORT, len(draws.seeds) - lo))
+                    trees = stand.trees()
+                    if monitor(Forest(trees, draws), len(trees)):
+                        break
+            except KeyboardInterrupt:
+                if (trees := stand.trees()) is None:
+                    raise
+                warn_kept_best(self, len(trees), "tree")
+        return trees
+
+    def _out_of_bag(self, X: Any, target: Any, forest: Forest) -> OutOfBag:
+        """The mean answer of the trees that did not see a row, and how good it is."""
+        value, n = self._values(forest), X.shape[0]
+        total, times = np.zeros((n, value.shape[1])), np.zeros(n)
+        for i in range(len(forest.trees)):
+            out = np.flatnonzero(forest.draws.of(i) == 0)
+            total[out] += value[forest.trees.leaves(X, i, out)]
+            times[out] += 1
+        if (lonely := int((times == 0).sum())) > 0:
+            warn(
+                f"{type(self).__name__}: {lonely} of {n} rows are in the sample of every tree and do not have OOB "
+                "scores: their answers are zero. Grow more trees"
+            )
+        answers = total / np.maximum(times, 1)[:, None]
+        return OutOfBag(answers, self._score(target, forest, answers))
+
+    def _with_idle_rows(self, X: Any, rows: Any) -> Forest:
+        """The forest with what all trees say of the rows of weight zero, in their places."""
+        forest, oob, n = self.model_, self.model_.oob, _num_samples(X)
+        if oob is not None:
+            idle, answers = np.setdiff1d(np.arange(n), rows), np.empty((n, oob.answers.shape[1]))
+            answers[rows] = oob.answers
+            answers[idle] = forest.trees.mean(self._admit(_safe_indexing(X, idle)), self._values(forest))
+            oob = replace(oob, answers=answers)
+        return replace(forest, draws=replace(forest.draws, rows=rows), oob=oob)
+
+    def _values(self, forest: Forest) -> Any:
+        """What nodes answer."""
+        return forest.trees.value
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The trees as estimators."""
+        return trees_of(self)
+
+    @property
+    def estimators_samples_(self) -> list[Any]:
+        """The rows of each tree, by their place in the table given; one drawn twice is there twice."""
+        trees, draws = self.model_.trees, self.model_.draws
+        whole = np.ones(trees.rows[0], dtype=np.int64)
+        each = (whole if draws.bag is None else draws.of(i) for i in range(len(trees)))
+        return [sampled_rows(counts, draws.rows).astype(np.int32) for counts in each]
+
+    @property
+    def estimator(self) -> Any:
+        """An unfitted tree of the kind that is grown."""
+        return clone(self.estimator_)
+
+    def apply(self, X: Any) -> Any:
+        """The leaf of each row in every tree (n, T)."""
+        X = self._admit(X)
+        trees = self.model_.trees
+        return np.stack([trees.leaves(X, i) - trees.start[i] for i in range(len(trees))], axis=1)
+
+    def decision_path(self, X: Any) -> tuple[Any, Any]:
+        """Sparse (n, nodes of all trees), 1 where a row passes a node; and where the nodes of each tree begin."""
+        X = self._admit(X)
+        trees = self.model_.trees
+        paths = [decision_path(trees[i].tree, X) for i in range(len(trees))]
+        return hstack(paths, format="csr"), trees.start.copy()
+
+    def _member(self, i: int) -> Any:
+        """Tree i as an estimator."""
+        tree = clone(self.estimator_)
+        shared = (tree.get_params().keys() & self.get_params().keys()) - {"class_weight"}
+        tree.set_params(**{name: getattr(self, name) for name in shared})
+        tree.random_state = DrawSeed(self.model_.draws.seeds[i])
+        tree.n_features_in_, tree.model_ = self.n_features_in_, self.model_.trees[i]
+        return tree
+
+
+class BaseForestClassifier(ForestMethods):
+    """A forest that answers with shares of classes."""
+
+    classes_: Any
+    criterion: str
+    class_weight: Any
+    voting: str
+
+    n_outputs_ = learned("trees.outputs")
+
+    @property
+    def n_classes_(self) -> Any:
+        """Number of classes, a list of them for several outputs."""
+        return len(self.classes_) if self.n_outputs_ == 1 else [len(classes) for classes in self.classes_]
+
+    @property
+    def oob_decision_function_(self) -> Any:
+        """Shares of the classes by trees that did not see a row: (n, K), or (n, K, outputs) where all have K."""
+        answers, trees = self._oob_answers, self.model_.trees
+        if trees.outputs == 1:
+            return answers
+        each = trees.each(answers)
+        return np.stack(each, axis=2) if len(set(trees.sizes)) == 1 else each
+
+    def _fold(self, y: Any, codes: Any, w: Any) -> Any:
+        """Weights of classes decide which rows are drawn, not how many: they are kept apart."""
+        return w
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        each = (self.classes_,) if y.ndim == 1 else tuple(self.classes_)
+        rule, balanced, factors, codes = self.class_weight, False, None, y.reshape(len(y), -1)
+        if isinstance(rule, str) and rule == "balanced_subsample":
+            rule, balanced = "balanced", self.bootstrap
+        if rule is not None and not balanced:
+            factors = np.ones(len(y))
+            for own, classes, c in zip(_rules(rule, each), each, codes.T, strict=True):
+                factors *= class_weights(own, classes, c, w)[c]
+        self._plant(X, ClassTarget(codes, tuple(map(len, each)), self.criterion, factors, balanced), w)
+
+    def predict_proba(self, X: Any) -> Any:
+        """The mean over the trees of the shares of the classes, or of the votes; a list for several outputs."""
+        return self._scores(self._admit(X))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Their logarithms."""
+        shares = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return [np.log(s) for s in shares] if isinstance(shares, list) else np.log(shares)
+
+    def _scores(self, X: Any) -> Any:
+        trees = self.model_.trees
+        shares = trees.mean(X, self._values(self.model_)).astype(X.dtype, copy=False)
+        return shares if trees.outputs == 1 else trees.each(shares)
+
+    def _values(self, forest: Forest) -> Any:
+        return forest.votes if self.voting == "hard" else forest.trees.value
+
+    def _score(self, target: ClassTarget, forest: Forest, answers: Any) -> float:
+        said = np.stack([a.argmax(axis=1) for a in forest.trees.each(answers)], axis=1)
+        if callable(self.oob_score):
+            return float(self.oob_score(*_flat(target.y, said)))
+        return float((said == target.y).all(axis=1).mean())
+
+    def _member(self, i: int) -> Any:
+        tree, counts = super()._member(i), self.model_.trees.sizes
+        tree.classes_ = [np.arange(float(K)) for K in counts] if len(counts) > 1 else np.arange(float(counts[0]))
+        return tree
+
+
+def _rules(rule: Any, each: Any) -> Any:
+    """The weights of the classes of each output."""
+    return rule if isinstance(rule, list | tuple) else [rule] * len(each)
+
+
+class BaseForestRegressor(ForestMethods):
+    """A forest that answers with numbers."""
+
+    criterion: str
+
+    n_outputs_ = learned("trees.outputs")
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        Y = np.ascontiguousarray(y.reshape(len(y), -1).T, dtype=np.float64)
+        if self.criterion == "poisson" and ((Y < 0).any() or (Y.sum(axis=1) == 0).any()):
+            raise ValueError(
+                f"{type(self).__name__}: criterion='poisson' needs counts, none negative and not all zero; the least "
+                f"of y is {Y.min():g}, their sum {Y.sum():g}"
+            )
+        centred = NUMBER_CRITERIA[self.criterion][2]  # about the mean squares keep their digits
+        centre = round_centre(Y, w) if centred else np.zeros(len(Y))
+        self._plant(X, NumberTarget(Y - centre[:, None], centre, self.criterion), w)
+
+    def predict(self, X: Any) -> Any:
+        """The mean answer of the trees."""
+        X = self._admit(X)
+        said = self.model_.trees.mean(X, self.model_.trees.value)
+        return said[:, 0] if said.shape[1] == 1 else said
+
+    @property
+    def oob_prediction_(self) -> Any:
+        """What trees said of the rows they did not see."""
+        answers = self._oob_answers
+        return answers[:, 0] if answers.shape[1] == 1 else answers
+
+    def _score(self, target: NumberTarget, forest: Forest, answers: Any) -> float:
+        return float((self.oob_score if callable(self.oob_score) else r2_score)(*_flat(target.y, answers)))
+
+
+def _flat(*tables: Any) -> Any:
+    return (t[:, 0] if t.shape[1] == 1 else t for t in tables)

@@ -1,0 +1,260 @@
+"""Isolation forest: rows that few random cuts suffice to isolate do not belong.
+
+    score(x) = -2^(-mean_t h_t(x) / c(m)),    c(m) = 2 (log(m - 1) + 0.5772) - 2 (m - 1) / m
+
+A tree grows from m rows: at each node a column and a threshold between its least and largest value are drawn, until
+rows stand alone or the depth is that of a balanced tree, ceil(log2 m). h_t(x) is the number of cuts on the way of x,
+plus c(k) for the k rows that its leaf did not tell apart; c is the mean of h over random trees.
+
+Liu, Ting & Zhou (2008), Isolation Forest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, replace
+from math import ceil, log2
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from scipy.sparse import issparse
+
+from fivefold.core.admission.tables import Takes
+from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators.base import OutlierDetector
+from fivefold.core.estimators.params import Count, Index, Range, Seed
+from fivefold.core.parallel import map_items
+from fivefold.core.random_state import check_random_state
+from fivefold.core.registry import Card
+from fivefold.ensemble.bagging import MaxColumns
+from fivefold.ensemble.forests.committee import committee_trees
+from fivefold.ensemble.forests.forest_loops import ForestArrays
+from fivefold.ensemble.members.bootstrap_bag import Bag, kept_rows, sampled_rows
+from fivefold.ensemble.members.inner_estimators import MemberSequence
+from fivefold.ensemble.members.warm_start import WarmStart, trees_of
+from fivefold.partition.criteria.constant_impurity import ConstantImpurity
+from fivefold.partition.growers.binary_grower import grow_random_tree
+from fivefold.partition.splitters.base import GrowthLimits
+from fivefold.tree.extra_tree import ExtraTreeRegressor
+from fivefold.tree.shared.base import TreeModel
+
+AUTO_SAMPLE_ROWS = 256  # rows of a tree
+
+
+@dataclass(frozen=True)
+class IsolationModel:
+    """Trees whose values are lengths of ways, their samples and columns, and the score below which rows are out."""
+
+    trees: Any
+    seeds: Any  # (T,)
+    features: tuple[Any, ...]
+    bag: Bag
+    count: int  # rows of a tree
+    replacement: bool
+    offset: float = -0.5
+    rows: Any = None  # where the rows that samples are drawn from stand in the table given; None for all
+
+    def scores(self, X: Any) -> Any:
+        """-1 for rows isolated at once, near 0 for those hard to isolate."""
+        usual = float(mean_path_length(np.array([float(self.count)]))[0])
+        length = self.trees.mean(X, self.trees.value)[:, 0]
+        return -(2.0 ** -(length / usual if usual > 0 else np.ones(len(length))))
+
+    def drawn(self, i: int) -> Any:
+        """How often tree i has each row."""
+        draw = self.bag.draw if self.replacement else self.bag.pick
+        return draw(self.count, int(self.seeds[i]))
+
+
+def mean_path_length(m: Any) -> Any:
+    """Cuts that isolate one of m rows, on average: those of a search without success in a binary tree of m keys."""
+    many = np.maximum(m, 2.5)
+    length = 2.0 * (np.log(many - 1.0) + np.euler_gamma) - 2.0 * (many - 1.0) / many
+    return np.where(m > 2, length, np.where(m > 1, 1.0, 0.0))
+
+
+class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
+    """Marks rows that random cuts isolate sooner than others.
+
+    Parameters
+    ----------
+    n_estimators
+        trees.
+    max_samples
+        rows of a tree: a number, a share of all, or "auto" for 256 or all if they are fewer.
+    contamination
+        share of the rows of fit that are to be marked; "auto" marks those with a score below -0.5.
+    max_features
+        columns of a tree: a number, or a share.
+    bootstrap
+        whether the rows of a tree are drawn with replacement.
+    n_jobs
+        taken as it is: trees grow on all cores that the environment allows, and the bytes are the same for any number.
+    random_state
+        seed of all draws.
+    verbose
+        taken as it is.
+    warm_start
+        whether a further fit keeps the trees and adds those that are missing.
+
+    Attributes
+    ----------
+    estimators_, estimator_
+        the trees, each made when it is asked for; and an unfitted one.
+    estimators_features_, estimators_samples_
+        the columns and the rows of each tree.
+    max_samples_
+        rows of a tree.
+    offset_
+        the score below which rows are marked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fivefold.ensemble import IsolationForest
+    >>> X = np.vstack([np.random.RandomState(0).normal(size=(200, 2)), [[9.0, 9.0]]])
+    >>> forest = IsolationForest(random_state=0).fit(X)
+    >>> int(forest.score_samples(X).argmin()), forest.predict(X[-1:])
+    (200, array([-1]))
+    """
+
+    _: KW_ONLY
+    n_estimators: Count = 100
+    max_samples: Literal["auto"] | Count | Annotated[float, Range(0, 1, open_low=True)] = "auto"
+    contamination: Literal["auto"] | Annotated[float, Range(0, 0.5, open_low=True)] = "auto"
+    max_features: MaxColumns = 1.0
+    bootstrap: bool = False
+    n_jobs: int | None = None
+    random_state: Seed = None
+    verbose: Index | bool = 0
+    warm_start: bool = False
+
+    takes = Takes(missing=True, sparse=True)
+    card = Card(
+        applications=("outlier detection",),
+        use="Many rows and columns of any scale, rows that stand apart in a few columns. Groups of outliers close to "
+        "one another hide each other; smaller samples help.",
+        steps=(
+            "Draw a small sample of the rows for each tree.",
+            "Cut it at random columns and thresholds until rows stand alone.",
+            "Score a row by the mean length of its ways.",
+        ),
+        source="Liu, Ting & Zhou (2008)",
+        see_also=("ExtraTreesRegressor",),
+        variants=(
+            {"n_estimators": 10, "contamination": 0.1, "max_features": 0.5},
+            {"n_estimators": 10, "max_samples": 0.5, "bootstrap": True},
+        ),
+    )
+
+    estimator_ = ExtraTreeRegressor(max_features=1)
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Grow the trees; a weight of two means a row is there twice."""
+        super().fit(X, y, sample_weight)
+        self.model_ = replace(self.model_, rows=kept_rows(sample_weight))
+        return self
+
+    def _fit(self, X: Any, w: Any) -> None:
+        name, before, bag = type(self).__name__, self._resume(X), Bag.of(X, None, w)
+        kept = () if before is None else before.seeds
+        if self.n_estimators < len(kept):
+            raise ValueError(
+                f"{name}: n_estimators={self.n_estimators} but there are {len(kept)} trees already; with "
+                "warm_start=True ask for as many or more"
+            )
+        if self.n_estimators == len(kept):
+            warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
+        seeds = check_random_state(self.random_state).randint(2**31, size=self.n_estimators)[len(kept) :]
+        count, width = self._rows(bag.size), self._width(X.shape[1])
+        blank = IsolationModel(None, seeds, (), bag, count, self.bootstrap)  # no trees yet
+        grown = map_items(lambda i: _isolation_tree(X, blank, i, width), len(seeds))
+        trees = [t for t, _ in grown] if before is None else [before.trees, *(t for t, _ in grown)]
+        features = (*(() if before is None else before.features), *(f for _, f in grown))
+        model = replace(blank, trees=committee_trees(trees), seeds=np.concatenate([kept, seeds]), features=features)
+        if self.contamination != "auto":
+            model = replace(model, offset=_score_quantile(model.scores(X), w, self.contamination))
+        self.model_ = model
+
+    def _rows(self, size: int) -> int:
+        """Rows of a tree."""
+        if self.max_samples == "auto":
+            return min(AUTO_SAMPLE_ROWS, size)
+        if isinstance(self.max_samples, int | np.integer):
+            if self.max_samples > size:
+                warn(
+                    f"max_samples ({self.max_samples}) is greater than the total number of samples ({size}). "
+                    "max_samples will be set to n_samples for estimation."
+                )
+            return min(int(self.max_samples), size)
+        return max(1, int(self.max_samples * size))
+
+    def _width(self, d: int) -> int:
+        """Columns of a tree."""
+        asked = self.max_features
+        width = int(asked) if isinstance(asked, int | np.integer) else max(1, int(asked * d))
+        if width > d:
+            raise ValueError(f"{type(self).__name__}: max_features={asked} but X has only {d} columns")
+        return width
+
+    def score_samples(self, X: Any) -> Any:
+        """The lower, the sooner a row is isolated: between -1 and 0, about -0.5 where nothing stands apart."""
+        X = self._admit(X)
+        return self.model_.scores(X)
+
+    @property
+    def offset_(self) -> float:
+        """The score below which rows are marked."""
+        return self.model_.offset
+
+    @property
+    def max_samples_(self) -> int:
+        """Rows of a tree."""
+        return self.model_.count
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The trees as estimators."""
+        return trees_of(self)
+
+    @property
+    def estimators_features_(self) -> list[Any]:
+        """The columns of each tree."""
+        return list(self.model_.features)
+
+    @property
+    def estimators_samples_(self) -> list[Any]:
+        """The rows of each tree, by their place in the table given."""
+        return [sampled_rows(self.model_.drawn(i), self.model_.rows) for i in range(len(self.model_.trees))]
+
+    def _member(self, i: int) -> Any:
+        depth = ceil(log2(max(self.model_.count, 2)))
+        tree: Any = ExtraTreeRegressor(max_features=1, max_depth=depth, random_state=int(self.model_.seeds[i]))
+        tree.n_features_in_, tree.model_ = vars(self)["n_features_in_"], self.model_.trees[i]
+        return tree
+
+
+def _isolation_tree(X: Any, model: IsolationModel, i: int, width: int) -> tuple[ForestArrays, Any]:
+    """A tree whose values are the lengths of ways, and its columns."""
+    d, c = X.shape[1], model.drawn(i)
+    rows = np.flatnonzero(c)
+    features = np.arange(d)
+    if width < d:
+        features = np.sort(np.random.default_rng([int(model.seeds[i]), 1]).choice(d, width, replace=False))
+    some = X[rows][:, features]
+    some, w = np.ascontiguousarray(some.toarray() if issparse(some) else some), c[rows].astype(np.float64)
+    rules = GrowthLimits(depth=ceil(log2(max(model.count, 2))), features=1, seed=int(model.seeds[i]))
+    grown = grow_random_tree(some, np.arange(len(rows), dtype=np.int32), ConstantImpurity(w), rules)
+    tree, weight = grown.tree, grown.sums(w)[:, 0]
+    length = (tree.depth + mean_path_length(weight))[:, None]
+    tree = replace(tree, feature=np.where(tree.feature >= 0, features[tree.feature], -1).astype(np.int32))
+    return ForestArrays.of(TreeModel(tree, length, np.zeros(len(tree)), weight, d, 1)), features
+
+
+def _score_quantile(scores: Any, w: Any, share: float) -> float:
+    """The score that a share of the rows, by weight, stay below."""
+    if (w == np.rint(w)).all():
+        order = np.argsort(scores)
+        ends, place = np.cumsum(w[order]), share * (w.sum() - 1)
+        low, high = (scores[order][np.searchsorted(ends, k, side="right")] for k in (np.floor(place), np.ceil(place)))
+        return float(low + (high - low) * (place - np.floor(place)))
+    return float(np.quantile(scores, share, weights=w, method="inverted_cdf"))

@@ -1,0 +1,57 @@
+"""Estimators that are parameters of other estimators: refused in words where they are none, and fitted as clones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sklearn.base import clone
+
+from fivefold.core.estimators.params import ParameterError
+
+
+class MemberSequence:
+    """An ensemble as the sequence of its fitted members, as scikit-learn's are: len, iteration and indexing."""
+
+    estimators_: Any
+
+    def __len__(self) -> int:
+        return len(self.estimators_)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.estimators_[i]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.estimators_)
+
+
+def check_learner(owner: Any, inner: Any, what: str, *methods: str) -> Any:
+    """The estimator given as `what`; refuses a class, and whatever cannot be fitted and asked by these methods."""
+    me = type(owner).__name__
+    if isinstance(inner, type):
+        raise ParameterError(f"{me}: {what} is the class {inner.__name__}, not an instance: give {inner.__name__}()")
+    lacks = [name for name in ("fit", *methods) if not callable(getattr(inner, name, None))]
+    if lacks:
+        raise ParameterError(
+            f"{me}: {what} must be an estimator with {_and(('fit', *methods))}; {inner!r} has no {_and(lacks)}"
+        )
+    return inner
+
+
+def fit_clone(estimator: Any, X: Any, y: Any, extra: dict[str, Any]) -> Any:
+    """A fitted clone."""
+    try:
+        fitted = clone(estimator)
+        fitted.fit(X, y, **extra)
+        return fitted
+    except TypeError as error:
+        if "unexpected keyword argument 'sample_weight'" not in str(error):
+            raise
+        raise TypeError(
+            f"Underlying estimator {type(estimator).__name__} does not support sample weights: fit without "
+            'sample_weight, or put "drop" in its place'
+        ) from error
+
+
+def _and(names: Any) -> str:
+    return " and ".join(names)

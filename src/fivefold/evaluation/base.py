@@ -1,0 +1,50 @@
+"""Classifiers around a classifier: what every one of them passes on to the one inside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
+from sklearn.utils.validation import check_is_fitted
+
+from fivefold.core._sklearn import BaseEstimator, ClassifierMixin
+
+
+class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Holds a fitted copy of `estimator` in `estimator_`; a FrozenEstimator inside stays as it was fitted."""
+
+    estimator: Any
+    estimator_: Any
+
+    def _fit_inside(self, X: Any, y: Any, **params: Any) -> None:
+        routed = process_routing(self, "fit", **params).estimator.fit if routing_enabled() else params
+        self.estimator_ = clone(self.estimator).fit(X, y, **routed)
+        self.classes_ = self.estimator_.classes_
+
+    def predict_proba(self, X: Any) -> Any:
+        """Class probabilities of the classifier inside."""
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(X)
+
+    @property
+    def n_features_in_(self) -> Any:
+        """The number of columns seen in fit."""
+        return self.estimator_.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> Any:
+        """The names of the columns seen in fit."""
+        return self.estimator_.feature_names_in_
+
+    def get_metadata_routing(self) -> Any:
+        """Metadata of `fit` goes to the classifier inside."""
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        return MetadataRouter(owner=self).add(estimator=self.estimator, method_mapping=mapping)
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inside = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.input_tags, tags.classifier_tags = inside.input_tags, inside.classifier_tags
+        return tags

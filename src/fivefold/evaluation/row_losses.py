@@ -1,0 +1,69 @@
+"""Losses of predictions, one number a row; what they cost may depend on the row itself.
+
+    loss(X, y, predicted) -> (n,)
+
+zero-one   1[y != f(x)]                 its mean is the error rate
+squared    (y - f(x))^2                 least for the mean
+absolute   |y - f(x)|                   least for the median
+weighted   c(x) loss(x, y, f(x))        an error on one row may cost more than on another
+
+A loss judges; what a learner minimises on its training rows is its own affair. The zero-one loss is constant almost
+everywhere, so that no gradient leads to its minimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from fivefold.evaluation import monte_carlo_risk
+
+Loss = Callable[[Any, Any, Any], Any]  # X, y, predicted -> (n,)
+
+
+def zero_one_row_loss(X: Any, y: Any, predicted: Any) -> Any:
+    """1 for a wrong class, 0 for the right one."""
+    return monte_carlo_risk.zero_one_loss(y, predicted)
+
+
+def squared_row_loss(X: Any, y: Any, predicted: Any) -> Any:
+    """The squared difference."""
+    return monte_carlo_risk.squared_loss(y, predicted)
+
+
+def absolute_row_loss(X: Any, y: Any, predicted: Any) -> Any:
+    """The size of the difference."""
+    return np.abs(np.subtract(y, predicted))
+
+
+def weighted_loss(loss: Loss, weight: Callable[[Any], Any]) -> Loss:
+    """`loss` times `weight(X)`, one number a row.
+
+    Examples
+    --------
+    >>> dear = weighted(zero_one, lambda X: X[:, 0])
+    >>> dear(np.array([[3.0], [5.0]]), [0, 1], [1, 1])
+    array([3., 0.])
+    """
+    return lambda X, y, predicted: np.asarray(weight(X)) * loss(X, y, predicted)
+
+
+def loss_scorer(loss: Loss) -> Callable[[Any, Any, Any], float]:
+    """Minus the mean loss, in the form that scikit-learn's searches and curves take as `scoring`.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from sklearn.model_selection import cross_val_score
+    >>> cross_val_score(DummyClassifier(), np.zeros((6, 1)), [0, 0, 0, 0, 1, 1], cv=2, scoring=scorer(zero_one))
+    array([-0.33333333, -0.33333333])
+    """
+    return lambda model, X, y: -float(np.mean(loss(X, y, model.predict(X))))
+
+
+def default_loss(model: Any) -> Loss:
+    """The zero-one loss for classifiers, the squared loss for all others."""
+    return zero_one_row_loss if is_classifier(model) else squared_row_loss

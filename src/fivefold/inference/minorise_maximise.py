@@ -1,0 +1,63 @@
+"""Minorise-maximise: climb a function by maximising lower bounds that touch it.
+
+    b(x, a) <= f(x),   b(a, a) = f(a)   =>   f(argmax_x b(x, a)) >= b(argmax_x b(x, a), a) >= f(a)
+
+A step improves f strictly unless the gradient is zero at a, where bound and function have the same gradient. It is the
+loop of `em`, which is the case b = Q + entropy. Hunter & Lange (2004).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import minimize
+
+from fivefold.distributions.family import Array
+from fivefold.inference.em import EMResult, em
+
+ScalarFunction = Callable[[Array], float]
+LowerBound = Callable[[Array, Array], float]
+BoundMaximiser = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class MMState:
+    """A point, the function to climb, and the way to the top of the bound that touches it at a point."""
+
+    point: Array
+    objective: ScalarFunction
+    climb: BoundMaximiser
+
+    def expect(self, X: None, w: Array) -> tuple[Array, float]:
+        return self.point, float(self.objective(self.point))
+
+    def maximise(self, stats: Array) -> MMState:
+        return replace(self, point=self.climb(stats))
+
+
+def minorise_maximise(
+    objective: ScalarFunction,
+    start: Array,
+    *,
+    bound: LowerBound | None = None,
+    climb: BoundMaximiser | None = None,
+    tol: float = 1e-10,
+    max_iter: int = 1000,
+) -> EMResult[MMState]:
+    """Maximise `objective` from `start`.
+
+    Give the bound, bound(x, a), to be maximised numerically, or `climb`, climb(a) = argmax_x bound(x, a), where that
+    is known.
+    """
+    if climb is None:
+        if bound is None:
+            raise ValueError("minorise needs a bound, or climb, the way to its maximum")
+        climb = _numerically(bound)
+    start = np.atleast_1d(np.asarray(start, dtype=np.float64))
+    return em(MMState(start, objective, climb), None, np.ones(1), tol=tol, max_iter=max_iter)
+
+
+def _numerically(bound: LowerBound) -> BoundMaximiser:
+    return lambda a: minimize(lambda x: -bound(x, a), a, method="BFGS", options={"gtol": 1e-9}).x

@@ -1,0 +1,266 @@
+"""Automatic relevance determination: every coefficient has a precision of its own, learned from the evidence.
+
+    y = w'x + b + noise,   noise ~ N(0, 1 / alpha),   w_j ~ N(0, 1 / lambda_j)
+
+    Sigma = (alpha Z'Z + diag(lambda))^-1,  w = alpha Sigma Z't
+    gamma_j  = 1 - lambda_j Sigma_jj                                       how far the data determine w_j
+    lambda_j = (gamma_j + 2 lambda_1) / (w_j^2 + 2 lambda_2)
+    alpha    = (n - sum gamma + 2 alpha_1) / (|t - Z w|^2 + 2 alpha_2)
+
+The precision of a column that explains nothing grows without bound; beyond a threshold the column is dropped for good.
+The products Z'Z are taken once; with fewer rows than columns Sigma comes from a matrix of the size of the rows
+(Woodbury).
+
+MacKay (1994); Tipping (2001).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, pinvh
+
+from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, NonNegative
+from fivefold.core.estimators.supervised_learning import Regressor
+from fivefold.core.numerics.linalg import weighted_moments
+from fivefold.core.parallel import one_blas_thread
+from fivefold.core.registry import Card
+from fivefold.distributions.family import Array
+from fivefold.linear_model.base import cast_learned, centred_linear, predictor
+from fivefold.linear_model.bayesian.bayesian_ridge import EPS, MIN_SQUARES, GammaPriors, RidgePosterior
+from fivefold.linear_model.bayesian.ridge_spectrum import quadratic_form
+from fivefold.optim.design import Design
+
+
+class WeightPosterior(ABC):
+    """The rows as the updates need them: the covariance and mean of some weights, and the error of all."""
+
+    @abstractmethod
+    def posterior(self, alpha: float, lambda_: Array, kept: Array) -> tuple[Array, Array]:
+        """Sigma (k, k) and w (k,) of the kept columns."""
+
+    @abstractmethod
+    def error(self, W: Array) -> float:
+        """|t - Z w|^2."""
+
+
+@dataclass(frozen=True)
+class GramPosterior(WeightPosterior):
+    """By Z'Z and Z't; the error about the least squares solution, which keeps the digits of a small one."""
+
+    G: Array  # (d, d)
+    q: Array  # (d,)
+    best: Array  # (d,)
+    pull: Array  # (d,) half the gradient that rounding left at `best`
+    rest: float
+
+    @classmethod
+    def of(cls, X: Array, t: Array, w: Array, centre: Array | None) -> GramPosterior:
+        design = Design(X, intercept=False, centre=centre)
+        moments = weighted_moments(X, w)
+        G = moments.scatter
+        if centre is None:
+            G = G + moments.weight * np.outer(moments.mean, moments.mean)
+        q = design.transpose(w * t)
+        size = 1 / np.sqrt(np.maximum(G.diagonal(), MIN_SQUARES))
+        best = size * np.linalg.lstsq(G * size * size[:, None], size * q)[0]
+        left = t - design.predictor(best)
+        return cls(G, q, best, design.transpose(w * left), float(w @ left**2))
+
+    def posterior(self, alpha: float, lambda_: Array, kept: Array) -> tuple[Array, Array]:
+        A = alpha * self.G[np.ix_(kept, kept)]
+        A[np.diag_indices_from(A)] += lambda_[kept]
+        sigma = _inverse(A)
+        return sigma, alpha * (sigma @ self.q[kept])
+
+    def error(self, W: Array) -> float:
+        step = W - self.best
+        return max(self.rest - 2 * float(self.pull @ step) + float(step @ self.G @ step), 0.0)
+
+
+@dataclass(frozen=True)
+class RowPosterior(WeightPosterior):
+    """By the rows themselves, fewer than columns."""
+
+    Z: Array  # (n, d)
+    t: Array  # (n,)
+
+    def posterior(self, alpha: float, lambda_: Array, kept: Array) -> tuple[Array, Array]:
+        Z, spread = self.Z[:, kept], 1 / lambda_[kept]
+        ZS = Z * spread
+        K = ZS @ Z.T
+        K[np.diag_indices_from(K)] += 1 / alpha
+        inner = _inverse(K)
+        sigma = -ZS.T @ (inner @ ZS)
+        sigma[np.diag_indices_from(sigma)] += spread
+        return sigma, ZS.T @ (inner @ self.t)  # alpha Sigma Z't, without the cancellation within Sigma
+
+    def error(self, W: Array) -> float:
+        left = self.t - self.Z @ W
+        return float(left @ left)
+
+
+class ARDRegression(Regressor):
+    """Linear regression that finds out which columns matter: each has its own precision, learned from the data.
+
+    Parameters
+    ----------
+    max_iter
+        updates of the precisions at most.
+    tol
+        stop when the coefficients move by less than this in sum.
+    alpha_1, alpha_2
+        shape and rate of the Gamma prior of the noise precision.
+    lambda_1, lambda_2
+        shape and rate of the Gamma prior of the weight precisions.
+    compute_score
+        keep the log evidence after every update.
+    threshold_lambda
+        a column whose precision reaches it is dropped.
+    fit_intercept
+        fit an offset, which is no random quantity here; without it the surface passes through the origin.
+    copy_X, verbose
+        kept for scikit-learn's signature; X is never overwritten and nothing is printed.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        the posterior mean; exactly zero for a dropped column.
+    alpha_, lambda_
+        precision of the noise, and of each weight.
+    sigma_
+        posterior covariance of the coefficients that were kept.
+    scores_
+        the log evidence, where asked for.
+    n_iter_
+        updates made.
+    X_offset_, X_scale_
+        what rows are centred by, and ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fivefold.linear_model import ARDRegression
+    >>> X = np.random.RandomState(0).normal(size=(50, 10))
+    >>> model = ARDRegression().fit(X, 3 * X[:, 2] + 0.1 * X[:, 0] ** 2)
+    >>> int(np.argmax(np.abs(model.coef_)))
+    2
+    """
+
+    _: KW_ONLY
+    max_iter: Count = 300
+    tol: NonNegative = 1e-3
+    alpha_1: NonNegative = 1e-6
+    alpha_2: NonNegative = 1e-6
+    lambda_1: NonNegative = 1e-6
+    lambda_2: NonNegative = 1e-6
+    compute_score: bool = False
+    threshold_lambda: NonNegative = 1e4
+    fit_intercept: bool = True
+    copy_X: bool = True
+    verbose: bool | int = False
+
+    card = Card(
+        applications=("regression", "data mining"),
+        use="Few of many columns matter, and error bars are wanted. Scale the columns first: the threshold is in their "
+        "units. A few hundred columns at most; beyond take Lasso.",
+        steps=(
+            "Take the posterior of the weights under the present precisions.",
+            "See how far the data determine each weight, and set its precision accordingly.",
+            "Drop the columns whose precision passed the threshold; repeat until the weights rest.",
+        ),
+        source="MacKay (1994); Tipping (2001)",
+        see_also=("BayesianRidge", "BayesianLinearRegression", "Ridge"),
+        variants=({"compute_score": True, "threshold_lambda": 1e3},),
+    )
+
+    coef_ = learned("linear.coef")
+    intercept_ = learned("linear.intercept")
+    alpha_ = learned("alpha")
+    lambda_ = learned("lambda_")
+    sigma_ = learned("sigma")
+    scores_ = learned("scores")
+    n_iter_ = learned("n_iter")
+    X_offset_ = learned("offset")
+    X_scale_ = learned("scale")
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        n, d = X.shape
+        weight, kind, y = float(w.sum()), X.dtype, y.astype(np.float64)
+        mean, height = (w @ X / weight, float(w @ y) / weight) if self.fit_intercept else (np.zeros(d), 0.0)
+        t = y - height
+        if n >= d:
+            rows: WeightPosterior = GramPosterior.of(X, t, w, mean if self.fit_intercept else None)
+        else:
+            rows = RowPosterior(np.sqrt(w)[:, None] * (X - mean), np.sqrt(w) * t)
+        variance = float(w @ (y - float(w @ y) / weight) ** 2) / weight
+        W, sigma, alpha, lambda_, scores, done = self._climb(rows, weight, 1 / (variance + EPS), d)
+        self.model_ = RidgePosterior(
+            centred_linear(W, mean, np.float64(height), kind, intercept=self.fit_intercept),
+            np.float64(alpha),
+            cast_learned(lambda_, kind),
+            cast_learned(sigma, kind),
+            np.array(scores) if self.compute_score else [],
+            done,
+            mean.astype(kind),
+            np.ones(d, dtype=kind),
+        )
+
+    def _climb(self, rows: WeightPosterior, n: float, alpha: float, d: int) -> tuple[Any, ...]:
+        gammas = GammaPriors(self.alpha_1, self.alpha_2, self.lambda_1, self.lambda_2)
+        W, lambda_, kept = np.zeros(d), np.ones(d), np.ones(d, dtype=bool)
+        before, scores, done = None, [], 0
+        with fit_steps(self, "update", self.max_iter) as monitor, one_blas_thread():
+            try:
+                while done < self.max_iter:
+                    sigma, W[kept] = rows.posterior(alpha, lambda_, kept)
+                    error = rows.error(W)
+                    gamma = 1 - lambda_[kept] * sigma.diagonal()
+                    lambda_[kept] = (gamma + 2 * gammas.lambda_1) / np.maximum(
+                        W[kept] ** 2 + 2 * gammas.lambda_2, MIN_SQUARES
+                    )
+                    alpha = (n - gamma.sum() + 2 * gammas.alpha_1) / max(error + 2 * gammas.alpha_2, MIN_SQUARES)
+                    kept = lambda_ < self.threshold_lambda
+                    W[~kept] = 0
+                    done += 1
+                    if self.compute_score:
+                        scores.append(_score(gammas, sigma, W, n, alpha, lambda_, error))
+                    still = before is not None and float(np.abs(before - W).sum()) < self.tol
+                    if still or not kept.any() or monitor(None, error):
+                        break
+                    before = W.copy()
+            except KeyboardInterrupt:
+                warn_kept_best(self, done, "update")
+        sigma = np.empty((0, 0))
+        if kept.any():
+            sigma, W[kept] = rows.posterior(alpha, lambda_, kept)
+        return W, sigma, alpha, lambda_, scores, done
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The mean of the predictive distribution at each row; with `return_std` its standard deviation as well."""
+        X, model = self._admit(X), self.model_
+        mean = predictor(model.linear, X)
+        if not return_std:
+            return mean
+        kept = model.lambda_ < self.threshold_lambda
+        unknown = quadratic_form(X[:, kept], model.offset[kept], model.sigma.astype(np.float64))
+        return mean, np.sqrt(1 / model.alpha + unknown).astype(X.dtype)
+
+
+def _score(gammas: GammaPriors, sigma: Array, W: Array, n: float, alpha: float, lambda_: Array, error: float) -> float:
+    """The log evidence, up to a constant."""
+    gauss = np.linalg.slogdet(sigma)[1] + n * np.log(alpha) + np.log(lambda_).sum()
+    return float(gammas.log_prior(alpha, lambda_) + 0.5 * (gauss - alpha * error - (lambda_ * W**2).sum()))
+
+
+def _inverse(A: Array) -> Any:
+    """Of a symmetric matrix by Cholesky, or its pseudo-inverse where it is singular."""
+    try:
+        return cho_solve(cho_factor(A, lower=True, check_finite=False), np.eye(len(A)), check_finite=False)
+    except LinAlgError:
+        return pinvh(A)

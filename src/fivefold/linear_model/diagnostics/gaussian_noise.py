@@ -1,0 +1,48 @@
+"""A linear surface with Gaussian noise: the probabilistic model that least squares fits.
+
+y = f(x) + e,  e ~ N(0, 1/beta)        p(y | x) = N(y | f(x), 1/beta)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import check_array
+
+from fivefold.core.admission.sparse import canonical_csr
+from fivefold.core.random_state import check_random_state
+from fivefold.distributions.family import Array
+from fivefold.linear_model.base import LinearModel, predictor
+
+
+@dataclass(frozen=True)
+class GaussianNoise:
+    """Targets spread about a linear surface with one precision an output."""
+
+    linear: LinearModel
+    precision: Any  # a number, or (outputs,)
+
+    def mean(self, X: Any) -> Array:
+        """The expected target of each row."""
+        X = canonical_csr(X, "X") if issparse(X) else X
+        return predictor(self.linear, check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]))
+
+    def band(self, X: Any, width: float = 1.0) -> tuple[Array, Array]:
+        """The mean less and plus so many standard deviations."""
+        middle, reach = self.mean(X), width / np.sqrt(self.precision)
+        return middle - reach, middle + reach
+
+    def sample(self, X: Any, rng: Any = None) -> Any:
+        """A target drawn for each row."""
+        middle = self.mean(X)
+        return middle + check_random_state(rng).normal(size=middle.shape) / np.sqrt(self.precision)
+
+    def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """ln p(y | X), each row counted by its weight."""
+        E = np.asarray(y) - self.mean(X)
+        logs = 0.5 * (np.log(self.precision) - np.log(2 * np.pi)) - 0.5 * self.precision * E**2
+        logs = logs.reshape(len(E), -1).sum(axis=1)
+        return float(logs.sum() if sample_weight is None else np.dot(sample_weight, logs))

@@ -1,0 +1,77 @@
+"""Gamma regression: positive targets whose log mean is linear and whose spread is a share of the mean.
+
+    ln mu = w.x + b,   Var y = phi mu^2
+
+    min over (w, b)   sum_i s_i (y_i / mu_i + ln mu_i) / S + alpha |w|^2 / 2,      S = sum_i s_i
+
+Nelder & Wedderburn (1972).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Literal
+
+from fivefold.core.estimators.params import Count, NonNegative
+from fivefold.core.registry import Card
+from fivefold.linear_model.generalized.glm import LikelihoodRegressor
+from fivefold.optim.losses.glm_families import Family, GammaFamily, Link, LogLink
+
+
+class GammaRegressor(LikelihoodRegressor):
+    """Positive targets whose log mean is linear and whose spread is a share of the mean.
+
+    Parameters
+    ----------
+    alpha
+        strength of the penalty on the squared coefficients; 0 is maximum likelihood.
+    fit_intercept
+        fit an offset, which is not penalised.
+    solver, verbose
+        kept for scikit-learn's signature; every solver reaches the same optimum.
+    max_iter
+        passes over the rows, at most.
+    tol
+        the objective in the end is at most a share tol^2 / 10 above the least.
+    warm_start
+        start from the coefficients of the last fit.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        of the log mean.
+    n_iter_
+        passes over the rows.
+
+    Examples
+    --------
+    >>> from fivefold.linear_model import GammaRegressor
+    >>> model = GammaRegressor(alpha=0).fit([[0.0], [1.0], [2.0]], [1.0, 2.0, 4.0])
+    >>> model.coef_.round(3), model.predict([[3.0]]).round(3)
+    (array([0.693]), array([8.]))
+    """
+
+    _: KW_ONLY
+    alpha: NonNegative = 1.0
+    fit_intercept: bool = True
+    solver: Literal["lbfgs", "newton-cholesky"] = "lbfgs"
+    max_iter: Count = 100
+    tol: NonNegative = 1e-4
+    warm_start: bool = False
+    verbose: int | bool = 0
+
+    card = Card(
+        applications=("regression",),
+        use="Positive targets, costs and times, that vary in proportion to their mean.",
+        steps=(
+            "Start at the mean, or at the coefficients of a sample of the rows.",
+            "Turn and scale the coordinates so that the curvature is one.",
+            "Descend on all rows by L-BFGS.",
+        ),
+        source="Nelder & Wedderburn (1972)",
+        see_also=("PoissonRegressor", "Ridge"),
+        search={"alpha": (1e-4, 1e-2, 1.0)},
+    )
+
+    def _model(self) -> tuple[Family, Link]:
+        return GammaFamily(), LogLink()

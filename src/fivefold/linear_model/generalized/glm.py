@@ -1,0 +1,297 @@
+"""Generalized linear models: a mean tied to a linear predictor, and noise that grows with the mean.
+
+    g(mu_i) = eta_i = w.x_i + b
+
+    min over (w, b)   sum_i s_i d(y_i, mu_i) / (2 S) + alpha |w|^2 / 2,      S = sum_i s_i
+
+d is the unit deviance of the family (optim.families): twice the fall of the log-likelihood from a perfect fit. Fisher
+scoring on a sample of the rows, L-BFGS in its coordinates on all (optim.whitened).
+
+Nelder & Wedderburn (1972); McCullagh & Nelder (1989).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from fivefold.core.admission.tables import Takes, admit_weights
+from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, NonNegative
+from fivefold.core.estimators.supervised_learning import Regressor
+from fivefold.core.registry import Card
+from fivefold.distributions.family import Array
+from fivefold.linear_model.base import LinearModel, cast_learned, predictor
+from fivefold.linear_model.diagnostics.standard_errors import (
+    MaximumLikelihood,
+    coefficient_names,
+    intercept_first,
+    shortest_maximum,
+)
+from fivefold.linear_model.diagnostics.summary import Summary
+from fivefold.optim.design import Design, pilot_centre
+from fivefold.optim.empirical_risk import EmpiricalRisk
+from fivefold.optim.losses.glm_families import (
+    BinomialFamily,
+    CloglogLink,
+    Family,
+    GammaFamily,
+    IdentityLink,
+    InverseGaussianFamily,
+    Link,
+    LogitLink,
+    LogLink,
+    NormalFamily,
+    PoissonFamily,
+    PowerLink,
+    ProbitLink,
+    deviance_loss,
+    fisher_weights,
+)
+from fivefold.optim.objective import Minimum
+from fivefold.optim.risk_minimisation.preconditioned_descent import minimise_risk
+
+UNPENALISED_TOL = 1e-3  # times tol without a penalty: standard errors take more digits than predictions
+
+FAMILIES: dict[str, Family] = {
+    "normal": NormalFamily(),
+    "poisson": PoissonFamily(),
+    "binomial": BinomialFamily(),
+    "gamma": GammaFamily(),
+    "inverse gaussian": InverseGaussianFamily(),
+}
+LINKS: dict[str, Link] = {
+    "identity": IdentityLink(),
+    "log": LogLink(),
+    "logit": LogitLink(),
+    "probit": ProbitLink(),
+    "cloglog": CloglogLink(),
+    "inverse": PowerLink(-1.0),
+    "inverse squared": PowerLink(-2.0),
+    "root": PowerLink(0.5),
+}
+
+
+@dataclass(frozen=True)
+class MeanModel:
+    """A linear surface behind a link, and what the rows said of it."""
+
+    linear: LinearModel
+    family: Family
+    link: Link
+    likelihood: MaximumLikelihood | None = None
+
+
+class LikelihoodRegressor(Regressor):
+    """Fits the mean of a family under a link; `_model` says which."""
+
+    if TYPE_CHECKING:  # fields of the methods, in the order of their constructors
+        alpha: float
+        fit_intercept: bool
+        max_iter: int
+        tol: float
+        warm_start: bool
+
+    takes = Takes(sparse=True)
+
+    coef_ = learned("linear.coef")
+    intercept_ = learned("linear.intercept")
+    n_iter_ = learned("linear.n_iter")
+
+    def _model(self) -> tuple[Family, Link]:
+        raise TypeError(f"{type(self).__name__} does not say what it fits")
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        family, link = self._model()
+        y = y.astype(np.float64)
+        self._refuse(family, y)
+        design = Design(X, self.fit_intercept, pilot_centre(X) if self.fit_intercept else None)
+        weight = float(w.sum())
+        ridge = np.full(design.size, self.alpha * weight)
+        if self.fit_intercept:
+            ridge[-1] = 0.0
+        risk = EmpiricalRisk(deviance_loss(family, link), design, y, w, ridge)
+        with fit_steps(self, "pass", self.max_iter, X) as monitor:
+            found = minimise_risk(
+                risk,
+                self._start(risk, link),
+                tol=self.tol if self.alpha else self.tol * UNPENALISED_TOL,
+                max_iter=self.max_iter,
+                monitor=lambda x, value: monitor(MeanModel(_linear(risk, x, X.dtype, 0), family, link), value),
+            )
+        self.history_, self.reason_ = found.history, found.reason
+        told = None
+        if not self.alpha:
+            H = risk.design.gram(w * fisher_weights(family, link, design.predictor(found.x)))
+            found = replace(found, x=shortest_maximum(found.x, H))
+            told = _likelihood(risk, found, family, link, H)
+        self.model_ = MeanModel(_linear(risk, found.x, X.dtype, found.steps), family, link, told)
+        self._tell(found)
+
+    def predict(self, X: Any) -> Any:
+        """The mean of the target at each row."""
+        X, model = self._admit(X), self.model_
+        return np.asarray(model.link.mean(predictor(model.linear, X)), dtype=X.dtype)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of the deviance that is explained: 1 is perfect, 0 no better than the mean."""
+        mu = np.asarray(self.predict(X), dtype=np.float64)
+        family, y = self.model_.family, np.asarray(y, dtype=np.float64)
+        self._refuse(family, y)
+        w = admit_weights(self, sample_weight, mu[:, None])
+        spread = float(w @ family.half_deviance(y, np.full(len(y), np.average(y, weights=w))))
+        rest = float(w @ family.half_deviance(y, mu))
+        return 1 - rest / spread if spread > 0 else float(rest == 0)
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """Standard errors, z, p, intervals, deviance, AIC and BIC of a fit with alpha=0."""
+        check_is_fitted(self)
+        told, name = self.model_.likelihood, type(self).__name__
+        if told is None:
+            raise ValueError(
+                f"{name}.summary: a penalty (alpha={self.alpha!r}) biases the coefficients and their standard errors; "
+                "fit with alpha=0"
+            )
+        names = coefficient_names(self, self.model_.linear.coef.shape[-1], self.fit_intercept)
+        title = f"Generalized linear model, {type(self.model_.family).__name__}, {type(self.model_.link).__name__}"
+        return told.summary(title, names, level=level, facts={"dispersion": told.dispersion})
+
+    def _forget(self) -> None:
+        if not self.warm_start:
+            super()._forget()
+
+    def _start(self, risk: EmpiricalRisk, link: Link) -> Array:
+        start = np.zeros(risk.design.size)
+        known = vars(self).get("model_")
+        if self.warm_start and known is not None and known.linear.coef.shape == (risk.design.X.shape[1],):
+            coef, centre = known.linear.coef, risk.design.centre
+            start[: len(coef)] = coef
+            if self.fit_intercept:
+                start[-1] = known.linear.intercept + (0.0 if centre is None else coef @ centre)
+        elif self.fit_intercept:
+            mean = np.average(risk.y, weights=risk.s)
+            start[-1] = link.of(np.clip(mean, self._model()[0].low + 1e-8, self._model()[0].high - 1e-8))
+        return start
+
+    def _refuse(self, family: Family, y: Array) -> None:
+        bad = ~family.possible(y)
+        if bad.any():
+            ends = f"{'[' if family.at_low else '('}{family.low:g}, {family.high:g}]"
+            raise ValueError(
+                f"{type(self).__name__}: Some value(s) of y are out of the valid range {ends} of the family "
+                f"{type(family).__name__}: {y[bad.argmax()]:g} in row {int(bad.argmax())}, {int(bad.sum())} in all"
+            )
+
+    def _tell(self, found: Minimum) -> None:
+        if found.reason == "interrupted":
+            warn_kept_best(self, found.steps, "pass")
+        elif found.reason == "diverged":
+            raise ValueError(
+                f"{type(self).__name__}: the link gives no possible mean at the start; fit an intercept, or take the "
+                "log link"
+            )
+        elif found.reason == "max_iter":
+            warn(
+                f"{type(self).__name__}: {found.steps} passes were not enough for tol={self.tol:g}. Scale the "
+                "columns, or raise max_iter or tol",
+                ConvergenceWarning,
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self._model()[0].low >= 0
+        return tags
+
+
+class GeneralizedLinearRegressor(LikelihoodRegressor):
+    """Any family under any link, with standard errors.
+
+    Parameters
+    ----------
+    family
+        "normal", "poisson", "binomial" (shares between 0 and 1), "gamma" or "inverse gaussian".
+    link
+        "canonical", or "identity", "log", "logit", "probit", "cloglog", "inverse", "inverse squared", "root".
+    alpha
+        strength of the penalty on the squared coefficients; 0 is maximum likelihood.
+    fit_intercept
+        fit an offset, which is not penalised.
+    max_iter
+        passes over the rows, at most.
+    tol
+        the objective in the end is at most a share tol^2 / 10 above the least.
+    warm_start
+        start from the coefficients of the last fit.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        of the linear predictor.
+    n_iter_
+        passes over the rows.
+
+    Examples
+    --------
+    >>> from fivefold.linear_model import GeneralizedLinearRegressor
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.1, 0.3, 0.6, 0.8]
+    >>> model = GeneralizedLinearRegressor(family="binomial").fit(X, y)
+    >>> model.coef_.round(2), model.predict([[1.5]]).round(2)
+    (array([1.19]), array([0.43]))
+    """
+
+    _: KW_ONLY
+    family: Literal["normal", "poisson", "binomial", "gamma", "inverse gaussian"] = "normal"
+    link: Literal[
+        "canonical", "identity", "log", "logit", "probit", "cloglog", "inverse", "inverse squared", "root"
+    ] = "canonical"
+    alpha: NonNegative = 0.0
+    fit_intercept: bool = True
+    max_iter: Count = 100
+    tol: NonNegative = 1e-4
+    warm_start: bool = False
+
+    card = Card(
+        applications=("regression",),
+        use="Targets that are counts, shares, or positive, where standard errors are wanted. The canonical links of "
+        "the gamma and inverse Gaussian families need a positive predictor; the log link does not.",
+        steps=(
+            "Start at the mean, or at the coefficients of a sample of the rows.",
+            "Take Fisher's information for the curvature and make it one.",
+            "Descend on all rows by L-BFGS.",
+        ),
+        source="Nelder & Wedderburn (1972); McCullagh & Nelder (1989)",
+        see_also=("PoissonRegressor", "GammaRegressor", "LogisticRegression"),
+    )
+
+    def _model(self) -> tuple[Family, Link]:
+        family = FAMILIES[self.family]
+        return family, family.canonical if self.link == "canonical" else LINKS[self.link]
+
+
+def _linear(risk: EmpiricalRisk, x: Array, kind: Any, passes: int) -> LinearModel:
+    w, b = risk.design.split(x)
+    coef, centre = cast_learned(w, kind), risk.design.centre
+    if centre is None:
+        return LinearModel(coef, cast_learned(b, kind)[()], n_iter=passes)
+    return LinearModel(coef, cast_learned(b - w @ centre, kind)[()], centre, b, n_iter=passes)
+
+
+def _likelihood(risk: EmpiricalRisk, found: Minimum, family: Family, link: Link, H: Array) -> MaximumLikelihood:
+    """Fisher's information at the maximum; the dispersion by Pearson's statistic where the family leaves it open."""
+    eta = risk.design.predictor(found.x)
+    mu, s, y = link.mean(eta), risk.s, risk.y
+    count, d = float(s.sum()), risk.design.X.shape[1]
+    estimate, spread = intercept_first(risk, found.x, H)
+    dof = count - risk.design.size
+    phi = 1.0 if family.known else float(s @ ((y - mu) ** 2 / family.variance(mu)) / dof) if dof > 0 else np.nan
+    flat = np.full(len(y), np.average(y, weights=s))
+    if phi == 0.0:  # every target is met: without spread there is no density
+        return MaximumLikelihood(estimate, spread, count, np.nan, np.nan, d, phi)
+    height, null = (float(s @ family.log_density(y, m, phi)) for m in (mu, flat))
+    return MaximumLikelihood(estimate, spread, count, height, null, d, phi)

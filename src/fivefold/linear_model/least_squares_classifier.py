@@ -1,0 +1,247 @@
+"""Classification by regression: least squares on labels, and sigmoid outputs with squared error.
+
+    least squares    targets -1 and +1, or one column of 0 and 1 a class:   W = S^-1 sum_i w_i (x_i - m)(t_i - tbar)'
+    sigmoid          r in {0, 1}, one output a class:                       E = 1/2 sum (r - sigma(w'x + b))^2
+
+S is the scatter of all rows. For two classes the first direction is Fisher's, S_W^-1 (m_2 - m_1), whatever the two
+target values are. Squared error punishes points far on the right side of the boundary, so outliers turn it; the sigmoid
+bounds what one row can do, at the price of a problem that is not convex. Its outputs are separate, so that a row may
+belong to several classes or to none.
+
+Bishop (2006), section 4.1; Alpaydin (2014), section 10.8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.special import expit
+
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, NonNegative
+from fivefold.core.estimators.supervised_learning import Classifier
+from fivefold.core.numerics.linalg import weighted_moments
+from fivefold.core.registry import Card
+from fivefold.distributions.family import Array
+from fivefold.linear_model.base import LinearModel, cast_learned, class_scores, decision_values, predictor
+from fivefold.linear_model.risk_minimiser import (
+    binary_probabilities,
+    centred_design,
+    fit_linear,
+    linear_from_outputs,
+    normalise_rows,
+    one_vs_rest_targets,
+)
+from fivefold.optim.empirical_risk import EmpiricalRisk
+from fivefold.optim.losses.catalogue import MarginLoss
+
+ZERO_EIGENVALUE = 1e-12  # of the largest: eigenvalues of a scatter below it are rounding
+
+
+class LeastSquaresClassifier(Classifier):
+    """Least squares on labels coded as numbers; the sign, or the largest output, decides.
+
+    Parameters
+    ----------
+    alpha
+        strength of a ridge penalty; zero is plain least squares.
+    threshold
+        two classes: the output above which the second is predicted.
+    fit_intercept
+        fit an offset.
+    class_weight
+        weights of the classes, "balanced", or None.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        one output for two classes, positive for the second; else one a class.
+    classes_
+        the labels.
+
+    Examples
+    --------
+    >>> from fivefold.linear_model import LeastSquaresClassifier
+    >>> model = LeastSquaresClassifier().fit([[0.0], [1.0], [3.0], [4.0]], ["a", "a", "b", "b"])
+    >>> model.coef_, model.predict([[1.9], [2.1]])
+    (array([[0.6]]), array(['a', 'b'], dtype='<U1'))
+    """
+
+    _: KW_ONLY
+    alpha: NonNegative = 0.0
+    threshold: float = 0.0
+    fit_intercept: bool = True
+    class_weight: dict[Any, float] | Literal["balanced"] | None = None
+
+    takes = Takes(one_class=False)
+    card = Card(
+        applications=("classification",),
+        use="A first answer in closed form. Outliers far on the right side turn the boundary, and of three classes in "
+        "a row the middle one may never win: take LogisticRegression then.",
+        steps=(
+            "Code two classes as -1 and +1, more of them as a column of zeros and ones each.",
+            "Solve the normal equations for all columns at once.",
+            "Predict by the sign, or by the largest output.",
+        ),
+        source="Bishop (2006), section 4.1.3; Hastie, Tibshirani & Friedman (2009), section 4.2",
+        see_also=("RidgeClassifier", "FisherDiscriminant", "LinearDiscriminantAnalysis", "LogisticRegression"),
+        variants=({"alpha": 1.0}, {"threshold": 0.2}),
+    )
+
+    coef_ = learned("coef")
+    intercept_ = learned("intercept")
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        K, weight = len(self.classes_), float(w.sum())
+        _, mean, S = weighted_moments(X, w)
+        sizes = np.bincount(y, weights=w, minlength=K)
+        sums = np.array([w[y == k] @ X[y == k] for k in range(K)])  # (K, d)
+        T = np.array([[-1.0, 1.0]]) if K == 2 else np.eye(K)  # (outputs, K): targets of each class
+        height = T @ sizes / weight
+        if not self.fit_intercept:
+            S, mean, height = S + weight * np.outer(mean, mean), np.zeros_like(mean), np.zeros(len(T))
+        cross = (T - height[:, None]) @ (sums - sizes[:, None] * mean)  # (outputs, d)
+        W = _solved(S, self.alpha, cross.T).T
+        kind = X.dtype
+        intercept = cast_learned(height - W @ mean, kind)
+        self.model_ = LinearModel(cast_learned(W, kind), intercept, mean, height)
+
+    def decision_function(self, X: Any) -> Any:
+        """The output of each row: two classes, less the threshold; more, one a class."""
+        X = self._admit(X)
+        out = decision_values(self.model_, X)
+        return out - out.dtype.type(self.threshold) if out.ndim == 1 else out
+
+    def _scores(self, X: Any) -> Any:
+        scores = class_scores(self.model_, X)
+        if scores.shape[1] == 2:
+            scores[:, 1] -= self.threshold
+        return scores
+
+
+@dataclass(frozen=True)
+class SquaredSigmoidLoss(MarginLoss):
+    """(r - sigma(eta))^2 / 2 for r = (y + 1) / 2, which is sigma(-m)^2 / 2 of the margin m = y eta."""
+
+    convex: ClassVar[bool] = False
+    bend: ClassVar[float] = 0.08
+
+    def of(self, m: Any) -> Any:
+        return 0.5 * expit(-m) ** 2
+
+    def of_slope(self, m: Any) -> Any:
+        q = expit(-m)
+        return -q * q * (1 - q)
+
+    def of_curvature(self, m: Any) -> Any:
+        q = expit(-m)
+        return q * q * (1 - q) * (2 - 3 * q)
+
+    def inverse_link(self, eta: Any) -> Any:
+        return expit(eta)
+
+
+class SigmoidRegressionClassifier(Classifier):
+    """Discrimination by regression: a sigmoid output a class, fitted to zeros and ones by squared error.
+
+    Parameters
+    ----------
+    alpha
+        strength of a ridge penalty on the weights; without any, separable classes have no minimum.
+    fit_intercept
+        fit an offset, which is never penalised.
+    tol
+        stop when the gradient is this share of the gradient at zero.
+    max_iter
+        steps of the solver at most.
+    class_weight
+        weights of the classes, "balanced", or None.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        one output for two classes, positive for the second; else one a class.
+    classes_
+        the labels.
+    n_iter_
+        steps taken.
+
+    Examples
+    --------
+    >>> from fivefold.linear_model import SigmoidRegressionClassifier
+    >>> model = SigmoidRegressionClassifier().fit([[0.0], [1.0], [3.0], [4.0]], ["a", "a", "b", "b"])
+    >>> model.predict([[1.9], [2.1]])
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    _: KW_ONLY
+    alpha: NonNegative = 1e-2
+    fit_intercept: bool = True
+    tol: NonNegative = 1e-9
+    max_iter: Count = 1000
+    class_weight: dict[Any, float] | Literal["balanced"] | None = None
+
+    takes = Takes(one_class=False, sparse=True)
+    card = Card(
+        applications=("classification",),
+        use="Labels with gross errors, which squared error of a bounded output forgives; classes that overlap or "
+        "leave rows over, judged by `outputs`. Otherwise LogisticRegression, which is convex.",
+        steps=(
+            "Code the classes as zeros and ones, one column each.",
+            "Descend the squared error of the sigmoid outputs from zero and from scaled logistic solutions.",
+            "Keep the best; the largest output wins.",
+        ),
+        source="Alpaydin (2014), section 10.8",
+        see_also=("LogisticRegression", "LeastSquaresClassifier"),
+        variants=({"alpha": 0.1},),
+    )
+
+    coef_ = learned("coef")
+    intercept_ = learned("intercept")
+    n_iter_ = learned("n_iter")
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        design = centred_design(X, w, self.fit_intercept)
+        ridge = np.append(np.full(X.shape[1], self.alpha), np.zeros(design.size - X.shape[1]))
+        risks = [
+            EmpiricalRisk(SquaredSigmoidLoss(), design, t, w, ridge) for t in one_vs_rest_targets(y, len(self.classes_))
+        ]
+        x, done = fit_linear(self, risks, 0.0, self.tol, self.max_iter)
+        self.model_ = linear_from_outputs(x, design, done)
+
+    def decision_function(self, X: Any) -> Any:
+        """The argument of the sigmoid: positive for the second of two classes, or one a class."""
+        X = self._admit(X)
+        return decision_values(self.model_, X)
+
+    def outputs(self, X: Any) -> Any:
+        """The sigmoid outputs as they are, (n, 1) or (n, K): of many classes they need not sum to one."""
+        X = self._admit(X)
+        return expit(predictor(self.model_, X))
+
+    def predict_proba(self, X: Any) -> Any:
+        """The outputs, of many classes scaled to sum to one."""
+        P = self.outputs(X)
+        return binary_probabilities(P[:, 0]) if P.shape[1] == 1 else normalise_rows(P)
+
+    def _scores(self, X: Any) -> Any:
+        return class_scores(self.model_, X)
+
+
+def _solved(S: Array, alpha: float, B: Array) -> Any:
+    """(S + alpha I)^-1 B, columns in their own units; the shortest solution where that is singular."""
+    C = S + alpha * np.eye(len(S))
+    size = C.diagonal()
+    scale = 1 / np.sqrt(np.where(size > 0, size, 1.0))
+    C = C * scale * scale[:, None]
+    try:
+        factor, lower = cho_factor(C, lower=True)
+        if factor.diagonal().min() ** 2 > ZERO_EIGENVALUE * 1e2:
+            return scale[:, None] * cho_solve((factor, lower), scale[:, None] * B)
+    except LinAlgError:
+        pass
+    return scale[:, None] * (np.linalg.pinv(C, rcond=ZERO_EIGENVALUE, hermitian=True) @ (scale[:, None] * B))

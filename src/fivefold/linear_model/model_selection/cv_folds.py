@@ -1,0 +1,54 @@
+"""Folds of the rows that are there: what methods that choose their own penalty share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import check_cv
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
+from sklearn.utils.validation import _check_method_params
+
+
+class SplitterRouting:
+    """For a method with `cv`: what fit is given beyond weights goes to the splitter, by scikit-learn's routing."""
+
+    cv: Any
+
+    def get_metadata_routing(self) -> Any:
+        """What the splitter asks for."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(splitter=check_cv(self.cv), method_mapping=MethodMapping().add(caller="fit", callee="split"))
+
+    def _for_splitter(self, sample_weight: Any, params: dict[str, Any]) -> dict[str, Any]:
+        """Of the further arguments of fit those of the splitter, for the rows of weight above zero."""
+        if not params:
+            return {}
+        if not routing_enabled():
+            raise ValueError(
+                f"{type(self).__name__}: fit() got unexpected arguments {sorted(params)}; to pass them on to the "
+                "splitter enable metadata routing: sklearn.set_config(enable_metadata_routing=True)"
+            )
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        split = process_routing(self, "fit", **weights, **params).splitter.split
+        if sample_weight is None:
+            return dict(split)
+        given = np.asarray(sample_weight)
+        return dict(_check_method_params(given, params=split, indices=np.flatnonzero(given > 0)))
+
+
+def split_folds(cv: Any, X: Any, y: Any, given: Any = None, *, classes: bool = False, **params: Any) -> list[Any]:
+    """Pairs of rows of X to train on and to judge by; `params` go to the splitter.
+
+    Row numbers listed in `cv` count the rows that were `given` weights, of which those of weight zero are not in X.
+    """
+    splits = list(check_cv(cv, y, classifier=classes).split(X, y, **params))
+    if not splits:
+        raise ValueError("cv gives no folds: give a number of folds, or pairs of rows to train on and to judge by")
+    if given is None or not isinstance(cv, Iterable):
+        return splits
+    there = np.asarray(given) > 0
+    place = np.where(there, np.cumsum(there) - 1, -1)
+    return [tuple(place[rows][place[rows] >= 0] for rows in pair) for pair in splits]

@@ -1,0 +1,449 @@
+"""Linear models by stochastic gradient descent.
+
+    min over w, b of   mean of loss(y, x'w + b) + alpha (r |w|_1 + (1 - r) / 2 |w|^2)
+
+A step takes one row: w <- (1 - eta alpha (1 - r)) w - eta loss'(y, x'w + b) x, with the L1 part paid as
+columns come up. The rate eta falls as `learning_rate` says; "pa1" and "pa2" take a step just long enough for the row
+instead (Crammer et al., 2006). More than two classes are told apart one against the rest.
+
+Robbins & Monro (1951); Zhang (2004); Bottou (2012).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from scipy.special import expit
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
+
+from fivefold.core.admission.tables import Takes
+from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, Fraction, Index, NonNegative, OpenFraction, Positive, Seed
+from fivefold.core.estimators.supervised_learning import Regressor
+from fivefold.core.registry import Card
+from fivefold.linear_model.base import predictor
+from fivefold.linear_model.online.base import OnlineClassifier
+from fivefold.linear_model.online.output_training import (
+    densify_model,
+    fit_outputs,
+    online_fit,
+    sparsify_model,
+    start_points,
+    update_outputs,
+)
+from fivefold.linear_model.online.passes import LOSS_FUNCTIONS, OnlineFit, TrainingPlan
+from fivefold.optim.stochastic import sgd_loops as loop
+from fivefold.optim.stochastic.learning_rates import (
+    AdaptiveRate,
+    ConstantRate,
+    InverseScalingRate,
+    LearningRate,
+    optimal_rate,
+)
+
+Rates = Literal["constant", "optimal", "invscaling", "adaptive", "pa1", "pa2"]
+Penalties = Literal["l2", "l1", "elasticnet"]
+
+# name -> loop, and the threshold of a hinge; None where the edge is the parameter epsilon
+LOSS_CODES: dict[str, tuple[int, float | None]] = {
+    "hinge": (loop.HINGE, 1.0),
+    "log_loss": (loop.LOG, 0.0),
+    "modified_huber": (loop.MODIFIED_HUBER, 1.0),
+    "squared_hinge": (loop.SQUARED_HINGE, 1.0),
+    "perceptron": (loop.HINGE, 0.0),
+    "squared_error": (loop.SQUARED, 0.0),
+    "huber": (loop.HUBER, None),
+    "epsilon_insensitive": (loop.INSENSITIVE, None),
+    "squared_epsilon_insensitive": (loop.SQUARED_INSENSITIVE, None),
+}
+REGRESSION_LOSSES = ("squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
+LEARNING_RATES: dict[str, Callable[[Any], LearningRate]] = {
+    "constant": lambda s: ConstantRate(s.eta0),
+    "optimal": lambda s: optimal_rate(s.alpha),
+    "invscaling": lambda s: InverseScalingRate(s.eta0, s.power_t),
+    "adaptive": lambda s: AdaptiveRate(s.eta0),
+    "pa1": lambda s: ConstantRate(s.eta0),
+    "pa2": lambda s: ConstantRate(s.eta0),
+}
+STEP_RULES = {"pa1": loop.PA1_STEP, "pa2": loop.PA2_STEP}
+L1_L2_SHARES = {None: (0, 0), "l2": (0, 1), "l1": (1, 0)}  # of alpha in the L1 and in the L2 penalty
+
+PROBABILITY_LINKS = {"log_loss": expit, "modified_huber": lambda eta: (np.clip(eta, -1, 1) + 1) / 2}
+
+
+def _says_probabilities(estimator: Any) -> bool:
+    if estimator.loss in PROBABILITY_LINKS:
+        return True
+    raise AttributeError(
+        f"probability estimates are not available for loss={estimator.loss!r}; take {' or '.join(PROBABILITY_LINKS)}"
+    )
+
+
+class SGDClassifier(OnlineClassifier):
+    """Linear classifier by stochastic gradient descent: support vector machine, logistic regression and others.
+
+    Parameters
+    ----------
+    loss
+        "hinge" is the support vector machine, "log_loss" logistic regression; "modified_huber" and "squared_hinge" are
+        smooth, "perceptron" has no margin; the losses of regression take the labels -1 and +1 as targets.
+    penalty
+        on the coefficients: "l2", "l1", both as "elasticnet", or None.
+    alpha
+        strength of the penalty; "optimal" rates follow from it.
+    l1_ratio
+        share of the L1 penalty where penalty="elasticnet".
+    fit_intercept
+        fit an offset, which is not penalised.
+    max_iter
+        passes over the rows at most.
+    tol
+        passes that lower the mean loss by less are in vain; None never stops early.
+    shuffle
+        visit the rows in a new order in every pass.
+    verbose
+        say how each pass went.
+    epsilon
+        where the Huber loss bends, and half the width of the insensitive tubes.
+    n_jobs
+        None or 1 trains the classes one after the other, any other number side by side; the result is the same.
+    random_state
+        seed of the orders and of the rows held out.
+    learning_rate
+        "constant", "optimal" = 1 / (alpha (t + t0)), "invscaling" = eta0 / t^power_t, "adaptive" = eta0 until progress
+        stops, then a fifth of it; "pa1" and "pa2" step as far as the row asks, with the hinge.
+    eta0
+        the rate, the first one, or the longest step of "pa1" and "pa2".
+    power_t
+        how fast "invscaling" falls.
+    early_stopping
+        hold out rows and stop when the score on them stops rising.
+    validation_fraction
+        share of the rows held out.
+    n_iter_no_change
+        passes in vain before training stops.
+    class_weight
+        how much longer the steps are on rows of a class: a dict, or "balanced" for the inverse of its frequency.
+    warm_start
+        start from the coefficients of the fit before.
+    average
+        answer with the mean of all coefficients passed, or of those from this step on.
+
+    Attributes
+    ----------
+    coef_
+        (1, d) for two classes, (K, d) for more.
+    intercept_
+        one an output.
+    n_iter_
+        passes made.
+    t_
+        number of the next step.
+    history_
+        mean value met in each pass, for each output.
+
+    Examples
+    --------
+    >>> from fivefold.linear_model import SGDClassifier
+    >>> X, y = [[-1.0, -1.0], [-2.0, -1.0], [1.0, 1.0], [2.0, 1.0]], [1, 1, 2, 2]
+    >>> SGDClassifier(random_state=0).fit(X, y).predict([[-0.8, -1.0]])
+    array([1])
+    """
+
+    loss: Literal[
+        "hinge", "log_loss", "modified_huber", "squared_hinge", "perceptron", "squared_error", "huber",
+        "epsilon_insensitive", "squared_epsilon_insensitive",
+    ] = "hinge"  # fmt: skip
+    _: KW_ONLY
+    penalty: Penalties | None = "l2"
+    alpha: NonNegative = 0.0001
+    l1_ratio: Fraction | None = 0.15
+    fit_intercept: bool = True
+    max_iter: Count = 1000
+    tol: NonNegative | None = 1e-3
+    shuffle: bool = True
+    verbose: Index | bool = 0
+    epsilon: NonNegative = 0.1
+    n_jobs: int | None = None
+    random_state: Seed = None
+    learning_rate: Rates = "optimal"
+    eta0: Positive = 0.01
+    power_t: float = 0.5
+    early_stopping: bool = False
+    validation_fraction: OpenFraction = 0.1
+    n_iter_no_change: Count = 5
+    class_weight: Literal["balanced"] | dict[Any, float] | None = None
+    warm_start: bool = False
+    average: bool | Count = False
+
+    takes = Takes(sparse=True, one_class=False)
+    card = Card(
+        applications=("classification",),
+        use="Very many rows, sparse text, or rows that keep coming (partial_fit). Scale the columns first. For data "
+        "that fit in memory a solver that converges gives a better and steadier answer.",
+        steps=(
+            "Take the rows in random order.",
+            "Shrink the coefficients a little, and step against the slope of the row's loss.",
+            "Lower the rate as it goes; stop when passes gain less than tol.",
+        ),
+        source="Robbins & Monro (1951); Zhang (2004); Bottou (2012)",
+        see_also=("SGDRegressor", "Perceptron", "Pegasos"),
+        variants=(
+            {"loss": "log_loss", "average": True},
+            {"loss": "modified_huber", "penalty": "elasticnet", "learning_rate": "invscaling", "eta0": 0.1},
+            {"loss": "squared_hinge", "penalty": "l1", "learning_rate": "adaptive"},
+            {"learning_rate": "pa1", "penalty": None},
+            {"n_jobs": 2},
+        ),
+        search={"alpha": (1e-6, 1e-5, 1e-4, 1e-3, 1e-2), "penalty": ("l2", "l1", "elasticnet")},
+        order_dependent=True,
+    )
+
+    def _plan(self) -> TrainingPlan:
+        return sgd_plan(self)
+
+    @available_if(_says_probabilities)
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of each class (n, K); of more than two, those of one against the rest, scaled to sum one."""
+        X = self._admit(X)
+        P = PROBABILITY_LINKS[self.loss](predictor(self.model_.surface, X))
+        if P.shape[1] == 1:
+            return np.hstack([1 - P, P])
+        total = P.sum(axis=1, keepdims=True)
+        return np.divide(P, total, out=np.full_like(P, 1 / P.shape[1]), where=total > 0)
+
+    @available_if(_says_probabilities)
+    def predict_log_proba(self, X: Any) -> Any:
+        """Log of predict_proba."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+class SGDRegressor(Regressor):
+    """Linear regression by stochastic gradient descent.
+
+    Parameters
+    ----------
+    loss
+        "squared_error", "huber", or the tubes "epsilon_insensitive" and "squared_epsilon_insensitive".
+    penalty
+        on the coefficients: "l2", "l1", both as "elasticnet", or None.
+    alpha
+        strength of the penalty; "optimal" rates follow from it.
+    l1_ratio
+        share of the L1 penalty where penalty="elasticnet".
+    fit_intercept
+        fit an offset, which is not penalised.
+    max_iter
+        passes over the rows at most.
+    tol
+        passes that lower the mean loss by less are in vain; None never stops early.
+    shuffle
+        visit the rows in a new order in every pass.
+    verbose
+        say how each pass went.
+    epsilon
+        where the Huber loss bends, and half the width of the insensitive tubes.
+    random_state
+        seed of the orders and of the rows held out.
+    learning_rate
+        "constant", "optimal" = 1 / (alpha (t + t0)), "invscaling" = eta0 / t^power_t, "adaptive" = eta0 until progress
+        stops, then a fifth of it; "pa1" and "pa2" step as far as the row asks, with the insensitive tube.
+    eta0
+        the rate, the first one, or the longest step of "pa1" and "pa2".
+    power_t
+        how fast "invscaling" falls.
+    early_stopping
+        hold out rows and stop when the score on them stops rising.
+    validation_fraction
+        share of the rows held out.
+    n_iter_no_change
+        passes in vain before training stops.
+    warm_start
+        start from the coefficients of the fit before.
+    average
+        answer with the mean of all coefficients passed, or of those from this step on.
+
+    Attributes
+    ----------
+    coef_
+        one number a column.
+    intercept_
+        the answer at the origin, as an array of one.
+    n_iter_
+        passes made.
+    t_
+        number of the next step.
+    history_
+        mean value met in each pass.
+
+    Examples
+    --------
+    >>> from fivefold.linear_model import SGDRegressor
+    >>> X = [[0.0], [1.0], [2.0], [3.0]]
+    >>> model = SGDRegressor(penalty=None, eta0=0.1, tol=1e-9, random_state=0).fit(X, [1.0, 3.0, 5.0, 7.0])
+    >>> model.predict([[4.0]]).round(2)
+    array([9.])
+    """
+
+    loss: Literal["squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"] = "squared_error"
+    _: KW_ONLY
+    penalty: Penalties | None = "l2"
+    alpha: NonNegative = 0.0001
+    l1_ratio: Fraction | None = 0.15
+    fit_intercept: bool = True
+    max_iter: Count = 1000
+    tol: NonNegative | None = 1e-3
+    shuffle: bool = True
+    verbose: Index | bool = 0
+    epsilon: NonNegative = 0.1
+    random_state: Seed = None
+    learning_rate: Rates = "invscaling"
+    eta0: Positive = 0.01
+    power_t: float = 0.25
+    early_stopping: bool = False
+    validation_fraction: OpenFraction = 0.1
+    n_iter_no_change: Count = 5
+    warm_start: bool = False
+    average: bool | Count = False
+
+    takes = Takes(sparse=True)
+    loss_functions: ClassVar[dict[str, tuple[Any, ...]]] = {name: LOSS_FUNCTIONS[name] for name in REGRESSION_LOSSES}
+    card = Card(
+        applications=("regression",),
+        use="Very many rows, sparse columns, or rows that keep coming (partial_fit). Scale columns and target first. "
+        "For data that fit in memory a solver that converges gives a better and steadier answer.",
+        steps=(
+            "Take the rows in random order.",
+            "Shrink the coefficients a little, and step against the slope of the row's loss.",
+            "Lower the rate as it goes; stop when passes gain less than tol.",
+        ),
+        source="Robbins & Monro (1951); Zhang (2004); Bottou (2012)",
+        see_also=("SGDClassifier", "DeltaRule", "Ridge"),
+        variants=(
+            {"loss": "huber", "epsilon": 1.0, "penalty": "elasticnet"},
+            {"average": True, "eta0": 0.1},
+            {"loss": "squared_epsilon_insensitive", "penalty": "l1", "learning_rate": "adaptive"},
+            {"loss": "epsilon_insensitive", "learning_rate": "pa2", "penalty": None},
+        ),
+        search={"alpha": (1e-6, 1e-5, 1e-4, 1e-3, 1e-2), "penalty": ("l2", "l1", "elasticnet")},
+        order_dependent=True,
+    )
+
+    intercept_ = learned("surface.intercept")
+    n_iter_ = learned("surface.n_iter")
+    t_ = learned("t")
+
+    @property
+    def coef_(self) -> Any:
+        """One number a column."""
+        coef = self._model().surface.coef
+        return coef[0] if isinstance(coef, np.ndarray) else coef
+
+    @property
+    def history_(self) -> Any:
+        """Mean value met in each pass."""
+        return self._model().history[0]
+
+    def fit(self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows and their targets, from given coefficients on; a weight of two means a row is there twice."""
+        self._given = coef_init, intercept_init
+        try:
+            super().fit(X, y, sample_weight=sample_weight)
+        finally:
+            del self._given
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The height of the surface at each row."""
+        X = self._admit(X)
+        return predictor(self.model_.surface, X)[:, 0]
+
+    def sparsify(self) -> Self:
+        """Keep the coefficients as a sparse matrix."""
+        self.model_ = sparsify_model(self._model())
+        return self
+
+    def densify(self) -> Self:
+        """Keep the coefficients as an array again."""
+        self.model_ = densify_model(self._model())
+        return self
+
+    def _plan(self) -> TrainingPlan:
+        return sgd_plan(self)
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        plan = self._plan()
+        coef, intercept = self._given
+        if self.__sklearn_is_fitted__():  # only where warm_start kept the model
+            surface = densify_model(self.model_).surface
+            coef = surface.coef if coef is None else coef
+            intercept = surface.intercept if intercept is None else intercept
+        x0 = start_points(type(self).__name__, 1, X.shape[1], plan, coef, intercept)
+        self.model_ = fit_outputs(self, X, [y], w, [1.0], plan, x0)
+
+    def _update(self, X: Any, y: Any, w: Any) -> None:
+        name, plan = type(self).__name__, self._plan()
+        if self.early_stopping:
+            raise ValueError(f"{name}: early_stopping should be False with partial_fit, which makes one pass a call")
+        if self.__sklearn_is_fitted__():
+            model = densify_model(self.model_)
+        else:
+            model = online_fit(start_points(name, 1, X.shape[1], plan), plan, X.dtype, 0, 1.0)
+        self.model_ = update_outputs(self, X, [y], w, [1.0], plan, model)
+
+    def _forget(self) -> None:
+        if not self.warm_start:
+            super()._forget()
+
+    def _model(self) -> OnlineFit:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(f"{type(self).__name__} has no coefficients before fit")
+        return self.model_
+
+
+def training_plan(estimator: Any, kind: int, edge: float, rate: LearningRate, **more: Any) -> TrainingPlan:
+    """The plan that the parameters of an estimator ask for."""
+    s, ratio = estimator, estimator.l1_ratio
+    if s.penalty == "elasticnet" and ratio is None:
+        raise ValueError(f"{type(s).__name__}: l1_ratio must be set when penalty is 'elasticnet'; got None")
+    l1, l2 = (ratio, 1 - ratio) if s.penalty == "elasticnet" else L1_L2_SHARES[s.penalty]
+    return TrainingPlan(
+        kind,
+        edge,
+        rate,
+        s.alpha * l1,
+        s.alpha * l2,
+        intercept=s.fit_intercept,
+        shuffle=s.shuffle,
+        max_iter=s.max_iter,
+        tol=s.tol,
+        patience=s.n_iter_no_change,
+        **more,
+    )
+
+
+def sgd_plan(estimator: Any) -> TrainingPlan:
+    """The plan of SGDClassifier and SGDRegressor."""
+    s, (kind, edge) = estimator, LOSS_CODES[estimator.loss]
+    if s.learning_rate == "optimal" and s.alpha == 0:
+        raise ValueError(f"{type(s).__name__}: alpha must be > 0 where learning_rate='optimal', which divides by it")
+    rule = STEP_RULES.get(s.learning_rate, loop.GRADIENT_STEP)
+    if rule and s.loss not in ("hinge", "epsilon_insensitive"):
+        raise ValueError(
+            f"{type(s).__name__}: learning_rate={s.learning_rate!r} takes its step from the loss 'hinge' of classes or "
+            f"'epsilon_insensitive' of targets; got loss={s.loss!r}"
+        )
+    if s.power_t < 0:
+        warn(
+            f"{type(s).__name__}: power_t={s.power_t:g} lets steps grow without end; scikit-learn deprecates it and "
+            "will refuse it. Take 0 or more",
+            FutureWarning,
+        )
+    edge = s.epsilon if edge is None else edge
+    return training_plan(s, kind, edge, LEARNING_RATES[s.learning_rate](s), rule=rule, average=int(s.average))

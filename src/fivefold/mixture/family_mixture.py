@@ -1,0 +1,190 @@
+"""Mixture of any family of distributions, columns of different kinds together.
+
+    p(x) = sum_k pi_k prod_g p_k^g(x_g)
+
+Numbers, counts, zeros and ones, categories: a family for each group of columns, all fitted by the same EM. Missing
+entries are left out (integrated out under Gaussians). With Bernoulli columns this is naive Bayes clustering.
+McLachlan & Peel (2000).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from fivefold.core.admission.tables import Categories, Takes
+from fivefold.core.estimators.params import Count, Index, NonNegative, Range, Seed
+from fivefold.core.registry import Card
+from fivefold.distributions.alternatives import Alternatives
+from fivefold.distributions.categorical import Categorical
+from fivefold.distributions.family import Family
+from fivefold.distributions.gaussian import Diagonal, Gaussian
+from fivefold.distributions.product import Part, Product
+from fivefold.mixture.base import BaseMixture
+from fivefold.mixture.estimation.finite_mixture import FiniteMixture
+from fivefold.mixture.estimation.initialisation import blurred_start, mean_imputed
+from fivefold.spatial.points import Points
+
+RANDOM_START_SHARE = 0.1  # share of each row spread at random over the components at the start
+
+
+class Mixture(BaseMixture):
+    """Mixture of any family: clusters and densities for numbers, counts and categories together.
+
+    Parameters
+    ----------
+    n_components
+        number of components.
+    family
+        what each component is: a family from `fivefold.distributions`; a list of families, one a component; or auto:
+        independent Gaussians for columns of numbers, categories for columns of text.
+    tol
+        stop when a step gains less than this per row.
+    reg_covar
+        added to every variance (auto).
+    smoothing
+        rows added to every level of every category (auto), so that no level has probability zero.
+    max_iter
+        most steps of one run.
+    n_init
+        runs from different starts; the likeliest is kept.
+    init_params
+        where to start: clusters of k-means on standardised columns, cells around k-means++ seeds or around random
+        rows, or random responsibilities.
+    prior
+        pseudo-statistics from the family's `prior(...)`.
+    weight_prior
+        rows added to every component's count, a Dirichlet prior; infinite keeps all weights equal.
+    assignment
+        rows count in every component by its probability (soft), or in the likeliest alone (hard).
+    random_state
+        decides the starts and the samples.
+    warm_start
+        whether a further `fit` goes on from the present model.
+    verbose
+        whether to print the progress.
+    verbose_interval
+        steps between two lines of progress.
+
+    Attributes
+    ----------
+    weights_
+        share of each component.
+    components_
+        the fitted members of the family.
+    converged_
+        whether the best run converged.
+    n_iter_
+        its steps.
+    lower_bound_
+        its last log-likelihood, plus log prior, per row.
+    lower_bounds_
+        that of every step.
+    statistics_
+        what the model was fitted to; `partial_fit` adds to it.
+
+    Examples
+    --------
+    >>> from fivefold.distributions.bernoulli import Bernoulli
+    >>> from fivefold.mixture import Mixture
+    >>> X = [[1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 1, 1], [0, 1, 1, 1]] * 5
+    >>> Mixture(2, family=Bernoulli(), random_state=0).fit_predict(X)[:4]
+    array([1, 1, 0, 0])
+    """
+
+    n_components: Count = 1
+    _: KW_ONLY
+    family: Family | list[Any] | tuple[Any, ...] | Literal["auto"] = "auto"
+    tol: NonNegative = 1e-3
+    reg_covar: NonNegative = 1e-6
+    smoothing: NonNegative = 0.1
+    max_iter: Index = 200
+    n_init: Count = 1
+    init_params: Literal["kmeans", "k-means++", "random", "random_from_data"] = "kmeans"
+    prior: Any = None
+    weight_prior: Annotated[float, Range(0)] = 0.0
+    assignment: Literal["soft", "hard"] = "soft"
+    random_state: Seed = None
+    warm_start: bool = False
+    verbose: Index | bool = 0
+    verbose_interval: Count = 10
+
+    takes = Takes(missing=True, empty=False, categories=True)
+    card = Card(
+        applications=("clustering", "density estimation"),
+        use="Groups in tables of mixed columns: numbers, counts, yes or no, categories, with gaps. Columns are taken "
+        "as independent within a group; for numbers that hang together use GaussianMixture.",
+        steps=(
+            "Start from the clusters of k-means on standardised columns, a little blurred at random.",
+            "Give each row to every component by its posterior probability.",
+            "Fit weight and distribution of each component to its rows.",
+            "Repeat until the log-likelihood gains less than tol per row; keep the best of n_init runs.",
+        ),
+        source="McLachlan & Peel (2000)",
+        see_also=("GaussianMixture", "MixedNB", "BernoulliNB", "KMeans"),
+        variants=(
+            {"n_components": 3},
+            {"n_components": 2, "assignment": "hard", "init_params": "random_from_data"},
+        ),
+        search={"n_components": (1, 2, 3, 5, 8)},
+    )
+
+    @property
+    def components_(self) -> Any:
+        """The fitted members of the family."""
+        return self.model_.components
+
+    def _blank(self, X: Any, w: Any) -> FiniteMixture:
+        if isinstance(self.family, str):
+            if self.prior is not None:
+                raise ValueError("Mixture: a prior is that of a family; give the family too, or smoothing instead")
+            family, prior = self._automatic(X.shape[1])
+            return FiniteMixture(family, prior=prior, share=self.weight_prior)
+        several = isinstance(self.family, list | tuple) and len(self.family) > 0
+        if not isinstance(self.family, Family) and not (several and all(isinstance(f, Family) for f in self.family)):
+            raise ValueError(f"Mixture: family must be a family of distributions or several; got {self.family!r}")
+        family = self.family if isinstance(self.family, Family) else Alternatives(tuple(self.family))
+        return FiniteMixture(family, prior=self.prior, share=self.weight_prior)
+
+    def _automatic(self, d: int) -> tuple[Family, Any]:
+        """Gaussians for numbers, levels for categories, and their prior."""
+        known = vars(self).get("categories_in_", Categories({})).values
+        levels = Categorical(tuple(len(values) for values in known.values()))
+        numbers = tuple(j for j in range(d) if j not in known)
+        gaussians = Gaussian(Diagonal(), self.reg_covar)
+        if not known:
+            return gaussians, None
+        if not numbers:
+            return levels, levels.prior(self.smoothing)
+        both = Product((Part(gaussians, numbers), Part(levels, tuple(known))))
+        return both, both.prior(None, levels.prior(self.smoothing))
+
+    def _starts(self, blank: FiniteMixture, X: Any, w: Any, rng: Any) -> Iterator[FiniteMixture]:
+        levels = _levels(blank.family)
+        whole = mean_imputed(X, w)
+        points = Points.of(_embedded(whole, w, levels), w)
+        whole = np.where([j in levels for j in range(X.shape[1])], X, whole)  # a mean is no level
+        while True:
+            R = blurred_start(self._rows(blank, points, rng), points, rng, RANDOM_START_SHARE)
+            yield blank.maximise(blank.family.stats(whole, R))
+
+
+def _levels(family: Family) -> dict[int, int]:
+    """The number of levels of each column of categories."""
+    if isinstance(family, Categorical):
+        return dict(enumerate(family.levels))
+    if isinstance(family, Product):
+        return {part.columns[j]: m for part in family.parts for j, m in _levels(part.family).items()}
+    return {}
+
+
+def _embedded(X: Any, w: Any, levels: dict[int, int]) -> Any:
+    """Standardised columns, and an indicator of each level of each category: rows that differ in one are 1 apart."""
+    numbers = [j for j in range(X.shape[1]) if j not in levels]
+    Z = X[:, numbers] - np.average(X[:, numbers], axis=0, weights=w)
+    scale = np.sqrt(np.average(Z**2, axis=0, weights=w))
+    indicators = [(X[:, j, None] == np.arange(m)) / np.sqrt(2) for j, m in levels.items()]
+    return np.hstack([Z / np.where(scale > 0, scale, 1), *indicators])

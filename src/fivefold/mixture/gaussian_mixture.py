@@ -1,0 +1,195 @@
+"""Gaussian mixture, fitted by expectation-maximisation.
+
+    p(x) = sum_k pi_k N(x | mu_k, Sigma_k)
+
+E-step  r_ik = pi_k N(x_i | mu_k, Sigma_k) / p(x_i)      the responsibilities
+M-step  pi_k, mu_k, Sigma_k = weighted maximum likelihood under r_.k, reg_covar added to the variances
+
+Missing entries are integrated out. With hard assignment, equal weights and identity covariance this is k-means.
+Dempster, Laird & Rubin (1977); Ghahramani & Jordan (1994) for missing entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import KW_ONLY
+from itertools import repeat
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from fivefold.core.admission.tables import Takes, as_float64
+from fivefold.core.estimators.base import learned_in_dtype
+from fivefold.core.estimators.params import Count, Index, NonNegative, Range, Seed
+from fivefold.core.registry import Card
+from fivefold.distributions.gaussian import Gaussian
+from fivefold.mixture.base import BaseMixture
+from fivefold.mixture.estimation.finite_mixture import FiniteMixture
+from fivefold.mixture.estimation.gaussian_components import (
+    COVARIANCE_TYPES,
+    GivenStart,
+    collapse_problems,
+    prior_moments,
+)
+from fivefold.mixture.estimation.initialisation import mean_imputed
+from fivefold.spatial.points import Points
+
+
+class GaussianMixture(BaseMixture):
+    """Gaussian mixture: soft clustering and density estimation.
+
+    Parameters
+    ----------
+    n_components
+        number of components.
+    covariance_type
+        a matrix for each component (full), one for all (tied), a variance for each column (diag) or one for all
+        columns (spherical) of each component, or none at all: every variance is one (identity).
+    tol
+        stop when a step gains less than this per row.
+    reg_covar
+        added to the diagonal of every covariance.
+    max_iter
+        most steps of one run.
+    n_init
+        runs from different starts; the likeliest is kept.
+    init_params
+        where to start: clusters of k-means, cells around k-means++ seeds or around random rows, or random
+        responsibilities.
+    weights_init
+        weights to start from.
+    means_init
+        means to start from.
+    precisions_init
+        inverse covariances to start from, in the shape of `precisions_`.
+    random_state
+        decides the starts and the samples.
+    warm_start
+        whether a further `fit` goes on from the present model.
+    verbose
+        whether to print the progress.
+    verbose_interval
+        steps between two lines of progress.
+    assignment
+        rows count in every component by its probability (soft), or in the likeliest alone (hard).
+    weight_prior
+        rows added to every component's count, a Dirichlet prior; infinite keeps all weights equal.
+    mean_prior
+        the mean that means are drawn towards; by default that of the data.
+    mean_strength
+        as if so many rows at `mean_prior` had been seen in every component.
+    covariance_prior
+        the covariance that covariances are drawn towards, as variances (d,) or a matrix; by default the variances
+        of the columns.
+    covariance_strength
+        as if so many rows with covariance `covariance_prior` had been seen in every component.
+
+    Attributes
+    ----------
+    weights_
+        share of each component.
+    means_
+        mean of each component.
+    covariances_
+        covariances, in the shape of the covariance type.
+    precisions_
+        their inverses.
+    precisions_cholesky_
+        factors of the inverses, upper triangular.
+    converged_
+        whether the best run converged.
+    n_iter_
+        its steps.
+    lower_bound_
+        its last log-likelihood per row (with a prior: plus the log prior).
+    lower_bounds_
+        that of every step.
+    statistics_
+        what the model was fitted to; `partial_fit` adds to it.
+
+    Examples
+    --------
+    >>> from fivefold.mixture import GaussianMixture
+    >>> GaussianMixture(2, random_state=0).fit([[0.0], [0.1], [5.0], [5.1]]).predict([[0.0], [5.0]])
+    array([0, 1])
+    """
+
+    n_components: Count = 1
+    _: KW_ONLY
+    covariance_type: Literal["full", "tied", "diag", "spherical", "identity"] = "full"
+    tol: NonNegative = 1e-3
+    reg_covar: NonNegative = 1e-6
+    max_iter: Index = 100
+    n_init: Count = 1
+    init_params: Literal["kmeans", "k-means++", "random", "random_from_data"] = "kmeans"
+    weights_init: Any = None
+    means_init: Any = None
+    precisions_init: Any = None
+    random_state: Seed = None
+    warm_start: bool = False
+    verbose: Index | bool = 0
+    verbose_interval: Count = 10
+    assignment: Literal["soft", "hard"] = "soft"
+    weight_prior: Annotated[float, Range(0)] = 0.0
+    mean_prior: Any = None
+    mean_strength: NonNegative = 0.0
+    covariance_prior: Any = None
+    covariance_strength: NonNegative = 0.0
+
+    takes = Takes(missing=True, empty=False)
+    card = Card(
+        applications=("clustering", "density estimation", "quantization", "outlier detection"),
+        use="Groups that overlap or differ in size, shape and direction; densities with several peaks; tables with "
+        "missing entries. Not for many columns and few rows: choose diag or spherical there, or a prior.",
+        steps=(
+            "Start from the clusters of k-means.",
+            "Give each row to every component by its posterior probability.",
+            "Fit weight, mean and covariance of each component to its rows.",
+            "Repeat until the log-likelihood gains less than tol per row; keep the best of n_init runs.",
+        ),
+        source="Dempster, Laird & Rubin (1977)",
+        see_also=("KMeans", "Mixture", "GaussianNB", "QuadraticDiscriminantAnalysis"),
+        variants=(
+            {"n_components": 3},
+            {"n_components": 3, "covariance_type": "tied", "init_params": "k-means++"},
+            {"n_components": 3, "covariance_type": "diag", "init_params": "random_from_data"},
+            {"n_components": 3, "covariance_type": "spherical", "init_params": "random", "max_iter": 500},
+            {"n_components": 3, "assignment": "hard", "weight_prior": 1.0, "covariance_strength": 2.0},
+        ),
+        search={"n_components": (1, 2, 3, 5, 8), "covariance_type": ("full", "tied", "diag", "spherical")},
+    )
+
+    means_ = learned_in_dtype("components.mean")
+    covariances_ = learned_in_dtype("components.covariance.matrix")
+    precisions_ = learned_in_dtype("components.covariance.precision")
+    precisions_cholesky_ = learned_in_dtype("components.covariance.precision_factor")
+
+    def encode(self, X: Any) -> Any:
+        """The code of each row: its likeliest component."""
+        return self.predict(X)
+
+    def decode(self, codes: Any) -> Any:
+        """The rows that codes stand for: the means of their components."""
+        return self.means_[np.asarray(codes)]
+
+    def _blank(self, X: Any, w: Any) -> FiniteMixture:
+        family, prior = Gaussian(COVARIANCE_TYPES[self.covariance_type][0], self.reg_covar), None
+        if self.mean_strength or self.covariance_strength:
+            prior = prior_moments(
+                family, self.n_components, X, w,
+                self.mean_prior, self.mean_strength, self.covariance_prior, self.covariance_strength,
+            )  # fmt: skip
+        return FiniteMixture(family, prior=prior, share=self.weight_prior)
+
+    def _starts(self, blank: FiniteMixture, X: Any, w: Any, rng: Any) -> Iterator[FiniteMixture]:
+        parts = {"weights": self.weights_init, "means": self.means_init, "precisions": self.precisions_init}
+        parts = {name: None if part is None else as_float64(self, part, f"{name}_init") for name, part in parts.items()}
+        given = GivenStart.of(self.n_components, X.shape[1], self.covariance_type, **parts)
+        if given.whole:
+            yield from repeat(given.put(blank))
+        points = Points.of(mean_imputed(X, w), w)
+        while True:
+            yield given.put(blank.maximise(blank.family.stats(points.table, self._rows(blank, points, rng))))
+
+    def _problems(self) -> list[str]:
+        return [*super()._problems(), *collapse_problems(self.model_)]

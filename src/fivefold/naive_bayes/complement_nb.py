@@ -1,0 +1,120 @@
+"""Complement naive Bayes: a class is scored by how badly the words of all other classes explain a row.
+
+    score_k(x) = -sum_j x_j log theta'_kj,   theta'_kj = (N_.j - N_kj + alpha) / sum_j (N_.j - N_kj + alpha)
+
+The statistics of the complement are those of all classes less those of the class, so small classes rest on many
+rows. With `norm` the weights of a class are divided by their sum. The scores are no log-probabilities; their softmax
+is given where probabilities are asked for. Rennie, Shih, Teevan & Karger (2003).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Any
+
+import numpy as np
+
+from fivefold.core.admission.tables import Takes
+from fivefold.core.registry import Card
+from fivefold.distributions.family import Array, Family
+from fivefold.distributions.multinomial import Multinomial
+from fivefold.distributions.statistics.counts import Totals, affine_log_density
+from fivefold.naive_bayes.base import class_shares
+from fivefold.naive_bayes.likelihoods.log_linear_form import LogLinearNB
+from fivefold.naive_bayes.likelihoods.smoothing import Alpha, Smoothing, checked_alpha
+
+
+class ComplementNB(LogLinearNB):
+    """Complement naive Bayes: multinomial naive Bayes for classes of very different size.
+
+    Parameters
+    ----------
+    alpha
+        added to every count; a number, or one a column.
+    force_alpha
+        whether an alpha below 1e-10 is kept as it is.
+    fit_prior
+        whether class shares are learned; they matter only when there is one class.
+    class_prior
+        class shares, in the order of `classes_`; not used for more than one class.
+    norm
+        whether the weights of each class are divided by their sum.
+
+    Attributes
+    ----------
+    class_count_, class_log_prior_
+        weight of the rows of each class, and the logarithm of its share.
+    feature_count_
+        how often each thing occurs in each class.
+    feature_all_
+        how often each thing occurs in all classes.
+    feature_log_prob_
+        weight of each thing for each class.
+
+    Examples
+    --------
+    >>> from fivefold.naive_bayes import ComplementNB
+    >>> model = ComplementNB().fit([[3, 0, 1], [2, 0, 0], [0, 4, 1]], ["a", "a", "b"])
+    >>> model.predict([[0, 2, 0], [1, 0, 1]])
+    array(['b', 'a'], dtype='<U1')
+    """
+
+    takes = Takes(sparse=True, positive=True)
+    card = Card(
+        applications=("classification",),
+        use="Texts whose classes differ much in size. It gives scores, and probabilities only in name.",
+        steps=(
+            "Add up the counts of every column over all classes but one, and alpha.",
+            "Divide by their sum: a distribution over the columns for what is not the class.",
+            "Score a row by minus the sum of its counts times the log probabilities.",
+        ),
+        source="Rennie, Shih, Teevan & Karger (2003)",
+        see_also=("MultinomialNB",),
+        variants=({"norm": True},),
+        search={"alpha": (0.01, 0.1, 1.0), "norm": (False, True)},
+    )
+
+    _: KW_ONLY
+    alpha: Alpha = 1.0
+    force_alpha: bool = True
+    fit_prior: bool = True
+    class_prior: Any = None
+    norm: bool = False
+
+    @property
+    def feature_all_(self) -> Any:
+        """How often each thing occurs in all classes."""
+        return self.model_.stats.total.sum(axis=0)
+
+    @property
+    def feature_log_prob_(self) -> Any:
+        """Weight of each thing for each class."""
+        weights = -self.model_.members.natural
+        return weights / weights.sum(axis=1, keepdims=True) if self.norm else weights
+
+    def _family(self, X: Any) -> Family:
+        return Multinomial()
+
+    def _smoothing(self, shape: tuple[int, int]) -> Smoothing:
+        return Smoothing(checked_alpha(self, self.alpha, self.force_alpha, shape))
+
+    def _shares(self, weight: Array) -> Array:
+        return class_shares(self, self.class_prior, weight, self.fit_prior)
+
+    def _members(self, family: Family, stats: Totals, smoothing: Smoothing) -> Any:
+        whole = Totals(*(a.sum(axis=0, keepdims=True) for a in (stats.weight, stats.observed, stats.total)))
+        members = super()._members(family, whole - stats, smoothing)
+        if not members.probability.all():
+            raise ValueError(
+                "ComplementNB: a column never occurs outside one of the classes, so it would weigh infinitely much for "
+                "it; set alpha > 0"
+            )
+        return members
+
+    def _linear(self) -> tuple[Array, Array]:
+        one = len(self.classes_) == 1
+        return self.feature_log_prob_, self.model_.log_prior * one
+
+    def _joint(self, X: Any) -> Any:
+        coef, intercept = self._linear()
+        return affine_log_density(X, coef, np.zeros_like(coef)) + intercept

@@ -1,0 +1,121 @@
+"""A generative classifier from any estimator of densities.
+
+    p(y = k | x) = pi_k p_k(x) / sum_l pi_l p_l(x)
+
+The density p_k is estimated from the rows of class k alone, the share pi_k is theirs among all rows. With one
+Gaussian a class this is quadratic discriminant analysis; with mixtures, discriminant analysis by mixtures (Hastie &
+Tibshirani 1996); with a kernel density estimate, the kernel density classifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
+
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Learner
+from fivefold.core.registry import Card
+from fivefold.distributions.family import Array
+from fivefold.mixture import GaussianMixture
+from fivefold.naive_bayes.base import BayesClassifier, class_shares
+
+
+@dataclass(frozen=True)
+class ClassDensities:
+    """Class shares and a fitted density for each class."""
+
+    prior: Array  # (K,)
+    densities: tuple[Any, ...]
+
+    @cached_property
+    def log_prior(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(self.prior)
+
+
+class GenerativeClassifier(BayesClassifier):
+    """Generative classifier: a density estimator fitted to each class, and Bayes' rule.
+
+    Parameters
+    ----------
+    estimator
+        any estimator with `fit` and `score_samples`, such as GaussianMixture or sklearn.neighbors.KernelDensity; one
+        Gaussian when None. Weights of rows reach it if its `fit` takes them.
+    priors
+        class shares, in the order of `classes_`; those of the rows when None.
+
+    Attributes
+    ----------
+    class_prior_
+        class shares.
+    densities_
+        the fitted estimator of each class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neighbors import KernelDensity
+    >>> from fivefold.naive_bayes import GenerativeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> round(GenerativeClassifier(KernelDensity(bandwidth=0.3)).fit(X, y).score(X, y), 2)
+    0.99
+    """
+
+    takes = Takes(missing=True, empty=False)
+    card = Card(
+        applications=("classification",),
+        use="Classes whose shape a density estimator describes well: several clumps, curved clouds. It needs enough "
+        "rows in every class for its own density.",
+        steps=(
+            "Split the rows by class.",
+            "Fit a copy of the density estimator to each part.",
+            "Multiply the share of a class by the density of a row; normalise over classes.",
+        ),
+        source="Hastie & Tibshirani (1996)",
+        see_also=("GaussianNB", "QuadraticDiscriminantAnalysis", "GaussianMixture"),
+        search={},
+    )
+
+    estimator: Learner | None = None
+    _: KW_ONLY
+    priors: Any = None
+
+    densities_ = learned("densities")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = get_tags(self._density()).input_tags.allow_nan
+        return tags
+
+    def _density(self) -> Any:
+        return GaussianMixture() if self.estimator is None else self.estimator
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        density, weighted = self._density(), has_fit_parameter(self._density(), "sample_weight")
+        if not weighted and (w != w[0]).any():
+            raise ValueError(
+                f"GenerativeClassifier: {type(density).__name__}.fit takes no sample_weight; leave the weights out, or "
+                "choose a density estimator that takes them"
+            )
+        fitted = []
+        for k in range(len(self.classes_)):
+            rows = y == k
+            options = {"sample_weight": w[rows]} if weighted else {}
+            fitted.append(clone(density).fit(X[rows], **options))
+        prior = class_shares(self, self.priors, np.bincount(y, w, minlength=len(self.classes_)).astype(np.float64))
+        self.model_ = ClassDensities(prior, tuple(fitted))
+
+    def _joint(self, X: Any) -> Any:
+        model = self.model_
+        return np.column_stack([density.score_samples(X) for density in model.densities]) + model.log_prior
+
+    def _each(self, X: Any, rule: Callable[[Any], Any]) -> Any:
+        return rule(self._scores(X))  # on one thread: an estimator from elsewhere may not be safe on several

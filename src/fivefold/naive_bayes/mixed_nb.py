@@ -1,0 +1,156 @@
+"""Naive Bayes with a family for each column, or for each group of columns.
+
+    p(x, y = k) = pi_k prod_g p_g(x_g | theta_kg)
+
+Numbers are Gaussian, categories categorical, truth values Bernoulli, unless `families` says otherwise; statistics,
+smoothing and missing entries are those of each family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY
+from typing import Any, Literal
+
+import numpy as np
+
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import NonNegative
+from fivefold.core.registry import Card
+from fivefold.distributions.bernoulli import Bernoulli
+from fivefold.distributions.categorical import Categorical
+from fivefold.distributions.family import Array, Family
+from fivefold.distributions.gaussian import Diagonal, Gaussian
+from fivefold.distributions.multinomial import Multinomial
+from fivefold.distributions.poisson import Poisson
+from fivefold.distributions.product import Part, Product
+from fivefold.naive_bayes.base import NaiveBayes, SampleMixin, class_shares
+from fivefold.naive_bayes.categorical_nb import category_counts, known_categories
+from fivefold.naive_bayes.likelihoods.smoothing import Smoothing
+
+# family of the columns of X, given the one of earlier batches, if any
+FAMILY_MAKERS: dict[str, Callable[..., Family]] = {
+    "gaussian": lambda *_: Gaussian(Diagonal()),
+    "bernoulli": lambda *_: Bernoulli(),
+    "categorical": lambda nb, X, columns, old: Categorical(category_counts(nb, X, columns, old.levels if old else 0)),
+    "poisson": lambda *_: Poisson(),
+    "multinomial": lambda *_: Multinomial(),
+}
+BOOLEAN_CATEGORIES = (False, True)
+
+
+class MixedNB(SampleMixin, NaiveBayes):
+    """Naive Bayes for tables of mixed columns: numbers, counts, truth values and categories.
+
+    Parameters
+    ----------
+    families
+        "auto", or a mapping from a column, by name or number, or a tuple of columns to a family: "gaussian",
+        "bernoulli", "categorical", "poisson", "multinomial" (of the counts in a tuple of columns), or an object of
+        `fivefold.distributions`. Columns that are not mentioned are as in "auto": categorical if they hold
+        categories, Bernoulli if they hold truth values, Gaussian otherwise.
+    alpha
+        smoothing of counts: added to those of categories, and so many rows at the overall rate for Poisson columns.
+    var_smoothing
+        this share of the largest variance of the Gaussian columns is added to their variances.
+    fit_prior
+        whether class shares are learned; equal otherwise.
+    class_prior
+        class shares, in the order of `classes_`.
+
+    Attributes
+    ----------
+    class_count_, class_prior_, class_log_prior_
+        weight of the rows of each class, its share, and the logarithm of that.
+    parts_
+        the families, and the columns of each.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fivefold.naive_bayes import MixedNB
+    >>> X = pd.DataFrame({
+    ...     "height": [1.6, 1.7, 1.9, None], "visits": [3, 2, 9, 8], "colour": ["red", None, "blue", "blue"]
+    ... })
+    >>> model = MixedNB({"visits": "poisson"}).fit(X, ["a", "a", "b", "b"])
+    >>> model.predict(pd.DataFrame({"height": [1.65], "visits": [None], "colour": ["blue"]}))
+    array(['a'], dtype='<U1')
+    """
+
+    takes = Takes(missing=True, empty=False, categories=True)
+    card = Card(
+        applications=("classification", "data mining"),
+        use="Tables as they come: numbers, counts and categories side by side, with gaps. One pass, no encoding.",
+        steps=(
+            "Give every column, or group of columns, a family.",
+            "Fit its members to the known entries of each class, smoothed.",
+            "Multiply the share of a class by the densities of the known entries of a row; normalise over classes.",
+        ),
+        source="Hastie, Tibshirani & Friedman (2009), section 6.6.3",
+        see_also=("GaussianNB", "CategoricalNB", "PoissonNB", "Mixture"),
+        variants=({"families": {0: "gaussian"}, "alpha": 0.5, "fit_prior": False},),
+        search={"var_smoothing": (1e-9, 1e-4, 1e-2)},
+        portfolio=True,
+    )
+
+    families: Literal["auto"] | Mapping[Any, Any] = "auto"
+    _: KW_ONLY
+    alpha: NonNegative = 1.0
+    var_smoothing: NonNegative = 1e-9
+    fit_prior: bool = True
+    class_prior: Any = None
+
+    parts_ = learned("family.parts")
+
+    def _family(self, X: Any) -> Family:
+        before = self.model_.family.parts if self.__sklearn_is_fitted__() else ()
+        parts = []
+        for g, (family, columns) in enumerate(self._groups(X.shape[1])):
+            if isinstance(family, str):
+                family = FAMILY_MAKERS[family](self, X, columns, before[g].family if before else None)
+            parts.append(Part(family, tuple(columns)))
+        return Product(tuple(parts))
+
+    def _groups(self, d: int) -> list[tuple[str | Family, list[int]]]:
+        """Columns that share a family; those of a multinomial, or of an object, stay as they were given."""
+        groups: dict[Any, tuple[str | Family, list[int]]] = {}
+        taken: set[int] = set()
+        for key, family in ({} if isinstance(self.families, str) else self.families).items():
+            if not isinstance(family, Family) and family not in FAMILY_MAKERS:
+                raise ValueError(
+                    f"MixedNB: families gives {family!r} for {key!r}; allowed are {', '.join(map(repr, FAMILY_MAKERS))}, "
+                    "or an object of fivefold.distributions"
+                )
+            columns = [self._position(name, d) for name in (key if isinstance(key, tuple) else (key,))]
+            if twice := taken.intersection(columns):
+                raise ValueError(f"MixedNB: families names column {min(twice)} twice; give every column one family")
+            taken.update(columns)
+            alone = isinstance(family, Family) or family == "multinomial"
+            groups.setdefault((key,) if alone else family, (family, []))[1].extend(columns)
+        for j in range(d):
+            if j not in taken:
+                kind = self._kind(j)
+                groups.setdefault(kind, (kind, []))[1].append(j)
+        return list(groups.values())
+
+    def _position(self, column: Any, d: int) -> int:
+        names = list(getattr(self, "feature_names_in_", ()))
+        if column in names:
+            return names.index(column)
+        if isinstance(column, int | np.integer) and 0 <= column < d:
+            return int(column)
+        known = f"{names[:8]}" if names else f"0 to {d - 1}"
+        raise ValueError(f"MixedNB: families names column {column!r}, which X does not have; its columns are {known}")
+
+    def _kind(self, j: int) -> str:
+        known = known_categories(self).get(j)
+        if known is None:
+            return "gaussian"
+        return "bernoulli" if known == BOOLEAN_CATEGORIES else "categorical"
+
+    def _smoothing(self, shape: tuple[int, int]) -> Smoothing:
+        return Smoothing(self.alpha, self.var_smoothing)
+
+    def _shares(self, weight: Array) -> Array:
+        return class_shares(self, self.class_prior, weight, self.fit_prior)

@@ -1,0 +1,236 @@
+"""One margin between classes: the machine of Crammer and Singer, solved by its dual a row at a time.
+
+    primal    min over W of  1/2 sum over k of w_k'R w_k + sum of s_i max over k of (1[k != y_i] - (w_{y_i} - w_k)'z_i)
+    dual      min over A of  1/2 sum over k of |Z'a_k|^2_(1/R) + sum of a_ik over k != y_i       w_k = R^-1 Z'a_k
+
+with a_ik <= 0 for k != y_i, a_ik <= s_i for k = y_i, and multipliers of a row that sum to zero. The minimum over the
+multipliers of one row, with h = z_i'R^-1 z_i, u_k its upper bounds and g_k = w_k'z_i + 1[k != y_i] its slopes, is
+
+    a_k <- min(u_k, (beta - b_k) / h)        b_k = g_k - h a_k,  beta such that they sum to zero
+
+A multiplier that rests at its bound and is pushed against it is left out of the next passes, and a row of which one is
+left; before the end all are asked again. The sum of the two values is the duality gap.
+
+Crammer & Singer (2001); Keerthi, Sundararajan, Chang, Hsieh & Lin (2008).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fivefold.core.compilation.jit import FAST, jit
+from fivefold.optim.design import Design
+from fivefold.optim.dual.dual_coordinate_descent import as_csr_arrays, row_squares, shuffled_runs
+from fivefold.optim.minimise import NoDescentError, Solver, State
+from fivefold.optim.objective import Array, Objective
+
+MAX_PASSES = 3000  # over the rows that stay in, at most, in one step,
+MAX_VISITS_PER_ROW = 10  # of each row on average, at most,
+VIOLATION_SHARE = 0.02  # or until the worst row is out of place by this share of what it was
+
+
+@dataclass(frozen=True)
+class CrammerSingerDual(Objective):
+    """The dual over multipliers (n K,) of rows with codes y of K classes; its violation is the duality gap."""
+
+    design: Design
+    y: NDArray[np.int64]
+    s: Array  # (n,), the cost of a unit of loss
+    classes: int
+    ridge: Array  # (size,), the diagonal of R, one number for all columns
+
+    def primal(self, a: Array) -> Array:
+        """The coefficients (K, size) that belong to the multipliers."""
+        return self.design.transpose(np.ascontiguousarray(a.reshape(-1, self.classes).T)) / self.ridge
+
+    def value(self, a: Array) -> float:
+        return self.value_at(a, self.primal(a))
+
+    def violation(self, a: Array) -> float:
+        W = self.primal(a)
+        return self.value_at(a, W) + self.primal_value(W)
+
+    def value_at(self, a: Array, W: Array) -> float:
+        """The value where the coefficients are known already."""
+        own = np.take_along_axis(a.reshape(-1, self.classes), self.y[:, None], axis=1)
+        return 0.5 * float((self.ridge * W * W).sum()) + float(a.sum() - own.sum())
+
+    def primal_value(self, W: Array) -> float:
+        """The penalty and the losses of the coefficients."""
+        eta, rows = self.design.predictor(W) + 1.0, np.arange(len(self.y))  # (K, n)
+        eta[self.y, rows] -= 1.0
+        losses = eta.max(axis=0) - eta[self.y, rows]
+        return 0.5 * float((self.ridge * W * W).sum()) + float(self.s @ losses)
+
+
+@dataclass(frozen=True)
+class CrammerSingerCoordinate(Solver):
+    """Passes over runs of rows, in an order drawn anew each time from `seed`; a step is a few of them."""
+
+    seed: int = 0
+
+    accepts = (CrammerSingerDual,)
+
+    def start(self, objective: CrammerSingerDual, x0: Array) -> State:
+        return _state(objective, x0, np.random.RandomState(self.seed))
+
+    def step(self, objective: CrammerSingerDual, state: State) -> State:
+        W, rng = state.memory
+        a, design = state.x.reshape(-1, objective.classes).copy(), objective.design
+        n, W = len(a), np.ascontiguousarray(W.T) if design.sparse else W.copy()
+        column, one = 1.0 / objective.ridge[0], 1.0 / objective.ridge[-1] if design.intercept else 0.0
+        h = np.maximum(column * row_squares(design) + one, np.finfo(np.float64).tiny)
+        X, loop = (as_csr_arrays(design.X), sparse_pass) if design.sparse else ((design.X,), dense_pass)
+        order = np.tile(np.arange(objective.classes), (n, 1))
+        open_classes, rows, first, visits = np.full(n, objective.classes), np.arange(n), None, MAX_VISITS_PER_ROW * n
+        for _ in range(MAX_PASSES):
+            rows, visits = shuffled_runs(rows, rng), visits - len(rows)
+            kept, worst = loop(*X, rows, objective.y, objective.s, h, column, one, order, open_classes, a, W)
+            first = worst if first is None else first
+            rows = rows[:kept]
+            if worst <= VIOLATION_SHARE * first or visits <= 0 or not kept:
+                break
+        if first == 0.0:
+            raise NoDescentError  # every row is where it should be, to the last digit
+        return _state(objective, a.ravel(), rng)
+
+
+def _state(dual: CrammerSingerDual, a: Array, rng: Any) -> State:
+    W = dual.primal(a)  # anew: what was kept up to date has gathered rounding
+    value = dual.value_at(a, W)
+    return State(a, value, value + dual.primal_value(W), (W, rng))
+
+
+@jit(error_model="numpy")
+def shrink_classes(g, a, own, s, order, count):
+    """Put the classes that rest at their bound behind the others; gives how many stay and how far a is out of place.
+
+    A slope below the least of those that may rise pushes a multiplier up against its bound.
+    """
+    low, high = np.inf, -np.inf
+    for t in range(count):
+        k = order[t]
+        if a[k] < (s if k == own else 0.0):
+            low = min(low, g[k])
+        high = max(high, g[k])
+    kept = 0
+    for t in range(count):
+        k = order[t]
+        if a[k] < (s if k == own else 0.0) or g[k] >= low:
+            order[t], order[kept] = order[kept], k
+            kept += 1
+    return kept, high - low
+
+
+@jit(error_model="numpy")
+def minimise_row(g, a, own, s, h, order, count, top, new):
+    """The multipliers of the row at their minimum, in `new`; `top` is scratch."""
+    for t in range(count):
+        k = order[t]
+        b = g[k] - h * a[k]
+        v = b + h * s if k == own else b  # beyond it the multiplier is at its bound
+        at = t
+        while at > 0 and top[at - 1] < v:
+            top[at] = top[at - 1]
+            at -= 1
+        top[at] = v
+    total, r = top[0] - h * s, 1
+    while r < count and total < r * top[r]:
+        total += top[r]
+        r += 1
+    beta = total / r
+    for t in range(count):
+        k = order[t]
+        new[k] = min(s if k == own else 0.0, (beta - g[k]) / h + a[k])
+
+
+@jit(error_model="numpy")
+def update_row(g, i, own, s, h, order, open_classes, a, top, new):
+    """The multipliers of row i to their minimum, their change in `new`; gives how far they were out of place.
+
+    A row that cannot move is -1.
+    """
+    count, off = shrink_classes(g, a[i], own, s, order[i], open_classes[i])
+    open_classes[i] = count
+    if count < 2:
+        return -1.0
+    minimise_row(g, a[i], own, s, h, order[i], count, top, new)
+    for t in range(count):
+        k = order[i, t]
+        new[k], a[i, k] = new[k] - a[i, k], new[k]
+    return off
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def dense_pass(X, rows, y, s, h, column, one, order, open_classes, a, W):
+    """One pass over `rows` of a table; a and W (K, size) change in place, rows that stay in are moved to the front.
+
+    `column` and `one` are the metric of a column and of the intercept, zero where there is none. Gives the number of
+    rows that stay in, and how far the worst row was out of place.
+    """
+    kept, worst, d, K = 0, 0.0, X.shape[1], W.shape[0]
+    g, top, new = np.empty(K), np.empty(K), np.empty(K)
+    for r in range(len(rows)):
+        i = rows[r]
+        own, z = y[i], X[i]
+        for t in range(open_classes[i]):
+            k = order[i, t]
+            w, total = W[k], 0.0
+            for j in range(d):
+                total += z[j] * w[j]
+            g[k] = total + (0.0 if k == own else 1.0) + (w[d] if one > 0.0 else 0.0)
+        off = update_row(g, i, own, s[i], h[i], order, open_classes, a, top, new)
+        if off < 0.0:
+            continue
+        rows[r], rows[kept] = rows[kept], i
+        kept += 1
+        worst = max(worst, off)
+        for t in range(open_classes[i]):
+            k = order[i, t]
+            step = new[k] * column
+            if step != 0.0:
+                w = W[k]
+                for j in range(d):
+                    w[j] += step * z[j]
+                if one > 0.0:
+                    w[d] += new[k] * one
+    return kept, worst
+
+
+@jit(error_model="numpy")
+def sparse_pass(data, indices, indptr, rows, y, s, h, column, one, order, open_classes, a, W):
+    """The same over rows of a CSR matrix, W (size, K)."""
+    kept, worst, last, K = 0, 0.0, W.shape[0] - 1, W.shape[1]
+    g, top, new = np.empty(K), np.empty(K), np.empty(K)
+    for r in range(len(rows)):
+        i = rows[r]
+        own, count = y[i], open_classes[i]
+        start, stop = indptr[i], indptr[i + 1]
+        for k in range(K):
+            g[k] = (0.0 if k == own else 1.0) + (W[last, k] if one > 0.0 else 0.0)
+        for q in range(start, stop):
+            j, v = indices[q], data[q]
+            if count == K:
+                for k in range(K):
+                    g[k] += v * W[j, k]
+            else:
+                for t in range(count):
+                    g[order[i, t]] += v * W[j, order[i, t]]
+        off = update_row(g, i, own, s[i], h[i], order, open_classes, a, top, new)
+        if off < 0.0:
+            continue
+        rows[r], rows[kept] = rows[kept], i
+        kept += 1
+        worst = max(worst, off)
+        for q in range(start, stop):
+            j, v = indices[q], data[q] * column
+            for t in range(open_classes[i]):
+                W[j, order[i, t]] += v * new[order[i, t]]
+        if one > 0.0:
+            for t in range(open_classes[i]):
+                W[last, order[i, t]] += one * new[order[i, t]]
+    return kept, worst

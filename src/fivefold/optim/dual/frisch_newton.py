@@ -1,0 +1,244 @@
+"""Risks that are linear on either side of a kink, minimised exactly.
+
+    F(x) = sum_i max(low_i r_i, high_i r_i) + sum_j edge_j |x_j| + 1/2 sum_j ridge_j x_j^2,    r = y - Zx
+
+low < 0 < high are the slopes of row i: (q - 1) s and q s for the quantile q. Splitting r = u - v, with one dual number
+a for each row, the minimum is where
+
+    Z'a + e = ridge x,    low <= a <= high,    (high - a) u = 0,    (a - low) v = 0,
+
+e being the duals of the edges, which are rows of their own with target zero. The interior-point method holds both
+products at mu > 0 and lets mu fall: Newton's step is a weighted least squares problem with weights
+1 / (u / (high - a) + v / (a - low)), predicted with mu = 0 first (Mehrotra, 1992). When the gap is small the rows on
+the kink show; solving for them alone gives the minimum to rounding, and its duals prove it.
+
+Portnoy & Koenker (1997), after Frisch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import qr
+from scipy.optimize import lsq_linear
+
+from fivefold.optim.design import Design
+from fivefold.optim.minimise import NoDescentError, Solver, State
+from fivefold.optim.objective import Array, Objective
+from fivefold.optim.smooth.newton import inverse_solver
+
+STEP_TO_BOUNDARY = 0.9995  # of the way to the nearest wall
+POLISH_GAP = 1e-5  # gap, as a share of the value, below which the rows on the kink show
+MAX_STALLED_STEPS = 6  # steps without a smaller gap before what is left is rounding
+VALUE_ROUNDING = 1e-14  # of the value at the start: a difference that is rounding
+MIN_SLACK_SHARE = 1e-17  # of the distance between two walls: less room than this is none that floats can tell
+ZERO_RESIDUAL = 1e-9  # residual, as a share of target and prediction, that is zero
+
+
+@dataclass(frozen=True)
+class PiecewiseLinearRisk(Objective):
+    """F of the module's text; `edge` and `ridge` have one number for each coefficient."""
+
+    design: Design
+    y: Array
+    low: Array  # (n,), negative
+    high: Array  # (n,), positive
+    edge: Array  # (size,)
+    ridge: Array  # (size,)
+
+    def value(self, x: Array) -> float:
+        r = self.residual(x)
+        return float(np.maximum(self.low * r, self.high * r).sum() + self.edge @ np.abs(x) + 0.5 * self.ridge @ x**2)
+
+    def violation(self, x: Array) -> float:
+        """Least size of a subgradient: rows and coefficients on their kink choose freely within their slopes."""
+        r = self.residual(x)
+        kink = np.abs(r) <= ZERO_RESIDUAL * (np.abs(self.y) + np.abs(self.y - r))
+        zero = (np.abs(x) <= ZERO_RESIDUAL * float(np.abs(x).max(initial=0.0))) & (self.edge > 0)
+        g = self.ridge * x + np.where(zero, 0.0, self.edge * np.sign(x))
+        g -= self.design.transpose(np.where(kink, 0.0, np.where(r > 0, self.high, self.low)))
+        A = np.column_stack([self.rows(np.flatnonzero(kink)).T, np.eye(len(x))[:, zero]])
+        if not A.shape[1]:
+            return float(np.abs(g).max(initial=0.0))
+        bounds = np.append(self.low[kink], -self.edge[zero]), np.append(self.high[kink], self.edge[zero])
+        # exact, in steps as many as there are choices to make
+        found = lsq_linear(A, g, bounds, method="bvls" if A.shape[1] <= 4 * len(x) else "trf")
+        return float(np.abs(found.fun).max(initial=0.0))
+
+    def residual(self, x: Array) -> Array:
+        """y - Zx."""
+        return self.y - self.design.predictor(x)
+
+    def rows(self, which: Any) -> Array:
+        """Rows of Z."""
+        Z = self.design.X[which]
+        Z = np.asarray(Z.toarray() if self.design.sparse else Z, dtype=np.float64)
+        Z = Z if self.design.centre is None else Z - self.design.centre
+        return np.column_stack([Z, np.ones(len(Z))]) if self.design.intercept else Z
+
+
+class PrimalDualIterate(NamedTuple):
+    """A point inside all walls; the edges are rows n, n + 1, ... of a, u and v."""
+
+    x: Array
+    a: Array
+    u: Array
+    v: Array
+
+
+@dataclass(frozen=True)
+class FrischNewton(Solver):
+    """A step is one predicted and corrected Newton step; near the end, also the exact minimum that it points to."""
+
+    accepts = (PiecewiseLinearRisk,)
+
+    def start(self, objective: PiecewiseLinearRisk, x0: Array) -> State:
+        box = _PrimalDualProblem.of(objective)
+        r = box.residual(x0)
+        room = float((box.high - box.low) @ np.abs(r)) / box.width or 1.0
+        inside = PrimalDualIterate(x0, np.zeros(len(r)), np.maximum(r, 0) + room, np.maximum(-r, 0) + room)
+        value = objective.value(x0)
+        return State(x0, value, np.inf, (box, inside, np.inf, 0, value))
+
+    def step(self, objective: PiecewiseLinearRisk, state: State) -> State:
+        box, inside, least, idle, first = state.memory
+        inside = box.newton(inside)
+        gap = box.gap(inside)
+        idle = 0 if gap < least else idle + 1
+        if idle == MAX_STALLED_STEPS:
+            raise NoDescentError
+        x, value, violation = inside.x, objective.value(inside.x), gap
+        if gap <= POLISH_GAP * max(value, POLISH_GAP * first):
+            corner = box.exact(inside)
+            if corner is not None and (exact := objective.value(corner)) <= value + VALUE_ROUNDING * first:
+                proven = objective.violation(corner) <= ZERO_RESIDUAL * box.width
+                x, value, violation = corner, exact, 0.0 if proven else gap
+        return State(x, value, violation, (box, inside, min(gap, least), idle, first))
+
+
+@dataclass(frozen=True)
+class _PrimalDualProblem:
+    """Rows and edges together: targets y, walls low and high, and the width between them as the weight of a row."""
+
+    objective: PiecewiseLinearRisk
+    y: Array
+    low: Array
+    high: Array
+    edges: Any  # the coefficients that have one
+
+    @classmethod
+    def of(cls, objective: PiecewiseLinearRisk) -> _PrimalDualProblem:
+        edges = np.flatnonzero(objective.edge > 0)
+        strength, zero = objective.edge[edges], np.zeros(len(edges))
+        ends = np.append(objective.low, -strength), np.append(objective.high, strength)
+        return cls(objective, np.append(objective.y, zero), *ends, edges)
+
+    @property
+    def width(self) -> float:
+        return float((self.high - self.low).sum())
+
+    def residual(self, x: Array) -> Array:
+        return np.append(self.objective.residual(x), -x[self.edges])
+
+    def transpose(self, a: Array) -> Array:
+        n = len(self.objective.y)
+        out = self.objective.design.transpose(a[:n])
+        out[self.edges] += a[n:]
+        return out
+
+    def times(self, x: Array) -> Array:
+        return np.append(self.objective.design.predictor(x), x[self.edges])
+
+    def room(self, at: PrimalDualIterate) -> tuple[Array, Array]:
+        """Below the upper walls and above the lower ones; where rounding leaves none, what rounding can hide."""
+        least = MIN_SLACK_SHARE * (self.high - self.low)
+        return np.maximum(self.high - at.a, least), np.maximum(at.a - self.low, least)
+
+    def gap(self, at: PrimalDualIterate) -> float:
+        """Value less dual value, at a dual point that satisfies its equation."""
+        return float((self.high - at.a) @ at.u + (at.a - self.low) @ at.v)
+
+    def newton(self, at: PrimalDualIterate) -> PrimalDualIterate:
+        ridge, n = self.objective.ridge, len(self.objective.y)
+        (s, t), weight = self.room(at), self.high - self.low
+        D = 1.0 / (at.u / s + at.v / t)
+        H = self.objective.design.gram(D[:n])
+        H[np.diag_indices_from(H)] += ridge
+        H[self.edges, self.edges] += D[n:]
+        solve = inverse_solver(H)
+        r, off = self.residual(at.x), self.transpose(at.a) - ridge * at.x
+
+        def move(up: Any, down: Any) -> tuple[Array, Array, Array, Array]:
+            c = r - up / s + down / t
+            dx = solve(self.transpose(D * c) + off)
+            da = D * (c - self.times(dx))
+            return dx, da, (up - at.u * s + at.u * da) / s, (down - at.v * t - at.v * da) / t
+
+        _, da, du, dv = move(0.0, 0.0)
+        walk = min(_max_step(s, -da), _max_step(t, da), _max_step(at.u, du), _max_step(at.v, dv))
+        now = self.gap(at)
+        then = float((s - walk * da) @ (at.u + walk * du) + (t + walk * da) @ (at.v + walk * dv))
+        mu = (max(then, 0.0) / now) ** 2 * then / (2 * weight.sum()) * weight
+        dx, da, du, dv = move(mu + da * du, mu - da * dv)
+        inner, outer = min(_max_step(s, -da), _max_step(t, da)), min(_max_step(at.u, du), _max_step(at.v, dv))
+        if ridge.any():  # x is in both equations: one length for both
+            inner = outer = min(inner, outer)
+        return PrimalDualIterate(at.x + outer * dx, at.a + inner * da, at.u + outer * du, at.v + outer * dv)
+
+    def exact(self, at: PrimalDualIterate) -> Array | None:
+        """The minimum if the rows that seem to be on the kink are, and those alone."""
+        objective, p = self.objective, len(at.x)
+        if not objective.ridge.any():
+            return self._corner(at)
+        inner = np.minimum(self.high - at.a, at.a - self.low) / (self.high - self.low)
+        on = np.flatnonzero(np.maximum(at.u, at.v) / max(float(np.abs(self.y).max()), 1e-300) < inner)
+        if len(on) > p:
+            return None
+        a = np.where(at.u > at.v, self.high, self.low)
+        a[on] = 0.0
+        A = self._rows(on)
+        K = np.block([[np.diag(objective.ridge), -A.T], [A, np.zeros((len(on), len(on)))]])
+        found = _scaled_solution(K, np.append(self.transpose(a), self.y[on]))
+        return None if found is None else found[:p]
+
+    def _corner(self, at: PrimalDualIterate) -> Array:
+        """The point that fits as many rows as there are directions; the shortest where columns depend."""
+        (s, t), p = self.room(at), len(at.x)
+        soft = (self.high - self.low) * (at.u / s + at.v / t)  # for each unit of weight
+        stiff = 1.0 / np.maximum(soft, np.finfo(np.float64).tiny)
+        some = np.argsort(-stiff, kind="stable")[: 4 * p + 8]
+        A = self._rows(some)
+        rank = int(np.linalg.matrix_rank(A / np.maximum(np.abs(A).max(axis=0), np.finfo(np.float64).tiny)))
+        order = qr((np.sqrt(stiff[some] / stiff[some[0]])[:, None] * A).T, mode="r", pivoting=True)[1]
+        basis = some[order[:rank]]
+        found = _scaled_solution(self._rows(basis), self.y[basis]) if rank == p else None
+        return np.linalg.lstsq(self._rows(basis), self.y[basis])[0] if found is None else found
+
+    def _rows(self, which: Any) -> Array:
+        n, p = len(self.objective.y), self.objective.design.size
+        out = np.zeros((len(which), p))
+        data = which < n
+        out[data] = self.objective.rows(which[data])
+        out[~data, self.edges[which[~data] - n]] = 1.0
+        return out
+
+
+def _max_step(room: Array, step: Array) -> float:
+    """The share of a step that keeps a positive vector positive."""
+    closing = step < 0
+    return min(1.0, STEP_TO_BOUNDARY * float(np.min(-room[closing] / step[closing], initial=np.inf)))
+
+
+def _scaled_solution(A: Array, b: Array) -> Array | None:
+    """A^-1 b after scaling rows and columns to unit size, or None where A is singular."""
+    if A.shape[0] != A.shape[1] or not len(A):
+        return None
+    row = np.maximum(np.abs(A).max(axis=1), np.finfo(np.float64).tiny)
+    column = np.maximum(np.abs(A / row[:, None]).max(axis=0), np.finfo(np.float64).tiny)
+    try:
+        x = np.linalg.solve(A / row[:, None] / column, b / row) / column
+    except np.linalg.LinAlgError:
+        return None
+    return x if np.isfinite(x).all() else None

@@ -1,0 +1,351 @@
+"""Likelihoods of generalized linear models: a family says how the noise grows with the mean, a link ties mean and eta.
+
+    g(mu) = eta = x.w + b          Var y = phi V(mu)
+
+    loss(y, eta) = d(y, mu) / 2,   d the unit deviance, with slope (mu - y) / V(mu) mu'(eta)
+    curvature    = mu'(eta)^2 / V(mu), its expected value, which is never negative (Fisher scoring)
+
+    family             V              canonical link         deviance / 2
+    Normal             1              identity               (y - mu)^2 / 2
+    Counts             mu             log                    y ln(y / mu) - y + mu
+    Binomial           mu (1 - mu)    logit                  y ln(y / mu) + (1 - y) ln((1 - y) / (1 - mu))
+    Positive           mu^2           inverse                (y - mu) / mu - ln(y / mu)
+    InverseGaussian    mu^3           inverse squared        (y - mu)^2 / (2 y mu^2)
+    Tweedie(p)         mu^p           power 1 - p            the integral of (t - y) / t^p from y to mu
+
+Nelder & Wedderburn (1972); McCullagh & Nelder (1989); Jorgensen (1987).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import expit, gammaln, logit, ndtr, ndtri, xlogy
+
+from fivefold.optim.losses.catalogue import ROOT_2PI, Array, GammaLoss, Loss, PoissonLoss
+from fivefold.optim.losses.tweedie_density import log_density_at_mean
+
+TINY = float(np.finfo(np.float64).tiny)
+PROBABILITY_MARGIN = 1e-15  # a probability this near to 0 or 1 is kept from it
+
+
+class Link(ABC):
+    """eta = g(mu)."""
+
+    @abstractmethod
+    def mean(self, eta: Any) -> Any:
+        """mu at eta."""
+
+    @abstractmethod
+    def rate(self, eta: Any) -> Any:
+        """d mu / d eta."""
+
+    @abstractmethod
+    def of(self, mu: Any) -> Any:
+        """eta at mu."""
+
+
+@dataclass(frozen=True)
+class IdentityLink(Link):
+    """eta = mu."""
+
+    def mean(self, eta: Any) -> Any:
+        return eta
+
+    def rate(self, eta: Any) -> Any:
+        return np.ones_like(eta)
+
+    def of(self, mu: Any) -> Any:
+        return mu
+
+
+@dataclass(frozen=True)
+class LogLink(Link):
+    """eta = ln mu."""
+
+    def mean(self, eta: Any) -> Any:
+        return np.exp(np.clip(eta, -700.0, 700.0))
+
+    def rate(self, eta: Any) -> Any:
+        return self.mean(eta)
+
+    def of(self, mu: Any) -> Any:
+        return np.log(mu)
+
+
+@dataclass(frozen=True)
+class LogitLink(Link):
+    """eta = ln(mu / (1 - mu))."""
+
+    def mean(self, eta: Any) -> Any:
+        return expit(eta)
+
+    def rate(self, eta: Any) -> Any:
+        return expit(eta) * expit(-eta)
+
+    def of(self, mu: Any) -> Any:
+        return logit(mu)
+
+
+@dataclass(frozen=True)
+class ProbitLink(Link):
+    """mu = Phi(eta)."""
+
+    def mean(self, eta: Any) -> Any:
+        return ndtr(eta)
+
+    def rate(self, eta: Any) -> Any:
+        return np.exp(-0.5 * np.square(eta)) / ROOT_2PI
+
+    def of(self, mu: Any) -> Any:
+        return ndtri(mu)
+
+
+@dataclass(frozen=True)
+class CloglogLink(Link):
+    """mu = 1 - e^(-e^eta)."""
+
+    def mean(self, eta: Any) -> Any:
+        return -np.expm1(-np.exp(np.clip(eta, -700.0, 700.0)))
+
+    def rate(self, eta: Any) -> Any:
+        e = np.clip(eta, -700.0, 6.5)  # beyond it the rate is below 1e-288
+        return np.exp(e - np.exp(e))
+
+    def of(self, mu: Any) -> Any:
+        return np.log(-np.log1p(-mu))
+
+
+@dataclass(frozen=True)
+class PowerLink(Link):
+    """eta = mu^power, mu positive; -1 is the inverse, 1/2 the root."""
+
+    power: float = -1.0
+
+    def mean(self, eta: Any) -> Any:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(eta > 0, np.power(np.maximum(eta, TINY), 1 / self.power), np.nan)
+
+    def rate(self, eta: Any) -> Any:
+        return np.power(np.maximum(eta, TINY), 1 / self.power - 1) / self.power
+
+    def of(self, mu: Any) -> Any:
+        return np.power(mu, self.power)
+
+
+class Family(ABC):
+    """V, the half unit deviance, and which targets are possible."""
+
+    canonical: ClassVar[Link]
+    known: ClassVar[bool] = False  # the dispersion phi is one
+    low: ClassVar[float] = -np.inf  # of a mean
+    high: ClassVar[float] = np.inf
+    at_low: ClassVar[bool] = False  # a target may be at the low end
+
+    @abstractmethod
+    def variance(self, mu: Any) -> Any:
+        """V(mu)."""
+
+    @abstractmethod
+    def half_deviance(self, y: Any, mu: Any) -> Any:
+        """d(y, mu) / 2, zero at mu = y."""
+
+    @abstractmethod
+    def log_density(self, y: Any, mu: Any, phi: float) -> Any:
+        """ln p(y) of each row; NaN where it is not known."""
+
+    def possible(self, y: Any) -> Any:
+        """Which targets the family can give."""
+        return ((y >= self.low) if self.at_low else (y > self.low)) & (y <= self.high)
+
+
+@dataclass(frozen=True)
+class NormalFamily(Family):
+    """Noise that does not grow."""
+
+    canonical = IdentityLink()
+
+    def variance(self, mu: Any) -> Any:
+        return np.ones_like(mu)
+
+    def half_deviance(self, y: Any, mu: Any) -> Any:
+        return 0.5 * (y - mu) ** 2
+
+    def log_density(self, y: Any, mu: Any, phi: float) -> Any:
+        return -0.5 * (y - mu) ** 2 / phi - 0.5 * np.log(2 * np.pi * phi)
+
+
+@dataclass(frozen=True)
+class PoissonFamily(Family):
+    """Poisson counts: the variance is the mean."""
+
+    canonical = LogLink()
+    known = True
+    low = 0.0
+    at_low = True
+
+    def variance(self, mu: Any) -> Any:
+        return mu
+
+    def half_deviance(self, y: Any, mu: Any) -> Any:
+        return xlogy(y, y / mu) - y + mu
+
+    def log_density(self, y: Any, mu: Any, phi: float) -> Any:
+        return xlogy(y, mu) - mu - gammaln(y + 1)
+
+
+@dataclass(frozen=True)
+class BinomialFamily(Family):
+    """A share of successes between 0 and 1, each row counted by its weight."""
+
+    canonical = LogitLink()
+    known = True
+    low, high = 0.0, 1.0
+    at_low = True
+
+    def variance(self, mu: Any) -> Any:
+        mu = np.clip(mu, PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN)
+        return mu * (1 - mu)
+
+    def half_deviance(self, y: Any, mu: Any) -> Any:
+        mu = np.clip(mu, PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN)
+        return xlogy(y, y / mu) + xlogy(1 - y, (1 - y) / (1 - mu))
+
+    def log_density(self, y: Any, mu: Any, phi: float) -> Any:
+        mu = np.clip(mu, PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN)
+        return xlogy(y, mu) + xlogy(1 - y, 1 - mu)
+
+
+@dataclass(frozen=True)
+class GammaFamily(Family):
+    """Gamma: the spread is a share of the mean."""
+
+    canonical = PowerLink(-1.0)
+    low = 0.0
+
+    def variance(self, mu: Any) -> Any:
+        return mu**2
+
+    def half_deviance(self, y: Any, mu: Any) -> Any:
+        return (y - mu) / mu - np.log(y / mu)
+
+    def log_density(self, y: Any, mu: Any, phi: float) -> Any:
+        return (np.log(y / (phi * mu)) - y / mu) / phi - np.log(y) - gammaln(1 / phi)
+
+
+@dataclass(frozen=True)
+class InverseGaussianFamily(Family):
+    """Heavy tails to the right."""
+
+    canonical = PowerLink(-2.0)
+    low = 0.0
+
+    def variance(self, mu: Any) -> Any:
+        return mu**3
+
+    def half_deviance(self, y: Any, mu: Any) -> Any:
+        return 0.5 * (y - mu) ** 2 / (y * mu**2)
+
+    def log_density(self, y: Any, mu: Any, phi: float) -> Any:
+        return -self.half_deviance(y, mu) / phi - 0.5 * np.log(2 * np.pi * phi * y**3)
+
+
+@dataclass(frozen=True)
+class TweedieFamily(Family):
+    """V = mu^power; between 1 and 2 the targets are positive with a lump at zero."""
+
+    power: float = 1.5
+    canonical = LogLink()  # the canonical power link has no use
+
+    @property
+    def low(self) -> float:  # type: ignore[override]  # a constant of other families
+        return -np.inf if self.power <= 0 else 0.0
+
+    @property
+    def at_low(self) -> bool:  # type: ignore[override]  # the same
+        return self.power < 2
+
+    def variance(self, mu: Any) -> Any:
+        return np.power(mu, self.power)
+
+    def half_deviance(self, y: Any, mu: Any) -> Any:
+        p = self.power
+        y_part = np.power(np.maximum(y, 0.0), 2 - p) / ((1 - p) * (2 - p))
+        return y_part - y * np.power(mu, 1 - p) / (1 - p) + np.power(mu, 2 - p) / (2 - p)
+
+    def log_density(self, y: Any, mu: Any, phi: float) -> Any:
+        """Exact for powers above 1, with a lump at zero below 2; NaN for negative powers (optim.tweedie_density)."""
+        if self.power < 0 or not 0 < phi < np.inf:
+            return np.full(np.shape(y), np.nan)
+        out, above = -self.half_deviance(y, mu) / phi, y > 0
+        out[above] += log_density_at_mean(phi * np.power(y[above], self.power - 2), self.power) - np.log(y[above])
+        return out
+
+
+@dataclass(frozen=True)
+class DevianceLoss(Loss):
+    """The half deviance of a family under a link, with Fisher's curvature."""
+
+    family: Family
+    link: Link
+    kind = "likelihood"
+    convex = False
+
+    def value(self, y: Any, eta: Any) -> Any:
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            mu = self.link.mean(eta)
+            inside = np.isfinite(mu) & (mu > self.family.low) & (mu < np.inf)
+            return np.where(inside, self.family.half_deviance(y, np.where(inside, mu, 1.0)), np.inf)
+
+    def slope(self, y: Any, eta: Any) -> Any:
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            mu = self.link.mean(eta)
+            return (mu - y) / self.family.variance(mu) * self.link.rate(eta)
+
+    def curvature(self, y: Any, eta: Any) -> Any:
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            mu = self.link.mean(eta)
+            return np.nan_to_num(self.link.rate(eta) ** 2 / self.family.variance(mu), posinf=1e300)
+
+    def inverse_link(self, eta: Any) -> Any:
+        return self.link.mean(eta)
+
+
+@dataclass(frozen=True)
+class BinomialLogitLoss(Loss):
+    """ln(1 + e^eta) - y eta, y between 0 and 1: the binomial family under its canonical link."""
+
+    kind = "likelihood"
+    bend = 0.25
+
+    def value(self, y: Any, eta: Any) -> Any:
+        return np.logaddexp(0.0, eta) - y * eta
+
+    def slope(self, y: Any, eta: Any) -> Any:
+        return expit(eta) - y
+
+    def curvature(self, y: Any, eta: Any) -> Any:
+        return expit(eta) * expit(-eta)
+
+    def inverse_link(self, eta: Any) -> Any:
+        return expit(eta)
+
+
+CLOSED_FORMS: dict[tuple[type, type], Loss] = {  # the same up to a constant, without a detour over mu
+    (PoissonFamily, LogLink): PoissonLoss(),
+    (GammaFamily, LogLink): GammaLoss(),
+    (BinomialFamily, LogitLink): BinomialLogitLoss(),
+}
+
+
+def deviance_loss(family: Family, link: Link) -> Loss:
+    """The half deviance as a loss of eta, up to what does not depend on eta."""
+    return CLOSED_FORMS.get((type(family), type(link)), DevianceLoss(family, link))
+
+
+def fisher_weights(family: Family, link: Link, eta: Array) -> Array:
+    """The expected curvature of each row."""
+    return np.asarray(DevianceLoss(family, link).curvature(0.0, eta))

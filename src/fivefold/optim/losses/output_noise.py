@@ -1,0 +1,237 @@
+"""Noise of an output, and the loss that maximum likelihood makes of it.
+
+A model says y for an input; the target t is drawn about it. Minus its log density is a loss, up to a constant in y:
+
+    t ~ Bernoulli(y)                      -t ln y - (1 - t) ln(1 - y)                 two-class cross-entropy
+    t ~ Mult_K(1, y)                      -sum_k t_k ln y_k                           cross-entropy of K classes
+    t ~ N(y, sigma^2), N_K(y, sigma^2 I)  |t - y|^2 / 2, over sigma^2                 squared error
+    t ~ sum_h g_h(x) p(t | y_h)           -ln sum_h g_h e^-loss(t, y_h)               competitive loss
+
+In the last one component h is chosen with the probability g_h, which depends on the input, and its noise is added to
+its own output: components compete for rows, and the share f_h = g_h e^-loss_h / sum is what each is responsible for. A
+component is taught by f_h times the slope of its loss, the gate by f_h - g_h.
+
+Bishop (1995), chapter 6; Jacobs, Jordan, Nowlan & Hinton (1991) for the mixtures.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import log_softmax, logsumexp, xlogy
+
+from fivefold.optim.losses.catalogue import LOSSES, Loss
+from fivefold.optim.objective import Array
+
+ROOT_2PI = float(np.sqrt(2 * np.pi))
+
+
+class OutputNoise(ABC):
+    """How targets fall about outputs: -log_prob(t, y) = loss(t, y) / scale + constant(t, y), the constant free of y."""
+
+    loss_name: ClassVar[str]
+
+    @abstractmethod
+    def log_prob(self, t: Any, y: Any) -> Array:
+        """Log probability, or density, of each target given its output."""
+
+    @abstractmethod
+    def loss(self, t: Any, y: Any) -> Array:
+        """The named loss of each row."""
+
+    @abstractmethod
+    def sample(self, y: Any, rng: np.random.RandomState) -> Array:
+        """A target for each output."""
+
+    @property
+    def scale(self) -> float:
+        """What the loss is divided by."""
+        return 1.0
+
+    def constant(self, t: Any, y: Any) -> float:
+        """What does not depend on the values of y."""
+        return 0.0
+
+    @property
+    def predictor_loss(self) -> Loss | None:
+        """The same loss of a linear predictor, before the output's inverse link."""
+        return None
+
+
+@dataclass(frozen=True)
+class BernoulliOutput(OutputNoise):
+    """Targets 0 and 1, outputs the probability of 1.
+
+    Examples
+    --------
+    >>> BernoulliOutput().loss([1, 0], [0.8, 0.8]).round(4)
+    array([0.2231, 1.6094])
+    """
+
+    loss_name = "two-class cross-entropy"
+
+    def log_prob(self, t: Any, y: Any) -> Array:
+        t, y = _paired(t, y)
+        return np.log(np.where(_codes(t, 2) == 1, y, 1 - y))
+
+    def loss(self, t: Any, y: Any) -> Array:
+        t, y = _paired(t, y)
+        return -xlogy(t, y) - xlogy(1 - t, 1 - y)
+
+    def sample(self, y: Any, rng: np.random.RandomState) -> Array:
+        return (rng.uniform(size=np.shape(y)) < y).astype(np.float64)
+
+    @property
+    def predictor_loss(self) -> Loss:
+        return LOSSES["log"]
+
+
+@dataclass(frozen=True)
+class MultinomialOutput(OutputNoise):
+    """One of K classes: targets are codes, outputs (n, K) probabilities.
+
+    Examples
+    --------
+    >>> MultinomialOutput().loss([0, 2], [[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]]).round(4)
+    array([0.6931, 1.3863])
+    """
+
+    loss_name = "cross-entropy"
+
+    def log_prob(self, t: Any, y: Any) -> Array:
+        y = np.asarray(y, dtype=np.float64)
+        return np.log(np.take_along_axis(y, _codes(t, y.shape[-1])[:, None], axis=1)[:, 0])
+
+    def loss(self, t: Any, y: Any) -> Array:
+        y = np.asarray(y, dtype=np.float64)
+        indicators = np.eye(y.shape[-1])[_codes(t, y.shape[-1])]
+        return -xlogy(indicators, y).sum(axis=-1)
+
+    def sample(self, y: Any, rng: np.random.RandomState) -> Array:
+        steps = np.cumsum(np.asarray(y, dtype=np.float64), axis=1)
+        return (rng.uniform(size=(len(steps), 1)) * steps[:, -1:] > steps).sum(axis=1).astype(np.float64)
+
+    @property
+    def predictor_loss(self) -> Loss:
+        return LOSSES["softmax"]
+
+
+@dataclass(frozen=True)
+class GaussianOutput(OutputNoise):
+    """Targets (n,) or (n, K) about outputs of the same shape, with deviation `sigma` in every coordinate.
+
+    Examples
+    --------
+    >>> GaussianOutput(2.0).loss([[1.0, 2.0]], [[0.0, 0.0]])
+    array([2.5])
+    """
+
+    sigma: float = 1.0
+    loss_name = "squared error"
+
+    def log_prob(self, t: Any, y: Any) -> Array:
+        t, y = _paired(t, y)
+        return _summed(-np.log(self.sigma * ROOT_2PI) - ((t - y) / self.sigma) ** 2 / 2)
+
+    def loss(self, t: Any, y: Any) -> Array:
+        t, y = _paired(t, y)
+        return _summed((t - y) ** 2 / 2)
+
+    def sample(self, y: Any, rng: np.random.RandomState) -> Array:
+        return np.asarray(y) + self.sigma * rng.standard_normal(np.shape(y))
+
+    @property
+    def scale(self) -> float:
+        return self.sigma**2
+
+    def constant(self, t: Any, y: Any) -> float:
+        coordinates = np.shape(t)[1] if np.ndim(t) == 2 else 1
+        return float(coordinates * np.log(self.sigma * ROOT_2PI))
+
+    @property
+    def predictor_loss(self) -> Loss:
+        return LOSSES["squared"]
+
+
+@dataclass(frozen=True)
+class MixtureOutput(OutputNoise):
+    """One of H components, chosen by gates (n, H), adds its noise to its own output.
+
+    An output is a pair: gates, and outputs of the components (H, n) or (H, n, K).
+
+    Examples
+    --------
+    >>> noise = MixtureOutput(GaussianOutput())
+    >>> gates, outputs = np.array([[0.5, 0.5]]), np.array([[0.0], [4.0]])
+    >>> noise.loss([0.0], (gates, outputs)).round(4)
+    array([0.6928])
+    >>> noise.responsibilities([0.0], (gates, outputs)).round(4)
+    array([[9.997e-01, 3.000e-04]])
+    """
+
+    part: OutputNoise = field(default_factory=GaussianOutput)
+    loss_name = "competitive loss"
+
+    def log_prob(self, t: Any, y: Any) -> Array:
+        gates, outputs = y
+        with np.errstate(divide="ignore"):
+            return logsumexp(np.log(gates) + self._each(self.part.log_prob, t, outputs), axis=1)
+
+    def loss(self, t: Any, y: Any) -> Array:
+        """-ln sum_h g_h e^(-loss_h / scale), the loss and the scale being those of the components."""
+        return -logsumexp(self._terms(t, y), axis=1)
+
+    def responsibilities(self, t: Any, y: Any) -> Array:
+        """f_h (n, H): the probability of each component once the target is seen."""
+        return np.exp(log_softmax(self._terms(t, y), axis=1))
+
+    def slopes(self, t: Any, y: Any) -> tuple[Array, Array]:
+        """Derivatives of the loss in the gates' predictors, gates = softmax, and in the losses of the components."""
+        f = self.responsibilities(t, y)
+        return np.asarray(y[0]) - f, f / self.part.scale
+
+    def sample(self, y: Any, rng: np.random.RandomState) -> Array:
+        gates, outputs = y
+        chosen = MultinomialOutput().sample(gates, rng).astype(np.int64)
+        return self.part.sample(np.asarray(outputs)[chosen, np.arange(len(chosen))], rng)
+
+    def constant(self, t: Any, y: Any) -> float:
+        return self.part.constant(t, y[1][0])
+
+    def _terms(self, t: Any, y: Any) -> Array:
+        gates, outputs = y
+        with np.errstate(divide="ignore"):
+            return np.log(gates) - self._each(self.part.loss, t, outputs) / self.part.scale
+
+    def _each(self, of: Any, t: Any, outputs: Any) -> Array:
+        """(n, H)."""
+        return np.column_stack([of(t, output) for output in outputs])
+
+
+NOISES: dict[str, OutputNoise] = {
+    "bernoulli": BernoulliOutput(),
+    "multinomial": MultinomialOutput(),
+    "gaussian": GaussianOutput(),
+    "mixture": MixtureOutput(),
+}
+
+
+def _paired(t: Any, y: Any) -> tuple[Array, Array]:
+    t, y = np.asarray(t, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if t.shape != y.shape:
+        raise ValueError(f"targets and outputs must have one shape; got {t.shape} and {y.shape}")
+    return t, y
+
+
+def _codes(t: Any, K: int) -> Any:
+    codes = np.asarray(t)
+    if not np.isin(codes, np.arange(K)).all():
+        raise ValueError(f"targets must be codes 0 .. {K - 1}; got {np.unique(codes)[:5].tolist()}")
+    return codes.astype(np.int64)
+
+
+def _summed(values: Array) -> Array:
+    return values if values.ndim == 1 else values.sum(axis=1)

@@ -1,0 +1,118 @@
+"""Penalties on coefficients: value, proximal map, and what the dual needs.
+
+The prox of a penalty g with step t is argmin_u g(u) + |u - x|^2 / (2 t). All act coordinate by coordinate but `Group`.
+`free` marks coordinates that are not penalised (an intercept): strengths are vectors, or one number for all.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating[Any]]
+
+
+class Penalty(ABC):
+    """g with its prox."""
+
+    @abstractmethod
+    def value(self, x: Array) -> float:
+        """g(x)."""
+
+    @abstractmethod
+    def prox(self, x: Array, step: Any) -> Array:
+        """argmin over u of g(u) + |u - x|^2 / (2 step); `step` is a number or one for each coordinate."""
+
+
+@dataclass(frozen=True)
+class NoPenalty(Penalty):
+    """Zero everywhere."""
+
+    def value(self, x: Array) -> float:
+        return 0.0
+
+    def prox(self, x: Array, step: Any) -> Array:
+        return x
+
+
+@dataclass(frozen=True)
+class L2(Penalty):
+    """sum of strength / 2 x^2."""
+
+    strength: Any = 1.0
+
+    def value(self, x: Array) -> float:
+        return 0.5 * float(np.sum(self.strength * x**2))
+
+    def prox(self, x: Array, step: Any) -> Array:
+        return x / (1.0 + step * self.strength)
+
+
+@dataclass(frozen=True)
+class L1(Penalty):
+    """sum of strength |x|."""
+
+    strength: Any = 1.0
+
+    def value(self, x: Array) -> float:
+        return float(np.sum(self.strength * np.abs(x)))
+
+    def prox(self, x: Array, step: Any) -> Array:
+        return np.sign(x) * np.maximum(np.abs(x) - step * self.strength, 0.0)
+
+
+@dataclass(frozen=True)
+class ElasticNetPenalty(Penalty):
+    """sum of lasso |x| + ridge / 2 x^2."""
+
+    lasso: Any = 1.0
+    ridge: Any = 1.0
+
+    def value(self, x: Array) -> float:
+        return float(np.sum(self.lasso * np.abs(x) + 0.5 * self.ridge * x**2))
+
+    def prox(self, x: Array, step: Any) -> Array:
+        return np.sign(x) * np.maximum(np.abs(x) - step * self.lasso, 0.0) / (1.0 + step * self.ridge)
+
+
+@dataclass(frozen=True)
+class GroupLassoPenalty(Penalty):
+    """sum over groups of strength |x_group|: a group is zero as a whole or not at all.
+
+    `groups` gives each coordinate the number of its group; a negative number leaves it free.
+    """
+
+    groups: NDArray[np.int64]
+    strength: Any = 1.0
+
+    def value(self, x: Array) -> float:
+        return float(np.sum(self.strength * self._lengths(x)))
+
+    def prox(self, x: Array, step: Any) -> Array:
+        length = self._lengths(x)
+        keep = np.maximum(
+            1.0 - np.divide(step * self.strength, length, out=np.ones_like(length), where=length > 0), 0.0
+        )
+        return np.where(self.groups < 0, x, x * keep[self.groups])
+
+    def _lengths(self, x: Array) -> Array:
+        inside = self.groups >= 0
+        return np.sqrt(np.bincount(self.groups[inside], weights=x[inside] ** 2, minlength=1))
+
+
+@dataclass(frozen=True)
+class BoxIndicator(Penalty):
+    """Zero for low <= x <= high, infinite outside."""
+
+    low: Any = -np.inf
+    high: Any = np.inf
+
+    def value(self, x: Array) -> float:
+        return 0.0 if bool(np.all((x >= self.low) & (x <= self.high))) else float("inf")
+
+    def prox(self, x: Array, step: Any) -> Array:
+        return np.clip(x, self.low, self.high)

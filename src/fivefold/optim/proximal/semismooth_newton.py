@@ -1,0 +1,168 @@
+"""Semismooth Newton steps for a quadratic with an L1 penalty, where coordinate descent would take for ever.
+
+    F(x) = 1/2 x'Gx - q'x + p(x)        p(x) = sum_j l1_j |x_j| + l2_j/2 |x_j|^2,  x_j a number or a row of numbers
+
+Weak penalties and dependent columns leave F nearly flat: passes over the coordinates creep. With G = Z'Z, Z of as many
+rows as G has rank, each proximal step x <- argmin F(u) + |u - x|^2 / (2 s) is the smooth problem
+
+    min over theta of  1/2 |theta|^2 - min over u of [p(u) - (q - Gx)'u - theta'Z(u - x) + |u - x|^2 / (2 s)]
+
+whose inner minimum is u = prox of s p at x + s (q - Gx + Z'theta), and whose gradient theta + Z(u - x) is made zero by
+Newton's method: its Hessian I + s Z D Z', D the derivative of the prox, involves the columns that are not zero only,
+and is solved through the fewer of these and the rows. With s growing a few proximal steps find which coordinates are
+zero, and the minimum with the signs as they are ends the search exactly.
+
+Li, Sun & Toh (2018).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf
+
+from fivefold.optim.objective import Array
+
+MAX_PROXIMAL_STEPS = 60  # steps at most,
+MAX_NEWTON_STEPS = 40  # Newton steps for each,
+PROX_GROWTH = 5.0  # of s from one to the next,
+MIN_FIRST_PROX, MAX_FIRST_PROX = 10.0, 1e10  # s at first, for columns of unit length: at least, at most,
+MAX_PROX_GROWTH = 1e4  # and at most, times the first
+INNER_TOL_SHARE = 1e-2  # of the length of a proximal step: how far from its minimum it may end
+SUFFICIENT_SHARE = 1e-4  # of the fall that the slope promises
+MAX_HALVINGS = 30
+VALUE_ROUNDING = 1e-14
+LAST_STEP_SHARE = 1e-9  # of the largest coordinate: a proximal step this small is the last
+MIN_DIVISOR = 1e-300
+
+
+def semismooth_newton(
+    G: Array,
+    q: Array,
+    l1: Array,
+    l2: Array,
+    x0: Array,
+    *,
+    positive: bool,
+    finish: Callable[[Array], tuple[Array, bool]],
+) -> Array:
+    """The minimum, or the best point found; `finish(x)` tries to make x exact, and says whether it has.
+
+    q and x are (d,) or (d, T); strengths are (d,). Columns are scaled to unit length on the way.
+    """
+    unit = np.sqrt(np.where(G.diagonal() > 0, G.diagonal(), 1.0))
+    Z, axis = _root(G / np.outer(unit, unit)), (slice(None),) + (None,) * (q.ndim - 1)
+    c, a, b = q / unit[axis], (l1 / unit)[axis], (l2 / unit**2)[axis]
+    x = x0 * unit[axis]
+    s = max(
+        MIN_FIRST_PROX, min(float(np.abs(x).max()) / max(float(a.max()), MIN_DIVISOR), MAX_FIRST_PROX)
+    )  # now the penalty moves x noticeably
+    last = MAX_PROX_GROWTH * s
+
+    def value(x: Array) -> float:
+        size = _prox(x, 0.0, 0.0, positive)[1]
+        return (
+            0.5 * float(np.sum((Z @ x) ** 2)) - float(np.vdot(c, x)) + float((a * size).sum() + (b * x * x).sum() / 2)
+        )
+
+    here = value(x)
+    exact = x0
+    for _ in range(MAX_PROXIMAL_STEPS):
+        new = _proximal_step(Z, c - Z.T @ (Z @ x), a, b, x, s, positive)
+        there = value(new)
+        if not there <= here + VALUE_ROUNDING * abs(here):  # s is beyond what rounding allows
+            break
+        exact, done = finish(new / unit[axis])
+        if done or (s == last and np.abs(new - x).max() <= LAST_STEP_SHARE * np.abs(new).max()):
+            break
+        x, s, here = new, min(PROX_GROWTH * s, last), there
+    return exact
+
+
+def _root(G: Array) -> Array:
+    """Z with Z'Z = G and as few rows as the rank of G."""
+    factor, pivots, rank, _ = dpstrf(G)
+    Z = np.empty((rank, len(G)))
+    Z[:, pivots - 1] = np.triu(factor)[:rank]
+    return Z
+
+
+def _proximal_step(Z: Array, pull: Array, l1: Any, l2: Any, x: Array, s: float, positive: bool) -> Array:
+    """The minimum of F(u) + |u - x|^2 / (2 s), from the pull q - Gx."""
+
+    def at(theta: Array) -> tuple[Array, Array, Array, float]:
+        z = x + s * (pull + Z.T @ theta)
+        u, size = _prox(z, s * l1, s * l2, positive)
+        step = u - x
+        moved = Z @ step
+        penalty = float((l1 * size).sum() + 0.5 * (l2 * u * u).sum())
+        inner = penalty - float(np.vdot(pull, step) + np.vdot(theta, moved)) + float(np.vdot(step, step)) / (2 * s)
+        return z, u, theta + moved, 0.5 * float(np.vdot(theta, theta)) - inner
+
+    theta = np.zeros((len(Z), *x.shape[1:]))
+    z, u, slope, value = at(theta)
+    for _ in range(MAX_NEWTON_STEPS):
+        steep, far = float(np.linalg.norm(slope)), float(np.linalg.norm(u - x))
+        if steep <= max(INNER_TOL_SHARE * far / np.sqrt(s), VALUE_ROUNDING * float(np.linalg.norm(theta))):
+            break
+        d = -(_newton_row(Z, u, slope, s, l2) if x.ndim == 1 else _newton_rows(Z, z, u, slope, s, l1, l2))
+        fall, t = float(np.vdot(slope, d)), 1.0
+        for _ in range(MAX_HALVINGS):
+            trial = at(theta + t * d)
+            # near the minimum the values drown in rounding before the slopes do
+            if trial[3] <= value + SUFFICIENT_SHARE * t * fall or (
+                trial[3] <= value + VALUE_ROUNDING * abs(value) and np.linalg.norm(trial[2]) < steep
+            ):
+                break
+            t *= 0.5
+        else:
+            break
+        theta = theta + t * d
+        z, u, slope, value = trial
+    return u
+
+
+def _prox(z: Array, l1: Any, l2: Any, positive: bool) -> tuple[Array, Array]:
+    """argmin of l1 |u| + l2/2 |u|^2 + |u - z|^2 / 2, and the sizes |u|, shaped to multiply l1."""
+    if z.ndim == 1:
+        size = np.maximum((z if positive else np.abs(z)) - l1, 0.0) / (1 + l2)
+        return np.copysign(size, z), size
+    length = np.sqrt(np.einsum("jt,jt->j", z, z))[:, None]
+    size = np.maximum(length - l1, 0.0) / (1 + l2)
+    return z * np.divide(size, length, out=np.zeros_like(size), where=length > 0), size
+
+
+def _newton_row(Z: Array, u: Array, slope: Array, s: float, l2: Array) -> Array:
+    """(I + s Z D Z')^-1 slope, D diagonal."""
+    on = np.flatnonzero(u)
+    A = Z[:, on] * np.sqrt(s / (1 + s * l2[on]))
+    if len(on) < len(A):
+        return slope - A @ _solved(A.T @ A, A.T @ slope)
+    return _solved(A @ A.T, slope)
+
+
+def _newton_rows(Z: Array, z: Array, u: Array, slope: Array, s: float, l1: Array, l2: Array) -> Array:
+    """The same for rows of numbers, whose D_j = (1 - k_j) I + k_j zz'/|z|^2, k_j = s l1 / |z|, both over 1 + s l2."""
+    on = np.flatnonzero(u.any(axis=1))
+    r, T = slope.shape
+    length = np.linalg.norm(z[on], axis=1)
+    k, bend = s * l1[on, 0] / length, s / (1 + s * l2[on, 0])
+    A, V = Z[:, on], z[on] / length[:, None]
+    H = np.zeros((r, T, r, T))
+    plain = (A * (bend * (1 - k))) @ A.T
+    for i in range(T):
+        H[:, i, :, i] = plain
+        for j in range(i + 1):
+            extra = (A * (bend * k * V[:, i] * V[:, j])) @ A.T
+            H[:, i, :, j] += extra
+            if j < i:
+                H[:, j, :, i] += extra
+    return _solved(H.reshape(r * T, r * T), slope.ravel()).reshape(r, T)
+
+
+def _solved(H: Array, v: Array) -> Array:
+    """(I + H)^-1 v."""
+    H.reshape(-1)[:: len(H) + 1] += 1.0
+    return dpotrs(dpotrf(H)[0], v)[0] if len(H) else v

@@ -1,0 +1,1 @@
+"""TODO risk_minimisation."""

@@ -1,0 +1,40 @@
+"""An objective whose Hessian is made positive definite, so that a quadratic model of it always has a minimum.
+
+Values and gradients stay as they are: only the steps that a solver derives from the Hessian change, and its search
+shortens those that are too long.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fivefold.core.parallel import one_blas_thread
+from fivefold.optim.objective import Array, TwiceSmoothObjective
+
+DIAGONAL_JITTER = 1e-9  # of the diagonal, added to it
+MIN_EIGENVALUE_SHARE = 1e-12  # of the largest entry of the diagonal, or eigenvalue
+
+
+@dataclass(frozen=True)
+class ConvexifiedObjective(TwiceSmoothObjective):
+    """A little is added to the diagonal; where the objective is not convex, eigenvalues lose their sign first."""
+
+    objective: TwiceSmoothObjective
+    convex: bool = True
+
+    def both(self, x: Array) -> tuple[float, Array]:
+        return self.objective.both(x)
+
+    def hessian(self, x: Array) -> Array:
+        H = self.objective.hessian(x)
+        if not self.convex:
+            with one_blas_thread():
+                e, V = np.linalg.eigh(H)
+            H = (V * np.abs(e)) @ V.T
+        size = np.abs(H.diagonal())
+        H[np.diag_indices_from(H)] += DIAGONAL_JITTER * size + MIN_EIGENVALUE_SHARE * max(
+            float(size.max(initial=0.0)), MIN_EIGENVALUE_SHARE
+        )
+        return H

@@ -1,0 +1,57 @@
+"""A ridge-penalised risk of a wide table, solved within the span of its rows.
+
+With X = LQ', L (n, n) and Q (d, n) with orthonormal columns, predictors depend on Q'w alone, and what w has outside of
+that span only costs: the minimum is w = Qv, with |w| = |v|, and v has as many entries as there are rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import qr
+
+from fivefold.optim.empirical_risk import EmpiricalRisk
+from fivefold.optim.objective import Array, Minimum
+
+MAX_QR_COLUMNS = 1500  # of a table that is always worth its QR where rows are fewer,
+MAX_QR_ROWS = 300  # and rows of one with more columns that is
+
+Monitor = Callable[[Array, float], bool] | None
+
+
+def is_wide(risk: EmpiricalRisk) -> bool:
+    """Do fewer rows than columns, and one penalty for all columns, make the span of the rows worth finding?"""
+    n, d = risk.design.X.shape
+    columns = np.atleast_1d(risk.ridge)[:d]
+    few = n < d and (d <= MAX_QR_COLUMNS or n <= MAX_QR_ROWS) and not risk.design.sparse
+    return few and bool(columns[0] > 0 and (columns == columns[0]).all())
+
+
+def minimise_in_span(
+    risk: EmpiricalRisk, x: Array, monitor: Monitor, solve: Callable[[EmpiricalRisk, Array, Any], Minimum]
+) -> Minimum:
+    """The minimum from x by `solve(risk, x, monitor)`, which is given the same risk of as many columns as rows."""
+    design, (n, d) = risk.design, risk.design.X.shape
+    Z = design.X - (0.0 if design.centre is None else design.centre)
+    Q, R = qr(Z.T.astype(np.float64), mode="economic", check_finite=False)  # (d, n), (n, n)
+
+    def narrow(x: Array) -> Array:
+        W = x.reshape(-1, design.size)
+        return np.hstack([W[:, :d] @ Q, W[:, d:]]).ravel()
+
+    def wide(v: Array) -> Array:
+        V = v.reshape(-1, n + design.intercept)
+        return np.hstack([V[:, :n] @ Q.T, V[:, n:]]).ravel()
+
+    ridge = np.broadcast_to(risk.ridge, len(x)).reshape(-1, design.size)
+    part = replace(
+        risk,
+        design=replace(design, X=np.ascontiguousarray(R.T), centre=None),
+        ridge=np.hstack([ridge[:, :n], ridge[:, d:]]).ravel(),
+    )
+    told = None if monitor is None else lambda v, value: monitor(wide(v), value)
+    found = solve(part, narrow(x), told)
+    return replace(found, x=wide(found.x))

@@ -1,0 +1,47 @@
+"""BFGS: Newton's method with an inverse Hessian B learned from the gradients.
+
+    B' = (I - s u'/(u's)) B (I - u s'/(u's)) + s s'/(u's),  s = x' - x,  u = g' - g
+
+B' is the symmetric matrix nearest to B with B' u = s, and stays positive definite while u's > 0; a pair with u's <= 0
+is passed over. B starts at one. Broyden, Fletcher, Goldfarb & Shanno (1970); `lbfgs` keeps pairs instead of B.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fivefold.optim.minimise import Solver, State
+from fivefold.optim.objective import Array, SmoothObjective
+from fivefold.optim.smooth.line_search import LineSearch, Point, Wolfe, cautious_step
+
+
+@dataclass(frozen=True)
+class BFGS(Solver):
+    """`search` from a trial of one, after a careful first step; Fixed(a) is the damped method without a search."""
+
+    search: LineSearch = field(default=Wolfe())
+
+    accepts = (SmoothObjective,)
+
+    def start(self, objective: SmoothObjective, x0: Array) -> State:
+        here = Point.at(objective, x0)
+        return State(x0, here.value, here.violation, (here, np.eye(len(x0)), 0))
+
+    def step(self, objective: SmoothObjective, state: State) -> State:
+        here, B, number = state.memory
+        trial = 1.0 if number else cautious_step(here.gradient)
+        _, there = self.search.walk(objective, here, -B @ here.gradient, trial, number)
+        B = bfgs_update(B, there.x - here.x, there.gradient - here.gradient)
+        return State(there.x, there.value, there.violation, (there, B, number + 1))
+
+
+def bfgs_update(B: Array, s: Array, u: Array) -> Array:
+    """B corrected so that B u = s, or B as it is where u's is not positive."""
+    su = float(s @ u)
+    if not su > 1e-14 * float(np.linalg.norm(s) * np.linalg.norm(u)):
+        return B
+    Bu = B @ u
+    cross = np.outer(s, Bu) / su
+    return B - cross - cross.T + np.outer(s, s) * ((1 + float(u @ Bu) / su) / su)

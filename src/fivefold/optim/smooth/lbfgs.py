@@ -1,0 +1,57 @@
+"""Limited-memory BFGS, with the inverse of a matrix near the Hessian where the recursion has a multiple of one.
+
+The last m pairs s = x' - x, u = g' - g correct a first guess B of the inverse Hessian so that B u = s for each of them
+(Nocedal, 1980). With B from the Hessian of a sample of the rows the steps are almost Newton's, for the price of a
+gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fivefold.optim.minimise import Solver, State
+from fivefold.optim.objective import Array, SmoothObjective
+from fivefold.optim.smooth.line_search import LineSearch, Point, Wolfe, cautious_step
+
+
+@dataclass(frozen=True)
+class LBFGS(Solver):
+    """`inverse(g)` applies a symmetric positive definite guess of the inverse Hessian; without it a multiple of one."""
+
+    memory: int = 10
+    inverse: Callable[[Array], Array] | None = None
+    search: LineSearch = field(default=Wolfe())
+
+    accepts = (SmoothObjective,)
+
+    def start(self, objective: SmoothObjective, x0: Array) -> State:
+        here = Point.at(objective, x0)
+        return State(x0, here.value, here.violation, (here, ()))
+
+    def step(self, objective: SmoothObjective, state: State) -> State:
+        here, pairs = state.memory
+        trial = 1.0 if pairs or self.inverse is not None else cautious_step(here.gradient)
+        _, there = self.search.walk(objective, here, -self._times(here.gradient, pairs), trial)
+        s, u = there.x - here.x, there.gradient - here.gradient
+        if float(s @ u) > 1e-14 * float(np.linalg.norm(s) * np.linalg.norm(u)):
+            pairs = (*pairs, (s, u))[-self.memory :]
+        return State(there.x, there.value, there.violation, (there, pairs))
+
+    def _times(self, g: Array, pairs: tuple[tuple[Array, Array], ...]) -> Array:
+        """The inverse Hessian, as far as it is known, times g."""
+        q, shares = g.copy(), []
+        for s, u in reversed(pairs):
+            share = (s @ q) / (s @ u)
+            shares.append(share)
+            q -= share * u
+        if self.inverse is not None:
+            q = self.inverse(q)
+        elif pairs:
+            s, u = pairs[-1]
+            q *= (s @ u) / (u @ u)
+        for (s, u), share in zip(pairs, reversed(shares), strict=True):
+            q += s * (share - (u @ q) / (s @ u))
+        return q

@@ -1,0 +1,297 @@
+"""How far to go along a direction d from x: line searches, as values.
+
+    Fixed(rate)             t = rate, whatever it does to f
+    Scheduled(rate)         t = rate(number of the step); Decreasing: rate / (1 + number / half)
+    Armijo                  the first of t, ct, c^2 t, ... with f(x + t d) <= f(x) + enough t g'd
+    Adaptive(rate)          the same from a rate that grows after every step and shrinks when f would rise
+    Wolfe                   Armijo's condition, and |g(x + t d)'d| <= curvature |g'd|
+    Exact                   t = -g'd / d'Hd: the minimum along the line where f is quadratic
+    GoldenSection, Brent    the minimum along the line from values alone, to the root of the rounding error
+
+A search answers the step and the point with value and gradient, so that an accepted first trial costs one evaluation.
+The bracketing and zooming of `Wolfe` is that of Nocedal & Wright (2006), algorithms 3.5 and 3.6, in one loop.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from fivefold.optim.minimise import NoDescentError
+from fivefold.optim.objective import Array, SmoothObjective, TwiceSmoothObjective
+
+SUFFICIENT_SHARE = 1e-4  # share of the promised fall a step must give
+VALUE_ROUNDING = 1e-14  # of the value: a rise below it is not a rise
+FLATTER_SLOPE_SHARE = (
+    1 - 2 * SUFFICIENT_SHARE
+)  # the share of the slope that a step leaves, on a parabola, if it falls just enough
+MAX_TRIALS = 40
+GOLDEN_RATIO = (1 + 5**0.5) / 2
+
+
+class Point(NamedTuple):
+    """A point with its value and gradient."""
+
+    x: Array
+    value: float
+    gradient: Array
+
+    @classmethod
+    def at(cls, objective: SmoothObjective, x: Array) -> Point:
+        """The point x of an objective."""
+        return cls(x, *objective.both(x))
+
+    @property
+    def violation(self) -> float:
+        """The largest entry of the gradient."""
+        return float(np.abs(self.gradient).max(initial=0.0))
+
+
+class LineSearch(ABC):
+    """A rule for the length of a step."""
+
+    @abstractmethod
+    def walk(
+        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, number: int = 0
+    ) -> tuple[float, Point]:
+        """The step t and the point `here.x + t direction`, or Stuck.
+
+        `trial` is the step the solver would take itself, `number` counts its steps from zero.
+        """
+
+
+@dataclass(frozen=True)
+class FixedStep(LineSearch):
+    """Always the same step. Below 2 / L, L the largest curvature, steepest descent converges; beyond it diverges."""
+
+    rate: float = 1.0
+
+    def walk(
+        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, number: int = 0
+    ) -> tuple[float, Point]:
+        return self.rate, Point.at(objective, here.x + self.rate * direction)
+
+
+@dataclass(frozen=True)
+class ScheduledStep(LineSearch):
+    """A step that depends on the number of the step alone."""
+
+    rate: Callable[[int], float]
+
+    def walk(
+        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, number: int = 0
+    ) -> tuple[float, Point]:
+        t = float(self.rate(number))
+        return t, Point.at(objective, here.x + t * direction)
+
+
+@dataclass(frozen=True)
+class DecreasingStep(LineSearch):
+    """rate / (1 + number / half): half as long after `half` steps. The steps add up to infinity, their squares not."""
+
+    rate: float = 1.0
+    half: float = 100.0
+
+    def walk(
+        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, number: int = 0
+    ) -> tuple[float, Point]:
+        return FixedStep(self.rate / (1 + number / self.half)).walk(objective, here, direction)
+
+
+@dataclass(frozen=True)
+class Armijo(LineSearch):
+    """Backtracking from `grow` times the trial."""
+
+    enough: float = SUFFICIENT_SHARE
+    shrink: float = 0.5
+    grow: float = 1.0
+
+    def walk(
+        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, number: int = 0
+    ) -> tuple[float, Point]:
+        slope = descent_slope(here, direction)
+        t = trial * self.grow
+        for _ in range(MAX_TRIALS):
+            there = Point.at(objective, here.x + t * direction)
+            if has_decreased(here, there, self.enough * t * slope) or within_rounding(here, there):
+                return t, there
+            t *= self.shrink
+        raise NoDescentError
+
+
+@dataclass(frozen=True)
+class AdaptiveStep(LineSearch):
+    """The rate grows by a tenth after every step, and is halved as often as f would rise."""
+
+    rate: float = 0.1
+    grow: float = 1.1
+    shrink: float = 0.5
+
+    def walk(
+        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, number: int = 0
+    ) -> tuple[float, Point]:
+        first = self.grow * trial if number else self.rate
+        return Armijo(shrink=self.shrink).walk(objective, here, direction, first)
+
+
+@dataclass(frozen=True)
+class Wolfe(LineSearch):
+    """The strong Wolfe conditions: the value has fallen, and the slope has lost most of its steepness."""
+
+    enough: float = SUFFICIENT_SHARE
+    curvature: float = 0.9
+
+    def walk(
+        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, number: int = 0
+    ) -> tuple[float, Point]:
+        slope = descent_slope(here, direction)
+        low, high, t = _LinePoint(0.0, here, slope), None, trial
+        for _ in range(MAX_TRIALS):
+            there = Point.at(objective, here.x + t * direction)
+            place = _LinePoint(t, there, float(there.gradient @ direction))
+            enough = has_decreased(here, there, self.enough * t * slope)
+            if not enough and within_rounding(here, there):
+                return t, there
+            if not enough or (low.t and not there.value < low.point.value):
+                high = place
+            elif abs(place.slope) <= self.curvature * abs(slope):
+                return t, there
+            else:
+                rising = place.slope * ((high.t if high else np.inf) - low.t) >= 0
+                low, high = place, low if rising else high
+            t = _cubic_minimum(low, high) if high else _extrapolated_step(low, slope)
+        if low.t:
+            return low.t, low.point  # it has fallen enough, if not for the curvature
+        raise NoDescentError
+
+
+@dataclass(frozen=True)
+class ExactSearch(LineSearch):
+    """The minimum along the line of a quadratic."""
+
+    def walk(
+        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, number: int = 0
+    ) -> tuple[float, Point]:
+        if not isinstance(objective, TwiceSmoothObjective):
+            raise TypeError(f"Exact needs the Hessian of a TwiceSmooth; got a {type(objective).__name__}")
+        slope, bend = float(here.gradient @ direction), float(direction @ objective.hessian_product(here.x, direction))
+        if not bend > 0:
+            raise ValueError(f"the curvature along the line is {bend:.3g}: it has no minimum there. Use Wolfe()")
+        t = -slope / bend
+        return t, Point.at(objective, here.x + t * direction)
+
+
+@dataclass(frozen=True)
+class GoldenSection(LineSearch):
+    """The bracket shrinks by the golden ratio at every evaluation, to a share `tol` of its middle."""
+
+    tol: float = 1e-9
+
+    def walk(
+        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, number: int = 0
+    ) -> tuple[float, Point]:
+        return _by_values("golden", self.tol, objective, here, direction, trial)
+
+
+@dataclass(frozen=True)
+class Brent(LineSearch):
+    """Parabolas through three values, and golden sections where they fail."""
+
+    tol: float = 1e-9
+
+    def walk(
+        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, number: int = 0
+    ) -> tuple[float, Point]:
+        return _by_values("brent", self.tol, objective, here, direction, trial)
+
+
+def descent_slope(here: Point, direction: Array) -> float:
+    """The slope along the direction; Stuck where it does not go down."""
+    slope = float(here.gradient @ direction)
+    if not slope < 0:
+        raise NoDescentError
+    return slope
+
+
+def cautious_step(gradient: Array) -> float:
+    """A first step along -gradient that moves no further than one."""
+    return min(1.0, 1.0 / max(float(np.abs(gradient).sum()), 1e-300))
+
+
+def has_decreased(here: Point, there: Point, promised: float) -> bool:
+    """Whether the value fell by what was promised, and so that it can be seen."""
+    return there.value < here.value and there.value <= here.value + promised
+
+
+def within_rounding(here: Point, there: Point) -> bool:
+    """Near the minimum values drown in rounding before slopes do: no rise that can be seen, and a flatter line."""
+    if not there.value <= here.value + VALUE_ROUNDING * abs(here.value):
+        return False
+    step = there.x - here.x
+    return bool(abs(float(there.gradient @ step)) < FLATTER_SLOPE_SHARE * abs(float(here.gradient @ step)))
+
+
+class _LinePoint(NamedTuple):
+    """A step with its point and the slope along the line there."""
+
+    t: float
+    point: Point
+    slope: float
+
+
+def _cubic_minimum(low: _LinePoint, high: _LinePoint) -> float:
+    """Where the cubic through both places is least, kept away from their ends."""
+    width = high.t - low.t
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        rise = np.float64(high.point.value - low.point.value) / width
+        a = low.slope + high.slope - 3 * rise
+        root = np.sqrt(a**2 - low.slope * high.slope)
+        share = 1 - (high.slope + root - a) / (high.slope - low.slope + 2 * root)
+    return low.t + width * (float(np.clip(share, 0.1, 0.9)) if np.isfinite(share) else 0.5)
+
+
+def _extrapolated_step(low: _LinePoint, first: float) -> float:
+    """Where the slope, going on as it has changed since the start, is zero; 1.5 to 10 times as far."""
+    lost = low.slope - first
+    return low.t * (min(max(-first / lost, 1.5), 10.0) if lost > 0 else 10.0)
+
+
+def _by_values(
+    method: str, tol: float, objective: SmoothObjective, here: Point, direction: Array, trial: float
+) -> tuple[float, Point]:
+    descent_slope(here, direction)
+
+    def f(t: float) -> float:
+        return objective.value(here.x + t * direction)
+
+    bracket = _bracket(f, f(0.0), trial)
+    t = float(minimize_scalar(f, bracket=bracket, method=method, options={"xtol": tol}).x)
+    there = Point.at(objective, here.x + t * direction)
+    if not (there.value < here.value or within_rounding(here, there)):
+        raise NoDescentError
+    return t, there
+
+
+def _bracket(f: Callable[[float], float], start: float, t: float) -> tuple[float, float, float]:
+    """0 <= a < b < c with f(b) below f(a) and f(c)."""
+    a, b, low = 0.0, t, f(t)
+    if not low < start:
+        for _ in range(MAX_TRIALS):
+            b, c = b / GOLDEN_RATIO, b
+            if f(b) < start:
+                return 0.0, b, c
+        raise NoDescentError
+    c = b
+    for _ in range(10 * MAX_TRIALS):
+        c = c + GOLDEN_RATIO * (c - a)
+        value = f(c)
+        if value > low:
+            return a, b, c
+        if value < low:
+            a, b, low = b, c, value
+    raise NoDescentError  # it falls for ever, or is flat

@@ -1,0 +1,31 @@
+"""Steepest descent: x <- x - t g, with any rule for t.
+
+With a fixed t below 2 / L, L the largest curvature, it converges on a convex function; with the exact minimum along
+each line every step is orthogonal to the one before, and the path zigzags.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from fivefold.optim.minimise import Solver, State
+from fivefold.optim.objective import Array, SmoothObjective
+from fivefold.optim.smooth.line_search import Armijo, LineSearch, Point, cautious_step
+
+
+@dataclass(frozen=True)
+class SteepestDescent(Solver):
+    """Along the gradient, downhill, as far as `search` says."""
+
+    search: LineSearch = field(default=Armijo(grow=2.0))
+
+    accepts = (SmoothObjective,)
+
+    def start(self, objective: SmoothObjective, x0: Array) -> State:
+        here = Point.at(objective, x0)
+        return State(x0, here.value, here.violation, (here, cautious_step(here.gradient), 0))
+
+    def step(self, objective: SmoothObjective, state: State) -> State:
+        here, last, number = state.memory
+        t, there = self.search.walk(objective, here, -here.gradient, last, number)
+        return State(there.x, there.value, there.violation, (there, t, number + 1))

@@ -1,0 +1,117 @@
+"""The risk of a feed-forward network: any loss of a linear predictor, on the output of layers.
+
+    h_0 = x,  h_l = g(W_l (h_{l-1}, 1)),  eta = W_L (h_{L-1}, 1)          sum_i s_i loss(y_i, eta_i) + ridge/2 |W|^2
+
+Offsets, the last columns of W_l, are not penalised.
+The gradient goes back through the layers: with delta_L = s loss'(y, eta),
+
+    dW_l = delta_l (h_{l-1}, 1)',   delta_{l-1} = g'(a_{l-1}) * W_l' delta_l
+
+Rumelhart, Hinton & Williams (1986). The objective is smooth and not convex: solvers end at a local minimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from fivefold.optim.losses.catalogue import Loss
+from fivefold.optim.objective import Array, SmoothObjective
+
+
+class Activation(NamedTuple):
+    """g, and its derivative as a function of g's value."""
+
+    of: Callable[[Array], Array]
+    slope: Callable[[Array], Array]
+
+
+ACTIVATIONS: dict[str, Activation] = {
+    "tanh": Activation(np.tanh, lambda h: 1 - h**2),
+    "logistic": Activation(expit, lambda h: h * (1 - h)),
+    "identity": Activation(lambda a: a, np.ones_like),
+}
+
+
+@dataclass(frozen=True)
+class NetworkRisk(SmoothObjective):
+    """Targets y (n,) and one output unit, whose value goes through `output` before the loss sees it.
+
+    Examples
+    --------
+    >>> from fivefold.optim.smooth.lbfgs import LBFGS
+    >>> from fivefold.optim.losses.catalogue import Squared
+    >>> from fivefold.optim.minimise import minimise
+    >>> x = np.linspace(-1, 1, 21)
+    >>> risk = NetworkRisk(Squared(), x[:, None], np.tanh(3 * x), np.ones(21), hidden=(1,))
+    >>> minimise(risk, risk.start(np.random.RandomState(0)), LBFGS(), tol=1e-9).value < 1e-9
+    True
+    """
+
+    loss: Loss
+    X: Array
+    y: Array
+    s: Array
+    hidden: tuple[int, ...] = (3,)
+    activation: str = "tanh"
+    output: str = "identity"
+    ridge: float = 0.0
+
+    @property
+    def shapes(self) -> tuple[tuple[int, int], ...]:
+        """Of the matrices W_l, their last column the offsets."""
+        sizes = (self.X.shape[1], *self.hidden, 1)
+        return tuple((after, before + 1) for before, after in pairwise(sizes))
+
+    @property
+    def size(self) -> int:
+        """Number of parameters."""
+        return sum(a * b for a, b in self.shapes)
+
+    def start(self, rng: np.random.RandomState) -> Array:
+        """Random weights whose sums of inputs have unit size (Glorot & Bengio, 2010)."""
+        return np.concatenate([rng.uniform(-1, 1, a * b) * np.sqrt(6 / (a + b - 1)) for a, b in self.shapes])
+
+    def layers(self, x: Array) -> list[Array]:
+        """The matrices W_l of a vector of parameters."""
+        cuts = np.cumsum([a * b for a, b in self.shapes])[:-1]
+        return [part.reshape(shape) for part, shape in zip(np.split(x, cuts), self.shapes, strict=True)]
+
+    def predict(self, x: Array, X: Any) -> Array:
+        """Outputs at rows."""
+        return self._forward(self.layers(x), np.asarray(X, dtype=np.float64))[-1][:, 0]
+
+    def both(self, x: Array) -> tuple[float, Array]:
+        weights = self.layers(x)
+        values = self._forward(weights, self.X)
+        eta, slope = values[-1][:, 0].copy(), np.empty(len(self.y))
+        total = self.loss.terms(self.y, eta, self.s, slope)
+        delta, slopes = slope[:, None] * ACTIVATIONS[self.output].slope(values[-1]), []
+        for W, h in zip(reversed(weights), reversed(values[:-1]), strict=True):
+            slopes.append(np.column_stack([delta.T @ h, delta.sum(axis=0)]))
+            delta = (delta @ W[:, :-1]) * ACTIVATIONS[self.activation].slope(h)
+        flat = np.concatenate([g.ravel() for g in reversed(slopes)])
+        shrunk = self.ridge * x * self._penalised
+        return total + 0.5 * float(x @ shrunk), flat + shrunk
+
+    @cached_property
+    def _penalised(self) -> Array:
+        """One for a weight, zero for an offset."""
+        masks = [np.ones(shape) for shape in self.shapes]
+        for mask in masks:
+            mask[:, -1] = 0.0
+        return np.concatenate([mask.ravel() for mask in masks])
+
+    def _forward(self, weights: list[Array], X: Array) -> list[Array]:
+        """Values of every layer, the rows first and the output last."""
+        values = [X]
+        for l, W in enumerate(weights):
+            g = ACTIVATIONS[self.activation if l < len(weights) - 1 else self.output]
+            values.append(g.of(values[-1] @ W[:, :-1].T + W[:, -1]))
+        return values

@@ -1,0 +1,43 @@
+"""Columns of a table, dense or sparse, one at a time, and single values of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+
+def column_reader(X: Any) -> Callable[[int], Any]:
+    """A function that gives column f of X (n, d) as a vector."""
+    if not issparse(X):
+        return lambda f: np.ascontiguousarray(X[:, f])
+    table = X.tocsc()
+
+    def column(f: int) -> Any:
+        out = np.zeros(X.shape[0], dtype=X.dtype)
+        lo, hi = table.indptr[f], table.indptr[f + 1]
+        out[table.indices[lo:hi]] = table.data[lo:hi]
+        return out
+
+    return column
+
+
+def values_at(X: Any, rows: Any, columns: Any) -> Any:
+    """X[rows[i], columns[i]] for every i, as float64."""
+    found = X[rows, columns] if len(rows) else np.empty(0)
+    return np.asarray(found, dtype=np.float64).ravel()
+
+
+def used_columns(X: Any, feature: Any) -> tuple[Any, Any]:
+    """Of a sparse table the columns that nodes ask about, and their numbers there; a dense one stays as it is."""
+    if not issparse(X):
+        return X, feature
+    used, number = np.unique(np.maximum(feature, 0), return_inverse=True)
+    return X[:, used], np.where(feature >= 0, number, -1).astype(feature.dtype)
+
+
+def to_dense(X: Any) -> Any:
+    """The table as an array (n, d)."""
+    return X.toarray() if issparse(X) else X

@@ -1,0 +1,51 @@
+"""A criterion without a target: every node is as worth dividing as any other, until its rows cannot be told apart.
+
+With one column drawn at a node, and a threshold, trees isolate rows: those that stand apart are alone after few cuts.
+
+Liu, Ting & Zhou (2008).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from fivefold.partition.criteria.base import accumulate, impurity, n_statistics, row_target, row_weight, total_weight
+
+
+class ConstantImpurity(NamedTuple):
+    """Weights of rows, and nothing else."""
+
+    w: Any  # (n,) float64
+
+
+@n_statistics.rule(ConstantImpurity)
+def _(c):
+    return 1
+
+
+@accumulate.rule(ConstantImpurity)
+def _(c, order, lo, hi, sums):
+    total = 0.0
+    for i in range(lo, hi):
+        total += c.w[order[i]]
+    sums[0] = total
+
+
+@impurity.rule(ConstantImpurity)
+def _(c, sums):
+    return 1.0
+
+
+@total_weight.rule(ConstantImpurity)
+def _(c, sums):
+    return sums[0]
+
+
+@row_weight.rule(ConstantImpurity)
+def _(c, row):
+    return c.w[row]
+
+
+@row_target.rule(ConstantImpurity)
+def _(c, row, j):
+    return 0.0

@@ -1,0 +1,120 @@
+"""How the questions of a node compete: gain, split information, gain ratio.
+
+    gain          G = I(node) - sum_b W_b / W I(b)                       I is the impurity of a criterion
+    information   H = -sum_b W_b / W log2(W_b / W)                       rows without a value are one more part
+    gain ratio    G / H, among the questions whose gain is average or more
+
+Gain prefers columns of many values: a number that names each row has the largest gain there is. The ratio divides by
+what it takes to say the branch. A ratio alone would take a question that hardly divides, where G and H are both near
+zero; hence the condition on the gain.
+
+Quinlan (1986, 1993).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fivefold.core.compilation.jit import jit
+from fivefold.partition.criteria.base import impurity, total_weight
+from fivefold.partition.criteria.custom_impurity import CustomImpurity
+
+GAIN_SHORTFALL = 1e-3  # bits by which a gain may fall short of the average and still compete, as in C4.5's release 8
+
+
+class SplitCandidate(NamedTuple):
+    """The best question about one column."""
+
+    feature: int
+    gain: float  # fall of the impurity, a unit of the node's weight
+    information: float  # bits to say the branch
+    key: Any  # thresholds of a numeric column, or the branch of each code of a discrete one (-1 for none)
+    discrete: bool
+    branches: int
+
+
+def best_gain(gain: Any, bits: Any, many: Any, slack: float) -> int:
+    """The column of largest gain (-inf where there is no question); of equal ones the first."""
+    return int((gain >= gain.max() - slack).argmax())
+
+
+def best_ratio(gain: Any, bits: Any, many: Any, slack: float) -> int:
+    """The column of largest gain a bit among those that gain the average or more; columns of `many` values aside."""
+    asked = gain > -np.inf
+    usual = gain[asked & ~many]
+    if not len(usual):
+        usual = gain[asked]
+    fair = asked & (gain >= usual.sum() / len(usual) - GAIN_SHORTFALL)
+    if not fair.any():
+        fair = asked
+    ratio = np.where(fair, 0.0, -np.inf)
+    np.divide(gain, bits, out=ratio, where=fair & (bits > 0))
+    return int((ratio >= ratio.max() - slack).argmax())
+
+
+SELECTIONS: dict[str, Callable[[Any, Any, Any, float], int]] = {"gain": best_gain, "ratio": best_ratio}
+
+
+def split_information(weights: Any) -> float:
+    """Bits to say the part of a row, from the weights of the parts.
+
+    Examples
+    --------
+    >>> round(split_information([5.0, 4.0, 5.0]), 6)
+    1.577406
+    """
+    p = np.asarray(weights, dtype=np.float64)
+    p = p[p > 0] / p.sum()
+    return float(max(-(p * np.log2(p)).sum(), 0.0)) + 0.0  # no negative zero
+
+
+def entropy(counts: Any) -> float:
+    """Bits to say the class of a row, from the weights of the classes; the same formula as `split_information`."""
+    return split_information(counts)
+
+
+def information_gain(table: Any) -> float:
+    """Fall of the entropy, from the weights of the classes (columns) in each part (rows).
+
+    Examples
+    --------
+    >>> round(information_gain([[2, 3], [4, 0], [3, 2]]), 6)
+    0.24675
+    """
+    table = np.asarray(table, dtype=np.float64)
+    parts = table.sum(axis=1)
+    after = sum(p / parts.sum() * entropy(row) for p, row in zip(parts, table, strict=True))
+    return float(entropy(table.sum(axis=0)) - after)
+
+
+def gain_ratio(table: Any) -> float:
+    """Information gain a bit of split information; zero where there is one part only.
+
+    Examples
+    --------
+    >>> round(gain_ratio([[2, 3], [4, 0], [3, 2]]), 6)
+    0.156428
+    """
+    bits = split_information(np.sum(table, axis=1))
+    return information_gain(table) / bits if bits > 0 else 0.0
+
+
+def weighted_impurity(criterion: Any, table: Any) -> tuple[Any, Any]:
+    """Weight, and weight times impurity, of each row of a table of statistics (m, q)."""
+    if isinstance(criterion, CustomImpurity):
+        return criterion.measured(table)
+    weight, total = np.zeros((2, len(table)))
+    _weighted_impurity(criterion, np.ascontiguousarray(table), weight, total)
+    return weight, total
+
+
+@jit(error_model="numpy")
+def _weighted_impurity(criterion, table, weight, total):
+    for i in range(len(table)):
+        W = total_weight(criterion, table[i])
+        if W > 0.0:
+            weight[i] = W
+            total[i] = W * impurity(criterion, table[i])

@@ -1,0 +1,129 @@
+"""A criterion for several outputs at once: the mean of theirs.
+
+Statistics of the outputs stand one after another; the targets are stacked, (outputs, n), in one criterion of the kind
+that every output has.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fivefold.partition.criteria.base import (
+    accumulate,
+    add_to_bins,
+    impurity,
+    n_statistics,
+    n_targets,
+    output_criterion,
+    row_target,
+    row_weight,
+    score_additive_bins,
+    score_bin_cuts,
+    score_cuts,
+    split_gain,
+    total_weight,
+)
+
+
+class MultiOutput(NamedTuple):
+    """The same criterion for every output."""
+
+    every: Any  # a criterion whose targets are (outputs, n)
+    start: Any  # (outputs + 1,) int64: where the statistics of each begin
+
+
+def multi_output(every: Any) -> MultiOutput:
+    """The criterion of all outputs, from one that holds the targets of all."""
+    widths = [n_statistics(output_criterion(every, j)) for j in range(len(every.y))]
+    return MultiOutput(every, np.concatenate([[0], np.cumsum(widths)]).astype(np.int64))
+
+
+@n_statistics.rule(MultiOutput)
+def _(c):
+    return c.start[len(c.start) - 1]
+
+
+@accumulate.rule(MultiOutput)
+def _(c, order, lo, hi, sums):
+    for j in range(len(c.start) - 1):
+        accumulate(output_criterion(c.every, j), order, lo, hi, sums[c.start[j] : c.start[j + 1]])
+
+
+@impurity.rule(MultiOutput)
+def _(c, sums):
+    total, outputs = 0.0, len(c.start) - 1
+    for j in range(outputs):
+        total += impurity(output_criterion(c.every, j), sums[c.start[j] : c.start[j + 1]])
+    return total / outputs
+
+
+@total_weight.rule(MultiOutput)
+def _(c, sums):
+    return total_weight(output_criterion(c.every, 0), sums[: c.start[1]])
+
+
+@score_cuts.rule(MultiOutput)
+def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
+    m, outputs = mid - lo, len(c.start) - 1
+    total = np.zeros(m)
+    for j in range(outputs):
+        a, b = c.start[j], c.start[j + 1]
+        score_cuts(
+            output_criterion(c.every, j),
+            order,
+            lo,
+            mid,
+            hi,
+            missing_left,
+            sums[a:b],
+            left[a:b],
+            right[a:b],
+            gain,
+            weight,
+        )
+        for i in range(m):
+            total[i] += gain[i]
+    for i in range(m):
+        gain[i] = total[i] / outputs
+
+
+@add_to_bins.rule(MultiOutput)
+def _(c, bins, rows, lo, hi, table):
+    for j in range(len(c.start) - 1):
+        add_to_bins(output_criterion(c.every, j), bins, rows, lo, hi, table[:, c.start[j] : c.start[j + 1]])
+
+
+@split_gain.rule(MultiOutput)
+def _(c, left, sums):
+    total, outputs = 0.0, len(c.start) - 1
+    for j in range(outputs):
+        a, b = c.start[j], c.start[j + 1]
+        total += split_gain(output_criterion(c.every, j), left[a:b], sums[a:b])
+    return total / outputs
+
+
+score_bin_cuts.rule(MultiOutput)(score_additive_bins)
+
+
+@row_weight.rule(MultiOutput)
+def _(c, row):
+    return c.every.w[row]
+
+
+@n_targets.rule(MultiOutput)
+def _(c):
+    count = 0
+    for j in range(len(c.start) - 1):
+        count += n_targets(output_criterion(c.every, j))
+    return count
+
+
+@row_target.rule(MultiOutput)
+def _(c, row, j):
+    k = 0
+    while j >= n_targets(output_criterion(c.every, k)):
+        j -= n_targets(output_criterion(c.every, k))
+        k += 1
+    return row_target(output_criterion(c.every, k), row, j)

@@ -1,0 +1,161 @@
+"""Columns in at most 255 bins: what histograms are made of.
+
+Numbers: a column with few distinct values has a bin for each, others have bins of nearly equal weight. A value x is in
+bin b if edges[b - 1] < x <= edges[b]. Categories: a level has a bin of its own; where there are more levels than bins
+the rarest share the last one. The last code, MISSING_BIN, is for missing values and for levels never seen. Codes are
+kept by column, where rows are told apart, and side by side in words of `GROUP` columns, where rows are added up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fivefold.core.compilation.jit import jit
+from fivefold.core.parallel import map_items, map_parts
+from fivefold.core.storage.array_checks import check_lengths
+
+MISSING_BIN = 255
+COLUMNS_PER_WORD = 8  # histograms of so many columns fit the first cache
+EDGE_SAMPLE_ROWS = 200_000  # rows that decide the edges
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The bins of each column."""
+
+    edges: tuple[Any, ...]  # numbers: upper ends of the bins but the last; categories: the levels, increasing
+    place: tuple[Any, ...]  # categories: the bin of each level; numbers: empty
+    sizes: Any  # (d,) int64: bins of the values that are there
+    categorical: Any  # (d,) bool
+
+    def check_arrays(self, columns: int) -> None:
+        """Refuse arrays, as of an altered file, that do not make bins of this many columns."""
+        check_lengths(len(self.sizes), self.categorical)
+        if np.any(self.categorical):  # else no bin is looked up
+            check_lengths(columns, self.edges, self.place, self.sizes)
+        for f in np.flatnonzero(self.categorical):
+            check_lengths(len(self.edges[f]), self.place[f])
+
+    def codes(self, X: Any) -> Any:
+        """Codes of the rows of X: (columns, n) uint8."""
+        out = np.empty(X.shape[::-1], dtype=np.uint8)
+        map_items(lambda f: self._column(X, f, out[f]), len(out))
+        return out
+
+    def levels(self, X: Any) -> Any:
+        """X with the bin in the place of each level, NaN for a level never seen; numbers stay as they are."""
+        if not self.categorical.any():
+            return X
+        X = X.copy()
+        code = np.empty(len(X), dtype=np.uint8)
+        for f in np.flatnonzero(self.categorical):
+            self._column(X, int(f), code)
+            X[:, f] = np.where(code == MISSING_BIN, np.nan, code)
+        return X
+
+    def pooled(self) -> list[tuple[int, int]]:
+        """Columns whose rarest levels share a bin, and how many levels they are."""
+        return [(f, int((p == p.max()).sum())) for f, p in enumerate(self.place) if len(p) > self.sizes[f]]
+
+    def _column(self, X: Any, f: int, out: Any) -> None:
+        if self.categorical[f]:
+            _level_codes(X, f, self.edges[f], self.place[f], out)
+        else:
+            padded = np.full(MISSING_BIN, np.inf)
+            padded[: len(self.edges[f])] = self.edges[f]
+            _codes(X, f, padded, out)
+
+
+def pack_codes(codes: Any) -> Any:
+    """Words (n * groups,) int64: the codes of a row follow each other; columns that only fill a group are zero."""
+    d, n = codes.shape
+    out = np.zeros((n, -(-d // COLUMNS_PER_WORD) * COLUMNS_PER_WORD), dtype=np.uint8)
+    map_parts(lambda lo, hi: np.copyto(out[lo:hi, :d], codes[:, lo:hi].T), n)
+    return out.reshape(-1).view(np.int64)
+
+
+def find_bins(X: Any, w: Any, max_bins: int, categorical: Any, rng: np.random.RandomState) -> Bins:
+    """Bins of every column of X, at most max_bins each; edges lie halfway between values, or at weighted quantiles."""
+    n, d = X.shape
+    some: Any = slice(None)
+    weights = None if (w == w[0]).all() else w
+    if n > EDGE_SAMPLE_ROWS:
+        share = None if weights is None else w / w.sum()
+        some, weights = np.sort(rng.choice(n, EDGE_SAMPLE_ROWS, replace=share is not None, p=share)), None
+
+    def column(f: int) -> tuple[Any, Any, int]:
+        if categorical[f]:
+            return _levels(np.asarray(X[:, f], dtype=np.float64), w, max_bins)
+        edges = _edges(np.asarray(X[some, f], dtype=np.float64), weights, max_bins)
+        return edges, np.zeros(0, dtype=np.uint8), len(edges) + 1
+
+    edges, place, sizes = zip(*map_items(column, d), strict=True)
+    return Bins(edges, place, np.array(sizes, dtype=np.int64), np.asarray(categorical, dtype=bool))
+
+
+def _edges(x: Any, w: Any, max_bins: int) -> Any:
+    known = ~np.isnan(x)
+    if not known.all():
+        x, w = x[known], None if w is None else w[known]
+    if w is None:
+        x = np.sort(x)
+    else:
+        order = np.argsort(x, kind="stable")
+        x, w = x[order], w[order]
+    fresh = x[1:] != x[:-1]
+    if np.count_nonzero(fresh) < max_bins:
+        return _halfway(x[:-1][fresh], x[1:][fresh])
+    total = np.arange(1, len(x) + 1) if w is None else np.cumsum(w)
+    wanted = np.linspace(0, 100, max_bins + 1)[1:-1] / 100 * total[-1]  # rounded as NumPy's percentiles are
+    at = np.searchsorted(total, wanted)
+    after = np.minimum(at + (total[at] == wanted), len(x) - 1)
+    return np.unique(_halfway(x[at], x[after]))
+
+
+def _halfway(a: Any, b: Any) -> Any:
+    """Between numbers a <= b; finite, so that what is infinite lies beyond it."""
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(a / 2 + b / 2, nan=0.0)
+
+
+def _levels(x: Any, w: Any, max_bins: int) -> tuple[Any, Any, int]:
+    known = ~np.isnan(x)
+    levels, at = np.unique(x[known], return_inverse=True)
+    size = min(len(levels), max_bins)
+    place = np.arange(len(levels))
+    if len(levels) > max_bins:
+        weight = np.bincount(at, w[known], len(levels))
+        own = np.sort(np.argsort(-weight, kind="stable")[: max_bins - 1])
+        place = np.full(len(levels), max_bins - 1)
+        place[own] = np.arange(max_bins - 1)
+    return levels, place.astype(np.uint8), max(size, 1)
+
+
+@jit
+def _codes(X, f, edges, out):
+    n = X.shape[0]
+    for i in range(n):
+        x = X[i, f]
+        a = 0  # edges below x; a search without branches, over edges padded by infinity
+        for k in range(8):
+            half = 128 >> k
+            a += half if edges[a + half - 1] < x else 0
+        out[i] = a if x == x else MISSING_BIN
+
+
+@jit
+def _level_codes(X, f, levels, place, out):
+    n, last = X.shape[0], len(levels)
+    for i in range(n):
+        x = np.float64(X[i, f])
+        a, b = 0, last
+        while a < b:
+            middle = (a + b) // 2
+            if levels[middle] < x:
+                a = middle + 1
+            else:
+                b = middle
+        out[i] = place[a] if a < last and levels[a] == x else MISSING_BIN

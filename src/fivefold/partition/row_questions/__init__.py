@@ -1,0 +1,1 @@
+"""TODO row_questions."""

@@ -1,0 +1,253 @@
+"""Questions about a whole row, as values.
+
+A question with two branches is a polynomial in the columns and a limit; rows at most at the limit take branch 0:
+
+    Axis            x_j <= limit                                        one column
+    Linear          w'x <= limit                                        a hyperplane
+    Quadratic       (x - m)'W(x - m) + w'(x - m) <= limit               any conic
+    Sphere          sum_j ((x_j - m_j) / s_j)^2 <= limit                a ball, s the units of the columns
+    Ellipsoid       (x - m)'P(x - m) <= limit                           a ball in Mahalanobis's distance
+
+and one with K branches takes the largest discriminant:
+
+    Discriminants   argmax_k  w_k'x + b_k
+
+Terms are added one by one in the order in which they are written, so that a row gets the same number in any table, and
+in SQL.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+PolynomialTerm = tuple[float, tuple[int, ...]]  # a coefficient and the columns it is multiplied by
+
+
+class Question(ABC):
+    """What a node asks; frozen dataclasses follow it."""
+
+    @property
+    @abstractmethod
+    def branches(self) -> int:
+        """How many answers there are."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[int, ...]:
+        """The columns it looks at."""
+
+    @abstractmethod
+    def sides(self, X: Any) -> Any:
+        """The branch of each row of X (n, d): int64, 0 .. branches - 1."""
+
+    @abstractmethod
+    def only(self, kept: Sequence[int]) -> Question | None:
+        """The question with these branches alone; None where fewer than two are left."""
+
+    @abstractmethod
+    def conditions(self, words: QuestionFormat) -> list[str]:
+        """What leads to each branch but the last, to be asked one after the other."""
+
+
+@dataclass(frozen=True)
+class QuestionFormat:
+    """How numbers, columns and products are written: for a reader, or for a database."""
+
+    columns: Sequence[str]
+    number: Callable[[float], str] = "{:.6g}".format
+    product: str = " "
+    both: str = " and "
+
+    def factor(self, j: int, centre: float) -> str:
+        """x_j, less its centre."""
+        if centre == 0:
+            return self.columns[j]
+        return f"({self.columns[j]} {'-' if centre > 0 else '+'} {self.number(abs(centre))})"
+
+    def total(self, terms: Sequence[PolynomialTerm], centre: Any) -> str:
+        """A sum of products."""
+        out = ""
+        for c, js in terms:
+            sign, size = ("-" if c < 0 else "+"), abs(c)
+            one = self.product.join(
+                ([] if size == 1 and js else [self.number(size)]) + [self.factor(j, centre[j]) for j in js]
+            )
+            out = f"{out} {sign} {one}" if out else ("-" if c < 0 else "") + one
+        return out or self.number(0.0)
+
+
+@dataclass(frozen=True)
+class PolynomialQuestion(Question):
+    """Two branches: a polynomial at most at a limit, or above it."""
+
+    limit: float = field(kw_only=True)
+
+    @property
+    @abstractmethod
+    def terms(self) -> list[PolynomialTerm]:
+        """The polynomial, a product a term."""
+
+    @property
+    def origin(self) -> Any:
+        """What is taken from each column first (d,)."""
+        return ZERO_ORIGIN
+
+    @property
+    def branches(self) -> int:
+        return 2
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        return tuple(sorted({j for _, js in self.terms for j in js}))
+
+    def score(self, X: Any) -> Any:
+        """The polynomial at each row."""
+        origin = self.origin
+        Z = {j: X[:, j].astype(np.float64) - origin[j] for j in self.columns}
+        out = np.zeros(len(X))
+        for c, js in self.terms:
+            one = c
+            for j in js:
+                one = one * Z[j]
+            out += one
+        return out
+
+    def sides(self, X: Any) -> Any:
+        return (self.score(X) > self.limit).astype(np.int64)
+
+    def only(self, kept: Sequence[int]) -> Question | None:
+        return self if len(kept) == 2 else None
+
+    def conditions(self, words: QuestionFormat) -> list[str]:
+        return [f"{words.total(self.terms, self.origin)} <= {words.number(self.limit)}"]
+
+
+class _ZeroOrigin:
+    """Nothing is taken from any column."""
+
+    def __getitem__(self, j: int) -> float:
+        return 0.0
+
+
+ZERO_ORIGIN = _ZeroOrigin()
+
+
+@dataclass(frozen=True)
+class AxisQuestion(PolynomialQuestion):
+    """One column and a threshold."""
+
+    column: int
+
+    @property
+    def terms(self) -> list[PolynomialTerm]:
+        return [(1.0, (self.column,))]
+
+
+@dataclass(frozen=True)
+class LinearQuestion(PolynomialQuestion):
+    """A hyperplane."""
+
+    weights: Any  # (d,)
+
+    @property
+    def terms(self) -> list[PolynomialTerm]:
+        return [(float(self.weights[j]), (int(j),)) for j in np.flatnonzero(self.weights)]
+
+
+@dataclass(frozen=True)
+class QuadraticQuestion(PolynomialQuestion):
+    """A conic: second and first powers about a centre."""
+
+    centre: Any  # (d,)
+    matrix: Any  # (d, d), symmetric
+    weights: Any  # (d,)
+
+    @property
+    def origin(self) -> Any:
+        return self.centre
+
+    @property
+    def terms(self) -> list[PolynomialTerm]:
+        return _squares(self.matrix) + LinearQuestion(self.weights, limit=0.0).terms
+
+
+@dataclass(frozen=True)
+class SphereQuestion(PolynomialQuestion):
+    """Within a distance of a centre, a column counted in its own unit; `limit` is the squared radius."""
+
+    centre: Any  # (d,)
+    scale: Any  # (d,); infinite for a column that does not count
+
+    @property
+    def origin(self) -> Any:
+        return self.centre
+
+    @property
+    def terms(self) -> list[PolynomialTerm]:
+        return [(float(a), (j, j)) for j, a in enumerate(self.scale**-2.0) if a > 0]
+
+
+@dataclass(frozen=True)
+class EllipsoidQuestion(PolynomialQuestion):
+    """Within Mahalanobis's distance of a centre; `limit` is its square."""
+
+    centre: Any  # (d,)
+    precision: Any  # (d, d), symmetric
+
+    @property
+    def origin(self) -> Any:
+        return self.centre
+
+    @property
+    def terms(self) -> list[PolynomialTerm]:
+        return _squares(self.precision)
+
+
+@dataclass(frozen=True)
+class DiscriminantQuestion(Question):
+    """K branches: the largest of K linear functions; the first of equal ones."""
+
+    weights: Any  # (K, d)
+    bias: Any  # (K,)
+
+    @property
+    def branches(self) -> int:
+        return len(self.bias)
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        return tuple(np.flatnonzero((self.weights != 0).any(axis=0)).tolist())
+
+    def scores(self, X: Any) -> Any:
+        """The discriminants of each row (n, K)."""
+        out = np.zeros((len(X), self.branches))
+        for j in self.columns:
+            out += X[:, j].astype(np.float64)[:, None] * self.weights[:, j]
+        return out + self.bias
+
+    def sides(self, X: Any) -> Any:
+        return self.scores(X).argmax(axis=1)
+
+    def only(self, kept: Sequence[int]) -> Question | None:
+        kept = list(kept)
+        return DiscriminantQuestion(self.weights[kept], self.bias[kept]) if len(kept) > 1 else None
+
+    def conditions(self, words: QuestionFormat) -> list[str]:
+        used = self.columns
+        each = [
+            words.total([*((float(w[j]), (j,)) for j in used if w[j] != 0), (float(b), ())], ZERO_ORIGIN)
+            for w, b in zip(self.weights, self.bias, strict=True)
+        ]
+        return [words.both.join(f"{mine} >= {other}" for other in each[k + 1 :]) for k, mine in enumerate(each[:-1])]
+
+
+def _squares(matrix: Any) -> list[PolynomialTerm]:
+    """x'Ax, a product of two columns a term."""
+    i, j = np.triu_indices(len(matrix))
+    a = np.where(i == j, 1.0, 2.0) * matrix[i, j]
+    return [(float(a[k]), (int(i[k]), int(j[k]))) for k in np.flatnonzero(a)]

@@ -1,0 +1,278 @@
+"""Splits on a sample of the columns: for forests, where sorting every column of every node would be wasted.
+
+A node is a range of one list of rows. Large nodes tally their rows into at most 255 bins of equal share a column and
+cut between bins; nodes of at most `SMALL` rows, counted by their weight, are sorted by their ranks and cut exactly, and
+so are columns of larger nodes that no edge of a bin divides.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fivefold.core.compilation.jit import FAST, jit
+from fivefold.core.parallel import MIN_PART_ROWS, map_items
+from fivefold.partition.column_access import column_reader
+from fivefold.partition.criteria.base import add_to_bins, score_bin_cuts
+from fivefold.partition.splitters.base import divide_list, mark_split, n_row_lists, row_list, search_split
+from fivefold.partition.splitters.presorted_splitter import MISSING_RANK, best_sorted_cut
+from fivefold.partition.tree_arrays.binary_tree import ROW_ABOVE, ROW_BELOW
+
+N_BINS = 255  # and one for missing values
+RANKS_PER_BIN = 2**16  # values of a bin that are told apart
+POSITION_BITS = 6  # bits
+MAX_SORTED_WEIGHT = 1 << POSITION_BITS  # weight of a node that is sorted
+MISSING_KEY = N_BINS * RANKS_PER_BIN << POSITION_BITS  # keys of missing values are no less
+FASTMATH_INF = FAST - {"nnan", "ninf"}
+
+
+class ColumnRanks(NamedTuple):
+    """The place of every value in its column, a bin and a rank within it (d, n): what all trees of a forest share."""
+
+    bins: Any  # uint8, BINS for missing
+    fine: Any  # uint16
+    gaps: Any  # (d,) uint8: has the column missing values?
+
+
+class ForestSplitter(NamedTuple):
+    """The rows of one tree, and what it shares with the others."""
+
+    rows: Any  # (m,) int32
+    bins: Any
+    fine: Any
+    gaps: Any
+    table: Any  # (BINS + 1, q) scratch
+    cells: Any  # the same as a vector
+    count: Any  # (BINS + 1,) int64 scratch
+    place: Any  # (BINS + 1,) int64 scratch
+    gain: Any  # (BINS + 1,) scratch
+    weight: Any  # (BINS + 1,) scratch
+    keys: Any  # (m,) int64 scratch
+    few: Any  # (SMALL,) int32 scratch
+
+
+def rank_columns(X: Any) -> ColumnRanks:
+    """Bins of the values of each column of X (n, d), and their ranks within."""
+    n, d = X.shape
+    bins, fine = np.empty((d, n), dtype=np.uint8), np.empty((d, n), dtype=np.uint16)
+    values = column_reader(X)
+
+    def column(f: int) -> None:
+        x = values(f)
+        order = np.argsort(x)
+        x = x[order]
+        known = n - int(np.isnan(x).sum())
+        rank = np.zeros(n, dtype=np.int64)
+        np.cumsum(x[1:known] != x[: max(known - 1, 0)], out=rank[1:known])
+        count = int(rank[known - 1]) + 1 if known else 1
+        place = rank * N_BINS // count
+        rank -= (place * count + N_BINS - 1) // N_BINS  # the rank of the first of its bin
+        if (most := count // N_BINS + 1) > RANKS_PER_BIN:
+            rank = rank * RANKS_PER_BIN // most
+        place[known:], rank[known:] = N_BINS, 0
+        bins[f, order], fine[f, order] = place, rank
+
+    if n * d < MIN_PART_ROWS:  # so few are sorted before a thread begins
+        for f in range(d):
+            column(f)
+    else:
+        map_items(column, d)
+    return ColumnRanks(bins, fine, (bins == N_BINS).any(axis=1).astype(np.uint8))
+
+
+def forest_splitter(ranked: ColumnRanks, rows: Any, statistics: int) -> ForestSplitter:
+    """A splitter of these rows, which it will reorder."""
+    table, (gain, weight) = np.empty((N_BINS + 1, statistics)), np.empty((2, N_BINS + 1))
+    count, place = np.zeros((2, N_BINS + 1), dtype=np.int64)
+    keys, few = np.empty(len(rows), dtype=np.int64), np.empty(MAX_SORTED_WEIGHT, dtype=np.int32)
+    return ForestSplitter(rows, *ranked, table, table.ravel(), count, place, gain, weight, keys, few)
+
+
+@jit
+def _rank(bins, fine, row):
+    """The place of a row in its column."""
+    return np.int32(np.int32(bins[row]) * RANKS_PER_BIN + fine[row]) if bins[row] < N_BINS else MISSING_RANK
+
+
+@row_list.rule(ForestSplitter)
+def _(splitter):
+    return splitter.rows
+
+
+@search_split.rule(ForestSplitter)
+def _(splitter, criterion, f, lo, hi, rules, total, work):
+    return search_numeric_split(splitter, criterion, f, lo, hi, rules, total, work)
+
+
+@jit
+def search_numeric_split(splitter, criterion, f, lo, hi, rules, total, work):
+    """Fill work.best if a cut of column f, which holds numbers, beats it; has it two values?"""
+    small = total <= MAX_SORTED_WEIGHT and hi - lo <= MAX_SORTED_WEIGHT  # by weight, so that it means repetition
+    if not small and _search_bins(criterion, splitter, f, lo, hi, rules, total, work):
+        return True
+    if not small and not _has_two_values(splitter.bins[f], splitter.fine[f], splitter.rows, lo, hi):
+        return False
+    if small:
+        _sort_few(splitter.bins[f], splitter.fine[f], splitter.rows, lo, hi - lo, splitter.few, work.order, work.rank)
+    else:
+        _sort_many(splitter.bins[f], splitter.fine[f], splitter.rows, lo, hi - lo, splitter.keys, work.order, work.rank)
+    before = work.best[0]
+    found = best_sorted_cut(criterion, work.order, work.rank, 0, hi - lo, rules, total, work)
+    if work.best[0] > before:
+        work.best[1] = work.rank[np.int64(work.best[1])]
+    return found
+
+
+@n_row_lists.rule(ForestSplitter)
+def _(splitter):
+    return 0
+
+
+@mark_split.rule(ForestSplitter)
+def _(splitter, criterion, f, lo, hi, work, node):
+    return mark_numeric_split(splitter, f, lo, hi, work, node)
+
+
+@jit
+def mark_numeric_split(splitter, f, lo, hi, work, node):
+    """Put the rows first that go left by work.best in column f, which holds numbers; where the others begin."""
+    rank, missing_left = np.int32(work.best[1]), np.int64(work.best[2])
+    return _separate(splitter.rows, splitter.bins[f], splitter.fine[f], rank, missing_left, lo, hi, work.order, node)
+
+
+@divide_list.rule(ForestSplitter)
+def _(splitter, j, lo, hi, work):
+    return
+
+
+@jit
+def _sort_few(bins, fine, rows, lo, m, keys, order, rank):
+    """Few rows in the order of their ranks: the place of each is the number of those below it."""
+    for i in range(m):
+        row = rows[lo + i]
+        keys[i] = (np.int32(bins[row]) * RANKS_PER_BIN + fine[row]) << POSITION_BITS | i
+    for i in range(m, MAX_SORTED_WEIGHT):
+        keys[i] = MISSING_RANK
+    for i in range(m):
+        key, at = keys[i], np.int32(0)
+        for j in range(16):  # loops of fixed length are done eight numbers at once
+            at += np.int32(keys[j] < key)
+        if m > 16:
+            for j in range(16, 32):
+                at += np.int32(keys[j] < key)
+        if m > 32:
+            for j in range(32, MAX_SORTED_WEIGHT):
+                at += np.int32(keys[j] < key)
+        order[at] = rows[lo + i]
+        rank[at] = key >> POSITION_BITS if key < MISSING_KEY else MISSING_RANK
+
+
+@jit
+def _sort_many(bins, fine, rows, lo, m, keys, order, rank):
+    """Rows in the order of their ranks."""
+    for i in range(m):
+        row = rows[lo + i]
+        keys[i] = np.int64(_rank(bins, fine, row)) << 32 | row
+    shell_sort(keys, m)
+    for i in range(m):
+        rank[i] = keys[i] >> 32
+        order[i] = keys[i] & 0xFFFFFFFF
+
+
+@jit
+def shell_sort(keys, m):
+    """Insertion sort in shrinking steps (Shell, 1959)."""
+    gap = 1
+    while 3 * gap + 1 < m:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, m):
+            key, j = keys[i], i
+            while j >= gap and keys[j - gap] > key:
+                keys[j] = keys[j - gap]
+                j -= gap
+            keys[j] = key
+        gap //= 3
+
+
+@jit
+def _has_two_values(bins, fine, rows, lo, hi):
+    """Do the rows have more than one value?"""
+    first, i = _rank(bins, fine, rows[lo]), lo + 1
+    while i < hi and _rank(bins, fine, rows[i]) == first:
+        i += 1
+    return i < hi
+
+
+@jit(fastmath=FASTMATH_INF, error_model="numpy")
+def _search_bins(criterion, splitter, f, lo, hi, rules, total, work):
+    bins, cells, count, rows = splitter.bins[f], splitter.cells, splitter.count, splitter.rows
+    gain, weight, place, best = splitter.gain, splitter.weight, splitter.place, work.best
+    for i in range(len(cells)):
+        cells[i] = 0.0
+    add_to_bins(criterion, bins, rows, lo, hi, splitter.table)
+    absent, counted = False, False
+    if splitter.gaps[f] == 1:
+        for i in range(N_BINS * splitter.table.shape[1], len(cells)):
+            absent = absent or cells[i] != 0.0
+    found, least = False, rules.least_weight
+    for side in range(2 if absent else 1):
+        start = N_BINS if side == 1 else -1
+        cuts = score_bin_cuts(criterion, splitter.table, N_BINS, start, work.sums, work.left, gain, weight, place)
+        last = cuts if absent and side == 0 else cuts - 1  # behind the last bin nothing is left, or what is missing
+        found = found or last > 0
+        there, b = -1, 0
+        for i in range(last):
+            if gain[i] <= best[0] + best[3] or weight[i] < least or total - weight[i] < least:
+                continue
+            if rules.least_leaf > 1:
+                if not counted:
+                    _count(bins, rows, lo, hi, count)
+                    counted = True
+                if there < 0:
+                    there = count[N_BINS] if side == 1 else 0
+                while b <= place[i]:
+                    there += count[b]
+                    b += 1
+                if there < rules.least_leaf or hi - lo - there < rules.least_leaf:
+                    continue
+            best[0], best[1], best[2] = gain[i], (place[i] + 1) * RANKS_PER_BIN - 1, side
+            if not absent:  # a value that is missing later goes with most of the weight
+                best[2] = 1.0 if 2.0 * weight[i] > total else 0.0
+    return found
+
+
+@jit
+def _count(bins, rows, lo, hi, count):
+    """Rows of each bin."""
+    for b in range(N_BINS + 1):
+        count[b] = 0
+    for i in range(lo, hi):
+        count[bins[rows[i]]] += 1
+
+
+@jit
+def _separate(rows, bins, fine, cut, missing_left, lo, hi, spare, node):
+    """Rows of the range with ranks up to the cut first, then the others; where they begin.
+
+    The node gets the row with the largest rank on the left, and that with the least on the right or -1.
+    """
+    left, right, low, high = np.int64(lo), np.int64(0), np.int32(-1), MISSING_RANK
+    node[ROW_BELOW], node[ROW_ABOVE] = -1, -1
+    for i in range(lo, hi):
+        row = rows[i]
+        r = _rank(bins, fine, row)
+        goes = np.int64(missing_left if r == MISSING_RANK else r <= cut)
+        if r != MISSING_RANK:
+            if goes == 1 and r > low:
+                low, node[ROW_BELOW] = r, row
+            if goes == 0 and r < high:
+                high, node[ROW_ABOVE] = r, row
+        rows[left] = row
+        spare[right] = row
+        left += goes
+        right += 1 - goes
+    for i in range(right):
+        rows[left + i] = spare[i]
+    return left

@@ -1,0 +1,147 @@
+"""Answers that follow a column: cuts that would break the order are ruled out, bounds pass down the tree.
+
+Where the answer must rise with a column, the answer on the left of a cut may not exceed that on the right, and both
+stay within the bounds of the node; the point halfway between them bounds what stands below. The answer of a node is the
+mean of its targets or, under the absolute error, their median.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fivefold.core.compilation.jit import generic, jit
+from fivefold.partition.criteria.base import row_target, row_weight, total_weight
+from fivefold.partition.criteria.classification_criteria import (
+    BinaryCountGini,
+    BinaryGini,
+    Entropy,
+    ExpectedCost,
+    Gini,
+    Misclassification,
+)
+from fivefold.partition.criteria.constant_impurity import ConstantImpurity
+from fivefold.partition.criteria.multi_output import MultiOutput
+from fivefold.partition.criteria.order_statistics import AbsoluteError, MaxError, fenwick_add, fenwick_median
+from fivefold.partition.criteria.regression_criteria import PoissonDeviance, SquaredError
+from fivefold.partition.criteria.tabulated_entropy import TabulatedEntropy
+
+CLASS_CRITERIA = BinaryGini, BinaryCountGini, Gini, Entropy, TabulatedEntropy, Misclassification, ExpectedCost
+MEAN_CRITERIA = (*CLASS_CRITERIA, SquaredError, PoissonDeviance, MaxError, ConstantImpurity, MultiOutput)
+
+
+@generic
+def forbid_cuts(
+    c: Any, manner: Any, f: int, order: Any, lo: int, mid: int, hi: int, side: int, total: float, gain: Any, weight: Any
+) -> None:
+    """Rule out cuts, scored by `scores`, whose sides may not answer so; rows order[mid:hi] are left where side is 1."""
+
+
+@generic
+def side_answers(c: Any, order: Any, flag: Any, lo: int, hi: int) -> tuple[float, float]:
+    """Answers of the rows order[lo:hi] of a node that go left, by their flag, and of the others."""
+    raise NotImplementedError
+
+
+@generic
+def node_answer(c: Any, sums: Any) -> float:
+    """The answer of the rows whose statistics these are."""
+    raise NotImplementedError
+
+
+@jit
+def pass_bounds(manner, f, lo, middle, left, right):
+    """Bounds of the two sides of a cut, whose answers are `left` and `right`."""
+    manner.low[middle], manner.high[middle] = manner.low[lo], manner.high[lo]
+    between = (left + right) / 2.0
+    if manner.sign[f] > 0:
+        manner.high[lo] = manner.low[middle] = between
+    elif manner.sign[f] < 0:
+        manner.low[lo] = manner.high[middle] = between
+
+
+@jit
+def within_bounds(manner, f, lo, left, right):
+    """May the sides of a cut of the node that begins at lo answer so?"""
+    low, high = manner.low[lo], manner.high[lo]
+    return manner.sign[f] * (left - right) <= 0.0 and low <= left <= high and low <= right <= high
+
+
+@forbid_cuts.rule(*MEAN_CRITERIA)
+def _(c, manner, f, order, lo, mid, hi, side, total, gain, weight):
+    T, S = 0.0, 0.0
+    for i in range(lo, hi):
+        part = row_weight(c, order[i]) * row_target(c, order[i], 0)
+        S += part
+        if i >= mid and side == 1:
+            T += part
+    for i in range(mid - lo):
+        T += row_weight(c, order[lo + i]) * row_target(c, order[lo + i], 0)
+        L = weight[i]
+        if L >= total or not within_bounds(manner, f, lo, T / L, (S - T) / (total - L)):
+            gain[i] = -np.inf
+
+
+@forbid_cuts.rule(AbsoluteError)
+def _(c, manner, f, order, lo, mid, hi, side, total, gain, weight):
+    m, W, first = hi - lo, 0.0, lo - (hi - mid) if side == 1 else lo
+    weights, products, left = np.zeros(m + 1), np.zeros(m + 1), np.empty(mid - lo)
+    for i in range(first, mid):
+        row = order[i] if i >= lo else order[hi + i - lo]
+        W += c.w[row]
+        fenwick_add(weights, products, c.place[row], c.w[row], c.y[row], m)
+        if i >= lo:
+            left[i - lo] = fenwick_median(weights, c.sorted, lo, m, W)
+    weights[:], W = 0.0, 0.0
+    for i in range(mid if side == 1 else hi, lo, -1):
+        if i <= mid and not (
+            W > 0.0 and within_bounds(manner, f, lo, left[i - 1 - lo], fenwick_median(weights, c.sorted, lo, m, W))
+        ):
+            gain[i - 1 - lo] = -np.inf
+        W += c.w[order[i - 1]]
+        fenwick_add(weights, products, c.place[order[i - 1]], c.w[order[i - 1]], 0.0, m)
+
+
+@side_answers.rule(*MEAN_CRITERIA)
+def _(c, order, flag, lo, hi):
+    a, s, b, t = 0.0, 0.0, 0.0, 0.0
+    for i in range(lo, hi):
+        w = row_weight(c, order[i])
+        part, goes = w * row_target(c, order[i], 0), flag[order[i]]
+        a += w * goes
+        s += part * goes
+        b += w * (1 - goes)
+        t += part * (1 - goes)
+    return s / a, t / b
+
+
+@side_answers.rule(AbsoluteError)
+def _(c, order, flag, lo, hi):
+    return _flagged_median(c, flag, 1, lo, hi), _flagged_median(c, flag, 0, lo, hi)
+
+
+@jit
+def _flagged_median(c, flag, side, lo, hi):
+    """Median of the rows of a side; c.rows[lo:hi] are those of the node in the order of their targets."""
+    W, below, found, low = 0.0, 0.0, False, 0.0
+    for i in range(lo, hi):
+        W += c.w[c.rows[i]] * (flag[c.rows[i]] == side)
+    for i in range(lo, hi):
+        if flag[c.rows[i]] == side:
+            below += c.w[c.rows[i]]
+            if not found and below >= W / 2.0:
+                low, found = c.sorted[i], True
+            if below > W / 2.0:
+                return (low + c.sorted[i]) / 2.0
+    return low
+
+
+@node_answer.rule(*MEAN_CRITERIA)
+def _(c, sums):
+    return sums[1] / total_weight(c, sums)
+
+
+@node_answer.rule(AbsoluteError)
+def _(c, sums):
+    return sums[2]

@@ -1,0 +1,171 @@
+"""Questions that are scored from a table, the statistics of a node by code.
+
+These are pairs of thresholds, groups of many values where there are more than two classes, and all questions under an
+impurity that a user brings. Thresholds are scored from prefixes of the table, branches from its rows, groups from sums
+of rows. Many values of more than two classes are cut along the first principal direction of their class shares.
+
+Breiman et al. (1984), section 4.2.2; Coppersmith, Hong & Hosking (1999).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fivefold.core.compilation.jit import jit
+from fivefold.partition.criteria.base import impurity, total_weight
+from fivefold.partition.criteria.classification_criteria import ExpectedCost
+from fivefold.partition.criteria.custom_impurity import CustomImpurity
+from fivefold.partition.criteria.gain_ratio import weighted_impurity
+from fivefold.partition.criteria.regression_criteria import PoissonDeviance, SquaredError
+from fivefold.partition.splitters.base import RELATIVE_TIE
+from fivefold.partition.splitters.multiway_loops import WEIGHT_TOLERANCE, SplitLimits
+from fivefold.partition.splitters.value_group_loops import MAX_VALUES_EXHAUSTIVE
+
+MAX_PAIR_THRESHOLDS = 256  # thresholds of which all pairs are tried
+
+
+@dataclass(frozen=True)
+class TableSplitter:
+    """How a table of statistics is asked."""
+
+    criterion: Any
+    counted: Any  # the same statistics, in compiled loops
+    growth: Any
+    terms: SplitLimits
+
+    def best(self, discrete: bool, table: Any, sums: Any, each: Any) -> Any:
+        """Impurity left by the best question, weights of its branches, branch of each value, and thresholds tried.
+
+        `each` has weight and total impurity of the rows of the table; None where there is no question.
+        """
+        if discrete:
+            return NOMINAL_SPLITS[self.growth.nominal](self, table, sums, each)
+        return self._two_cuts(table, sums) if self.growth.thresholds == 2 else self._one_cut(table, sums)
+
+    def _side(self, weight: float) -> float:
+        """The least weight on a side of a threshold."""
+        return max(self.terms.least_leaf, min(self.terms.share * weight, self.terms.most)) - WEIGHT_TOLERANCE
+
+    def _one_cut(self, table: Any, sums: Any) -> Any:
+        """The best threshold."""
+        prefix = np.cumsum(table[:-1], axis=0)
+        (L, a), (R, b) = weighted_impurity(self.criterion, prefix), weighted_impurity(self.criterion, sums - prefix)
+        least = self._side(float(L[0] + R[0]))
+        fits = (L >= least) & (R >= least) & (L > 0) & (R > 0)
+        if not fits.any():
+            return None
+        left = np.where(fits, a + b, np.inf)
+        i = _first_least(left)
+        return left[i], np.array([L[i], R[i]]), np.arange(len(table)) > i, int(fits.sum())
+
+    def _two_cuts(self, table: Any, sums: Any) -> Any:
+        """The best pair of thresholds; a single one where no pair fits."""
+        prefix = np.cumsum(table[:-1], axis=0)
+        places = np.unique(
+            np.linspace(0, len(prefix) - 1, min(len(prefix), MAX_PAIR_THRESHOLDS)).round().astype(np.int64)
+        )
+        best, least = np.array([np.inf, -1.0, -1.0]), self._side(float(total_weight(self.counted, sums)))
+        if isinstance(self.criterion, CustomImpurity):
+            best[:] = self.criterion.best_pair(prefix[places], sums, least)
+        else:
+            _best_pair(self.criterion, prefix[places], sums, least, np.zeros(len(sums)), best)
+        one = self._one_cut(table, sums)
+        if best[1] < 0 or (one is not None and one[0] <= best[0] + RELATIVE_TIE * max(float(best[0]), 0.0)):
+            return one
+        i, j = places[int(best[1])], places[int(best[2])]
+        weight, _ = weighted_impurity(self.criterion, np.array([prefix[i], prefix[j] - prefix[i], sums - prefix[j]]))
+        at = np.arange(len(table))
+        return best[0], weight, (at > i).astype(np.int64) + (at > j), len(places)
+
+    def _by_value(self, table: Any, sums: Any, each: Any) -> Any:
+        weight, total = each
+        if (weight >= self.growth.least_leaf - WEIGHT_TOLERANCE).sum() < 2:
+            return None
+        return total.sum(), weight, np.arange(len(table)), 1
+
+    def _grouped(self, table: Any, sums: Any, each: Any) -> Any:
+        """The best two groups of values."""
+        v, score = len(table), _order_scores(self.criterion, table, each[0])
+        if score is None:
+            subsets = (np.arange(1, 2 ** (v - 1))[:, None] >> np.arange(v) & 1).astype(np.float64)
+            return self._best_part(subsets @ table, sums, lambda i: subsets[i] > 0)
+        order = np.argsort(score, kind="stable")
+        return self._best_part(np.cumsum(table[order[:-1]], axis=0), sums, lambda i: np.argsort(order) <= i)
+
+    def _one_against_rest(self, table: Any, sums: Any, each: Any) -> Any:
+        return self._best_part(table, sums, lambda i: np.arange(len(table)) == i)
+
+    def _best_part(self, inside: Any, sums: Any, members: Callable[[int], Any]) -> Any:
+        """The best of some groups of values, by their statistics; `members(i)` is a mask of the values in one."""
+        (L, a), (R, b) = weighted_impurity(self.criterion, inside), weighted_impurity(self.criterion, sums - inside)
+        least = self.growth.least_leaf - WEIGHT_TOLERANCE
+        left = np.where((L >= least) & (R >= least), a + b, np.inf)
+        i = _first_least(left)
+        if not np.isfinite(left[i]):
+            return None
+        return left[i], np.array([L[i], R[i]]), 1 - members(i).astype(np.int64), 1
+
+
+NOMINAL_SPLITS = {
+    "values": TableSplitter._by_value,
+    "groups": TableSplitter._grouped,
+    "dummies": TableSplitter._one_against_rest,
+}
+
+
+def _order_scores(criterion: Any, table: Any, weight: Any) -> Any:
+    """Numbers that put values in the order along which groups are cut; None where all groupings can be tried."""
+    if isinstance(criterion, SquaredError | PoissonDeviance):
+        profile = table[:, 1:2]
+    else:
+        profile = table[:, 1:] if isinstance(criterion, ExpectedCost) else table
+        if profile.shape[1] > 2 and len(table) <= MAX_VALUES_EXHAUSTIVE:
+            return None
+    profile = profile / weight[:, None]  # mean of the target, shares of the classes, mean cost of the answers
+    centred = (profile - weight @ profile / weight.sum()) * np.sqrt(weight)[:, None]
+    direction = np.linalg.eigh(centred.T @ centred)[1][:, -1]
+    size = np.abs(direction)
+    direction *= np.sign(direction[(size >= size.max() * (1 - RELATIVE_TIE)).argmax()])  # of equal ones the first
+    return np.round(profile @ direction, 9)  # equal scores stay equal
+
+
+def _first_least(left: Any) -> int:
+    """The first of the least, up to rounding."""
+    least = left.min()
+    return int(np.argmax(left <= least + RELATIVE_TIE * max(abs(least), 1.0))) if np.isfinite(least) else 0
+
+
+def midpoint_below(low: Any, high: Any) -> Any:
+    """Halfway, but below the upper one also where they differ by rounding only."""
+    middle = low / 2 + high / 2
+    return np.where((middle >= high) | (middle < low), low, middle)
+
+
+@jit(error_model="numpy")
+def _best_pair(criterion, prefix, sums, least, part, best):
+    """The pair of thresholds that leaves the least impurity: best holds it and the two places."""
+    m, q = prefix.shape
+    for i in range(m):
+        L = total_weight(criterion, prefix[i])
+        if L < least or L <= 0.0:
+            continue
+        left = L * impurity(criterion, prefix[i])
+        for j in range(i + 1, m):
+            for k in range(q):
+                part[k] = sums[k] - prefix[j, k]
+            R = total_weight(criterion, part)
+            if R < least or R <= 0.0:
+                break
+            right = R * impurity(criterion, part)
+            for k in range(q):
+                part[k] = prefix[j, k] - prefix[i, k]
+            M = total_weight(criterion, part)
+            if M < least or M <= 0.0:
+                continue
+            total = left + right + M * impurity(criterion, part)
+            if total < best[0] - 1e-10 * abs(best[0]) or best[1] < 0:
+                best[0], best[1], best[2] = total, i, j

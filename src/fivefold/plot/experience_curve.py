@@ -1,0 +1,32 @@
+"""A learning problem's performance as its experience grows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fivefold.plot.style import axes, colour, legend, marker
+
+
+def experience(curve: Any, *, ax: Any = None) -> Any:
+    """The measure P of unseen rows against the number of rows learned from: `LearningProblem.learning_curve` drawn.
+
+    The band reaches one standard deviation over the splits to either side.
+
+    Examples
+    --------
+    >>> from fivefold.study.guide.problem import Experience, LearningProblem
+    >>> problem = LearningProblem("tell the species of an iris", "accuracy", Experience("iris"))
+    >>> ax = experience(problem.learning_curve("GaussianNB", shares=(0.1, 1.0)))
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('rows to learn from', 'accuracy')
+    """
+    direction = "improves" if curve.learns else "does not improve"
+    title = f"{curve.method} {direction} with experience"
+    ax = axes(ax, title=title, x="rows to learn from", y=curve.score.title)
+    rows, mean, spread = np.array(curve.rows), curve.mean, curve.values.std(axis=1)
+    ax.fill_between(rows, mean - spread, mean + spread, color=colour(0), alpha=0.15, lw=0, label="spread over splits")
+    ax.plot(rows, mean, color=colour(0), marker=marker(0), ms=4, lw=1.8, label="unseen rows")
+    legend(ax, loc="best")
+    return ax

@@ -1,0 +1,84 @@
+"""Hyperplanes in the plane: a line with its normal and distances, the regions of classes, the margins of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fivefold.linear_model.geometry.hyperplane import Hyperplane
+from fivefold.plot.scatter import points
+from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, arrow, axes, colour, legend
+
+MAP_POINTS = 300  # points of a map along each side
+MARGIN_SHARE = 0.12  # around the points, as a share of their spread
+
+
+def hyperplane(plane: Hyperplane, X: Any, y: Any = None, *, ax: Any = None) -> Any:
+    """The line f = 0, its normal, the lines f = -1 and +1, and the way from each row to its projection."""
+    X = np.asarray(X)
+    ax = points(X, y, ax=ax)
+    low, high = _frame(X)
+    for level, look in ((-1, "--"), (0, "-"), (1, "--")):
+        _line(ax, plane, level, low, high, color=INK if level == 0 else GREY, ls=look, lw=1.6 if level == 0 else 0.9)
+    feet = plane.project(X)
+    ax.plot(*np.stack([X, feet], axis=1).transpose(2, 1, 0), color=GREY, lw=0.5, zorder=0)
+    foot = plane.project(X.mean(axis=0, keepdims=True))[0]
+    tip = foot + plane.normal * 0.25 * float(np.min(high - low))
+    arrow(ax, foot, tip, INK)
+    ax.annotate("w", tip, fontsize=9, color=INK, xytext=(4, 2), textcoords="offset points")
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    ax.set_title(f"distance of the origin {plane.origin_distance:.3g}", loc="left", fontsize=10, color=INK)
+    return ax
+
+
+def regions(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
+    """The regions of the classes, their boundary thick; every machine a thin line; what none or several claim, grey.
+
+    `model` is a OneVsRestClassifier or OneVsOneClassifier of linear machines in two columns.
+    """
+    X, labels = np.asarray(X), list(model.classes_)
+    low, high = _frame(X)
+    sides = [np.linspace(low[j], high[j], MAP_POINTS) for j in range(2)]
+    grid = np.stack(np.meshgrid(*sides), axis=-1)
+    rows = grid.reshape(-1, 2)
+    ax = points(X, y, ax=ax)
+    winner = np.searchsorted(model.classes_, model.predict(rows)).reshape(MAP_POINTS, MAP_POINTS)
+    levels = np.arange(len(labels) + 1) - 0.5
+    ax.contourf(*sides, winner, levels=levels, colors=[colour(k) for k in range(len(labels))], alpha=0.12, zorder=-2)
+    unclear = (model.claims(rows).sum(axis=1) != 1).reshape(MAP_POINTS, MAP_POINTS).astype(float)
+    ax.contourf(*sides, unclear, levels=[0.5, 1.5], colors=[GREY], alpha=0.45, zorder=-1)
+    for k in range(len(labels)):
+        ax.contour(*sides, (winner == k).astype(float), levels=[0.5], colors=[INK], linewidths=2.4, zorder=1)
+    for l, machine in enumerate(model.estimators_):
+        _line(ax, Hyperplane.of(machine), 0, low, high, color=colour(l), ls=":", lw=1.0)
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    ax.set_title(f"{unclear.mean():.2%} of the area is claimed by no class or by several", loc="left", fontsize=10)
+    return ax
+
+
+def margin_distribution(margins: Any, *, ax: Any = None) -> Any:
+    """The share of rows whose margin is at most so large; what lies left of zero is the training error."""
+    m = np.sort(np.asarray(margins))
+    error = float(np.mean(m < 0))
+    ax = axes(ax, title=f"training error {error:.1%}", x="margin", y="share of rows")
+    ax.axvspan(min(m[0], 0.0), 0.0, color=LIGHT_GREY, zorder=0)
+    ax.step(m, np.arange(1, len(m) + 1) / len(m), where="post", color=COLOURS[0], lw=1.4, label="rows")
+    for at, text in ((0.0, "wrong below"), (1.0, "hinge loss below")):
+        ax.axvline(at, color=GREY, lw=0.9, ls="--", label=f"{text} {at:g}")
+    legend(ax, loc="best")
+    return ax
+
+
+def _frame(X: Any) -> tuple[Any, Any]:
+    space = MARGIN_SHARE * np.maximum(np.ptp(X, axis=0), 1e-12)
+    return X.min(axis=0) - space, X.max(axis=0) + space
+
+
+def _line(ax: Any, plane: Hyperplane, level: float, low: Any, high: Any, **look: Any) -> None:
+    """The points with f = level, far enough to cross the frame."""
+    along = np.array([-plane.normal[1], plane.normal[0]])
+    middle = (low + high) / 2
+    foot = plane.project(middle[None])[0] + plane.normal * level / np.linalg.norm(plane.w)
+    reach = float(np.linalg.norm(high - low))
+    ax.plot(*np.stack([foot - reach * along, foot + reach * along], axis=1), zorder=0, **look)

@@ -1,0 +1,137 @@
+"""Too stiff, right, too loose: decision boundaries side by side, with the errors that tell them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+from fivefold.linear_model import LeastSquaresClassifier
+from fivefold.plot.style import INK, axes, axes_row, colour, marker
+from fivefold.preprocessing import BasisExpansion
+from fivefold.preprocessing.basis_functions import Gaussians, Kernels
+
+MAP_STEPS = 120  # of a map along each side
+KERNEL_WIDTHS = (1.0, 0.05, 0.001)  # of Gaussian kernels, in the units of the columns
+
+
+@dataclass(frozen=True)
+class FitPanel:
+    """Fitted classifiers, their errors on the rows they learned from and on new ones, and the axes that show them."""
+
+    names: tuple[str, ...]
+    models: tuple[Any, ...]
+    training_errors: tuple[float, ...]
+    test_errors: tuple[float, ...]
+    axes: tuple[Any, ...]
+
+    @property
+    def best(self) -> str:
+        """The name of the least error on new rows."""
+        return self.names[int(np.argmin(self.test_errors))]
+
+    def __str__(self) -> str:
+        parts = zip(self.names, self.training_errors, self.test_errors, strict=True)
+        return "\n".join(f"{name}: training error {own:.3f}, test error {new:.3f}" for name, own, new in parts)
+
+
+def kernel_ridge_classifier(width: float, tau: float = 1.0) -> Any:
+    """Kernel ridge regression on labels, with a Gaussian kernel of that width and regularisation tau.
+
+    Examples
+    --------
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
+    >>> kernel_ridge_classifier(0.1, 0.01).fit(X, y).predict(X)
+    array([0, 1, 0, 1])
+    """
+    bells = Kernels(lambda A, B: Gaussians(width, B)(A))
+    return make_pipeline(BasisExpansion(bells, include_bias=False), LeastSquaresClassifier(alpha=tau))
+
+
+def fit_panel(models: Mapping[str, Any], X: Any, y: Any, X_new: Any, y_new: Any, *, panels: Any = None) -> FitPanel:
+    """Fit classifiers to rows of two columns and draw each one's boundary, with its error on these and on new rows.
+
+    Parameters
+    ----------
+    models
+        Classifiers by name, from the stiffest to the loosest.
+    X, y
+        Rows of two columns to learn from, and their labels.
+    X_new, y_new
+        Rows to judge on.
+    panels
+        Axes to draw on, one for each model.
+
+    Examples
+    --------
+    >>> from fivefold.baselines import MajorityClassifier, MemorisingClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X, new = rng.normal(size=(2, 40, 2))
+    >>> models = {"majority": MajorityClassifier(), "memory": MemorisingClassifier()}
+    >>> found = fit_panel(models, X, X[:, 0] > 0, new, new[:, 0] > 0)
+    >>> found.training_errors[1]
+    0.0
+    """
+    X, X_new = np.asarray(X, dtype=float), np.asarray(X_new, dtype=float)
+    if X.ndim != 2 or X.shape[1] != 2:
+        raise ValueError(f"a panel is drawn over two columns; X has shape {X.shape}. Take two of them")
+    fitted = tuple(clone(model).fit(X, y) for model in models.values())
+    errors = [tuple(float(1 - m.score(A, b)) for m in fitted) for A, b in ((X, y), (X_new, y_new))]
+    low, high = X.min(axis=0), X.max(axis=0)
+    pad = 0.05 * (high - low)
+    sides = [np.linspace(low[j] - pad[j], high[j] + pad[j], MAP_STEPS) for j in (0, 1)]
+    grid = np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
+    drawn = axes_row(len(models), panels)
+    for ax, name, model, own, new in zip(drawn, models, fitted, *errors, strict=True):
+        axes(ax, title=f"{name}\ntraining error {own:.2f}, test error {new:.2f}")
+        labels = np.searchsorted(model.classes_, model.predict(grid)).reshape(MAP_STEPS, MAP_STEPS)
+        levels = np.arange(len(model.classes_) + 1) - 0.5
+        colours = [colour(k) for k in range(len(model.classes_))]
+        ax.contourf(*sides, labels, levels=levels, colors=colours, alpha=0.15)
+        if labels.min() < labels.max():
+            ax.contour(*sides, labels, levels=levels[1:-1], colors=[INK], linewidths=0.8)
+        for k, label in enumerate(model.classes_):
+            ax.plot(*X[np.asarray(y) == label].T, marker(k), ms=2.5, color=colour(k), lw=0)
+        ax.set_aspect("equal")
+    return FitPanel(tuple(models), fitted, errors[0], errors[1], tuple(drawn))
+
+
+def width_panel(
+    X: Any,
+    y: Any,
+    X_new: Any,
+    y_new: Any,
+    *,
+    widths: Sequence[float] = KERNEL_WIDTHS,
+    tau: float = 1.0,
+    panels: Any = None,
+) -> FitPanel:
+    """Kernel ridge classifiers of several kernel widths on rows of two columns: underfit, right, overfit.
+
+    Parameters
+    ----------
+    X, y
+        Rows of two columns to learn from, and their labels.
+    X_new, y_new
+        Rows to judge on.
+    widths
+        Of the Gaussian kernel, the widest first; the defaults suit columns between 0 and 1.
+    tau
+        Regularisation, the same for all.
+    panels
+        Axes to draw on, one for each width.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, new = rng.random((2, 100, 2))
+    >>> found = width_panel(X, X[:, 0] > 0.5, new, new[:, 0] > 0.5)
+    >>> found.training_errors[-1]
+    0.0
+    """
+    models = {f"width {width:g}": kernel_ridge_classifier(width, tau) for width in widths}
+    return fit_panel(models, X, y, X_new, y_new, panels=panels)

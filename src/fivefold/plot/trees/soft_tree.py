@@ -1,0 +1,62 @@
+"""Soft trees of two columns: where their gates stand, how soft they are, and what they make of the plane."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from fivefold.plot.scatter import points
+from fivefold.plot.style import GREY, INK, axes, colour
+
+GRID_STEPS = 161  # of a grid along a column
+MARGIN_SHARE = 0.06  # around the points, as a share of their spread
+MIN_REACH = 0.25  # a gate is drawn where at least this share of a row arrives
+GATE_STYLES = {0.1: (GREY, ":", 1.0), 0.5: (INK, "-", 1.8), 0.9: (GREY, ":", 1.0)}
+
+
+def soft_gates(model: Any, X: Any, y: Any = None, *, ax: Any = None) -> Any:
+    """A line where each gate is one half, dotted ones at 0.1 and 0.9; classes as colours, numbers as shades."""
+    X = np.asarray(X)
+    if X.shape[1] != 2:
+        raise ValueError(f"gates are drawn over two columns; X has {X.shape[1]}. Fit the tree on two of them")
+    space = MARGIN_SHARE * np.ptp(X, axis=0)
+    sides = [np.linspace(X[:, j].min() - space[j], X[:, j].max() + space[j], GRID_STEPS) for j in range(2)]
+    rows = np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
+    ax = axes(ax)
+    _draw_background(ax, model, sides, rows)
+    reach = _reach(model, rows)
+    G = expit(rows @ model.gate_coef_.T + model.gate_intercept_)
+    for t in range(G.shape[1]):
+        seen = np.where(reach[:, t] >= MIN_REACH, G[:, t], np.nan).reshape(GRID_STEPS, GRID_STEPS)
+        for level, (ink, dashes, width) in GATE_STYLES.items():
+            if np.nanmin(seen, initial=1.0) < level < np.nanmax(seen, initial=0.0):
+                ax.contour(*sides, seen, levels=[level], colors=[ink], linestyles=[dashes], linewidths=[width])
+    points(X, y if len(model.leaf_values_[0]) > 1 else None, ax=ax)
+    ax.set(xlim=sides[0][[0, -1]], ylim=sides[1][[0, -1]], aspect="auto")
+    return ax
+
+
+def _draw_background(ax: Any, model: Any, sides: Any, rows: Any) -> None:
+    """Probabilities as a mixture of the colours of the classes; numbers as shades."""
+    from matplotlib.colors import to_rgb
+
+    extent = (*sides[0][[0, -1]], *sides[1][[0, -1]])
+    if len(model.leaf_values_[0]) == 1:
+        image, look = model.predict(rows).reshape(GRID_STEPS, GRID_STEPS), {"cmap": "Blues", "alpha": 0.8}
+    else:
+        P = np.asarray(model.predict_proba(rows))
+        inks = np.array([to_rgb(colour(k)) for k in range(P.shape[1])])
+        image, look = (P @ inks).reshape(GRID_STEPS, GRID_STEPS, 3), {"alpha": 0.3}
+    ax.imshow(image, extent=extent, origin="lower", aspect="auto", zorder=-2, **look)
+
+
+def _reach(model: Any, rows: Any) -> Any:
+    """Share (n, gates) of each row that arrives at each gate."""
+    children = model.model_.skeleton.children
+    m = len(children)
+    reach = np.concatenate([np.zeros((len(rows), m)), model.gates(rows)], axis=1)
+    for t in range(m - 1, -1, -1):
+        reach[:, t] = reach[:, children[t]].sum(axis=1)
+    return reach[:, :m]

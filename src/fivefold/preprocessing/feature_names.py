@@ -1,0 +1,22 @@
+"""Names of the columns that a transformer gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+if TYPE_CHECKING:
+    SameNamesBase = object
+else:
+    from sklearn.base import OneToOneFeatureMixin as SameNamesBase
+
+
+class SameNames(SameNamesBase):
+    """Columns keep their names."""
+
+
+def input_names(estimator: Any, given: Any) -> Any:
+    """Names of the columns of fit, or x0, x1, ..."""
+    check_is_fitted(estimator)
+    return _check_feature_names_in(estimator, given)

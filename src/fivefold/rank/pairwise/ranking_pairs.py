@@ -1,0 +1,157 @@
+"""What a ranking is learned from: pairs (u, v) of rows, u to be scored above v.
+
+    a full ranking           every row is above those that come after it
+    grades within queries    a row is above the rows of its query with a lower grade; equal grades say nothing
+    a log of clicks          a clicked item is above the items shown before it that were skipped
+
+`Pairs` lists them. Grades of n rows make up to n^2 / 2 pairs, so what is learned from grades keeps `Queries`: the rows
+in the order of query and grade, in which the rows below any row of its query stand together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fivefold.optim.objective import Array
+
+RowIndices = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Row better[p] is to be scored above row worse[p]; the pair counts weight[p] times."""
+
+    better: RowIndices  # (P,)
+    worse: RowIndices  # (P,)
+    weight: Array  # (P,)
+
+    def __len__(self) -> int:
+        return len(self.better)
+
+    def __iter__(self) -> Any:
+        return zip(self.better.tolist(), self.worse.tolist(), strict=True)
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[int, int]]) -> Pairs:
+        """From (better, worse) row numbers."""
+        table = np.array(list(pairs), dtype=np.int64).reshape(-1, 2)
+        return cls(table[:, 0].copy(), table[:, 1].copy(), np.ones(len(table)))
+
+    @classmethod
+    def of_ranking(cls, order: Sequence[int]) -> Pairs:
+        """From row numbers, the best first."""
+        return cls.of((u, v) for place, u in enumerate(order) for v in order[place + 1 :])
+
+    @classmethod
+    def of_grades(cls, grades: Any, groups: Any = None, sample_weight: Any = None) -> Pairs:
+        """From one grade a row, the higher the better, compared within the queries that `groups` names."""
+        return Queries.of(grades, groups, sample_weight).pairs()
+
+    @classmethod
+    def of_clicks(cls, shown: Sequence[int], clicked: Iterable[int]) -> Pairs:
+        """From the items of one page in the order shown, and those that were clicked.
+
+        >>> list(Pairs.of_clicks(shown=[1, 2, 3, 4], clicked=[3]))
+        [(3, 1), (3, 2)]
+        """
+        chosen = set(clicked)
+        if unknown := chosen - set(shown):
+            raise ValueError(f"clicked items {sorted(unknown)} were not shown; shown: {list(shown)}")
+        skipped: list[int] = []
+        pairs = []
+        for item in shown:
+            if item in chosen:
+                pairs += [(item, other) for other in skipped]
+            else:
+                skipped.append(item)
+        return cls.of(pairs)
+
+    def __add__(self, other: Pairs) -> Pairs:
+        mine, theirs = ((p.better, p.worse, p.weight) for p in (self, other))
+        return Pairs(*(np.concatenate(two) for two in zip(mine, theirs, strict=True)))
+
+    def differences(self, X: Any) -> Any:
+        """Rows x_u - x_v: ranking is the classification of these, all of one class and without a bias."""
+        return X[self.better] - X[self.worse]
+
+    def gram(self, G: Any) -> Any:
+        """Inner products of the differences from those of the rows, so that any kernel can rank.
+
+        k(u, u') - k(u, v') - k(v, u') + k(v, v') for pairs (u, v) and (u', v').
+        """
+        half = np.asarray(G)[self.better] - np.asarray(G)[self.worse]  # (P, n)
+        return half[:, self.better] - half[:, self.worse]
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Rows in the order of query and grade: those worse than the row at place i stand at begin[i]..first[i]."""
+
+    order: RowIndices  # (n,) the row at each place
+    begin: RowIndices  # (n,) where its query begins
+    first: RowIndices  # (n,) where its grade begins
+    level: RowIndices  # (n,) number of its grade within the query
+    w: Array  # (n,) weights, by place
+    starts: RowIndices  # (queries + 1,) places
+
+    @classmethod
+    def of(cls, grades: Any, groups: Any = None, sample_weight: Any = None, keys: Any = None) -> Queries:
+        """Of one grade a row; `keys` orders rows of equal grade, and depends on their values only."""
+        grades = np.asarray(grades, dtype=np.float64)
+        n = len(grades)
+        codes = np.zeros(n, dtype=np.int64) if groups is None else np.unique(groups, return_inverse=True)[1]
+        if len(codes) != n:
+            raise ValueError(f"groups must name the query of each of the {n} rows; got {len(codes)}")
+        w = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        order = np.lexsort((grades, codes) if keys is None else (keys, grades, codes))
+        q, g = codes[order], grades[order]
+        new_query = np.append(True, q[1:] != q[:-1])[:n]
+        new_grade = new_query | np.append(True, g[1:] != g[:-1])[:n]
+        starts = np.append(np.flatnonzero(new_query), n)
+        begin = np.maximum.accumulate(np.where(new_query, np.arange(n), 0))
+        first = np.maximum.accumulate(np.where(new_grade, np.arange(n), 0))
+        level = np.cumsum(new_grade)
+        return cls(order, begin, first, level - level[begin], np.ascontiguousarray(w[order]), starts)
+
+    @cached_property
+    def below(self) -> Array:
+        """Weight of the rows worse than each (n,)."""
+        ends = np.append(0.0, np.cumsum(self.w))
+        return np.where(self.first > self.begin, ends[self.first] - ends[self.begin], 0.0)
+
+    @cached_property
+    def total(self) -> float:
+        """Weight of all pairs: a pair counts as often as the weights of its rows multiply to."""
+        return float(self.w @ self.below)
+
+    @cached_property
+    def counts(self) -> RowIndices:
+        """Pairs up to and with each place (n,)."""
+        return np.cumsum(self.first - self.begin)
+
+    def pairs(self, most: int | None = None) -> Pairs:
+        """All pairs, or `most` of them at equal distances in their order, counting as much as all."""
+        P = int(self.counts[-1]) if len(self.counts) else 0
+        m = P if most is None else min(P, most)
+        p = np.arange(m) if m == P else ((np.arange(m) + 0.5) * (P / m)).astype(np.int64)
+        i = np.searchsorted(self.counts, p, side="right")
+        j = self.first[i] - (self.counts[i] - p)
+        weight = self.w[i] * self.w[j]
+        if m < P:
+            weight *= self.total / weight.sum()
+        return Pairs(self.order[i], self.order[j], weight)
+
+    def draw(self, count: int, rng: np.random.RandomState) -> tuple[RowIndices, RowIndices]:
+        """So many pairs, each drawn with probability proportional to its weight: better and worse rows."""
+        ends, places = np.cumsum(self.w * self.below), np.append(0.0, np.cumsum(self.w))
+        u = rng.uniform(size=(count, 2))
+        i = np.minimum(np.searchsorted(ends, u[:, 0] * ends[-1], side="right"), len(ends) - 1)
+        at = places[self.begin[i]] + u[:, 1] * self.below[i]
+        j = np.clip(np.searchsorted(places, at, side="right") - 1, self.begin[i], self.first[i] - 1)
+        return self.order[i], self.order[j]

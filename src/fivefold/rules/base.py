@@ -1,0 +1,106 @@
+"""From conditions that were found to a list of rules: what a classifier by rules holds and answers.
+
+    P(class k) = (w_k + 1) / (sum w + K)        w: classes of the rows that reach a rule and satisfy it
+
+The label of a rule is the commonest class of those rows, and so is that of the default among the rows that no rule
+covers; where none is left over it is the commonest class of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fivefold.core.admission.tables import Takes
+from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.estimators.supervised_learning import Classifier
+from fivefold.partition.export.conditions import Condition
+from fivefold.rules.rule_lists.rule_export import RuleExports
+from fivefold.rules.rule_lists.rule_lists import BaseRules, Rule, RuleList, Schema
+
+LAPLACE_COUNT = 1.0  # Laplace: a row of each class is thought to be there
+
+
+@dataclass(frozen=True)
+class CandidateRule:
+    """Conditions in the order they were found, and the rows of the table that satisfy them all."""
+
+    conditions: tuple[Condition, ...]
+    covers: Any  # (n,) bool
+    code: int = -1  # of the class it was found for; -1 for the commonest it covers
+
+    def __len__(self) -> int:
+        return len(self.conditions)
+
+
+class OrderedRules(RuleExports, Classifier):
+    """A classifier by rules; `_stages(X, y, w)` yields better and better lists of clauses."""
+
+    takes = Takes(missing=True, huge=True, categories=True)
+
+    def _stages(self, X: Any, y: Any, w: Any) -> Iterator[list[CandidateRule]]:
+        raise TypeError(f"{type(self).__name__} does not say how to find rules")
+
+    def _most(self, y: Any) -> int:
+        """How many stages there are at most."""
+        raise TypeError(f"{type(self).__name__} does not say how many stages it has")
+
+    def _model(self, clauses: list[CandidateRule], y: Any, w: Any, schema: Schema) -> BaseRules:
+        return build_rule_list(clauses, y, w, schema)
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        schema, done = Schema.of(self), 0
+        self.model_ = self._model([], y, w, schema)
+        with fit_steps(self, "stage", self._most(y), X) as monitor:
+            try:
+                for clauses in self._stages(X, y, w):
+                    self.model_ = self._model(clauses, y, w, schema)
+                    done += 1
+                    if monitor(self.model_, self.model_.conditions):
+                        break
+            except KeyboardInterrupt:
+                warn_kept_best(self, done, "stage")
+
+    def predict_proba(self, X: Any) -> Any:
+        """Shares of the classes among the rows that the answering rule covered, one row of each class added."""
+        return self._scores(self._admit(X))
+
+    def _scores(self, X: Any) -> Any:
+        return self.model_.proba(X).astype(X.dtype, copy=False)
+
+    def _categories(self) -> Any:
+        return vars(self)["categories_in_"].values if "categories_in_" in vars(self) else ()
+
+
+def build_rule_list(clauses: list[CandidateRule], y: Any, w: Any, schema: Schema) -> RuleList:
+    """The list of rules, each with the classes of the rows that reach it; rules that no row reaches are left out."""
+    K, left, rules = len(schema.classes or ()), np.ones(len(y), dtype=bool), list[Rule]()
+    for clause in clauses:
+        rows = np.flatnonzero(left & clause.covers)
+        if len(rows):
+            rules.append(count_rule(clause.conditions, rows, y, w, schema))
+        left[rows] = False
+    rest = np.flatnonzero(left)
+    if len(rest):
+        return RuleList(tuple(rules), count_rule((), rest, y, w, schema), schema, smoothing=LAPLACE_COUNT)
+    common = int(np.bincount(y, w, K).argmax())
+    default = Rule((), schema.label(common), tuple(np.eye(K)[common].tolist()))
+    return RuleList(tuple(rules), default, schema, smoothing=LAPLACE_COUNT)
+
+
+def merge_conditions(conditions: Any) -> tuple[Condition, ...]:
+    """One condition a column, in the order in which the columns were first asked for."""
+    held: dict[int, Condition] = {}
+    for c in conditions:
+        held[c.column] = held[c.column] & c if c.column in held else c
+    return tuple(held.values())
+
+
+def count_rule(conditions: Any, rows: Any, y: Any, w: Any, schema: Schema, code: int = -1) -> Rule:
+    """A rule with the classes of the rows it answers; its label is the commonest of them, or the one given."""
+    counts = np.bincount(y[rows], w[rows], len(schema.classes or ()))
+    label = schema.label(int(counts.argmax()) if code < 0 else code)
+    return Rule(merge_conditions(conditions), label, tuple(counts.tolist()), float(counts.sum()), len(rows))

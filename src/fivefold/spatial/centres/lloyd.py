@@ -1,0 +1,335 @@
+"""Lloyd's algorithm with Hamerly's bounds (2010): weighted, exact, most distances never computed.
+
+    assign   r_i = argmin_k |x_i - c_k|            a tie goes to the lowest k
+    update   c_k = sum_{r_i = k} w_i x_i / sum_{r_i = k} w_i
+
+For each point an upper bound u on the distance to its centre and a lower bound l on that to any other.
+After centres move, u grows by the move of its centre and l shrinks by the largest other move; while
+u < max(l, half the gap to the nearest other centre) the point keeps its centre. The rest are compared
+with every centre, in single precision while that decides; what it leaves open is repeated in full.
+
+A cluster without points takes the point farthest from its own centre, with all its repetitions.
+Lloyd (1982); Hamerly (2010).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import issparse
+
+from fivefold.core.compilation.jit import FAST, jit
+from fivefold.core.parallel import map_parts
+from fivefold.spatial.points import Array, Points, rows_per_part
+from fivefold.spatial.row_loops import ROW_LANES, squared_distance, transfer_row
+
+BOUND_SAFETY = 1 - 1e-9  # bounds are trusted up to here
+TIE_RATIO = 1 - 1e-12  # a centre must be nearer than this share to win from one before it
+MAX_UNDECIDED_SHARE = 0.1  # single precision is given up when it leaves more than this share open,
+MIN_UNDECIDED = 4096  # of at least so many comparisons
+MIN_REMAINING_SHARE = 1e-6  # sums kept by differences are taken anew when a cluster has lost all but this share
+HUGE = 1e300
+FEW = 2**14  # numbers to subtract: up to here bounds and a mean of the rows take longer than all differences
+
+StopReason = Literal["converged", "max_iter", "stopped", "interrupted"]
+CentreUpdate = Callable[
+    ["Groups", Array], tuple[Array, float, bool]
+]  # centres, objective, and: are these the best ones?
+Monitor = Callable[[Array, float], bool]
+
+
+@dataclass(frozen=True)
+class LloydResult:
+    """K centres, how well they stand for the points, and how they were found."""
+
+    centres: Array  # (K, d)
+    labels: Array  # (n,) int32
+    inertia: float  # sum of w |x - c|^2
+    cost: float  # sum of w |x - c|
+    n_iter: int
+    history: tuple[float, ...]  # the objective after each step
+    reason: StopReason
+    shift: float  # the squared moves of the centres in the last step; zero where no label changed
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def _list_doubtful(rows, C, norms, gap, move, top, labels, upper, lower, lo, hi, ids):
+    """Carry the bounds of rows lo..hi on; the rows that may have to change are listed in ids. Returns how many.
+
+    top = (largest move, its centre, second largest move).
+    """
+    m = 0
+    for i in range(lo, hi):
+        k = np.int64(labels[i])
+        keep = False
+        if k >= 0:
+            u = upper[i] + move[k]
+            l = lower[i] - (top[2] if k == top[1] else top[0])
+            bound = BOUND_SAFETY * max(gap[k], l)
+            if u >= bound:
+                u = np.sqrt(squared_distance(rows, i, C, norms, k))
+            keep = u < bound
+            upper[i] = u
+            lower[i] = l
+        ids[m] = i
+        m += 0 if keep else 1
+    return m
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def _assign_rows(rows, w, C, norms, reach, rounding, ids, m, found, labels, upper, lower, members, weight, sums):
+    """Give rows ids[:m] to their nearest centre; the changes of members, weight and sums are added to these.
+
+    Those have an entry K more, where rows come from at first. reach is the largest |c|^2, rounding as in Codebook.
+    Returns how many rows changed, and how many needed full differences.
+    """
+    K = len(norms)
+    changed, opened = 0, 0
+    for t in range(m):
+        r, b, i = ids[t], t // ROW_LANES, t % ROW_LANES
+        near, next_, norm = np.float64(found[0][b, i]), np.float64(found[1][b, i]), np.float64(found[3][b, i])
+        k, old = int(found[2][b, i]), int(labels[r])
+        error = 2 * rounding * (np.sqrt(reach * norm) + 0.5 * reach)
+        if next_ - near > error:
+            error += rounding * norm
+            first, second = max(0.0, 2 * near + norm + error), max(0.0, 2 * next_ + norm - error)
+        else:
+            opened += 1
+            first, second = HUGE, HUGE
+            for c in range(K):
+                s = squared_distance(rows, r, C, norms, c)
+                if s < TIE_RATIO * first:
+                    first, second, k = s, first, c
+                elif s < second:
+                    second = s
+        upper[r], lower[r] = np.sqrt(first), np.sqrt(second)
+        if k != old:
+            changed += 1
+            labels[r] = k
+            old = old if old >= 0 else K
+            members[k] += 1
+            members[old] -= 1
+            weight[k] += w[r]
+            weight[old] -= w[r]
+            transfer_row(rows, r, w[r], sums, k, old)
+    return changed, opened
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def _nearest(X, C, labels):
+    """The nearest centre of each row by full differences, as `_place` takes it where a comparison leaves it open."""
+    for i in range(X.shape[0]):
+        first, which = HUGE, 0
+        for k in range(C.shape[0]):
+            s = 0.0
+            for j in range(C.shape[1]):
+                z = X[i, j] - C[k, j]
+                s += z * z
+            if s < TIE_RATIO * first:
+                first, which = s, k
+        labels[i] = which
+
+
+class ClusterAssignment:
+    """Which centre each point belongs to, kept up to date while the centres move."""
+
+    def __init__(self, points: Points, K: int) -> None:
+        n, d = points.n, points.width
+        self.points, self.K = points, K
+        self.labels = np.full(n, -1, np.int32)
+        self.upper, self.lower = np.empty(n), np.empty(n)
+        self.members, self.weight, self.sums = np.zeros(K, np.int64), np.zeros(K), np.zeros((K, d))
+        self.peak = np.zeros(K)
+        self.move, self.top = np.zeros(K), np.zeros(3)
+        self.kind: type[np.floating[Any]] | None = None
+        self.rows = max(rows_per_part(d), 8 * K)  # so that the sums of the parts stay small beside the table
+
+    def assign(self, C: Array) -> int:
+        """Give each point to its nearest centre; how many changed theirs."""
+        points, K = self.points, self.K
+        first = self.kind is None  # no point has a centre yet that a gap could let it keep
+        if self.kind is None:
+            self.kind = np.float32 if points.narrow(C) else np.float64
+        book = points.codebook(C, self.kind)
+        gap, reach = self.move if first else _half_gap(C, book.norms), float(book.norms.max())
+        rows, labels, upper, lower = points.rows, self.labels, self.upper, self.lower
+
+        def part(lo: int, hi: int) -> tuple[Any, ...]:
+            members, weight, sums = np.zeros(K + 1, np.int64), np.zeros(K + 1), np.zeros((K + 1, points.width))
+            ids = np.empty(hi - lo + 1, np.int64)
+            m = _list_doubtful(rows, C, book.norms, gap, self.move, self.top, labels, upper, lower, lo, hi, ids)
+            found = book.compare(rows, ids, m)
+            changed, opened = _assign_rows(rows, points.w, C, book.norms, reach, book.rounding, ids, m, found,
+                                     labels, upper, lower, members, weight, sums)  # fmt: skip
+            return (changed, m, opened), members, weight, sums
+
+        changed = compared = opened = 0
+        for counts, members, weight, sums in map_parts(part, points.n, rows=self.rows):
+            changed, compared, opened = changed + counts[0], compared + counts[1], opened + counts[2]
+            self.members += members[:K]
+            self.weight += weight[:K]
+            self.sums += sums[:K]
+        if opened > max(MIN_UNDECIDED, MAX_UNDECIDED_SHARE * compared):
+            self.kind = np.float64
+        self._steady()
+        return changed
+
+    def _steady(self) -> None:
+        """Begin the sums anew where differences have lost too many digits."""
+        if not self.members.all():
+            empty = self.members == 0
+            self.weight[empty], self.sums[empty] = 0.0, 0.0
+        self.peak = np.maximum(self.peak, self.weight)
+        few = self.weight < MIN_REMAINING_SHARE * self.peak
+        if few.any() and few[self.members > 0].any():
+            self.weight = np.bincount(self.labels, self.points.w, minlength=self.K).astype(np.float64)
+            self.sums = self.points.sums(self.labels, self.K)
+            self.peak = self.weight.copy()
+
+    def squares(self, C: Array) -> Array:
+        """Squared distance of each point to its centre (n,)."""
+        points, norms, none = self.points, np.einsum("kj,kj->k", C, C), np.zeros(max(self.K, 3))
+        self.lower[:] = -HUGE  # so that no bound saves a distance: all are computed
+
+        def part(lo: int, hi: int) -> None:
+            ids = np.empty(hi - lo + 1, np.int64)
+            _list_doubtful(points.rows, C, norms, none, none, none, self.labels, self.upper, self.lower, lo, hi, ids)
+
+        map_parts(part, points.n, rows=self.rows)
+        return np.square(self.upper)
+
+    def refill(self, C: Array) -> int:
+        """Give each empty cluster the point farthest from its own centre, if one can be spared; how many rows moved."""
+        if self.members.all():
+            return 0
+        points, moved = self.points, 0
+        far = self.squares(C)
+        for k in np.flatnonzero(self.members == 0):
+            while (top := far.max()) > 0:
+                same = _first(points, np.flatnonzero(far >= BOUND_SAFETY * top))
+                far[same] = 0.0
+                old, v = self.labels[same[0]], float(points.w[same].sum())
+                if self.members[old] > len(same):
+                    x = points.take(same[:1])[0]
+                    self.labels[same], self.upper[same] = k, HUGE
+                    for group, sign in ((old, -1), (k, 1)):
+                        self.members[group] += sign * len(same)
+                        self.weight[group] += sign * v
+                        self.sums[group] += sign * v * x
+                    moved += len(same)
+                    break
+        return moved
+
+    def follow(self, change: Array) -> float:
+        """Note how far the centres move; the sum of the squares."""
+        squares = np.einsum("kj,kj->k", change, change)
+        self.move = np.sqrt(squares)
+        order = self.move.argsort()
+        self.top = np.array([self.move[order[-1]], order[-1], self.move[order[-2]] if self.K > 1 else 0.0])
+        return float(squares.sum())
+
+
+def mean_update(groups: ClusterAssignment, C: Array) -> tuple[Array, float, bool]:
+    """The mean of each group, and the sum of squares about them; an empty group goes to the heaviest."""
+    filled, weight = groups.members > 0, groups.weight
+    if filled.all():
+        new = groups.sums / weight[:, None]
+    else:
+        new = groups.sums / np.where(filled, weight, 1.0)[:, None]
+        new[~filled] = new[weight.argmax()]
+    apart = new - groups.sums.sum(axis=0) / weight.sum()
+    between = weight @ np.einsum("kj,kj->k", apart, apart)
+    return new, max(groups.points.scatter - float(between), 0.0), True
+
+
+def lloyd(X: Any, w: Array, start: Any, tol: float, max_iter: int) -> LloydResult:
+    """Alternate assignment and weighted means until no label changes or the centres move less than `tol` in all."""
+    return alternate_updates(Points.of(X, w), start, tol, max_iter)
+
+
+def alternate_updates(
+    points: Points,
+    start: Any,
+    tol: float,
+    max_iter: int,
+    update: CentreUpdate = mean_update,
+    monitor: Monitor | None = None,
+) -> LloydResult:
+    """Alternate assignment and `update` until no label changes or the squared moves sum to no more than `tol`.
+
+    `monitor(centres, objective)` may return True to stop. Ctrl-C keeps the last whole step.
+    """
+    C, groups = points.shifted(start), ClusterAssignment(points, len(start))
+    history: list[float] = []
+    reason: StopReason | None = None
+    step, spared, settled, shift = 0, 0, False, np.nan
+    try:
+        while reason is None:
+            step += 1
+            if groups.assign(C) + spared == 0 and settled:
+                return _result(groups, C, step, history, "converged", 0.0)
+            spared = groups.refill(C)
+            new, value, settled = update(groups, C)
+            history.append(value)
+            shift = groups.follow(new - C)
+            C = new
+            if shift <= tol:
+                reason = "converged"
+            elif monitor is not None and monitor(C + points.origin, value):
+                reason = "stopped"
+            elif step == max_iter:
+                reason = "max_iter"
+    except KeyboardInterrupt:
+        if not history:
+            raise
+        reason, groups = "interrupted", ClusterAssignment(points, len(C))  # a thread may still write to the old one
+    groups.assign(C)
+    return _result(groups, C, step, history, reason, shift)
+
+
+def _result(
+    groups: ClusterAssignment, C: Array, step: int, history: list[float], reason: StopReason, shift: float
+) -> LloydResult:
+    squares, w = groups.squares(C), groups.points.w
+    inertia, cost = float(w @ squares), float(w @ np.sqrt(squares))
+    return LloydResult(C + groups.points.origin, groups.labels, inertia, cost, step, tuple(history), reason, shift)
+
+
+def nearest_centres(X: Any, C: Any) -> Array:
+    """For each row of X the nearest centre, the lowest of equally near ones."""
+    if not issparse(X) and X.shape[0] * C.size <= FEW and C.shape[1:] == X.shape[1:]:
+        labels = np.empty(X.shape[0], np.int32)
+        _nearest(np.ascontiguousarray(X, np.float64), np.ascontiguousarray(C, np.float64), labels)
+        return labels
+    points = Points.of(X)
+    groups = ClusterAssignment(points, len(C))
+    groups.assign(points.shifted(C))
+    return groups.labels
+
+
+def nearest_distances(X: Any, C: Any) -> tuple[Array, Array]:
+    """For each row of X the nearest centre, the lowest of equally near ones, and the squared distance to it."""
+    points = Points.of(X)
+    groups, C = ClusterAssignment(points, len(C)), points.shifted(C)
+    groups.assign(C)
+    return groups.labels, groups.squares(C)
+
+
+def _half_gap(C: Array, norms: Array) -> Array:
+    """Half the distance from each centre to the nearest other; norms are |c|^2."""
+    K = len(C)
+    gap = np.full(K, HUGE)
+    for a in range(0, K if K > 1 else 0, 512):
+        scale = norms[a : a + 512, None] + norms
+        D = scale - 2 * (C[a : a + 512] @ C.T) - 1e-14 * scale
+        D.reshape(-1)[a :: K + 1] = np.inf  # of each centre to itself
+        gap[a : a + 512] = 0.5 * np.sqrt(np.maximum(D.min(axis=1), 0.0))
+    return gap
+
+
+def _first(points: Points, tied: Array) -> Array:
+    """Of equally far rows those equal to the first in the order of their values."""
+    return points.equal(tied[points.keys[tied].argmin()], tied)

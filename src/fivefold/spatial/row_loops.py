@@ -1,0 +1,203 @@
+"""Rows of a table, dense or sparse, as compiled loops see them.
+
+A loop over rows is written once, in terms of `square` and `carry`, whose rule is chosen by the type of the
+rows. Dense rows are taken relative to an origin near the data, so that an offset costs no digits.
+
+What takes the time, the comparison of many rows with many centres, has a loop of its own for each type:
+`COMPARE` and `CLOSER`. Dense rows go through them LANES at a time, a row a column, so that the innermost
+loop vectorises; four coordinates and two centres are taken together, so that a number loaded is used twice.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fivefold.core.compilation.jit import FAST, generic, jit
+
+ROW_LANES = 64
+MAX_SINGLE_SQUARE = 1e30  # beyond every square that single precision is used for
+EQUAL_ROWS_RATIO = 1e-14  # below this share of the squared norms two sparse rows are the same to rounding
+
+
+class DenseRows(NamedTuple):
+    """Rows of an array; they stand for X - origin."""
+
+    X: Any  # (n, d)
+    origin: Any  # (d,)
+
+
+class SparseRows(NamedTuple):
+    """Rows of a matrix in compressed rows."""
+
+    data: Any
+    indices: Any
+    indptr: Any
+
+
+@generic
+def squared_distance(rows: Any, i: Any, C: Any, norms: Any, k: Any) -> Any:
+    """|x_i - c_k|^2; norms are |c|^2."""
+
+
+@squared_distance.rule(DenseRows)
+def _(rows, i, C, norms, k):
+    s = 0.0
+    for j in range(C.shape[1]):
+        z = (rows.X[i, j] - rows.origin[j]) - C[k, j]
+        s += z * z
+    return s
+
+
+@squared_distance.rule(SparseRows)
+def _(rows, i, C, norms, k):
+    s, size = norms[k], norms[k]
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        c = C[k, rows.indices[p]]
+        z = rows.data[p] - c
+        s += z * z - c * c
+        size += rows.data[p] * rows.data[p]
+    return s if s > EQUAL_ROWS_RATIO * size else 0.0
+
+
+@generic
+def transfer_row(rows: Any, i: Any, v: Any, S: Any, k: Any, old: Any) -> Any:
+    """S[k] += v x_i and S[old] -= v x_i."""
+
+
+@transfer_row.rule(DenseRows)
+def _(rows, i, v, S, k, old):
+    for j in range(rows.X.shape[1]):
+        z = v * (rows.X[i, j] - rows.origin[j])
+        S[k, j] += z
+        S[old, j] -= z
+
+
+@transfer_row.rule(SparseRows)
+def _(rows, i, v, S, k, old):
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        z = v * rows.data[p]
+        S[k, rows.indices[p]] += z
+        S[old, rows.indices[p]] -= z
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def _nearest_two_dense(rows, ids, m, code, half, Z, v, u, found):
+    """code (K, d) and half (K,), padded to an even K and to a d in fours, in the precision to work in; Z (d, LANES)."""
+    X, origin = rows.X, rows.origin
+    K, width = code.shape
+    for b in range((m + ROW_LANES - 1) // ROW_LANES):
+        first, second, which, norm = found[0][b], found[1][b], found[2][b], found[3][b]
+        for i in range(ROW_LANES):
+            first[i], second[i], which[i] = MAX_SINGLE_SQUARE, MAX_SINGLE_SQUARE, 0
+        for i in range(min(ROW_LANES, m - b * ROW_LANES)):
+            r, s = ids[b * ROW_LANES + i], 0.0
+            for j in range(X.shape[1]):
+                z = X[r, j] - origin[j]
+                Z[j, i] = z
+                s += z * z
+            norm[i] = s
+        for k in range(0, K, 2):
+            hv, hu = half[k], half[k + 1]
+            for i in range(ROW_LANES):
+                v[i], u[i] = hv, hu
+            for j in range(0, width, 4):
+                v0, v1, v2, v3 = code[k, j], code[k, j + 1], code[k, j + 2], code[k, j + 3]
+                u0, u1, u2, u3 = code[k + 1, j], code[k + 1, j + 1], code[k + 1, j + 2], code[k + 1, j + 3]
+                for i in range(ROW_LANES):
+                    z0, z1, z2, z3 = Z[j, i], Z[j + 1, i], Z[j + 2, i], Z[j + 3, i]
+                    v[i] -= v0 * z0 + v1 * z1 + v2 * z2 + v3 * z3
+                    u[i] -= u0 * z0 + u1 * z1 + u2 * z2 + u3 * z3
+            kv, ku = np.float32(k), np.float32(k + 1)
+            for i in range(ROW_LANES):
+                low, high = min(v[i], u[i]), max(v[i], u[i])
+                which[i] = which[i] if first[i] <= low else (kv if v[i] <= u[i] else ku)
+                second[i] = min(second[i], high, max(first[i], low))
+                first[i] = min(first[i], low)
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def _nearest_two_sparse(rows, ids, m, code, half, Z, v, u, found):
+    """code (d, K) and half (K,); v (K,)."""
+    K = len(half)
+    for t in range(m):
+        r, norm = ids[t], 0.0
+        for k in range(K):
+            v[k] = half[k]
+        for p in range(rows.indptr[r], rows.indptr[r + 1]):
+            x, j = np.float64(rows.data[p]), rows.indices[p]
+            norm += x * x
+            for k in range(K):
+                v[k] -= x * code[j, k]
+        first, second, which = MAX_SINGLE_SQUARE, MAX_SINGLE_SQUARE, 0
+        for k in range(K):
+            if v[k] < first:
+                first, second, which = v[k], first, k
+            elif v[k] < second:
+                second = v[k]
+        b, i = t // ROW_LANES, t % ROW_LANES
+        found[0][b, i], found[1][b, i], found[2][b, i], found[3][b, i] = first, second, which, norm
+
+
+# For rows ids[:m]: the smallest and the second smallest |c|^2 / 2 - c.x, the k of the first, and |x|^2, each an array
+# (m / LANES, LANES) of `found`; they are arrays apart, as rows of one might overlap for all the compiler knows. Z, v
+# and u are scratch.
+NEAREST_TWO_LOOPS = {DenseRows: _nearest_two_dense, SparseRows: _nearest_two_sparse}
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def _seed_trial_dense(rows, lo, hi, w, nearest, C, norms, Z, acc, out, potential):
+    """C (T, d) and Z (d, LANES) are padded to a d in fours."""
+    X, origin = rows.X, rows.origin
+    T, width = len(norms), C.shape[1]
+    for b in range(lo, hi):
+        for i in range(min(ROW_LANES, X.shape[0] - b * ROW_LANES)):
+            for j in range(X.shape[1]):
+                Z[j, i] = X[b * ROW_LANES + i, j] - origin[j]
+        for t in range(T):
+            for i in range(ROW_LANES):
+                acc[i] = 0.0
+            for j in range(0, width, 4):
+                c0, c1, c2, c3 = C[t, j], C[t, j + 1], C[t, j + 2], C[t, j + 3]
+                for i in range(ROW_LANES):
+                    z0, z1, z2, z3 = Z[j, i] - c0, Z[j + 1, i] - c1, Z[j + 2, i] - c2, Z[j + 3, i] - c3
+                    acc[i] += z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3
+            s = 0.0
+            for i in range(ROW_LANES):
+                v = min(acc[i], nearest[b, i])
+                out[t, b, i] = v
+                s += w[b, i] * v
+            potential[t] += s
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def _seed_trial_sparse(rows, lo, hi, w, nearest, C, norms, Z, acc, out, potential):
+    """C (d, T) and acc (T,)."""
+    T, n = len(norms), len(rows.indptr) - 1
+    for b in range(lo, hi):
+        for i in range(min(ROW_LANES, n - b * ROW_LANES)):
+            r, norm = b * ROW_LANES + i, 0.0
+            for t in range(T):
+                acc[t] = norms[t]
+            for p in range(rows.indptr[r], rows.indptr[r + 1]):
+                x, j = np.float64(rows.data[p]), rows.indices[p]
+                norm += x * x
+                for t in range(T):
+                    acc[t] -= 2 * x * C[j, t]
+            for t in range(T):
+                s = acc[t] + norm
+                v = min(s if s > EQUAL_ROWS_RATIO * (norm + norms[t]) else 0.0, nearest[b, i])
+                out[t, b, i] = v
+                potential[t] += w[b, i] * v
+
+
+# For rows in blocks lo..hi of LANES: the squared distance to the nearest seed if each of T in C were one more,
+# out (T, blocks, LANES) from nearest (blocks, LANES); its sum weighted by w is added to potential (T,). norms (T,) are
+# |c|^2; Z and acc are scratch.
+SEED_TRIAL_LOOPS = {DenseRows: _seed_trial_dense, SparseRows: _seed_trial_sparse}
+
+
+def multiple_of_four(d: int) -> int:
+    """The next multiple of four."""
+    return -(-d // 4) * 4

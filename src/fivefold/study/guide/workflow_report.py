@@ -1,0 +1,116 @@
+"""The report of a workflow in Markdown: a section for each phase, and the rounds that led to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fivefold.study.guide.workflow import PHASE_TITLES, PHASES, Phase, Workflow
+
+PhaseOutcome = Mapping[str, Any]
+
+
+def render_report(work: Workflow) -> str:
+    """The whole report."""
+    parts = [f"# {_escape_markdown(work.problem.task)}"]
+    for i, phase in enumerate(PHASES, 1):
+        done = work.outcomes.get(phase)
+        parts.append(f"## {i} {PHASE_TITLES[phase]}")
+        parts.append("Not done yet." if done is None else PHASE_WRITERS[phase](done))
+    if work.rounds:
+        parts.append("## Rounds before")
+        parts.append("\n".join(_round_line(left) for left in work.rounds))
+    return "\n\n".join(parts) + "\n"
+
+
+def _task(done: PhaseOutcome) -> str:
+    return "\n".join(f"- {_escape_markdown(line)}" for line in done["card"])
+
+
+def _data(done: PhaseOutcome) -> str:
+    kinds = list(done["columns"].values())
+    told = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+    lines = [
+        f"{_escape_markdown(done['name'])}: {done['rows']:,} rows, {len(kinds)} columns ({told}); {done['problem']}.",
+        f"{done['test_rows']:,} rows are locked away for the evaluation; no phase before it sees them.",
+    ]
+    if done["classes"]:
+        lines.append(
+            "Rows of each class: " + ", ".join(f"{_escape_markdown(k)} {n:,}" for k, n in done["classes"].items()) + "."
+        )
+    if done["missing"]:
+        lines.append(
+            "Missing values: " + ", ".join(f"{_escape_markdown(k)} {n:,}" for k, n in done["missing"].items()) + "."
+        )
+    return "\n".join([*lines, *(f"- {_escape_markdown(note)}" for note in done["notes"])])
+
+
+def _features(done: PhaseOutcome) -> str:
+    lines = [f"{done['count']} features: {_escape_markdown(', '.join(done['names']))}."]
+    lines += [f"- added {_escape_markdown(name)} = {_escape_markdown(how)}" for name, how in done["add"].items()]
+    lines += [f"- dropped {_escape_markdown(name)}" for name in done["drop"]]
+    return "\n".join([*lines, *(f"- warning: {_escape_markdown(text)}" for text in done["warnings"])])
+
+
+def _models(done: PhaseOutcome) -> str:
+    lines = [f"Learners: {', '.join(done['learners'])}."]
+    lines += [f"- {name} is left out: {_escape_markdown(why)}" for name, why in done["left_out"].items()]
+    return "\n".join([*lines, "", *(f"    {_escape_markdown(line)}" for line in done["advice"])])
+
+
+def _training(done: PhaseOutcome) -> str:
+    lines = [
+        f"Nested cross-validation, {done['splits']} splits of the rows outside the test set; p-values are those of the "
+        f"difference to the best, corrected for overlap and number.\n\n{_leaderboard(done['leaderboard'], done['score'])}"
+    ]
+    if done["alike"]:
+        lines.append(f"Cannot be told from the best: {', '.join(done['alike'])}.")
+    lines += [f"{name} failed: {_escape_markdown(str(why))}." for name, why in done["failed"].items()]
+    return "\n\n".join([*lines, *_weakness_lines(done)])
+
+
+def _evaluation(done: PhaseOutcome) -> str:
+    scores = ", ".join(f"{name} {value:.4g}" for name, value in done["scores"].items())
+    lines = [
+        f"{done['learner']}, fitted on all other rows, on {done['rows']:,} test rows that no choice saw: {scores}.",
+        f"Validation had said {done['validation']:.4g}.",
+    ]
+    if done["per_class"]:
+        found = ", ".join(f"{_escape_markdown(k)} {v:.0%}" for k, v in done["per_class"].items())
+        lines.append(f"Share of each class that is found: {found}.")
+    return "\n\n".join([*lines, *_weakness_lines(done)])
+
+
+PHASE_WRITERS: dict[Phase, Callable[[PhaseOutcome], str]] = {
+    "task": _task,
+    "data": _data,
+    "features": _features,
+    "models": _models,
+    "training": _training,
+    "evaluation": _evaluation,
+}
+
+
+def _leaderboard(rows: list[PhaseOutcome], score: str) -> str:
+    lines = [f"| learner | {score} | interval | on training rows | p |", "|---|---|---|---|---|"]
+    lines += [
+        f"| {row['learner']}{' (baseline)' if row['baseline'] else ''} | {row['mean']:.4g} | {row['low']:.4g} to "
+        f"{row['high']:.4g} | {row['training']:.4g} | {row['p_value']:.3g} |"
+        for row in rows
+    ]
+    return "\n".join(lines)
+
+
+def _weakness_lines(done: PhaseOutcome) -> list[str]:
+    return [f"Go back to {PHASE_TITLES[w['phase']].lower()}: {_escape_markdown(w['why'])}." for w in done["weaknesses"]]
+
+
+def _round_line(left: PhaseOutcome) -> str:
+    result = "" if left["best"] is None else f"{left['best']} had {left['validation']:.4g}; "
+    why = f": {_escape_markdown(left['why'])}" if left["why"] else ""
+    return f"- round {left['round']}, {left['features']} features: {result}revised {PHASE_TITLES[left['revised']].lower()}{why}"
+
+
+def _escape_markdown(text: str) -> str:
+    """Text that Markdown takes as it is."""
+    return "".join(f"\\{c}" if c in "\\`*_<>[]|#" else c if c.isprintable() else " " for c in str(text))

@@ -1,0 +1,127 @@
+"""A learner looked into, on rows it did not learn from: which columns it uses, and what more rows would bring.
+
+    importance of a column    rise of the loss on test rows when the values of the column are shuffled among them
+    learning curve            score on test rows after learning from a part of the training rows
+
+The splits are those of the first repeat and the settings those chosen there; the column is shuffled before it is made
+ready, so all that is derived from it goes with it. Columns that carry the same news stand in for one another: each may
+look unimportant though together they are not.
+
+Breiman (2001); Fisher, Rudin & Dominici (2019).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fivefold.evaluation.comparison.estimate import Estimate, corrected_t
+from fivefold.evaluation.curves import LossCurve
+from fivefold.evaluation.scores import CachedPredictions, Score
+from fivefold.study.judging.results import LearnerResult
+from fivefold.study.planning.plan import Plan
+from fivefold.study.planning.splits import Split, derive_seed, subsample
+from fivefold.study.preparation.column_transformer import USABLE_KINDS
+from fivefold.study.running.fold import FoldResult, build_pipeline
+
+CURVE_SHARES = (0.1, 0.2, 0.4, 0.7)  # of the training rows
+SHUFFLES = 3
+MAX_SHUFFLED_ROWS = 1_000  # test rows of a split that are shuffled, at most
+MAX_SHUFFLED_COLUMNS = 60  # of a table, at most
+MAX_INSPECTION_SECONDS = 30.0  # seconds
+
+
+@dataclass(frozen=True)
+class ColumnImportance:
+    """A column, and how much worse the learner does without its news."""
+
+    column: str
+    rise: Estimate  # of the loss
+
+
+def affordable_inspections(plan: Plan, judged: LearnerResult) -> tuple[bool, bool]:
+    """Is there time for the importances, and for the learning curve? By what the folds took."""
+    folds, width = plan.folds, min(MAX_SHUFFLED_COLUMNS, len(plan.data.columns))
+    rows = min(1.0, MAX_SHUFFLED_ROWS / max(1, len(plan.splits[0].test)))
+    shuffling = folds * (judged.fit_seconds + width * SHUFFLES * judged.predict_seconds * rows)
+    return shuffling <= MAX_INSPECTION_SECONDS, folds * judged.fit_seconds * sum(CURVE_SHARES) <= MAX_INSPECTION_SECONDS
+
+
+def permutation_importances(plan: Plan, judged: LearnerResult) -> tuple[ColumnImportance, ...]:
+    """Every column that can be used, or the first of many, the most important first."""
+    names = [column.name for column in plan.data.columns if column.kind in USABLE_KINDS][:MAX_SHUFFLED_COLUMNS]
+    rises = np.array(
+        [_loss_rises(plan, judged, split, fold, names) for split, fold in _first_repeat(plan, judged)]
+    )  # (folds, d)
+    ratio = float(np.mean([len(split.test) / len(split.train) for split, _ in _first_repeat(plan, judged)]))
+    found = [ColumnImportance(name, corrected_t(rises[:, j].tolist(), ratio)) for j, name in enumerate(names)]
+    return tuple(sorted(found, key=lambda one: -one.rise.mean))
+
+
+def learning_curve(plan: Plan, judged: LearnerResult) -> LossCurve | None:
+    """The deciding score over the size of the training set; None where too small a part cannot be learned from."""
+    score, pairs = plan.scores[0], _first_repeat(plan, judged)
+    parts = [_scores_at_share(plan, judged, pairs, share) for share in CURVE_SHARES]
+    done = [(share, part) for share, part in zip(CURVE_SHARES, parts, strict=True) if part is not None]
+    if len(done) < 2:
+        return None
+    n = float(np.mean([len(split.train) for split, _ in pairs]))
+    whole = np.array([(fold.train_score[score.name], fold.scores[score.name]) for _, fold in pairs])  # (folds, 2)
+    table = np.array([*(part for _, part in done), whole])  # (sizes, folds, 2)
+    sizes = [round(share * n) for share, _ in done] + [round(n)]
+    return LossCurve("training rows", np.array(sizes), table[:, :, 0], table[:, :, 1])
+
+
+def _first_repeat(plan: Plan, judged: LearnerResult) -> list[tuple[Split, FoldResult]]:
+    """The splits of the first repeat with what came of them."""
+    both = zip(plan.splits, judged.outcome.folds, strict=True)
+    return [(split, fold) for split, fold in both if split.repeat == 0]
+
+
+def _fit_fold(plan: Plan, judged: LearnerResult, fold: FoldResult, rows: np.ndarray) -> Any:
+    data, state = plan.coded(plan.data), derive_seed(plan.seed, fold.repeat, fold.fold)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they were heard when the fold ran
+        return build_pipeline(data, judged.outcome.learner, fold.parameters, state).fit(data.X[rows], data.y[rows])
+
+
+def _loss_rises(plan: Plan, judged: LearnerResult, split: Split, fold: FoldResult, names: Sequence[str]) -> list[float]:
+    """Of each column: loss with its values shuffled, less the loss as it is; means over several shuffles."""
+    score, y = plan.scores[0], plan.coded(plan.data).y
+    rng = np.random.default_rng(derive_seed(plan.seed, split.repeat, split.fold))
+    model = _fit_fold(plan, judged, fold, split.train)
+    rows = (
+        split.test
+        if len(split.test) <= MAX_SHUFFLED_ROWS
+        else np.sort(rng.choice(split.test, MAX_SHUFFLED_ROWS, replace=False))
+    )
+    X, orders = plan.data.X[rows], [rng.permutation(len(rows)) for _ in range(SHUFFLES)]
+    least = _model_loss(score, model, X, y[rows])
+    shuffled = [[X.with_columns(X[name][order]) for order in orders] for name in names]
+    return [float(np.mean([_model_loss(score, model, Z, y[rows]) for Z in several])) - least for several in shuffled]
+
+
+def _model_loss(score: Score, model: Any, X: Any, y: np.ndarray) -> float:
+    return score.loss(score.judge(CachedPredictions(model, X), y))
+
+
+def _scores_at_share(
+    plan: Plan, judged: LearnerResult, pairs: list[tuple[Split, FoldResult]], share: float
+) -> np.ndarray | None:
+    """Scores on training and test rows, (folds, 2), after learning from a share of the training rows."""
+    score, data, found = plan.scores[0], plan.coded(plan.data), []
+    for split, fold in pairs:
+        rows = subsample(data, split.train, share, derive_seed(plan.seed, fold.repeat, fold.fold))
+        try:
+            model = _fit_fold(plan, judged, fold, rows)
+            found.append(
+                [score.judge(CachedPredictions(model, data.X[part]), data.y[part]) for part in (rows, split.test)]
+            )
+        except Exception:  # too few rows for the method
+            return None
+    scores = np.array(found)
+    return scores if np.isfinite(scores).all() else None

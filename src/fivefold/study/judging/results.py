@@ -1,0 +1,359 @@
+"""What a study found: learners ranked, every pair of them compared, and all of it written to one file.
+
+results.json holds no times and no machine names: same data, same seed, same bytes. Times are in times.json.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import fivefold
+from fivefold.evaluation.comparison import Pair, Pairs, compare_all
+from fivefold.evaluation.comparison.estimate import Estimate, corrected_t
+from fivefold.evaluation.scores import MIN_PROBABILITY, Score
+from fivefold.study.judging.final_holdout import HoldoutResult
+from fivefold.study.planning.plan import Plan
+from fivefold.study.planning.plan import plan_to_json as plan_as_json
+from fivefold.study.running.fold import FoldResult
+from fivefold.study.running.run import LearnerOutcome
+
+CONFIDENCE = 0.95
+ROPE = 0.01  # scores this close are practically the same; in standard deviations of the target where it has its unit
+SCORES_IN_UNITS = ("rmse", "mae")
+RESULTS_SCHEMA = 2
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polars")
+TIMING_FIELDS = ("fit_seconds", "predict_seconds", "busy_seconds", "size_bytes")
+OMITTED_FIELDS = (*TIMING_FIELDS, "test", "predicted", "proba")  # of a fold, in results.json
+
+
+@dataclass(frozen=True)
+class LearnerResult:
+    """A learner that finished: its scores and how it compares with the best one."""
+
+    outcome: LearnerOutcome
+    estimates: Mapping[str, Estimate]
+    versus_best: Estimate  # its loss minus that of the best, split by split
+    adjusted_p: float  # of the comparison with the best, by Holm over all pairs of learners
+
+    @property
+    def name(self) -> str:
+        return self.outcome.learner.name
+
+    @property
+    def worse(self) -> bool:
+        """Is it significantly worse than the best, all pairs considered?"""
+        return self.adjusted_p <= 1 - CONFIDENCE
+
+    @property
+    def fit_seconds(self) -> float:
+        """Mean over the folds, with the setting that was chosen."""
+        return float(np.mean([fold.fit_seconds for fold in self.outcome.folds]))
+
+    @property
+    def predict_seconds(self) -> float:
+        """Mean over the folds, for all their test rows."""
+        return float(np.mean([fold.predict_seconds for fold in self.outcome.folds]))
+
+    @property
+    def size_bytes(self) -> float | None:
+        """Mean over the folds; None where a model could not be measured."""
+        folds = self.outcome.folds
+        sizes = [fold.size_bytes for fold in folds if fold.size_bytes is not None]
+        return float(np.mean(sizes)) if len(sizes) == len(folds) else None
+
+
+@dataclass(frozen=True)
+class InnerSelection:
+    """Best, chosen inside each fold: the learner with the least loss on the inner splits, judged on the outer ones.
+
+    The best of many learners looks better than it is, because it is the best by luck too. Here choosing is part of
+    training, so its scores are those to expect of "run a study, take the winner".
+    """
+
+    chosen: tuple[str, ...]  # a learner for each split
+    estimates: Mapping[str, Estimate]
+    versus_best: Estimate
+
+
+@dataclass(frozen=True)
+class Results:
+    """A finished study: judged learners, best first, and those that failed."""
+
+    plan: Plan
+    judged: tuple[LearnerResult, ...]
+    failed: tuple[LearnerOutcome, ...]
+    pairs: Pairs | None = None  # None for fewer than two learners
+    inside: InnerSelection | None = None  # None where the inner splits judged nothing
+    holdout: HoldoutResult | None = None  # None until the hold-out is opened, or where there is none
+    command: str = ""  # what was typed
+    environment: Mapping[str, str] = field(default_factory=dict)
+    sessions: tuple[Mapping[str, Any], ...] = ()  # runs of the command that the study took, with their times
+
+    def __str__(self) -> str:
+        lines = [
+            f"{judged.name}: {self.score.title} {judged.estimates[self.score.name].mean:.4g}, p {judged.adjusted_p:.3g}"
+            for judged in self.judged
+        ]
+        lines += [f"{outcome.learner.name}: {outcome.failure}" for outcome in self.failed]
+        return "\n".join([*lines, *([] if self.pairs is None else [f"assumes: {t}" for t in self.pairs.assumptions])])
+
+    @property
+    def score(self) -> Score:
+        return self.plan.scores[0]
+
+    @property
+    def alike(self) -> tuple[str, ...]:
+        """Learners that cannot be told from the best."""
+        return tuple(judged.name for judged in self.judged[1:] if not judged.worse)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """All that makes the results less sure or less complete than they look."""
+        data = self.plan.data
+        return (*data.notes, *data.warnings, *self.plan.warnings, *self.strikes)
+
+    @property
+    def strikes(self) -> tuple[str, ...]:
+        """That a limit of time struck, if one did."""
+        late = [outcome.learner.name for outcome in self.failed if outcome.late]
+        said = f"a limit of time struck {', '.join(late)}: on another machine the table may have them"
+        return (said,) if late else ()
+
+
+def judge_outcomes(plan: Plan, outcomes: Sequence[LearnerOutcome]) -> Results:
+    """Rank the learners by the mean of the deciding score, with corrected resampled t intervals and tests."""
+    score, ratio = plan.scores[0], _test_train_ratio(plan)
+    whole = [outcome for outcome in outcomes if outcome.failure is None]
+    losses = {outcome.learner.name: _fold_losses(score, outcome.folds) for outcome in whole}
+    ranked = sorted(whole, key=lambda outcome: float(losses[outcome.learner.name].mean()))
+    pairs = _compare_pairs(plan, ranked, ratio) if len(ranked) > 1 else None
+    best = ranked[0].learner.name if ranked else ""
+    judged = tuple(
+        LearnerResult(
+            outcome,
+            _estimates(plan, outcome.folds, ratio),
+            corrected_t(losses[outcome.learner.name] - losses[best], ratio),
+            1.0 if pairs is None or outcome is ranked[0] else pairs.of(best, outcome.learner.name).adjusted_p,
+        )
+        for outcome in ranked
+    )
+    failed = tuple(outcome for outcome in outcomes if outcome.failure is not None)
+    return Results(
+        plan,
+        judged,
+        failed,
+        pairs,
+        _inner_selection(plan, whole, losses.get(best), ratio),
+        environment=installed_versions(relevant_packages(plan)),
+    )
+
+
+def results_to_json(results: Results) -> dict[str, Any]:
+    """Everything about the study but its times, in plain values."""
+    plan, data = results.plan, results.plan.data
+    target: dict[str, Any] = {"name": data.target, "task": data.task}
+    if data.task == "classification":
+        classes, counts = np.unique(data.y, return_counts=True)
+        target["classes"] = {str(label): int(count) for label, count in zip(classes, counts, strict=True)}
+    return {
+        "schema": RESULTS_SCHEMA,
+        "data": {
+            "name": data.name,
+            "digest": data.digest,
+            "rows": len(data.y),
+            "target": target,
+            "columns": [asdict(column) for column in data.columns],
+        },
+        "plan": plan_as_json(plan)
+        | {
+            "digest": plan.digest,
+            "clip": MIN_PROBABILITY,
+            "level": CONFIDENCE,
+            "interval": "corrected resampled t (Nadeau & Bengio 2003)",
+        },
+        "learners": [_learner_json(j.outcome, j) for j in results.judged] + [_learner_json(o) for o in results.failed],
+        "best_chosen_inside": None if results.inside is None else _inner_selection_json(results, results.inside),
+        "pairs": [] if results.pairs is None else [_pair_json(pair) for pair in results.pairs.pairs],
+        "assumptions": [] if results.pairs is None else list(results.pairs.assumptions),
+        "holdout": None if results.holdout is None else asdict(results.holdout),
+        "skipped": dict(plan.skipped),
+        "warnings": list(results.warnings),
+        "versions": dict(results.environment),
+    }
+
+
+def timing_record(results: Results) -> dict[str, Any]:
+    """What took how long, and how it was run."""
+    each = {
+        judged.name: {
+            "fit_seconds": judged.fit_seconds,
+            "predict_seconds": judged.predict_seconds,
+            "size_bytes": judged.size_bytes,
+            "folds": [{name: getattr(fold, name) for name in TIMING_FIELDS} for fold in judged.outcome.folds],
+        }
+        for judged in results.judged
+    }
+    return {
+        "command": results.command,
+        "sessions": list(results.sessions),
+        "costs": {name: asdict(cost) for name, cost in results.plan.costs.items()},
+        "learners": each,
+    }
+
+
+def write_results(results: Results, folder: Path) -> Path:
+    """DIR/results.json and DIR/times.json, each whole or not at all."""
+    _write_json(folder / "times.json", timing_record(results))
+    return _write_json(folder / "results.json", results_to_json(results))
+
+
+def installed_versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
+    """What the study runs on; a package that is not installed is left out."""
+    found = {
+        "fivefold": fivefold.__version__,
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+    }
+    for name in packages:
+        try:
+            found.setdefault(name, version(name))
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def relevant_packages(plan: Plan) -> tuple[str, ...]:
+    """What the results may depend on: also the packages of learners that are not ours."""
+    roots = {learner.method.cls.__module__.split(".")[0] for learner in plan.learners}
+    return tuple(dict.fromkeys([*PACKAGES, *sorted(roots - {"sklearn"})]))
+
+
+def _test_train_ratio(plan: Plan) -> float:
+    return float(np.mean([len(split.test) / len(split.train) for split in plan.splits]))
+
+
+def _fold_losses(score: Score, folds: Sequence[FoldResult]) -> np.ndarray:
+    return np.array([score.loss(fold.scores[score.name]) for fold in folds])
+
+
+def _estimates(plan: Plan, folds: Sequence[FoldResult], ratio: float) -> dict[str, Estimate]:
+    return {s.name: _clip_interval(s, corrected_t([fold.scores[s.name] for fold in folds], ratio)) for s in plan.scores}
+
+
+def _clip_interval(score: Score, estimate: Estimate) -> Estimate:
+    """The interval cut to what the score can be."""
+    return Estimate(estimate.mean, max(estimate.low, score.low), min(estimate.high, score.high), estimate.p_value)
+
+
+def _compare_pairs(plan: Plan, ranked: Sequence[LearnerOutcome], ratio: float) -> Pairs:
+    score = plan.scores[0].name
+    unit = float(np.std(plan.data.y[plan.rows])) if score in SCORES_IN_UNITS else 1.0
+    table = {outcome.learner.name: [fold.scores[score] for fold in outcome.folds] for outcome in ranked}
+    return compare_all(table, n_train=1.0, n_test=ratio, rope=ROPE * unit, alpha=1 - CONFIDENCE)
+
+
+def _inner_selection(
+    plan: Plan, whole: Sequence[LearnerOutcome], best: np.ndarray | None, ratio: float
+) -> InnerSelection | None:
+    inner = [[_inner_loss(fold) for fold in outcome.folds] for outcome in whole]
+    if best is None or any(loss is None for losses in inner for loss in losses):
+        return None
+    winners = np.argmin(np.array(inner, dtype=float), axis=0)  # (splits,), the first of equals
+    folds = [whole[winner].folds[i] for i, winner in enumerate(winners)]
+    return InnerSelection(
+        tuple(whole[winner].learner.name for winner in winners),
+        _estimates(plan, folds, ratio),
+        corrected_t(_fold_losses(plan.scores[0], folds) - best, ratio),
+    )
+
+
+def _inner_loss(fold: FoldResult) -> float | None:
+    """The loss on the inner splits of the setting that was chosen."""
+    return next((loss for setting, loss in fold.tried if setting == fold.parameters), None)
+
+
+def _learner_json(outcome: LearnerOutcome, judged: LearnerResult | None = None) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": outcome.learner.name,
+        "baseline": outcome.learner.baseline,
+        "status": "ok" if judged is not None else "late" if outcome.late else "failed",
+        "settings": [dict(setting) for setting in outcome.learner.settings],
+        "warnings": list(outcome.warnings),
+        "folds": [
+            {name: value for name, value in vars(fold).items() if name not in OMITTED_FIELDS} for fold in outcome.folds
+        ],
+    }
+    if judged is None:
+        return entry | {"reason": outcome.failure}
+    versus = {"adjusted_p": judged.adjusted_p, "significantly_worse": judged.worse}
+    summary = _summary(judged.estimates, outcome.folds)
+    return entry | {"summary": summary, "loss_above_best": asdict(judged.versus_best) | versus}
+
+
+def _inner_selection_json(results: Results, inside: InnerSelection) -> dict[str, Any]:
+    folds = {judged.name: judged.outcome.folds for judged in results.judged}
+    return {
+        "chosen": list(inside.chosen),
+        "summary": _summary(inside.estimates, [folds[name][i] for i, name in enumerate(inside.chosen)]),
+        "loss_above_best": asdict(inside.versus_best),
+    }
+
+
+def _pair_json(pair: Pair) -> dict[str, Any]:
+    test, same = pair.comparison, pair.equivalence
+    return {
+        "a": pair.a,
+        "b": pair.b,
+        "difference": test.estimate,
+        "low": test.interval[0],
+        "high": test.interval[1],
+        "p_value": test.p_value,
+        "adjusted_p": pair.adjusted_p,
+        "differ": pair.rejected,
+        "rope": same.rope,
+        "probability": {"a_lower": same.below, "same": same.within, "a_higher": same.above},
+    }
+
+
+def _summary(estimates: Mapping[str, Estimate], folds: Sequence[FoldResult]) -> dict[str, dict[str, float]]:
+    """Mean, its interval, and the standard deviation over the splits, which tells how stable the learner is."""
+    sd = {name: float(np.std([fold.scores[name] for fold in folds], ddof=1)) for name in estimates}
+    return {name: {"mean": e.mean, "low": e.low, "high": e.high, "sd": sd[name]} for name, e in estimates.items()}
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> Path:
+    text = json.dumps(to_plain_values(content), indent=1, ensure_ascii=False, allow_nan=False)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".json")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+    return path
+
+
+def to_plain_values(value: Any) -> Any:
+    """Values JSON knows: what is not finite is null, what is no number or text is its repr."""
+    if isinstance(value, Mapping):
+        return {str(key): to_plain_values(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_plain_values(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)

@@ -1,0 +1,157 @@
+"""Several studies side by side: the same learners over several data sets, by their ranks on each.
+
+On every data set the learners are ranked by the score that decided its study; Friedman's test asks whether they are all
+alike, and Nemenyi's critical difference which of them can be told apart (`evaluation.comparison.friedman`). With few
+data sets no difference of ranks can exceed the critical difference; then there is nothing to test, and it is said.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from fivefold.evaluation.comparison import Friedman, against_control, friedman_test
+from fivefold.evaluation.scores import SCORES
+from fivefold.study.tables.dataset import BadInput
+
+MIN_DATA_SETS = 10  # data sets, below which the distribution of the test is rough
+RESULTS_FILE = "results.json"
+
+
+@dataclass(frozen=True)
+class StudySummary:
+    """What a finished study says of its learners, by the score that decided it."""
+
+    path: str
+    data: str
+    digest: str
+    score: str
+    means: dict[str, float]  # of the learners that finished
+    baselines: frozenset[str]
+
+    @property
+    def larger_is_better(self) -> bool:
+        return SCORES[self.score].larger_is_better
+
+
+@dataclass(frozen=True)
+class StudyComparison:
+    """Learners over data sets: scores, ranks, and the test where there is one."""
+
+    studies: tuple[StudySummary, ...]
+    learners: tuple[str, ...]  # that every study has, the best mean rank first
+    scores: np.ndarray  # (studies, learners)
+    ranks: np.ndarray  # (studies, learners), 1 the best
+    test: Friedman | None
+    against_best: dict[str, float]  # p-values by Holm
+    notes: tuple[str, ...]
+
+    @property
+    def mean_ranks(self) -> np.ndarray:
+        return np.asarray(self.ranks.mean(axis=0))
+
+
+def read_study(source: Path) -> StudySummary:
+    """The results of a study in a folder, or in a file."""
+    path = source / RESULTS_FILE if source.is_dir() else source
+    if not path.is_file():
+        raise BadInput(f"{source}: no {RESULTS_FILE} is there; give the folder that fivefold study wrote (--out)")
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        score = found["plan"]["scores"][0]
+        done = [entry for entry in found["learners"] if entry["status"] == "ok"]
+        means = {entry["name"]: float(entry["summary"][score]["mean"]) for entry in done}
+        baselines = frozenset(entry["name"] for entry in done if entry["baseline"])
+        data, digest = found["data"]["name"], found["data"].get("digest", "")
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+        raise BadInput(f"{path} is no results file of a study, or damaged ({type(error).__name__}: {error})") from None
+    if score not in SCORES:
+        raise BadInput(f"{path} was decided by {score!r}, which this version does not know")
+    return StudySummary(str(source), data, digest, score, means, baselines)
+
+
+def compare_studies(sources: Sequence[Path]) -> StudyComparison:
+    """Set studies side by side; raises BadInput where they have too little in common."""
+    if len(sources) < 2:
+        raise BadInput(f"a comparison needs two studies or more; got {len(sources)}")
+    studies = tuple(map(read_study, sources))
+    shared = [name for name in studies[0].means if all(name in study.means for study in studies)]
+    if len(shared) < 2:
+        raise BadInput(
+            f"these studies have {len(shared)} learners in common that finished in all; two or more are needed. Run "
+            "them with the same --methods"
+        )
+    scores = np.array([[study.means[name] for name in shared] for study in studies])
+    turned = np.where([[study.larger_is_better] for study in studies], -scores, scores)
+    ranks = rankdata(turned, axis=1)
+    order = np.argsort(ranks.mean(axis=0), kind="stable")
+    learners = tuple(shared[i] for i in order)
+    test, notes = _friedman_or_note(studies, learners, turned[:, order])
+    against = against_control(test, learners[0]) if test is not None else {}
+    return StudyComparison(
+        studies,
+        learners,
+        scores[:, order],
+        ranks[:, order],
+        test,
+        against,
+        (*_exclusion_notes(studies, shared), *notes),
+    )
+
+
+def comparison_to_json(found: StudyComparison) -> dict[str, Any]:
+    """The comparison in plain values."""
+    test = found.test
+    return {
+        "studies": [{"path": s.path, "data": s.data, "score": s.score} for s in found.studies],
+        "learners": [
+            {"name": name, "mean_rank": float(found.mean_ranks[j]), "scores": found.scores[:, j].tolist()}
+            for j, name in enumerate(found.learners)
+        ],
+        "friedman": None
+        if test is None
+        else {
+            "statistic": test.statistic if np.isfinite(test.statistic) else None,
+            "dof": list(test.dof),
+            "p_value": test.p_value,
+            "critical_difference": test.critical_difference,
+            "groups": [list(group) for group in test.groups],
+            "against_best": found.against_best,
+            "assumptions": list(test.assumptions),
+        },
+        "notes": list(found.notes),
+    }
+
+
+def _friedman_or_note(
+    studies: Sequence[StudySummary], learners: tuple[str, ...], losses: np.ndarray
+) -> tuple[Friedman | None, tuple[str, ...]]:
+    """Friedman's test, or why there is none."""
+    names = [study.digest or study.data for study in studies]
+    if len(set(names)) < len(names):
+        twice = sorted({study.data for study, name in zip(studies, names, strict=True) if names.count(name) > 1})
+        return None, (
+            f"no test: {', '.join(twice)} is studied more than once, and scores on the same data are not independent",
+        )
+    found = friedman_test(losses, learners, names, larger_is_better=False)
+    if found.critical_difference >= len(learners) - 1:
+        return None, (
+            f"no test: {len(studies)} data sets are too few for {len(learners)} learners. Even the same order on "
+            "every one would not tell the first from the last",
+        )
+    rough = f"{len(studies)} data sets are few: below {MIN_DATA_SETS} the p-value is rough"
+    return found, (rough,) if len(studies) < MIN_DATA_SETS else ()
+
+
+def _exclusion_notes(studies: Sequence[StudySummary], shared: list[str]) -> list[str]:
+    every = dict.fromkeys(name for study in studies for name in study.means)
+    lost = [name for name in every if name not in shared]
+    mixed = sorted({study.score for study in studies})
+    notes = [f"not in every study, and left out: {', '.join(lost)}"] if lost else []
+    return notes + ([f"the studies are decided by different scores: {', '.join(mixed)}"] if len(mixed) > 1 else [])

@@ -1,0 +1,180 @@
+"""New rows for a model: a table read as the one that the model was fitted on.
+
+Columns are found by name, whatever their order. What does not fit is named: columns that are missing, and values of
+another kind than in training, with the first place. Columns that the model does not know are ignored, and said to be.
+Missing values and levels that training did not see are for the model's own treatment; the latter are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from fivefold.datasets.toy_datasets import EMBEDDED, load_embedded
+from fivefold.study.models.model_file import Schema
+from fivefold.study.tables import dates, number_notation
+from fivefold.study.tables.column import Column, ColumnKind
+from fivefold.study.tables.conversion import RawColumn, convert_to_number, parse_booleans
+from fivefold.study.tables.files import read_table
+from fivefold.study.tables.kinds import check_names, raw_columns
+from fivefold.study.tables.missing_markers import clean_text
+from fivefold.study.tables.table import BadInput, Table, count_noun, quote_list, table_from_frame
+from fivefold.study.tables.target import target_values
+
+STRICT_KINDS = {"number": "numbers", "date": "dates", "boolean": "truth values"}  # kinds that a value can fail to be
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """Rows that a model can be asked about."""
+
+    name: str
+    X: pl.DataFrame  # the columns of the schema
+    at: np.ndarray  # (n,) line of the file, or number of the row, from 1
+    unit: str  # line or row
+    target: pl.Series | None = None  # numbers, truth values or text
+    notes: tuple[str, ...] = ()
+
+
+def read_new_rows(source: str | Path, schema: Schema, target: str | None = None) -> NewRows:
+    """The table in a file, or the embedded set of that name, by the schema of a model.
+
+    With `target` only the rows are kept that have a value in this column.
+    """
+    if str(source) in EMBEDDED and not Path(source).is_file():
+        table = table_from_frame(str(source), load_embedded(str(source)))
+    else:
+        table = read_table(Path(source), [*(column.name for column in schema.columns), target or schema.target])
+    return apply_schema(table, schema, target)
+
+
+def apply_schema(table: Table, schema: Schema, target: str | None = None) -> NewRows:
+    """A table with its columns as the schema wants them; BadInput says what differs."""
+    if table.frame.is_empty():
+        raise BadInput(f"{table.name}: the table is empty: it has a header and no rows")
+    table = clean_text(table)
+    raws, notes = raw_columns(table)
+    _check_columns(table.name, schema, list(raws))
+    y, said = None, list[str]()
+    if target is not None:
+        check_names(table, {target: " (--target)"})
+        y, said = target_values(raws.get(target), target, table, None)
+        rows = y.is_not_null().to_numpy()
+        if not rows.all():
+            said.append(f"{count_noun(int((~rows).sum()), 'row')} left out, the target {target!r} is missing there")
+            y, table = y.drop_nulls(), table.only(rows)
+            raws = {name: raw.only(rows, table) for name, raw in raws.items()}
+    known = {column.name for column in schema.columns} | {schema.target, target}
+    if unknown := [name for name in raws if name not in known]:
+        said.append(f"columns that the model does not know, ignored: {quote_list(unknown)}")
+    kept = [_read_column(raws[column.name], column, said) for column in schema.columns if column.name in raws]
+    said += [note for series in kept for note in _unseen_level_notes(table, series, schema.seen.get(series.name))]
+    return NewRows(table.name, pl.DataFrame(kept), table.at, table.unit, y, (*table.notes, *notes, *said))
+
+
+def _check_columns(name: str, schema: Schema, columns: list[str]) -> None:
+    lost = [column.name for column in schema.needed if column.name not in columns]
+    if not lost:
+        return
+    near = {want: get_close_matches(want, columns, n=1, cutoff=0.8) for want in lost}
+    hints = "".join(f"; {want!r} may be {found[0]!r} here" for want, found in near.items() if found)
+    raise BadInput(
+        f"{name}: the model needs {count_noun(len(lost), 'column')} that the table does not have: {quote_list(lost)}{hints}"
+    )
+
+
+def _read_column(raw: RawColumn, column: Column, notes: list[str]) -> pl.Series:
+    """The values as the kind they had in training."""
+    values = KIND_READERS[column.kind](raw, column, notes).alias(raw.name)
+    wrong = raw.series.is_not_null() & values.is_null()
+    if column.kind in STRICT_KINDS and wrong.any():
+        raise _kind_error(raw, column, wrong)
+    if column.kind == "ordinal":
+        notes.extend(raw.lost(values, "none of the levels"))
+    return values.fill_null(float("nan")) if column.kind == "number" else values
+
+
+def _number(raw: RawColumn, column: Column, notes: list[str]) -> pl.Series:
+    if raw.series.dtype.is_temporal():
+        return _null_series(raw, pl.Float64)
+    if raw.series.dtype == pl.String and raw.numbers is None:
+        values, format = number_notation.parse_numbers(raw.series)
+    else:
+        typed = convert_to_number(raw)
+        values, format = typed.values, typed.format
+    if format != column.format and raw.series.dtype == pl.String and values.null_count() < len(values):
+        said = f"written like {format or '1234.5'}, in training like {column.format or '1234.5'}"
+        notes.append(f"column {raw.name!r} holds numbers {said}")
+    return values.cast(pl.Float64)
+
+
+def _date(raw: RawColumn, column: Column, notes: list[str]) -> pl.Series:
+    if raw.series.dtype.is_temporal():
+        return raw.series.cast(pl.Datetime("us"))
+    values = dates.parse_dates(raw.text, column.format) if column.format else _null_series(raw, pl.Datetime("us"))
+    if values.null_count() > raw.series.null_count() and (found := dates.find_dates(raw.text)):
+        notes.append(f"column {raw.name!r} holds dates read as {found.format}, in training {column.format or 'typed'}")
+        return found.values
+    return values.cast(pl.Datetime("us"))
+
+
+def _boolean(raw: RawColumn, column: Column, notes: list[str]) -> pl.Series:
+    if raw.series.dtype == pl.Boolean:
+        return raw.series
+    values = raw.series if raw.numbers is None else raw.numbers.values
+    if values.dtype.is_numeric() and column.levels == ("0", "1"):  # also written as 0.0 and 1.0
+        return values.replace_strict([0, 1], [False, True], default=None, return_dtype=pl.Boolean)
+    return parse_booleans(raw.text, column.levels)
+
+
+def _ordinal(raw: RawColumn, column: Column, notes: list[str]) -> pl.Series:
+    return pl.select(pl.when(raw.text.is_in(list(column.levels))).then(raw.text)).to_series()
+
+
+def _text(raw: RawColumn, column: Column, notes: list[str]) -> pl.Series:
+    return raw.text
+
+
+KIND_READERS: dict[ColumnKind, Callable[[RawColumn, Column, list[str]], pl.Series]] = {
+    "number": _number,
+    "date": _date,
+    "boolean": _boolean,
+    "ordinal": _ordinal,
+    "category": _text,
+    "text": _text,
+    "identifier": _text,
+}
+
+
+def _null_series(raw: RawColumn, dtype: pl.DataType | type[pl.DataType]) -> pl.Series:
+    return pl.Series(raw.name, [None] * len(raw.series), dtype=dtype)
+
+
+def _kind_error(raw: RawColumn, column: Column, wrong: pl.Series) -> BadInput:
+    first, others = int(wrong.arg_max() or 0), int(wrong.sum()) - 1
+    like = f" like {column.format}" if column.format else f" ({' and '.join(column.levels)})" if column.levels else ""
+    return BadInput(
+        f"{raw.table.name}: column {raw.name!r} held {STRICT_KINDS[column.kind]}{like} when the model was fitted; here "
+        f"{raw.table.unit} {raw.table.at[first]} holds {raw.text[first]!r}"
+        + (f", and {count_noun(others, 'other value')} do not fit either" if others else "")
+        + ". Correct it, or leave the field empty where the value is unknown"
+    )
+
+
+def _unseen_level_notes(table: Table, values: pl.Series, levels: tuple[str, ...] | None) -> list[str]:
+    """Count the levels of a category that training did not have."""
+    if levels is None:
+        return []
+    new = values.is_not_null() & ~values.is_in(list(levels))
+    if not new.any():
+        return []
+    shown = quote_list(values.filter(new).unique(maintain_order=True).to_list(), 3)
+    return [
+        f"column {values.name!r}: {count_noun(int(new.sum()), 'value')} that training did not see, {shown}, taken as the "
+        f"model takes what it does not know: {table.where(new.to_numpy())}"
+    ]

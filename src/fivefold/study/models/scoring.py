@@ -1,0 +1,155 @@
+"""A saved model judged on a labelled table: every score of its task, with an interval for what it is on new rows.
+
+accuracy    exact binomial (Clopper & Pearson 1934)
+others      bootstrap over the rows, percentile
+
+Both need rows that are independent and that the model was not fitted on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import binomtest
+
+from fivefold.evaluation.bootstrap_intervals import ASSUMPTIONS, Interval, bootstrap_score
+from fivefold.evaluation.scores import SCORES, CachedPredictions, Score
+from fivefold.study.models.model_file import ModelFile, Schema, version_warnings
+from fivefold.study.models.new_rows import NewRows
+from fivefold.study.tables.dataset import BadInput, Data, data_digest
+from fivefold.study.tables.table import count_noun, quote_list
+from fivefold.study.tables.target import target_labels
+from fivefold.theory import Certificate, certify_holdout
+
+CONFIDENCE = 0.95
+MAX_DRAWS, MAX_DRAWN_ROWS = 1000, 2_000_000  # draws of the bootstrap, and rows drawn in all
+CERTIFICATE_DELTA = 0.05
+
+
+@dataclass(frozen=True)
+class ModelEvaluation:
+    """How well a model does on a table."""
+
+    table: str
+    rows: int
+    scores: Mapping[str, Interval]
+    certificate: Certificate | None  # of the share of wrong classes; None for regression, or on training rows
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+    assumptions: tuple[str, ...] = ASSUMPTIONS
+
+    def __str__(self) -> str:
+        width = max(len(SCORES[name].title) for name in self.scores)
+        lines = [f"{self.table}: {count_noun(self.rows, 'row')}"]
+        lines += [f"note: {note}" for note in self.notes] + [f"warning: {warning}" for warning in self.warnings]
+        for name, found in self.scores.items():
+            lines.append(
+                f"  {SCORES[name].title:<{width}}  {found.estimate:.4g}, {found.level:.0%} in "
+                f"[{found.low:.4g}, {found.high:.4g}] ({found.method})"
+            )
+        if self.certificate is not None:
+            c = self.certificate
+            lines.append(f"share of wrong classes on new rows below {c.bound:.4g} with probability {1 - c.delta:g}")
+        return "\n".join([*lines, *(f"assumes: {text}" for text in self.assumptions)])
+
+
+@dataclass(frozen=True)
+class PrecomputedModel:
+    """Answers that are already there, by row: a model to the scores, whose X are the numbers of rows."""
+
+    labels: np.ndarray  # (n,)
+    P: np.ndarray | None  # (n, K)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Codes of the classes."""
+        return np.arange(0 if self.P is None else self.P.shape[1])
+
+    def predict(self, rows: np.ndarray) -> np.ndarray:
+        """Labels of these rows."""
+        return np.asarray(self.labels[rows])
+
+    def predict_proba(self, rows: np.ndarray) -> np.ndarray:
+        """Probabilities of these rows."""
+        return np.asarray(np.asarray(self.P)[rows])
+
+
+def evaluate_model(model: ModelFile, new: NewRows) -> ModelEvaluation:
+    """Every score of the model's task on the labelled rows of a table."""
+    truth = _true_target(model.schema, new)
+    y, notes = _encode_target(model, new, truth)
+    given = _precompute(model, new)
+    scores = {s.name: _score_interval(s, given, y) for s in SCORES.values() if s.task == model.schema.task}
+    warnings, certificate = version_warnings(model.card), None
+    if _is_training_table(model, new, truth):
+        warnings.append("these are the rows that the model comes from: on new rows it will do worse")
+    elif model.schema.task == "classification":
+        certificate = certify_holdout(int(np.sum(given.labels != y)), len(y), CERTIFICATE_DELTA)
+    return ModelEvaluation(new.name, len(y), scores, certificate, (*new.notes, *notes), tuple(warnings))
+
+
+def _true_target(schema: Schema, new: NewRows) -> np.ndarray:
+    """The target as training would take it."""
+    assert new.target is not None  # it was asked for
+    y = new.target.to_numpy()
+    if schema.task != "classification":
+        if y.dtype.kind not in "biuf" or not np.isfinite(y).all():
+            bad = [i for i, value in enumerate(y) if not isinstance(value, int | float) or not np.isfinite(value)]
+            first = bad[0] if bad else 0
+            raise BadInput(
+                f"{new.name}: the model predicts numbers; the target {new.target.name!r} holds {y[first]!r} in "
+                f"{new.unit} {new.at[first]}"
+            )
+        return y.astype(float)
+    return target_labels(y, "classification")
+
+
+def _precompute(model: ModelFile, new: NewRows) -> PrecomputedModel:
+    answers = CachedPredictions(model.pipeline, new.X)
+    if model.schema.task != "classification":
+        return PrecomputedModel(np.asarray(answers.labels, float), None)
+    return PrecomputedModel(np.searchsorted(model.pipeline.classes_, answers.labels), np.asarray(answers.proba))
+
+
+def _encode_target(model: ModelFile, new: NewRows, truth: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Numbers, or codes of classes: those that the model does not know come after those it knows."""
+    if model.schema.task != "classification":
+        return truth, []
+    text, known = truth.astype(str), [str(label) for label in model.pipeline.classes_]
+    unknown = sorted(set(text.tolist()) - set(known))
+    if len(unknown) == len(set(text.tolist())):
+        raise BadInput(
+            f"{new.name}: the target holds none of the model's classes, {quote_list(known, 5)}, but {quote_list(unknown, 5)}; "
+            "name another column with --target"
+        )
+    codes = {label: code for code, label in enumerate([*known, *unknown])}
+    said = f"classes that the model does not know, always counted as wrong: {quote_list(unknown, 5)}"
+    return np.array([codes[label] for label in text.tolist()]), [said] if unknown else []
+
+
+def _is_training_table(model: ModelFile, new: NewRows, truth: np.ndarray) -> bool:
+    """Is it the table that the model was fitted on, or its hold-out was drawn from?"""
+    schema = model.schema
+    data = Data(new.name, new.X, truth, schema.target, schema.task, schema.columns)  # type: ignore[arg-type]  # a name read from a file
+    return bool(data_digest(data) == model.card.get("data", {}).get("digest"))
+
+
+def _score_interval(score: Score, given: PrecomputedModel, y: np.ndarray) -> Interval:
+    n = len(y)
+    estimate = score.of(given, np.arange(n), y)
+    if score.name == "accuracy":
+        ci = binomtest(round(estimate * n), n).proportion_ci(CONFIDENCE, method="exact")
+        return Interval(estimate, float(ci.low), float(ci.high), CONFIDENCE, "exact binomial", ASSUMPTIONS)
+    draws = int(np.clip(MAX_DRAWN_ROWS // n, 100, MAX_DRAWS))
+
+    def of(labels: Any, rows: Any) -> float:
+        return score.of(given, rows, labels)
+
+    try:
+        with np.errstate(all="ignore"):
+            return bootstrap_score(of, y, np.arange(n), draws=draws, level=CONFIDENCE)
+    except ValueError:  # too few rows for the score to exist on every draw
+        return Interval(estimate, score.low, score.high, CONFIDENCE, "too few rows for an interval", ASSUMPTIONS)

@@ -1,0 +1,105 @@
+"""Models with all that is known about them: the winner of a study, or one method on one table.
+
+A model card says what the model is, what is done to its columns, what it was fitted on, and how well it does: the
+scores of nested cross-validation with their intervals, and the certificate from the hold-out, if there is one. It holds
+no dates and no times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fivefold.study.judging.results import CONFIDENCE, Results, installed_versions, relevant_packages, to_plain_values
+from fivefold.study.models.model_file import ModelFile, Schema, save_model
+from fivefold.study.planning.hyperparameters import Setting
+from fivefold.study.planning.plan import Plan, make_plan
+from fivefold.study.planning.portfolio import Learner
+from fivefold.study.planning.splits import derive_seed
+from fivefold.study.preparation.column_transformer import describe_treatment
+from fivefold.study.running.fold import REFIT_INDEX, build_pipeline, tune_and_fit
+from fivefold.study.tables.dataset import BadInput, Data, data_digest
+
+MODEL_FILE = "model.skops"
+NOT_JUDGED_NOTE = "not judged: fivefold study judges a method, fivefold evaluate a model on new rows"
+
+
+def fit_winner(results: Results) -> ModelFile:
+    """The best learner of a study, tuned and fitted on all rows outside the hold-out, which it is not shown."""
+    plan, best = results.plan, results.judged[0]
+    pipeline, choice = tune_and_fit(plan.data, best.outcome.learner, plan.rows, plan)
+    scores = {name: {"mean": e.mean, "low": e.low, "high": e.high} for name, e in best.estimates.items()}
+    found = {
+        "scores": scores,
+        "judged": f"nested cross-validation, {len(plan.splits)} folds; intervals of {CONFIDENCE:.0%} by the corrected "
+        "resampled t",
+        "cannot_be_told_from": list(results.alike),
+        "warnings": list(results.warnings),
+    }
+    return _model_with_card(pipeline, plan, best.outcome.learner, choice.parameters, found)
+
+
+def save_winner(model: ModelFile, results: Results, folder: Path) -> Path:
+    """Write FOLDER/model.skops, with what the hold-out said of exactly this model; BadInput where it cannot be held."""
+    found = None if results.holdout is None else to_plain_values(asdict(results.holdout))
+    return save_model(replace(model, card={**model.card, "holdout": found}), folder / MODEL_FILE)
+
+
+def fit_method(data: Data, name: str, parameters: Setting, *, seed: int = 0, tune: bool = False) -> ModelFile:
+    """One method on all rows: with its defaults and these parameters, or with the best setting of its search."""
+    if name.strip().lower() == "all":
+        raise BadInput("one method is fitted: name it; `fivefold methods` lists them")
+    plan = make_plan(data, [name], seed=seed, holdout=0.0)
+    learner = plan.learners[0]
+    settings = tuple({**setting, **parameters} for setting in learner.settings) if tune else (dict(parameters),)
+    learner = replace(learner, settings=settings)
+    _check_parameters(learner, parameters)
+    try:
+        if tune:
+            pipeline, choice = tune_and_fit(data, learner, plan.rows, plan)
+            chosen = choice.parameters
+        else:
+            chosen = settings[0]
+            pipeline = build_pipeline(data, learner, chosen, derive_seed(seed, REFIT_INDEX, REFIT_INDEX)).fit(
+                data.X, data.y
+            )
+    except (ValueError, TypeError) as error:
+        raise BadInput(f"{learner.name} cannot be fitted on {data.name}: {error}") from None
+    return _model_with_card(pipeline, plan, learner, chosen, {"scores": {}, "judged": NOT_JUDGED_NOTE})
+
+
+def _model_with_card(
+    pipeline: Any, plan: Plan, learner: Learner, setting: Setting, found: Mapping[str, Any]
+) -> ModelFile:
+    data, cls = plan.data, learner.method.cls
+    card = {
+        "method": learner.name,
+        "class": f"{cls.__module__}.{cls.__qualname__}",
+        "summary": learner.method.summary if learner.prototype is None else "",
+        "parameters": learner.make(setting, derive_seed(plan.seed, REFIT_INDEX, REFIT_INDEX)).get_params(),
+        "chosen": dict(setting),
+        "treatment": describe_treatment(learner.takes, data),
+        "data": {
+            "name": data.name,
+            "digest": data_digest(replace(data, groups=None, time=None)),
+            "rows": len(data.y),
+            "rows_fitted": len(plan.rows),
+            "columns": len(data.columns),
+        },
+        "seed": plan.seed,
+        "holdout": None,
+        "versions": installed_versions(relevant_packages(plan)),
+        **found,
+    }
+    return ModelFile(pipeline, Schema.of(data, np.asarray(plan.rows)), to_plain_values(card))
+
+
+def _check_parameters(learner: Learner, parameters: Setting) -> None:
+    """Refuse names that are no parameters of the method."""
+    known = learner.make({}, 0).get_params()
+    if wrong := [name for name in parameters if name not in known]:
+        raise BadInput(f"{learner.name} has no parameter {', '.join(map(repr, wrong))}; it has {', '.join(known)}")

@@ -1,0 +1,69 @@
+"""What a study leaves behind: the winner, the hold-out opened for it, and the files.
+
+The winner is tuned and fitted on all rows outside the hold-out by a worker, on one thread and out of reach of Ctrl-C,
+which would otherwise leave a model that is fitted by half.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fivefold.study.judging.final_holdout import open_holdout
+from fivefold.study.judging.results import Results, write_results
+from fivefold.study.models.model_file import ModelFile
+from fivefold.study.models.winner import fit_winner, save_winner
+from fivefold.study.running.journal import Journal
+from fivefold.study.running.workers import WorkerPool
+from fivefold.study.tables.dataset import BadInput, Data
+
+
+@dataclass(frozen=True)
+class StudyOutputs:
+    """Results with what the hold-out said, and where the files are."""
+
+    results: Results
+    table: Path
+    report: Path
+    model: Path | None
+    reason: str = ""  # why there is no model
+
+
+def write_outputs(results: Results, folder: Path, journal: Journal, workers: WorkerPool) -> StudyOutputs:
+    """Fit and save the winner, open the hold-out, write the table and the report; the workers are closed."""
+    from fivefold.study import report  # draws figures: slow to import
+
+    write_results(results, folder)  # before anything long
+    model, reason = _winner_or_reason(results, workers) if results.judged else (None, "every learner failed")
+    workers.close()
+    path = None
+    if model is not None:
+        found = open_holdout(results.plan, results.judged[0].name, model.pipeline, journal)
+        results = replace(results, holdout=found)
+        try:
+            path = save_winner(model, results, folder)
+        except BadInput as error:
+            reason = str(error)
+    return StudyOutputs(results, write_results(results, folder), report.write_report(results, folder), path, reason)
+
+
+def _winner_or_reason(results: Results, workers: WorkerPool) -> tuple[ModelFile | None, str]:
+    """The fitted winner, or why there is none."""
+    bare = replace(results, plan=replace(results.plan, data=None))  # type: ignore[arg-type]  # workers hold the data
+    for _ in range(2):  # a worker that died may have had too little memory beside others
+        (ended,) = workers.run(iter([((_fit_in_worker, bare), math.inf)]))
+        if ended.fate != "died":
+            break
+    fitted = ended.value
+    return (None, ended.reason) if fitted is None else (None, fitted) if isinstance(fitted, str) else (fitted, "")
+
+
+def _fit_in_worker(data: Data, results: Results) -> ModelFile | str:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # heard in the folds
+        try:
+            return fit_winner(replace(results, plan=replace(results.plan, data=data)))
+        except Exception as error:  # it went well on every fold, and fails on all rows
+            return f"{type(error).__name__}: {error}"

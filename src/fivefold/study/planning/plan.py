@@ -1,0 +1,310 @@
+"""What a study will do, decided before anything is fitted: learners, settings to try, splits, scores.
+
+Nested cross-validation: the outer splits judge, the inner splits choose among the settings of a learner, so choosing
+is part of what is judged. Every learner meets the same outer splits. How much is done follows the number of rows:
+
+up to 5,000     5 folds x 2 repeats judge, 3 folds inside choose
+up to 50,000    5 folds, settings halved over rows
+above           3 folds, settings halved over rows, methods whose time grows faster than n^1.5 left out
+
+and what a budget of time leaves of it (`probe.within`). A plan depends on its data and options alone; the clock enters
+through the costs that a probe found, which are kept with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from fivefold.evaluation.scores import SCORES, Score
+from fivefold.study.planning.portfolio import TASK_PREDICATES, Learner, choose_learners, learner_to_json
+from fivefold.study.planning.splits import Split, draw_holdout, outer_splits
+from fivefold.study.preparation.column_transformer import USABLE_KINDS
+from fivefold.study.tables.dataset import BadInput, Data
+
+FOLDS, REPEATS, INNER_FOLDS, MAX_SETTINGS = 5, 2, 3, 12
+SMALL_TABLE_ROWS, LARGE_TABLE_ROWS, LARGE_TABLE_FOLDS = 5_000, 50_000, 3  # rows
+MAX_TIME_EXPONENT = 1.5
+HOLDOUT_SHARE, MIN_ROWS_FOR_HOLDOUT = 0.2, 500  # share, and the number of rows from which on there is one
+MIN_CLASS_ROWS = 3  # a row to learn from, one to choose with, one to judge on
+MIN_GROUPS = 3
+RARE_CLASS_SHARE = 0.2  # a smaller share of the rows makes a class rare, if it is also less than half of an equal share
+
+
+@dataclass(frozen=True)
+class Options:
+    """What was asked for; None is decided by the number of rows."""
+
+    names: tuple[Any, ...] = ()
+    score: str | None = None
+    seed: int = 0
+    folds: int | None = None
+    repeats: int | None = None
+    holdout: float | None = None
+    draws: int = MAX_SETTINGS
+    without: Mapping[str, str] = field(default_factory=dict)  # learners to leave out, and why
+
+
+@dataclass(frozen=True)
+class FitCost:
+    """Seconds to fit a learner on some rows and to ask about them, and the power of their number they grow with."""
+
+    seconds: float
+    rows: int
+    growth: float
+
+    def at(self, rows: float) -> float:
+        """Seconds for another number of rows; fewer rows never cost more than their share."""
+        return float(self.seconds * (rows / self.rows) ** max(1.0, self.growth))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A study, before it runs."""
+
+    data: Data
+    learners: tuple[Learner, ...]
+    splits: tuple[Split, ...]
+    scores: tuple[Score, ...]  # the first decides
+    seed: int
+    warnings: tuple[str, ...] = ()
+    holdout: np.ndarray = field(default_factory=lambda: np.arange(0))  # locked: in no split
+    folds: int = FOLDS
+    repeats: int = REPEATS
+    inner_folds: int = INNER_FOLDS
+    halving: bool = False
+    skipped: Mapping[str, str] = field(default_factory=dict)  # methods left out, and why
+    options: Options = Options()
+    budget: float | None = None  # seconds
+    jobs: int = 1  # workers that the budget was reckoned for
+    costs: Mapping[str, FitCost] = field(default_factory=dict)  # what the probe found, by learner
+    classes: np.ndarray | None = None  # all labels, sorted
+    codes: np.ndarray | None = None  # (n,) positions of the labels of the rows among them
+
+    def coded(self, data: Data) -> Data:
+        """The table with codes 0, 1, ... for labels: what learners are judged with, as text is slow to compare."""
+        return data if self.codes is None else replace(data, y=self.codes)
+
+    def decoded(self, predicted: np.ndarray) -> np.ndarray:
+        """Labels for codes; numbers stay."""
+        return predicted if self.classes is None else self.classes[predicted]
+
+    @property
+    def rows(self) -> np.ndarray:
+        """All rows outside the hold-out."""
+        return np.setdiff1d(np.arange(len(self.data.y)), self.holdout)
+
+    @property
+    def shown(self) -> tuple[Score, ...]:
+        """The scores to show where there is little room: the deciding one and the first besides it."""
+        return self.scores[:2]
+
+    @property
+    def digest(self) -> str:
+        """A name for all that decides the results; equal plans on equal data give equal tables."""
+        return hashlib.sha256(json.dumps(plan_to_json(self), sort_keys=True).encode()).hexdigest()
+
+
+def make_plan(
+    data: Data,
+    names: Iterable[Any] = (),
+    *,
+    score: str | None = None,
+    seed: int = 0,
+    folds: int | None = None,
+    repeats: int | None = None,
+    holdout: float | None = None,
+) -> Plan:
+    """Plan a study of the named methods, or of the portfolio; the baselines are always in."""
+    return plan_from_options(data, Options(tuple(names), score, seed, folds, repeats, holdout))
+
+
+def plan_from_options(data: Data, options: Options) -> Plan:
+    """The plan that options make; raises BadInput where nothing sound can be planned."""
+    _check_options(data, options)
+    seed, large, warnings = options.seed, len(data.y) > LARGE_TABLE_ROWS, list[str]()
+    held = draw_holdout(data, _holdout_share(data, options), seed)
+    rows = np.setdiff1d(np.arange(len(data.y)), held)
+    usual = LARGE_TABLE_FOLDS if large else FOLDS
+    folds = _possible_folds(data, rows, options.folds or usual, warnings)
+    repeats = _possible_repeats(data, options, warnings)
+    splits = outer_splits(data, rows, folds, repeats, seed)
+    if len(splits) < 2:
+        raise BadInput(f"{data.name}: too few folds have two classes to learn from; leave --group or --time out")
+    if lost := folds * repeats - len(splits):
+        warnings.append(f"{lost} of {folds * repeats} folds fall away: there is one class only to learn from")
+    rare = _rare_classes(data, rows)
+    warnings.extend(_plan_warnings(data, rows, rare))
+    learners, skipped = choose_learners(data, options.names, options.draws, seed, weighted=bool(rare))
+    skipped = skipped | dict(options.without) | (_slow_learners(learners, {}) if large else {})
+    learners = tuple(learner for learner in learners if learner.name not in skipped)
+    classes, codes = np.unique(data.y, return_inverse=True) if data.task == "classification" else (None, None)
+    return Plan(
+        data,
+        learners,
+        splits,
+        _ordered_scores(data, options.score, rare=bool(rare)),
+        seed,
+        tuple(warnings),
+        held,
+        folds,
+        repeats,
+        halving=len(data.y) > SMALL_TABLE_ROWS,
+        skipped=skipped,
+        options=options,
+        classes=classes,
+        codes=codes,
+    )
+
+
+def plan_to_json(plan: Plan) -> dict[str, Any]:
+    """All that decides the results, in plain values; no times."""
+    data, options = plan.data, vars(plan.options) | {"names": [str(name) for name in plan.options.names]}
+    entry = {
+        "data": {
+            "name": data.name,
+            "target": data.target,
+            "task": data.task,
+            "rows": len(data.y),
+            "digest": data.digest,
+        },
+        "options": options,
+        "learners": [learner_to_json(learner) for learner in plan.learners],
+        "skipped": dict(plan.skipped),
+        "outer": {
+            "folds": plan.folds,
+            "repeats": plan.repeats,
+            "stratified": data.task == "classification" and data.time is None,
+            "grouped": data.groups is not None,
+            "ordered": data.time is not None,
+            "splits": [[s.repeat, s.fold, len(s.train), len(s.test)] for s in plan.splits],
+            "digest": _fingerprint(*(part for s in plan.splits for part in (s.train, s.test))),
+        },
+        "inner": {"folds": plan.inner_folds, "halving": plan.halving},
+        "holdout": {"rows": len(plan.holdout), "digest": _fingerprint(plan.holdout)},
+        "scores": [score.name for score in plan.scores],
+        "seed": plan.seed,
+        "budget": plan.budget,
+        "warnings": list(plan.warnings),
+    }
+    return json.loads(json.dumps(entry, default=repr))
+
+
+def slow_learners(plan: Plan) -> dict[str, str]:
+    """Learners that a large table has no time for, by what their card or the probe says, and why."""
+    return _slow_learners(plan.learners, plan.costs) if len(plan.data.y) > LARGE_TABLE_ROWS else {}
+
+
+def _slow_learners(learners: Iterable[Learner], costs: Mapping[str, FitCost]) -> dict[str, str]:
+    found = {
+        learner.name: learner.growth or (costs[learner.name].growth if learner.name in costs else 0.0)
+        for learner in learners
+        if not learner.baseline
+    }
+    return {
+        name: f"its time grows faster than n^{MAX_TIME_EXPONENT:g}, too fast for over {LARGE_TABLE_ROWS:,} rows; study a sample to have it in"
+        for name, growth in found.items()
+        if growth > MAX_TIME_EXPONENT
+    }
+
+
+def _check_options(data: Data, options: Options) -> None:
+    """Refuse what cannot be planned whatever the rows are."""
+    if data.task not in TASK_PREDICATES:
+        raise BadInput(f"a study does classification or regression, not {data.task}")
+    if data.groups is not None and data.time is not None:
+        raise BadInput("give --group or --time: folds cannot keep groups apart and the order of time at once")
+    if not any(column.kind in USABLE_KINDS for column in data.columns):
+        raise BadInput(f"{data.name}: no column is left to learn from")
+    if options.folds is not None and not 2 <= options.folds <= len(data.y) // 2:
+        raise BadInput(f"--folds is a number from 2 to {len(data.y) // 2} for this table; got {options.folds}")
+    if options.repeats is not None and options.repeats < 1:
+        raise BadInput(f"--repeats is 1 or more; got {options.repeats}")
+    if options.holdout is not None and not 0 <= options.holdout <= 0.5:
+        raise BadInput(f"--holdout is a share of the rows from 0 to 0.5; got {options.holdout:g}")
+
+
+def _holdout_share(data: Data, options: Options) -> float:
+    if options.holdout is not None:
+        return options.holdout
+    return HOLDOUT_SHARE if len(data.y) >= MIN_ROWS_FOR_HOLDOUT else 0.0
+
+
+def _possible_folds(data: Data, rows: np.ndarray, folds: int, warnings: list[str]) -> int:
+    """As many folds as asked for, or as the groups and the rarest class allow."""
+    if data.groups is not None:
+        groups = len(np.unique(data.groups[rows]))
+        if groups < MIN_GROUPS:
+            raise BadInput(f"{data.name}: {groups} groups are left to split; a study needs {MIN_GROUPS} or more")
+        if groups < folds:
+            warnings.append(f"{groups} folds in place of {folds}: there are no more groups")
+            folds = groups
+    if data.task != "classification":
+        return folds
+    classes, counts = np.unique(data.y[rows], return_counts=True)
+    named = {str(label): int(count) for label, count in zip(classes, counts, strict=True)}
+    if len(named) < 2:
+        raise BadInput(f"{data.name}: outside the hold-out there is one class only: {', '.join(named)}")
+    if data.time is not None:
+        return folds
+    if single := [label for label, count in named.items() if count < MIN_CLASS_ROWS]:
+        raise BadInput(
+            f"{data.name}: class {', '.join(f'{label!r} ({named[label]})' for label in single)} of {data.target!r} has "
+            f"too few rows; a class needs {MIN_CLASS_ROWS}, to learn from, to choose with and to judge on. "
+            "Leave those rows out or join the class with another"
+        )
+    if few := [f"{label} ({count})" for label, count in named.items() if count < folds]:
+        warnings.append(f"{counts.min()} folds in place of {folds}: few rows of class {', '.join(few)}")
+    return min(folds, int(counts.min()))
+
+
+def _possible_repeats(data: Data, options: Options, warnings: list[str]) -> int:
+    """Repeats draw other folds; time leaves one order only."""
+    if data.time is not None:
+        if (options.repeats or 1) > 1:
+            warnings.append("no repeats: rows in order of time can be split in one way only")
+        return 1
+    return options.repeats or (REPEATS if len(data.y) <= SMALL_TABLE_ROWS else 1)
+
+
+def _ordered_scores(data: Data, name: str | None, *, rare: bool) -> tuple[Score, ...]:
+    """All scores of the task, the deciding one first; with rare classes the balanced one second."""
+    fitting = [score for score in SCORES.values() if score.task == data.task]
+    first = [score for score in fitting if score.name == name]
+    if name is not None and not first:
+        *others, last = (score.name for score in fitting)
+        raise BadInput(f"{data.task} is scored by {', '.join(others)} or {last}; got {name!r}")
+    second = [SCORES["balanced_accuracy"]] if rare else []
+    return tuple(dict.fromkeys([*(first or fitting[:1]), *second, *fitting]))
+
+
+def _rare_classes(data: Data, rows: np.ndarray) -> dict[str, float]:
+    """Classes with few rows, and their share."""
+    if data.task != "classification":
+        return {}
+    classes, counts = np.unique(data.y[rows], return_counts=True)
+    shares = dict(zip(map(str, classes), (counts / len(rows)).tolist(), strict=True))
+    return {label: share for label, share in shares.items() if share < min(RARE_CLASS_SHARE, 0.5 / len(shares))}
+
+
+def _plan_warnings(data: Data, rows: np.ndarray, rare: Mapping[str, float]) -> Iterable[str]:
+    """What makes the judgement less sure than it looks."""
+    if rare:
+        named = ", ".join(f"{label} ({share:.1%})" for label, share in rare.items())
+        yield f"few rows of class {named}: accuracy says little; look at balanced accuracy"
+    width = sum(column.kind in USABLE_KINDS for column in data.columns)
+    if width > len(rows):
+        yield f"{width} columns and {len(rows)} rows: more columns than rows can tell apart; simple methods may win"
+
+
+def _fingerprint(*arrays: np.ndarray) -> str:
+    sha = hashlib.sha256()
+    for array in arrays:
+        sha.update(np.ascontiguousarray(array, dtype=np.int64).tobytes())
+        sha.update(b"|")
+    return sha.hexdigest()[:16]

@@ -1,0 +1,203 @@
+"""The methods a study compares: the registry's portfolio, those that are named, and any scikit-learn-compatible class.
+
+GaussianNB                                 a method of the registry, tuned over what its card names
+sklearn.ensemble.RandomForestClassifier    any class by its dotted name, with its defaults
+all                                        every method of the task
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from importlib import import_module
+from itertools import groupby
+from typing import Any
+
+from sklearn.base import clone, is_classifier, is_regressor
+
+from fivefold.core.estimators.supervised_learning import Classifier, Regressor
+from fivefold.core.registry import Card, Method, find, methods
+from fivefold.study.planning.hyperparameters import Setting, draw_settings
+from fivefold.study.preparation.column_transformer import InputNeeds, input_needs
+from fivefold.study.tables.dataset import BadInput, Data
+
+PORTFOLIO_SIZE = 14
+TASK_CLASSES = {"classification": Classifier, "regression": Regressor}
+TASK_PREDICATES = {"classification": is_classifier, "regression": is_regressor}
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A method and the settings its inner splits choose from."""
+
+    method: Method
+    settings: tuple[Setting, ...] = ({},)
+    prototype: Any = None  # the estimator that is copied and set; by default the method with its defaults
+
+    @property
+    def name(self) -> str:
+        return self.method.name
+
+    @property
+    def baseline(self) -> bool:
+        """Is it there to be beaten?"""
+        return is_baseline(self.method)
+
+    @property
+    def growth(self) -> float | None:
+        """The power of the number of rows that its time grows with; None where only a measurement tells."""
+        return self.method.card.growth if self.method in methods() else None
+
+    @property
+    def takes(self) -> InputNeeds:
+        """How it wants its columns; see `prepare.treatment`."""
+        return input_needs(self._bare())
+
+    def make(self, setting: Setting, state: int) -> Any:
+        """The estimator with this setting, unfitted; whatever is random in it follows `state`."""
+        estimator = clone(self._bare()).set_params(**setting)
+        seeds = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]
+        return estimator.set_params(**dict.fromkeys(seeds, state))
+
+    def _bare(self) -> Any:
+        return self.method.cls(**self.method.card.given) if self.prototype is None else self.prototype
+
+
+def is_baseline(method: Method) -> bool:
+    """Is the method there to be beaten?"""
+    return "baseline" in method.card.applications
+
+
+def choose_learners(
+    data: Data, names: Iterable[Any], draws: int, seed: int, *, weighted: bool
+) -> tuple[tuple[Learner, ...], dict[str, str]]:
+    """The learners of a study, baselines last, and what was left out with the reason.
+
+    A name may also be an estimator, which is taken as it is, or a `Learner`. Where `weighted`, weights that balance the
+    classes are tried by every method that has them.
+    """
+    fitting = [method for method in methods() if _does_task(method, data)]
+    baselines = [method for method in fitting if is_baseline(method)]
+    others = [method for method in fitting if not is_baseline(method)]
+    names, left = list(names), dict[str, str]()
+    chosen = [learner for name in names for learner in _learners_named(name, data, others)]
+    if not names:
+        portfolio = _interleave_chapters([method for method in others if method.card.portfolio])
+        room = max(0, PORTFOLIO_SIZE - len(baselines))
+        chosen = [Learner(method) for method in portfolio[:room]]
+        left = {
+            method.name: f"a portfolio holds {PORTFOLIO_SIZE}: name it to have it in" for method in portfolio[room:]
+        }
+    unique = _number_duplicates([*chosen, *map(Learner, baselines)])
+    return tuple(_with_settings(learner, draws, seed, weighted=weighted) for learner in unique), left
+
+
+def _learners_named(name: Any, data: Data, others: list[Method]) -> list[Learner]:
+    if isinstance(name, Learner):
+        return [name]
+    if not isinstance(name, str):
+        return [_learner_from_estimator(name, type(name).__name__, data)]
+    name = name.strip()
+    if name.lower() == "all":
+        return [Learner(method) for method in others]
+    return [_learner_from_path(name, data) if "." in name else Learner(_find_method(name, data))]
+
+
+def _number_duplicates(learners: list[Learner]) -> list[Learner]:
+    """Each once; different ones of the same name are numbered."""
+    kept = dict[str, Learner]()
+    for learner in learners:
+        name, number = learner.name, 1
+        while name in kept and learner.prototype is not kept[name].prototype:
+            number += 1
+            name = f"{learner.name} ({number})"
+        kept[name] = replace(learner, method=replace(learner.method, name=name))
+    return list(kept.values())
+
+
+def _with_settings(learner: Learner, draws: int, seed: int, *, weighted: bool) -> Learner:
+    """The learner with the settings to try, unless it came with some."""
+    if learner.settings != ({},):
+        return learner
+    space: dict[str, Any] = dict(learner.method.card.search) if learner.prototype is None else {}
+    if weighted and "class_weight" in learner._bare().get_params(deep=False):
+        space["class_weight"] = (None, "balanced")
+    return replace(learner, settings=draw_settings(learner.name, space, draws, seed))
+
+
+def _interleave_chapters(portfolio: list[Method]) -> list[Method]:
+    """The first method of every chapter, then the second, ...: a cut leaves no chapter out before its time."""
+    ranked = [
+        (rank, method)
+        for _, chapter in groupby(portfolio, key=lambda method: method.chapter)
+        for rank, method in enumerate(chapter)
+    ]
+    return [method for _, method in sorted(ranked, key=lambda entry: entry[0])]
+
+
+def _does_task(method: Method, data: Data) -> bool:
+    return issubclass(method.cls, TASK_CLASSES[data.task])
+
+
+def _find_method(name: str, data: Data) -> Method:
+    try:
+        method = find(name)
+    except KeyError as error:
+        raise BadInput(error.args[0]) from None
+    if not _does_task(method, data):
+        fitting = ", ".join(m.name for m in methods() if _does_task(m, data))
+        raise BadInput(f"{method.name} does not do {data.task}, which {data.target!r} asks for; there are {fitting}")
+    return method
+
+
+def _learner_from_path(name: str, data: Data) -> Learner:
+    """A class by its dotted name: one of ours with its search, any other with its defaults."""
+    module_name, _, class_name = name.rpartition(".")
+    try:
+        module = import_module(module_name)
+    except (ImportError, ValueError) as error:
+        raise BadInput(f"{name}: the module {module_name} cannot be imported ({error})") from None
+    cls = vars(module).get(class_name)
+    if not inspect.isclass(cls):
+        near = get_close_matches(class_name, [n for n, thing in vars(module).items() if inspect.isclass(thing)], n=2)
+        hint = f"; did you mean {' or '.join(f'{module_name}.{n}' for n in near)}?" if near else ""
+        raise BadInput(f"{name}: {module_name} has no class {class_name}{hint}")
+    for method in methods():
+        if method.cls is cls:
+            return Learner(_find_method(method.name, data))
+    try:
+        return _learner_from_estimator(cls(), name, data)
+    except TypeError as error:
+        raise BadInput(f"{name} cannot be made without arguments ({error}); give a class that can") from None
+
+
+def _learner_from_estimator(estimator: Any, name: str, data: Data) -> Learner:
+    """A learner that is taken as it comes."""
+    cls = type(estimator)
+    try:
+        does = TASK_PREDICATES[data.task](estimator)
+    except AttributeError:
+        raise BadInput(f"{name} is no scikit-learn estimator: it has no tags") from None
+    if not does:
+        raise BadInput(f"{name} does not do {data.task}, which {data.target!r} asks for")
+    card = Card(
+        applications=("classification" if data.task == "classification" else "regression",),
+        use="Named by the user; its defaults are the only setting.",
+        steps=(),
+        source=cls.__module__,
+    )
+    return Learner(Method(name, cls.__module__, cls, card), prototype=estimator)
+
+
+def learner_to_json(learner: Learner) -> dict[str, Any]:
+    """What is tried of a learner, in plain values."""
+    cls = learner.method.cls
+    entry: dict[str, Any] = {
+        "name": learner.name,
+        "class": f"{cls.__module__}.{cls.__qualname__}",
+        "baseline": learner.baseline,
+        "settings": [dict(setting) for setting in learner.settings],
+    }
+    return entry if learner.prototype is None else entry | {"prototype": repr(learner.prototype)}

@@ -1,0 +1,281 @@
+"""Columns of a study's table turned into what methods take: one small transformer for each kind of column.
+
+They take polars frames. What they learn they learn in `fit`, from the rows they are given: the training rows of a fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
+
+from fivefold.core._sklearn import BaseEstimator, TransformerMixin
+from fivefold.decomposition import TruncatedSVD
+
+OTHER_LEVEL, MISSING_LEVEL = "(other)", "(missing)"
+MIN_LEVEL_ROWS = 5  # a level with fewer training rows is pooled
+MAX_ONE_HOT_LEVELS = 20  # a column with more is encoded by the target
+CROSS_FIT_FOLDS = 5
+TEXT_COMPONENTS, MAX_VOCABULARY = 50, 20_000
+MICROSECONDS_PER_DAY = 86_400e6  # microseconds
+
+DATE_PARTS = {
+    "days": lambda date, start: (date.dt.epoch("us") - start) / MICROSECONDS_PER_DAY,
+    "year": lambda date, start: date.dt.year(),
+    "month": lambda date, start: date.dt.month(),
+    "day": lambda date, start: date.dt.day(),
+    "weekday": lambda date, start: date.dt.weekday(),
+    "hour": lambda date, start: date.dt.hour(),
+}
+
+
+class Encoder(TransformerMixin, BaseEstimator):
+    """Base of all: knows the names of the columns it makes."""
+
+    names_: list[str]
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns made."""
+        return np.array(self.names_, dtype=object)
+
+
+class NumberEncoder(Encoder):
+    """Numbers, truth values as 0 and 1, ordered levels as 0, 1, ...; NaN where missing or unknown."""
+
+    def __init__(self, levels: Mapping[str, tuple[str, ...]] | None = None):
+        self.levels = levels
+
+    def fit(self, X: pl.DataFrame, y: Any = None) -> Self:
+        """Nothing is learned but names."""
+        self.names_ = X.columns
+        return self
+
+    def transform(self, X: pl.DataFrame) -> np.ndarray:
+        """One column of floats for each column."""
+        levels = self.levels or {}
+        ranks = [
+            pl.col(name).replace_strict(
+                levels[name], list(range(len(levels[name]))), default=None, return_dtype=pl.Float64
+            )
+            for name in X.columns
+            if name in levels
+        ]
+        return X.with_columns(ranks).cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+
+class OneToOneEncoder(Encoder):
+    """Base of what changes values only."""
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The columns keep their names."""
+        return np.asarray(input_features, dtype=object)
+
+
+class EmptyColumnFiller(OneToOneEncoder):
+    """Numbers for a method that takes missing values; a column of which training saw no value is zero."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the columns without a value."""
+        self.empty_ = np.isnan(np.asarray(X)).all(axis=0)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The same columns."""
+        return np.where(self.empty_, 0.0, np.asarray(X))
+
+
+class NonNegativeShift(OneToOneEncoder):
+    """Columns moved up until training holds nothing negative; what still lies below zero becomes zero."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find how far each column goes below zero."""
+        self.lift_ = -np.fmin(np.fmin.reduce(np.asarray(X), axis=0), 0.0)  # fmin ignores NaN
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Columns without negative numbers."""
+        return np.asarray(np.maximum(np.asarray(X) + self.lift_, 0.0))
+
+
+class LevelPooler(Encoder):
+    """Categories with a home for every value: those with fewer than `least` training rows, and those unseen, are one.
+
+    Where no level is rare, an unseen one is taken as missing, or, if nothing was missing in training, as the
+    commonest. A missing value is a level of its own, unless the method takes missing values (`missing`).
+    """
+
+    def __init__(self, least: int = 1, missing: bool = False):
+        self.least = least
+        self.missing = missing
+
+    def fit(self, X: pl.DataFrame, y: Any = None) -> Self:
+        """Count the levels of every column."""
+        self.names_ = X.columns
+        self.known_, self.home_, self.hole_ = {}, {}, {}
+        for column in X.cast(pl.String):
+            counts = column.drop_nulls().value_counts().sort(["count", column.name], descending=[True, False])
+            known = counts.filter(pl.col("count") >= self.least)[column.name].to_list()
+            hole = None if self.missing and len(counts) else MISSING_LEVEL if column.null_count() else None
+            home = (
+                OTHER_LEVEL
+                if len(known) < len(counts)
+                else MISSING_LEVEL
+                if hole
+                else None
+                if self.missing
+                else known[0]
+            )
+            self.known_[column.name], self.home_[column.name] = known, home
+            self.hole_[column.name] = hole if hole or self.missing else home
+        return self
+
+    def transform(self, X: pl.DataFrame) -> pl.DataFrame:
+        """Columns of text with no other levels than training had."""
+        return (
+            X.select(self.names_)
+            .cast(pl.String)
+            .select(
+                pl.when(pl.col(name).is_in(self.known_[name]))
+                .then(pl.col(name))
+                .when(pl.col(name).is_null())
+                .then(pl.lit(self.hole_[name], dtype=pl.String))
+                .otherwise(pl.lit(self.home_[name], dtype=pl.String))
+                .alias(name)
+                for name in self.names_
+            )
+        )
+
+
+class CategoryCodeEncoder(Encoder):
+    """Categories as codes 0, 1, ... of the levels that training had."""
+
+    def fit(self, X: pl.DataFrame, y: Any = None) -> Self:
+        """Count the levels of every column and number them."""
+        self.names_ = X.columns
+        self.levels_ = LevelPooler().fit(X)
+        self.codes_ = OrdinalEncoder().fit(self.levels_.transform(X))
+        return self
+
+    def transform(self, X: pl.DataFrame) -> np.ndarray:
+        """One column of codes for each column."""
+        return np.asarray(self.codes_.transform(self.levels_.transform(X)))
+
+
+class OneHotTargetEncoder(Encoder):
+    """Categories as numbers: one column a level for up to `MOST_LEVELS` levels, encoded by the target above.
+
+    The target encoding of a training row comes from other rows (cross-fitting); that of a rare level is drawn to the
+    mean, and a level that training did not see has the mean.
+    """
+
+    def fit(self, X: pl.DataFrame, y: Any) -> Self:
+        """Learn levels and encodings."""
+        self.fit_transform(X, y)
+        return self
+
+    def fit_transform(self, X: pl.DataFrame, y: Any, **params: Any) -> np.ndarray:  # type: ignore[override]  # scikit-learn says it so
+        """Learn, and encode the training rows, each without its own target."""
+        counts = X.select(pl.all().drop_nulls().n_unique()).row(0)
+        self.few_ = [name for name, count in zip(X.columns, counts, strict=True) if count <= MAX_ONE_HOT_LEVELS]
+        self.many_ = [name for name in X.columns if name not in self.few_]
+        parts, self.names_ = [np.empty((len(X), 0))], []
+        if self.few_:
+            self.levels_ = LevelPooler(least=MIN_LEVEL_ROWS).fit(X.select(self.few_))
+            self.one_hot_ = OneHotEncoder(drop="if_binary", sparse_output=False, feature_name_combiner=_level_name)
+            parts.append(self.one_hot_.fit_transform(self.levels_.transform(X)))
+            self.names_ += self.one_hot_.get_feature_names_out().tolist()
+        if self.many_:
+            kind = "continuous" if np.asarray(y).dtype.kind == "f" else "auto"
+            folds = KFold(CROSS_FIT_FOLDS, shuffle=True, random_state=0)
+            self.by_target_ = TargetEncoder(target_type=kind, cv=folds)
+            parts.append(self.by_target_.fit_transform(_fill_missing_level(X, self.many_), y))
+            self.names_ += [f"{name}[target]" for name in self.by_target_.get_feature_names_out()]
+        return np.hstack(parts)
+
+    def transform(self, X: pl.DataFrame) -> np.ndarray:
+        """Encode new rows."""
+        parts = [np.empty((len(X), 0))]
+        if self.few_:
+            parts.append(self.one_hot_.transform(self.levels_.transform(X)))
+        if self.many_:
+            parts.append(self.by_target_.transform(_fill_missing_level(X, self.many_)))
+        return np.hstack(parts)
+
+
+class CalendarEncoder(Encoder):
+    """Dates as days since the first date of training and as parts of the calendar, as far as they change in training.
+
+    The days of a missing date are NaN; its parts are the median where `fill`, so that one column tells of the gap.
+    """
+
+    def __init__(self, fill: bool = True):
+        self.fill = fill
+
+    def fit(self, X: pl.DataFrame, y: Any = None) -> Self:
+        """Find the first date and the parts that change."""
+        frame = X.cast(pl.Datetime("us"))
+        self.start_ = {column.name: column.dt.epoch("us").min() or 0 for column in frame}  # microseconds
+        self.made_ = [
+            (column.name, part)
+            for column in frame
+            for part in DATE_PARTS
+            if part == "days" or DATE_PARTS[part](column, 0).drop_nulls().n_unique() > 1
+        ]
+        self.medians_ = [DATE_PARTS[part](frame[name], self.start_[name]).median() for name, part in self.made_]
+        self.names_ = [f"{name}[{part}]" for name, part in self.made_]
+        return self
+
+    def transform(self, X: pl.DataFrame) -> np.ndarray:
+        """One column of floats for each part of each date."""
+        frame = X.cast(pl.Datetime("us"))
+        columns = []
+        for (name, part), median in zip(self.made_, self.medians_, strict=True):
+            hole = median if self.fill and part != "days" else np.nan
+            columns.append(DATE_PARTS[part](frame[name], self.start_[name]).cast(pl.Float64).fill_null(hole).to_numpy())
+        return np.column_stack(columns)
+
+
+class TextEncoder(Encoder):
+    """Text as TF-IDF, reduced to its `COMPONENTS` leading directions; missing text holds no words."""
+
+    def fit(self, X: pl.DataFrame, y: Any = None) -> Self:
+        """Learn vocabulary and directions of every column."""
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: pl.DataFrame, y: Any = None, **params: Any) -> np.ndarray:  # type: ignore[override]  # scikit-learn says it so
+        """Learn, and give the coordinates of the training rows."""
+        self.reduced_, self.names_ = {}, []
+        parts = [np.empty((len(X), 0))]
+        for column in X:
+            words = TfidfVectorizer(sublinear_tf=True, max_features=MAX_VOCABULARY)
+            texts = column.cast(pl.String).fill_null("").to_list()
+            if any(map(words.build_analyzer(), texts)):
+                counts = words.fit_transform(texts)
+            else:  # not a word in any row: a vocabulary needs one, and none holds it
+                counts = words.fit([OTHER_LEVEL]).transform(texts)
+            axes = TruncatedSVD(min(TEXT_COMPONENTS, *counts.shape), algorithm="auto", random_state=0).fit(counts)
+            parts.append(axes.transform(counts))
+            self.reduced_[column.name] = words, axes
+            self.names_ += [f"{column.name}[{k + 1}]" for k in range(parts[-1].shape[1])]
+        return np.hstack(parts)
+
+    def transform(self, X: pl.DataFrame) -> np.ndarray:
+        """Coordinates of new rows."""
+        parts = [np.empty((len(X), 0))]
+        for name, (words, axes) in self.reduced_.items():
+            parts.append(axes.transform(words.transform(X[name].cast(pl.String).fill_null("").to_list())))
+        return np.hstack(parts)
+
+
+def _fill_missing_level(X: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    return X.select(names).cast(pl.String).fill_null(MISSING_LEVEL)
+
+
+def _level_name(column: str, level: Any) -> str:
+    return f"{column}[{level}]"

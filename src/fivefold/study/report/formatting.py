@@ -1,0 +1,122 @@
+"""Numbers and lists in words, the same everywhere in a report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fivefold.evaluation.comparison.estimate import Estimate
+
+
+def format_number(value: float, digits: int = 3) -> str:
+    """A number with so many decimals; a dash where there is none.
+
+    Examples
+    --------
+    >>> number(0.12345), number(float("inf")), number(float("nan"))
+    ('0.123', '∞', '–')
+    """
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    return f"{value:.{digits}f}"
+
+
+def decimals_for(size: float) -> int:
+    """Decimals that show three significant digits of numbers of this size, from 0 to 3."""
+    return 3 if not math.isfinite(size) or abs(size) < 1 else max(0, 2 - math.floor(math.log10(abs(size))))
+
+
+def format_interval(estimate: Estimate, digits: int = 3) -> str:
+    """The interval of an estimate, in one piece."""
+    return format_range(estimate.low, estimate.high, digits)
+
+
+def format_range(low: float, high: float, digits: int = 3) -> str:
+    """From low to high, on one line."""
+    return f"{format_number(low, digits)}\u00a0to\u00a0{format_number(high, digits)}"
+
+
+def format_p_value(value: float) -> str:
+    """A p-value.
+
+    Examples
+    --------
+    >>> p(0.2), p(1e-9)
+    ('0.200', '< 0.001')
+    """
+    return f"{value:.3f}" if value >= 0.001 else "< 0.001"
+
+
+def format_seconds(value: float) -> str:
+    """A time.
+
+    Examples
+    --------
+    >>> seconds(0.0123), seconds(3.21), seconds(95.0)
+    ('12 ms', '3.2 s', '95 s')
+    """
+    if value < 1:
+        return f"{1000 * value:.0f} ms" if value >= 0.001 else "< 1 ms"
+    return f"{value:.1f} s" if value < 10 else f"{value:.0f} s"
+
+
+def format_bytes(value: float | None) -> str:
+    """Bytes.
+
+    Examples
+    --------
+    >>> size(812), size(81_200), size(4_300_000), size(None)
+    ('812 B', '81 kB', '4.3 MB', '–')
+    """
+    if value is None:
+        return "–"
+    for unit, scale in (("MB", 1e6), ("kB", 1e3)):
+        if value >= scale:
+            return f"{value / scale:.{1 if value < 10 * scale else 0}f} {unit}"
+    return f"{value:.0f} B"
+
+
+def join_names(names: Sequence[str]) -> str:
+    """A list as it is said.
+
+    Examples
+    --------
+    >>> both(["a"]), both(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def format_setting(parameters: Mapping[str, Any]) -> str:
+    """Parameters as they are typed.
+
+    Examples
+    --------
+    >>> setting({"alpha": 1.0, "solver": "svd"}), setting({})
+    ('alpha=1.0, solver=svd', 'defaults')
+    """
+    shown = (
+        f"{name}={value:.4g}" if isinstance(value, float) and value % 1 else f"{name}={value}"
+        for name, value in parameters.items()
+    )
+    return ", ".join(shown) or "defaults"
+
+
+def first_names(names: Iterable[str], most: int = 8) -> str:
+    """The first few of a list."""
+    names = list(names)
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def format_count(number: int, thing: str, things: str = "") -> str:
+    """How many there are.
+
+    Examples
+    --------
+    >>> count(1, "row"), count(1200, "row"), count(2, "class", "classes")
+    ('1 row', '1,200 rows', '2 classes')
+    """
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"

@@ -1,0 +1,121 @@
+"""The page of several studies side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from fivefold.evaluation.scores import SCORES
+from fivefold.plot.critical_difference import LETTER_INCHES, LINE_HEIGHT, RULER_INCHES, critical_difference
+from fivefold.study.judging.study_comparison import StudyComparison
+from fivefold.study.report.blocks import (
+    Block,
+    BulletList,
+    Cell,
+    CollapsedBlocks,
+    Figure,
+    Page,
+    Paragraph,
+    Section,
+    TableBlock,
+)
+from fivefold.study.report.formatting import decimals_for, format_count, format_number, format_p_value, join_names
+from fivefold.study.report.page import save_text, to_html
+from fivefold.study.report.svg import draw_figure
+
+
+def write_comparison(found: StudyComparison, path: Path) -> Path:
+    """The page as one HTML file."""
+    return save_text(to_html(comparison_page(found)), path)
+
+
+def comparison_page(found: StudyComparison) -> Page:
+    """Verdict, diagram, ranks and scores."""
+    blocks: list[Block] = [Paragraph(verdict(found))]
+    if found.test is not None:
+        blocks.append(_diagram(found))
+    blocks += [rank_table(found), _score_table(found)]
+    if found.notes:
+        blocks.append(BulletList(found.notes))
+    if found.test is not None:
+        blocks.append(CollapsedBlocks("What the test assumes", (BulletList(found.test.assumptions),)))
+    return Page(
+        f"{format_count(len(found.studies), 'study', 'studies')} side by side",
+        f"{format_count(len(found.learners), 'learner')} on {join_names([study.data for study in found.studies])}.",
+        (Section("comparison", "Learners over data sets", tuple(blocks)),),
+        "Written by fivefold. This file needs no network and holds no script.",
+    )
+
+
+def verdict(found: StudyComparison) -> str:
+    """What the ranks say, in words."""
+    first = f"{found.learners[0]} has the best mean rank, {format_number(float(found.mean_ranks[0]), 2)}."
+    test = found.test
+    if test is None:
+        return first
+    sets = format_count(test.datasets, "data set")
+    asked = f"Friedman's test over {sets}: F = {format_number(test.statistic, 2)}, p {format_p_value(test.p_value)}."
+    if not test.rejected:
+        return f"{first} {asked} The learners cannot be told apart."
+    ranked = zip(found.learners, found.mean_ranks, strict=True)
+    worse = [name for name, rank in ranked if rank - found.mean_ranks[0] > test.critical_difference]
+    told = f"It can be told from {join_names(worse)}." if worse else "No single pair with the best can be told apart."
+    return f"{first} {asked} They are not all alike. {told}"
+
+
+def rank_table(found: StudyComparison) -> TableBlock:
+    """Mean ranks, and Holm's p-values against the best."""
+    rows = tuple(
+        (
+            Cell(name, None, "best" if j == 0 else ""),
+            Cell(format_number(float(found.mean_ranks[j]), 2), float(found.mean_ranks[j])),
+            *(
+                [Cell("" if j == 0 else format_p_value(found.against_best[name]), found.against_best.get(name))]
+                if found.test
+                else []
+            ),
+        )
+        for j, name in enumerate(found.learners)
+    )
+    header = ("learner", "mean rank", *(["p against the first, Holm"] if found.test else []))
+    return TableBlock("Mean ranks over the data sets, 1 the best", header, rows, name="ranks")
+
+
+def _score_table(found: StudyComparison) -> TableBlock:
+    """Scores, a column a data set, the best in each in bold."""
+    digits = [decimals_for(float(np.abs(row).min())) for row in found.scores]
+    rows = tuple(
+        (
+            Cell(name),
+            *(
+                Cell(
+                    format_number(value, digits[i]),
+                    float(value),
+                    "best" if found.ranks[i, j] == found.ranks[i].min() else "",
+                )
+                for i, value in enumerate(found.scores[:, j])
+            ),
+        )
+        for j, name in enumerate(found.learners)
+    )
+    header = ("learner", *(f"{study.data}, {SCORES[study.score].title}" for study in found.studies))
+    return TableBlock("Mean scores on unseen rows", header, rows, name="scores")
+
+
+def _diagram(found: StudyComparison) -> Figure:
+    test = found.test
+    assert test is not None
+    margin = LETTER_INCHES * (max(map(len, test.learners)) + 7)
+    low = 0.9 + 0.22 * len(test.groups) + LINE_HEIGHT * ((len(test.learners) + 1) // 2)
+    placed = "; ".join(f"{name} {rank:.2f}" for name, rank in zip(found.learners, found.mean_ranks, strict=True))
+    joined = "; ".join(", ".join(group) for group in test.groups) or "none"
+    return draw_figure(
+        "ranks",
+        lambda ax: critical_difference(test, ax=ax),
+        f"Critical-difference diagram. Mean ranks: {placed}. Critical difference {test.critical_difference:.2f}. Not "
+        f"told apart: {joined}.",
+        "Mean ranks, the best on the left. A bar joins learners that cannot be told apart at the 5 % level (Nemenyi).",
+        width=RULER_INCHES + 2 * margin,
+        height=0.4 + 0.4 * (1.25 + low),
+    )

@@ -1,0 +1,238 @@
+"""Running a plan: every learner on every outer split, in worker processes, each fold kept in the journal when it ends.
+
+A task is one learner on one split. Its random numbers depend on the seed and the split alone, and it runs on one
+thread, so neither the number of workers nor their order changes a result; what is judged later is read back from the
+journal, so neither does an interruption. A learner that fails is reported with its reason; one that passes its limit
+of time is stopped and not tried on further splits. The others go on. A fold whose worker died, as when memory runs out,
+is tried once more when all others have ended, alone; if it dies again that is reported, and `--resume` tries anew.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from fivefold.study.planning.plan import FitCost, Plan
+from fivefold.study.planning.portfolio import Learner
+from fivefold.study.planning.splits import Split
+from fivefold.study.running.budget import fold_seconds, fold_time_limit, measure_cost
+from fivefold.study.running.fold import FoldResult, evaluate_fold
+from fivefold.study.running.journal import Journal, JournalEntry
+from fivefold.study.running.workers import TaskResult, WorkerPool
+from fivefold.study.tables.dataset import Data
+
+MAX_PROBE_SECONDS = 60.0  # seconds
+ARRAY_FIELDS = ("test", "predicted", "proba")  # fields of a fold that are arrays
+
+FoldCallback = Callable[[str, float], None]  # name of the learner, seconds left
+
+
+@dataclass(frozen=True)
+class LearnerOutcome:
+    """What became of a learner."""
+
+    learner: Learner
+    folds: tuple[FoldResult, ...]
+    failure: str | None
+    warnings: tuple[str, ...]
+    late: bool = False  # was it stopped by its limit of time?
+
+
+def make_workers(data: Data, jobs: int) -> WorkerPool:
+    """Workers that hold the data, for `probe` and `run`."""
+    return WorkerPool(_call_task, data, jobs)
+
+
+def measure_costs(
+    plan: Plan, workers: WorkerPool, tick: Callable[[str], None] = lambda name: None
+) -> dict[str, FitCost]:
+    """What each learner costs; one that fails or takes too long is not in it, and will say so when it runs."""
+    bare = replace(plan, data=None, learners=(), splits=plan.splits[:1])  # type: ignore[arg-type]  # workers hold the data
+    costs = {}
+    for ended in workers.run(((_try_measure, bare, learner), MAX_PROBE_SECONDS) for learner in plan.learners):
+        name = ended.task[2].name
+        if ended.value is not None:
+            costs[name] = ended.value
+        tick(name)
+    return {learner.name: costs[learner.name] for learner in plan.learners if learner.name in costs}
+
+
+def run_plan(plan: Plan, *, jobs: int = 1) -> tuple[LearnerOutcome, ...]:
+    """The outcome of every learner, in one go, with a journal that is not kept."""
+    with Journal.create(":memory:", {}) as journal, make_workers(plan.data, jobs) as workers:
+        run_pending(plan, journal, workers)
+        return read_outcomes(plan, journal)
+
+
+def run_pending(
+    plan: Plan, journal: Journal, workers: WorkerPool, tick: FoldCallback = lambda name, left: None
+) -> None:
+    """Do what is left to do; `tick` is called after each fold that is in the journal or given up."""
+    left = pending_folds(plan, journal)
+    clock, late = _TimeLeft(plan, [name for name, _ in left], workers.jobs), set[str]()
+    bare = replace(plan, data=None, learners=(), splits=())  # type: ignore[arg-type]  # workers hold the data
+
+    def tasks() -> Iterator[tuple[Any, float]]:
+        for (name, i), (learner, split) in left.items():
+            if name in late:
+                tick(name, clock.ended(name))
+            else:
+                yield (_try_fold, bare, learner, split, i), fold_time_limit(plan, learner)
+
+    died = list[TaskResult]()
+    for ended in workers.run(tasks()):
+        if ended.fate == "died":
+            died.append(ended)
+            continue
+        entry = _journal_entry(ended)
+        journal.add(entry)
+        if entry.fate == "late":
+            late.add(entry.learner)
+        tick(entry.learner, clock.ended(entry.learner, ended.seconds))
+    for ended in died:
+        entry = _journal_entry(_retry_alone(plan, ended, workers, late))
+        journal.add(entry)
+        if entry.fate != "done":
+            late.add(entry.learner)
+        tick(entry.learner, clock.ended(entry.learner, ended.seconds))
+
+
+def _retry_alone(plan: Plan, ended: TaskResult, workers: WorkerPool, given_up: Collection[str]) -> TaskResult:
+    """A fold whose worker died, once more, with no other beside it; not if that has failed for its learner."""
+    learner = ended.task[2]
+    if learner.name in given_up:
+        return ended
+    (again,) = workers.run(iter([(ended.task, fold_time_limit(plan, learner))]))
+    return (
+        replace(again, reason=f"{again.reason}, twice, once with no other beside it") if again.fate == "died" else again
+    )
+
+
+def pending_folds(plan: Plan, journal: Journal, *, retry: bool = True) -> dict[tuple[str, int], tuple[Learner, Split]]:
+    """What is left to do, by name of the learner and position of the split; costly learners first, to end together.
+
+    With `retry` also the folds whose workers died.
+    """
+    fates = {fold: fate for fold, fate in journal.fates().items() if fate != "died" or not retry}
+    late = {name for (name, _), fate in fates.items() if fate == "late"}
+    costly_first = sorted(plan.learners, key=lambda learner: -fold_seconds(plan, learner))
+    return {
+        (learner.name, i): (learner, split)
+        for learner in costly_first
+        for i, split in enumerate(plan.splits)
+        if learner.name not in late and (learner.name, i) not in fates
+    }
+
+
+def read_outcomes(plan: Plan, journal: Journal) -> tuple[LearnerOutcome, ...]:
+    """What became of every learner, in the order of the plan."""
+    return tuple(_outcome_of(learner, list(journal.entries(learner.name))) for learner in plan.learners)
+
+
+def _outcome_of(learner: Learner, entries: list[JournalEntry]) -> LearnerOutcome:
+    late = [entry.reason for entry in entries if entry.fate == "late"]
+    failed = [entry.reason for entry in entries if entry.fate in ("failed", "died")]
+    return LearnerOutcome(
+        learner,
+        tuple(_unpack_fold(learner, entry) for entry in entries if entry.fate == "done"),
+        next(iter(late + failed), None),
+        tuple(dict.fromkeys(text for entry in entries for text in entry.warnings)),
+        bool(late),
+    )
+
+
+# In the workers
+
+
+def _call_task(data: Data, task: tuple[Any, ...]) -> Any:
+    function, *arguments = task
+    return function(data, *arguments)
+
+
+def _try_measure(data: Data, plan: Plan, learner: Learner) -> FitCost | None:
+    try:
+        return measure_cost(replace(plan, data=data), learner)
+    except Exception:  # the run reports it
+        return None
+
+
+def _try_fold(
+    data: Data, plan: Plan, learner: Learner, split: Split, index: int
+) -> tuple[FoldResult | str, tuple[str, ...]]:
+    """The fold, or why there is none; and what was warned of on the way."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            result: FoldResult | str = evaluate_fold(data, learner, split, plan)
+        except Exception as error:  # any failure of one learner is a finding about that learner
+            result = f"{type(error).__name__}: {_one_line(error)}"
+    return result, tuple(
+        dict.fromkeys(_one_line(warning.message) for warning in heard if not _is_compiler_warning(warning))
+    )
+
+
+def _one_line(message: Any) -> str:
+    """One line, without what differs from process to process."""
+    return re.sub(r" at 0x[0-9a-f]+", "", " ".join(str(message).split()))
+
+
+def _is_compiler_warning(warning: warnings.WarningMessage) -> bool:
+    """Is it about compiling, which happens in one process and not in the next?"""
+    return warning.category.__module__.startswith("numba")
+
+
+# From and to the journal
+
+
+def _journal_entry(ended: TaskResult) -> JournalEntry:
+    _, _, learner, split, index = ended.task
+    if ended.fate == "late":
+        reason = f"repeat {split.repeat + 1}, fold {split.fold + 1} {ended.reason}"
+        return JournalEntry(learner.name, index, "late", reason, {}, {}, (), ended.seconds)
+    if ended.fate == "died":
+        return JournalEntry(learner.name, index, "died", ended.reason, {}, {}, (), ended.seconds)
+    result, heard = ended.value
+    if isinstance(result, str):
+        return JournalEntry(learner.name, index, "failed", result, {}, {}, heard, ended.seconds)
+    found, arrays = _pack_fold(learner, result)
+    return JournalEntry(learner.name, index, "done", "", found, arrays, heard, ended.seconds)
+
+
+def _pack_fold(learner: Learner, fold: FoldResult) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Plain values and arrays; a setting is its position among those of the learner."""
+    position = learner.settings.index
+    found = {field.name: getattr(fold, field.name) for field in fields(fold) if field.name not in ARRAY_FIELDS}
+    found["parameters"] = position(fold.parameters)
+    found["tried"] = [(position(setting), loss) for setting, loss in fold.tried]
+    return found, {name: getattr(fold, name) for name in ARRAY_FIELDS if getattr(fold, name) is not None}
+
+
+def _unpack_fold(learner: Learner, entry: JournalEntry) -> FoldResult:
+    found: Mapping[str, Any] = entry.found
+    tried = tuple((learner.settings[i], loss) for i, loss in found["tried"])
+    return FoldResult(**{**found, **entry.arrays, "parameters": learner.settings[found["parameters"]], "tried": tried})
+
+
+class _TimeLeft:
+    """How long the rest will take: by what the folds of each learner took so far, or by the probe."""
+
+    def __init__(self, plan: Plan, names: list[str], jobs: int) -> None:
+        self.jobs = jobs
+        self.left = {name: names.count(name) for name in dict.fromkeys(names)}
+        self.forecast = {learner.name: fold_seconds(plan, learner) for learner in plan.learners}
+        self.taken: dict[str, list[float]] = {}
+
+    def ended(self, name: str, seconds: float | None = None) -> float:
+        """Count a fold, done or given up; seconds until all are."""
+        self.left[name] -= 1
+        if seconds is not None:
+            self.taken.setdefault(name, []).append(seconds)
+        return sum(count * self._each(name) for name, count in self.left.items()) / self.jobs
+
+    def _each(self, name: str) -> float:
+        return float(np.mean(self.taken[name])) if name in self.taken else self.forecast[name]

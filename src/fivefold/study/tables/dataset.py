@@ -1,0 +1,244 @@
+"""From a name or a file to a table with a target: what a study learns from.
+
+The kind of every column is guessed over all rows, or said by the user; what was guessed, replaced or left out is in
+`notes`, with counts and lines, and what to doubt in `warnings`. Everything a user can put right is a `BadInput`.
+
+    number      Float64, NaN where missing          boolean, date      Boolean, Datetime
+    others      String                              null where missing
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from fivefold.datasets.toy_datasets import EMBEDDED, TARGET_COLUMN, load_embedded
+from fivefold.study.tables.column import Column as Column
+from fivefold.study.tables.column import parse_column_option
+from fivefold.study.tables.conversion import RawColumn, TypedColumn, convert_column
+from fivefold.study.tables.files import read_table
+from fivefold.study.tables.kinds import check_names, raw_columns, type_columns
+from fivefold.study.tables.leakage import duplicate_warnings, leakage_warnings
+from fivefold.study.tables.missing_markers import clean_text
+from fivefold.study.tables.table import BadInput as BadInput
+from fivefold.study.tables.table import Table, count_noun, quote_list, table_from_frame
+from fivefold.study.tables.target import Task as Task
+from fivefold.study.tables.target import check_target, target_labels, target_values, task_of_kind
+from fivefold.study.tables.target import task_of as task_of
+
+
+@dataclass(frozen=True)
+class Data:
+    """A table, its target, and how they were read."""
+
+    name: str
+    X: pl.DataFrame
+    y: np.ndarray  # (n,)
+    target: str
+    task: Task
+    columns: tuple[Column, ...]
+    notes: tuple[str, ...] = ()
+    groups: np.ndarray | None = None  # (n,) rows of one group stay together
+    time: np.ndarray | None = None  # (n,) what the rows are ordered by
+    rows: np.ndarray | None = None  # (n,) their lines in the file, or numbers, from 1
+    warnings: tuple[str, ...] = ()
+    digest: str = ""  # of the admitted content
+
+    def of_kind(self, kind: str) -> list[str]:
+        """Names of the columns of a kind."""
+        return [column.name for column in self.columns if column.kind == kind]
+
+    @property
+    def problem(self) -> str:
+        """The task in words."""
+        if self.task != "classification":
+            return self.task
+        classes = len(np.unique(self.y))
+        return "two-class classification" if classes == 2 else f"multi-class classification, {classes} classes"
+
+
+def load(
+    source: str | Path,
+    target: str | None = None,
+    task: str | None = None,
+    *,
+    kinds: Mapping[str, str] | None = None,
+    group: str | None = None,
+    time: str | None = None,
+) -> Data:
+    """The embedded set of that name, or the table in a file.
+
+    Parameters
+    ----------
+    source
+        wine, iris, breast_cancer, digits, diabetes, or a file: CSV and its relatives, Parquet, JSON lines, ARFF.
+    target
+        The column to predict.
+    task
+        classification or regression, where the values of the target mislead.
+    kinds
+        What columns are, where the guess is wrong: `{"size": "ordinal:small<large", "day": "date:%d.%m.%Y"}`.
+    group
+        A column that says which rows belong together; nothing is learned from it.
+    time
+        A column that orders the rows; nothing is learned from it.
+
+    Examples
+    --------
+    >>> load("iris").problem
+    'multi-class classification, 3 classes'
+    """
+    path = Path(source)
+    if str(source) in EMBEDDED and not path.is_file():
+        table, target = table_from_frame(str(source), load_embedded(str(source))), target or TARGET_COLUMN
+    else:
+        expected = [name for name in (target, group, time, *(kinds or ())) if name]
+        table = read_table(path, expected)
+    if target is None:
+        raise BadInput(
+            f"{table.name}: say which column to predict with --target; the columns are {quote_list(table.frame.columns)}"
+        )
+    return admit_table(table, Roles(target, task, kinds or {}, group, time))
+
+
+def from_frame(
+    name: str, frame: pl.DataFrame, target: str, task: str | None = None, notes: Sequence[str] = (), **options: Any
+) -> Data:
+    """A frame as data for a study; the options are those of `load`."""
+    return admit_table(table_from_frame(name, frame, notes), Roles(target, task, **options))
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the user says about the columns of a table; see `load`."""
+
+    target: str
+    task: str | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    group: str | None = None
+    time: str | None = None
+
+    def check(self, table: Table) -> None:
+        """Refuse names that are no columns, and roles that exclude one another."""
+        given = {name: f" (--column {name}={kind})" for name, kind in self.kinds.items()}
+        given |= {name: f" (--{role})" for role, name in (("group", self.group), ("time", self.time)) if name}
+        check_names(table, given | {self.target: ""})
+        if self.target in (self.group, self.time):
+            raise BadInput(f"{table.name}: {self.target!r} is the target; it cannot be the group or the time as well")
+        if table.frame.is_empty():
+            raise BadInput(f"{table.name}: the table is empty: it has a header and no rows")
+
+
+def admit_table(table: Table, roles: Roles) -> Data:
+    """A table as data for a study."""
+    roles.check(table)
+    roles = replace(roles, kinds={**table.kinds, **roles.kinds})
+    table, kind = clean_text(table), roles.kinds.get(roles.target)
+    raw, notes = raw_columns(table)
+    values, said = target_values(raw.pop(roles.target, None), roles.target, table, kind)
+    labelled, known = values.is_not_null().to_numpy(), values.drop_nulls().to_numpy()
+    task = task_of(known, roles.task or task_of_kind(kind))
+    check_target(table.name, roles.target, known, task, said)
+    notes = [*table.notes, *notes, *said]
+    if not labelled.all():
+        lost = f"{count_noun(int((~labelled).sum()), 'row')} of {len(labelled):,}"
+        notes.append(f"{lost} left out, the target {roles.target!r} is missing there: {table.where(~labelled)}")
+        table = table.only(labelled)
+        raw = {name: column.only(labelled, table) for name, column in raw.items()}
+    return _build_data(table, roles, task, target_labels(known, task), raw, notes)
+
+
+def data_digest(data: Data) -> str:
+    """SHA-256 of what is learned from: names, kinds and values of columns, target, groups, time."""
+    roles = [data.target, data.task, data.groups is None, data.time is None]
+    known = [*roles, [asdict(column) for column in data.columns]]
+    found = hashlib.sha256(repr(known).encode())
+    arrays = [np.asarray(array) for array in (data.y, data.groups, data.time) if array is not None]
+    for series in [*data.X, *(pl.Series("", array) for array in arrays)]:
+        numbers = series.str.len_bytes() if series.dtype == pl.String else series.to_physical()
+        found.update(numbers.cast(pl.Float64).to_numpy().tobytes())  # NaN where missing
+        if series.dtype == pl.String:
+            found.update(series.str.join().item().encode())
+    return found.hexdigest()
+
+
+def _build_data(
+    table: Table, roles: Roles, task: Task, y: np.ndarray, raw: Mapping[str, RawColumn], notes: list[str]
+) -> Data:
+    """Data of the rows that have a target."""
+    groups = _group_codes(_role_column(raw, roles.group, table), table) if roles.group else None
+    order = _time_order(_role_column(raw, roles.time, table), roles.kinds.get(roles.time)) if roles.time else None
+    notes += order.notes if order else ()
+    aside = (roles.group, roles.time)
+    typed = type_columns({name: column for name, column in raw.items() if name not in aside}, roles.kinds)
+    warnings = _useless_warnings(typed) + [warning for each in typed if not each.useless for warning in each.warnings]
+    notes += [note for each in typed if not each.useless for note in each.notes]
+    if not any(each.usable for each in typed):
+        raise BadInput(
+            f"{table.name}: no column is left to learn from: {'; '.join(warnings) or 'only the target is there'}"
+        )
+    kept = [each for each in typed if not each.useless]
+    warnings += leakage_warnings(kept, y, classes=task == "classification") + duplicate_warnings(kept, y, groups, table)
+    data = Data(
+        table.name,
+        pl.DataFrame([_null_to_nan(each.values) for each in kept]),
+        y,
+        roles.target,
+        task,
+        tuple(each.column for each in kept),
+        tuple(notes),
+        groups,
+        order.values.to_physical().to_numpy() if order else None,
+        table.at,
+        tuple(warnings),
+    )
+    return replace(data, digest=data_digest(data))
+
+
+def _role_column(raw: Mapping[str, RawColumn], name: str, table: Table) -> RawColumn:
+    """A column that is not learned from; it has a value in every row."""
+    if name not in raw:
+        raise BadInput(f"{table.name}: column {name!r} holds {table.frame[name].dtype}: no group and no time")
+    missing = raw[name].series.is_null().to_numpy()
+    if missing.any():
+        raise BadInput(
+            f"{table.name}: column {name!r} is missing in {count_noun(int(missing.sum()), 'row')}, "
+            f"{table.where(missing)}; fill it or remove them"
+        )
+    return raw[name]
+
+
+def _group_codes(raw: RawColumn, table: Table) -> np.ndarray:
+    codes = raw.text.rank("dense").cast(pl.Int64).to_numpy() - 1
+    if codes.max() == 0:
+        raise BadInput(f"{table.name}: column {raw.name!r} puts all rows into one group; two or more are needed")
+    return codes
+
+
+def _time_order(raw: RawColumn, kind: str | None) -> TypedColumn:
+    """Numbers or dates that order the rows."""
+    numeric = raw.numbers is not None or raw.series.dtype.is_numeric()
+    typed = convert_column(raw, parse_column_option(raw.name, kind or ("number" if numeric else "date")))
+    if typed.kind not in ("number", "date") or typed.values.null_count():
+        said = "; ".join(typed.notes) or f"it is {typed.kind}"
+        raise BadInput(f"{raw.table.name}: rows cannot be ordered by column {raw.name!r}: {said}")
+    return typed
+
+
+def _useless_warnings(typed: Sequence[TypedColumn]) -> list[str]:
+    """Say which columns are left out because they hold one value or none."""
+    reasons = dict[str, list[str]]()
+    for each in typed:
+        if each.useless:
+            reasons.setdefault(each.useless, []).append(each.values.name)
+    return [f"left out, {reason}: {quote_list(names)}" for reason, names in reasons.items()]
+
+
+def _null_to_nan(values: pl.Series) -> pl.Series:
+    return values.fill_null(float("nan")) if values.dtype == pl.Float64 and values.null_count() else values

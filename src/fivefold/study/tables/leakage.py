@@ -1,0 +1,118 @@
+"""What to doubt about a table: columns that give the target away, and rows that come more than once.
+
+A column is a near-copy of the target if it alone tells it almost without error, by a cheap test on a sample of rows:
+
+    category, class      rows that are not of the commonest class of their level
+    number, two classes  the area under the curve of a single threshold
+    number, more classes changes of class along the sorted values
+    category, quantity   variance within levels
+    number, quantity     correlation, of values or of ranks
+
+A level with one row tells nothing. Whether a value is missing is tested as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+from scipy.stats import rankdata
+
+from fivefold.study.tables.conversion import TypedColumn
+from fivefold.study.tables.table import Table, count_noun, quote_list
+
+MAX_SAMPLE_ROWS = 20_000
+NEAR_PERFECT = 0.999
+MIN_RARE_CLASS_ROWS, MIN_REGRESSION_ROWS = 5, 20  # rows of the rarest class, and in all: with fewer it is chance
+
+
+def leakage_warnings(columns: list[TypedColumn], y: np.ndarray, *, classes: bool) -> list[str]:
+    """A warning for each column that almost determines the target."""
+    rows = np.arange(len(y))
+    if len(rows) > MAX_SAMPLE_ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(len(y), MAX_SAMPLE_ROWS, replace=False))
+    target = np.unique(y[rows], return_inverse=True)[1] if classes else y[rows].astype(float)
+    if classes and np.sort(np.bincount(target))[-2] < MIN_RARE_CLASS_ROWS:
+        return []
+    found = dict[str, list[str]]()
+    for column in columns:
+        if column.kind in ("number", "date", "category", "ordinal", "boolean"):
+            values = column.values if len(rows) == len(y) else column.values[rows]
+            for reason in _leak_reasons(column, values, target, classes=classes):
+                found.setdefault(reason, []).append(column.values.name)
+    return [
+        f"{reason}: {quote_list(names)}. Is it known before the target is? If not, leave it out "
+        f"(--column {names[0]}=identifier)"
+        for reason, names in found.items()
+    ]
+
+
+def duplicate_warnings(columns: list[TypedColumn], y: np.ndarray, groups: np.ndarray | None, table: Table) -> list[str]:
+    """A warning if rows come more than once, of one group or not: they may fall on both sides of a split."""
+    frame = pl.DataFrame([*(column.values for column in columns if column.usable), pl.Series("\0target", y)])
+    hashes = frame.hash_rows()
+    again = ~hashes.is_first_distinct()
+    if groups is not None and again.any():
+        rows = pl.DataFrame({"hash": hashes, "group": groups})
+        again &= rows.select(pl.col("group").n_unique().over("hash") > 1).to_series()
+    if not again.any():
+        return []
+    count = int(again.sum())
+    return [
+        f"{count_noun(count, 'row')} of {len(y):,} {'repeats' if count == 1 else 'repeat'} an earlier one: "
+        f"{table.where(again.to_numpy())}. A copy may be learned from and judged on: remove it, or give --group"
+    ]
+
+
+def _leak_reasons(column: TypedColumn, values: pl.Series, y: np.ndarray, *, classes: bool) -> Iterator[str]:
+    given = values.is_not_null().to_numpy() if values.null_count() else np.ones(len(values), bool)
+    if 0 < given.sum() < len(given) and _levels_tell(given.astype(int), y, classes=classes):
+        yield "whether a value is missing nearly gives the target away"
+    if column.kind in ("category", "ordinal", "boolean"):
+        codes = values.cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(int)
+        tells = _levels_tell(codes, y, classes=classes)
+    else:
+        x = (values if column.kind == "number" else values.to_physical().cast(pl.Float64)).to_numpy()
+        tells = _numbers_tell(x[given], y[given], classes=classes)
+    if tells:
+        yield "nearly a copy of the target"
+
+
+def _levels_tell(codes: np.ndarray, y: np.ndarray, *, classes: bool) -> bool:
+    sizes = np.bincount(codes)
+    if classes:
+        K = y.max() + 1
+        counts = np.bincount(codes * K + y, minlength=len(sizes) * K).reshape(-1, K)  # (levels, K)
+        told = counts.max(axis=1)[sizes > 1].sum()
+        wrong, blind = len(y) - told, len(y) - counts.sum(axis=0).max()
+    else:
+        means = np.bincount(codes, y) / np.maximum(sizes, 1)
+        residual = np.where(sizes[codes] > 1, y - means[codes], y - y.mean())
+        wrong, blind = residual @ residual, len(y) * y.var()
+    return bool(wrong <= (1 - NEAR_PERFECT) * (len(y) if classes else blind) and wrong <= 0.01 * blind)
+
+
+def _numbers_tell(x: np.ndarray, y: np.ndarray, *, classes: bool) -> bool:
+    if not classes:
+        return (
+            len(x) >= MIN_REGRESSION_ROWS
+            and max(abs(_correlation(x, y)), abs(_correlation(rankdata(x), rankdata(y)))) > NEAR_PERFECT
+        )
+    present, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    if len(present) < 2 or np.sort(counts)[-2] < MIN_RARE_CLASS_ROWS:
+        return False
+    if len(present) == 2:
+        area = (rankdata(x)[codes == 1].sum() - counts[1] * (counts[1] + 1) / 2) / (counts[0] * counts[1])
+        return bool(max(area, 1 - area) > NEAR_PERFECT)
+    values, blocks = np.unique(x, return_inverse=True)
+    table = np.bincount(blocks * len(present) + codes, minlength=len(values) * len(present)).reshape(len(values), -1)
+    mixed = len(x) - table.max(axis=1).sum()
+    changes = np.count_nonzero(np.diff(table.argmax(axis=1))) - (len(present) - 1)
+    return bool(mixed + changes / 2 <= (1 - NEAR_PERFECT) * len(x))
+
+
+def _correlation(a: np.ndarray, b: np.ndarray) -> float:
+    a, b = a - a.mean(), b - b.mean()
+    size = np.sqrt((a @ a) * (b @ b))
+    return float(a @ b / size) if size > 0 else 0.0

@@ -1,0 +1,320 @@
+"""Linear support vector machines for classes and for numbers, with the intercept penalised like a coefficient.
+
+    LinearSVC    min over w, b of   1/2 |w|^2 + 1/2 (b / k)^2 + C sum of s_i max(0, 1 - y_i (w'x_i + b))^p
+    LinearSVR    min over w, b of   1/2 |w|^2 + 1/2 (b / k)^2 + C sum of s_i max(0, |t_i - w'x_i - b| - epsilon)^p
+
+p is 1 or 2 and k is `intercept_scaling`: the intercept is the coefficient of a column of k's. With K > 2 classes there
+is one problem a class, against all others; or one problem for all classes,
+
+    min over W, b of   1/2 sum over k of |w_k|^2 + C sum of s_i max over k of (1[k != y_i] + eta_ik - eta_iy)
+
+with one margin between the class of a row and the best of the others. `linear_routes` says how they are solved.
+
+Cortes & Vapnik (1995); Crammer & Singer (2001); Fan, Chang, Hsieh, Wang & Lin (2008).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, replace
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import compute_class_weight
+
+from fivefold.core.admission.tables import Takes
+from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, NonNegative, Positive, Seed
+from fivefold.core.estimators.supervised_learning import Classifier, Regressor
+from fivefold.core.random_state import check_random_state
+from fivefold.core.registry import Card
+from fivefold.linear_model.base import LinearModel, SparseCoefficients, class_scores, decision_values, predictor
+from fivefold.optim.design import Design
+from fivefold.optim.dual.crammer_singer import CrammerSingerDual
+from fivefold.optim.empirical_risk import EmpiricalRisk
+from fivefold.optim.losses.catalogue import HingeLoss, InsensitiveLoss, SquaredHingeLoss, SquaredInsensitiveLoss
+from fivefold.optim.objective import Minimum
+from fivefold.optim.risk_minimisation.linear_svm_solvers import solve_crammer_singer, solve_l1_svm, solve_svm
+
+CLASSIFIER_LOSSES = {"hinge": HingeLoss(), "squared_hinge": SquaredHingeLoss()}
+REGRESSOR_LOSSES = {"epsilon_insensitive": InsensitiveLoss, "squared_epsilon_insensitive": SquaredInsensitiveLoss}
+
+
+class LinearSVC(SparseCoefficients, Classifier):
+    """Linear support vector machine for classification.
+
+    Parameters
+    ----------
+    penalty
+        "l2" on the squares of the coefficients; "l1" on their absolute values, which makes most of them zero.
+    loss
+        "squared_hinge" or "hinge" (not with "l1").
+    dual
+        kept for scikit-learn's signature: the route is chosen by the shape of X and reaches the same optimum.
+    tol
+        how exact: a thousandth of it is the share of the slope at zero that may be left, a hundred-thousandth the
+        share of the value at zero that may lie between the problem and its dual.
+    C
+        weight of the losses beside the penalty.
+    multi_class
+        "ovr": one machine a class, against all others. "crammer_singer": one problem for all classes; `loss`,
+        `penalty` and `dual` are then not asked.
+    fit_intercept
+        fit an offset; without it the boundary passes through the origin.
+    intercept_scaling
+        the larger, the less the intercept is penalised.
+    class_weight
+        a weight for each class, or "balanced": inversely to their shares.
+    verbose
+        kept for scikit-learn's signature.
+    random_state
+        seed of the order in which rows are visited when there are many columns.
+    max_iter
+        most steps of the solver.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        one row and number a class; for two classes one of each, positive for the second.
+    n_iter_
+        steps taken, the most of any class.
+    classes_
+        the labels.
+
+    Examples
+    --------
+    >>> from fivefold.svm import LinearSVC
+    >>> model = LinearSVC(C=100.0, random_state=0).fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
+    >>> model.predict([[1.9], [2.1]])
+    array([0, 1])
+    """
+
+    penalty: Literal["l1", "l2"] = "l2"
+    loss: Literal["hinge", "squared_hinge"] = "squared_hinge"
+    _: KW_ONLY
+    dual: bool | Literal["auto"] = "auto"
+    tol: NonNegative = 1e-4
+    C: Positive = 1.0
+    multi_class: Literal["ovr", "crammer_singer"] = "ovr"
+    fit_intercept: bool = True
+    intercept_scaling: Positive = 1
+    class_weight: dict[Any, Any] | Literal["balanced"] | None = None
+    verbose: int = 0
+    random_state: Seed = None
+    max_iter: Count = 1000
+
+    takes = Takes(sparse=True, one_class=False)
+    card = Card(
+        applications=("classification",),
+        use="Many rows or many columns, sparse text, labels wanted and no probabilities. Scale the columns first. "
+        "Where classes bend around one another take a kernel.",
+        steps=(
+            "Code the class +1 and all others -1.",
+            "Minimise the penalty plus C times the losses of the margins.",
+            "Give a row to the class whose machine answers highest.",
+        ),
+        source="Cortes & Vapnik (1995); Fan et al. (2008); Mangasarian (2002)",
+        see_also=("LinearSVR", "Ridge"),
+        variants=(
+            {"loss": "hinge"},
+            {"penalty": "l1"},
+            {"class_weight": "balanced", "intercept_scaling": 10.0},
+            {"multi_class": "crammer_singer"},
+        ),
+        search={"C": (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)},
+        portfolio=True,
+    )
+
+    coef_ = learned("coef")
+    intercept_ = learned("intercept")
+    n_iter_ = learned("n_iter")
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        _refuse(self)
+        K = len(self.classes_)
+        design, ridge = _design(self, X)
+        share = np.ones(K)
+        if self.class_weight is not None:
+            share = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[y], sample_weight=w)
+        if self.multi_class == "crammer_singer":
+            self.model_ = _fitted_at_once(self, CrammerSingerDual(design, y, self.C * w * share[y], K, ridge), X)
+            return
+        risks = []
+        for k in range(K) if K > 2 else (1,):
+            sign = np.where(y == k, 1.0, -1.0)
+            # as liblinear: against all others a class is weighed and the others are not
+            s = self.C * w * (share[y] if K == 2 else np.where(y == k, share[k], 1.0))
+            risks.append(EmpiricalRisk(CLASSIFIER_LOSSES[self.loss], design, sign, s, ridge))
+        self.model_ = _fitted(self, risks, X)
+
+    def _fold(self, y: Any, codes: Any, w: Any) -> Any:
+        return w  # `_fit` weighs the classes, each in its own problem
+
+    def decision_function(self, X: Any) -> Any:
+        """Signed answer of the machine of each class (n, K); for two classes (n,), positive for the second."""
+        X = self._admit(X)
+        return decision_values(self.model_, X)
+
+    def _scores(self, X: Any) -> Any:
+        return class_scores(self.model_, X)
+
+
+class LinearSVR(Regressor):
+    """Linear support vector machine for regression: errors up to epsilon are free.
+
+    Parameters
+    ----------
+    epsilon
+        errors up to this size cost nothing; it depends on the scale of the target.
+    tol
+        how exact: a thousandth of it is the share of the slope at zero that may be left, a hundred-thousandth the
+        share of the value at zero that may lie between the problem and its dual.
+    C
+        weight of the losses beside the penalty.
+    loss
+        "epsilon_insensitive", or its square.
+    fit_intercept
+        fit an offset; without it the surface passes through the origin.
+    intercept_scaling
+        the larger, the less the intercept is penalised.
+    dual
+        kept for scikit-learn's signature: the route is chosen by the shape of X and reaches the same optimum.
+    verbose
+        kept for scikit-learn's signature.
+    random_state
+        seed of the order in which rows are visited when there are many columns.
+    max_iter
+        most steps of the solver.
+
+    Attributes
+    ----------
+    coef_
+        one number a column.
+    intercept_
+        the answer at the origin.
+    n_iter_
+        steps taken.
+
+    Examples
+    --------
+    >>> from fivefold.svm import LinearSVR
+    >>> model = LinearSVR(C=100.0, random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], [1.0, 3.0, 5.0, 70.0])
+    >>> model.coef_.round(6), model.intercept_.round(6)
+    (array([2.]), array([1.]))
+    """
+
+    _: KW_ONLY
+    epsilon: NonNegative = 0.0
+    tol: NonNegative = 1e-4
+    C: Positive = 1.0
+    loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"] = "epsilon_insensitive"
+    fit_intercept: bool = True
+    intercept_scaling: Positive = 1.0
+    dual: bool | Literal["auto"] = "auto"
+    verbose: int = 0
+    random_state: Seed = None
+    max_iter: Count = 1000
+
+    takes = Takes(sparse=True)
+    card = Card(
+        applications=("regression",),
+        use="A linear surface that a few wild targets must not bend; many columns, sparse or not. Scale columns and "
+        "target first. With Gaussian noise least squares is better.",
+        steps=(
+            "Count the part of each error beyond epsilon as its loss.",
+            "Minimise the penalty plus C times the losses.",
+        ),
+        source="Drucker et al. (1997); Ho & Lin (2012)",
+        see_also=("LinearSVC", "Ridge"),
+        variants=({"epsilon": 0.1}, {"loss": "squared_epsilon_insensitive", "epsilon": 0.1}, {"fit_intercept": False}),
+        search={"C": (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)},
+    )
+
+    coef_ = learned("coef")
+    intercept_ = learned("intercept")
+    n_iter_ = learned("n_iter")
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        design, ridge = _design(self, X)
+        risk = EmpiricalRisk(REGRESSOR_LOSSES[self.loss](self.epsilon), design, y.astype(np.float64), self.C * w, ridge)
+        model = _fitted(self, [risk], X)
+        self.model_ = replace(model, coef=model.coef[0])
+
+    def predict(self, X: Any) -> Any:
+        """The height of the surface at each row."""
+        X = self._admit(X)
+        return predictor(self.model_, X)
+
+
+def _design(machine: Any, X: Any) -> tuple[Design, Any]:
+    """Columns and a one where there is an intercept, and what a square of each coefficient costs."""
+    ridge = np.ones(X.shape[1] + machine.fit_intercept)
+    if machine.fit_intercept:
+        ridge[-1] = 1.0 / machine.intercept_scaling**2
+    return Design(X, intercept=machine.fit_intercept), ridge
+
+
+def _refuse(machine: LinearSVC) -> None:
+    if machine.multi_class == "ovr" and machine.penalty == "l1" and machine.loss == "hinge":
+        raise ValueError("LinearSVC: penalty='l1' takes loss='squared_hinge'; got loss='hinge'")
+
+
+def _fitted(machine: Any, risks: list[EmpiricalRisk], X: Any) -> LinearModel:
+    """One problem an output, solved; scikit-learn's shapes and types."""
+    seed = _seed(machine.random_state)
+    route = solve_l1_svm if getattr(machine, "penalty", "l2") == "l1" else solve_svm
+    found: list[Minimum] = []
+    with fit_steps(machine, "step", len(risks) * machine.max_iter, X) as monitor:
+        for k, risk in enumerate(risks):
+
+            def talk(x: Any, value: float, k: int = k) -> bool:
+                xs = [*(done.x for done in found), x] + [np.zeros_like(x)] * (len(risks) - k - 1)
+                return monitor(lambda: _linear(machine, xs, k + 1, X.dtype), value)
+
+            found.append(route(risk, machine.tol, machine.max_iter, seed, talk))
+            if found[-1].reason in ("interrupted", "stopped"):
+                break
+    _say(machine, found)
+    rest = [np.zeros_like(found[0].x)] * (len(risks) - len(found))
+    return _linear(machine, [done.x for done in found] + rest, max(1, *(done.steps for done in found)), X.dtype)
+
+
+def _fitted_at_once(machine: LinearSVC, dual: CrammerSingerDual, X: Any) -> LinearModel:
+    """One problem for all classes; of two classes the second less the first is kept."""
+    seed = _seed(machine.random_state)
+
+    def linear(W: Any, n_iter: int) -> LinearModel:
+        return _linear(machine, [W[1] - W[0]] if dual.classes == 2 else list(W), n_iter, X.dtype)
+
+    with fit_steps(machine, "step", machine.max_iter, X) as monitor:
+        found = solve_crammer_singer(
+            dual, machine.tol, machine.max_iter, seed, lambda W, value: monitor(linear(W, 1), value)
+        )
+    _say(machine, [found])
+    return linear(found.x, max(1, found.steps))
+
+
+def _seed(given: Any) -> int:
+    """A number for the order of the rows; to make a generator takes as long as a small fit."""
+    return int(given) if isinstance(given, Integral) else int(check_random_state(given).randint(2**31 - 1))
+
+
+def _linear(machine: Any, xs: list[Any], n_iter: int, kind: Any) -> LinearModel:
+    x = np.array(xs)
+    if not machine.fit_intercept:
+        return LinearModel(x.astype(kind), 0.0, n_iter=n_iter)
+    return LinearModel(np.ascontiguousarray(x[:, :-1], dtype=kind), x[:, -1].astype(kind), n_iter=n_iter)
+
+
+def _say(machine: Any, found: list[Minimum]) -> None:
+    if found[-1].reason == "interrupted":
+        warn_kept_best(machine, sum(done.steps for done in found), "step")
+    elif any(done.reason == "max_iter" for done in found):
+        warn(
+            f"{type(machine).__name__}: max_iter={machine.max_iter} steps were not enough for tol={machine.tol:g}; "
+            "raise max_iter, or scale the columns",
+            ConvergenceWarning,
+        )

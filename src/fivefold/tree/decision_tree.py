@@ -1,0 +1,222 @@
+"""Decision trees: the input space cut into boxes, one answer a box.
+
+    choose the cut x_j <= t of a node that lowers  W I - W_left I_left - W_right I_right  most, and go on in both parts
+
+I is the impurity of the rows in a node: Gini 1 - sum p_k^2, entropy -sum p_k log p_k, the variance of the target, its
+Poisson deviance, its absolute deviation from the median. The answer of a leaf is the share of each class, the mean, the
+median. A column of categories is cut into two sets of them; with several outputs, I is the mean over them.
+
+Where a value is missing the row goes to the side that lowered the impurity more (`missing="learned"`). Of two sides
+one always does, also where gaps come by chance; `missing="tested"` keeps rows with gaps on the side of most others
+until they differ from those by three standard errors,
+
+    (W I - W_known I_known - W_missing I_missing) / I > 9,
+
+about a chi-square. With gaps by chance single trees are then a little surer, and none the worse where gaps tell.
+
+Breiman, Friedman, Olshen & Stone (1984), Classification and Regression Trees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Any, Literal
+
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.params import Count, NonNegative, Seed
+from fivefold.core.registry import Card
+from fivefold.tree.shared.base import MaxFeatures, MaxLeaves, MinLeaf, MinSplit, MinWeight
+from fivefold.tree.shared.single_column_trees import BaseTreeClassifier, BaseTreeRegressor
+
+
+class DecisionTreeClassifier(BaseTreeClassifier):
+    """A tree of questions about single columns, with the shares of the classes at its leaves.
+
+    Parameters
+    ----------
+    criterion
+        impurity of a node: "gini", "entropy" (also called "log_loss"), "error" (the share that the commonest class
+        gets wrong), or "risk" (the mean cost of the cheapest answer, by `loss_matrix`).
+    splitter
+        "best" takes the best cut of a column, "random" one at a threshold drawn between its least and largest value.
+    max_depth
+        most questions on a way down; None for no limit.
+    min_samples_split, min_samples_leaf
+        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+    min_weight_fraction_leaf
+        least share of the total weight in a leaf.
+    max_features
+        columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
+    random_state
+        seed of the draws of columns and thresholds.
+    max_leaf_nodes
+        most leaves; the nodes that gain most are divided first.
+    min_impurity_decrease
+        least fall of the impurity by a cut, a share of the root's weight.
+    class_weight
+        weights of the classes, or "balanced".
+    ccp_alpha
+        price of a leaf: the tree is cut back to the one of least risk + ccp_alpha x leaves.
+    monotonic_cst
+        1 for each column along which the probability of the second class must rise, -1 where it must fall, 0 elsewhere.
+    min_impurity
+        nodes of no more impurity are leaves.
+    loss_matrix
+        cost of answering class i (row) where it is k (column), for "risk"; answers are then the cheapest.
+    missing
+        side of rows whose value is missing: "learned", the one that lowers the impurity more; "majority", that of most
+        known rows; "tested", that too, unless the missing rows differ from the known by three standard errors.
+
+    Attributes
+    ----------
+    tree_
+        the nodes, under scikit-learn's names.
+    feature_importances_
+        share of each column in the fall of the impurity.
+    max_features_
+        columns tried at a node.
+    n_classes_, n_outputs_
+        numbers of classes, a list of them for several outputs, and of outputs.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fivefold.tree import DecisionTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    >>> model.get_n_leaves(), round(model.score(X, y), 2)
+    (3, 0.96)
+    """
+
+    _: KW_ONLY
+    criterion: Literal["gini", "entropy", "log_loss", "error", "risk"] = "gini"
+    splitter: Literal["best", "random"] = "best"
+    max_depth: Count | None = None
+    min_samples_split: MinSplit = 2
+    min_samples_leaf: MinLeaf = 1
+    min_weight_fraction_leaf: MinWeight = 0.0
+    max_features: MaxFeatures = None
+    random_state: Seed = None
+    max_leaf_nodes: MaxLeaves = None
+    min_impurity_decrease: NonNegative = 0.0
+    class_weight: Any = None
+    ccp_alpha: NonNegative = 0.0
+    monotonic_cst: Any = None
+    min_impurity: NonNegative = 0.0
+    loss_matrix: Any = None
+    missing: Literal["learned", "tested", "majority"] = "learned"
+
+    takes = Takes(missing=True, huge=True, categories=True, sparse=True, outputs=True, idle_classes=True)
+    card = Card(
+        applications=("classification",),
+        use="Rules a person can read, columns of any scale, missing values. Alone it errs more than a forest of trees; "
+        "limit its depth or prune it.",
+        steps=(
+            "Sort every column once.",
+            "Divide the node at the cut that lowers the impurity most; missing values go to the better side.",
+            "Go on in both parts until they are pure or too small; cut the tree back where leaves have a price.",
+        ),
+        source="Breiman, Friedman, Olshen & Stone (1984)",
+        see_also=("DecisionTreeRegressor",),
+        variants=(
+            {"criterion": "entropy"},
+            {"criterion": "error", "splitter": "random"},
+            {"max_leaf_nodes": 5},
+            {"max_features": "sqrt", "ccp_alpha": 0.01, "missing": "tested"},
+        ),
+        search={"max_depth": (2, 4, 8, 16, None), "min_samples_leaf": (1, 5, 20)},
+        portfolio=True,
+    )
+
+
+class DecisionTreeRegressor(BaseTreeRegressor):
+    """A tree of questions about single columns, with the mean of the target at its leaves.
+
+    Parameters
+    ----------
+    criterion
+        "squared_error" and "friedman_mse" lower the variance, "poisson" the deviance of counts; leaves answer with the
+        mean. "absolute_error" lowers the absolute deviation from the median, the answer; "max_error" the worst error
+        about the middle of the range.
+    splitter
+        "best" takes the best cut of a column, "random" one at a threshold drawn between its least and largest value.
+    max_depth
+        most questions on a way down; None for no limit.
+    min_samples_split, min_samples_leaf
+        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+    min_weight_fraction_leaf
+        least share of the total weight in a leaf.
+    max_features
+        columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
+    random_state
+        seed of the draws of columns and thresholds.
+    max_leaf_nodes
+        most leaves; the nodes that gain most are divided first.
+    min_impurity_decrease
+        least fall of the impurity by a cut, a share of the root's weight.
+    ccp_alpha
+        price of a leaf: the tree is cut back to the one of least risk + ccp_alpha x leaves.
+    monotonic_cst
+        1 for each column along which the answer must rise, -1 where it must fall, 0 elsewhere.
+    min_impurity
+        nodes of no more impurity are leaves.
+    missing
+        side of rows whose value is missing: "learned", the one that lowers the impurity more; "majority", that of most
+        known rows; "tested", that too, unless the missing rows differ from the known by three standard errors.
+
+    Attributes
+    ----------
+    tree_
+        the nodes, under scikit-learn's names.
+    feature_importances_
+        share of each column in the fall of the impurity.
+    max_features_
+        columns tried at a node.
+    n_outputs_
+        number of outputs.
+
+    Examples
+    --------
+    >>> from fivefold.tree import DecisionTreeRegressor
+    >>> model = DecisionTreeRegressor(max_depth=1, random_state=0).fit([[1.0], [2.0], [8.0], [9.0]], [1, 1, 3, 5])
+    >>> model.predict([[0.0], [20.0]])
+    array([1., 4.])
+    """
+
+    _: KW_ONLY
+    criterion: Literal["squared_error", "friedman_mse", "absolute_error", "poisson", "max_error"] = "squared_error"
+    splitter: Literal["best", "random"] = "best"
+    max_depth: Count | None = None
+    min_samples_split: MinSplit = 2
+    min_samples_leaf: MinLeaf = 1
+    min_weight_fraction_leaf: MinWeight = 0.0
+    max_features: MaxFeatures = None
+    random_state: Seed = None
+    max_leaf_nodes: MaxLeaves = None
+    min_impurity_decrease: NonNegative = 0.0
+    ccp_alpha: NonNegative = 0.0
+    monotonic_cst: Any = None
+    min_impurity: NonNegative = 0.0
+    missing: Literal["learned", "tested", "majority"] = "learned"
+
+    takes = Takes(missing=True, huge=True, categories=True, sparse=True, outputs=True)
+    card = Card(
+        applications=("regression",),
+        use="Steps and interactions that a linear surface misses, columns of any scale, missing values. Alone it is "
+        "rough; limit its depth or prune it.",
+        steps=(
+            "Sort every column once.",
+            "Divide the node at the cut that lowers the variance most; missing values go to the better side.",
+            "Go on in both parts until the target is constant or the rows are few.",
+        ),
+        source="Breiman, Friedman, Olshen & Stone (1984)",
+        see_also=("DecisionTreeClassifier", "Ridge"),
+        variants=(
+            {"criterion": "absolute_error", "max_depth": 4},
+            {"criterion": "max_error", "splitter": "random"},
+            {"max_leaf_nodes": 5},
+            {"max_features": 0.5, "ccp_alpha": 0.01, "missing": "majority"},
+        ),
+        search={"max_depth": (2, 4, 8, 16, None), "min_samples_leaf": (1, 5, 20)},
+        portfolio=True,
+    )

@@ -1,0 +1,191 @@
+"""Extremely random trees: thresholds are drawn, not searched.
+
+At a node, some columns are drawn, and for each a threshold uniform between its least and its largest value there; the
+cut that lowers the impurity most is made. One such tree is rough and quick; many of them average into a smooth answer.
+
+Geurts, Ernst & Wehenkel (2006), Extremely randomized trees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Any, Literal
+
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.params import Count, NonNegative, Seed
+from fivefold.core.registry import Card
+from fivefold.tree.shared.base import MaxFeatures, MaxLeaves, MinLeaf, MinSplit, MinWeight
+from fivefold.tree.shared.single_column_trees import BaseTreeClassifier, BaseTreeRegressor
+
+
+class ExtraTreeClassifier(BaseTreeClassifier):
+    """A tree whose thresholds are drawn at random, with the shares of the classes at its leaves.
+
+    Parameters
+    ----------
+    criterion
+        impurity of a node: "gini", "entropy" (also called "log_loss"), "error" (the share that the commonest class
+        gets wrong), or "risk" (the mean cost of the cheapest answer, by `loss_matrix`).
+    splitter
+        "random" cuts a column at a threshold drawn between its least and largest value, "best" at the best one.
+    max_depth
+        most questions on a way down; None for no limit.
+    min_samples_split, min_samples_leaf
+        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+    min_weight_fraction_leaf
+        least share of the total weight in a leaf.
+    max_features
+        columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
+    random_state
+        seed of the draws of columns and thresholds.
+    max_leaf_nodes
+        most leaves; the nodes that gain most are divided first.
+    min_impurity_decrease
+        least fall of the impurity by a cut, a share of the root's weight.
+    class_weight
+        weights of the classes, or "balanced".
+    ccp_alpha
+        price of a leaf: the tree is cut back to the one of least risk + ccp_alpha x leaves.
+    monotonic_cst
+        1 for each column along which the probability of the second class must rise, -1 where it must fall, 0 elsewhere.
+    min_impurity
+        nodes of no more impurity are leaves.
+    loss_matrix
+        cost of answering class i (row) where it is k (column), for "risk"; answers are then the cheapest.
+
+    Attributes
+    ----------
+    tree_
+        the nodes, under scikit-learn's names.
+    feature_importances_
+        share of each column in the fall of the impurity.
+    max_features_
+        columns tried at a node.
+    n_classes_, n_outputs_
+        numbers of classes, a list of them for several outputs, and of outputs.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fivefold.tree import ExtraTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ExtraTreeClassifier(max_depth=5, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.8
+    True
+    """
+
+    _: KW_ONLY
+    criterion: Literal["gini", "entropy", "log_loss", "error", "risk"] = "gini"
+    splitter: Literal["best", "random"] = "random"
+    max_depth: Count | None = None
+    min_samples_split: MinSplit = 2
+    min_samples_leaf: MinLeaf = 1
+    min_weight_fraction_leaf: MinWeight = 0.0
+    max_features: MaxFeatures = "sqrt"
+    random_state: Seed = None
+    max_leaf_nodes: MaxLeaves = None
+    min_impurity_decrease: NonNegative = 0.0
+    class_weight: Any = None
+    ccp_alpha: NonNegative = 0.0
+    monotonic_cst: Any = None
+    min_impurity: NonNegative = 0.0
+    loss_matrix: Any = None
+
+    takes = Takes(missing=True, categories=True, sparse=True, outputs=True, idle_classes=True)
+    card = Card(
+        applications=("classification",),
+        use="A member of a forest of unlike trees; much quicker to grow than a tree that searches. Alone it errs more "
+        "than DecisionTreeClassifier.",
+        steps=(
+            "Draw the columns to try at the node, and for each a threshold within its range there.",
+            "Make the cut that lowers the impurity most; missing values go to the better side.",
+            "Go on in both parts until they are pure or too small.",
+        ),
+        source="Geurts, Ernst & Wehenkel (2006)",
+        see_also=("DecisionTreeClassifier",),
+        variants=({"criterion": "entropy", "max_features": None}, {"max_leaf_nodes": 20}),
+        search={"max_depth": (4, 8, 16, None), "min_samples_leaf": (1, 5, 20)},
+    )
+
+
+class ExtraTreeRegressor(BaseTreeRegressor):
+    """A tree whose thresholds are drawn at random, with numbers at its leaves.
+
+    Parameters
+    ----------
+    criterion
+        "squared_error" and "friedman_mse" lower the variance, "poisson" the deviance of counts; leaves answer with the
+        mean. "absolute_error" lowers the absolute deviation from the median, the answer; "max_error" the worst error
+        about the middle of the range.
+    splitter
+        "random" cuts a column at a threshold drawn between its least and largest value, "best" at the best one.
+    max_depth
+        most questions on a way down; None for no limit.
+    min_samples_split, min_samples_leaf
+        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+    min_weight_fraction_leaf
+        least share of the total weight in a leaf.
+    max_features
+        columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
+    random_state
+        seed of the draws of columns and thresholds.
+    max_leaf_nodes
+        most leaves; the nodes that gain most are divided first.
+    min_impurity_decrease
+        least fall of the impurity by a cut, a share of the root's weight.
+    ccp_alpha
+        price of a leaf: the tree is cut back to the one of least risk + ccp_alpha x leaves.
+    monotonic_cst
+        1 for each column along which the answer must rise, -1 where it must fall, 0 elsewhere.
+    min_impurity
+        nodes of no more impurity are leaves.
+
+    Attributes
+    ----------
+    tree_
+        the nodes, under scikit-learn's names.
+    feature_importances_
+        share of each column in the fall of the impurity.
+    max_features_
+        columns tried at a node.
+    n_outputs_
+        number of outputs.
+
+    Examples
+    --------
+    >>> from fivefold.tree import ExtraTreeRegressor
+    >>> model = ExtraTreeRegressor(random_state=0).fit([[1.0], [2.0], [8.0], [9.0]], [1.0, 1.0, 3.0, 5.0])
+    >>> model.predict([[1.0], [9.0]])
+    array([1., 5.])
+    """
+
+    _: KW_ONLY
+    criterion: Literal["squared_error", "friedman_mse", "absolute_error", "poisson", "max_error"] = "squared_error"
+    splitter: Literal["best", "random"] = "random"
+    max_depth: Count | None = None
+    min_samples_split: MinSplit = 2
+    min_samples_leaf: MinLeaf = 1
+    min_weight_fraction_leaf: MinWeight = 0.0
+    max_features: MaxFeatures = 1.0
+    random_state: Seed = None
+    min_impurity_decrease: NonNegative = 0.0
+    max_leaf_nodes: MaxLeaves = None
+    ccp_alpha: NonNegative = 0.0
+    monotonic_cst: Any = None
+    min_impurity: NonNegative = 0.0
+
+    takes = Takes(missing=True, categories=True, sparse=True, outputs=True)
+    card = Card(
+        applications=("regression",),
+        use="A member of a forest of unlike trees; much quicker to grow than a tree that searches. Alone it errs more "
+        "than DecisionTreeRegressor.",
+        steps=(
+            "Draw the columns to try at the node, and for each a threshold within its range there.",
+            "Make the cut that lowers the impurity most; missing values go to the better side.",
+            "Go on in both parts until they are pure or too small.",
+        ),
+        source="Geurts, Ernst & Wehenkel (2006)",
+        see_also=("DecisionTreeRegressor",),
+        variants=({"criterion": "friedman_mse", "max_features": 0.5}, {"max_leaf_nodes": 20}),
+        search={"max_depth": (4, 8, 16, None), "min_samples_leaf": (1, 5, 20)},
+    )

@@ -1,0 +1,357 @@
+"""Trees of tests with a price for every bit: grown by log loss, cut back by mistakes and length.
+
+    test      x_f >= a                                    +1 at x_f = a
+    tree      test ? tree : tree, or a label              see `questions`
+    length    leaf: 1 + log2 K bits;  branching: 1 + len(test) + both sides;  len(test) = log2 d + len(a)
+
+A threshold a = low + (high - low) x lies in the range of its column; x is a binary fraction of L digits, which costs
+2 L - 1 bits. Growth makes the log loss  sum_i ln 1 / P(y_i | leaf)  as small as it can; pruning then goes up from the
+bottom and at each branching takes the cheapest of three by
+
+    mistakes + price x length                             price = 2 ln 2
+
+keep it, keep it with a threshold of fewer digits, or make it a leaf. A branching with two leaves gives way where that
+costs no more than price (3 + len(test)) mistakes, for two classes. With probability 1 - delta, for all trees at once,
+
+    error  <=  e + sqrt(e c) + c,    c = 2 (length ln 2 + ln(1 / delta)) / n,    e the share of mistakes on n rows
+
+McAllester, the Occam bound; Quinlan & Rivest (1989) for trees by description length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from math import floor, log, log2, sqrt
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from fivefold.core.estimators.params import Count, NonNegative
+from fivefold.core.estimators.supervised_learning import Classifier
+from fivefold.core.registry import Card
+from fivefold.core.storage.array_checks import check_children, check_indices, check_lengths
+from fivefold.partition.criteria.classification_criteria import Entropy, ExpectedCost
+from fivefold.partition.criteria.tabulated_entropy import tabulate_entropy
+from fivefold.partition.growers.binary_grower import grow
+from fivefold.partition.splitters.base import GrowthLimits
+from fivefold.partition.tree_arrays.binary_tree import Tree
+from fivefold.tree.export.inline_notation import Branch, ThresholdTest
+
+PRICE_PER_BIT = 2 * log(2)
+MAX_DIGITS = 40  # of a threshold, at most
+CRITERIA: dict[str, Callable[..., Any]] = {
+    "log_loss": lambda y, w, K: tabulate_entropy(Entropy(y, w, K)),
+    "error": lambda y, w, K: ExpectedCost(y, w, 1.0 - np.eye(K)),
+}
+
+
+def binary_digits(x: float) -> int:
+    """Digits of a binary fraction in (0, 1): 1 for 1/2, 2 for 1/4 and 3/4."""
+    return next(L for L in range(1, 1100) if (x * 2.0**L) % 1 == 0)
+
+
+def threshold_bits(digits: int) -> int:
+    """Bits of a threshold of so many digits."""
+    return 2 * digits - 1
+
+
+def shortest_between(low: float, high: float) -> tuple[float, int]:
+    """The binary fraction of fewest digits with low < x <= high, inside (0, 1), and its digits."""
+    for L in range(1, MAX_DIGITS + 1):
+        k = floor(low * 2.0**L) + 1
+        if k <= min(high * 2.0**L, 2.0**L - 1):
+            return k / 2.0**L, L
+    return min(high, 1.0), MAX_DIGITS
+
+
+@dataclass(frozen=True)
+class OccamTree:
+    """A binary tree with tests x_f >= a, the classes of its leaves, and the code that tells its length."""
+
+    feature: Any  # (m,) -1 for a leaf; preorder
+    threshold: Any
+    digits: Any  # (m,) of the threshold
+    yes: Any  # (m,) children
+    no: Any
+    counts: Any  # (m, K) weights of the classes
+    columns: int
+
+    def check_arrays(self, columns: int) -> None:
+        """Refuse arrays, as of an altered file, that do not make a tree over this many columns."""
+        check_children((self.yes, self.no), len(self.feature))
+        check_lengths(len(self.feature), self.threshold, self.digits, self.counts)
+        if np.any((self.feature >= 0) != (self.yes >= 0)):
+            raise ValueError("a leaf of a tree asks about a column")
+        check_indices("columns", self.feature[self.feature >= 0], columns)
+
+    @cached_property
+    def weight(self) -> Any:
+        """Weight of the rows of each node."""
+        return self.counts.sum(axis=1)
+
+    @cached_property
+    def value(self) -> Any:
+        """Shares of the classes in each node (m, K)."""
+        return self.counts / self.weight[:, None]
+
+    @property
+    def bits(self) -> float:
+        """Length of the tree."""
+        inner = self.feature >= 0
+        tests = log2(self.columns) + 2 * self.digits[inner] - 1.0
+        return float((1 + tests).sum() + (1 + log2(self.counts.shape[1])) * (~inner).sum())
+
+    @cached_property
+    def tree(self) -> Tree:
+        """As a tree of the engine: x <= t goes left, where the test is false."""
+        inner, i32 = self.feature >= 0, np.int32
+        under = np.nextafter(self.threshold, -np.inf)
+        depth = np.zeros(len(self.feature), dtype=i32)
+        for t in np.flatnonzero(inner):
+            depth[self.yes[t]] = depth[self.no[t]] = depth[t] + 1
+        return Tree(
+            self.feature.astype(i32), np.where(inner, under, np.nan), self.no.astype(i32), self.yes.astype(i32),
+            np.zeros(len(inner), dtype=np.uint8), depth, np.rint(np.minimum(self.weight, 2.0**62)).astype(np.int64),
+        )  # fmt: skip
+
+    def branches(self, labels: Any, names: Any, t: int = 0) -> Any:
+        """As nested branches with these labels of the classes."""
+        if self.feature[t] < 0:
+            return labels[int(self.counts[t].argmax())]
+        test = ThresholdTest(names[self.feature[t]], float(self.threshold[t]))
+        return Branch(test, self.branches(labels, names, self.yes[t]), self.branches(labels, names, self.no[t]))
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """With probability 1 - delta the error on new data is below `bound`."""
+
+    risk: float
+    bits: float
+    rows: float
+    delta: float
+    bound: float  # e + sqrt(e c) + c
+    root: float  # e + sqrt((bits ln 2 + ln(2 / delta)) / (2 n)), better where e is large
+
+
+def guarantee(risk: float, bits: float, rows: float, delta: float = 0.05) -> Guarantee:
+    """What a tree of so many bits that errs on a share of its training rows will do on new ones."""
+    if not 0 < delta < 1:
+        raise ValueError(f"delta lies between 0 and 1, such as 0.05; got {delta}")
+    nats = bits * log(2) + log(1 / delta)
+    c = 2 * nats / rows
+    return Guarantee(risk, bits, rows, delta, risk + sqrt(risk * c) + c, risk + sqrt((nats + log(2)) / (2 * rows)))
+
+
+class OccamTreeClassifier(Classifier):
+    """A tree grown by log loss and cut back by Occam's rule, with a guarantee for its error on new data.
+
+    Parameters
+    ----------
+    criterion
+        what a test lowers: "log_loss", or the "error", which stops where a test helps no label yet.
+    price
+        mistakes that a bit of the tree is worth; larger gives smaller trees. None for 2 ln 2.
+    simplify
+        whether thresholds may lose digits.
+    max_depth
+        most tests on a way down; 1 for a stump, None for no limit.
+    alpha
+        added to the count of every class in a leaf for `predict_proba`, so that no class is impossible.
+
+    Attributes
+    ----------
+    bits_
+        length of the tree.
+    risk_
+        share of mistakes on the rows of fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from fivefold.tree import OccamTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = OccamTreeClassifier().fit(X, y)
+    >>> print(model.to_text())
+    [2 >= 2.475] ? ([3 >= 1.75] ? 2 : 1) : 0
+    >>> round(model.bits_, 1), round(model.guarantee().bound, 2)
+    (23.8, 0.4)
+    """
+
+    _: KW_ONLY
+    criterion: Literal["log_loss", "error"] = "log_loss"
+    price: NonNegative | None = None
+    simplify: bool = True
+    max_depth: Count | None = None
+    alpha: NonNegative = 0.0
+
+    card = Card(
+        applications=("classification", "data mining"),
+        use="A short rule with a proven limit of its error. With few rows it says little: a bit costs more than one "
+        "mistake; lower the price to look closer.",
+        steps=(
+            "Divide by the test that lowers the log loss most, until leaves are pure.",
+            "Write every threshold with the fewest binary digits that tell its rows apart.",
+            "From the bottom up keep a test, shorten its threshold, or make a leaf: what costs least in mistakes and "
+            "bits.",
+        ),
+        source="Blumer, Ehrenfeucht, Haussler & Warmuth (1987); Quinlan & Rivest (1989)",
+        see_also=("DecisionTreeClassifier", "C45Classifier"),
+        variants=({"price": 0.05}, {"price": 0.2, "simplify": False, "alpha": 1.0, "max_depth": 3}),
+        search={"price": (0.03, 0.1, 0.3, 1.0)},
+    )
+
+    @property
+    def bits_(self) -> float:
+        """Length of the tree."""
+        return self.model_.bits
+
+    @property
+    def risk_(self) -> float:
+        """Share of mistakes on the rows of fit."""
+        leaves = self.model_.counts[self.model_.feature < 0]
+        return float(1 - leaves.max(axis=1).sum() / leaves.sum())
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        K = len(self.classes_)
+        criterion = CRITERIA[self.criterion](y.astype(np.int32), w, K)
+        depth = 2**31 - 1 if self.max_depth is None else self.max_depth
+        grown = grow(X, criterion, GrowthLimits(depth=depth, least_gain=1e-9))
+        price = PRICE_PER_BIT if self.price is None else self.price
+        self.model_ = _OccamPruner(grown.tree, X.astype(np.float64), y, w, K, price, self.simplify).tree()
+
+    def predict_proba(self, X: Any) -> Any:
+        """Shares of the classes in the leaf of each row."""
+        return self._scores(self._admit(X))
+
+    def log_loss(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """sum_i ln 1 / P(y_i | x_i), in nats, not the mean."""
+        p = self.predict_proba(X)[np.arange(len(X)), np.searchsorted(self.classes_, y)]
+        with np.errstate(divide="ignore"):
+            return float(-(np.log(p) * (1.0 if sample_weight is None else sample_weight)).sum())
+
+    def guarantee(self, delta: float = 0.05) -> Guarantee:
+        """The Occam bound of the error on new rows, where those of fit were drawn independently."""
+        check_is_fitted(self)
+        return guarantee(self.risk_, self.bits_, float(self.model_.counts[0].sum()), delta)
+
+    def to_text(self) -> str:
+        """The tree as "test ? tree : tree"; `parse` reads it where labels are whole numbers."""
+        check_is_fitted(self)
+        names = vars(self).get("feature_names_in_", range(self.model_.columns))
+        return str(self.model_.branches(self.classes_.tolist(), names))
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves."""
+        check_is_fitted(self)
+        return int((self.model_.feature < 0).sum())
+
+    def _node_scores(self) -> Any:
+        """What every node answers by."""
+        return self.model_.value
+
+    def _scores(self, X: Any) -> Any:
+        counts = self.model_.counts + self.alpha
+        shares = counts / counts.sum(axis=1, keepdims=True)
+        return shares.astype(X.dtype, copy=False)[self.model_.tree.apply(X.astype(np.float64))]
+
+
+class _OccamPruner:
+    """Occam pruning from the bottom up: keep a branching, shorten its threshold, or make it a leaf."""
+
+    def __init__(self, grown: Tree, X: Any, y: Any, w: Any, K: int, price: float, simplify: bool) -> None:
+        self.X, self.y, self.w, self.K, self.price, self.simplify = X, y, w, K, price, simplify
+        self.low, self.width = X.min(axis=0), np.ptp(X, axis=0)
+        self.feature, self.no, self.yes = grown.feature.copy(), grown.left.copy(), grown.right.copy()
+        self.threshold, self.digits = np.full(len(grown), np.nan), np.zeros(len(grown), dtype=np.int64)
+        self.rows: list[Any] = [np.arange(len(X))] * len(grown)
+        self.counts = np.zeros((len(grown), K))
+        for t in range(len(grown)):
+            rows = self.rows[t]
+            self.counts[t] = np.bincount(y[rows], w[rows], K)
+            if (j := self.feature[t]) >= 0:
+                x = X[rows, j]
+                below = x <= grown.threshold[t]
+                self._coded(t, float(x[below].max()), float(x[~below].min()))
+                self.rows[self.no[t]], self.rows[self.yes[t]] = rows[below], rows[~below]
+
+    def tree(self) -> OccamTree:
+        leaf, self.label = 1 + log2(self.K), self.counts.argmax(axis=1)
+        cost = self.counts.sum(axis=1) - self.counts.max(axis=1) + self.price * leaf
+        for t in range(len(self.feature) - 1, -1, -1):
+            if self.feature[t] >= 0:
+                cost[t] = self._settled(t, float(cost[t]), float(cost[self.yes[t]] + cost[self.no[t]]))
+        return self._compact()
+
+    def _settled(self, t: int, as_leaf: float, below: float) -> float:
+        """The cost of a node after the cheapest choice."""
+        kept = below + self.price * (1 + self._test_bits(int(self.digits[t])))
+        best = (as_leaf, 0, 0.0) if as_leaf <= kept + 1e-9 else (kept, int(self.digits[t]), float(self.threshold[t]))
+        for choice in self._shorter(t, below) if self.simplify else ():
+            if choice[0] < best[0] - 1e-9:
+                best = choice
+        if best[1] == 0:
+            self.feature[t] = -1
+        else:
+            self.digits[t], self.threshold[t] = best[1:]
+        return best[0]
+
+    def _shorter(self, t: int, below: float) -> Any:
+        """Costs, digits and thresholds with fewer digits; rows that change sides are judged by the other side."""
+        rows, j, threshold = self.rows[t], self.feature[t], float(self.threshold[t])
+        x, y, w, low, width = self.X[rows, j], self.y[rows], self.w[rows], float(self.low[j]), float(self.width[j])
+        no, yes = (self.label[self._descended(rows, int(side))] != y for side in (self.no[t], self.yes[t]))
+        more = w * (yes.astype(np.int8) - no)  # mistakes that a row brings to "yes"
+        now, unit = float(more[x >= threshold].sum()), (threshold - low) / width
+        for L in range(1, int(self.digits[t])):
+            k = min(max(round(unit * 2.0**L), 1), 2**L - 1)
+            if k % 2 == 0:
+                continue  # it has fewer digits, and was tried
+            a = low + width * k / 2.0**L
+            change = float(more[x >= a].sum()) - now
+            yield below + change + self.price * (1 + self._test_bits(L)), L, a
+
+    def _descended(self, rows: Any, t: int) -> Any:
+        """The leaf below node t of each row."""
+        at = np.full(len(rows), t)
+        ahead = np.flatnonzero(self.feature[at] >= 0)
+        while len(ahead):
+            nodes = at[ahead]
+            true = self.X[rows[ahead], self.feature[nodes]] >= self.threshold[nodes]
+            at[ahead] = np.where(true, self.yes[nodes], self.no[nodes])
+            ahead = ahead[self.feature[at[ahead]] >= 0]
+        return at
+
+    def _coded(self, t: int, low: float, high: float) -> None:
+        """The threshold of fewest digits that divides the rows of a node in the same way."""
+        j = self.feature[t]
+        x, digits = shortest_between((low - self.low[j]) / self.width[j], (high - self.low[j]) / self.width[j])
+        a = float(self.low[j] + self.width[j] * x)
+        self.threshold[t], self.digits[t] = (a if low < a <= high else high), digits
+
+    def _test_bits(self, digits: int) -> float:
+        return log2(self.X.shape[1]) + threshold_bits(digits)
+
+    def _compact(self) -> OccamTree:
+        """The nodes that are left, with the classes of the rows that reach them now."""
+        kept, ahead = list[int](), [0]
+        while ahead:
+            t = ahead.pop()
+            kept.append(t)
+            if self.feature[t] >= 0:
+                ahead += [int(self.yes[t]), int(self.no[t])]
+        place = np.full(len(self.feature), -1)
+        place[kept] = np.arange(len(kept))
+        inner = self.feature[kept] >= 0
+        end = place[self._descended(np.arange(len(self.X)), 0)]
+        counts = np.bincount(end * self.K + self.y, self.w, len(kept) * self.K).reshape(-1, self.K)
+        yes, no = (np.where(inner, place[side[kept]], -1) for side in (self.yes, self.no))
+        for i in np.flatnonzero(inner)[::-1]:
+            counts[i] = counts[yes[i]] + counts[no[i]]
+        empty = counts.sum(axis=1) == 0
+        counts[empty] = self.counts[kept][empty]
+        threshold = np.where(inner, self.threshold[kept], np.nan)
+        return OccamTree(self.feature[kept], threshold, self.digits[kept], yes, no, counts, self.X.shape[1])

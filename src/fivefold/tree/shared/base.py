@@ -1,0 +1,281 @@
+"""What trees of classes and of numbers share: their rules, what a fitted one holds, and what can be asked of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import ceil, log2, sqrt
+from numbers import Integral
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.utils import Bunch
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_is_fitted
+
+from fivefold.core.estimators.params import Count, Range
+from fivefold.core.random_state import check_random_state
+from fivefold.partition.pruning.cost_complexity import PruningPath, prune_binary_tree, weakest_links
+from fivefold.partition.splitters.base import ColumnConstraints, GrowthLimits, column_constraints
+from fivefold.partition.tree_arrays.binary_tree import Tree
+from fivefold.tree.export.binary_export import TreeExports
+
+MaxFeatures = Count | Annotated[float, Range(0, 1, open_low=True)] | Literal["sqrt", "log2"] | None
+MinSplit = Annotated[int, Range(2)] | Annotated[float, Range(0, 1, open_low=True)]
+MinLeaf = Count | Annotated[float, Range(0, 1, open_low=True, open_high=True)]
+MinWeight = Annotated[float, Range(0, 0.5)]
+MaxLeaves = Annotated[int, Range(2)] | None
+
+
+@dataclass(frozen=True)
+class TreeModel:
+    """A tree with the answer, the impurity and the weight of every node."""
+
+    tree: Tree
+    value: Any  # (m, K) shares of the classes, those of one output after those of another, or (m, outputs) numbers
+    impurity: Any  # (m,)
+    weight: Any  # (m,)
+    columns: int
+    tried: int  # columns tried at a node
+    sizes: tuple[int, ...] = (1,)  # numbers of each output in `value`
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs."""
+        return len(self.sizes)
+
+    @cached_property
+    def falls(self) -> Any:
+        """Fall of the impurity by each column, a unit of weight."""
+        t = self.tree
+        inner = np.flatnonzero(t.feature >= 0)
+        total = self.weight * self.impurity
+        fall = total[inner] - total[t.left[inner]] - total[t.right[inner]]
+        return np.bincount(t.feature[inner], fall, self.columns) / self.weight[0]
+
+    @cached_property
+    def importances(self) -> Any:
+        """Share of each column in the total fall of the impurity."""
+        return self.falls / self.falls.sum() if self.falls.sum() > 0 else self.falls
+
+    @cached_property
+    def view(self) -> SklearnNodes:
+        """The nodes under scikit-learn's names."""
+        return SklearnNodes(self)
+
+    def answers(self, X: Any) -> Any:
+        """The answer of the leaf of each row, in the type of X."""
+        return self.value.astype(X.dtype, copy=False)[self.tree.apply(X)]
+
+    def each(self, values: Any) -> list[Any]:
+        """The columns of each output."""
+        return np.split(values, np.cumsum(self.sizes)[:-1], axis=1)
+
+    def links(self) -> PruningPath:
+        """The sequence of trees that pruning by cost and complexity gives."""
+        return weakest_links(self.tree, self.impurity * self.weight / self.weight[0])
+
+    def pruned(self, alpha: float, path: PruningPath | None = None) -> TreeModel:
+        """The smallest tree of least risk + alpha x leaves; `path`, its links, saves work where many are asked for."""
+        if alpha <= 0 or len(self.tree) == 1:
+            return self
+        path, leaves = self.links() if path is None else path, np.zeros(len(self.tree), dtype=bool)
+        leaves[path.node[1:][path.alpha[1:] <= alpha]] = True
+        tree, kept = prune_binary_tree(self.tree, leaves)
+        return replace(self, tree=tree, value=self.value[kept], impurity=self.impurity[kept], weight=self.weight[kept])
+
+
+class SklearnNodes:
+    """The nodes of a tree under scikit-learn's names."""
+
+    def __init__(self, model: TreeModel) -> None:
+        tree, inner = model.tree, model.tree.feature >= 0
+        self.node_count = self.capacity = len(tree)
+        self.n_leaves = np.int64(len(tree.leaves))
+        self.max_depth, self.n_features = int(tree.depth.max()), model.columns
+        self.children_left = tree.left.astype(np.int64)
+        self.children_right = tree.right.astype(np.int64)
+        self.feature = np.where(inner, tree.feature, -2).astype(np.int64)
+        self.threshold = np.where(inner, tree.threshold, -2.0)
+        self.missing_go_to_left = tree.missing_left
+        self.impurity, self.weighted_n_node_samples = model.impurity, model.weight
+        self.n_node_samples, self.n_outputs = tree.rows, model.outputs
+        self.n_classes, self.max_n_classes = np.array(model.sizes), max(model.sizes)
+        self.value = np.zeros((len(tree), self.n_outputs, self.max_n_classes))
+        for j, values in enumerate(model.each(model.value)):
+            self.value[:, j, : values.shape[1]] = values
+        self._model = model
+
+    def apply(self, X: Any) -> Any:
+        """The leaf of each row."""
+        return self._model.tree.apply(X)
+
+    def predict(self, X: Any) -> Any:
+        """The answer of the leaf of each row."""
+        return self._model.value[self.apply(X)]
+
+    def compute_feature_importances(self, normalize: bool = True) -> Any:
+        """Fall of the impurity by column."""
+        return self._model.importances if normalize else self._model.falls
+
+    def compute_node_depths(self) -> Any:
+        """Nodes on the way to each node, itself counted."""
+        return self._model.tree.depth.astype(np.int64) + 1
+
+    def decision_path(self, X: Any) -> Any:
+        """Sparse (n, nodes): 1 where a row passes a node."""
+        return decision_path(self._model.tree, X)
+
+
+class SizeMethods:
+    """How large a fitted tree is."""
+
+    model_: Any
+
+    def get_depth(self) -> int:
+        """Questions on the longest way down."""
+        check_is_fitted(self)
+        return int(self.model_.tree.depth.max())
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves."""
+        check_is_fitted(self)
+        return len(self.model_.tree.leaves)
+
+
+class PruningMethods(SizeMethods):
+    """A tree that a price of its leaves cuts back."""
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """The prices of a leaf at which the tree shrinks, `ccp_alphas`, and its risk then, `impurities`."""
+        whole = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight=sample_weight)
+        path = whole.model_.links()
+        return Bunch(ccp_alphas=path.alpha, impurities=path.risk)
+
+
+class TreeMethods(PruningMethods, TreeExports):
+    """What every fitted tree can be asked. Tables are always checked: `check_input` is taken as scikit-learn has it."""
+
+    _admit: Any
+
+    # no metadata that a pipeline or a search would hand on
+    __metadata_request__fit: ClassVar = {"check_input": UNUSED}
+    __metadata_request__predict: ClassVar = {"check_input": UNUSED}
+    __metadata_request__predict_proba: ClassVar = {"check_input": UNUSED}
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
+        """Learn from rows and their targets; a weight of two means a row is there twice."""
+        return super().fit(X, y, sample_weight)  # type: ignore[misc]  # of the class it is mixed into
+
+    def apply(self, X: Any, check_input: bool = True) -> Any:
+        """The index of the leaf of each row."""
+        return self.model_.tree.apply(self._admit(X))
+
+    def decision_path(self, X: Any, check_input: bool = True) -> Any:
+        """Sparse (n, nodes): 1 where a row passes a node."""
+        return decision_path(self.model_.tree, self._admit(X))
+
+
+class DrawSeed(int):
+    """The seed of the draws themselves, as a forest gives it to a tree; any other number seeds the draw of that one."""
+
+
+def seed_of(estimator: Any) -> int:
+    """The seed of the draws of a tree: that of a tree from a forest grows it again from its sample."""
+    given = estimator.random_state
+    return int(given) if isinstance(given, DrawSeed) else int(check_random_state(given).randint(2**31))
+
+
+def growth_limits(estimator: Any, X: Any, w: Any, seed: int) -> GrowthLimits:
+    """The rules of growing that the parameters ask for."""
+    n, d = X.shape
+    total = float(w.sum())
+    return GrowthLimits(
+        depth=2**31 - 1 if estimator.max_depth is None else estimator.max_depth,
+        least_split=max(2, _row_count(estimator.min_samples_split, n)),
+        least_leaf=_row_count(estimator.min_samples_leaf, n),
+        least_weight=estimator.min_weight_fraction_leaf * total,
+        least_gain=(estimator.min_impurity_decrease - np.finfo(np.float64).eps) * total,
+        features=0 if (tried := columns_tried(estimator.max_features, d)) == d else tried,
+        seed=seed,
+    )
+
+
+def constraints_of(estimator: Any, X: Any, w: Any, *, means: bool) -> ColumnConstraints | None:
+    """Which columns hold categories, and which the answer must follow; None for plain columns.
+
+    `means`: the answer is one mean or median, which can be held between bounds.
+    """
+    d = X.shape[1]
+    known = getattr(estimator, "categories_in_", None)
+    levels, sign = np.zeros(d, dtype=np.int64), np.zeros(d, dtype=np.int64)
+    for j, values in known.values.items() if known else ():
+        levels[j] = max(len(values), 1)
+    if estimator.monotonic_cst is not None:
+        sign = _signs(estimator, d, levels, means)
+    return column_constraints(w, levels, sign) if levels.any() or sign.any() else None
+
+
+def _signs(estimator: Any, d: int, levels: Any, means: bool) -> Any:
+    name, given = type(estimator).__name__, np.asarray(estimator.monotonic_cst)
+    if given.shape != (d,) or not np.isin(given, (-1, 0, 1)).all():
+        raise ValueError(f"{name}: monotonic_cst must hold -1, 0 or 1 for each of the {d} columns; got {given!r}")
+    if not means:
+        raise ValueError(
+            f"{name}: monotonic_cst needs one output that is a mean or a median: two classes, or a number under "
+            "squared_error, friedman_mse, absolute_error or poisson"
+        )
+    if (bad := (given != 0) & (levels > 0)).any():
+        raise ValueError(f"{name}: column {int(bad.argmax())} holds categories, which have no order to rise along")
+    return given.astype(np.int64)
+
+
+def clip_monotonic(tree: Tree, answer: Any, sign: Any) -> Any:
+    """The answers (m,) held between the bounds that cuts of monotone columns pass down."""
+    low, high = np.full(len(tree), -np.inf), np.full(len(tree), np.inf)
+    inner = np.flatnonzero(tree.feature >= 0)
+    for depth in range(int(tree.depth.max())):
+        t = inner[tree.depth[inner] == depth]
+        left, right, s = tree.left[t], tree.right[t], sign[tree.feature[t]]
+        between = (answer[left] + answer[right]) / 2
+        low[left], high[left] = np.where(s < 0, between, low[t]), np.where(s > 0, between, high[t])
+        low[right], high[right] = np.where(s > 0, between, low[t]), np.where(s < 0, between, high[t])
+    return np.clip(answer, low, high)
+
+
+def class_counts(classes: Any, outputs: int) -> Any:
+    """Number of classes, a list of them for several outputs; NumPy's integers, as scikit-learn has them."""
+    return np.int64(len(classes)) if outputs == 1 else [np.int64(len(each)) for each in classes]
+
+
+def columns_tried(max_features: Any, d: int) -> int:
+    """How many columns a node tries."""
+    if max_features is None:
+        return d
+    if max_features in ("sqrt", "log2"):
+        return max(1, int(sqrt(d) if max_features == "sqrt" else log2(d)))
+    if isinstance(max_features, Integral):
+        return min(int(max_features), d)
+    return max(1, int(max_features * d))
+
+
+def decision_path(tree: Tree, X: Any) -> Any:
+    """Sparse (n, nodes): 1 where a row passes a node."""
+    parent = np.full(len(tree), -1)
+    inner = tree.feature >= 0
+    parent[tree.left[inner]] = parent[tree.right[inner]] = np.flatnonzero(inner)
+    at = tree.apply(X)
+    steps, ends = [at], tree.depth[at] + 1
+    while (at >= 0).any():
+        at = np.where(at >= 0, parent[at], -1)
+        steps.append(at)
+    table = np.sort(np.stack(steps, axis=1), axis=1)  # preorder: a parent stands before its children
+    nodes = table[table >= 0]
+    indptr = np.concatenate([[0], np.cumsum(ends)])
+    return csr_matrix((np.ones(len(nodes), dtype=np.int64), nodes, indptr), shape=(X.shape[0], len(tree)))
+
+
+def _row_count(limit: Any, n: int) -> int:
+    return int(limit) if isinstance(limit, Integral) else ceil(limit * n)

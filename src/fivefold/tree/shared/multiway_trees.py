@@ -1,0 +1,285 @@
+"""What the classic trees of classes share: one grower with many branches, of which ID3, C4.5 and CART are settings.
+
+    choose the question of a node by gain or gain ratio, send every row into its branch, and go on in the branches
+
+Questions and their scores are those of `partition.branching`, rows without a value go by `partition.missing`, and
+`partition.prunings` cuts the tree back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
+
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, Fraction, Index, NonNegative, OpenFraction, Range
+from fivefold.core.estimators.supervised_learning import Classifier
+from fivefold.partition.content_folds import content_folds
+from fivefold.partition.criteria.classification_criteria import Entropy, Gini, Misclassification
+from fivefold.partition.criteria.custom_impurity import CustomImpurity, check_axioms
+from fivefold.partition.criteria.gain_ratio import weighted_impurity
+from fivefold.partition.growers.multiway_grower import MultiwaySettings, grow_multiway
+from fivefold.partition.pruning.error_based import error_based_pruning
+from fivefold.partition.pruning.pruning_methods import (
+    bottom_up,
+    cheapest_merge_pruning,
+    chi_square_pruning,
+    mdl_pruning,
+    pessimistic_pruning,
+    weakest_link_path,
+)
+from fivefold.partition.tree_arrays.multiway_tree import MultiwayArrays, ValueCodes, value_codes
+from fivefold.tree.export.multiway_export import MultiwayExports
+from fivefold.tree.shared.base import SizeMethods
+
+Criterion = Literal["entropy", "gini", "error"] | Callable[[Any], Any]
+Pruning = (
+    Literal["pessimistic", "error_based", "chi_square", "description_length", "cost_complexity", "cheapest_merges"]
+    | None
+)
+HELD_OUT_DIVISOR = 4  # one row in so many judges the alternatives of a node
+MAX_BACKTRACK_TREES = 10_000  # that backtracking tries at most
+CRITERIA: dict[str, Callable[..., Any]] = {"entropy": Entropy, "gini": Gini, "error": Misclassification}
+
+
+@dataclass(frozen=True)
+class MultiwayModel:
+    """A tree, the weight of each class in its nodes, and where rows go that lack a value."""
+
+    tree: MultiwayArrays
+    total: Any  # (m,) weight times impurity
+    missing: str
+    columns: int
+
+    @property
+    def counts(self) -> Any:
+        return self.tree.sums
+
+    @cached_property
+    def value(self) -> Any:
+        """Shares of the classes in every node (m, K); a node that lost its rows when another was raised asks above."""
+        counts, parent = self.counts.copy(), self.tree.parent
+        for t in np.flatnonzero(counts.sum(axis=1) <= 0):
+            counts[t] = counts[parent[t]]
+        return counts / counts.sum(axis=1, keepdims=True)
+
+    @cached_property
+    def importances(self) -> Any:
+        """Share of each column in the total fall of the impurity."""
+        parent, feature = self.tree.parent, self.tree.feature
+        fall = self.total - np.bincount(parent[1:], self.total[1:], len(parent))
+        inner = feature >= 0
+        out = np.bincount(feature[inner], fall[inner], self.columns)
+        return out / out.sum() if out.sum() > 0 else out
+
+    def answers(self, X: Any) -> Any:
+        """Shares of the classes for each row, in the type of X."""
+        return self.tree.answers(X, self.value, self.missing).astype(X.dtype, copy=False)
+
+    def cut_back(self, leaves: Any) -> MultiwayModel:
+        """With these nodes (a mask) as leaves."""
+        tree, kept = self.tree.cut_back(leaves)
+        return replace(self, tree=tree, total=self.total[kept])
+
+
+class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
+    """All settings of a classic tree; ID3, C4.5 and CART fix their defaults."""
+
+    _: KW_ONLY
+    criterion: Criterion = "entropy"
+    selection: Literal["gain", "ratio"] = "gain"
+    nominal: Literal["values", "groups", "dummies"] = "values"
+    thresholds: Annotated[int, Range(1, 2)] = 1
+    missing: Literal["fractions", "majority", "class", "surrogates"] = "majority"
+    pruning: Pruning = None
+    confidence: OpenFraction = 0.25
+    ccp_alpha: NonNegative = 0.0
+    max_depth: Count | None = None
+    min_samples_leaf: NonNegative = 1
+    min_share: Fraction = 0.0
+    min_impurity: NonNegative = 0.0
+    min_gain: NonNegative | None = None
+    lookahead: Index = 0
+    alternatives: Count = 1
+    categorical_features: Literal["auto", "all"] | list[int] | tuple[int, ...] = "auto"
+    class_weight: Any = None
+
+    takes = Takes(missing=True, huge=True, categories=True)
+
+    tree_ = learned("tree")
+    feature_importances_ = learned("importances")
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        columns = value_codes(X, self._discrete(X.shape[1]))
+        criterion = self._criterion(y.astype(np.int32), w, len(self.classes_))
+        tree = grow_multiway(columns, criterion, self._growth(), self._held(X, y))
+        model = MultiwayModel(tree, weighted_impurity(criterion, tree.sums)[1], self.missing, X.shape[1])
+        self.model_ = PRUNINGS[self.pruning](self, model, columns, criterion)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Shares of the classes in the leaf of each row, or in its leaves by the parts of the row that reach them."""
+        return self._scores(self._admit(X))
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """The prices of a leaf at which the tree shrinks, `ccp_alphas`, and its impurity then, `impurities`."""
+        whole = clone(self).set_params(pruning=None).fit(X, y, sample_weight=sample_weight).model_
+        path = weakest_link_path(whole.tree.parent, whole.total / whole.counts[0].sum())
+        return Bunch(ccp_alphas=path.alpha, impurities=path.risk)
+
+    def explain(self, X: Any) -> list[list[tuple[float, tuple[str, ...]]]]:
+        """For each row the questions on its way down; a row that lacks a value has several ways, each with its part."""
+        return [self.model_.tree.explain(x, self._word, self.missing) for x in self._admit(X)]
+
+    def to_text(self) -> str:
+        """The tree, a line a branch."""
+        check_is_fitted(self)
+        tree, lines = self.model_.tree, list[str]()
+        label, weight = self.classes_[self.model_.value.argmax(axis=1)], self.model_.counts.sum(axis=1)
+        ahead = [(0, "")]
+        while ahead:
+            t, said = ahead.pop()
+            end = f": {label[t]} ({weight[t]:g})" if tree.feature[t] < 0 else ""
+            if said or end:
+                lines.append("|   " * max(int(tree.depth[t]) - 1, 0) + said + end)
+            children = [(int(tree.first[t]) + b, tree.question(t, b, self._word)) for b in range(tree.branches[t])]
+            ahead += reversed(children)
+        return "\n".join(lines)
+
+    def _scores(self, X: Any) -> Any:
+        return self.model_.answers(X)
+
+    def _criterion(self, y: Any, w: Any, K: int) -> Any:
+        if isinstance(self.criterion, str):
+            return CRITERIA[self.criterion](y, w, K)
+        if broken := check_axioms(self.criterion, K).broken:
+            raise ValueError(
+                f"{type(self).__name__}: criterion is no impurity: it must hold that {' and '.join(broken)}"
+            )
+        return CustomImpurity(y, w, K, self.criterion)
+
+    def _growth(self) -> MultiwaySettings:
+        return MultiwaySettings(
+            choice=self.selection,
+            thresholds=self.thresholds,
+            nominal=self.nominal,
+            missing=self.missing,
+            quinlan=self.selection == "ratio",
+            depth=2**31 - 1 if self.max_depth is None else self.max_depth,
+            least_leaf=self.min_samples_leaf,
+            least_share=self.min_share,
+            least_impurity=self.min_impurity,
+            least_gain=-np.inf if self.min_gain is None else max(self.min_gain, 1e-9),
+            ahead=self.lookahead,
+            tries=self.alternatives,
+        )
+
+    def _held(self, X: Any, y: Any) -> Any:
+        """Rows that judge the alternatives of a node (a mask), or None: those of one part in HELD."""
+        if self.alternatives == 1:
+            return None
+        if self.max_depth is None or self.alternatives**self.max_depth > MAX_BACKTRACK_TREES:
+            raise ValueError(
+                f"{type(self).__name__}: with alternatives={self.alternatives} each way of alternatives is tried, "
+                f"alternatives ** max_depth of them, at most {MAX_BACKTRACK_TREES:,}; got max_depth={self.max_depth}"
+            )
+        fold = content_folds(X, y, HELD_OUT_DIVISOR)
+        return fold == 0 if fold.any() else None
+
+    def _categories(self) -> dict[int, tuple[Any, ...]]:
+        return vars(self)["categories_in_"].values if "categories_in_" in vars(self) else {}
+
+    def _discrete(self, d: int) -> Any:
+        """Which columns are discrete: those that hold text or truth values, and those that are named."""
+        out = np.full(d, self.categorical_features == "all")
+        out[list(self._categories())] = True
+        if not isinstance(self.categorical_features, str):
+            wrong = [j for j in self.categorical_features if not 0 <= j < d]
+            if wrong:
+                raise ValueError(
+                    f"{type(self).__name__}: categorical_features names column {wrong[0]}; X has columns 0 to {d - 1}"
+                )
+            out[list(self.categorical_features)] = True
+        return out
+
+    def _word(self, j: int, value: Any) -> str:
+        if value is None:
+            return str(vars(self)["feature_names_in_"][j]) if "feature_names_in_" in vars(self) else f"x{j}"
+        known = self._categories().get(j)
+        return f"{value:g}" if known is None else str(known[int(value)])
+
+
+# Prunings by name
+
+
+def _whole(estimator: Any, model: MultiwayModel, columns: ValueCodes, criterion: Any) -> MultiwayModel:
+    return model
+
+
+def _pessimistic(estimator: Any, model: MultiwayModel, columns: ValueCodes, criterion: Any) -> MultiwayModel:
+    return model.cut_back(pessimistic_pruning(model.tree.parent, model.counts, estimator.confidence))
+
+
+def _error_based(estimator: Any, model: MultiwayModel, columns: ValueCodes, criterion: Any) -> MultiwayModel:
+    wrong = model.counts.sum(axis=1) - model.counts.max(axis=1)
+    model = model.cut_back(bottom_up(model.tree.parent, wrong, slack=1e-3))  # branchings that mend no mistake
+    tree = error_based_pruning(
+        model.tree,
+        columns.encoded(),
+        criterion.y,
+        criterion.w,
+        confidence=estimator.confidence,
+        missing=estimator.missing,
+    )
+    return replace(model, tree=tree, total=weighted_impurity(criterion, tree.sums)[1])
+
+
+def _chi_square(estimator: Any, model: MultiwayModel, columns: ValueCodes, criterion: Any) -> MultiwayModel:
+    return model.cut_back(chi_square_pruning(model.tree.parent, model.counts, estimator.confidence))
+
+
+def _description_length(estimator: Any, model: MultiwayModel, columns: ValueCodes, criterion: Any) -> MultiwayModel:
+    return model.cut_back(mdl_pruning(model.tree.parent, model.counts, question_bits(model.tree, columns)))
+
+
+def _cost_complexity(estimator: Any, model: MultiwayModel, columns: ValueCodes, criterion: Any) -> MultiwayModel:
+    path = weakest_link_path(model.tree.parent, model.total / model.counts[0].sum())
+    leaves = np.zeros(len(model.tree), dtype=bool)
+    leaves[path.node[1:][path.alpha[1:] <= estimator.ccp_alpha]] = True
+    return model.cut_back(leaves)
+
+
+def _cheapest_merges(estimator: Any, model: MultiwayModel, columns: ValueCodes, criterion: Any) -> MultiwayModel:
+    return model.cut_back(
+        cheapest_merge_pruning(model.tree.parent, model.total / model.counts[0].sum(), estimator.ccp_alpha)
+    )
+
+
+def question_bits(tree: MultiwayArrays, columns: ValueCodes) -> Any:
+    """Bits of the question of each node: its column, and its thresholds among the distinct values or its groups."""
+    inner = np.flatnonzero(tree.feature >= 0)
+    out = np.zeros(len(tree))
+    levels = np.array([max(len(values), 1) for values in columns.values])
+    per = np.where(columns.discrete, 0.0, np.log2(levels))[tree.feature[inner]]
+    groups = np.where(columns.discrete, levels, 0.0)[tree.feature[inner]]
+    grouped = tree.discrete[inner] & (tree.branches[inner] == 2) & (groups > 2)
+    out[inner] = np.log2(len(levels)) + per * (tree.branches[inner] - 1) + np.where(grouped, groups, 0.0)
+    return out
+
+
+PRUNINGS: dict[str | None, Callable[..., MultiwayModel]] = {
+    None: _whole,
+    "pessimistic": _pessimistic,
+    "error_based": _error_based,
+    "chi_square": _chi_square,
+    "description_length": _description_length,
+    "cost_complexity": _cost_complexity,
+    "cheapest_merges": _cheapest_merges,
+}

@@ -1,0 +1,199 @@
+"""What trees share whose nodes ask about a whole row: categories as 0/1 columns, answers, pruning.
+
+A class of trees says how a question is found: `_finder(rng)` gives a function from a `partition.nodes.Node` to a
+question, or None for a leaf. The rest is here: the table that questions read, the rules of stopping, the shares of the
+classes (or the means) of every node, cost-complexity pruning and the exports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, replace
+from math import ceil
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+
+from fivefold.core.admission.tables import Takes
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, NonNegative, Seed
+from fivefold.core.estimators.supervised_learning import Classifier, Regressor
+from fivefold.core.random_state import check_random_state
+from fivefold.partition.criteria.regression_criteria import SquaredError
+from fivefold.partition.pruning.cost_complexity import PruningPath
+from fivefold.partition.pruning.pruning_methods import prune_tree, weakest_link_path
+from fivefold.partition.row_questions.nodes import GrownRowQuestions, Node, Question, RowQuestionTree, grow_nodes
+from fivefold.partition.splitters.base import GrowthLimits
+from fivefold.tree.export.row_question_export import RowTreeExports
+from fivefold.tree.shared.base import MinLeaf, MinSplit, MinWeight, PruningMethods
+from fivefold.tree.shared.single_column_trees import CLASS_CRITERIA, IMPURITY_FUNCTIONS
+
+Finder = Callable[[Node], Question | None]
+
+
+@dataclass(frozen=True)
+class DummyLayout:
+    """A table as questions read it: a column of categories becomes a 0/1 column for each of them."""
+
+    source: tuple[int, ...]  # the column that each one comes from
+    level: tuple[int, ...]  # the category it marks, -1 for a column of numbers
+
+    @classmethod
+    def of(cls, d: int, categories: dict[int, tuple[Any, ...]]) -> DummyLayout:
+        """The layout for d columns, of which some hold categories."""
+        pairs = [(j, level) for j in range(d) for level in (range(len(categories[j])) if j in categories else (-1,))]
+        return cls(tuple(j for j, _ in pairs), tuple(level for _, level in pairs))
+
+    def table(self, X: Any) -> Any:
+        """X (n, d) with its categories written out, in the type of X."""
+        if max(self.level, default=-1) < 0:
+            return X
+        level = np.array(self.level)
+        out = X[:, self.source]
+        return np.where(level < 0, out, out == level).astype(X.dtype)
+
+
+@dataclass(frozen=True)
+class RowTreeModel:
+    """A tree with the answer, the impurity and the weight of every node."""
+
+    tree: RowQuestionTree
+    value: Any  # (m, K) shares of the classes, or (m, 1) means
+    impurity: Any  # (m,)
+    weight: Any  # (m,)
+    columns: int  # of the table before categories are written out
+    layout: DummyLayout
+
+    def apply(self, X: Any) -> Any:
+        """The leaf of each row."""
+        return self.tree.apply(self.layout.table(X))
+
+    def answers(self, X: Any) -> Any:
+        """The answer of the leaf of each row, in the type of X."""
+        return self.value.astype(X.dtype, copy=False)[self.apply(X)]
+
+    def links(self) -> PruningPath:
+        """The sequence of trees that pruning by cost and complexity gives."""
+        return weakest_link_path(self.tree.parent, self.impurity * self.weight / self.weight[0])
+
+    def pruned(self, alpha: float) -> RowTreeModel:
+        """The smallest tree of least risk + alpha x leaves."""
+        if alpha <= 0 or len(self.tree) == 1:
+            return self
+        path, leaves = self.links(), np.zeros(len(self.tree), dtype=bool)
+        leaves[path.node[1:][path.alpha[1:] <= alpha]] = True
+        return self.cut_back(leaves)
+
+    def cut_back(self, leaves: Any) -> RowTreeModel:
+        """With these nodes (a mask) as leaves."""
+        tree, kept = prune_tree(self.tree, leaves)
+        return replace(self, tree=tree, value=self.value[kept], impurity=self.impurity[kept], weight=self.weight[kept])
+
+
+class RowTreeMethods(PruningMethods, RowTreeExports):
+    """What every fitted tree of such nodes can be asked, and how it is grown."""
+
+    _admit: Any
+    tree_ = learned("tree")
+
+    def _finder(self, rng: Any) -> Finder:
+        raise TypeError(f"{type(self).__name__} does not say how questions are found")
+
+    def _grown(self: Any, X: Any, criterion: Any) -> tuple[GrownRowQuestions, DummyLayout]:
+        """The tree that the parameters ask for, and the layout of the table it reads."""
+        known = vars(self)["categories_in_"].values if "categories_in_" in vars(self) else {}
+        layout = DummyLayout.of(X.shape[1], known)
+        finder = self._finder(check_random_state(self.random_state))
+        return grow_nodes(layout.table(X), criterion, finder, node_rules(self, len(X), criterion.w)), layout
+
+    def apply(self, X: Any) -> Any:
+        """The index of the leaf of each row."""
+        X = self._admit(X)
+        return self.model_.apply(X)
+
+
+class BaseRowTreeClassifier(RowTreeMethods, Classifier):
+    """A tree of questions about whole rows with the shares of the classes at its leaves."""
+
+    _: KW_ONLY
+    criterion: Literal["gini", "entropy", "log_loss", "error"] = "gini"
+    max_depth: Count | None = None
+    min_samples_split: MinSplit = 2
+    min_samples_leaf: MinLeaf = 1
+    min_weight_fraction_leaf: MinWeight = 0.0
+    random_state: Seed = None
+    min_impurity_decrease: NonNegative = 0.0
+    class_weight: Any = None
+    ccp_alpha: NonNegative = 0.0
+
+    takes = Takes(categories=True)
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        grown, layout = self._grown(X, CLASS_CRITERIA[self.criterion](y.astype(np.int32), w, len(self.classes_)))
+        weight = grown.sums.sum(axis=1)
+        shares = grown.sums / weight[:, None]
+        model = RowTreeModel(grown.tree, shares, IMPURITY_FUNCTIONS[self.criterion](shares), weight, X.shape[1], layout)
+        self.model_ = model.pruned(self.ccp_alpha)
+
+    def predict_proba(self, X: Any) -> Any:
+        """The shares of the classes in the leaf of each row."""
+        return self._scores(self._admit(X))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Their logarithms."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def _scores(self, X: Any) -> Any:
+        return self.model_.answers(X)
+
+    def _node_scores(self) -> Any:
+        """By which nodes answer (m, K)."""
+        return self.model_.value
+
+
+class BaseRowTreeRegressor(RowTreeMethods, Regressor):
+    """A tree of questions about whole rows with means at its leaves."""
+
+    _: KW_ONLY
+    max_depth: Count | None = None
+    min_samples_split: MinSplit = 2
+    min_samples_leaf: MinLeaf = 1
+    min_weight_fraction_leaf: MinWeight = 0.0
+    random_state: Seed = None
+    min_impurity_decrease: NonNegative = 0.0
+    ccp_alpha: NonNegative = 0.0
+
+    takes = Takes(categories=True)
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        y = y.astype(np.float64)
+        centre = float(w @ y / w.sum())  # about it squares keep their digits
+        grown, layout = self._grown(X, SquaredError(y - centre, w))
+        weight, total, squares = grown.sums.T
+        mean = total / weight
+        spread = np.maximum(squares / weight - mean**2, 0.0)
+        model = RowTreeModel(grown.tree, (mean + centre)[:, None], spread, weight, X.shape[1], layout)
+        self.model_ = model.pruned(self.ccp_alpha)
+
+    def predict(self, X: Any) -> Any:
+        """The mean of the leaf of each row."""
+        X = self._admit(X)
+        return self.model_.answers(X)[:, 0]
+
+
+def node_rules(estimator: Any, n: int, w: Any) -> GrowthLimits:
+    """The rules of stopping that the parameters ask for."""
+    total = float(w.sum())
+    return GrowthLimits(
+        depth=2**31 - 1 if estimator.max_depth is None else estimator.max_depth,
+        least_split=max(2, _rows(estimator.min_samples_split, n)),
+        least_leaf=_rows(estimator.min_samples_leaf, n),
+        least_weight=estimator.min_weight_fraction_leaf * total,
+        least_gain=(estimator.min_impurity_decrease - np.finfo(np.float64).eps) * total,
+    )
+
+
+def _rows(limit: Any, n: int) -> int:
+    return int(limit) if isinstance(limit, Integral) else ceil(limit * n)

@@ -1,0 +1,243 @@
+"""Soft decision trees: every row takes every path, each to a degree.
+
+    F(x) = sum over leaves of v_l times the product of the gates on the path to l
+
+A gate is a sigmoid of a linear function of the row, the share of it that goes left. F is smooth in x and in all of its
+parameters, which are trained together by gradients; the borders between leaves may lie oblique and are as soft as the
+data ask. Classes have the probabilities softmax(F(x)), numbers the prediction F(x). Infinitely steep gates make a hard
+tree, and the cuts of a hard tree are one place to start from.
+
+Irsoy, Yildiz & Alpaydin (2012), Soft decision trees; Jordan & Jacobs (1994).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import softmax
+
+from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Positive, Seed
+from fivefold.core.estimators.supervised_learning import Classifier, Regressor
+from fivefold.core.registry import Card
+from fivefold.optim.losses.catalogue import SoftmaxLoss, SquaredLoss
+from fivefold.optim.objective import Array
+from fivefold.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from fivefold.tree.soft_trees.soft_base import MaxDepth, SoftTreeMethods, SoftTreeTask
+from fivefold.tree.soft_trees.soft_growth import distinct_rows
+
+EMPTY_WEIGHT = 1e-12  # weight of a leaf that no row reaches, share of a variance that is nothing
+
+
+class SoftTreeClassifier(SoftTreeMethods, Classifier):
+    """A tree whose gates are sigmoids of all columns, trained by gradients to give class probabilities.
+
+    Parameters
+    ----------
+    max_depth
+        gates on the longest way down.
+    grow
+        "full" trains a tree of that depth at once; "incremental" begins with one leaf and divides leaves while it pays.
+    init
+        where gates start: in "random" directions, or the first time at the cuts of a hard tree.
+    n_init
+        number of starts, of which the best end is kept; for "incremental", directions tried for each gate.
+    alpha
+        strength of the L2 penalty on gates and leaves, beside the sum of the losses; large ones make gates soft.
+    solver
+        "lbfgs" descends on all rows; "adam" takes batches of them, for very many rows.
+    learning_rate, batch_size
+        size of the steps and rows of a batch, for "adam".
+    validation_fraction
+        share of the rows that decides on divisions, for "incremental"; None prices parameters by Schwarz's criterion.
+    max_iter
+        passes over the rows for each start, at most.
+    tol
+        stop where no derivative of the objective is larger, a unit of weight.
+    class_weight
+        weights of the classes, or "balanced".
+    random_state
+        seed of random starts and batches.
+
+    Attributes
+    ----------
+    gate_coef_, gate_intercept_
+        (m, d) and (m,): a gate is the sigmoid of coef.x + intercept, the share that goes left.
+    leaf_values_
+        scores of the classes at each leaf, (m + 1, K).
+    history_, reason_
+        the objective before each pass of the best start and in the end, and why it ended.
+    n_iter_
+        passes over the rows, all starts together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fivefold.tree import SoftTreeClassifier
+    >>> X = np.random.RandomState(0).uniform(-1, 1, size=(400, 2))
+    >>> y = (X[:, 0] + X[:, 1] > 0) ^ (X[:, 0] - X[:, 1] > 0)
+    >>> model = SoftTreeClassifier(max_depth=2, n_init=3, random_state=0).fit(X, y)
+    >>> model.get_n_leaves(), bool(model.score(X, y) > 0.97)
+    (4, True)
+    >>> model.gates(X[:1]).sum().round(6)
+    np.float64(1.0)
+    """
+
+    _: KW_ONLY
+    max_depth: MaxDepth = 3
+    grow: Literal["full", "incremental"] = "full"
+    init: Literal["random", "tree"] = "random"
+    n_init: Count = 2
+    alpha: NonNegative = 1.0
+    solver: Literal["lbfgs", "adam"] = "lbfgs"
+    learning_rate: Positive = 0.02
+    batch_size: Count = 200
+    validation_fraction: OpenFraction | None = None
+    max_iter: Count = 500
+    tol: NonNegative = 1e-4
+    class_weight: Any = None
+    random_state: Seed = None
+
+    card = Card(
+        applications=("classification",),
+        use="Smooth or oblique borders between classes that a hard tree would cut into stairs; few leaves, and "
+        "probabilities that change gently. Slower to train than a hard tree, and not read as rules.",
+        steps=(
+            "Start with gates in random directions, or across the cuts of a hard tree.",
+            "Send every row down every path, by the product of the gates; add up the scores of the leaves.",
+            "Descend the penalised log loss in all gates and leaves together by L-BFGS; keep the best start.",
+        ),
+        source="Irsoy, Yildiz & Alpaydin (2012)",
+        see_also=("DecisionTreeClassifier", "LinearLeafClassifier", "LogisticRegression"),
+        variants=(
+            {"max_depth": 2, "init": "tree", "n_init": 1},
+            {"grow": "incremental", "alpha": 0.1},
+            {"solver": "adam", "max_iter": 20},
+        ),
+        search={"max_depth": (2, 3, 4), "alpha": (0.01, 0.1, 1.0, 10.0)},
+    )
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        X, y, w = distinct_rows(X, y, w)
+        K = len(self.classes_)
+        shares = np.bincount(y, w, K) / w.sum()
+
+        def scores(p: Array, codes: Any, s: Array) -> Array:
+            counts = np.stack([p[:, codes == k] @ s[codes == k] for k in range(K)], axis=1) + shares
+            logs = np.log(counts / counts.sum(axis=1, keepdims=True))
+            return logs - logs.mean(axis=1, keepdims=True)
+
+        kind = SoftTreeTask(SoftmaxLoss(), K, scores, DecisionTreeClassifier, lambda loss, weight: loss)
+        self.model_ = self._train(X, y, w, kind)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of each class."""
+        X = self._admit(X)
+        return softmax(self.model_.answers(X), axis=1)
+
+    def _scores(self, X: Any) -> Any:
+        return self.model_.answers(X)
+
+
+class SoftTreeRegressor(SoftTreeMethods, Regressor):
+    """A tree whose gates are sigmoids of all columns, trained by gradients: a smooth surface of few parts.
+
+    Parameters
+    ----------
+    max_depth
+        gates on the longest way down.
+    grow
+        "full" trains a tree of that depth at once; "incremental" begins with one leaf and divides leaves while it pays.
+    init
+        where gates start: in "random" directions, or the first time at the cuts of a hard tree.
+    n_init
+        number of starts, of which the best end is kept; for "incremental", directions tried for each gate.
+    alpha
+        strength of the L2 penalty on gates and leaves, beside half the sum of the squared errors in spreads of y.
+    solver
+        "lbfgs" descends on all rows; "adam" takes batches of them, for very many rows.
+    learning_rate, batch_size
+        size of the steps and rows of a batch, for "adam".
+    validation_fraction
+        share of the rows that decides on divisions, for "incremental"; None prices parameters by Schwarz's criterion.
+    max_iter
+        passes over the rows for each start, at most.
+    tol
+        stop where no derivative of the objective is larger, a unit of weight.
+    random_state
+        seed of random starts and batches.
+
+    Attributes
+    ----------
+    gate_coef_, gate_intercept_
+        (m, d) and (m,): a gate is the sigmoid of coef.x + intercept, the share that goes left.
+    leaf_values_
+        the number at each leaf, (m + 1, 1).
+    history_, reason_
+        the objective before each pass of the best start and in the end, and why it ended.
+    n_iter_
+        passes over the rows, all starts together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fivefold.tree import SoftTreeRegressor
+    >>> X = np.random.RandomState(0).uniform(-1, 1, size=(300, 2))
+    >>> y = np.tanh(3 * X.sum(axis=1))
+    >>> model = SoftTreeRegressor(max_depth=1, random_state=0).fit(X, y)
+    >>> model.get_n_leaves(), round(model.score(X, y), 2)
+    (2, 0.99)
+    """
+
+    _: KW_ONLY
+    max_depth: MaxDepth = 3
+    grow: Literal["full", "incremental"] = "full"
+    init: Literal["random", "tree"] = "random"
+    n_init: Count = 2
+    alpha: NonNegative = 1.0
+    solver: Literal["lbfgs", "adam"] = "lbfgs"
+    learning_rate: Positive = 0.02
+    batch_size: Count = 200
+    validation_fraction: OpenFraction | None = None
+    max_iter: Count = 500
+    tol: NonNegative = 1e-4
+    random_state: Seed = None
+
+    card = Card(
+        applications=("regression",),
+        use="Smooth targets that change along oblique directions: no steps at the borders of leaves, far fewer leaves "
+        "than a hard tree. Slower to train, and not read as rules.",
+        steps=(
+            "Start with gates in random directions, or across the cuts of a hard tree.",
+            "Send every row down every path, by the product of the gates; add up the numbers of the leaves.",
+            "Descend the penalised squared error in all gates and leaves together by L-BFGS; keep the best start.",
+        ),
+        source="Irsoy, Yildiz & Alpaydin (2012)",
+        see_also=("DecisionTreeRegressor", "ModelTreeRegressor"),
+        variants=(
+            {"max_depth": 2, "init": "tree", "n_init": 1},
+            {"grow": "incremental", "alpha": 0.1},
+            {"grow": "incremental", "validation_fraction": 0.3, "n_init": 2},
+        ),
+        search={"max_depth": (2, 3, 4), "alpha": (0.01, 0.1, 1.0, 10.0)},
+    )
+
+    def _fit(self, X: Any, y: Any, w: Any) -> None:
+        X, y, w = distinct_rows(X, y.astype(np.float64), w)
+        level = float(w @ y / w.sum())
+        spread = float(np.sqrt(w @ (y - level) ** 2 / w.sum())) or 1.0
+
+        def means(p: Array, t: Any, s: Array) -> Array:
+            return (p @ (s * t) / (p @ s + EMPTY_WEIGHT))[:, None]
+
+        def likelihood(loss: float, weight: float) -> float:
+            return 0.5 * weight * float(np.log(max(2 * loss / weight, EMPTY_WEIGHT)))
+
+        kind = SoftTreeTask(SquaredLoss(), 1, means, DecisionTreeRegressor, likelihood, level, spread)
+        self.model_ = self._train(X, (y - level) / spread, w, kind)
+
+    def predict(self, X: Any) -> Any:
+        """F at each row."""
+        X = self._admit(X)
+        return self.model_.answers(X)[:, 0]

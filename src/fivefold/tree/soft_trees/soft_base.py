@@ -1,0 +1,212 @@
+"""What soft trees of classes and of numbers share: the fitted tree, and how it is trained.
+
+Columns are centred and divided by their spread before training, and the gates given back in the units of the columns.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Range
+from fivefold.core.parallel import map_parts
+from fivefold.core.random_state import check_random_state
+from fivefold.core.storage.array_checks import check_lengths
+from fivefold.optim.design import Design
+from fivefold.optim.losses.catalogue import Loss
+from fivefold.optim.minimise import Solver
+from fivefold.optim.objective import Array
+from fivefold.optim.smooth.lbfgs import LBFGS
+from fivefold.optim.stochastic.gradient_rules import Adam
+from fivefold.optim.stochastic.learning_rates import ConstantRate
+from fivefold.tree.soft_trees.soft_growth import (
+    LeafStart,
+    TrainedTree,
+    Trainer,
+    best_descent,
+    bic_judge,
+    candidate_gates,
+    gates_from_tree,
+    grow_soft_tree,
+    held_out_judge,
+    random_gates,
+    start_parameters,
+)
+from fivefold.tree.soft_trees.soft_objective import HARD_GATE_ETA, Skeleton, SoftRisk
+
+MaxDepth = Annotated[int, Range(1, 12)]
+ONE_LEAF = Skeleton(np.empty((0, 2), dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class SoftTree:
+    """Gates and leaves, in the units of the columns; a hard one sends each row down one path."""
+
+    skeleton: Skeleton
+    coef: Array  # (m, d)
+    height: Array  # (m,) of the gates at the centre
+    centre: Array  # (d,)
+    values: Array  # (m + 1, q)
+    hard: bool = False
+
+    @property
+    def intercept(self) -> Array:
+        """Predictors of the gates at the origin."""
+        return self.height - self.coef @ self.centre
+
+    def check_arrays(self, columns: int) -> None:
+        """Refuse arrays, as of an altered file, that do not make a tree over this many columns."""
+        check_lengths(self.skeleton.gates, self.coef, self.height)
+        check_lengths(self.skeleton.leaves, self.values)
+        check_lengths(columns, self.centre, *self.coef[:1])
+
+    def shares(self, X: Array) -> Array:
+        """Share (n, leaves) of each leaf in each row, in the type of X."""
+        out = np.empty((len(X), self.skeleton.leaves), dtype=X.dtype)
+        design, A = Design(X, True, self.centre), np.column_stack([self.coef, self.height])
+
+        def part(lo: int, hi: int) -> None:
+            for a, b, Z in design.blocks(lo, hi):
+                eta = design.scores(Z, A)
+                out[a:b] = self.skeleton.shares(np.copysign(HARD_GATE_ETA, eta) if self.hard else eta).T
+
+        map_parts(part, len(X))
+        return out
+
+    def answers(self, X: Array) -> Array:
+        """F (n, q), in the type of X."""
+        return self.shares(X) @ self.values.astype(X.dtype, copy=False)
+
+    def steeper(self, factor: float) -> SoftTree:
+        """The same borders with gates so many times as steep."""
+        return replace(self, coef=self.coef * factor, height=self.height * factor)
+
+
+@dataclass(frozen=True)
+class SoftTreeTask:
+    """What differs between classes and numbers."""
+
+    loss: Loss
+    outputs: int
+    rule: LeafStart  # where leaves start
+    tree: Any  # the hard tree
+    likelihood: Any  # minus the log-likelihood, from the loss and the weight of the rows
+    level: float = 0.0  # the mean of numbers
+    spread: float = 1.0
+
+
+def _lbfgs(estimator: Any, rng: Any) -> Solver:
+    return LBFGS()
+
+
+def _adam(estimator: Any, rng: Any) -> Solver:
+    return Adam(ConstantRate(estimator.learning_rate), batch=estimator.batch_size, seed=int(rng.randint(2**31 - 1)))
+
+
+SOLVERS = {"lbfgs": _lbfgs, "adam": _adam}
+
+
+class SoftTreeMethods:
+    """What soft trees of classes and of numbers share."""
+
+    model_: Any
+    _admit: Any
+
+    gate_coef_ = learned("coef")
+    gate_intercept_ = learned("intercept")
+    leaf_values_ = learned("values")
+
+    def gates(self, X: Any) -> Any:
+        """The share of each leaf in each row (n, leaves): the products of the gates on their paths, with sum one."""
+        X = self._admit(X)
+        return self.model_.shares(X)
+
+    def hardened(self) -> Any:
+        """The same with infinitely steep gates: a hard tree, in which a row takes one path."""
+        check_is_fitted(self)
+        other = copy(self)
+        other.model_ = replace(self.model_, hard=True)
+        return other
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves."""
+        check_is_fitted(self)
+        return self.model_.skeleton.leaves
+
+    def get_depth(self) -> int:
+        """Gates on the longest way down."""
+        check_is_fitted(self)
+        return int(self.model_.skeleton.depths.max())
+
+    def _train(self: Any, X: Any, y: Any, w: Any, kind: SoftTreeTask) -> SoftTree:
+        """The tree of distinct rows; y are codes, or numbers of mean zero and spread one."""
+        centre = w @ X / w.sum()
+        scale = np.sqrt(w @ (X - centre) ** 2 / w.sum())
+        scale = np.where(scale > 0, scale, 1.0)
+        design, rng = Design((X - centre) / scale), check_random_state(self.random_state)
+        risk = SoftRisk(ONE_LEAF, kind.loss, design, y, w, kind.outputs, self.alpha)
+
+        def model(risk: SoftRisk, x: Array) -> SoftTree:
+            A, V = risk.split(x)
+            return SoftTree(risk.skeleton, A[:, :-1] / scale, A[:, -1], centre, kind.level + kind.spread * V)
+
+        solver = SOLVERS[self.solver](self, rng)
+        with fit_steps(self, "pass", self.max_iter * self._descents(), X) as monitor:
+            trainer = Trainer(solver, self.tol, self.max_iter, lambda risk, x, value: monitor(model(risk, x), value))
+            if self.grow == "incremental":
+                found = self._grown(trainer, risk, kind, rng)
+            else:
+                found = best_descent(trainer, self._starts(risk, X, kind, centre, scale, rng))
+        self.history_, self.reason_, self.n_iter_ = found.end.history, found.end.reason, trainer.passes
+        self._tell(trainer, found)
+        return model(found.risk, found.end.x)
+
+    def _descents(self: Any) -> int:
+        return self.n_init * (2**self.max_depth if self.grow == "incremental" else 1)
+
+    def _starts(self: Any, risk: SoftRisk, X: Any, kind: SoftTreeTask, centre: Array, scale: Array, rng: Any) -> Any:
+        """A hard tree first, where wanted, then random gates."""
+        for k in range(self.n_init):
+            if k == 0 and self.init == "tree":
+                hard = kind.tree(max_depth=self.max_depth, random_state=0).fit(X, risk.y, sample_weight=risk.s)
+                skeleton, A = gates_from_tree(hard.model_.tree, centre, scale)
+            else:
+                skeleton = Skeleton.full(self.max_depth)
+                A = random_gates(risk.design, risk.s, skeleton.gates, rng)
+            whole = replace(risk, skeleton=skeleton)
+            yield whole, start_parameters(whole, A, kind.rule)
+
+    def _grown(self: Any, trainer: Trainer, risk: SoftRisk, kind: SoftTreeTask, rng: Any) -> TrainedTree:
+        """A tree grown leaf by leaf, then trained on all rows."""
+        part, judge = risk, bic_judge(kind.likelihood)
+        if self.validation_fraction is not None and risk.terms > 1:
+            order = rng.permutation(risk.terms)
+            count = min(max(1, round(self.validation_fraction * risk.terms)), risk.terms - 1)
+            held, kept = np.sort(order[:count]), np.sort(order[count:])
+            part = replace(risk, design=Design(risk.design.X[kept]), y=risk.y[kept], s=risk.s[kept])
+            judge = held_out_judge(Design(risk.design.X[held]), risk.y[held], risk.s[held])
+        start = start_parameters(part, np.empty((0, risk.design.size)), kind.rule)
+        found = grow_soft_tree(
+            trainer, (part, start), lambda f, leaf: candidate_gates(f, leaf, self.n_init, rng), judge, self.max_depth
+        )
+        if trainer.over:
+            return found
+        return best_descent(trainer, [(replace(risk, skeleton=found.risk.skeleton), found.end.x)])
+
+    def _tell(self: Any, trainer: Trainer, found: TrainedTree) -> None:
+        if trainer.interrupted:
+            warn_kept_best(self, trainer.passes, "pass")
+        elif found.end.reason == "max_iter" and self.solver == "lbfgs":
+            warn(
+                f"{type(self).__name__}: {self.max_iter} passes were not enough for tol={self.tol:g}: the largest "
+                f"derivative a row is {found.end.violation / found.risk.s.sum():.2g}. Raise max_iter, tol or alpha",
+                ConvergenceWarning,
+            )

@@ -1,0 +1,202 @@
+"""The loss of a soft tree and all its derivatives, in one pass over the rows.
+
+    gate of node t       g_t(x) = 1 / (1 + e^-eta_t),  eta_t = a_t.z + b_t      the share of x that goes left
+    share of leaf l      p_l(x) = product over its path of g_t (to the left) or 1 - g_t (to the right)
+    predictor            F(x) = sum_l p_l(x) v_l
+    objective            sum_i s_i loss(y_i, F(x_i)) + alpha / 2 (sum |a_t|^2 + sum |v_l|^2)
+
+With u_l = p_l v_l . dloss/dF, and U_left, U_right the sums of u over the leaves below the children of t,
+
+    dloss/dv_l = p_l dloss/dF          dloss/deta_t = (1 - g_t) U_left - g_t U_right
+
+so the derivatives of every gate come from one walk up the tree, without a division. Shares of nodes and the walks are
+compiled loops over a block of rows; what is linear, a.z and its transpose, is a matrix product of the block.
+
+Irsoy, Yildiz & Alpaydin (2012), Soft decision trees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fivefold.core.compilation.jit import FAST, jit
+from fivefold.core.parallel import map_parts, scratch
+from fivefold.core.storage.array_checks import check_indices
+from fivefold.optim.design import Design
+from fivefold.optim.losses.catalogue import Loss
+from fivefold.optim.losses.loss_loops import exponentials
+from fivefold.optim.objective import Array, FiniteSum
+from fivefold.partition.tree_arrays.binary_tree import Tree
+
+HARD_GATE_ETA = 700.0  # the predictor of a hard gate: e^-700 is nothing beside one
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """Which node is below which: gates 0..m-1, parents first and the root 0, then leaves m..2m."""
+
+    children: Any  # (m, 2) int64, left and right
+
+    def check_arrays(self, columns: int) -> None:
+        """Refuse arrays, as of an altered file, that do not make a tree."""
+        if np.shape(self.children) != (self.gates, 2) or np.any(self.children <= np.arange(self.gates)[:, None]):
+            raise ValueError("a node of a tree comes before its parent")
+        check_indices("children", self.children, self.gates + self.leaves)
+
+    @property
+    def gates(self) -> int:
+        """Number of inner nodes."""
+        return len(self.children)
+
+    @property
+    def leaves(self) -> int:
+        """Number of leaves."""
+        return len(self.children) + 1
+
+    @cached_property
+    def depths(self) -> Any:
+        """Gates above each node (2m + 1,)."""
+        out = np.zeros(self.gates + self.leaves, dtype=np.int64)
+        for t, below in enumerate(self.children):
+            out[below] = out[t] + 1
+        return out
+
+    @classmethod
+    def full(cls, depth: int) -> Skeleton:
+        """All gates down to a depth."""
+        gates = np.arange(2**depth - 1)
+        return cls(np.stack([2 * gates + 1, 2 * gates + 2], axis=1))
+
+    @classmethod
+    def of(cls, tree: Tree) -> Skeleton:
+        """That of a hard tree, its leaves from left to right."""
+        inner = np.flatnonzero(tree.feature >= 0)
+        place = np.empty(len(tree), dtype=np.int64)
+        place[inner] = np.arange(len(inner))
+        place[tree.leaves] = len(inner) + np.arange(len(tree.leaves))
+        return cls(np.stack([place[tree.left[inner]], place[tree.right[inner]]], axis=1))
+
+    def divided(self, leaf: int) -> Skeleton:
+        """A new last gate in place of a leaf, which becomes its left child; the right one is a new last leaf."""
+        m = self.gates
+        moved = np.where(self.children < m, self.children, self.children + 1)
+        moved[moved == m + 1 + leaf] = m
+        return Skeleton(np.vstack([moved, [[m + 1 + leaf, 2 * m + 2]]]).astype(np.int64))
+
+    def shares(self, eta: Array) -> Array:
+        """Share (leaves, n) of each leaf in each row, from the predictors (gates, n) of the gates."""
+        G, P = np.empty(eta.shape), np.empty((self.gates + self.leaves, eta.shape[1]))
+        self.down(-eta, G, P)
+        return P[self.gates :]
+
+    def down(self, minus: Array, G: Array, P: Array) -> None:
+        """Fill the gates G (gates, n) and the shares P of all nodes from minus eta."""
+        exponentials(minus.ravel(), G.ravel())
+        _down(self.children, G, P)
+
+    def up(self, G: Array, U: Array) -> None:
+        """Turn G into dloss/deta; U holds u of the leaves, and is filled with the sums below every gate."""
+        _up(self.children, G, U)
+
+
+@dataclass(frozen=True)
+class SoftRisk(FiniteSum):
+    """The objective of a soft tree; x holds the gates (m, d + 1), then the values of the leaves (m + 1, q)."""
+
+    skeleton: Skeleton
+    loss: Loss
+    design: Design
+    y: Any
+    s: Array
+    outputs: int  # q
+    alpha: float = 0.0
+
+    @property
+    def terms(self) -> int:
+        return len(self.design)
+
+    @property
+    def size(self) -> int:
+        """Number of parameters."""
+        return self.skeleton.gates * self.design.size + self.skeleton.leaves * self.outputs
+
+    def split(self, x: Array) -> tuple[Array, Array]:
+        """Gates (m, d + 1) and leaves (m + 1, q)."""
+        cut = self.skeleton.gates * self.design.size
+        return x[:cut].reshape(-1, self.design.size), x[cut:].reshape(-1, self.outputs)
+
+    def both(self, x: Array) -> tuple[float, Array]:
+        def part(lo: int, hi: int) -> tuple[float, Array]:
+            total, g = 0.0, np.zeros(self.size)
+            for a, b, Z in self.design.blocks(lo, hi):
+                value, slope = self._block(x, Z, self.y[a:b], self.s[a:b])
+                total, g = total + value, g + slope
+            return total, g
+
+        parts = map_parts(part, self.terms)
+        pull = self._ridge * x
+        value = sum(total for total, _ in parts) + 0.5 * float(x @ pull)
+        return value, sum((g for _, g in parts), np.zeros(self.size)) + pull
+
+    def batch(self, x: Array, rows: NDArray[np.int64]) -> Array:
+        slope = self._block(x, self.design.X[rows], self.y[rows], self.s[rows])[1]
+        return slope * (self.terms / len(rows)) + self._ridge * x
+
+    def misfit(self, x: Array) -> float:
+        """The loss of the rows, without the penalty."""
+        return self.value(x) - 0.5 * float(x @ (self._ridge * x))
+
+    @cached_property
+    def _ridge(self) -> Array:
+        """The strength of the penalty on each parameter: none on the thresholds of the gates."""
+        out = np.full(self.size, self.alpha)
+        self.split(out)[0][:, -1] = 0.0
+        return out
+
+    def _block(self, x: Array, Z: Array, y: Any, s: Array) -> tuple[float, Array]:
+        """Loss and derivatives of some rows."""
+        A, V = self.split(x)
+        m, n = self.skeleton.gates, len(Z)
+        eta = self.design.scores(Z, A)
+        G, P, slope = scratch("gates", m, n), scratch("nodes", 2 * m + 1, n), scratch("outputs", self.outputs, n)
+        self.skeleton.down(np.negative(eta, out=eta), G, P)
+        total = self.loss.terms(y, V.T @ P[m:], s, slope)
+        out = np.empty(self.size)
+        gates, leaves = self.split(out)
+        leaves[:] = P[m:] @ slope.T
+        P[m:] *= V @ slope
+        self.skeleton.up(G, P)
+        gates[:] = self.design.pull(Z, G)
+        return total, out
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def _down(children, G, P):
+    """G comes with E = e^-eta: the gate is 1 / (1 + E) and its complement E / (1 + E)."""
+    m, n = G.shape
+    for i in range(n):
+        P[0, i] = 1.0
+    for t in range(m):
+        left, right = children[t, 0], children[t, 1]
+        for i in range(n):
+            e, p = G[t, i], P[t, i]
+            g = 1.0 / (1.0 + e)
+            G[t, i] = g
+            P[left, i] = p * g
+            P[right, i] = p * (e * g)
+
+
+@jit(fastmath=FAST, error_model="numpy")
+def _up(children, G, U):
+    m, n = G.shape
+    for t in range(m - 1, -1, -1):
+        left, right = children[t, 0], children[t, 1]
+        for i in range(n):
+            u, both = U[left, i], U[left, i] + U[right, i]
+            G[t, i] = u - G[t, i] * both
+            U[t, i] = both
