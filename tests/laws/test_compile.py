@@ -48,7 +48,7 @@ print(total(Square(3.0), np.arange(4.0)))
 stats = getattr(total.compiled, "stats", None)
 print(sum(stats.cache_hits.values()) if stats else 0, sum(stats.cache_misses.values()) if stats else 0)
 """
-UNKNOWN = "import fivefold.core.compilation._numba\nfivefold.core._numba.KNOWN = False\n"
+UNKNOWN = "import fivefold.core.compilation._numba\nfivefold.core.compilation._numba.KNOWN = False\n"
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ from fivefold.optim.stochastic.global_search import GeneticAlgorithm, SimulatedA
 
 def walk(kind):
     """Every concrete subclass of a kind within fivefold.optim."""
-    modules = [import_module(f"fivefold.optim.{m.name}") for m in pkgutil.iter_modules(optim.__path__)]
+    modules = [import_module(m.name) for m in pkgutil.walk_packages(optim.__path__, "fivefold.optim.")]
     found = {
         thing for m in modules for thing in vars(m).values() if isinstance(thing, type) and issubclass(thing, kind)
     }

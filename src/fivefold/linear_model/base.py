@@ -35,7 +35,7 @@ from fivefold.core.numerics.linalg import row_blocks
 from fivefold.core.parallel import map_parts
 from fivefold.distributions.family import Array
 
-Result = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import gc
 import hashlib
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, cached_property
@@ -20,10 +21,10 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGE = Path(__file__).resolve().parents[2]
 FAST = frozenset({"nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})
 
-COMPILED_LOOPS: list[Kernel] = []  # every compiled loop of the modules imported so far
+COMPILED_LOOPS: list[CompiledLoop] = []  # every compiled loop of the modules imported so far
 
 
 class CompiledLoop:
@@ -161,14 +162,18 @@ def source_digest(file: str) -> str:
     that hold rules of these functions count too: such a module imports them.
     """
     files = _import_closure({Path(file).resolve()})
-    stubs = {path.stem.encode() for path in files if b"\n@generic\n" in path.read_bytes()}
-    if stubs:
-        rules = {path: text for path in PACKAGE.rglob("*.py") if b".rule(" in (text := path.read_bytes())}
-        files = _import_closure(files | {path for path, text in rules.items() if any(stub in text for stub in stubs)})
+    if stubs := {path for path in files if re.search(rb"^@generic\b", path.read_bytes(), re.MULTILINE)}:
+        files = _import_closure(files | {path for path in _rule_files() if _imports(path) & stubs})
     digest = hashlib.sha256()
     for path in sorted(files):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:20]
+
+
+@cache
+def _rule_files() -> tuple[Path, ...]:
+    """Files of the package that hold rules of generic functions."""
+    return tuple(path for path in PACKAGE.rglob("*.py") if b".rule(" in path.read_bytes())
 
 
 def _import_closure(files: set[Path]) -> set[Path]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import sklearn
 
-LIBRARY_FOLDERS = tuple(f"{Path(file).resolve().parent}/" for file in (Path(__file__).parent, sklearn.__file__))
+LIBRARY_FOLDERS = tuple(f"{Path(file).resolve().parent}/" for file in (Path(__file__).parents[1], sklearn.__file__))
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

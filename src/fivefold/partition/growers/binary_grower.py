@@ -85,8 +85,8 @@ def grow(
     columns = presort(X) if columns is None else columns.copied()
     splitter: Any = columns if manner is None else categorical_splitter(columns, manner)
     n, d = X.shape
-    bench = _NodeWorker(splitter, criterion, rules, d)
-    nodes = _best_first(bench, n, leaves) if leaves else _depth_first(bench, n)
+    worker = _NodeWorker(splitter, criterion, rules, d)
+    nodes = _best_first(worker, n, leaves) if leaves else _depth_first(worker, n)
     return assemble_tree(nodes, columns.order[0], X, None if manner is None else manner.levels)
 
 
@@ -125,13 +125,13 @@ def grow_random_tree(
     d, alone = X.shape[1], values is None
     plain = column_constraints(np.ones(len(rows)), np.zeros(d), np.zeros(d)) if manners is None else manners
     splitter = RandomThresholds(rows, to_dense(X) if alone else values, np.zeros(len(rows)), np.empty_like(rows), plain)
-    bench, n = _NodeWorker(splitter, criterion, rules, d), len(rows)
+    worker, n = _NodeWorker(splitter, criterion, rules, d), len(rows)
     if leaves:
-        nodes = _best_first(bench, n, leaves)
+        nodes = _best_first(worker, n, leaves)
     elif alone:
-        nodes = _depth_first(bench, n)
+        nodes = _depth_first(worker, n)
     else:
-        nodes = bench.below(_root(n))
+        nodes = worker.below(_root(n))
     return assemble_tree(nodes, rows, X, plain.levels, splitter.threshold)
 
 
@@ -141,7 +141,7 @@ def _root(n: int) -> Any:
     return node
 
 
-def _depth_first(bench: _Bench, n: int) -> Any:
+def _depth_first(worker: _NodeWorker, n: int) -> Any:
     """Nodes (m, FIELDS): the large ones here, the subtrees below them in parallel."""
     top, tasks, ahead = [_root(n)], list[int](), [0]
     while ahead:
@@ -149,10 +149,10 @@ def _depth_first(bench: _Bench, n: int) -> Any:
         node = top[at]
         if node[END] - node[BEGIN] < max(n // NODE_DIVISOR, MIN_NODE_ROWS):
             tasks.append(at)
-        elif found := bench.split(node):
-            top += bench.children(node, found, len(top))
+        elif found := worker.split(node):
+            top += worker.children(node, found, len(top))
             ahead += [len(top) - 1, len(top) - 2]
-    grown = map_items(lambda i: bench.below(top[tasks[i]]), len(tasks))
+    grown = map_items(lambda i: worker.below(top[tasks[i]]), len(tasks))
     return _join_subtrees(top, tasks, grown)
 
 
@@ -167,18 +167,18 @@ def _join_subtrees(top: list[Any], tasks: list[int], grown: list[Any]) -> Any:
     return np.concatenate(tables)
 
 
-def _best_first(bench: _Bench, n: int, leaves: int) -> Any:
+def _best_first(worker: _NodeWorker, n: int, leaves: int) -> Any:
     """The node that gains most is divided next, until there are as many leaves as allowed."""
     nodes, ahead = [_root(n)], list[tuple[float, int, Any]]()
 
     def consider(at: int) -> None:
-        if found := bench.split(nodes[at]):
+        if found := worker.split(nodes[at]):
             heapq.heappush(ahead, (-found[1][0], at, found))
 
     consider(0)
     while ahead and len(nodes) < 2 * leaves - 1:
         _, at, found = heapq.heappop(ahead)
-        nodes += bench.children(nodes[at], found, len(nodes))
+        nodes += worker.children(nodes[at], found, len(nodes))
         consider(len(nodes) - 2)
         consider(len(nodes) - 1)
     return np.array(nodes)

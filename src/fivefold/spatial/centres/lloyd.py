@@ -36,7 +36,7 @@ FEW = 2**14  # numbers to subtract: up to here bounds and a mean of the rows tak
 
 StopReason = Literal["converged", "max_iter", "stopped", "interrupted"]
 CentreUpdate = Callable[
-    ["Groups", Array], tuple[Array, float, bool]
+    ["ClusterAssignment", Array], tuple[Array, float, bool]
 ]  # centres, objective, and: are these the best ones?
 Monitor = Callable[[Array, float], bool]
 

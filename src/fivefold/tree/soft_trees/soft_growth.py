@@ -34,8 +34,8 @@ GATE_PRICE = 0.01  # of a gate: the share of the loss of rows held out that it m
 MIN_MASS = 1e-300
 
 LeafStart = Callable[[Array, Any, Array], Array]  # values of leaves from the shares of rows, their targets and weights
-Judge = Callable[["Found"], float]
-Divide = Callable[["Found", int], Iterable[tuple[SoftRisk, Array]]]
+Judge = Callable[["TrainedTree"], float]
+Divide = Callable[["TrainedTree", int], Iterable[tuple[SoftRisk, Array]]]
 
 
 @dataclass
