@@ -81,7 +81,8 @@ def import_all_modules() -> dict[str, str]:
 def entry_name(kernel: CompiledLoop) -> str:
     """The name under which a loop is kept."""
     code = kernel.function.__code__
-    return f"{Path(code.co_filename).stem}.{kernel.function.__qualname__}-{code.co_firstlineno}-{source_digest(code.co_filename)}"
+    place = f"{Path(code.co_filename).stem}.{kernel.function.__qualname__}-{code.co_firstlineno}"
+    return f"{place}-{source_digest(code.co_filename)}"
 
 
 def prune_cache(days: float = UNUSED_DAYS) -> int:

@@ -21,7 +21,10 @@ JSON_OPTION = Annotated[bool, typer.Option("--json", help="Print JSON in place o
 MODEL_ARGUMENT = Annotated[
     Path,
     typer.Argument(
-        help=f"A model file, such as fivefold-study/model.skops. {UNPACKED_VARIABLE}, such as 4GB, raises what it may unpack to."
+        help=(
+            f"A model file, such as fivefold-study/model.skops. {UNPACKED_VARIABLE}, such as 4GB, raises what it may "
+            "unpack to."
+        )
     ),
 ]
 UNPACK_LIMIT_HELP = f"{UNPACKED_VARIABLE}, such as 4GB, raises what a packed one may unpack to."

@@ -1,3 +1,7 @@
+"""Data sets: scikit-learn's toy tables by name, generators with a known truth, tiny tables for tests and
+compilation.
+"""
+
 from fivefold.datasets.generators import course_datasets as course_datasets
 from fivefold.datasets.generators import disc as disc
 from fivefold.datasets.generators import mixture_1d as mixture_1d

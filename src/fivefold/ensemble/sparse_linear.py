@@ -101,8 +101,8 @@ class SparseLinearClassifier(Classifier):
     Parameters
     ----------
     features
-        constructors of the features that may be chosen, from `fivefold.ensemble.sparse_terms.term_features`: Raws(), Squares(), Tests(),
-        Trees(max_depth), Formulas(budget), Models(...).
+        constructors of the features that may be chosen, from `fivefold.ensemble.sparse_terms.term_features`: Raws(),
+        Squares(), Tests(), Trees(max_depth), Formulas(budget), Models(...).
     max_terms
         most terms of a rule, the bias not counted.
     bit_price

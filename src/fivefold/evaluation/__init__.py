@@ -1,3 +1,8 @@
+"""Judgement of any fitted model: validation, metrics, calibration, conformal prediction, decisions.
+
+comparison holds the tests between learners, experiments the simulations and comparisons built from them.
+"""
+
 from fivefold.evaluation.bootstrap import OutOfBag as OutOfBag
 from fivefold.evaluation.bootstrap import bootstrap_error as bootstrap_error
 from fivefold.evaluation.calibration import brier as brier

@@ -172,7 +172,8 @@ class LinearRegression(Regressor):
             )
         if model.solution.route == "lsqr":
             raise ValueError(
-                f"LinearRegression.summary: the sparse table has more than {MAX_MOMENT_COLUMNS} columns and its moments were not "
+                f"LinearRegression.summary: the sparse table has more than {MAX_MOMENT_COLUMNS} columns and its "
+                "moments were not "
                 "made; select columns first"
             )
         names = tuple(map(self._name, range(model.shape[1])))
@@ -182,7 +183,8 @@ class LinearRegression(Regressor):
         """The surface with no coefficient below zero, from the one without that bound, the bottom of the bowl."""
         if found.route == "lsqr":
             raise ValueError(
-                f"LinearRegression: positive=True takes a sparse table of at most {MAX_MOMENT_COLUMNS} columns; it has {len(found.W)}"
+                f"LinearRegression: positive=True takes a sparse table of at most {MAX_MOMENT_COLUMNS} columns; it has "
+                f"{len(found.W)}"
             )
         W = solve_nonnegative(found.root, found.root @ found.W)
         rest = found.rest + np.sum((found.root @ (W - found.W)) ** 2, axis=0)

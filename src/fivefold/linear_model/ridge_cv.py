@@ -256,8 +256,8 @@ def _axes(X: Any, Y: Array, w: Array | None, centred: bool) -> tuple[PrincipalAx
     n, d = X.shape
     if issparse(X) and min(n, d) > MAX_MOMENT_COLUMNS:
         raise ValueError(
-            f"RidgeCV: a sparse table of {n} rows and {d} columns is too large for its eigenvectors (at most {MAX_MOMENT_COLUMNS} "
-            "of either); pass cv=5 to refit instead"
+            f"RidgeCV: a sparse table of {n} rows and {d} columns is too large for its eigenvectors (at most "
+            f"{MAX_MOMENT_COLUMNS} of either); pass cv=5 to refit instead"
         )
     return (_from_columns if d < n else _from_rows)(X, Y, w, centred)
 

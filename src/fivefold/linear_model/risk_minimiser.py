@@ -176,7 +176,8 @@ class RiskMinimiserRegressor(Regressor):
     ----------
     loss
         "squared", "absolute", "huber", "quantile", "insensitive", "squared_insensitive", "poisson", "gamma", or an
-        object of fivefold.optim.losses.catalogue, or one of your own class with value, slope and, if it has one, curvature.
+        object of fivefold.optim.losses.catalogue, or one of your own class with value, slope and, if it has one,
+        curvature.
     penalty
         "l2", "l1", "elasticnet" or None.
     alpha
@@ -267,8 +268,8 @@ class RiskMinimiserClassifier(Classifier):
     ----------
     loss
         "log", "softmax", "hinge", "squared_hinge", "squared", "probit", "probit_margin", "exponential", "perceptron",
-        "absolute", "huber", or an object of fivefold.optim.losses.catalogue, or one of your own class with value and slope.
-        Targets are -1 and +1; more than two classes are separated each from the rest, but for "softmax".
+        "absolute", "huber", or an object of fivefold.optim.losses.catalogue, or one of your own class with value and
+        slope. Targets are -1 and +1; more than two classes are separated each from the rest, but for "softmax".
     penalty
         "l2", "l1", "elasticnet" or None.
     alpha

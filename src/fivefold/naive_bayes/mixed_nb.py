@@ -119,7 +119,8 @@ class MixedNB(SampleMixin, NaiveBayes):
         for key, family in ({} if isinstance(self.families, str) else self.families).items():
             if not isinstance(family, Family) and family not in FAMILY_MAKERS:
                 raise ValueError(
-                    f"MixedNB: families gives {family!r} for {key!r}; allowed are {', '.join(map(repr, FAMILY_MAKERS))}, "
+                    f"MixedNB: families gives {family!r} for {key!r}; allowed are "
+                    f"{', '.join(map(repr, FAMILY_MAKERS))}, "
                     "or an object of fivefold.distributions"
                 )
             columns = [self._position(name, d) for name in (key if isinstance(key, tuple) else (key,))]

@@ -55,7 +55,8 @@ class BasisExpansion(TransformerMixin, Unsupervised):
     ----------
     basis
         "polynomial", "orthogonal", "gaussian", "bump", "sigmoid", "fourier", "log", "threshold"; or an object of
-        fivefold.preprocessing.basis_functions, or a sequence of names and objects, side by side. "log" needs numbers above zero.
+        fivefold.preprocessing.basis_functions, or a sequence of names and objects, side by side. "log" needs numbers
+        above zero.
     include_bias
         a column of ones first.
 
@@ -110,7 +111,8 @@ class BasisExpansion(TransformerMixin, Unsupervised):
         unknown = [b for b in given if not isinstance(b, Basis) and b not in NAMED_BASES]
         if unknown:
             raise ValueError(
-                f"BasisExpansion: {unknown[0]!r} is no basis; give an object of fivefold.preprocessing.basis_functions, or "
+                f"BasisExpansion: {unknown[0]!r} is no basis; give an object of "
+                "fivefold.preprocessing.basis_functions, or "
                 f"one of {', '.join(NAMED_BASES)}"
             )
         Z = X.astype(np.float64)

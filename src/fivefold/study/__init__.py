@@ -1,3 +1,9 @@
+"""A study: which method predicts a target best, by nested cross-validation.
+
+tables read, preparation encodes columns, planning decides, running fits in workers and keeps a journal, judging ranks
+and tests, models saves the winner, report writes it down, guide leads through the cycle; outputs ties up.
+"""
+
 from fivefold.study.guide.feature_selection import select_features as select_features
 from fivefold.study.guide.problem import Experience as Experience
 from fivefold.study.guide.problem import LearningProblem as LearningProblem

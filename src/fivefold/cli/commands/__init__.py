@@ -1,1 +1,1 @@
-"""TODO commands."""
+"""One module per command of `fivefold`; `methods` also serves `describe`. `cli.app` registers them."""

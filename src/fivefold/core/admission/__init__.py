@@ -1,1 +1,3 @@
-"""TODO admission."""
+"""Users' data become clean arrays here and nowhere else: tables.py (X, y, weights, categories, refusals), sparse.py
+(canonical CSR).
+"""

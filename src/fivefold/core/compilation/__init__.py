@@ -1,1 +1,3 @@
-"""TODO compilation."""
+"""Compiled loops: jit.py (`jit`, `generic`), code_cache.py (where machine code is kept), _numba.py (what needs
+Numba), _numba_068.py (its private parts, per version).
+"""

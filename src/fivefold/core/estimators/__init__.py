@@ -1,1 +1,3 @@
-"""TODO estimators."""
+"""Base classes of all methods: base.py (unsupervised), supervised_learning.py (classifiers, regressors), params.py
+(typed parameters and their checks).
+"""

@@ -1,1 +1,3 @@
-"""TODO storage."""
+"""Model files: model_files.py (skops, trusted types), array_checks.py (do arrays fit together?), memory_limits.py
+(sizes, free memory), old_names.py.
+"""

@@ -11,10 +11,14 @@ loops walk through without looking, such as a tree, is asked whether its arrays 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import is_dataclass
+from functools import cache
 from importlib import import_module
+from io import BytesIO
 from os import SEEK_END, PathLike
+from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
@@ -47,6 +51,7 @@ SKLEARN_PART_MODULES = (  # modules whose classes are parts of scikit-learn's fi
     "sklearn.neural_network._stochastic_optimizers",
     "sklearn.tree._tree",
 )
+SCHEMA_ENTRY = "schema.json"  # the member of an archive that names the classes
 ZIP_METHODS = (ZIP_STORED, ZIP_DEFLATED)
 ENCRYPTED_FLAG = 1  # flag of a member
 MEMBER_HEADER_BYTES = 30  # bytes of a member's own header
@@ -78,15 +83,50 @@ def save(model: Any, file: str | PathLike[str], also: Collection[str] = ()) -> N
 def load(file: str | PathLike[str], also: Collection[str] = ()) -> Any:
     """Read a fitted model; a file that holds any other type than those trusted, and those in `also`, is refused."""
     check_archive(file)
-    types = _skops().get_untrusted_types(file=file)
+    content = _with_new_names(file)
+    source = {"file": file} if content is None else {"data": content}
+    types = _skops().get_untrusted_types(**source)
     if foreign := _untrusted(types, also):
         raise UntrustedTypeError(
             f"{file} holds types that are not trusted: {', '.join(foreign)}; it was not read. If you made the file "
             "yourself, read it with skops.io.load and its `trusted` argument"
         )
-    model = _skops().load(file, trusted=types)
+    model = _skops().load(file, trusted=types) if content is None else _skops().loads(content, trusted=types)
     check_parts(model)
     return model
+
+
+def _with_new_names(file: str | PathLike[str]) -> bytes | None:
+    """The archive with classes of earlier versions named as they are today; None where no name is an old one."""
+    with ZipFile(file) as archive:
+        schema = json.loads(archive.read(SCHEMA_ENTRY))
+        ahead, found = [schema], False
+        while ahead:
+            part = ahead.pop()
+            if isinstance(part, dict):
+                new = _old_names().get(f"{part.get('__module__')}.{part.get('__class__')}")
+                if new is not None:
+                    part["__module__"], _, part["__class__"] = new.rpartition(".")
+                    found = True
+                ahead += part.values()
+            elif isinstance(part, list):
+                ahead += part
+        if not found:
+            return None
+        content = BytesIO()
+        with ZipFile(content, "w") as renamed:
+            for member in archive.infolist():
+                same = member.filename != SCHEMA_ENTRY
+                renamed.writestr(member.filename, archive.read(member) if same else json.dumps(schema))
+    return content.getvalue()
+
+
+@cache
+def _old_names() -> dict[str, str]:
+    """Full names of stored classes that were moved or renamed since 0.1.0, with those they have now."""
+    package = __name__.partition(".")[0]
+    lines = Path(__file__).with_name("old_names.tsv").read_text(encoding="utf-8").splitlines()
+    return dict([f"{package}.{name}" for name in line.split("\t")] for line in lines)
 
 
 def check_archive(file: str | PathLike[str]) -> None:
@@ -106,7 +146,8 @@ def check_archive(file: str | PathLike[str]) -> None:
             whole > ALWAYS_ALLOWED_BYTES and whole > MAX_UNPACKED_RATIO * size and not is_set_by_user()
         ):
             raise SuspectArchiveError(
-                f"{format_size(size)} unpack to {format_size(whole)}. If that is meant, set {UNPACKED_VARIABLE} to a size such as "
+                f"{format_size(size)} unpack to {format_size(whole)}. If that is meant, set {UNPACKED_VARIABLE} to a "
+                "size such as "
                 f"{format_size(max(2 * whole, most)).replace(' ', '')}"
             )
 

@@ -1,1 +1,3 @@
-"""TODO components."""
+"""What the decompositions share: svd_solvers.py, projection.py, probabilistic_pca.py (the density), n_components.py
+(how many to keep).
+"""

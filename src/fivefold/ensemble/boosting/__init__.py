@@ -1,1 +1,1 @@
-"""TODO boosting."""
+"""Boosting: losses, rounds with exact and with histogram trees, sums of trees, stumps."""

@@ -1,1 +1,1 @@
-"""TODO sparse_terms."""
+"""Terms of sparse linear rules: features, and code lengths in bits."""

@@ -35,4 +35,7 @@ def liberal_caution(test: str, kind: str) -> str:
     """Why a test rejects too often over numbers of that kind, and how often; empty if it does not."""
     if (test, kind) not in INFLATED_LEVELS:
         return ""
-    return f"rejected equal learners in {INFLATED_LEVELS[test, kind]:.1%} of simulations at a level of 5%: {INFLATION_REASONS[kind]}"
+    return (
+        f"rejected equal learners in {INFLATED_LEVELS[test, kind]:.1%} of simulations at a level of 5%: "
+        f"{INFLATION_REASONS[kind]}"
+    )

@@ -145,7 +145,8 @@ class BayesianLinearRegression(Regressor):
         m0 = as_float64(self, self.prior_mean, "prior_mean")
         if m0.size not in (1, d) or not (np.abs(m0) <= MAX_MAGNITUDE).all():
             raise ValueError(
-                f"BayesianLinearRegression: prior_mean must be one finite number up to {MAX_MAGNITUDE:g}, or one for each "
+                f"BayesianLinearRegression: prior_mean must be one finite number up to {MAX_MAGNITUDE:g}, or one for "
+                "each "
                 f"of the {d} columns; got {self.prior_mean!r}"
             )
         m0 = np.broadcast_to(m0.ravel(), d)

@@ -1,1 +1,1 @@
-"""TODO diagnostics."""
+"""What a fit says of itself: summary tables, standard errors and separation, collinearity, Gaussian noise."""

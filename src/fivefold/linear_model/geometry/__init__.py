@@ -1,1 +1,1 @@
-"""TODO geometry."""
+"""Hyperplanes: distances and margins, separability, fewest errors, rejection, networks of threshold units."""

@@ -1,1 +1,1 @@
-"""TODO model_selection."""
+"""Choosing a penalty or a stopping time: folds, early stopping, the strength of an L1 penalty."""

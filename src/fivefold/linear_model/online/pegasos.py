@@ -166,7 +166,8 @@ class Pegasos(Classifier):
     def _fit(self, X: Any, y: Any, w: Any) -> None:
         if self.form == "dual" and X.shape[0] > MAX_DUAL_ROWS:
             raise ValueError(
-                f"Pegasos: form='dual' keeps the inner products of all rows and takes {MAX_DUAL_ROWS} of them at most; X has "
+                f"Pegasos: form='dual' keeps the inner products of all rows and takes {MAX_DUAL_ROWS} of them at most; "
+                "X has "
                 f"{X.shape[0]}. form='primal' gives the same answer"
             )
         if self.form == "dual" and self.average:

@@ -1,1 +1,1 @@
-"""TODO solvers."""
+"""Direct and path solvers: least squares, ridge, lasso path."""

@@ -1,1 +1,3 @@
-"""TODO estimation."""
+"""What the mixtures share: finite_mixture.py (the model and its EM steps), initialisation.py (starts),
+gaussian_components.py (starts given, priors, collapse).
+"""

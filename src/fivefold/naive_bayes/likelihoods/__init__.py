@@ -1,1 +1,3 @@
-"""TODO likelihoods."""
+"""Likelihoods of the classes: smoothing.py (pseudo-counts, variance floors), log_linear_form.py (scores linear in
+the table).
+"""

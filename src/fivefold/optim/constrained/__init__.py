@@ -1,1 +1,1 @@
-"""TODO constrained."""
+"""Minima under constraints: augmented Lagrangian, quadratic programs, Lagrange multipliers, duality."""

@@ -9,7 +9,8 @@ Newton's method from many starts, in complex numbers where the functions allow i
 or if some eps_i^2 = g_i(x) is negative, which makes the slack imaginary. What is left is classified by the Hessian of
 the Lagrangian on the tangent space of the active constraints, and by the signs of the multipliers.
 
-Signs are those of fivefold.optim.constrained.constrained_problem: where J is to be small mu_i stands for -mu_i above, so that multipliers
+Signs are those of fivefold.optim.constrained.constrained_problem: where J is to be small mu_i stands for -mu_i above,
+so that multipliers
 of active inequalities are positive at a solution for either sense.
 """
 

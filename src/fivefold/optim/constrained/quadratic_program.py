@@ -359,7 +359,8 @@ def _refuse_saddle(P: Array) -> bool:
     if values[-1] < -1e-9 * max(float(np.abs(values).max()), np.finfo(np.float64).tiny):
         raise ValueError(
             f"P has the negative eigenvalue {values[-1]:.6g}: the function is not convex, and this method finds the "
-            "minimum of convex ones only. Look for local minima with fivefold.optim.constrained.constrained_problem.minimise_constrained"
+            "minimum of convex ones only. Look for local minima with "
+            "fivefold.optim.constrained.constrained_problem.minimise_constrained"
         )
     return True
 

@@ -1,1 +1,1 @@
-"""TODO penalties."""
+"""Penalties on coefficients, each with its proximal operator."""

@@ -1,1 +1,5 @@
-"""TODO risk_minimisation."""
+"""Whole procedures that minimise the empirical risk of a linear model.
+
+They choose among the solvers and prepare the problem: a preconditioner from a sample, the span of the rows, smoothed
+kinks.
+"""

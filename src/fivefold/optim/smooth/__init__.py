@@ -1,1 +1,1 @@
-"""TODO smooth."""
+"""Solvers of smooth objectives, and the line searches (Armijo, Wolfe, Brent) they take their steps by."""

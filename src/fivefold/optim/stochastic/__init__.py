@@ -1,1 +1,1 @@
-"""TODO stochastic."""
+"""Stochastic gradient rules, learning rates, compiled passes over rows; simulated annealing and a genetic algorithm."""

@@ -1,1 +1,3 @@
-"""TODO textbook."""
+"""Demonstrations: cost functions by name, solvers side by side, a table of matrix derivatives. No estimator uses
+them.
+"""

@@ -345,8 +345,8 @@ class HistogramGrower:
                 ]
             _, lines, gains, order, found = scratch[k]
             for i, node, allowed in asked:
-                search_histograms(node.table, first, last, self.columns, allowed, node.sums, self.terms, lines, gains, order[i],
-                       found[i])  # fmt: skip
+                search_histograms(node.table, first, last, self.columns, allowed, node.sums, self.terms, lines, gains,
+                                  order[i], found[i])  # fmt: skip
 
         (map_items if count > 1 else _map_serial)(some, count)
         for i, node, _ in asked:

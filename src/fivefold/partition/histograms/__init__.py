@@ -1,1 +1,1 @@
-"""TODO histograms."""
+"""Binned columns, and the compiled loops that build and search histograms of gradients."""

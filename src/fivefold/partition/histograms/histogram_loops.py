@@ -248,11 +248,11 @@ def split_node(
         for i in range(len(table)):
             table[i] -= smaller[i]
         if asked[0] and middle - lo > 1:
-            search_histograms(smaller if left_is else table, 0, len(columns), columns, allowed_left, sums_left, terms, lines,
-                   gains, order[0], found[0])  # fmt: skip
+            search_histograms(smaller if left_is else table, 0, len(columns), columns, allowed_left, sums_left, terms,
+                              lines, gains, order[0], found[0])  # fmt: skip
         if asked[1] and hi - middle > 1:
-            search_histograms(table if left_is else smaller, 0, len(columns), columns, allowed_right, sums_right, terms, lines,
-                   gains, order[1], found[1])  # fmt: skip
+            search_histograms(table if left_is else smaller, 0, len(columns), columns, allowed_right, sums_right, terms,
+                              lines, gains, order[1], found[1])  # fmt: skip
     return middle
 
 

@@ -1,1 +1,1 @@
-"""TODO missing_values."""
+"""Where rows go whose value is missing: fractions, the majority, their class, or surrogate splits."""

@@ -1,1 +1,3 @@
-"""TODO row_questions."""
+"""Questions about a whole row (hyperplane, quadric, sphere, ellipsoid, discriminants), how they are searched for,
+and trees of them.
+"""

@@ -1,1 +1,3 @@
-"""TODO splitters."""
+"""How a node finds its best split: presorted or sampled columns, categories, random thresholds, monotonic
+constraints, multiway splits.
+"""

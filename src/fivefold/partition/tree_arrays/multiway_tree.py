@@ -217,8 +217,9 @@ class MultiwayArrays:
         first = np.where(inner, place[np.where(inner, self.first[at], 0)], -1)
         return MultiwayArrays(
             self.feature[at], first.astype(np.int32), self.branches[at], self.discrete[at] & inner,
-            self.key[concatenated_ranges(self.start[at], length)], np.concatenate([[0], np.cumsum(length)]), self.share[at],
-            self.depth[at], self.sums[at], self.values, tuple(self.surrogates[t] for t in at if self.surrogates),
+            self.key[concatenated_ranges(self.start[at], length)], np.concatenate([[0], np.cumsum(length)]),
+            self.share[at], self.depth[at], self.sums[at], self.values,
+            tuple(self.surrogates[t] for t in at if self.surrogates),
         ), at  # fmt: skip
 
     def question(self, t: int, branch: int, name: Callable[[int, Any], str] | None = None) -> str:

@@ -1,1 +1,1 @@
-"""TODO geometry."""
+"""Figures of the plane: linear maps and bases, ellipses of covariances, hyperplanes."""

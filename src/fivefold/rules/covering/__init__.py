@@ -1,1 +1,1 @@
-"""TODO covering."""
+"""Sequential covering: the search for conditions, and description lengths."""

@@ -1,1 +1,1 @@
-"""TODO rule_lists."""
+"""Rule lists and rule sets as values: reading, writing, simplifying, pruning, and rules from trees."""

@@ -163,7 +163,8 @@ def feature_warnings(data: Data, *, rows: Any = None) -> tuple[str, ...]:
         )
     if n < MIN_ROWS_PER_COLUMN * len(usable):
         found.append(
-            f"too many features: {len(usable)} for {n} rows, fewer than {MIN_ROWS_PER_COLUMN} rows each. Drop some, or collect about "
+            f"too many features: {len(usable)} for {n} rows, fewer than {MIN_ROWS_PER_COLUMN} rows each. Drop some, or "
+            "collect about "
             f"{MIN_ROWS_PER_COLUMN * len(usable)} rows"
         )
     if noise := _noisy_columns(part, usable):

@@ -61,7 +61,8 @@ def _models(done: PhaseOutcome) -> str:
 def _training(done: PhaseOutcome) -> str:
     lines = [
         f"Nested cross-validation, {done['splits']} splits of the rows outside the test set; p-values are those of the "
-        f"difference to the best, corrected for overlap and number.\n\n{_leaderboard(done['leaderboard'], done['score'])}"
+        "difference to the best, corrected for overlap and "
+        f"number.\n\n{_leaderboard(done['leaderboard'], done['score'])}"
     ]
     if done["alike"]:
         lines.append(f"Cannot be told from the best: {', '.join(done['alike'])}.")
@@ -108,7 +109,10 @@ def _weakness_lines(done: PhaseOutcome) -> list[str]:
 def _round_line(left: PhaseOutcome) -> str:
     result = "" if left["best"] is None else f"{left['best']} had {left['validation']:.4g}; "
     why = f": {_escape_markdown(left['why'])}" if left["why"] else ""
-    return f"- round {left['round']}, {left['features']} features: {result}revised {PHASE_TITLES[left['revised']].lower()}{why}"
+    return (
+        f"- round {left['round']}, {left['features']} features: {result}revised "
+        f"{PHASE_TITLES[left['revised']].lower()}{why}"
+    )
 
 
 def _escape_markdown(text: str) -> str:

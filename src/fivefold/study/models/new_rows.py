@@ -84,7 +84,8 @@ def _check_columns(name: str, schema: Schema, columns: list[str]) -> None:
     near = {want: get_close_matches(want, columns, n=1, cutoff=0.8) for want in lost}
     hints = "".join(f"; {want!r} may be {found[0]!r} here" for want, found in near.items() if found)
     raise BadInput(
-        f"{name}: the model needs {count_noun(len(lost), 'column')} that the table does not have: {quote_list(lost)}{hints}"
+        f"{name}: the model needs {count_noun(len(lost), 'column')} that the table does not have: "
+        f"{quote_list(lost)}{hints}"
     )
 
 
@@ -175,6 +176,7 @@ def _unseen_level_notes(table: Table, values: pl.Series, levels: tuple[str, ...]
         return []
     shown = quote_list(values.filter(new).unique(maintain_order=True).to_list(), 3)
     return [
-        f"column {values.name!r}: {count_noun(int(new.sum()), 'value')} that training did not see, {shown}, taken as the "
+        f"column {values.name!r}: {count_noun(int(new.sum()), 'value')} that training did not see, {shown}, taken as "
+        "the "
         f"model takes what it does not know: {table.where(new.to_numpy())}"
     ]

@@ -122,7 +122,8 @@ def _encode_target(model: ModelFile, new: NewRows, truth: np.ndarray) -> tuple[n
     unknown = sorted(set(text.tolist()) - set(known))
     if len(unknown) == len(set(text.tolist())):
         raise BadInput(
-            f"{new.name}: the target holds none of the model's classes, {quote_list(known, 5)}, but {quote_list(unknown, 5)}; "
+            f"{new.name}: the target holds none of the model's classes, {quote_list(known, 5)}, but "
+            f"{quote_list(unknown, 5)}; "
             "name another column with --target"
         )
     codes = {label: code for code, label in enumerate([*known, *unknown])}

@@ -207,7 +207,8 @@ def _slow_learners(learners: Iterable[Learner], costs: Mapping[str, FitCost]) ->
         if not learner.baseline
     }
     return {
-        name: f"its time grows faster than n^{MAX_TIME_EXPONENT:g}, too fast for over {LARGE_TABLE_ROWS:,} rows; study a sample to have it in"
+        name: f"its time grows faster than n^{MAX_TIME_EXPONENT:g}, too fast for over {LARGE_TABLE_ROWS:,} rows; study "
+        "a sample to have it in"
         for name, growth in found.items()
         if growth > MAX_TIME_EXPONENT
     }

@@ -96,8 +96,10 @@ def describe_treatment(wanted: InputNeeds, data: Data) -> list[str]:
         "text": "as they are; a level that training did not see is taken as "
         + ("missing" if wanted.missing else "the commonest"),
         "codes": "codes 0, 1, ...; a level that training did not see is taken as missing, or as the commonest",
-        "columns": f"one column a level, levels with fewer than {MIN_LEVEL_ROWS} rows pooled with those that training did not "
-        f"see; with more than {MAX_ONE_HOT_LEVELS} levels the mean target of the level, drawn to the overall mean where rows "
+        "columns": f"one column a level, levels with fewer than {MIN_LEVEL_ROWS} rows pooled with those that training "
+        "did not "
+        f"see; with more than {MAX_ONE_HOT_LEVELS} levels the mean target of the level, drawn to the overall mean "
+        "where rows "
         "are few, of a training row without itself",
     }[wanted.categories]
     said = {

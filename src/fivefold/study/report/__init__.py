@@ -40,7 +40,8 @@ def build_page(results: Results) -> Page:
     plan = results.plan
     return Page(
         f"Study of {plan.data.name}",
-        f"Which of {format_count(len(plan.learners), 'learner')} predicts {plan.data.target!r} best? Nested cross-validation, "
+        f"Which of {format_count(len(plan.learners), 'learner')} predicts {plan.data.target!r} best? Nested "
+        "cross-validation, "
         f"{format_count(len(plan.splits), 'split')}, {format_count(len(plan.data.y), 'row')}.",
         tuple(section(results) for section in SECTIONS),
         f"Written by fivefold {results.environment.get('fivefold', '')}. It needs no network and holds no script.",

@@ -90,7 +90,8 @@ def _best_learners(results: Results) -> list[Block]:
     chosen = [first, *(j for j in rest if not j.outcome.learner.baseline)][:MAX_LEARNERS_SHOWN]
     best = [OutOfFoldPredictions.of(judged, results.plan) for judged in chosen]
     said = Paragraph(
-        f"{join_names([one.name for one in best])}: every figure shows predictions for rows that training did not see, the "
+        f"{join_names([one.name for one in best])}: every figure shows predictions for rows that training did not see, "
+        "the "
         "folds of the first repeat together."
     )
     parts = _regression_blocks(best, results) if results.plan.classes is None else _class_blocks(best, results)
@@ -286,7 +287,8 @@ def _certificate(results: Results) -> list[Block]:
     known = found.certificate
     said = (
         f"The saved model, {found.learner} fitted on all rows outside the hold-out, is wrong on less than "
-        f"{known.bound:.2%} of new rows, with probability {1 - known.delta:.0%}. On the {format_count(known.n, 'row')} held "
+        f"{known.bound:.2%} of new rows, with probability {1 - known.delta:.0%}. On the {format_count(known.n, 'row')} "
+        "held "
         f"out it was wrong on {known.risk:.2%}."
     )
     parts = tuple((Cell(name), Cell(f"{value:.2%}", value)) for name, value in known.parts.items())
@@ -303,12 +305,14 @@ def _next_steps(results: Results) -> list[Block]:
     over, under = ([j.name for j in results.judged if learner_fit(results, j) == which] for which in ("over", "under"))
     if over:
         found.append(
-            f"{join_names(over)} {FIT_VERDICTS['over'] if len(over) == 1 else 'overfit'}: more rows, fewer columns or stronger "
+            f"{join_names(over)} {FIT_VERDICTS['over'] if len(over) == 1 else 'overfit'}: more rows, fewer columns or "
+            "stronger "
             "regularisation may help."
         )
     if under:
         found.append(
-            f"{join_names(under)} {FIT_VERDICTS['under'] if len(under) == 1 else 'underfit'}: the model class is too simple, or "
+            f"{join_names(under)} {FIT_VERDICTS['under'] if len(under) == 1 else 'underfit'}: the model class is too "
+            "simple, or "
             "the columns say little about the target."
         )
     if results.failed:

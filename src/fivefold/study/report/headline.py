@@ -49,7 +49,8 @@ def verdict(results: Results) -> str:
     estimate, rest = best.estimates[score.name], results.judged[1:]
     digits = decimals_for(estimate.mean)
     said = [
-        f"{best.name} is best, with a mean {score.title} of {format_number(estimate.mean, digits)} on unseen rows (95 % "
+        f"{best.name} is best, with a mean {score.title} of {format_number(estimate.mean, digits)} on unseen rows (95 "
+        "% "
         f"interval {format_interval(estimate, digits)})."
     ]
     if results.alike:
@@ -205,7 +206,8 @@ def _legend(results: Results) -> list[str]:
     if results.inside is not None:
         found.insert(
             1,
-            f"◆ {INNER_SELECTION_LABEL}: in every split the learner is chosen on training rows alone, then judged. The best of many "
+            f"◆ {INNER_SELECTION_LABEL}: in every split the learner is chosen on training rows alone, then judged. The "
+            "best of many "
             "looks better than it is; this is the score to expect of running a study and taking its winner.",
         )
     return found

@@ -69,12 +69,14 @@ def data_section(results: Results) -> Section:
     plan, table = results.plan, results.plan.data
     kinds = Counter(column.kind for column in table.columns)
     said = (
-        f"{table.name}: {format_count(len(table.y), 'row')} and {format_count(len(table.columns), 'column')} to learn from "
+        f"{table.name}: {format_count(len(table.y), 'row')} and {format_count(len(table.columns), 'column')} to learn "
+        "from "
         f"({', '.join(format_count(n, *KIND_NOUNS[kind]) for kind, n in kinds.items())})."
     )
     if len(plan.holdout):
         said += (
-            f" {format_count(len(plan.holdout), 'row')} were locked away as a hold-out before anything was looked at; the "
+            f" {format_count(len(plan.holdout), 'row')} were locked away as a hold-out before anything was looked at; "
+            "the "
             f"figures show the other {len(plan.rows):,}."
         )
     blocks: list[Block] = [Paragraph(said)]
@@ -165,7 +167,8 @@ def _describe_splits(plan: Plan) -> str:
     )
     sizes = [len(split.train) for split in plan.splits]
     said = (
-        f"Nested cross-validation: {format_count(plan.folds, 'fold')} x {format_count(plan.repeats, 'repeat')} judge, {how}; "
+        f"Nested cross-validation: {format_count(plan.folds, 'fold')} x {format_count(plan.repeats, 'repeat')} judge, "
+        f"{how}; "
         f"{plan.inner_folds} inner folds of the training rows choose the setting. Every learner met the same "
         f"{len(plan.splits)} splits, with about {int(np.mean(sizes)):,} rows to learn from; seed {plan.seed}."
     )

@@ -59,7 +59,8 @@ def read_arff(path: Path, content: bytes) -> Table:
     odd = [line for line, row in zip(at, rows, strict=True) if len(row) != len(names)]
     if odd:
         raise BadInput(
-            f"{path}: {len(odd):,} of {len(rows):,} rows do not have {len(names)} values, as declared: {format_places(odd)}"
+            f"{path}: {len(odd):,} of {len(rows):,} rows do not have {len(names)} values, as declared: "
+            f"{format_places(odd)}"
         )
     frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
     kinds = {attribute.name: attribute.kind for attribute in attributes if attribute.kind}

@@ -102,7 +102,8 @@ def load(
         table = read_table(path, expected)
     if target is None:
         raise BadInput(
-            f"{table.name}: say which column to predict with --target; the columns are {quote_list(table.frame.columns)}"
+            f"{table.name}: say which column to predict with --target; the columns are "
+            f"{quote_list(table.frame.columns)}"
         )
     return admit_table(table, Roles(target, task, kinds or {}, group, time))
 

@@ -69,8 +69,10 @@ def check_memory(path: Path, size: int) -> None:
     free = memory_limits.free_memory()
     if free is not None and COPIES_IN_MEMORY * size > free:
         raise BadInput(
-            f"{path} has {memory_limits.format_size(size)}, and reading it takes about {memory_limits.format_size(COPIES_IN_MEMORY * size)}, of "
-            f"which {memory_limits.format_size(free)} are free; give fewer rows or columns, or a machine with more memory"
+            f"{path} has {memory_limits.format_size(size)}, and reading it takes about "
+            f"{memory_limits.format_size(COPIES_IN_MEMORY * size)}, of "
+            f"which {memory_limits.format_size(free)} are free; give fewer rows or columns, or a machine with more "
+            "memory"
         )
 
 
@@ -89,7 +91,8 @@ def _unpack_gzip(path: Path, content: bytes) -> bytes:
             total = sum(map(len, parts))
             check_memory(path, total)
     raise BadInput(
-        f"{path} has {memory_limits.format_size(len(content))} and unpacks to more than {memory_limits.format_size(most)}. If that is "
+        f"{path} has {memory_limits.format_size(len(content))} and unpacks to more than "
+        f"{memory_limits.format_size(most)}. If that is "
         f"meant, unpack it yourself, or set {memory_limits.UNPACKED_VARIABLE} to a size such as 8GB"
     )
 

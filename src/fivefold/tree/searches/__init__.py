@@ -1,1 +1,1 @@
-"""TODO searches."""
+"""Parts of multivariate nodes: discriminant directions, groups of classes, local dimension reduction, balls."""

@@ -1,1 +1,1 @@
-"""TODO soft_trees."""
+"""Soft trees: fitted model and training, starts and growth, the objective with its derivatives."""

@@ -1,0 +1,50 @@
+"""Model files of fivefold 0.1.0, before its modules were moved, still load and answer as they did.
+
+The archive beside this file holds, for every method there was, a model fitted on the 60 rows that tests/tables.py makes
+for its laws, and what it said about the first seven of them; and the model file of a study of the iris table.
+"""
+
+import io
+from pathlib import Path
+from zipfile import ZipFile
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.datasets import load_iris
+from tables import METHODS, outputs, table
+
+from fivefold.core.storage import model_files
+from fivefold.study.models.model_file import load_model
+
+ARCHIVE = ZipFile(Path(__file__).with_name("models_0_1_0.zip"))
+STUDY = "study of iris"
+NAMES = sorted({Path(name).stem for name in ARCHIVE.namelist()} - {STUDY})
+
+
+def unpacked(name, folder):
+    path = folder / f"{name}.skops"
+    path.write_bytes(ARCHIVE.read(path.name))
+    return path
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_file_of_an_earlier_version_answers_as_it_did(name, tmp_path):
+    model = model_files.load(unpacked(name, tmp_path))
+    method = next(method for method in METHODS if method.name == name)
+    X = table((method, method.card.given))[0][:7]
+    known = np.load(io.BytesIO(ARCHIVE.read(f"{name}.npz")))
+    said = outputs(model, X)
+    assert set(said) == set(known.files)
+    for key in known.files:
+        if known[key].dtype.kind == "f":
+            np.testing.assert_allclose(said[key], known[key], rtol=1e-10, atol=1e-12)
+        else:
+            np.testing.assert_array_equal(said[key], known[key])
+
+
+def test_the_model_of_a_study_of_an_earlier_version_is_read_and_right_about_most_rows(tmp_path):
+    model = load_model(unpacked(STUDY, tmp_path))
+    iris = load_iris(as_frame=True)
+    said = model.pipeline.predict(pl.from_pandas(iris.data))
+    assert np.mean(said == iris.target_names[iris.target]) > 0.9
