@@ -518,7 +518,7 @@ def test_the_least_of_minus_f_is_the_largest_of_f():
 
 
 def test_a_solver_says_what_it_cannot_minimise():
-    with pytest.raises(TypeError, match="Newton minimises a TwiceSmooth; got a Composite"):
+    with pytest.raises(TypeError, match="Newton minimises a TwiceSmoothObjective; got a CompositeObjective"):
         minimise(PROBLEMS["lasso"][0], np.zeros(5), Newton())
 
 

@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 
 
 @dataclass(frozen=True)

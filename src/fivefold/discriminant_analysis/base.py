@@ -17,7 +17,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.numerics.arrays import logsumexp
 from fivefold.core.parallel import map_parts
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 
 
 class learned_in_dtype(learned):

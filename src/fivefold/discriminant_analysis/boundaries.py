@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 
 ZERO_SHARE = 1e-9  # beside the numbers it is a difference of, this is zero
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fivefold.core.numerics.arrays import namespace
-from fivefold.distributions.family import Accumulator, Array, Family, Members
+from fivefold.core.types import Array, Codes
+from fivefold.distributions.family import Accumulator, Family, Members
 from fivefold.distributions.gaussian import Gaussian
 from fivefold.distributions.product import ProductAccumulator, ProductStats
 from fivefold.distributions.uniform import UniformBox
@@ -33,7 +33,7 @@ class AlternativeMembers(Members):
         logs = [part.log_prob(X) for part in self.parts]
         return namespace(logs[0]).stack([logs[k % len(logs)][:, k] for k in range(self.count)], axis=1)
 
-    def sample(self, which: NDArray[np.int64], rng: np.random.RandomState) -> Array:
+    def sample(self, which: Codes, rng: np.random.RandomState) -> Array:
         drawn = np.array([part.sample(which, rng) for part in self.parts])
         return drawn[which % len(self.parts), np.arange(len(which))]
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Array
 from fivefold.distributions.binomial import Binomial, BinomialMembers
-from fivefold.distributions.family import Array, Family
+from fivefold.distributions.family import Family
 from fivefold.distributions.statistics.counts import Totals
 
 

@@ -15,11 +15,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit, xlog1py, xlogy
 
 from fivefold.core.numerics.arrays import is_tensor, like
-from fivefold.distributions.family import Array, ExponentialForm, Family, Members
+from fivefold.core.types import Array, Codes
+from fivefold.distributions.family import ExponentialForm, Family, Members
 from fivefold.distributions.statistics.counts import (
     Totals,
     affine_log_density,
@@ -67,7 +67,7 @@ class BinomialMembers(ExponentialForm, Members):
         n = like(trials, x) if is_tensor(x) else trials
         return log_factorial(n) - log_factorial(x) - log_factorial(n - x)
 
-    def sample(self, which: NDArray[np.int64], rng: np.random.RandomState) -> Array:
+    def sample(self, which: Codes, rng: np.random.RandomState) -> Array:
         return rng.binomial(np.broadcast_to(self.trials, self.probability.shape[1:]), self.probability[which]) * 1.0
 
     def expected(self, stats: Totals) -> Array:

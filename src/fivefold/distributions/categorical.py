@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import logsumexp, softmax, xlogy
 
 from fivefold.core.numerics.arrays import is_tensor, like, to_numpy
 from fivefold.core.parallel import map_parts
-from fivefold.distributions.family import Array, ExponentialForm, Family, GroupWeights, Members, Stats, sum_stats
+from fivefold.core.types import Array, Codes
+from fivefold.distributions.family import ExponentialForm, Family, GroupWeights, Members, Stats, sum_stats
 from fivefold.distributions.statistics.counts import pooled_share
 
 
@@ -46,7 +46,7 @@ class CategoricalMembers(ExponentialForm, Members):
         out = np.concatenate(map_parts(lambda lo, hi: _indicator(place[lo:hi], len(table)) @ table, len(place)))
         return like(out, X) if is_tensor(X) else out
 
-    def sample(self, which: NDArray[np.int64], rng: np.random.RandomState) -> Array:
+    def sample(self, which: Codes, rng: np.random.RandomState) -> Array:
         X = np.empty((len(which), len(self.levels)))
         for j, p in enumerate(self.columns):
             steps = np.cumsum(p, axis=1)[which]
@@ -117,7 +117,7 @@ class Categorical(Family):
         yield cls(levels), np.column_stack([rng.randint(0, m, size=200) for m in levels]) * 1.0
 
 
-def _places(X: Any, levels: tuple[int, ...]) -> NDArray[np.int64]:
+def _places(X: Any, levels: tuple[int, ...]) -> Codes:
     """Where each entry stands among the levels of all columns (n, d); the place after the last for missing ones."""
     X = np.asarray(to_numpy(X))
     missing = np.isnan(X)
@@ -143,11 +143,11 @@ def _log(p: Array) -> Array:
         return np.log(p)
 
 
-def _starts(levels: tuple[int, ...]) -> NDArray[np.int64]:
+def _starts(levels: tuple[int, ...]) -> Codes:
     return np.cumsum((0, *levels[:-1]))
 
 
-def _level_counts(place: NDArray[np.int64], R: Any, size: int) -> LevelCounts:
+def _level_counts(place: Codes, R: Any, size: int) -> LevelCounts:
     """Counts of a block of rows."""
     d, K = place.shape[1], R.shape[1]
     if isinstance(R, GroupWeights):
@@ -158,7 +158,7 @@ def _level_counts(place: NDArray[np.int64], R: Any, size: int) -> LevelCounts:
     return LevelCounts(R.sum(axis=0), (_indicator(place, size + 1).T @ R).T[:, :size])
 
 
-def _indicator(place: NDArray[np.int64], size: int) -> Any:
+def _indicator(place: Codes, size: int) -> Any:
     """A one at each place of each row (n, size), sparse."""
     n, d = place.shape
     return csr_array((np.ones(n * d), place.ravel(), np.arange(0, n * d + 1, d)), shape=(n, size))

@@ -31,18 +31,16 @@ from pkgutil import iter_modules
 from typing import Any, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fivefold.core.numerics.arrays import like, namespace, to_numpy
-
-Array = NDArray[np.floating[Any]]
+from fivefold.core.types import Array, Codes
 
 
 @dataclass(frozen=True)
 class GroupWeights:
     """Weights of a partition: row i has weight `weights[i]` in group `codes[i]`, of `count` groups."""
 
-    codes: NDArray[np.int64]  # (n,)
+    codes: Codes  # (n,)
     weights: Array  # (n,)
     count: int
 
@@ -104,7 +102,7 @@ class Members(ABC):
         """Log density (n, K)."""
 
     @abstractmethod
-    def sample(self, which: NDArray[np.int64], rng: np.random.RandomState) -> Array:
+    def sample(self, which: Codes, rng: np.random.RandomState) -> Array:
         """One row from each of the members `which` (n,)."""
 
     @abstractmethod

@@ -16,7 +16,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
-from fivefold.distributions.family import Array, GroupWeights, Members
+from fivefold.core.types import Array
+from fivefold.distributions.family import GroupWeights, Members
 
 LogDensity = Callable[[Any, Array], Array]  # (X, theta) -> log density of each row (n,)
 LOG_ZERO = -1e150  # what is impossible counts as this: the climb needs numbers

@@ -14,10 +14,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax, xlogy
 
-from fivefold.distributions.family import Array, ExponentialForm, Family, Members
+from fivefold.core.types import Array, Codes
+from fivefold.distributions.family import ExponentialForm, Family, Members
 from fivefold.distributions.statistics.counts import (
     Totals,
     affine_log_density,
@@ -49,7 +49,7 @@ class MultinomialMembers(ExponentialForm, Members):
         out[affine_log_density(X, never * 1.0, none) > 0] = -np.inf
         return out
 
-    def sample(self, which: NDArray[np.int64], rng: np.random.RandomState) -> Array:
+    def sample(self, which: Codes, rng: np.random.RandomState) -> Array:
         X = np.empty((len(which), self.probability.shape[1]))
         for k in np.unique(which):
             rows = which == k

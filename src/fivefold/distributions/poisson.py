@@ -14,10 +14,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from fivefold.distributions.family import Array, ExponentialForm, Family, Members
+from fivefold.core.types import Array, Codes
+from fivefold.distributions.family import ExponentialForm, Family, Members
 from fivefold.distributions.statistics.counts import (
     Totals,
     affine_log_density,
@@ -49,7 +49,7 @@ class PoissonMembers(ExponentialForm, Members):
         out[affine_log_density(X, never * 1.0, never * 0.0) > 0] = -np.inf
         return out
 
-    def sample(self, which: NDArray[np.int64], rng: np.random.RandomState) -> Array:
+    def sample(self, which: Codes, rng: np.random.RandomState) -> Array:
         return rng.poisson(self.rate[which]) * 1.0
 
     def expected(self, stats: Totals) -> Array:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fivefold.core.types import Array, Codes
 from fivefold.distributions.bernoulli import Bernoulli
 from fivefold.distributions.categorical import Categorical
-from fivefold.distributions.family import Accumulator, Array, Family, Members, Stats, to_host
+from fivefold.distributions.family import Accumulator, Family, Members, Stats, to_host
 from fivefold.distributions.poisson import Poisson
 
 
@@ -71,7 +71,7 @@ class ProductMembers(Members):
             out += part.log_columns(Z[list(columns)], zero, one)
         return out
 
-    def sample(self, which: NDArray[np.int64], rng: np.random.RandomState) -> Array:
+    def sample(self, which: Codes, rng: np.random.RandomState) -> Array:
         X = np.empty((len(which), sum(map(len, self.columns))))
         for part, columns in self._pairs():
             X[:, list(columns)] = part.sample(which, rng)

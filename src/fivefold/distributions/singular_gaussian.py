@@ -15,10 +15,10 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fivefold.core.types import Array, Codes
 from fivefold.distributions.covariances.gaussian_loops import LOG_2PI
-from fivefold.distributions.family import Array, Members
+from fivefold.distributions.family import Members
 from fivefold.distributions.statistics.moments import GroupMoments
 
 
@@ -44,7 +44,7 @@ class SingularGaussians(Members):
         return cls.of(moments.mean, moments.scatter / moments.degrees[:, None, None], tol)
 
     @property
-    def rank(self) -> NDArray[np.int64]:
+    def rank(self) -> Codes:
         """Dimension of each subspace (K,)."""
         return (self.values > 0).sum(axis=1)
 
@@ -68,7 +68,7 @@ class SingularGaussians(Members):
         level = self.rank[k] * LOG_2PI + self.log_pseudo_det[k]
         return np.where(off, -np.inf, -0.5 * (level + inside.sum(axis=1)))
 
-    def sample(self, which: NDArray[np.int64], rng: np.random.RandomState) -> Array:
+    def sample(self, which: Codes, rng: np.random.RandomState) -> Array:
         E = rng.standard_normal((len(which), self.mean.shape[1])) * np.sqrt(self.values[which])
         out = self.mean[which]
         for k in np.unique(which):

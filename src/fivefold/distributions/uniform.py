@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fivefold.core.numerics.arrays import like, namespace, to_numpy
-from fivefold.distributions.family import Array, Family, GroupWeights, Members, Stats
+from fivefold.core.types import Array, Codes
+from fivefold.distributions.family import Family, GroupWeights, Members, Stats
 
 MIN_RESPONSIBILITY = 1e-200  # a responsibility this small is that of a row outside the box
 
@@ -63,7 +63,7 @@ class UniformMembers(Members):
             out.append(xp.where(outside, xp.full_like(log_sides, -xp.inf), -log_sides))
         return xp.stack(out, axis=1)
 
-    def sample(self, which: NDArray[np.int64], rng: np.random.RandomState) -> Array:
+    def sample(self, which: Codes, rng: np.random.RandomState) -> Array:
         return rng.uniform(self.low[which], self.high[which])
 
     def expected(self, stats: ColumnRanges) -> Array:

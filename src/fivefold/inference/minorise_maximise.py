@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import minimize
 
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.inference.em import EMResult, em
 
 ScalarFunction = Callable[[Array], float]

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.linear_algebra.matrix_input import Array
+from fivefold.core.types import Array
 
 DRAWS = 200  # triples of vectors, each with two scalars
 SCALARS = (-2.0, -1.0, -0.5, 0.0, 0.25, 1.0, 3.0)

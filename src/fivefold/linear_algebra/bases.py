@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Array
 from fivefold.linear_algebra.axioms import AxiomReport, linearity_axioms
-from fivefold.linear_algebra.matrix_input import Array, format_matrix, matrix
+from fivefold.linear_algebra.matrix_input import format_matrix, matrix
 from fivefold.linear_algebra.regularity import regularity
 
 ORTHONORMAL = 1e-12  # how far U'U may be from the identity

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.linear_algebra.matrix_input import Array, format_matrix, matrix
+from fivefold.core.types import Array
+from fivefold.linear_algebra.matrix_input import format_matrix, matrix
 
 ROUNDING = 16 * np.finfo(float).eps  # per row, of what a row and a column began with
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.floating[Any]]
+from fivefold.core.types import Array
 
 
 def matrix(A: Any, name: str = "A", *, square: bool = False) -> Array:

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.linear_algebra.matrix_input import Array, vector
+from fivefold.core.types import Array
+from fivefold.linear_algebra.matrix_input import vector
 
 
 @dataclass(frozen=True)

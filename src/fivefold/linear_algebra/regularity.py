@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lu, qr
 
+from fivefold.core.types import Array
 from fivefold.linear_algebra.elimination import eliminate
-from fivefold.linear_algebra.matrix_input import Array, matrix
+from fivefold.linear_algebra.matrix_input import matrix
 
 
 @dataclass(frozen=True)

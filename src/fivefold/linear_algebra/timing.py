@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.linear_algebra.matrix_input import Array
+from fivefold.core.types import Array
 from fivefold.spatial.distances import squared_distances
 
 

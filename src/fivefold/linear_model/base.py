@@ -33,7 +33,7 @@ from fivefold.core.admission.tables import refuse_nonfinite
 from fivefold.core.numerics.affine_map import affine
 from fivefold.core.numerics.linalg import row_blocks
 from fivefold.core.parallel import map_parts
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 
 Result = TypeVar("Result")
 

@@ -29,7 +29,7 @@ from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.numerics.affine_map import affine
 from fivefold.core.numerics.linalg import fix_signs, weighted_moments
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 
 VARIANCE_FLOOR = 1e-12  # of the mean variance: added to a spread so that none is zero
 

@@ -30,12 +30,13 @@ from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.numerics.arrays import to_numpy
 from fivefold.core.parallel import one_blas_thread
 from fivefold.core.registry import Card
+from fivefold.core.types import Array
 from fivefold.linear_model.base import LinearModel, centred_linear, predictor
 from fivefold.linear_model.quantile import weighted_median
 from fivefold.optim.design import Design
 from fivefold.optim.dual.frisch_newton import FrischNewton, PiecewiseLinearRisk
 from fivefold.optim.minimise import minimise
-from fivefold.optim.objective import Array, Minimum, TwiceSmoothObjective
+from fivefold.optim.objective import Minimum, TwiceSmoothObjective
 from fivefold.optim.smooth.newton import Newton
 
 MAD_TO_SIGMA = 1.4826  # median absolute deviation of a Gaussian of unit variance, inverted

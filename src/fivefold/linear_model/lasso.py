@@ -24,9 +24,10 @@ from fivefold.core.estimators.params import Count, Fraction, NonNegative, Seed
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.core.types import Array
 from fivefold.linear_model.base import LinearModel, centred_linear, predictor
 from fivefold.linear_model.solvers.lasso_path import CoordinateProblems, enet_path, fit_path, prepare_columns
-from fivefold.optim.objective import Array, Minimum
+from fivefold.optim.objective import Minimum
 
 CARD_STEPS = (
     "Centre columns and target; make the Gram matrix if there are more rows than columns.",

@@ -26,6 +26,7 @@ from fivefold.core.numerics.linalg import CrossMoments, cross_moments
 from fivefold.core.parallel import map_items
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.core.types import Array
 from fivefold.linear_model.base import LinearModel, centred_linear, predictor
 from fivefold.linear_model.model_selection.cv_folds import SplitterRouting, split_folds
 from fivefold.linear_model.solvers.lasso_path import (
@@ -38,7 +39,6 @@ from fivefold.linear_model.solvers.lasso_path import (
     prepare_columns,
     prepare_from_moments,
 )
-from fivefold.optim.objective import Array
 
 MIN_THREAD_COLUMNS = (
     64  # columns from which a fold's path is worth a thread: below it the interpreter is most of the work

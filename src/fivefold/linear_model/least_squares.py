@@ -25,7 +25,7 @@ from fivefold.core.estimators.params import NonNegative
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.numerics.linalg import linear_dependencies
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.linear_model.base import LinearModel, cast_learned, finite_predictor, solve_unchecked, weights_or_none
 from fivefold.linear_model.diagnostics.gaussian_noise import GaussianNoise
 from fivefold.linear_model.diagnostics.summary import Summary, least_squares_summary

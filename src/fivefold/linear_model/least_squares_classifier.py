@@ -26,7 +26,7 @@ from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.numerics.linalg import weighted_moments
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.linear_model.base import LinearModel, cast_learned, class_scores, decision_values, predictor
 from fivefold.linear_model.risk_minimiser import (
     binary_probabilities,

@@ -33,7 +33,7 @@ from fivefold.core.estimators.params import Count, Fraction, Index, NonNegative,
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.parallel import map_parts
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.linear_model.base import LinearModel, SparseCoefficients, class_scores, decision_values
 from fivefold.linear_model.diagnostics.standard_errors import (
     MaximumLikelihood,

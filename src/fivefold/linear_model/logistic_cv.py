@@ -29,6 +29,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Index, NonNegative, Positive, Seed
 from fivefold.core.parallel import map_items
 from fivefold.core.registry import Card
+from fivefold.core.types import Array
 from fivefold.linear_model.base import LinearModel, class_scores
 from fivefold.linear_model.logistic import (
     SEPARATED_LOSS,
@@ -42,7 +43,7 @@ from fivefold.linear_model.logistic import (
 )
 from fivefold.linear_model.model_selection.cv_folds import split_folds
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.objective import Array, Minimum
+from fivefold.optim.objective import Minimum
 from fivefold.optim.risk_minimisation.preconditioned_descent import minimise_risk
 
 MIN_THREAD_NUMBERS = 2**16  # numbers of a table from which a fold is worth a thread

@@ -27,11 +27,12 @@ from fivefold.core.estimators.params import Count, NonNegative, OpenFraction
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.parallel import one_blas_thread
 from fivefold.core.registry import Card
+from fivefold.core.types import Array
 from fivefold.linear_model.base import LinearModel, centred_linear, predictor
 from fivefold.optim.design import Design
 from fivefold.optim.dual.frisch_newton import FrischNewton, PiecewiseLinearRisk
 from fivefold.optim.minimise import minimise
-from fivefold.optim.objective import Array, Minimum
+from fivefold.optim.objective import Minimum
 
 PREDICTION_ROUNDING = 64 * float(np.finfo(np.float64).eps)
 TIGHT_GAP = 1e-12  # the gap aimed at, as a share of sum s |y|, where no corner proves itself

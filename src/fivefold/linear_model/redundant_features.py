@@ -17,7 +17,7 @@ from fivefold.core.estimators.base import Transformer, learned
 from fivefold.core.estimators.params import Fraction
 from fivefold.core.numerics.linalg import linear_dependencies
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.linear_model.solvers.least_squares_solver import qr_root
 
 

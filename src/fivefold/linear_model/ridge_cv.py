@@ -32,7 +32,7 @@ from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.numerics.linalg import cross_moments, eigen, row_blocks
 from fivefold.core.parallel import map_parts
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.linear_model.base import LinearModel, centred_linear, finite_predictor, solve_unchecked, weights_or_none
 from fivefold.linear_model.model_selection.cv_folds import SplitterRouting, split_folds
 from fivefold.linear_model.solvers.least_squares_solver import EPS, MAX_MOMENT_COLUMNS, OVERFLOW_MESSAGE

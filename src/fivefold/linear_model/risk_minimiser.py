@@ -29,7 +29,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Fraction, NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.linear_model.base import LinearModel, class_scores, decision_values, predictor
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk

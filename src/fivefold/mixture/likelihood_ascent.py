@@ -32,8 +32,8 @@ from sklearn.base import clone
 from fivefold.core.admission.tables import admit, admit_weights, keep_positive
 from fivefold.core.estimators import params
 from fivefold.core.random_state import check_random_state
+from fivefold.core.types import Array
 from fivefold.distributions.covariances.structures import Fixed, Spherical, Tied
-from fivefold.distributions.family import Array
 from fivefold.distributions.gaussian import Gaussian, GaussianMembers
 from fivefold.inference.em import EMResult, em
 from fivefold.mixture.estimation.finite_mixture import FiniteMixture

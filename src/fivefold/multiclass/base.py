@@ -36,7 +36,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Learner
 from fivefold.core.estimators.supervised_learning import Classifier, check_labels, encode_labels
 from fivefold.core.numerics.arrays import to_numpy
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 
 
 @dataclass(frozen=True)

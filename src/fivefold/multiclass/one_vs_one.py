@@ -21,7 +21,7 @@ from fivefold.core.admission.tables import Takes, admit
 from fivefold.core.estimators.base import Estimator, learned
 from fivefold.core.estimators.params import Learner
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.multiclass.base import Reduction
 from fivefold.svm import LinearSVC
 

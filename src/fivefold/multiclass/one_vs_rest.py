@@ -27,7 +27,7 @@ from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators import params as declared
 from fivefold.core.estimators.params import Learner
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.multiclass.base import ConstantMachine, Reduction, inner_has, warn_constant
 from fivefold.svm import LinearSVC
 

@@ -23,7 +23,7 @@ import numpy as np
 from fivefold.core.estimators.params import Learner, Positive, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.multiclass.base import Reduction, has_decision_values
 from fivefold.svm import LinearSVC
 

@@ -25,7 +25,8 @@ from fivefold.core.numerics.arrays import logsumexp
 from fivefold.core.numerics.softmax import row_argmax
 from fivefold.core.parallel import map_parts
 from fivefold.core.random_state import check_random_state
-from fivefold.distributions.family import Array, Family, GroupWeights
+from fivefold.core.types import Array
+from fivefold.distributions.family import Family, GroupWeights
 from fivefold.naive_bayes.likelihoods.smoothing import Smoothing, fit_smoothed, warn_zero_probability, widen_stats
 
 

@@ -18,8 +18,9 @@ from scipy.sparse import csr_array, issparse
 from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.params import NonNegative
 from fivefold.core.registry import Card
+from fivefold.core.types import Array
 from fivefold.distributions.bernoulli import Bernoulli
-from fivefold.distributions.family import Array, Family
+from fivefold.distributions.family import Family
 from fivefold.naive_bayes.base import SampleMixin, class_shares
 from fivefold.naive_bayes.likelihoods.log_linear_form import LogLinearNB
 from fivefold.naive_bayes.likelihoods.smoothing import Alpha, Smoothing, checked_alpha

@@ -18,8 +18,9 @@ from fivefold.core.admission.tables import Takes
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.registry import Card
+from fivefold.core.types import Array
 from fivefold.distributions.categorical import Categorical
-from fivefold.distributions.family import Array, Family
+from fivefold.distributions.family import Family
 from fivefold.naive_bayes.base import NaiveBayes, SampleMixin, class_shares
 from fivefold.naive_bayes.likelihoods.smoothing import Smoothing, checked_alpha
 

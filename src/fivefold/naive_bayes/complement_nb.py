@@ -16,7 +16,8 @@ import numpy as np
 
 from fivefold.core.admission.tables import Takes
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array, Family
+from fivefold.core.types import Array
+from fivefold.distributions.family import Family
 from fivefold.distributions.multinomial import Multinomial
 from fivefold.distributions.statistics.counts import Totals, affine_log_density
 from fivefold.naive_bayes.base import class_shares

@@ -16,7 +16,8 @@ from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.base import learned_in_dtype
 from fivefold.core.estimators.params import NonNegative
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array, Family
+from fivefold.core.types import Array
+from fivefold.distributions.family import Family
 from fivefold.distributions.gaussian import Diagonal, Gaussian
 from fivefold.naive_bayes.base import NaiveBayes, SampleMixin, class_shares
 from fivefold.naive_bayes.likelihoods.smoothing import Smoothing, variance_floor

@@ -23,7 +23,7 @@ from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Learner
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.mixture import GaussianMixture
 from fivefold.naive_bayes.base import BayesClassifier, class_shares
 

@@ -18,9 +18,10 @@ from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import NonNegative
 from fivefold.core.registry import Card
+from fivefold.core.types import Array
 from fivefold.distributions.bernoulli import Bernoulli
 from fivefold.distributions.categorical import Categorical
-from fivefold.distributions.family import Array, Family
+from fivefold.distributions.family import Family
 from fivefold.distributions.gaussian import Diagonal, Gaussian
 from fivefold.distributions.multinomial import Multinomial
 from fivefold.distributions.poisson import Poisson

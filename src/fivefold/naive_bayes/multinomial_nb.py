@@ -16,7 +16,8 @@ from typing import Any
 
 from fivefold.core.admission.tables import Takes
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array, Family
+from fivefold.core.types import Array
+from fivefold.distributions.family import Family
 from fivefold.distributions.multinomial import Multinomial
 from fivefold.naive_bayes.base import SampleMixin, class_shares
 from fivefold.naive_bayes.likelihoods.log_linear_form import LogLinearNB

@@ -17,7 +17,8 @@ from typing import Any, Literal
 import numpy as np
 
 from fivefold.core.numerics.linalg import definiteness
-from fivefold.optim.objective import Array, SmoothObjective, TwiceSmoothObjective
+from fivefold.core.types import Array
+from fivefold.optim.objective import SmoothObjective, TwiceSmoothObjective
 
 EPS = float(np.finfo(np.float64).eps)
 DIFFERENCE_STEPS = {

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
-
-Array = NDArray[np.floating[Any]]
+from fivefold.core.types import Array
 
 BLOCK_NUMBERS = 1 << 17  # numbers of a block: with its predictors and slopes it stays in the cache
 MIN_BLOCK_ROWS = 128  # rows of a block of a wide table

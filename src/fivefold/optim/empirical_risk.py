@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivefold.core.parallel import map_parts, scratch
+from fivefold.core.types import Array
 from fivefold.optim.design import Design
 from fivefold.optim.losses.catalogue import Loss
-from fivefold.optim.objective import Array, FiniteSum, TwiceSmoothObjective
+from fivefold.optim.objective import FiniteSum, TwiceSmoothObjective
 
 
 @dataclass(frozen=True)

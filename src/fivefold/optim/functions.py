@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Array
 from fivefold.optim.derivative_checks import jacobian_by_differences
 from fivefold.optim.minimise import Solver, minimise
-from fivefold.optim.objective import Array, Minimum, ResidualObjective, SmoothObjective, TwiceSmoothObjective
+from fivefold.optim.objective import Minimum, ResidualObjective, SmoothObjective, TwiceSmoothObjective
 
 
 @dataclass(frozen=True)

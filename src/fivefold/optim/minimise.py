@@ -18,7 +18,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fivefold.optim.objective import Array, Minimum, Objective, Reason
+from fivefold.core.types import Array
+from fivefold.optim.objective import Minimum, Objective, Reason
 
 DIVERGENCE_VALUE = 1e100  # a value beyond it, or none, is divergence
 

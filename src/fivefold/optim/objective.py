@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fivefold.core.types import Array
 from fivefold.optim.penalties.proximal_operators import Penalty
 
-Array = NDArray[np.floating[Any]]
 Reason = Literal["converged", "max_iter", "stuck", "diverged", "stopped", "interrupted"]
 
 

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.polynomial import legendre
 from scipy.special import expit
 
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.spatial.distances import squared_distances
 
 

@@ -24,7 +24,7 @@ from fivefold.core.estimators.base import Unsupervised, learned
 from fivefold.core.estimators.params import Index
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.preprocessing.feature_names import input_names
 from fivefold.preprocessing.polynomial_loops import expand_dense, expand_sparse
 

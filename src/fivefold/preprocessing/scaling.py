@@ -20,7 +20,7 @@ from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.base import Unsupervised, learned
 from fivefold.core.parallel import map_parts
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.preprocessing.feature_names import SameNames
 
 

@@ -25,7 +25,7 @@ from fivefold.core.estimators.base import Unsupervised, learned
 from fivefold.core.estimators.params import Index, Range
 from fivefold.core.parallel import map_parts
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.preprocessing.feature_names import input_names
 from fivefold.preprocessing.spline_loops import scatter_windows, spline_windows
 

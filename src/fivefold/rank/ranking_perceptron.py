@@ -23,10 +23,11 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.core.types import Array
 from fivefold.linear_model.base import LinearModel
 from fivefold.optim.design import Design
 from fivefold.optim.minimise import Solver, State, minimise
-from fivefold.optim.objective import Array, Objective
+from fivefold.optim.objective import Objective
 from fivefold.rank.base import Ranker
 from fivefold.rank.pairwise.pair_loops import PairHinge, close_pairs, pair_terms
 from fivefold.rank.pairwise.ranking_pairs import Queries

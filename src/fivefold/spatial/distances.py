@@ -13,7 +13,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from fivefold.core.parallel import map_parts
-from fivefold.spatial.points import Array, cache_blocks, rows_per_part
+from fivefold.core.types import Array
+from fivefold.spatial.points import cache_blocks, rows_per_part
 
 CANCELLATION_RATIO = 1e-6  # below this share of the squared norms a difference of products is not to be trusted
 PAIRS_PER_BLOCK = 65536  # so many are taken again together

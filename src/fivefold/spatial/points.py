@@ -8,10 +8,10 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 
 from fivefold.core.parallel import BLOCK_ROWS, MIN_PART_ROWS, map_parts, scratch
+from fivefold.core.types import Array, Codes, Doubles, Indices
 from fivefold.spatial.row_loops import (
     EQUAL_ROWS_RATIO,
     MAX_SINGLE_SQUARE,
@@ -21,8 +21,6 @@ from fivefold.spatial.row_loops import (
     SparseRows,
     multiple_of_four,
 )
-
-Array = NDArray[Any]
 
 DIRECTION_SEED = 20_07  # seed of the direction along which rows are put in order
 MAX_BLOCK_NUMBERS = 2**17  # a part of a table with long rows has about so many, and a block at most
@@ -39,7 +37,7 @@ class Codebook:
     half: Array  # |c|^2 / 2, padded like `code`
     rounding: float  # of a value of COMPARE, as a share of |c| |x| + |c|^2 / 2
 
-    def compare(self, rows: DenseRows | SparseRows, ids: Array, m: int) -> tuple[Array, ...]:
+    def compare(self, rows: DenseRows | SparseRows, ids: Indices, m: int) -> tuple[Array, ...]:
         """The two nearest centres of rows ids[:m]: see COMPARE."""
         kind, shape = self.code.dtype, (-(-m // ROW_LANES), ROW_LANES)
         found = tuple(np.empty(shape, kind) for _ in range(4))
@@ -118,7 +116,7 @@ class Points:
         return out
 
     @cached_property
-    def order(self) -> Array:
+    def order(self) -> Indices:
         """The rows in the order of their keys: equal rows stand together."""
         return np.argsort(self.keys)
 
@@ -128,7 +126,7 @@ class Points:
         sizes = self.keys[self.order]
         return 1 + int((np.diff(sizes) > KEY_ROUNDING * np.abs(sizes[[0, -1]]).max()).sum())
 
-    def equal(self, row: int, among: Array | None = None) -> Array:
+    def equal(self, row: int, among: Indices | None = None) -> Indices:
         """The rows with the values of this one."""
         if among is None:
             gap = np.abs(self.keys - self.keys[row])
@@ -149,7 +147,7 @@ class Points:
         """Some rows, dense, relative to the origin (m, d)."""
         return np.ascontiguousarray(self.some(ids) - self.origin)
 
-    def sums(self, labels: Array, K: int) -> Array:
+    def sums(self, labels: Codes, K: int) -> Doubles:
         """The weighted sum of the rows of each label, relative to the origin (K, d)."""
         members = csr_matrix((self.w, (labels, np.arange(self.n))), shape=(K, self.n))
         if isinstance(self.rows, SparseRows):

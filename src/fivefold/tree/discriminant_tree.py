@@ -19,10 +19,10 @@ import numpy as np
 
 from fivefold.core.estimators.params import Count, OpenFraction
 from fivefold.core.registry import Card
+from fivefold.core.types import Array, Mask
 from fivefold.partition.row_questions.hyperplanes import best_axis
 from fivefold.partition.row_questions.nodes import LinearQuestion, Node, Question
 from fivefold.partition.splitters.base import RELATIVE_TIE
-from fivefold.spatial.points import Array
 from fivefold.tree.searches.class_groups import GROUPINGS
 from fivefold.tree.searches.directions import DIRECTIONS, ClassMoments, TwoGroupProblem, fewest_errors, fisher_direction
 from fivefold.tree.searches.local_reduction import REDUCTIONS, feature_count
@@ -44,7 +44,7 @@ class HyperplaneFinder:
         moments = ClassMoments.of(node)
         B = node_features(self.reduction, self.n_components, node, moments)
 
-        def gain(upper: Array) -> float:
+        def gain(upper: Mask) -> float:
             direction = fisher_direction(TwoGroupProblem(node, moments, B, upper))
             return max(node.cut(node.along(direction)).gain, 0.0) if direction.any() else 0.0
 

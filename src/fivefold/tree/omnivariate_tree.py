@@ -30,6 +30,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.estimators.params import Fraction
 from fivefold.core.registry import Card
+from fivefold.core.types import Array, Codes, Indices
 from fivefold.inference.paired_tests import corrected_standard_error, halving_f_test, t_test
 from fivefold.partition.row_questions.hyperplanes import best_axis
 from fivefold.partition.row_questions.nodes import (
@@ -41,7 +42,6 @@ from fivefold.partition.row_questions.nodes import (
     sum_statistics,
 )
 from fivefold.partition.row_questions.quadrics import quadric, with_products
-from fivefold.spatial.points import Array
 from fivefold.tree.discriminant_tree import HyperplaneFinder, or_single_column
 from fivefold.tree.shared.row_question_trees import BaseRowTreeClassifier, Finder
 
@@ -114,7 +114,7 @@ class KindChooser:
             if kind == "univariate" or different >= max(MIN_ROWS_TO_TEST, ROWS_PER_TERM * terms[kind])
         ]
 
-    def _compared(self, node: Node, place: Array, kinds: list[str]) -> str:
+    def _compared(self, node: Node, place: Codes, kinds: list[str]) -> str:
         """The simplest kind that no other one beats."""
         repeats = [
             [(self._part(node, train), held) for train, held in self._splits(place)] for _ in range(self.split.repeats)
@@ -132,13 +132,13 @@ class KindChooser:
                 chosen, errors = kind, other
         return chosen
 
-    def _splits(self, place: Array) -> Iterator[tuple[Array, Array]]:
+    def _splits(self, place: Codes) -> Iterator[tuple[Indices, Indices]]:
         """Masks (m,) of the rows that are learned from and of those tested; copies of a row have the same place."""
         drawn = self.rng.permutation(int(place.max()) + 1)
         fold = np.where(drawn < MAX_ROWS_COMPARED, drawn % self.split.folds, -1)[place]
         yield from (((fold != k) & (fold >= 0), fold == k) for k in range(self.split.folds))
 
-    def _part(self, node: Node, some: Array) -> Node:
+    def _part(self, node: Node, some: Indices) -> Node:
         """The node of some of its rows."""
         own = node.criterion._replace(y=node.y[some], w=node.w[some])
         return replace(
@@ -149,12 +149,12 @@ class KindChooser:
             sums=sum_statistics(own, np.arange(int(some.sum()))),
         )
 
-    def _errors(self, node: Node, kind: str, repeats: list[list[tuple[Node, Array]]]) -> Array:
+    def _errors(self, node: Node, kind: str, repeats: list[list[tuple[Node, Indices]]]) -> Array:
         """Held-out error of a kind of question on every split (repeats, folds)."""
         return np.array([[_error(part, self.kinds[kind], node, held) for part, held in folds] for folds in repeats])
 
 
-def _error(part: Node, find: Find, node: Node, held: Array) -> float:
+def _error(part: Node, find: Find, node: Node, held: Indices) -> float:
     """Share of the held-out weight that the branches' commonest classes get wrong, the question being learned apart."""
     K, X, y, w = part.criterion.classes, node.X[held], node.y[held], node.w[held]
     asked = find(part) if part.total > 0 else None

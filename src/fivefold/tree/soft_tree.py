@@ -21,8 +21,8 @@ from scipy.special import softmax
 from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Positive, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
+from fivefold.core.types import Array
 from fivefold.optim.losses.catalogue import SoftmaxLoss, SquaredLoss
-from fivefold.optim.objective import Array
 from fivefold.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from fivefold.tree.soft_trees.soft_base import MaxDepth, SoftTreeMethods, SoftTreeTask
 from fivefold.tree.soft_trees.soft_growth import distinct_rows

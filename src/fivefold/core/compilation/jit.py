@@ -166,7 +166,8 @@ def source_digest(file: str) -> str:
         files = _import_closure(files | {path for path in _rule_files() if _imports(path) & stubs})
     digest = hashlib.sha256()
     for path in sorted(files):
-        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
+        name = path.relative_to(PACKAGE).as_posix() if path.is_relative_to(PACKAGE) else path.name
+        digest.update(name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:20]
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.numerics.linalg import Array, centred_blocks
+from fivefold.core.numerics.linalg import centred_blocks
 from fivefold.core.parallel import map_parts
+from fivefold.core.types import Array
 
 
 def affine(X: Array, centre: Array, A: Array, shift: Any = 0.0) -> Array:

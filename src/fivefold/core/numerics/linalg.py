@@ -15,15 +15,13 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
 from fivefold.core.numerics.arrays import is_tensor, like, namespace
 from fivefold.core.parallel import MIN_PART_ROWS, map_items, map_parts, one_blas_thread
-
-Array = NDArray[np.floating[Any]]
+from fivefold.core.types import Array
 
 PILOT_ROWS = 64  # the mean of so many rows is near enough to the mean of a part to sum about it
 MAX_SQUARED_MEAN_RATIO = (

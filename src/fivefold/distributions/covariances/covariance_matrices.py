@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from fivefold.core.numerics.arrays import like, namespace
 from fivefold.core.parallel import column_blocks, map_parts, scratch
+from fivefold.core.types import Array, Codes
 from fivefold.distributions.covariances.gaussian_loops import (
     LOG_2PI,
     TILE_POINTS,
@@ -27,7 +28,6 @@ from fivefold.distributions.covariances.gaussian_loops import (
     log_full,
     log_full_observed,
 )
-from fivefold.distributions.family import Array
 
 PIVOT_ROUNDING = 16 * np.finfo(np.float64).eps  # of a pivot, a column
 
@@ -63,7 +63,7 @@ class Covariance(ABC):
         """Sigma as matrices (K, d, d), or (1, d, d) when they share it."""
 
     @abstractmethod
-    def marginal(self, kept: NDArray[np.int64]) -> Covariance:
+    def marginal(self, kept: Codes) -> Covariance:
         """Of some columns."""
 
     @abstractmethod
@@ -156,7 +156,7 @@ class FullCovariance(Covariance):
     def dense(self, d: int) -> Array:
         return self.matrix
 
-    def marginal(self, kept: NDArray[np.int64]) -> FullCovariance:
+    def marginal(self, kept: Codes) -> FullCovariance:
         return FullCovariance.of(self.matrix[:, kept[:, None], kept])
 
     def colour(self, E: Array, k: int) -> Array:
@@ -217,7 +217,7 @@ class TiedCovariance(Covariance):
     def dense(self, d: int) -> Array:
         return self.matrix[None]
 
-    def marginal(self, kept: NDArray[np.int64]) -> TiedCovariance:
+    def marginal(self, kept: Codes) -> TiedCovariance:
         return TiedCovariance.of(self.matrix[kept[:, None], kept], self.known)
 
     def colour(self, E: Array, k: int) -> Array:
@@ -270,7 +270,7 @@ class DiagonalCovariance(Covariance):
     def dense(self, d: int) -> Array:
         return self.matrix[:, :, None] * np.eye(d)
 
-    def marginal(self, kept: NDArray[np.int64]) -> DiagonalCovariance:
+    def marginal(self, kept: Codes) -> DiagonalCovariance:
         return DiagonalCovariance(self.matrix[:, kept])
 
     def colour(self, E: Array, k: int) -> Array:
@@ -334,7 +334,7 @@ class SphericalCovariance(Covariance):
     def dense(self, d: int) -> Array:
         return self.matrix[:, None, None] * np.eye(d)
 
-    def marginal(self, kept: NDArray[np.int64]) -> SphericalCovariance:
+    def marginal(self, kept: Codes) -> SphericalCovariance:
         return SphericalCovariance(self.matrix, len(kept))
 
     def colour(self, E: Array, k: int) -> Array:
@@ -422,7 +422,7 @@ def zero_tile(d: int) -> Array:
     return D
 
 
-def missing_patterns(Z: Array) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
+def missing_patterns(Z: Array) -> tuple[Codes, NDArray[np.bool_], NDArray[np.bool_]]:
     """Points ordered by what is missing: their order (m,), the entries seen (m, d), where these change (m,)."""
     seen = ~np.isnan(Z)
     order = np.lexsort(seen)

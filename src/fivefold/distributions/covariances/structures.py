@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from fivefold.core.types import Array
 from fivefold.distributions.covariances.covariance_matrices import (
     Covariance,
     DiagonalCovariance,
@@ -22,7 +23,6 @@ from fivefold.distributions.covariances.covariance_matrices import (
     check_positive,
     spd_inverse,
 )
-from fivefold.distributions.family import Array
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ from scipy.special import gammaln
 
 from fivefold.core.numerics.arrays import is_tensor, like, namespace, to_numpy
 from fivefold.core.parallel import map_parts
-from fivefold.distributions.family import Array, GroupWeights, Stats, sum_stats, to_host
+from fivefold.core.types import Array
+from fivefold.distributions.family import GroupWeights, Stats, sum_stats, to_host
 from fivefold.distributions.statistics.count_loops import add_entries, add_rows, dot_entries
 
 

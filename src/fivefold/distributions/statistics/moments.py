@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fivefold.core.numerics.arrays import like, namespace, to_numpy
 from fivefold.core.parallel import BLOCK_ROWS, map_parts, scratch
+from fivefold.core.types import Array, Codes
 from fivefold.distributions.covariances.covariance_matrices import is_complete, missing_patterns, zero_tile
 from fivefold.distributions.covariances.gaussian_loops import (
     TILE_POINTS,
@@ -28,7 +28,7 @@ from fivefold.distributions.covariances.gaussian_loops import (
     add_groups,
     add_groups_observed,
 )
-from fivefold.distributions.family import Accumulator, Array, GroupWeights, Stats, sum_stats
+from fivefold.distributions.family import Accumulator, GroupWeights, Stats, sum_stats
 
 MISSING_MESSAGE = (
     "column {} holds missing values, and the moments of full covariances need whole rows; EM fills them in by "
@@ -281,5 +281,5 @@ def as_floats(X: Array) -> Array:
     return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
 
 
-def _plain(groups: GroupWeights) -> tuple[NDArray[np.int64], Array]:
+def _plain(groups: GroupWeights) -> tuple[Codes, Array]:
     return np.ascontiguousarray(groups.codes, np.int64), np.ascontiguousarray(groups.weights, np.float64)

@@ -28,7 +28,7 @@ from fivefold.core.estimators import params as declared
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.supervised_learning import check_labels, encode_labels
 from fivefold.core.numerics.arrays import to_numpy
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.ensemble.members.inner_estimators import check_learner, fit_clone
 
 

@@ -30,7 +30,7 @@ from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.numerics.linalg import weighted_moments
 from fivefold.core.parallel import one_blas_thread
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.linear_model.base import cast_learned, centred_linear, predictor
 from fivefold.linear_model.bayesian.bayesian_ridge import EPS, MIN_SQUARES, GammaPriors, RidgePosterior
 from fivefold.linear_model.bayesian.ridge_spectrum import quadratic_form

@@ -35,7 +35,7 @@ from fivefold.core.estimators.params import MAX_MAGNITUDE, Count, Positive, Seed
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.linear_model.base import LinearModel, centred_linear, predictor
 from fivefold.linear_model.bayesian.ridge_spectrum import RidgeSpectrum, TriangularFactor, quadratic_form
 

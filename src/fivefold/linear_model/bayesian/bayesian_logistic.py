@@ -30,7 +30,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.linear_model.base import LinearModel, decision_values
 from fivefold.linear_model.bayesian.ridge_spectrum import quadratic_form
 from fivefold.linear_model.risk_minimiser import (

@@ -26,7 +26,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.linear_model.base import LinearModel, cast_learned, centred_linear, predictor
 from fivefold.linear_model.bayesian.ridge_spectrum import RidgeSpectrum, quadratic_form, ridge_spectrum
 

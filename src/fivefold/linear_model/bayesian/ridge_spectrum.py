@@ -24,7 +24,7 @@ import numpy as np
 
 from fivefold.core.numerics.linalg import centred_blocks, eigen, weighted_moments
 from fivefold.core.parallel import map_parts
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.optim.design import Design
 
 MIN_SINGULAR_VALUE = 1.5e-154  # singular values from here down have no squares, and say nothing

@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_array
 
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.linear_model.solvers.least_squares_solver import EPS, qr_root
 
 HIGH_CONDITION_INDEX = 30.0  # the condition index from which a dimension counts as nearly dependent

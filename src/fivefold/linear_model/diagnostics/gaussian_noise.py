@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 
 from fivefold.core.admission.sparse import canonical_csr
 from fivefold.core.random_state import check_random_state
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.linear_model.base import LinearModel, predictor
 
 

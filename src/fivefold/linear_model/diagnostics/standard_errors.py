@@ -19,7 +19,7 @@ from scipy.linalg import eigh
 from scipy.special import chdtrc
 from sklearn.exceptions import ConvergenceWarning
 
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.linear_model.diagnostics.summary import Summary
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.risk_minimisation.preconditioned_descent import inverse_root

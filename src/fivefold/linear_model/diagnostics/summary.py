@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.special import fdtrc, ndtr, ndtri, stdtr, stdtrit
 
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.linear_model.solvers.least_squares_solver import LeastSquaresSolution, inverse_gram
 
 TABLE_COLUMNS = ("estimate", "std. error", "{}", "p", "{:g}% from", "to")

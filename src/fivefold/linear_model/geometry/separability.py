@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.linear_model.geometry.hyperplane import Hyperplane
 
 TOUCHING_DISTANCE = 1e-7  # of the size of the points: hulls that come so near meet

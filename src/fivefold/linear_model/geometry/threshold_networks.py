@@ -20,9 +20,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from fivefold.core.types import Array
+
 Clause = Mapping[int, bool]  # variable -> True where it stands plain, False where it is negated
 
 

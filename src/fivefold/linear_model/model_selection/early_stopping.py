@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.minimise import minimise
 from fivefold.optim.objective import Minimum

@@ -25,7 +25,7 @@ from sklearn.utils import check_X_y
 from fivefold.core.admission.sparse import canonical_csr
 from fivefold.core.admission.tables import admit_weights
 from fivefold.core.estimators.supervised_learning import encode_labels
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.linear_model.probit import ProbitRegression
 from fivefold.linear_model.risk_minimiser import CLASSIFIER_LOSSES, RiskMinimiserClassifier, centred_design, solve_risk
 from fivefold.optim.empirical_risk import EmpiricalRisk

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.supervised_learning import Classifier
+from fivefold.core.types import Array
 from fivefold.linear_model.base import predictor
 from fivefold.linear_model.online.output_training import (
     densify_model,
@@ -25,7 +26,7 @@ from fivefold.linear_model.online.output_training import (
     start_points,
     update_outputs,
 )
-from fivefold.linear_model.online.passes import LOSS_FUNCTIONS, Array, Passes, TrainingPlan
+from fivefold.linear_model.online.passes import LOSS_FUNCTIONS, Passes, TrainingPlan
 
 
 class OnlineClassifier(Classifier):

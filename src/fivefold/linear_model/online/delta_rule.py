@@ -26,9 +26,10 @@ from fivefold.core.estimators.params import Count, Index, NonNegative, Positive,
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.core.types import Array, Indices
 from fivefold.linear_model.base import class_scores, decision_values, predictor
 from fivefold.linear_model.online.output_training import fit_outputs, online_fit, update_outputs
-from fivefold.linear_model.online.passes import Array, OnlineFit, Passes, PassMemory, RowStream, TrainingPlan
+from fivefold.linear_model.online.passes import OnlineFit, Passes, PassMemory, RowStream, TrainingPlan
 from fivefold.optim.design import Design
 from fivefold.optim.losses.catalogue import SoftmaxLoss
 from fivefold.optim.stochastic.learning_rates import InverseTimeDecay
@@ -184,7 +185,7 @@ class SoftmaxPasses(Passes):
     """The update of K units at each row."""
 
     def sweep(
-        self, stream: RowStream, x: Array, memory: PassMemory, order: Array
+        self, stream: RowStream, x: Array, memory: PassMemory, order: Indices
     ) -> tuple[Array, PassMemory, float, int]:
         plan, K = stream.plan, stream.plan.outputs
         P = x.reshape(K, -1)

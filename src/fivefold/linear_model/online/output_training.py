@@ -17,9 +17,9 @@ from sklearn.metrics import r2_score
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.parallel import map_items
 from fivefold.core.random_state import check_random_state
+from fivefold.core.types import Array
 from fivefold.linear_model.base import LinearModel
 from fivefold.linear_model.online.passes import (
-    Array,
     OnlineFit,
     Passes,
     RowStream,

@@ -17,11 +17,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.parallel import one_blas_thread
+from fivefold.core.types import Array, Indices
 from fivefold.linear_model.base import LinearModel
 from fivefold.optim.losses.catalogue import (
     HingeLoss,
@@ -40,8 +40,6 @@ from fivefold.optim.objective import Minimum, Objective
 from fivefold.optim.stochastic import sgd_loops as loop
 from fivefold.optim.stochastic.learning_rates import AdaptiveRate, LearningRate
 from fivefold.optim.stochastic.sgd_loops import DenseRows, SparseRows, as_rows, sgd_epoch, shuffle_rows
-
-Array = NDArray[Any]
 
 MAX_VISITS = 64  # a row of greater weight takes so many visits, each of more weight
 LOSS_BY_CODE: dict[int, Callable[[float], Loss]] = {
@@ -112,7 +110,7 @@ class RowStream(Objective):
     rows: DenseRows | SparseRows
     y: Array
     s: Array  # weight of one visit
-    visits: Array  # rows in the order they come
+    visits: Indices  # rows in the order they come
     plan: TrainingPlan
     held: ValidationRows | None = None
 
@@ -210,13 +208,13 @@ class Passes(Solver):
         return State(x, value, 0.0 if done else np.inf, memory)
 
     def sweep(
-        self, stream: RowStream, x: Array, memory: PassMemory, order: Array
+        self, stream: RowStream, x: Array, memory: PassMemory, order: Indices
     ) -> tuple[Array, PassMemory, float, int]:
         """One pass: the next point and memory, the mean value met, and the number of steps that moved the point."""
         return sgd_pass(stream, x, memory, order)
 
 
-def sgd_pass(stream: RowStream, x: Array, memory: PassMemory, order: Array) -> tuple[Array, PassMemory, float, int]:
+def sgd_pass(stream: RowStream, x: Array, memory: PassMemory, order: Indices) -> tuple[Array, PassMemory, float, int]:
     """A pass of stochastic gradient descent."""
     plan, m = stream.plan, len(stream.answer(x))
     x, paid = x.copy(), memory.paid.copy() if plan.l1 else memory.paid

@@ -29,9 +29,9 @@ from fivefold.core.estimators.params import Count, Positive, Seed
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.core.types import Array
 from fivefold.linear_model.base import LinearModel, class_scores, decision_values
 from fivefold.linear_model.online.output_training import signed_targets
-from fivefold.linear_model.online.passes import Array
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.catalogue import HingeLoss

@@ -28,9 +28,10 @@ from fivefold.core.estimators.params import Count, Fraction, Index, NonNegative,
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.core.types import Array, Codes, Indices
 from fivefold.linear_model.online.base import OnlineClassifier
 from fivefold.linear_model.online.output_training import signed_targets, start_points
-from fivefold.linear_model.online.passes import Array, Passes, PassMemory, RowStream, TrainingPlan
+from fivefold.linear_model.online.passes import Passes, PassMemory, RowStream, TrainingPlan
 from fivefold.linear_model.online.sgd import training_plan
 from fivefold.optim.minimise import State
 from fivefold.optim.stochastic import sgd_loops as loop
@@ -44,7 +45,7 @@ class BatchPasses(Passes):
     """All mistakes of a pass at once."""
 
     def sweep(
-        self, stream: RowStream, x: Array, memory: PassMemory, order: Array
+        self, stream: RowStream, x: Array, memory: PassMemory, order: Indices
     ) -> tuple[Array, PassMemory, float, int]:
         wrong = stream.y * (stream.X @ x[:-1] + x[-1]) <= 0
         r = memory.eta * stream.mass * stream.y * wrong
@@ -58,7 +59,7 @@ class PocketPasses(Passes):
     """The rule at each mistake; a point is followed by the best so far."""
 
     def sweep(
-        self, stream: RowStream, x: Array, memory: PassMemory, order: Array
+        self, stream: RowStream, x: Array, memory: PassMemory, order: Indices
     ) -> tuple[Array, PassMemory, float, int]:
         x, hits, z = x.copy(), np.empty(len(order), dtype=np.uint8), np.array([0.0, 0.0, np.inf])
         now, best = np.split(x, 2)
@@ -80,7 +81,7 @@ class VotingPasses(Passes):
         return super().begin(objective, x0)
 
     def sweep(
-        self, stream: RowStream, x: Array, memory: PassMemory, order: Array
+        self, stream: RowStream, x: Array, memory: PassMemory, order: Indices
     ) -> tuple[Array, PassMemory, float, int]:
         x, hits = x.copy(), np.empty(len(order), dtype=np.uint8)
         moved = _correct(stream, x, memory.eta, order, hits, np.empty(0), np.zeros(3))
@@ -323,7 +324,7 @@ def potential_functions(G: Any, y: Any, *, weights: Any = None, max_iter: int = 
     return PotentialFit(alpha, max_iter, False)
 
 
-def _correct(stream: RowStream, x: Array, eta: float, order: Array, hits: Array, best: Array, z: Array) -> int:
+def _correct(stream: RowStream, x: Array, eta: float, order: Indices, hits: Codes, best: Array, z: Array) -> int:
     return int(
         loop.perceptron_pass(stream.rows, stream.y, stream.s, stream.mass, order, x, eta, stream.drift, hits, best, z)
     )

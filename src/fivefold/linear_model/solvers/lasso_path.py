@@ -29,9 +29,10 @@ from fivefold.core.estimators.params import MAX_MAGNITUDE
 from fivefold.core.numerics.linalg import CrossMoments, cross_moments
 from fivefold.core.parallel import one_blas_thread
 from fivefold.core.random_state import check_random_state
+from fivefold.core.types import Array
 from fivefold.linear_model.base import weights_or_none
 from fivefold.optim.minimise import minimise
-from fivefold.optim.objective import Array, Minimum
+from fivefold.optim.objective import Minimum
 from fivefold.optim.proximal.column_products import DenseProducts, GramProducts, SparseProducts
 from fivefold.optim.proximal.coordinate_descent import (
     ColumnProducts,

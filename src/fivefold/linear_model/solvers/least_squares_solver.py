@@ -33,7 +33,7 @@ from scipy.sparse.linalg import lsqr
 from fivefold.core.numerics.double_double import DoubleDouble, to_double_double
 from fivefold.core.numerics.linalg import CrossMoments, centred_blocks, centred_operator, cross_moments, eigen
 from fivefold.core.parallel import MIN_PART_ROWS, map_parts
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 
 EPS = float(np.finfo(np.float64).eps)
 MAX_ENTRIES_EXTENDED = 2**14  # entries of a table for which twice the digits cost little,

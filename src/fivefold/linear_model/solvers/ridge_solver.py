@@ -26,7 +26,7 @@ from scipy.sparse import diags_array, issparse
 from scipy.sparse.linalg import lsqr
 
 from fivefold.core.numerics.linalg import centred_operator, cross_moments, cross_product, eigen
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.linear_model.solvers.least_squares_solver import (
     LSQR_TOL,
     MAX_DENSE_ENTRIES,

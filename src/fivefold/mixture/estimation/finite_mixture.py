@@ -22,7 +22,8 @@ from scipy.special import xlogy
 
 from fivefold.core.numerics.softmax import softmax
 from fivefold.core.parallel import column_blocks, map_parts, scratch
-from fivefold.distributions.family import Array, Family, sum_stats
+from fivefold.core.types import Array
+from fivefold.distributions.family import Family, sum_stats
 from fivefold.inference.em import CollapseError
 
 LOG_ZERO = -1e290  # a log density of zero: loops that assume finite numbers meet it instead of -inf

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.distributions.gaussian import (
     Diagonal,
     Fixed,

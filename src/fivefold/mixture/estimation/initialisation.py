@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.distributions.family import Array, GroupWeights
+from fivefold.core.types import Array
+from fivefold.distributions.family import GroupWeights
 from fivefold.spatial.centres.lloyd import alternate_updates
 from fivefold.spatial.centres.seeding import distinct_seeds, plusplus_seeds, squared_distances
 from fivefold.spatial.points import Points

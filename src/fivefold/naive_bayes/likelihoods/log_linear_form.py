@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.estimators.base import learned
 from fivefold.core.numerics.linalg import product
-from fivefold.distributions.family import Array
+from fivefold.core.types import Array
 from fivefold.naive_bayes.base import NaiveBayes
 
 

@@ -17,10 +17,11 @@ import numpy as np
 
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import NonNegative
+from fivefold.core.types import Array
 from fivefold.distributions.bernoulli import Bernoulli
 from fivefold.distributions.binomial import BinomialMembers
 from fivefold.distributions.categorical import Categorical, CategoricalMembers, LevelCounts
-from fivefold.distributions.family import Array, Family
+from fivefold.distributions.family import Family
 from fivefold.distributions.gaussian import Gaussian, GaussianMembers, GroupMoments
 from fivefold.distributions.multinomial import Multinomial, MultinomialMembers
 from fivefold.distributions.poisson import Poisson, PoissonMembers

@@ -30,8 +30,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from fivefold.core.types import Array
 from fivefold.optim.minimise import NoDescentError, Solver, State, minimise
-from fivefold.optim.objective import Array, Minimum, Objective, Reason, SmoothObjective, TwiceSmoothObjective
+from fivefold.optim.objective import Minimum, Objective, Reason, SmoothObjective, TwiceSmoothObjective
 from fivefold.optim.smooth.lbfgs import LBFGS
 
 FEASIBILITY_SHARE = 0.25  # a round that leaves more than this share of the infeasibility needs a larger rho

@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from fivefold.core.types import Array
 from fivefold.optim.constrained.constrained_problem import ConstrainedObjective
 from fivefold.optim.constrained.quadratic_program import QuadraticProgram, solve_qp
 from fivefold.optim.minimise import Solver, minimise
-from fivefold.optim.objective import Array, Minimum, SmoothObjective
+from fivefold.optim.objective import Minimum, SmoothObjective
 from fivefold.optim.smooth.lbfgs import LBFGS
 
 

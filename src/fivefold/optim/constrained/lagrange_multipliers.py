@@ -25,8 +25,9 @@ import numpy as np
 from scipy.linalg import null_space
 
 from fivefold.core.numerics.linalg import definiteness
+from fivefold.core.types import Array
 from fivefold.optim.constrained.constrained_problem import ConstrainedProblem
-from fivefold.optim.objective import Array, TwiceSmoothObjective
+from fivefold.optim.objective import TwiceSmoothObjective
 
 StationaryKind = Literal["minimum", "maximum", "saddle", "undecided"]
 

@@ -29,6 +29,7 @@ from scipy.linalg import LinAlgError, cholesky, lapack, solve_triangular
 
 from fivefold.core.numerics.linalg import eigen
 from fivefold.core.parallel import one_blas_thread
+from fivefold.core.types import Array
 from fivefold.optim.constrained.constrained_problem import (
     ConstrainedObjective,
     ConstrainedPoint,
@@ -36,7 +37,6 @@ from fivefold.optim.constrained.constrained_problem import (
     split_solution,
 )
 from fivefold.optim.minimise import NoDescentError, Solver, State, minimise
-from fivefold.optim.objective import Array
 
 SINGULAR_RCOND = 1e-11  # reciprocal condition of P below which it counts as singular
 DEPENDENT_NORMAL = 1e-13  # share of a squared normal outside the active ones below which it counts as their combination

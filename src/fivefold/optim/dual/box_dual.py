@@ -26,9 +26,10 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Array
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.catalogue import HingeLoss, InsensitiveLoss, Loss, SquaredHingeLoss, SquaredInsensitiveLoss
-from fivefold.optim.objective import Array, Objective
+from fivefold.optim.objective import Objective
 
 MAX_FREE_MULTIPLIERS = 4000  # with more multipliers inside the box than this the system that polishes them is too large
 MAX_POLISH_ROUNDS = 12

@@ -23,10 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivefold.core.compilation.jit import FAST, jit
+from fivefold.core.types import Array
 from fivefold.optim.design import Design
 from fivefold.optim.dual.dual_coordinate_descent import as_csr_arrays, row_squares, shuffled_runs
 from fivefold.optim.minimise import NoDescentError, Solver, State
-from fivefold.optim.objective import Array, Objective
+from fivefold.optim.objective import Objective
 
 MAX_PASSES = 3000  # over the rows that stay in, at most, in one step,
 MAX_VISITS_PER_ROW = 10  # of each row on average, at most,

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fivefold.core.types import Array
 from fivefold.optim.dual.crammer_singer import CrammerSingerDual
 from fivefold.optim.dual.interior_point import STEP_TO_BOUNDARY, ridge_solver
 from fivefold.optim.minimise import NoDescentError, Solver, State
-from fivefold.optim.objective import Array
 
 
 class ClassIterate(NamedTuple):

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
+from fivefold.core.types import Array
 from fivefold.optim.dual.box_dual import BoxDual
 from fivefold.optim.minimise import NoDescentError, Solver, State
-from fivefold.optim.objective import Array
 from fivefold.optim.proximal.coordinate_descent_loops import soft_threshold
 from fivefold.optim.stochastic.sgd_loops import shuffle_rows
 

@@ -24,9 +24,10 @@ import numpy as np
 from scipy.linalg import qr
 from scipy.optimize import lsq_linear
 
+from fivefold.core.types import Array
 from fivefold.optim.design import Design
 from fivefold.optim.minimise import NoDescentError, Solver, State
-from fivefold.optim.objective import Array, Objective
+from fivefold.optim.objective import Objective
 from fivefold.optim.smooth.newton import inverse_solver
 
 STEP_TO_BOUNDARY = 0.9995  # of the way to the nearest wall

@@ -25,9 +25,9 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from fivefold.core.parallel import one_blas_thread
+from fivefold.core.types import Array
 from fivefold.optim.dual.box_dual import BoxDual
 from fivefold.optim.minimise import NoDescentError, Solver, State
-from fivefold.optim.objective import Array
 
 STEP_TO_BOUNDARY = 0.995  # of the way to the nearest edge
 MIN_SLACK_SHARE = 1e-17  # of the distance between two edges: less room than this is none that floats can tell

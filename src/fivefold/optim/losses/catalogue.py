@@ -25,13 +25,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import erfcx, expit, log_ndtr, logsumexp, ndtr, xlogy
 from scipy.special import softmax as stable_softmax
 
 from fivefold.optim.losses.loss_loops import gamma_terms, log_terms, poisson_terms, softmax_terms, squared_hinge_terms
 
-Array = NDArray[np.floating[Any]]
 LossKind = Literal["margin", "regression", "likelihood", "classes"]
 
 ROOT_2PI = float(np.sqrt(2 * np.pi))

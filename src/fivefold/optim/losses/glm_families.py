@@ -25,7 +25,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, gammaln, logit, ndtr, ndtri, xlogy
 
-from fivefold.optim.losses.catalogue import ROOT_2PI, Array, GammaLoss, Loss, PoissonLoss
+from fivefold.core.types import Array
+from fivefold.optim.losses.catalogue import ROOT_2PI, GammaLoss, Loss, PoissonLoss
 from fivefold.optim.losses.tweedie_density import log_density_at_mean
 
 TINY = float(np.finfo(np.float64).tiny)

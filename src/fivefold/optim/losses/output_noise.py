@@ -23,8 +23,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import log_softmax, logsumexp, xlogy
 
+from fivefold.core.types import Array
 from fivefold.optim.losses.catalogue import LOSSES, Loss
-from fivefold.optim.objective import Array
 
 ROOT_2PI = float(np.sqrt(2 * np.pi))
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from fivefold.core.parallel import map_parts
-from fivefold.optim.objective import Array
+from fivefold.core.types import Array
 from fivefold.optim.proximal.coordinate_descent import ColumnProducts, Index, ResidualPoint
 from fivefold.optim.proximal.coordinate_descent_loops import column_passes, row_products, sparse_passes
 

@@ -29,8 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from fivefold.core.types import Array
 from fivefold.optim.minimise import NoDescentError, Solver, State
-from fivefold.optim.objective import Array, Objective
+from fivefold.optim.objective import Objective
 from fivefold.optim.proximal.coordinate_descent_loops import gram_passes, group_passes
 from fivefold.optim.proximal.semismooth_newton import semismooth_newton
 

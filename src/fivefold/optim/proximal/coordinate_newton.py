@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csc_array, hstack
 
+from fivefold.core.types import Array
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.minimise import NoDescentError, Solver, State
-from fivefold.optim.objective import Array, CompositeObjective
+from fivefold.optim.objective import CompositeObjective
 from fivefold.optim.penalties.proximal_operators import L1
 from fivefold.optim.proximal.coordinate_descent_loops import sparse_passes
 from fivefold.optim.smooth.line_search import MAX_TRIALS, SUFFICIENT_SHARE, VALUE_ROUNDING

@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Array
 from fivefold.optim.minimise import NoDescentError, Solver, State
-from fivefold.optim.objective import Array, CompositeObjective, FiniteSum, SmoothObjective
+from fivefold.optim.objective import CompositeObjective, FiniteSum, SmoothObjective
 from fivefold.optim.penalties.proximal_operators import NoPenalty, Penalty
 from fivefold.optim.smooth.line_search import MAX_TRIALS, Point
 

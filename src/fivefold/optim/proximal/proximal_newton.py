@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Array
 from fivefold.optim.minimise import NoDescentError, Solver, State
-from fivefold.optim.objective import Array, CompositeObjective, TwiceSmoothObjective
+from fivefold.optim.objective import CompositeObjective, TwiceSmoothObjective
 from fivefold.optim.penalties.proximal_operators import L1, L2, ElasticNetPenalty, NoPenalty
 from fivefold.optim.proximal.coordinate_descent import solve_quadratic_net
 from fivefold.optim.smooth.line_search import MAX_TRIALS, SUFFICIENT_SHARE, VALUE_ROUNDING

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf
 
-from fivefold.optim.objective import Array
+from fivefold.core.types import Array
 
 MAX_PROXIMAL_STEPS = 60  # steps at most,
 MAX_NEWTON_STEPS = 40  # Newton steps for each,

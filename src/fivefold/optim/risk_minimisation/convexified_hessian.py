@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fivefold.core.parallel import one_blas_thread
-from fivefold.optim.objective import Array, TwiceSmoothObjective
+from fivefold.core.types import Array
+from fivefold.optim.objective import TwiceSmoothObjective
 
 DIAGONAL_JITTER = 1e-9  # of the diagonal, added to it
 MIN_EIGENVALUE_SHARE = 1e-12  # of the largest entry of the diagonal, or eigenvalue

@@ -21,11 +21,12 @@ import numpy as np
 from scipy.optimize import lsq_linear
 from scipy.sparse import issparse
 
+from fivefold.core.types import Array
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.catalogue import AbsoluteLoss, HingeLoss, InsensitiveLoss, Loss, PerceptronLoss, QuantileLoss
 from fivefold.optim.minimise import minimise
-from fivefold.optim.objective import Array, CompositeObjective, Minimum
+from fivefold.optim.objective import CompositeObjective, Minimum
 from fivefold.optim.penalties.proximal_operators import L1
 from fivefold.optim.proximal.proximal_newton import ProximalNewton
 from fivefold.optim.risk_minimisation.convexified_hessian import ConvexifiedObjective

@@ -23,16 +23,10 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from fivefold.core.parallel import one_blas_thread
+from fivefold.core.types import Array
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.minimise import NoDescentError, Solver, State, minimise
-from fivefold.optim.objective import (
-    Array,
-    CompositeObjective,
-    Minimum,
-    Objective,
-    SmoothObjective,
-    TwiceSmoothObjective,
-)
+from fivefold.optim.objective import CompositeObjective, Minimum, Objective, SmoothObjective, TwiceSmoothObjective
 from fivefold.optim.penalties.proximal_operators import L1
 from fivefold.optim.proximal.coordinate_newton import CoordinateNewton
 from fivefold.optim.proximal.proximal_newton import ProximalNewton

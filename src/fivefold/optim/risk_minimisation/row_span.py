@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
+from fivefold.core.types import Array
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.objective import Array, Minimum
+from fivefold.optim.objective import Minimum
 
 MAX_QR_COLUMNS = 1500  # of a table that is always worth its QR where rows are fewer,
 MAX_QR_ROWS = 300  # and rows of one with more columns that is

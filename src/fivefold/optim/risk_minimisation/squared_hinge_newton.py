@@ -16,9 +16,9 @@ import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
+from fivefold.core.types import Array
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.minimise import NoDescentError, Solver, State
-from fivefold.optim.objective import Array
 from fivefold.optim.smooth.line_search import MAX_TRIALS, SUFFICIENT_SHARE, VALUE_ROUNDING
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from fivefold.core.types import Array
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.objective import Array
 from fivefold.optim.smooth.newton import inverse_solver
 
 MAX_NEWTON_STEPS = 8

@@ -12,8 +12,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fivefold.core.types import Array
 from fivefold.optim.minimise import NoDescentError, Solver, State
-from fivefold.optim.objective import Array, SmoothObjective
+from fivefold.optim.objective import SmoothObjective
 from fivefold.optim.smooth.line_search import LineSearch, Point, Wolfe, cautious_step
 
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from fivefold.core.types import Array
 from fivefold.optim.minimise import Solver, State
-from fivefold.optim.objective import Array, SmoothObjective
+from fivefold.optim.objective import SmoothObjective
 from fivefold.optim.smooth.line_search import LineSearch, Point, Wolfe, cautious_step
 
 

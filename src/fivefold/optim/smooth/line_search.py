@@ -22,8 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from fivefold.core.types import Array
 from fivefold.optim.minimise import NoDescentError
-from fivefold.optim.objective import Array, SmoothObjective, TwiceSmoothObjective
+from fivefold.optim.objective import SmoothObjective, TwiceSmoothObjective
 
 SUFFICIENT_SHARE = 1e-4  # share of the promised fall a step must give
 VALUE_ROUNDING = 1e-14  # of the value: a rise below it is not a rise

@@ -18,8 +18,9 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.parallel import one_blas_thread
+from fivefold.core.types import Array
 from fivefold.optim.minimise import NoDescentError, Solver, State
-from fivefold.optim.objective import Array, TwiceSmoothObjective
+from fivefold.optim.objective import TwiceSmoothObjective
 from fivefold.optim.smooth.line_search import Armijo, LineSearch, Point, within_rounding
 
 SHIFT_LADDER = 1e-10, 10.0  # the first tau and its growth

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import lstsq
 
+from fivefold.core.types import Array
 from fivefold.optim.minimise import NoDescentError, Solver, State
-from fivefold.optim.objective import Array, ResidualObjective
+from fivefold.optim.objective import ResidualObjective
 from fivefold.optim.smooth.line_search import Armijo, LineSearch, Point, within_rounding
 
 MAX_REJECTIONS = 60  # times in a row

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from fivefold.core.types import Array
 from fivefold.optim.minimise import Solver, State
-from fivefold.optim.objective import Array, SmoothObjective
+from fivefold.optim.objective import SmoothObjective
 from fivefold.optim.smooth.line_search import Armijo, LineSearch, Point, cautious_step
 
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fivefold.core.types import Array
 from fivefold.optim.minimise import Solver, State
-from fivefold.optim.objective import Array, Objective
+from fivefold.optim.objective import Objective
 
 
 @dataclass(frozen=True)

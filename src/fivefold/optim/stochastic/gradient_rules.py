@@ -26,8 +26,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fivefold.core.types import Array
 from fivefold.optim.minimise import Solver, State
-from fivefold.optim.objective import Array, FiniteSum
+from fivefold.optim.objective import FiniteSum
 from fivefold.optim.stochastic.learning_rates import ConstantRate, InverseTimeDecay, LearningRate
 
 Gradient = Callable[[Array], Array]

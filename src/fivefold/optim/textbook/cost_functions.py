@@ -25,12 +25,13 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Array
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.functions import Function
 from fivefold.optim.losses.catalogue import HingeLoss, LogLoss, SquaredLoss
 from fivefold.optim.minimise import Solver, minimise
-from fivefold.optim.objective import Array, Minimum, Objective, SmoothObjective
+from fivefold.optim.objective import Minimum, Objective, SmoothObjective
 from fivefold.optim.risk_minimisation.kink_smoothing import minimise_kinked
 from fivefold.optim.smooth.lbfgs import LBFGS
 from fivefold.optim.textbook.network_risk import NetworkRisk

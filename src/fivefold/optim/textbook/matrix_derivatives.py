@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Array
 from fivefold.optim.derivative_checks import GradientCheck, compare_derivatives, jacobian_by_differences
-from fivefold.optim.objective import Array
 
 
 @dataclass(frozen=True)

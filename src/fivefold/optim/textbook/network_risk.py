@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from fivefold.core.types import Array
 from fivefold.optim.losses.catalogue import Loss
-from fivefold.optim.objective import Array, SmoothObjective
+from fivefold.optim.objective import SmoothObjective
 
 
 class Activation(NamedTuple):

@@ -21,9 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Array
 from fivefold.optim.functions import Landscape
 from fivefold.optim.minimise import Solver, minimise
-from fivefold.optim.objective import Array, Minimum, TwiceSmoothObjective
+from fivefold.optim.objective import Minimum, TwiceSmoothObjective
 
 REACHED_DISTANCE = 1e-3  # a run that ends so near to the minimum has reached it
 NOISE_DRAWS = 5  # of the noise

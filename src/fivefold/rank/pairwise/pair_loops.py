@@ -19,8 +19,8 @@ import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.parallel import map_parts
+from fivefold.core.types import Array
 from fivefold.optim.losses.catalogue import Loss
-from fivefold.optim.objective import Array
 from fivefold.rank.pairwise.ranking_pairs import Queries, RowIndices
 
 MIN_TREE_ROWS = 600  # rows of a query from which the tree is faster than the pairs

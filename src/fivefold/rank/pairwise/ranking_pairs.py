@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivefold.optim.objective import Array
+from fivefold.core.types import Array
 
 RowIndices = NDArray[np.integer[Any]]
 

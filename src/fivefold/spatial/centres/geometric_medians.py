@@ -13,8 +13,8 @@ import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.parallel import map_parts
+from fivefold.core.types import Array, Indices
 from fivefold.spatial.centres.lloyd import HUGE, ClusterAssignment
-from fivefold.spatial.points import Array
 from fivefold.spatial.row_loops import squared_distance, transfer_row
 
 FORCE_ROUNDING = 1e-12  # of the force on a point
@@ -73,7 +73,7 @@ def _weiszfeld_step(groups: ClusterAssignment, C: Array) -> tuple[Array, Array, 
     points, K = groups.points, len(C)
     norms, on = np.einsum("kj,kj->k", C, C), COINCIDENCE_RATIO * points.variance * points.width
 
-    def part(lo: int, hi: int) -> tuple[Array, ...]:
+    def part(lo: int, hi: int) -> tuple[Array | Indices, ...]:
         weight, sums, held = np.zeros(K), np.zeros((K + 1, points.width)), np.zeros(K)
         least, who = np.full(K, HUGE), np.zeros(K, np.int64)
         cost = _add_pull(points.rows, points.w, groups.labels, C, norms, on, lo, hi, weight, sums, held, least, who)

@@ -23,7 +23,8 @@ from scipy.sparse import issparse
 
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.parallel import map_parts
-from fivefold.spatial.points import Array, Points, rows_per_part
+from fivefold.core.types import Array, Codes, Indices
+from fivefold.spatial.points import Points, rows_per_part
 from fivefold.spatial.row_loops import ROW_LANES, squared_distance, transfer_row
 
 BOUND_SAFETY = 1 - 1e-9  # bounds are trusted up to here
@@ -46,7 +47,7 @@ class LloydResult:
     """K centres, how well they stand for the points, and how they were found."""
 
     centres: Array  # (K, d)
-    labels: Array  # (n,) int32
+    labels: Codes  # (n,) int32
     inertia: float  # sum of w |x - c|^2
     cost: float  # sum of w |x - c|
     n_iter: int
@@ -298,7 +299,7 @@ def _result(
     return LloydResult(C + groups.points.origin, groups.labels, inertia, cost, step, tuple(history), reason, shift)
 
 
-def nearest_centres(X: Any, C: Any) -> Array:
+def nearest_centres(X: Any, C: Any) -> Codes:
     """For each row of X the nearest centre, the lowest of equally near ones."""
     if not issparse(X) and X.shape[0] * C.size <= FEW and C.shape[1:] == X.shape[1:]:
         labels = np.empty(X.shape[0], np.int32)
@@ -310,7 +311,7 @@ def nearest_centres(X: Any, C: Any) -> Array:
     return groups.labels
 
 
-def nearest_distances(X: Any, C: Any) -> tuple[Array, Array]:
+def nearest_distances(X: Any, C: Any) -> tuple[Codes, Array]:
     """For each row of X the nearest centre, the lowest of equally near ones, and the squared distance to it."""
     points = Points.of(X)
     groups, C = ClusterAssignment(points, len(C)), points.shifted(C)
@@ -330,6 +331,6 @@ def _half_gap(C: Array, norms: Array) -> Array:
     return gap
 
 
-def _first(points: Points, tied: Array) -> Array:
+def _first(points: Points, tied: Indices) -> Indices:
     """Of equally far rows those equal to the first in the order of their values."""
     return points.equal(tied[points.keys[tied].argmin()], tied)

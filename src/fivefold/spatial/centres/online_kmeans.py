@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Array
 from fivefold.spatial.centres.lloyd import ClusterAssignment, StopReason
 from fivefold.spatial.centres.seeding import RowSampler, distinct_seeds
-from fivefold.spatial.points import Array, Points
+from fivefold.spatial.points import Points
 
 IDLE_CHECK_POINTS = 10  # idle centres are looked for each time so many points a centre have been seen
 
@@ -42,7 +43,7 @@ class OnlineCentres:
         C, groups = points.shifted(self.centres), ClusterAssignment(points, K)
         groups.assign(C)
         inertia = float(points.w @ groups.squares(C))
-        counts = self.counts + groups.weight
+        counts: Array = self.counts + groups.weight
         won = counts if counts.all() else np.where(counts > 0, counts, 1.0)
         C = C + (groups.sums - groups.weight[:, None] * C) / won[:, None]
         since = self.since + float(points.w.sum())

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.parallel import map_parts
+from fivefold.core.types import Array, Indices, Weights
 from fivefold.spatial.distances import squared_distances as squared_distances
-from fivefold.spatial.points import Array, Points, rows_per_part
+from fivefold.spatial.points import Points, rows_per_part
 from fivefold.spatial.row_loops import ROW_LANES, SEED_TRIAL_LOOPS
 
 RUN_LENGTH = 256  # masses are added up in runs of so many: only the run that a draw falls in is cumulated
@@ -23,12 +24,12 @@ FARTHEST = float(np.finfo(float).max)
 TIE_TOLERANCE = 1e-12  # seeds that leave the points as near as this are equally good: the first drawn is taken
 
 
-def canonical_order(X: Any) -> Array:
+def canonical_order(X: Any) -> Indices:
     """An order of the rows that depends on their values only: along a fixed random direction."""
     return Points.of(X).order
 
 
-def draw_rows(order: Array, mass: Array, uniforms: Any) -> Array:
+def draw_rows(order: Indices, mass: Weights, uniforms: Any) -> Indices:
     """Rows at the given quantiles of `mass` (n,) along `order`."""
     n = len(order)
     if n <= RUN_LENGTH:
@@ -44,7 +45,7 @@ def draw_rows(order: Array, mass: Array, uniforms: Any) -> Array:
     return order[np.minimum(run * RUN_LENGTH + place, n - 1)]
 
 
-def _draw_from_run(order: Array, mass: Array, uniforms: Any) -> Array:
+def _draw_from_run(order: Indices, mass: Weights, uniforms: Any) -> Indices:
     """The same, to the last bit, where one run holds all: it is filled up with zeros, as sums depend on its length."""
     n, run = len(order), np.zeros(RUN_LENGTH)
     run[:n] = mass[order]
@@ -59,18 +60,18 @@ class RowSampler:
         self.order = points.order
         self.ends = np.cumsum(points.w[self.order])
 
-    def draw(self, count: int, rng: np.random.RandomState) -> Array:
+    def draw(self, count: int, rng: np.random.RandomState) -> Indices:
         """So many rows, in order; one may come twice."""
         place = np.searchsorted(self.ends, np.sort(rng.uniform(size=count)) * self.ends[-1], side="right")
         return self.order[np.minimum(place, len(self.order) - 1)]
 
 
-def plusplus_rows(X: Any, w: Array, K: int, rng: np.random.RandomState, order: Array | None = None) -> Array:
+def plusplus_rows(X: Any, w: Array, K: int, rng: np.random.RandomState, order: Indices | None = None) -> Indices:
     """Rows of X to start K centres from."""
     return plusplus_seeds(Points.of(X, w), K, rng, order)
 
 
-def plusplus_seeds(points: Points, K: int, rng: np.random.RandomState, order: Array | None = None) -> Array:
+def plusplus_seeds(points: Points, K: int, rng: np.random.RandomState, order: Indices | None = None) -> Indices:
     """K rows far apart, by greedy k-means++."""
     order = points.order if order is None else order
     trials = 2 + int(np.log(K))
@@ -82,7 +83,7 @@ def plusplus_seeds(points: Points, K: int, rng: np.random.RandomState, order: Ar
     return np.array(chosen)
 
 
-def distinct_seeds(points: Points, K: int, rng: np.random.RandomState, order: Array | None = None) -> Array:
+def distinct_seeds(points: Points, K: int, rng: np.random.RandomState, order: Indices | None = None) -> Indices:
     """K rows that differ, drawn by weight one after the other; repeated only when there are no more."""
     order = points.order if order is None else order
     mass = points.w.copy()
@@ -107,7 +108,7 @@ class _SeedTrials:
         self.nearest = np.full((blocks, ROW_LANES), FARTHEST)
         self.after = np.zeros((trials, blocks, ROW_LANES))
 
-    def enter(self, tried: Array) -> int:
+    def enter(self, tried: Indices) -> int:
         """Add the row, of those tried, that leaves the points nearest to their seeds."""
         points = self.points
         book, loop = points.codebook(points.take(tried), np.float64), SEED_TRIAL_LOOPS[type(points.rows)]

@@ -20,22 +20,22 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Array, Mask
 from fivefold.spatial.centres.lloyd import lloyd
-from fivefold.spatial.points import Array
 
 MAX_CLASSES_EXHAUSTIVE = 10  # classes of an exhaustive search: 511 questions
 GAIN_TOLERANCE = 1e-9  # gains that differ by a smaller share are equal: the first grouping is kept
 
-Gain = Callable[[Array], float]  # of the question learned with these classes (a mask) in the second group
+Gain = Callable[[Mask], float]  # of the question learned with these classes (a mask) in the second group
 
 
-def two_means(weight: Array, means: Array, gain: Gain) -> Array:
+def two_means(weight: Array, means: Array, gain: Gain) -> Mask:
     """The clusters of the class means (K, d)."""
     labels = lloyd(means, weight, means[list(farthest_pair(means))], 0.0, 100).labels
     return _first_class_first(labels == 1)
 
 
-def exchange_classes(weight: Array, means: Array, gain: Gain) -> Array:
+def exchange_classes(weight: Array, means: Array, gain: Gain) -> Mask:
     """From the two farthest classes, one class moved at a time while that raises the gain."""
     a, b = farthest_pair(means)
     upper = _first_class_first(_squares(means, means[b]) < _squares(means, means[a]))
@@ -52,7 +52,7 @@ def exchange_classes(weight: Array, means: Array, gain: Gain) -> Array:
         upper, best = moved[at], gains[at]
 
 
-def exhaustive_groups(weight: Array, means: Array, gain: Gain) -> Array:
+def exhaustive_groups(weight: Array, means: Array, gain: Gain) -> Mask:
     """The best of all groupings."""
     K = len(means)
     if K > MAX_CLASSES_EXHAUSTIVE:
@@ -64,7 +64,7 @@ def exhaustive_groups(weight: Array, means: Array, gain: Gain) -> Array:
     return every[_largest([gain(upper) for upper in every])] if K > 2 else every[0]
 
 
-GROUPINGS: dict[str, Callable[[Array, Array, Gain], Array]] = {
+GROUPINGS: dict[str, Callable[[Array, Array, Gain], Mask]] = {
     "guo-gelfand": exchange_classes,
     "two-means": two_means,
     "exhaustive": exhaustive_groups,
@@ -87,7 +87,7 @@ def _largest(values: list[float]) -> int:
     return next(i for i, value in enumerate(values) if value >= top - GAIN_TOLERANCE * abs(top))
 
 
-def _first_class_first(upper: Array) -> Array:
+def _first_class_first(upper: Mask) -> Mask:
     """The same groups, that of the first class first; where all are in one, the last class is apart."""
     if upper.all() or not upper.any():
         return np.arange(len(upper)) == len(upper) - 1

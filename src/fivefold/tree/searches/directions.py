@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dposv
 
+from fivefold.core.types import Array, Codes, Mask
 from fivefold.discriminant_analysis.lda_solvers import pooled_moments
 from fivefold.distributions.family import GroupWeights
 from fivefold.distributions.gaussian import Full, Gaussian, GroupMoments
@@ -34,7 +35,6 @@ from fivefold.optim.smooth.lbfgs import LBFGS
 from fivefold.partition.criteria.classification_criteria import Misclassification
 from fivefold.partition.row_questions.nodes import Node
 from fivefold.partition.row_questions.score_cuts import best_score_cut
-from fivefold.spatial.points import Array
 
 EIGENVALUE_TOLERANCE = 1e-10  # eigenvalues of a correlation below this share of the largest are zero
 MIN_CHOLESKY_PIVOT = 1e-3  # Cholesky's diagonal of a correlation above it: no column depends on those before it
@@ -48,8 +48,8 @@ MAX_STEPS = 40  # of a descent
 class ClassMoments:
     """Weight, mean and scatter of each class that a node holds, columns in the node's units."""
 
-    classes: Array  # (k,) codes
-    place: Array  # (m,) of each row among them
+    classes: Codes  # (k,) codes
+    place: Codes  # (m,) of each row among them
     w: Array  # (m,)
     moments: GroupMoments
 
@@ -76,14 +76,14 @@ class ClassMoments:
         """Of all rows."""
         return pooled_moments(self.moments)
 
-    def group(self, some: Array) -> GroupMoments:
+    def group(self, some: Mask) -> GroupMoments:
         """Of the classes in a mask, taken together."""
         m = self.moments
         return pooled_moments(
             GroupMoments(m.weight[some], m.count[some], m.mean[some], m.scatter[some], m.degrees[some])
         )
 
-    def within(self, upper: Array) -> tuple[Array, Array]:
+    def within(self, upper: Mask) -> tuple[Array, Array]:
         """The difference of the two groups' means, and the scatter within the groups."""
         low, high = self.group(~upper), self.group(upper)
         return high.mean[0] - low.mean[0], low.scatter[0] + high.scatter[0]
@@ -95,10 +95,10 @@ class TwoGroupProblem(NamedTuple):
     node: Node
     moments: ClassMoments
     B: Array  # (d, q)
-    upper: Array  # (k,) which classes are in the second group
+    upper: Mask  # (k,) which classes are in the second group
 
     @property
-    def side(self) -> Array:
+    def side(self) -> Mask:
         """The group of each row (m,)."""
         return self.upper[self.moments.place]
 

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.numerics.linalg import eigen
+from fivefold.core.types import Array
 from fivefold.discriminant_analysis.lda_solvers import by_svd
 from fivefold.discriminant_analysis.shrinkage import Shrinkage
 from fivefold.distributions.family import GroupWeights
-from fivefold.spatial.points import Array
 from fivefold.tree.searches.directions import ClassMoments
 
 ROWS_PER_FEATURE = 10  # a feature

@@ -20,10 +20,10 @@ from fivefold.core.estimators.params import Range
 from fivefold.core.parallel import map_parts
 from fivefold.core.random_state import check_random_state
 from fivefold.core.storage.array_checks import check_lengths
+from fivefold.core.types import Array
 from fivefold.optim.design import Design
 from fivefold.optim.losses.catalogue import Loss
 from fivefold.optim.minimise import Solver
-from fivefold.optim.objective import Array
 from fivefold.optim.smooth.lbfgs import LBFGS
 from fivefold.optim.stochastic.gradient_rules import Adam
 from fivefold.optim.stochastic.learning_rates import ConstantRate

@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from fivefold.core.types import Array
 from fivefold.optim.design import Design
 from fivefold.optim.minimise import Solver, minimise
-from fivefold.optim.objective import Array, Minimum
+from fivefold.optim.objective import Minimum
 from fivefold.partition.tree_arrays.binary_tree import Tree
 from fivefold.spatial.centres.seeding import canonical_order, draw_rows
 from fivefold.tree.soft_trees.soft_objective import Skeleton, SoftRisk

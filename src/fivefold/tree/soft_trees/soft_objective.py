@@ -27,10 +27,11 @@ from numpy.typing import NDArray
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.parallel import map_parts, scratch
 from fivefold.core.storage.array_checks import check_indices
+from fivefold.core.types import Array
 from fivefold.optim.design import Design
 from fivefold.optim.losses.catalogue import Loss
 from fivefold.optim.losses.loss_loops import exponentials
-from fivefold.optim.objective import Array, FiniteSum
+from fivefold.optim.objective import FiniteSum
 from fivefold.partition.tree_arrays.binary_tree import Tree
 
 HARD_GATE_ETA = 700.0  # the predictor of a hard gate: e^-700 is nothing beside one
