@@ -16,7 +16,7 @@ from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserTable, Weights
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,12 @@ class MajorityClassifier(Classifier):
         tags.classifier_tags.poor_score = True
         return tags
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         self.model_ = ClassPriors(np.bincount(y, w, len(self.classes_)) / w.sum())
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """The class shares, once a row."""
         return self._scores(self._admit(X)).copy()
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         return np.broadcast_to(self.model_.priors.astype(X.dtype), (X.shape[0], len(self.classes_)))

@@ -16,7 +16,7 @@ from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserTable, Weights
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,10 @@ class MeanRegressor(Regressor):
         tags.regressor_tags.poor_score = True
         return tags
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         self.model_ = ConstantModel(np.average(y, axis=0, weights=w))
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The mean, once a row."""
         X, value = self._admit(X), self.model_.value
         return np.full((X.shape[0], *value.shape), value, dtype=X.dtype)

@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserTable, Weights
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class MemorisingClassifier(Classifier):
         portfolio=True,
     )
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         rows, _, which = _distinct(X)
         m = len(rows)
         weight = csr_array(
@@ -79,11 +79,11 @@ class MemorisingClassifier(Classifier):
         weight.data /= np.repeat(weight.sum(axis=1), np.diff(weight.indptr))
         self.model_ = Memory(rows, weight)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """Class shares among the training rows equal to each row, or among all where there are none."""
         return self._scores(self._admit(X))
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         return self.model_.recall(X).toarray().astype(X.dtype, copy=False)
 
 
@@ -112,7 +112,7 @@ class MemorisingRegressor(Regressor):
         portfolio=True,
     )
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         rows, first, which = _distinct(X)
         # Deviations from the first answer of a row: where there is one answer it is returned to the bit.
         sums = csr_array((w, (which, np.arange(len(w)))), shape=(len(rows), len(w)))
@@ -120,7 +120,7 @@ class MemorisingRegressor(Regressor):
         answers = y[first] + sums @ (y - y[first][which]) / weight
         self.model_ = Memory(rows, np.concatenate([answers, np.average(y, axis=0, weights=w)[None]]))
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The mean target of the training rows equal to each row, or of all where there are none."""
         X = self._admit(X)
         return self.model_.recall(X).astype(X.dtype, copy=False)

@@ -22,6 +22,7 @@ from fivefold.cluster.centres.restarts import Init, best_run
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.registry import Card
+from fivefold.core.types import Table, Weights
 from fivefold.spatial.centres.geometric_medians import median_update
 
 
@@ -101,7 +102,7 @@ class KMedians(PrototypeClusterer):
         search={"n_clusters": (2, 3, 5, 8, 12)},
     )
 
-    def _find(self, X: Any, w: Any) -> tuple[CentresModel, Any]:
+    def _find(self, X: Table, w: Weights) -> tuple[CentresModel, Any]:
         return best_run(self, X, w, median_update, attrgetter("cost"))
 
     def _loss(self, squares: Any) -> Any:

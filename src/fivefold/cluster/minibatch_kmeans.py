@@ -21,6 +21,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.core.types import Array, Matrix, Table, Weights
 from fivefold.spatial.centres.lloyd import nearest_distances
 from fivefold.spatial.centres.online_kmeans import OnlineCentres, StreamResult, learn_from_batches
 from fivefold.spatial.centres.seeding import RowSampler
@@ -31,7 +32,7 @@ from fivefold.spatial.points import Points
 class MiniBatchModel:
     """K centres, what they have won, and how well they stand for the rows seen last."""
 
-    centres: Any  # (K, d)
+    centres: Array  # (K, d)
     state: OnlineCentres
     inertia: float
     n_iter: int
@@ -144,7 +145,7 @@ class MiniBatchKMeans(PrototypeClusterer):
         search={"n_clusters": (2, 3, 5, 8, 12)},
     )
 
-    def _find(self, X: Any, w: Any) -> tuple[MiniBatchModel, Any]:
+    def _find(self, X: Table, w: Weights) -> tuple[MiniBatchModel, Any]:
         check_enough_rows(self, X)
         points, rng = Points.of(X, w), check_random_state(self.random_state)
         n = points.different
@@ -171,7 +172,7 @@ class MiniBatchKMeans(PrototypeClusterer):
         labels, inertia = self._judged(X, w, centres, otherwise=end.value * float(w.sum()))
         return MiniBatchModel(centres, end.state, inertia, -(-end.steps * batch // n), end.steps), labels
 
-    def _update(self, X: Any, w: Any) -> None:
+    def _update(self, X: Table, w: Weights) -> None:
         points = Points.of(X, w)
         if not self.__sklearn_is_fitted__():
             check_enough_rows(self, X)
@@ -214,14 +215,14 @@ class MiniBatchKMeans(PrototypeClusterer):
                 print(f"Inertia for init {r}/{runs}: {loss}")
         return OnlineCentres.start(tried[int(np.argmin(losses))])
 
-    def _judged(self, X: Any, w: Any, centres: Any, otherwise: float) -> tuple[Any, float]:
+    def _judged(self, X: Table, w: Weights, centres: Matrix, otherwise: float) -> tuple[Any, float]:
         """Labels and inertia of the rows, if they are wanted."""
         if not self.compute_labels:
             return None, otherwise
         labels, squares = nearest_distances(X, centres)
         return labels, float(w @ squares)
 
-    def _label(self, X: Any) -> None:
+    def _label(self, X: Table) -> None:
         if self.compute_labels:
             super()._label(X)
         else:

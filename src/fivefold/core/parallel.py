@@ -19,6 +19,8 @@ import numpy as np
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
+from fivefold.core.types import Table, Weights
+
 MIN_PART_ROWS = 8192  # a part has at least this many rows,
 MAX_PARTS = 64  # there are at most this many parts,
 BLOCK_ROWS = 2048  # and a part is worked through in blocks that stay in the cache
@@ -113,7 +115,7 @@ def on_one_blas_thread(function: Callable[P, T]) -> Callable[P, T]:
     return limited
 
 
-def column_blocks(X: Any, w: Any, lo: int, hi: int) -> Iterator[tuple[Any, Any]]:
+def column_blocks(X: Table, w: Weights, lo: int, hi: int) -> Iterator[tuple[Any, Any]]:
     """Blocks of rows lo..hi with points in columns, float64: Z (d, m) and their weights (m,).
 
     Z is scratch: it is overwritten by the next block.

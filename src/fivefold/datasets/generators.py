@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import expit
 
 from fivefold.core.random_state import check_random_state
+from fivefold.core.types import Array
 
 COURSE_SEED = 11111997
 MIXTURE_MEANS = ((-4.0, 2.0), (5.0, 6.0), (4.0, -4.0))
@@ -106,7 +107,7 @@ def disc(
     return X, np.where(np.linalg.norm(X - centre, axis=1) <= radius, -1, 1)
 
 
-def sigmoid_sine(x: Any) -> Any:
+def sigmoid_sine(x: Array) -> Any:
     """The logistic sigmoid times the sine."""
     return expit(x) * np.sin(x)
 

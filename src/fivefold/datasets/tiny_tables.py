@@ -14,6 +14,7 @@ from scipy.sparse import csr_matrix
 
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Method
+from fivefold.core.types import Codes, Table
 
 N_ROWS, N_COLUMNS, N_CLASSES = 60, 4, 3
 
@@ -54,14 +55,14 @@ def tiny_tables(method: Method) -> tuple[TinyTable, ...]:
     return tuple(TinyTable(kind, Z, y) for kind, Z in tables)
 
 
-def _regression_targets(method: Method, X: Any, rng: np.random.Generator) -> Any:
+def _regression_targets(method: Method, X: Table, rng: np.random.Generator) -> Any:
     """Targets of a regressor, positive as some ask for; of two columns where it wants several."""
     y = np.abs(X.sum(axis=1) + rng.normal(size=N_ROWS)) + 0.1
     wanted = method.cls(**method.card.given).__sklearn_tags__().target_tags
     return y if wanted.single_output else np.column_stack([y, -y + X[:, 0]])
 
 
-def _with_categories(X: Any, codes: Any) -> Any:
+def _with_categories(X: Table, codes: Codes) -> Any:
     """The same table as a frame whose last column is text."""
     import polars as pl
 

@@ -22,6 +22,7 @@ from fivefold.core.estimators.params import Count, NonNegative, Positive
 from fivefold.core.numerics.arrays import like
 from fivefold.core.numerics.linalg import eigen, fix_signs
 from fivefold.core.registry import Card
+from fivefold.core.types import Array, Table, Target, UserTable
 
 KERNEL_BLOCK_ROWS = 1024  # rows whose kernels with all others are held at a time
 
@@ -30,9 +31,9 @@ KERNEL_BLOCK_ROWS = 1024  # rows whose kernels with all others are held at a tim
 class KernelAxes:
     """Rows that were learned from, what each weighs in every axis, and the eigenvalues."""
 
-    rows: Any  # (n, d), or (n, 0) where kernels were given
-    weights: Any  # (n, k): a^k_t / sqrt l_k
-    values: Any  # (k,)
+    rows: Array  # (n, d), or (n, 0) where kernels were given
+    weights: Array  # (n, k): a^k_t / sqrt l_k
+    values: Array  # (k,)
 
 
 class KernelSVD(Transformer):
@@ -107,7 +108,7 @@ class KernelSVD(Transformer):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    def _fit(self, X: Any) -> None:
+    def _fit(self, X: Table) -> None:
         Z = np.asarray(X, dtype=np.float64)
         n, d = Z.shape
         if self.kernel == "precomputed" and n != d:
@@ -132,7 +133,7 @@ class KernelSVD(Transformer):
         rows = Z[:, :0] if self.kernel == "precomputed" else Z.copy()
         self.model_ = KernelAxes(like(rows, X), A / np.sqrt(values), values)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: UserTable) -> Any:
         """Coordinates of the rows along the axes."""
         X = self._admit(X)
         Z, rows = np.asarray(X, dtype=np.float64), np.asarray(self.model_.rows, dtype=np.float64)
@@ -146,7 +147,7 @@ class KernelSVD(Transformer):
     def _n_features_out(self) -> int:
         return self.model_.weights.shape[1]
 
-    def _real(self, values: Any) -> Any:
+    def _real(self, values: Array) -> Any:
         """Which of the eigenvalues, largest first, are kept."""
         floor = max(self.tol, len(values) * np.finfo(float).eps) * max(float(values.max()), 0.0)
         kept = np.flatnonzero(values > floor)[: self.n_components]
@@ -154,7 +155,7 @@ class KernelSVD(Transformer):
             raise ValueError("KernelSVD: every inner product of rows is zero, so there is no axis; drop empty rows")
         return kept
 
-    def _inner(self, X: Any, Y: Any) -> Any:
+    def _inner(self, X: Table, Y: Target) -> Any:
         if self.kernel == "precomputed":
             return X
         if callable(self.kernel):

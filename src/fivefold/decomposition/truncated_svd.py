@@ -23,6 +23,7 @@ from fivefold.core.estimators.base import Transformer, learned
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.numerics.arrays import like
 from fivefold.core.registry import Card
+from fivefold.core.types import Array, Matrix, Table, UserTable
 from fivefold.decomposition.components.projection import AxisProjection
 from fivefold.decomposition.components.svd_solvers import MAX_GRAM_ROWS, ROW_SOLVERS, SolverOptions
 
@@ -32,9 +33,9 @@ class TruncatedModel:
     """Axes, their singular values, and the variance of the rows along them."""
 
     projection: AxisProjection
-    singular: Any  # (k,)
-    variance: Any  # (k,)
-    share: Any  # (k,)
+    singular: Array  # (k,)
+    variance: Array  # (k,)
+    share: Array  # (k,)
 
 
 class TruncatedSVD(Transformer):
@@ -109,7 +110,7 @@ class TruncatedSVD(Transformer):
     explained_variance_ = learned("variance")
     explained_variance_ratio_ = learned("share")
 
-    def _fit(self, X: Any) -> None:
+    def _fit(self, X: Table) -> None:
         algorithm = self.algorithm
         if algorithm == "auto":
             algorithm = "gram" if min(X.shape) <= MAX_GRAM_ROWS else "randomized"
@@ -130,17 +131,17 @@ class TruncatedSVD(Transformer):
         share = variance / total if total > 0 else np.zeros_like(variance)
         self.model_ = TruncatedModel(projection, s[: len(axes)], variance, share)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: UserTable) -> Any:
         """Coordinates of the rows along the axes."""
         X = self._admit(X)
         return self.model_.projection.project(X)
 
-    def inverse_transform(self, X: Any) -> Any:
+    def inverse_transform(self, X: UserTable) -> Any:
         """The points that have these coordinates: of transformed rows, the nearest of rank k."""
         check_is_fitted(self)
         return self.model_.projection.restore(X)
 
-    def similarity(self, queries: Any, X: Any) -> Any:
+    def similarity(self, queries: Any, X: Table) -> Any:
         """Cosines (q, n) of the angles between queries and rows along the axes; zero for what lies outside them."""
         return _directions(self.transform(queries)) @ _directions(self.transform(X)).T
 
@@ -156,6 +157,6 @@ class TruncatedSVD(Transformer):
         return len(self.model_.projection.axes)
 
 
-def _directions(Z: Any) -> Any:
+def _directions(Z: Matrix) -> Any:
     length = np.linalg.norm(Z, axis=1, keepdims=True)
     return Z / np.where(length > 0, length, 1)

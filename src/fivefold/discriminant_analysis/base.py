@@ -17,7 +17,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.numerics.arrays import logsumexp
 from fivefold.core.parallel import map_parts
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Target, UserTable, Weights
 
 
 class learned_in_dtype(learned):
@@ -41,12 +41,12 @@ class GaussianDiscriminant(Classifier):
     means_ = learned_in_dtype("means")
     priors_ = learned_in_dtype("priors")
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """The discriminants (n, K); for two classes the log odds (n,) of the second."""
         scores = self._scores(self._admit(X))
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: UserTable) -> Any:
         """Log probability of each class."""
         X = self._admit(X)
         scores = self._scores(X)
@@ -58,13 +58,13 @@ class GaussianDiscriminant(Classifier):
 
         return np.concatenate(map_parts(part, len(X)))
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """Probability of each class."""
         logs = self.predict_log_proba(X)
         map_parts(lambda lo, hi: np.exp(logs[lo:hi], out=logs[lo:hi]), len(logs))
         return logs
 
-    def _shares(self, y: Any, w: Any, given: Any) -> Any:
+    def _shares(self, y: Target, w: Weights, given: Any) -> Any:
         """The priors given, or else the shares of the classes."""
         K, name = len(self.classes_), type(self).__name__
         if given is None:

@@ -22,6 +22,7 @@ from fivefold.core._sklearn import ClassNamePrefixFeaturesOutMixin, TransformerM
 from fivefold.core.estimators.params import Count, Fraction, NonNegative
 from fivefold.core.numerics.affine_map import affine
 from fivefold.core.registry import Card
+from fivefold.core.types import Table, Target, UserTable, Weights
 from fivefold.discriminant_analysis.base import GaussianDiscriminant, learned_in_dtype, log_priors
 from fivefold.discriminant_analysis.boundaries import ClassHyperplane
 from fivefold.discriminant_analysis.lda_solvers import SOLVERS, DiscriminantMetric
@@ -160,7 +161,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         K, d = len(self.classes_), X.shape[1]
         most = min(K - 1, d)
         if self.n_components is not None and self.n_components > most:
@@ -174,19 +175,19 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         n_axes = min(self.n_components or most, metric.axes.shape[1])
         self.model_ = LinearDiscriminants(priors, metric, n_axes, X.dtype)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: UserTable) -> Any:
         """Coordinates along the discriminant axes."""
         X, metric = self._admit(X), self.model_.metric
         axes = metric.axes[:, : self.model_.n_axes]
         return affine(X, metric.centre, axes, metric.origin @ axes)
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """The discriminants (n, K); for two classes the log odds (n,) of the second."""
         X, model = self._admit(X), self.model_
         scores = affine(X, model.metric.centre, model.coef.T, model.level)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def hyperplane(self, i: Any, j: Any) -> ClassHyperplane:
+    def hyperplane(self, i: int, j: int) -> ClassHyperplane:
         """The boundary between two classes, by label: w.(x - x0) = 0, positive on the side of i."""
         priors, means, slope = self.model_.priors, self.model_.means, self.model_.metric.slope
         a, b = self._index(i), self._index(j)
@@ -194,7 +195,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             means[a], means[b], slope[a] - slope[b], log_priors(priors)[a] - log_priors(priors)[b]
         )
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         metric = self.model_.metric
         return affine(X, metric.centre, metric.slope.T, self.model_.offset)
 

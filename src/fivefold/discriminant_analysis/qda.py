@@ -19,6 +19,7 @@ import numpy as np
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Fraction, NonNegative
 from fivefold.core.registry import Card
+from fivefold.core.types import Table, Target, Weights
 from fivefold.discriminant_analysis.base import GaussianDiscriminant, learned_in_dtype, log_priors
 from fivefold.discriminant_analysis.boundaries import Quadric
 from fivefold.discriminant_analysis.shrinkage import Shrinkage
@@ -142,7 +143,7 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
         members = GaussianMembers(stats.mean, Full().of(self._widened(sigma), d))
         self.model_ = QuadraticDiscriminants(self._shares(y, w, self.priors), members, self.store_covariance, X.dtype)
 
-    def _refuse_single_rows(self, y: Any, w: Any) -> None:
+    def _refuse_single_rows(self, y: Target, w: Weights) -> None:
         """A class of one row, there once, has no covariance."""
         alone = (np.bincount(y) == 1) & (np.bincount(y, w) <= 1)
         if alone.any():
@@ -152,12 +153,12 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
                 "defined; give two rows or more of every class, or take the linear form"
             )
 
-    def quadric(self, i: Any, j: Any) -> Quadric:
+    def quadric(self, i: int, j: int) -> Quadric:
         """The boundary between two classes, by label: x' A x + b' x + c = 0, positive on the side of i."""
         pair, model = [self._index(i), self._index(j)], self.model_
         return Quadric.between(model.means[pair], model.members.covariance.precision[pair], model.levels[pair])
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         model = self.model_
         return model.members.log_prob(X, log_priors(model.priors) + 0.5 * X.shape[1] * LOG_2PI)
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.numerics.arrays import namespace
-from fivefold.core.types import Array, Codes
+from fivefold.core.types import Array, Codes, Table
 from fivefold.distributions.family import Accumulator, Family, Members
 from fivefold.distributions.gaussian import Gaussian
 from fivefold.distributions.product import ProductAccumulator, ProductStats
@@ -29,7 +29,7 @@ class AlternativeMembers(Members):
     parts: tuple[Any, ...]
     count: int
 
-    def log_prob(self, X: Any) -> Any:
+    def log_prob(self, X: Table) -> Any:
         logs = [part.log_prob(X) for part in self.parts]
         return namespace(logs[0]).stack([logs[k % len(logs)][:, k] for k in range(self.count)], axis=1)
 

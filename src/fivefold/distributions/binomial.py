@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import expit, logit, xlog1py, xlogy
 
 from fivefold.core.numerics.arrays import is_tensor, like
-from fivefold.core.types import Array, Codes
+from fivefold.core.types import Array, Codes, Table
 from fivefold.distributions.family import ExponentialForm, Family, Members
 from fivefold.distributions.statistics.counts import (
     Totals,
@@ -38,12 +38,12 @@ class BinomialMembers(ExponentialForm, Members):
     probability: Array  # (K, d)
     trials: int | tuple[int, ...] = 1  # of all columns, or of each
 
-    def log_prob(self, X: Any) -> Any:
+    def log_prob(self, X: Table) -> Any:
         """Log probability (n, K) of the known entries; -inf for what a probability of 0 or 1 rules out."""
         check_successes(X, self.trials)
         return self.linear(X) if np.max(self.trials) == 1 else self.linear(X) + self.log_base(X)[:, None]
 
-    def linear(self, X: Any) -> Any:
+    def linear(self, X: Table) -> Any:
         """The same less log h(x), which no member differs in."""
         p, n = self.probability, np.asarray(self.trials)
         theta, fail = self._terms
@@ -61,7 +61,7 @@ class BinomialMembers(ExponentialForm, Members):
         fail = np.where(sure, 0.0, np.log1p(-inside))
         return np.where(sure, 0.0, np.log(inside)) - fail, fail
 
-    def _log_choices(self, x: Any, columns: Any) -> Any:
+    def _log_choices(self, x: Array, columns: Any) -> Any:
         """log C(n, x)."""
         trials = np.broadcast_to(self.trials, self.probability.shape[1:])[columns]
         n = like(trials, x) if is_tensor(x) else trials
@@ -94,7 +94,7 @@ class BinomialMembers(ExponentialForm, Members):
     def mean_sufficient(self) -> Array:
         return self.mean
 
-    def sufficient(self, X: Any) -> Array:
+    def sufficient(self, X: Table) -> Array:
         return np.asarray(X)
 
     def log_normaliser(self, eta: Array) -> Array:
@@ -103,7 +103,7 @@ class BinomialMembers(ExponentialForm, Members):
     def from_natural(self, eta: Array) -> BinomialMembers:
         return BinomialMembers(expit(eta), self.trials)
 
-    def log_base(self, X: Any) -> Array:
+    def log_base(self, X: Table) -> Array:
         return row_sums(X, self._log_choices)
 
 
@@ -132,7 +132,7 @@ class Binomial(Family):
         yield cls((1, 4)), rng.binomial([1, 4], [0.6, 0.3], size=(200, 2)) * 1.0
 
 
-def check_successes(X: Any, trials: int | tuple[int, ...]) -> None:
+def check_successes(X: Table, trials: int | tuple[int, ...]) -> None:
     """Refuse what cannot be a number of successes."""
     if np.max(trials) == 1:
         check_values(X, 0, 1, "Bernoulli", "Turn the column into 0 and 1, for example by a threshold")

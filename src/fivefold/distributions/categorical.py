@@ -19,7 +19,7 @@ from scipy.special import logsumexp, softmax, xlogy
 
 from fivefold.core.numerics.arrays import is_tensor, like, to_numpy
 from fivefold.core.parallel import map_parts
-from fivefold.core.types import Array, Codes
+from fivefold.core.types import Array, Codes, Matrix, Table
 from fivefold.distributions.family import ExponentialForm, Family, GroupWeights, Members, Stats, sum_stats
 from fivefold.distributions.statistics.counts import pooled_share
 
@@ -38,7 +38,7 @@ class CategoricalMembers(ExponentialForm, Members):
     probability: Array  # (K, sum of levels)
     levels: tuple[int, ...]
 
-    def log_prob(self, X: Any) -> Any:
+    def log_prob(self, X: Table) -> Any:
         """Log probability (n, K) of the known entries."""
         logs = _log(self.probability)
         table = np.ascontiguousarray(np.column_stack([logs, np.zeros(len(logs))]).T)  # (levels + 1, K); last: missing
@@ -73,7 +73,7 @@ class CategoricalMembers(ExponentialForm, Members):
     def mean_sufficient(self) -> Array:
         return self.probability
 
-    def sufficient(self, X: Any) -> Array:
+    def sufficient(self, X: Table) -> Array:
         return _indicator(_places(X, self.levels), sum(self.levels)).toarray()
 
     def log_normaliser(self, eta: Array) -> Array:
@@ -147,7 +147,7 @@ def _starts(levels: tuple[int, ...]) -> Codes:
     return np.cumsum((0, *levels[:-1]))
 
 
-def _level_counts(place: Codes, R: Any, size: int) -> LevelCounts:
+def _level_counts(place: Codes, R: Matrix, size: int) -> LevelCounts:
     """Counts of a block of rows."""
     d, K = place.shape[1], R.shape[1]
     if isinstance(R, GroupWeights):

@@ -33,7 +33,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from fivefold.core.numerics.arrays import like, namespace, to_numpy
-from fivefold.core.types import Array, Codes
+from fivefold.core.types import Array, Codes, Table
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Members(ABC):
     """K fitted members of a family."""
 
     @abstractmethod
-    def log_prob(self, X: Any) -> Any:
+    def log_prob(self, X: Table) -> Any:
         """Log density (n, K)."""
 
     @abstractmethod
@@ -141,7 +141,7 @@ class ExponentialForm(ABC):
         """E[u(x) | k] (K, p)."""
 
     @abstractmethod
-    def sufficient(self, X: Any) -> Array:
+    def sufficient(self, X: Table) -> Array:
         """u(x) of each row (n, p)."""
 
     @abstractmethod
@@ -152,7 +152,7 @@ class ExponentialForm(ABC):
     def from_natural(self, eta: Array) -> Any:
         """Members of the same kind with the natural parameters eta (K, p)."""
 
-    def log_base(self, X: Any) -> Array:
+    def log_base(self, X: Table) -> Array:
         """log h(x) of each row (n,)."""
         return np.zeros(len(X))
 

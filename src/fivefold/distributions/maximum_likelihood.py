@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Matrix, Table
 from fivefold.distributions.family import GroupWeights, Members
 
 LogDensity = Callable[[Any, Array], Array]  # (X, theta) -> log density of each row (n,)
@@ -34,7 +34,7 @@ class LikelihoodMaximum:
     reason: Literal["converged", "not stationary"]
 
 
-def log_likelihood(members: Members, X: Any, R: Any) -> Array:
+def log_likelihood(members: Members, X: Table, R: Matrix) -> Array:
     """sum_i r_ik log p_k(x_i) of each member (K,)."""
     R = R.dense() if isinstance(R, GroupWeights) else R
     logs = members.log_prob(X)

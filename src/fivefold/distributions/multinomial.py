@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp, softmax, xlogy
 
-from fivefold.core.types import Array, Codes
+from fivefold.core.types import Array, Codes, Table
 from fivefold.distributions.family import ExponentialForm, Family, Members
 from fivefold.distributions.statistics.counts import (
     Totals,
@@ -35,12 +35,12 @@ class MultinomialMembers(ExponentialForm, Members):
     probability: Array  # (K, d)
     length: Array  # (K,)
 
-    def log_prob(self, X: Any) -> Any:
+    def log_prob(self, X: Table) -> Any:
         """Log probability (n, K); -inf for outcomes of probability zero."""
         _check(X)
         return self.linear(X) + self.log_base(X)[:, None]
 
-    def linear(self, X: Any) -> Any:
+    def linear(self, X: Table) -> Any:
         """The same less log h(x), which no member differs in."""
         never, none = np.isneginf(self.natural), np.zeros_like(self.natural)
         if not never.any():
@@ -83,7 +83,7 @@ class MultinomialMembers(ExponentialForm, Members):
     def mean_sufficient(self) -> Array:
         return self.mean
 
-    def sufficient(self, X: Any) -> Array:
+    def sufficient(self, X: Table) -> Array:
         return np.asarray(X)
 
     def log_normaliser(self, eta: Array) -> Array:
@@ -93,7 +93,7 @@ class MultinomialMembers(ExponentialForm, Members):
     def from_natural(self, eta: Array) -> MultinomialMembers:
         return MultinomialMembers(softmax(eta, axis=1), self.length)
 
-    def log_base(self, X: Any) -> Array:
+    def log_base(self, X: Table) -> Array:
         """log n! / (x_1! ... x_d!) of each row."""
         return log_factorial(row_sums(X, lambda x, _: x)) - row_sums(X, lambda x, _: log_factorial(x))
 
@@ -125,5 +125,5 @@ class Multinomial(Family):
         yield cls(), rng.multinomial(12, [0.1, 0.2, 0.3, 0.4], size=200) * 1.0
 
 
-def _check(X: Any) -> None:
+def _check(X: Table) -> None:
     check_values(X, 0, np.inf, "Multinomial", "Counts cannot be negative: check that column")

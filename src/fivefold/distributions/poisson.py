@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 
-from fivefold.core.types import Array, Codes
+from fivefold.core.types import Array, Codes, Table
 from fivefold.distributions.family import ExponentialForm, Family, Members
 from fivefold.distributions.statistics.counts import (
     Totals,
@@ -35,12 +35,12 @@ class PoissonMembers(ExponentialForm, Members):
 
     rate: Array  # (K, d)
 
-    def log_prob(self, X: Any) -> Any:
+    def log_prob(self, X: Table) -> Any:
         """Log probability (n, K) of the known entries; -inf for events of rate zero."""
         _check(X)
         return self.linear(X) + self.log_base(X)[:, None]
 
-    def linear(self, X: Any) -> Any:
+    def linear(self, X: Table) -> Any:
         """The same less log h(x), which no member differs in."""
         never = self.rate == 0
         if not never.any():
@@ -76,7 +76,7 @@ class PoissonMembers(ExponentialForm, Members):
     def mean_sufficient(self) -> Array:
         return self.rate
 
-    def sufficient(self, X: Any) -> Array:
+    def sufficient(self, X: Table) -> Array:
         return np.asarray(X)
 
     def log_normaliser(self, eta: Array) -> Array:
@@ -85,7 +85,7 @@ class PoissonMembers(ExponentialForm, Members):
     def from_natural(self, eta: Array) -> PoissonMembers:
         return PoissonMembers(np.exp(eta))
 
-    def log_base(self, X: Any) -> Array:
+    def log_base(self, X: Table) -> Array:
         return -row_sums(X, lambda x, _: log_factorial(x))
 
 
@@ -111,5 +111,5 @@ class Poisson(Family):
         yield cls(), rng.poisson([0.5, 3.0, 40.0], size=(200, 3)) * 1.0
 
 
-def _check(X: Any) -> None:
+def _check(X: Table) -> None:
     check_values(X, 0, np.inf, "Poisson", "Counts cannot be negative: check that column")

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from fivefold.core.types import Array, Codes
+from fivefold.core.types import Array, Codes, Table
 from fivefold.distributions.bernoulli import Bernoulli
 from fivefold.distributions.categorical import Categorical
 from fivefold.distributions.family import Accumulator, Family, Members, Stats, to_host
@@ -61,7 +61,7 @@ class ProductMembers(Members):
     parts: tuple[Any, ...]
     columns: tuple[tuple[int, ...], ...]
 
-    def log_prob(self, X: Any) -> Any:
+    def log_prob(self, X: Table) -> Any:
         return sum(part.log_prob(X[:, list(columns)]) for part, columns in self._pairs())
 
     def log_columns(self, Z: Array, shift: Array, out: Array) -> Array:

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from fivefold.core.types import Array, Codes
+from fivefold.core.types import Array, Codes, Table
 from fivefold.distributions.covariances.gaussian_loops import LOG_2PI
 from fivefold.distributions.family import Members
 from fivefold.distributions.statistics.moments import GroupMoments
@@ -58,7 +58,7 @@ class SingularGaussians(Members):
         d, r = self.mean.shape[1], self.rank
         return int(self.mean.size + (r * d - r * (r - 1) // 2).sum())
 
-    def log_prob(self, X: Any) -> Array:
+    def log_prob(self, X: Table) -> Array:
         return np.stack([self._log_prob(X, k) for k in range(len(self.mean))], axis=1)
 
     def _log_prob(self, X: Array, k: int) -> Array:

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from fivefold.core.numerics.arrays import like, namespace, to_numpy
-from fivefold.core.types import Array, Codes
+from fivefold.core.types import Array, Codes, Table
 from fivefold.distributions.family import Family, GroupWeights, Members, Stats
 
 MIN_RESPONSIBILITY = 1e-200  # a responsibility this small is that of a row outside the box
@@ -52,7 +52,7 @@ class UniformMembers(Members):
     low: Array  # (K, d)
     high: Array  # (K, d)
 
-    def log_prob(self, X: Any) -> Any:
+    def log_prob(self, X: Table) -> Any:
         xp = namespace(X)
         out = []
         for low, high in zip(self.low, self.high, strict=True):

@@ -29,6 +29,7 @@ from fivefold.core.estimators.params import Count, Positive, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.core.types import Array, Rng, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.boosting.stumps import Stump, Stumps, StumpSearch
 from fivefold.ensemble.members.bootstrap_bag import Bag
 from fivefold.ensemble.members.inner_estimators import MemberSequence, check_learner
@@ -43,8 +44,8 @@ MIN_WEIGHT_SHARE = np.finfo(float).eps  # share of the weight that a row keeps
 class WeightedLearners:
     """Learners and their say; stumps are kept as arrays."""
 
-    weights: Any  # (T,)
-    errors: Any  # (T,)
+    weights: Array  # (T,)
+    errors: Array  # (T,)
     members: tuple[Any, ...] = ()
     stumps: Stumps | None = None
     classes: Any = None
@@ -127,7 +128,7 @@ class AdaBoostMethods(MemberSequence):
         each = [member.feature_importances_ for member in self.model_.estimators]
         return np.average(each, axis=0, weights=self.model_.weights)
 
-    def _rounds(self: Any, X: Any, one: Any) -> None:
+    def _rounds(self: Any, X: Table, one: Any) -> None:
         """Call `one(i)` round after round, until it says that there is no more to learn."""
         done = 0
         with fit_steps(self, "round", self.n_estimators, X) as monitor:
@@ -145,7 +146,7 @@ class AdaBoostMethods(MemberSequence):
     def _committee(self: Any) -> WeightedLearners:
         return self._found.committee()
 
-    def _member(self: Any, rng: Any) -> Any:
+    def _member(self: Any, rng: Rng) -> Any:
         """A fresh learner with seeds of its own."""
         member = clone(self.estimator) if self.estimator is not None else self._default()
         seeded = [name for name in sorted(member.get_params()) if name.split("__")[-1] == "random_state"]
@@ -248,7 +249,7 @@ class AdaBoostClassifier(AdaBoostMethods, Classifier):
     def _default(self) -> Any:
         return DecisionTreeClassifier(max_depth=1)
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         K, rng = len(self.classes_), check_random_state(self.random_state)
         if self.estimator is not None and not has_fit_parameter(self.estimator, "sample_weight"):
             raise ValueError(
@@ -288,21 +289,21 @@ class AdaBoostClassifier(AdaBoostMethods, Classifier):
 
         self._rounds(X, one)
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """The sum of votes: positive for the second of two classes, or (n, K)."""
         X = self._admit(X)
         return self._decision(self._votes(X), self.model_.weights.sum(), X)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """Softmax of the sum of votes."""
         X = self._admit(X)
         return self._proba(self._decision(self._votes(X), self.model_.weights.sum(), X))
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: UserTable) -> Any:
         """Its logarithm."""
         return np.log(self.predict_proba(X))
 
-    def staged_decision_function(self, X: Any) -> Iterator[Any]:
+    def staged_decision_function(self, X: UserTable) -> Iterator[Any]:
         """The sum of votes after each round."""
         X = self._admit(X)
         said = np.cumsum(self.model_.weights)
@@ -311,21 +312,21 @@ class AdaBoostClassifier(AdaBoostMethods, Classifier):
             self._vote(X, t, votes)
             yield self._decision(votes, said[t], X)
 
-    def staged_predict(self, X: Any) -> Iterator[Any]:
+    def staged_predict(self, X: UserTable) -> Iterator[Any]:
         """The class of each row after each round."""
         for decision in self.staged_decision_function(X):
             best = decision.argmax(axis=1) if decision.ndim == 2 else (decision > 0).astype(int)
             yield self.classes_[best]
 
-    def staged_predict_proba(self, X: Any) -> Iterator[Any]:
+    def staged_predict_proba(self, X: UserTable) -> Iterator[Any]:
         """Softmax of the sum of votes after each round."""
         yield from (self._proba(decision) for decision in self.staged_decision_function(X))
 
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+    def staged_score(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Iterator[float]:
         """The accuracy after each round."""
         yield from (accuracy_score(y, said, sample_weight=sample_weight) for said in self.staged_predict(X))
 
-    def _vote(self, X: Any, t: int, votes: Any) -> None:
+    def _vote(self, X: Table, t: int, votes: Any) -> None:
         model = self.model_
         if model.stumps is not None:
             model.stumps.add(X, model.weights, t, t + 1, votes)
@@ -334,7 +335,7 @@ class AdaBoostClassifier(AdaBoostMethods, Classifier):
                 t
             ]
 
-    def _votes(self, X: Any) -> Any:
+    def _votes(self, X: Table) -> Any:
         model = self.model_
         if model.stumps is not None:
             return model.stumps.votes(X, model.weights)
@@ -343,7 +344,7 @@ class AdaBoostClassifier(AdaBoostMethods, Classifier):
             self._vote(X, t, votes)
         return votes
 
-    def _decision(self, votes: Any, said: float, X: Any) -> Any:
+    def _decision(self, votes: Any, said: float, X: Table) -> Any:
         K = len(self.classes_)
         if K == 1:
             return np.zeros((X.shape[0], 1), dtype=X.dtype)
@@ -357,7 +358,7 @@ class AdaBoostClassifier(AdaBoostMethods, Classifier):
             return softmax(decision / max(len(self.classes_) - 1, 1), axis=1)
         return softmax(np.stack([-decision, decision], axis=1) / 2, axis=1)
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         return self._votes(X)
 
 
@@ -428,7 +429,7 @@ class AdaBoostRegressor(AdaBoostMethods, Regressor):
     def _default(self) -> Any:
         return DecisionTreeRegressor(max_depth=3)
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         rng = check_random_state(self.random_state)
         bag, factor = Bag.of(X, y, w), np.ones(X.shape[0])
         self._found = _LearnerBuilder()
@@ -459,23 +460,23 @@ class AdaBoostRegressor(AdaBoostMethods, Regressor):
 
         self._rounds(X, one)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The median of the learners' answers, by their say."""
         X = self._admit(X)
         return _medians(np.stack([m.predict(X) for m in self.model_.members], axis=1), self.model_.weights)
 
-    def staged_predict(self, X: Any) -> Iterator[Any]:
+    def staged_predict(self, X: UserTable) -> Iterator[Any]:
         """The medians after each round."""
         X = self._admit(X)
         said = np.stack([m.predict(X) for m in self.model_.members], axis=1)
         yield from (_medians(said[:, :t], self.model_.weights[:t]) for t in range(1, said.shape[1] + 1))
 
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+    def staged_score(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Iterator[float]:
         """The coefficient of determination after each round."""
         yield from (r2_score(y, said, sample_weight=sample_weight) for said in self.staged_predict(X))
 
 
-def _medians(said: Any, weight: Any) -> Any:
+def _medians(said: Target, weight: Weights) -> Any:
     """Of each row, the least answer with half of the weight at or below it."""
     order = np.argsort(said, axis=1, kind="stable")
     total = np.cumsum(weight[order], axis=1)

@@ -33,6 +33,7 @@ from fivefold.core.estimators.params import Count, Index, Range, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.forests.base import MaxSamples, OutOfBag
 from fivefold.ensemble.members.bootstrap_bag import Bag, oob_attribute
 from fivefold.ensemble.members.inner_estimators import MemberSequence, check_learner
@@ -49,7 +50,7 @@ class BaggedModel:
 
     estimators: tuple[Any, ...]
     features: tuple[Any, ...]
-    seeds: Any  # (T,)
+    seeds: Array  # (T,)
     bag: Bag
     count: int
     replacement: bool
@@ -127,7 +128,7 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
     estimators_features_ = learned("columns")
     estimators_samples_ = learned("samples")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: Any) -> Any:
         """Fit copies to samples; a weight of two means a row is there twice, other metadata goes to the copies."""
         self._given = given = self._passed(X, sample_weight, fit_params)
         try:
@@ -147,7 +148,7 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
         """An unfitted copy of the learner."""
         return clone(self._inside())
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         name, before = type(self).__name__, self._resume(X, y)
         if is_regressor(self._inside()) if is_classifier(self) else is_classifier(self._inside()):
             kind = "classifier" if is_classifier(self) else "regressor"
@@ -198,7 +199,7 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
         return width
 
     def _copy(
-        self, X: Any, y: Any, bag: Bag, count: int, width: int, seed: int, given: CopyMetadata
+        self, X: Table, y: Target, bag: Bag, count: int, width: int, seed: int, given: CopyMetadata
     ) -> tuple[Any, Any]:
         """A fitted copy of the learner, and its columns."""
         rng, d = np.random.RandomState(seed), X.shape[1]
@@ -218,7 +219,7 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
             copy = MajorityClassifier().fit(sample, y[rows])  # all rows of one class, and the learner wants two
         return copy, features
 
-    def _judged(self, X: Any, y: Any, model: BaggedModel) -> BaggedModel:
+    def _judged(self, X: Table, y: Target, model: BaggedModel) -> BaggedModel:
         """The model with what copies say of rows they were not fitted to."""
         total: Any = 0.0
         times = np.zeros(X.shape[0])
@@ -236,7 +237,7 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
         answers = (total.T / np.maximum(times, 1)).T
         return replace(model, oob=OutOfBag(answers, float(self._judge(y, answers))))
 
-    def _with_idle_rows(self, X: Any) -> BaggedModel:
+    def _with_idle_rows(self, X: Table) -> BaggedModel:
         """The model with what all copies say of the rows of weight zero, in their places."""
         model, n = self.model_, _num_samples(X)
         idle = np.setdiff1d(np.arange(n), model.rows)
@@ -254,7 +255,7 @@ def _sample(bag: Bag, count: int, replacement: bool, seed: Any) -> Any:
     return bag.draw(count, int(seed)) if replacement else bag.pick(count, int(seed))
 
 
-def _columns(X: Any, features: Any) -> Any:
+def _columns(X: Table, features: Any) -> Any:
     return X if len(features) == X.shape[1] and (np.diff(features) == 1).all() else X[:, features]
 
 
@@ -346,27 +347,27 @@ class BaggingClassifier(BaggingMethods, Classifier):
         """Number of classes."""
         return len(self.classes_)
 
-    def predict(self, X: Any, **params: Any) -> Any:
+    def predict(self, X: UserTable, **params: Any) -> Any:
         """The class that gets most; further arguments go to the copies."""
         shares = self._mean(X, "predict", params)
         return self.classes_[shares.argmax(axis=1)]
 
-    def predict_proba(self, X: Any, **params: Any) -> Any:
+    def predict_proba(self, X: UserTable, **params: Any) -> Any:
         """The mean of the probabilities that the copies give, or of their votes."""
         return self._mean(X, "predict_proba", params)
 
-    def predict_log_proba(self, X: Any, **params: Any) -> Any:
+    def predict_log_proba(self, X: UserTable, **params: Any) -> Any:
         """Their logarithms."""
         with np.errstate(divide="ignore"):
             return np.log(self._mean(X, "predict_log_proba", params))
 
     @available_if(lambda self: hasattr(self._inside(), "decision_function"))
-    def decision_function(self, X: Any, **params: Any) -> Any:
+    def decision_function(self, X: UserTable, **params: Any) -> Any:
         """The mean of the scores that the copies give."""
         X, extra = self._admit(X), self._routed("decision_function", params)
         return self.model_.mean(X, lambda copy, Z: copy.decision_function(Z, **extra))
 
-    def _mean(self, X: Any, method: str, params: dict[str, Any]) -> Any:
+    def _mean(self, X: Table, method: str, params: dict[str, Any]) -> Any:
         X, extra = self._admit(X), self._routed(method, params)
         return self.model_.mean(X, partial(self._answer, **extra)).astype(X.dtype, copy=False)
 
@@ -374,7 +375,7 @@ class BaggingClassifier(BaggingMethods, Classifier):
         soft = self.voting == "soft" and hasattr(copy, "predict_proba")
         return "predict_proba" if soft else "predict"
 
-    def _answer(self, copy: Any, X: Any, **extra: Any) -> Any:
+    def _answer(self, copy: Any, X: Table, **extra: Any) -> Any:
         """Probabilities of all classes, also those that the copy has not seen."""
         out, method = np.zeros((X.shape[0], len(self.classes_))), self._asked(copy)
         said = getattr(copy, method)(X, **extra)
@@ -462,12 +463,12 @@ class BaggingRegressor(BaggingMethods, Regressor):
     oob_score_ = oob_attribute("oob.score")
     oob_prediction_ = oob_attribute("oob.answers")
 
-    def predict(self, X: Any, **params: Any) -> Any:
+    def predict(self, X: UserTable, **params: Any) -> Any:
         """The mean answer of the copies; further arguments go to them."""
         X, extra = self._admit(X), self._routed("predict", params)
         return self.model_.mean(X, partial(self._answer, **extra))
 
-    def _answer(self, copy: Any, X: Any, **extra: Any) -> Any:
+    def _answer(self, copy: Any, X: Table, **extra: Any) -> Any:
         return copy.predict(X, **extra)
 
     def _judge(self, y: Any, answers: Any) -> float:

@@ -32,6 +32,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Fraction, Learner
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
+from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.members.inner_estimators import fit_clone
 from fivefold.ensemble.members.named_estimators import FitInputs, NamedEnsemble, member_inputs
 from fivefold.ensemble.sparse_linear import SparseLinearClassifier
@@ -47,14 +48,14 @@ class CascadeModel:
 
     members: tuple[Any, ...]
     thresholds: tuple[float, ...]
-    shares: Any  # (members,)
+    shares: Array  # (members,)
     classes: int
 
     @property
     def estimators(self) -> list[Any]:
         return list(self.members)
 
-    def answer(self, X: Any) -> tuple[Any, Any]:
+    def answer(self, X: Table) -> tuple[Any, Any]:
         """Probabilities (n, K) by the learner that answers each row, and its number."""
         n = _num_samples(X)
         P: Any = None
@@ -129,7 +130,7 @@ class CascadeClassifier(NamedEnsemble, Classifier):
 
     shares_ = learned("shares")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: Any) -> Self:
         """Fit each learner on what those before it leave; weights, where given, are passed to each."""
         given = self._take(X, y, sample_weight, fit_params)
         self._refuse_others()
@@ -137,17 +138,17 @@ class CascadeClassifier(NamedEnsemble, Classifier):
         self._note_columns(self.model_.members)
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The class by the first learner that is sure."""
         X = self._table(X)
         return self.classes_[self.model_.answer(X)[0].argmax(axis=1)]
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """The probabilities of the first learner that is sure."""
         X = self._table(X)
         return self.model_.answer(X)[0]
 
-    def answered_by(self, X: Any) -> Any:
+    def answered_by(self, X: Table) -> Any:
         """The number of the learner that answers each row."""
         X = self._table(X)
         return self.model_.answer(X)[1]
@@ -203,7 +204,7 @@ class Stage:
     rule: Any
     least: float
 
-    def margin(self, X: Any) -> Any:
+    def margin(self, X: Table) -> Any:
         """Score above what is needed, of each row."""
         return _score(self.rule, X) - self.least
 
@@ -217,7 +218,7 @@ class StageFilter:
     share: tuple[float, ...]
     survivors: tuple[float, ...]
 
-    def passed(self, X: Any) -> tuple[Any, Any]:
+    def passed(self, X: Table) -> tuple[Any, Any]:
         """How many stages each row passes, and its margin at the last it met; rejected rows are looked at no more."""
         n = len(X)
         count, margin, left = np.zeros(n, dtype=np.int64), np.zeros(n), np.arange(n)
@@ -230,7 +231,7 @@ class StageFilter:
             count[left] += 1
         return count, margin
 
-    def decide(self, X: Any) -> Any:
+    def decide(self, X: Table) -> Any:
         """Positive for survivors; among the rejected, the higher the later."""
         count, margin = self.passed(X)
         out = count - len(self.stages) + 1 + margin / (1 + np.abs(margin))
@@ -299,22 +300,22 @@ class EnrichmentCascade(Classifier):
 
     filters_ = learned("filters")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         K = len(self.classes_)
         self.model_ = StageFilters(tuple(self._filter(X, y == k, w) for k in ([1] if K == 2 else range(K))))
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """Positive for rows that pass every stage: (n,) for two classes, (n, K) for more."""
         X = self._admit(X)
         return self._decide(X)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The class whose filter a row passes, or passes furthest."""
         X = self._admit(X)
         D = self._decide(X)
         return self.classes_[(D > 0).astype(int) if D.ndim == 1 else D.argmax(axis=1)]
 
-    def stages_passed(self, X: Any) -> Any:
+    def stages_passed(self, X: Table) -> Any:
         """How many stages each row passes: (n,) for two classes, (n, K) for more."""
         X = self._admit(X)
         counts = np.column_stack([f.passed(X)[0] for f in self.filters_])
@@ -325,11 +326,11 @@ class EnrichmentCascade(Classifier):
         tags.classifier_tags.poor_score = True  # recall comes first: among classes of one size many others pass
         return tags
 
-    def _decide(self, X: Any) -> Any:
+    def _decide(self, X: Table) -> Any:
         D = np.column_stack([f.decide(X) for f in self.filters_]).astype(X.dtype)
         return D[:, 0] if D.shape[1] == 1 else D
 
-    def _filter(self, X: Any, positive: Any, w: Any) -> StageFilter:
+    def _filter(self, X: Table, positive: Any, w: Weights) -> StageFilter:
         rule = SparseLinearClassifier(max_terms=MAX_STAGE_TERMS) if self.estimator is None else self.estimator
         left, total = np.arange(len(X)), w[positive].sum()
         stages: list[Stage] = []
@@ -350,7 +351,7 @@ class EnrichmentCascade(Classifier):
         return StageFilter(tuple(stages), tuple(recall), tuple(share), tuple(survivors))
 
 
-def _threshold(score: Any, positive: Any, w: Any, recall: float) -> float:
+def _threshold(score: Any, positive: Any, w: Weights, recall: float) -> float:
     """Between the least score that has to pass, to keep this share of the positives, and the next below."""
     own, weight = score[positive], w[positive]
     order = np.argsort(-own, kind="stable")
@@ -361,14 +362,14 @@ def _threshold(score: Any, positive: Any, w: Any, recall: float) -> float:
     return least - 1.0 if below == -np.inf else min(below + (least - below) / 2, least)
 
 
-def _score(rule: Any, X: Any) -> Any:
+def _score(rule: Any, X: Table) -> Any:
     """What a rule for two classes says, large for the second."""
     if callable(getattr(rule, "decision_function", None)):  # any library's estimator: it can only be asked
         return np.asarray(rule.decision_function(X), dtype=np.float64)
     return np.asarray(rule.predict_proba(X)[:, 1], dtype=np.float64)
 
 
-def _probabilities(member: Any, X: Any, K: int) -> Any:
+def _probabilities(member: Any, X: Table, K: int) -> Any:
     """(n, K), zero for the classes that a learner has not met."""
     P = np.asarray(member.predict_proba(X))
     if P.shape[1] == K:

@@ -26,6 +26,7 @@ from fivefold.core.estimators.base import Transformer, learned
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.core.types import Rng, Table, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.forests.base import ForestMethods
 from fivefold.ensemble.forests.forest_targets import NumberTarget, random_split_grower
 from fivefold.tree import ExtraTreeRegressor
@@ -123,20 +124,20 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
     feature_importances_ = learned("trees.importances")
     n_outputs_ = learned("trees.outputs")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Any:
         """Grow the trees; a weight of two means a row is there twice."""
         return super().fit(X, y, sample_weight)
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit_transform(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Any:
         """Grow the trees, and give the code of the rows."""
         return self.fit(X, y, sample_weight).transform(X)
 
-    def _fit(self, X: Any, w: Any) -> None:
+    def _fit(self, X: Table, w: Weights) -> None:
         y = _hash_rows(X, check_random_state(self.random_state))
         centre = np.average(y, weights=w)
         self._plant(X, NumberTarget((y - centre)[None], np.array([centre]), self.criterion), w)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: UserTable) -> Any:
         """The code (n, leaves of all trees) of each row."""
         X = self._admit(X)
         trees = self.model_.trees
@@ -168,7 +169,7 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
         return [np.flatnonzero(trees.skip[lo:hi] == 0) for lo, hi in zip(trees.start, trees.start[1:], strict=False)]
 
 
-def _hash_rows(X: Any, rng: Any) -> Any:
+def _hash_rows(X: Table, rng: Rng) -> Any:
     """A number between zero and one for each row, equal for equal rows."""
     r = rng.normal(size=X.shape[1])
     sums = X @ r if issparse(X) else (np.nan_to_num(X, nan=1.0).astype(np.float64) * r).sum(axis=1)

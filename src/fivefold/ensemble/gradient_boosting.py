@@ -24,6 +24,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Range, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
+from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.boosting.boosting_losses import PROBABILITY_MARGIN, BoostingLoss, class_loss, weighted_quantile
 from fivefold.ensemble.boosting.gradient_rounds import boost_exact_trees, initial_scores
 from fivefold.ensemble.members.inner_estimators import MemberSequence
@@ -34,12 +35,12 @@ from fivefold.tree.shared.base import MaxFeatures, MaxLeaves, MinLeaf, MinSplit,
 Portion = Annotated[float, Range(0, 1, open_low=True)]
 
 
-def _half_log_odds(y: Any, w: Any) -> Any:
+def _half_log_odds(y: Target, w: Weights) -> Any:
     return 0.5 * logit(np.clip(np.atleast_1d(np.average(y, weights=w)), PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN))
 
 
 def _quantile_loss(loss: Any, q: float) -> BoostingLoss:
-    def constant(r: Any, w: Any) -> float:
+    def constant(r: Array, w: Weights) -> float:
         return weighted_quantile(r, w, q, between=False)
 
     return BoostingLoss(loss, lambda y, w: np.atleast_1d(weighted_quantile(y, w, q)), constant)
@@ -79,7 +80,7 @@ class GradientMethods(WarmStart, MemberSequence):
         """The last of them."""
         return np.float64(self._outside("oob_score"))
 
-    def fit(self: Any, X: Any, y: Any, sample_weight: Any = None, monitor: Any = None) -> Any:
+    def fit(self: Any, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, monitor: Any = None) -> Any:
         """Learn from rows and their targets; `monitor(round, self, {})` is called each round and may stop it."""
         self._monitor = monitor
         try:
@@ -88,7 +89,7 @@ class GradientMethods(WarmStart, MemberSequence):
         finally:
             del self._monitor
 
-    def apply(self: Any, X: Any) -> Any:
+    def apply(self: Any, X: UserTable) -> Any:
         """(n, rounds, K): the leaf of each row in each tree."""
         X = self._admit(X)
         each = [[tree.model_.tree.apply(X) for tree in trees] for trees in self.model_.estimators]
@@ -100,7 +101,7 @@ class GradientMethods(WarmStart, MemberSequence):
             raise AttributeError(f"{type(self).__name__} has no {name}_ with subsample=1.0: no row is out of the bag")
         return getattr(self.model_, name)
 
-    def _boost(self: Any, X: Any, y: Any, w: Any, target: BoostingLoss) -> None:
+    def _boost(self: Any, X: Table, y: Target, w: Weights, target: BoostingLoss) -> None:
         if self.criterion != "deprecated":
             name = type(self).__name__
             warn(f"{name}: criterion has no effect, and scikit-learn will drop it; leave it out", FutureWarning)
@@ -112,12 +113,12 @@ class GradientMethods(WarmStart, MemberSequence):
             )
         self.model_ = boost_exact_trees(self, X, y, w, target, self._monitor)
 
-    def _sums(self: Any, X: Any) -> Any:
+    def _sums(self: Any, X: Table) -> Any:
         F = initial_scores(self.model_.init, self._target(), X)
         self.model_.boosted.add(X, 0, self.model_.rounds, F)
         return F
 
-    def _stages(self: Any, X: Any) -> Iterator[Any]:
+    def _stages(self: Any, X: Table) -> Iterator[Any]:
         F = initial_scores(self.model_.init, self._target(), X)
         for i in range(self.model_.rounds):
             self.model_.boosted.add(X, i, i + 1, F)
@@ -242,40 +243,40 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
             raise ValueError(f"GradientBoostingClassifier: loss='exponential' takes two classes; y holds {K}")
         return BoostingLoss(ExponentialLoss(), _half_log_odds, classes=2)
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         target = self._target()
         self._boost(X, y.astype(np.int64 if target.classes > 2 else np.float64), w, target)
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """The sum of trees: for two classes a number a row, or (n, K)."""
         X = self._admit(X)
         F = self._sums(X)
         return (F.T if len(F) > 1 else F[0]).astype(X.dtype, copy=False)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """Probabilities of the classes."""
         X = self._admit(X)
         return self._target().answer(self._sums(X)).astype(X.dtype, copy=False)
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: UserTable) -> Any:
         """Their logarithms."""
         return np.log(self.predict_proba(X))
 
-    def staged_decision_function(self, X: Any) -> Iterator[Any]:
+    def staged_decision_function(self, X: UserTable) -> Iterator[Any]:
         """The sum of trees (n, K) after each round; for two classes (n, 1)."""
         X = self._admit(X)
         yield from (F.T.astype(X.dtype) for F in self._stages(X))
 
-    def staged_predict(self, X: Any) -> Iterator[Any]:
+    def staged_predict(self, X: UserTable) -> Iterator[Any]:
         """The likeliest class after each round."""
         yield from (self.classes_[P.argmax(axis=1)] for P in self.staged_predict_proba(X))
 
-    def staged_predict_proba(self, X: Any) -> Iterator[Any]:
+    def staged_predict_proba(self, X: UserTable) -> Iterator[Any]:
         """Probabilities of the classes after each round."""
         X = self._admit(X)
         yield from (self._target().answer(F).astype(X.dtype) for F in self._stages(X))
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         F = self._sums(X)
         return F.T if len(F) > 1 else np.stack([-F[0], F[0]], axis=1)
 
@@ -394,19 +395,19 @@ class GradientBoostingRegressor(GradientMethods, Regressor):
     def _target(self) -> BoostingLoss:
         return REGRESSION_LOSSES[self.loss](self.alpha)
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         self._boost(X, y.astype(np.float64), w, self._target())
 
-    def apply(self, X: Any) -> Any:
+    def apply(self, X: UserTable) -> Any:
         """(n, rounds): the leaf of each row in each tree."""
         return super().apply(X)[:, :, 0]
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The predicted number of each row."""
         X = self._admit(X)
         return self._sums(X)[0]
 
-    def staged_predict(self, X: Any) -> Iterator[Any]:
+    def staged_predict(self, X: UserTable) -> Iterator[Any]:
         """The predicted numbers after each round."""
         X = self._admit(X)
         yield from (F[0].copy() for F in self._stages(X))

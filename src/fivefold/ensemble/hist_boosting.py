@@ -25,6 +25,7 @@ from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Po
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.core.types import Matrix, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.boosting.boosting_losses import REGRESSION_LOSSES, BoostingLoss, class_loss
 from fivefold.ensemble.boosting.hist_rounds import ColumnSettings, TrainingRows, boost_histogram_trees
 from fivefold.ensemble.members.warm_start import WarmStart
@@ -58,9 +59,9 @@ class HistBoostingMethods(WarmStart):
 
     def fit(
         self: Any,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        X: UserTable,
+        y: UserTarget,
+        sample_weight: UserWeights = None,
         *,
         X_val: Any = None,
         y_val: Any = None,
@@ -78,7 +79,7 @@ class HistBoostingMethods(WarmStart):
         finally:
             del self._validation
 
-    def _boost(self: Any, X: Any, y: Any, w: Any, target: BoostingLoss) -> None:
+    def _boost(self: Any, X: Table, y: Target, w: Weights, target: BoostingLoss) -> None:
         name = type(self).__name__
         if len(X) > MAX_ROWS:
             raise ValueError(f"{name}: X has {len(X)} rows; counts of histograms reach to {MAX_ROWS}. Take a sample")
@@ -173,7 +174,7 @@ class HistBoostingMethods(WarmStart):
         return out
 
 
-def _typed(y: Any, target: BoostingLoss) -> Any:
+def _typed(y: Target, target: BoostingLoss) -> Any:
     return y.astype(np.int64 if target.classes > 2 else np.float64)
 
 
@@ -294,39 +295,39 @@ class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
         portfolio=True,
     )
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         target = class_loss(len(self.classes_))
         self._boost(X, _typed(y, target), w, target)
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """The sum of trees: log-odds of the second of two classes, or (n, K)."""
         X = self._admit(X)
         return self._decision(self.model_.sums(X), X)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """Probabilities of the classes."""
         X = self._admit(X)
         return class_loss(len(self.classes_)).answer(self.model_.sums(X)).astype(X.dtype, copy=False)
 
-    def staged_decision_function(self, X: Any) -> Iterator[Any]:
+    def staged_decision_function(self, X: UserTable) -> Iterator[Any]:
         """The sum of trees after each round."""
         X = self._admit(X)
         yield from (self._decision(F, X).copy() for F in self.model_.stages(X))
 
-    def staged_predict(self, X: Any) -> Iterator[Any]:
+    def staged_predict(self, X: UserTable) -> Iterator[Any]:
         """The likeliest class after each round."""
         yield from (self.classes_[P.argmax(axis=1)] for P in self.staged_predict_proba(X))
 
-    def staged_predict_proba(self, X: Any) -> Iterator[Any]:
+    def staged_predict_proba(self, X: UserTable) -> Iterator[Any]:
         """Probabilities of the classes after each round."""
         X, target = self._admit(X), class_loss(len(self.classes_))
         yield from (target.answer(F).astype(X.dtype) for F in self.model_.stages(X))
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         F = self.model_.sums(X)
         return F.T if len(F) > 1 else np.stack([-F[0], F[0]], axis=1)[:, : len(self.classes_)]
 
-    def _decision(self, F: Any, X: Any) -> Any:
+    def _decision(self, F: Matrix, X: Table) -> Any:
         return (F.T if len(F) > 1 else F[0]).astype(X.dtype, copy=False)
 
 
@@ -449,7 +450,7 @@ class HistGradientBoostingRegressor(HistBoostingMethods, Regressor):
         portfolio=True,
     )
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         if self.loss == "quantile" and self.quantile is None:
             raise ValueError("HistGradientBoostingRegressor: loss='quantile' needs the quantile, a number in [0, 1]")
         if self.loss == "gamma" and (y <= 0).any():
@@ -462,15 +463,15 @@ class HistGradientBoostingRegressor(HistBoostingMethods, Regressor):
         target = REGRESSION_LOSSES[self.loss](self.quantile)
         self._boost(X, _typed(y, target), w, target)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The predicted number of each row."""
         X = self._admit(X)
         return self._answer(self.model_.sums(X), X)
 
-    def staged_predict(self, X: Any) -> Iterator[Any]:
+    def staged_predict(self, X: UserTable) -> Iterator[Any]:
         """The predicted numbers after each round."""
         X = self._admit(X)
         yield from (self._answer(F, X).copy() for F in self.model_.stages(X))
 
-    def _answer(self, F: Any, X: Any) -> Any:
+    def _answer(self, F: Matrix, X: Table) -> Any:
         return REGRESSION_LOSSES[self.loss](self.quantile).answer(F)

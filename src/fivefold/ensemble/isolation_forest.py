@@ -25,6 +25,7 @@ from fivefold.core.estimators.params import Count, Index, Range, Seed
 from fivefold.core.parallel import map_items
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.core.types import Array, Table, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.bagging import MaxColumns
 from fivefold.ensemble.forests.committee import committee_trees
 from fivefold.ensemble.forests.forest_loops import ForestArrays
@@ -45,7 +46,7 @@ class IsolationModel:
     """Trees whose values are lengths of ways, their samples and columns, and the score below which rows are out."""
 
     trees: Any
-    seeds: Any  # (T,)
+    seeds: Array  # (T,)
     features: tuple[Any, ...]
     bag: Bag
     count: int  # rows of a tree
@@ -53,7 +54,7 @@ class IsolationModel:
     offset: float = -0.5
     rows: Any = None  # where the rows that samples are drawn from stand in the table given; None for all
 
-    def scores(self, X: Any) -> Any:
+    def scores(self, X: Table) -> Any:
         """-1 for rows isolated at once, near 0 for those hard to isolate."""
         usual = float(mean_path_length(np.array([float(self.count)]))[0])
         length = self.trees.mean(X, self.trees.value)[:, 0]
@@ -148,7 +149,7 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
 
     estimator_ = ExtraTreeRegressor(max_features=1)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Any:
         """Grow the trees; a weight of two means a row is there twice."""
         super().fit(X, y, sample_weight)
         self.model_ = replace(self.model_, rows=kept_rows(sample_weight))
@@ -196,7 +197,7 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
             raise ValueError(f"{type(self).__name__}: max_features={asked} but X has only {d} columns")
         return width
 
-    def score_samples(self, X: Any) -> Any:
+    def score_samples(self, X: UserTable) -> Any:
         """The lower, the sooner a row is isolated: between -1 and 0, about -0.5 where nothing stands apart."""
         X = self._admit(X)
         return self.model_.scores(X)
@@ -233,7 +234,7 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
         return tree
 
 
-def _isolation_tree(X: Any, model: IsolationModel, i: int, width: int) -> tuple[ForestArrays, Any]:
+def _isolation_tree(X: Table, model: IsolationModel, i: int, width: int) -> tuple[ForestArrays, Any]:
     """A tree whose values are the lengths of ways, and its columns."""
     d, c = X.shape[1], model.drawn(i)
     rows = np.flatnonzero(c)
@@ -250,7 +251,7 @@ def _isolation_tree(X: Any, model: IsolationModel, i: int, width: int) -> tuple[
     return ForestArrays.of(TreeModel(tree, length, np.zeros(len(tree)), weight, d, 1)), features
 
 
-def _score_quantile(scores: Any, w: Any, share: float) -> float:
+def _score_quantile(scores: Array, w: Weights, share: float) -> float:
     """The score that a share of the rows, by weight, stay below."""
     if (w == np.rint(w)).all():
         order = np.argsort(scores)

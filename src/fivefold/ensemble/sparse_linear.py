@@ -32,6 +32,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
+from fivefold.core.types import Table, Target, UserTable, Weights
 from fivefold.ensemble.sparse_terms.code_lengths import fraction_bits, list_bits, rounded_fraction
 from fivefold.ensemble.sparse_terms.term_features import ConstantFeature, Raws, Squares, Tests, threshold_products
 
@@ -55,7 +56,7 @@ class SparseRule:
 
     terms: tuple[WeightedTerm, ...]
 
-    def score(self, X: Any) -> Any:
+    def score(self, X: UserTable) -> Any:
         """L(x) of each row."""
         out = np.zeros(len(X))
         for term in self.terms:
@@ -82,7 +83,7 @@ class SparseRules:
     histories: tuple[tuple[float, ...], ...]
     reasons: tuple[str, ...]
 
-    def scores(self, X: Any, terms: int | None = None) -> Any:
+    def scores(self, X: Table, terms: int | None = None) -> Any:
         """(n, rules), by the first so many terms."""
         return np.column_stack([SparseRule(rule.terms[:terms]).score(X) for rule in self.rules])
 
@@ -162,7 +163,7 @@ class SparseLinearClassifier(Classifier):
     histories_ = learned("histories")
     reasons_ = learned("reasons")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         K = len(self.classes_)
         extra = log2(len(self.features))
         pools = [constructor.pool(X, w, extra) for constructor in self.features]
@@ -180,25 +181,25 @@ class SparseLinearClassifier(Classifier):
                 warn_kept_best(self, done, "term")
         self.model_ = _model(states)
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """L(x): (n,) for two classes, positive for the second, also where L = 0; (n, K) for more."""
         X = self._admit(X)
         return self._decide(X)
 
-    def staged_decision_function(self, X: Any) -> Iterator[Any]:
+    def staged_decision_function(self, X: UserTable) -> Iterator[Any]:
         """L(x) after the bias, the first term, the second, ..."""
         X = self._admit(X)
         for terms in range(1, max(len(rule.terms) for rule in self.rules_) + 1):
             L = self.model_.scores(X, terms)
             yield L[:, 0] if L.shape[1] == 1 else L
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The class of each row; of two classes the second where L(x) = 0."""
         X = self._admit(X)
         L = self._decide(X)
         return self.classes_[(L > 0).astype(int) if L.ndim == 1 else L.argmax(axis=1)]
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """1 / (1 + exp(-L)); for more than two classes made to sum to one."""
         X = self._admit(X)
         L = self._decide(X)
@@ -212,7 +213,7 @@ class SparseLinearClassifier(Classifier):
         labels = self.classes_[1:] if len(self.rules_) == 1 else self.classes_
         return "\n".join(f"{c}: {r.text(names)}" for c, r in zip(labels, self.rules_, strict=True))
 
-    def _decide(self, X: Any) -> Any:
+    def _decide(self, X: Table) -> Any:
         L = self.model_.scores(X).astype(X.dtype)
         return np.where(L == 0, 4 * np.finfo(L.dtype).eps, L)[:, 0] if L.shape[1] == 1 else L
 
@@ -284,7 +285,7 @@ class RuleGrowth:
         x = min(sorted(options), key=lost.__getitem__)
         return WeightedTerm(feature, (2 * x - 1) * reach, fraction_bits(x))
 
-    def _rounded(self, feature: Any, alpha: Any) -> Any:
+    def _rounded(self, feature: Any, alpha: float) -> Any:
         """The feature in the digits that pay, by the gain of one Newton step from a weight of zero."""
         options = feature.rounded() if self.price else [feature]
         if len(options) == 1:
@@ -293,7 +294,7 @@ class RuleGrowth:
         gain = threshold_products(options, self.X, alpha) ** 2 / (2 * curvature)
         return options[int(np.argmax(gain - self.price * np.array([option.bits for option in options])))]
 
-    def _again(self, terms: list[WeightedTerm], columns: list[Any], eta: Any) -> tuple[list[WeightedTerm], Any]:
+    def _again(self, terms: list[WeightedTerm], columns: list[Any], eta: float) -> tuple[list[WeightedTerm], Any]:
         """Every weight in turn searched again; a step that does not lower the objective is not taken."""
         terms, objective = list(terms), self._objective(terms, eta)
         for _ in range(REFIT_SWEEPS):
@@ -314,7 +315,7 @@ class RuleGrowth:
         return float(_loss(eta, self.y, self.w)) + self.price * bits
 
 
-def best_weight(eta: Any, y: Any, w: Any, phi: Any, reach: float) -> tuple[float, float]:
+def best_weight(eta: float, y: Target, w: Weights, phi: Any, reach: float) -> tuple[float, float]:
     """The v in [-reach, reach] of least sum w ln(1 + exp(-y (eta + v phi))), and the curvature there.
 
     >>> phi = np.array([1.0, 1.0, 1.0, 1.0, -1.0])
@@ -336,7 +337,7 @@ def best_weight(eta: Any, y: Any, w: Any, phi: Any, reach: float) -> tuple[float
     return float(v), float(curvature)
 
 
-def log_posterior(rule: SparseRule, X: Any, y: Any) -> float:
+def log_posterior(rule: SparseRule, X: Table, y: Target) -> float:
     """ln P(L) + sum ln P(y_i | x_i) with y = -1, +1 and the prior 2^-length: minus the objective at a price of ln 2."""
     return -rule.length * log(2) - float(np.logaddexp(0.0, -y * rule.score(X)).sum())
 

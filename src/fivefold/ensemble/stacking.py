@@ -31,6 +31,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Index
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
+from fivefold.core.types import Array, Labels, Matrix, Table, Target, UserTable, UserTarget, UserWeights
 from fivefold.ensemble.members.inner_estimators import check_learner, fit_clone
 from fivefold.ensemble.members.named_estimators import FitInputs, FittedMembers, NamedEnsemble, member_inputs
 from fivefold.ensemble.voting import EXAMPLE_CLASSIFIERS, EXAMPLE_REGRESSORS
@@ -63,7 +64,7 @@ class Stacking(TransformerMixin, NamedEnsemble):
     final_estimator_ = learned("combiner")
     stack_method_ = learned("asked")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: Any) -> Self:
         """Fit the members and, on their held-out answers, the combiner; weights go to all of them."""
         given = self._take(X, y, sample_weight, fit_params)
         if not is_classifier(self):  # a classifier may stack the answers of anything
@@ -85,11 +86,11 @@ class Stacking(TransformerMixin, NamedEnsemble):
         self.model_ = StackModel(members.members, methods, tuple(z.shape[1] for z in Z), combiner)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:  # type: ignore[override]  # scikit-learn says it so
+    def fit_transform(self, X: UserTable, y: UserTarget = None, **fit_params: Any) -> Any:  # type: ignore[override]  # scikit-learn says it so
         """Fit, and give what every member, fitted on all rows, says."""
         return self.fit(X, y, **fit_params).transform(X)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: UserTable) -> Any:
         """What the combiner is given: the answers of every member, and with `passthrough` X after them."""
         X = self._table(X)
         return self._joined(X, self._asked(X, self.model_.members, self.model_.methods))
@@ -113,14 +114,14 @@ class Stacking(TransformerMixin, NamedEnsemble):
     def _combiner(self) -> Any:
         raise TypeError(f"{type(self).__name__} does not say what combines the answers")
 
-    def _said(self, X: Any, predict_params: dict[str, Any]) -> Any:
+    def _said(self, X: Table, predict_params: dict[str, Any]) -> Any:
         """The combiner's answer; what it gives besides comes with it."""
         X = self._table(X)
         if routing_enabled():
             predict_params = process_routing(self, "predict", **predict_params).final_estimator_["predict"]
         return self.model_.combiner.predict(self.transform(X), **predict_params)
 
-    def _asked(self, X: Any, members: Any, methods: tuple[str, ...]) -> list[Any]:
+    def _asked(self, X: Table, members: Any, methods: tuple[str, ...]) -> list[Any]:
         """The columns of every fitted member."""
         each = zip(members, methods, strict=True)
         return [self._columns(getattr(member, method)(X), method) for member, method in each]
@@ -157,7 +158,7 @@ class Stacking(TransformerMixin, NamedEnsemble):
             f"and stack_method is {self.stack_method!r}. Give one that does, or another stack_method"
         )
 
-    def _columns(self, values: Any, method: str) -> Any:
+    def _columns(self, values: Array, method: str) -> Any:
         """Answers as columns; of the probabilities of two classes, or of each of several labels, all but the first."""
         if isinstance(values, list):
             return np.hstack([np.asarray(label)[:, 1:] for label in values])
@@ -167,7 +168,7 @@ class Stacking(TransformerMixin, NamedEnsemble):
         two = method == "predict_proba" and values.shape[1] == 2 and not isinstance(self.classes_, list)
         return values[:, 1:] if two else values
 
-    def _joined(self, X: Any, Z: list[Any]) -> Any:
+    def _joined(self, X: Table, Z: list[Any]) -> Any:
         if not self.passthrough:
             return np.hstack(Z)
         if issparse(X):
@@ -249,7 +250,7 @@ class StackingClassifier(Stacking, Classifier):
         return LogisticRegression() if self.final_estimator is None else self.final_estimator
 
     @available_if(lambda self: _final(self, "predict"))
-    def predict(self, X: Any, **predict_params: Any) -> Any:
+    def predict(self, X: UserTable, **predict_params: Any) -> Any:
         """The combiner's class of each row."""
         said = self._said(X, predict_params)
         if not isinstance(self.classes_, list):
@@ -257,7 +258,7 @@ class StackingClassifier(Stacking, Classifier):
         return np.stack([labels[codes] for labels, codes in zip(self.classes_, said.T, strict=True)], axis=1)
 
     @available_if(lambda self: _final(self, "predict_proba"))
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """The combiner's probability of each class; where labels are there or not, that of each being there."""
         X = self._table(X)
         said = self.model_.combiner.predict_proba(self.transform(X))
@@ -266,7 +267,7 @@ class StackingClassifier(Stacking, Classifier):
         return said
 
     @available_if(lambda self: _final(self, "decision_function"))
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """The combiner's decision values."""
         X = self._table(X)
         return self.model_.combiner.decision_function(self.transform(X))
@@ -339,7 +340,7 @@ class StackingRegressor(Stacking, Regressor):
         return RidgeCV() if self.final_estimator is None else self.final_estimator
 
     @available_if(lambda self: _final(self, "predict"))
-    def predict(self, X: Any, **predict_params: Any) -> Any:
+    def predict(self, X: UserTable, **predict_params: Any) -> Any:
         """The combiner's answer for each row."""
         return self._said(X, predict_params)
 
@@ -363,7 +364,7 @@ def _judged(estimator: Any, given: FitInputs, name: str, method: str, train: Any
     return _spread(said, fitted.classes_, len(classes), 0.0 if method == "predict_proba" else said.min())
 
 
-def _spread(said: Any, seen: Any, K: int, rest: float) -> Any:
+def _spread(said: Target, seen: Any, K: int, rest: float) -> Any:
     """Columns for all K classes, from those that a fit has seen."""
     if said.shape[1] == K:
         return said
@@ -372,6 +373,6 @@ def _spread(said: Any, seen: Any, K: int, rest: float) -> Any:
     return out
 
 
-def _being_there(P: Any, labels: Any) -> Any:
+def _being_there(P: Matrix, labels: Labels) -> Any:
     """The probability of the second of two; one that was the same in every row is certain."""
     return P[:, -1] if len(labels) == 2 else np.full(len(P), float(labels[0] > 0), dtype=P.dtype)

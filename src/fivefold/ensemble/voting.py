@@ -25,6 +25,7 @@ from fivefold.core._sklearn import TransformerMixin
 from fivefold.core.estimators.params import Index
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
+from fivefold.core.types import Table, UserTable, UserTarget, UserWeights
 from fivefold.ensemble.members.inner_estimators import check_learner
 from fivefold.ensemble.members.named_estimators import NamedEnsemble
 from fivefold.linear_model import Lasso, LogisticRegression, Ridge
@@ -39,7 +40,7 @@ class Voting(TransformerMixin, NamedEnsemble):
 
     weights: Any
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: Any) -> Self:
         """Fit a copy of every estimator; weights, where given, are passed to each."""
         given = self._take(X, y, sample_weight, fit_params)
         self._refuse_others()
@@ -48,7 +49,7 @@ class Voting(TransformerMixin, NamedEnsemble):
         self._note_columns(self.model_.members)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:  # type: ignore[override]  # scikit-learn says it so
+    def fit_transform(self, X: UserTable, y: UserTarget = None, **fit_params: Any) -> Any:  # type: ignore[override]  # scikit-learn says it so
         """Fit, and give what every member says."""
         return self.fit(X, y, **fit_params).transform(X)
 
@@ -139,25 +140,25 @@ class VotingClassifier(Voting, Classifier):
         variants=({"voting": "soft", "weights": [2, 1]},),
     )
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: Any) -> Self:
         """Fit a copy of every classifier; weights, where given, are passed to each."""
         if self.voting == "soft":
             for name, inner in self._living():
                 check_learner(self, inner, f"with voting='soft', the estimator called {name!r}", "predict_proba")
         return super().fit(X, y, sample_weight, **fit_params)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The class with most votes, of each row."""
         X = self._table(X)
         return self.classes_[self._scores(X).argmax(axis=1)]
 
     @available_if(lambda self: self._is_soft())
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """The mean of the members' probabilities."""
         X = self._table(X)
         return self._scores(X)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: UserTable) -> Any:
         """What every member says: codes of classes (n, members), or probabilities."""
         X = self._table(X)
         if self.voting == "hard":
@@ -184,7 +185,7 @@ class VotingClassifier(Voting, Classifier):
             raise AttributeError("predict_proba is not available when voting='hard'")
         return True
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         a = self._votes()
         if self.voting == "soft":
             P = [member.predict_proba(X) for member in self.estimators_]
@@ -242,13 +243,13 @@ class VotingRegressor(Voting, Regressor):
         variants=({"weights": [2, 1]},),
     )
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The weighted mean of the members' predictions."""
         X = self._table(X)
         a, said = self._votes(), self._said(X)
         return sum(weight * value for weight, value in zip(a.tolist(), said, strict=True)) / float(a.sum())
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: UserTable) -> Any:
         """What every member says (n, members); several outputs of one stand side by side."""
         return np.column_stack(self._said(self._table(X)))
 
@@ -259,7 +260,7 @@ class VotingRegressor(Voting, Regressor):
         ends = [""] if self.model_.outputs == 1 else [str(j) for j in range(self.model_.outputs)]
         return np.array([name + end for name in self._names_out() for end in ends], dtype=object)
 
-    def _said(self, X: Any) -> list[Any]:
+    def _said(self, X: Table) -> list[Any]:
         return [np.asarray(member.predict(X)) for member in self.estimators_]
 
 

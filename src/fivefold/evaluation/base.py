@@ -11,6 +11,7 @@ from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core._sklearn import BaseEstimator, ClassifierMixin
+from fivefold.core.types import Table, Target, UserTable
 
 
 class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -19,12 +20,12 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     estimator: Any
     estimator_: Any
 
-    def _fit_inside(self, X: Any, y: Any, **params: Any) -> None:
+    def _fit_inside(self, X: Table, y: Target, **params: Any) -> None:
         routed = process_routing(self, "fit", **params).estimator.fit if routing_enabled() else params
         self.estimator_ = clone(self.estimator).fit(X, y, **routed)
         self.classes_ = self.estimator_.classes_
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """Class probabilities of the classifier inside."""
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)

@@ -26,6 +26,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fivefold.core.random_state import check_random_state
+from fivefold.core.types import Table, Target
 from fivefold.evaluation.row_losses import Loss, default_loss
 from fivefold.evaluation.validation import INDEPENDENT_ROWS, Split, cross_validate
 
@@ -122,8 +123,8 @@ class BootstrapEstimate:
 
 def bootstrap_error(
     model: Any,
-    X: Any,
-    y: Any,
+    X: Table,
+    y: Target,
     *,
     samples: int = 100,
     loss: Loss | None = None,
@@ -160,7 +161,7 @@ def bootstrap_error(
     return BootstrapEstimate(apparent, left_out, float(np.sqrt(max(D @ D - noise, 0.0))), gamma, samples)
 
 
-def _no_information(loss: Loss, X: Any, y: Any, predicted: Any) -> float:
+def _no_information(loss: Loss, X: Table, y: Target, predicted: Any) -> float:
     """The mean loss over all pairs of a target and a prediction; equal predictions are judged once."""
     values, counts = np.unique(predicted, axis=0, return_counts=True)
     means = [np.mean(loss(X, y, np.broadcast_to(value, np.shape(predicted)))) for value in values]

@@ -17,6 +17,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy.stats import bootstrap
 
+from fivefold.core.types import Indices, Target
+
 ROUNDING = 1e-13  # draws no further apart than this share of their size are all the same
 BLOCK_CELLS = 2**22  # numbers drawn at a time, so that memory does not grow with the rows
 
@@ -75,7 +77,7 @@ def bootstrap_mean(
 
 def bootstrap_score(
     score: Callable[[Any, Any], float],
-    y: Any,
+    y: Target,
     predicted: Any,
     other: Any = None,
     *,
@@ -102,7 +104,7 @@ def bootstrap_score(
     if len(P) != len(y) or (Q is not None and len(Q) != len(y)):
         raise ValueError(f"y has {len(y)} rows; predictions have {len(P)}{'' if Q is None else f' and {len(Q)}'}")
 
-    def statistic(rows: Any) -> float:
+    def statistic(rows: Indices) -> float:
         i = rows.astype(int)
         value = float(score(y[i], P[i]) - (0.0 if Q is None else score(y[i], Q[i])))
         if not np.isfinite(value):

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
+from fivefold.core.types import Target
 from fivefold.evaluation.metrics import is_positive
 
 CONFIDENCE = 0.95
@@ -72,7 +73,7 @@ class Reliability:
         return f"calibration error {self.expected_error:.4g} expected, {self.largest_error:.4g} at most, on {n} rows"
 
 
-def reliability(y: Any, p: Any, *, bins: int = 10, strategy: str = "uniform", positive: Any = None) -> Reliability:
+def reliability(y: Target, p: Any, *, bins: int = 10, strategy: str = "uniform", positive: Any = None) -> Reliability:
     """The reliability diagram of probabilities p of the positive class; bins of equal width, or of equal numbers.
 
     `positive` is the class they are the probabilities of, the greater of two labels where None.
@@ -122,7 +123,7 @@ class BrierDecomposition:
 
 
 def brier(
-    y: Any, p: Any, *, bins: int | None = None, strategy: str = "uniform", positive: Any = None
+    y: Target, p: Any, *, bins: int | None = None, strategy: str = "uniform", positive: Any = None
 ) -> BrierDecomposition:
     """The Brier score of probabilities of the positive class, in parts; every distinct probability is a bin by default.
 

@@ -25,6 +25,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from fivefold.core.types import Table, Target
+
 ROUNDING = 1e-9  # ranks are whole numbers; alpha (n + 1) is one up to rounding, if at all
 EXCHANGEABLE = "calibration rows and new rows are exchangeable, as independent draws from one source are"
 UNSEEN_CALIBRATION = "the model was fitted without the calibration rows"
@@ -63,7 +65,7 @@ class PredictionIntervals:
     level: float
     assumptions: tuple[str, ...] = (EXCHANGEABLE, UNSEEN_CALIBRATION)
 
-    def cover(self, y: Any) -> Any:
+    def cover(self, y: Target) -> Any:
         """Does each interval hold its target?"""
         return (self.low <= np.asarray(y)) & (np.asarray(y) <= self.high)
 
@@ -80,7 +82,7 @@ class ConformalRegressor:
     scores: Any = field(repr=False)  # (n,), sorted
     scale: Callable[[Any], Any] | None = None
 
-    def interval(self, X: Any, alpha: float = 0.1) -> PredictionIntervals:
+    def interval(self, X: Table, alpha: float = 0.1) -> PredictionIntervals:
         """Intervals that miss the target with probability at most alpha."""
         k, n = conformal_rank(len(self.scores), alpha), len(self.scores)
         half = (self.scores[k - 1] if k <= n else np.inf) * _scale(self.scale, X)
@@ -88,7 +90,9 @@ class ConformalRegressor:
         return PredictionIntervals(centre, centre - half, centre + half, 1 - alpha)
 
 
-def conformal_regressor(model: Any, X: Any, y: Any, *, scale: Callable[[Any], Any] | None = None) -> ConformalRegressor:
+def conformal_regressor(
+    model: Any, X: Table, y: Target, *, scale: Callable[[Any], Any] | None = None
+) -> ConformalRegressor:
     """Calibrate a fitted regressor on rows it has not seen.
 
     `scale(X)` is a positive number a row, how large errors are expected there: intervals are wider where it is large.
@@ -180,7 +184,7 @@ class PredictionSets:
         """Number of classes in each set; 0 says that the row is like none of those seen."""
         return self.members.sum(axis=1)
 
-    def cover(self, y: Any) -> Any:
+    def cover(self, y: Target) -> Any:
         """Does each set hold the true class?"""
         k, known = _class_codes(self.classes, y)
         return self.members[np.arange(len(k)), k] & known
@@ -202,7 +206,7 @@ class ConformalClassifier:
     score: NonconformityScore
     scores: tuple[Any, ...] = field(repr=False)  # sorted; one array, or one a class
 
-    def p_values(self, X: Any) -> Any:
+    def p_values(self, X: Table) -> Any:
         """For every class (m, K), the share of calibration rows that fit no better than the row would in that class."""
         S = self.score(np.asarray(self.model.predict_proba(X)))
         reference = self.scores if len(self.scores) > 1 else self.scores * S.shape[1]
@@ -210,7 +214,7 @@ class ConformalClassifier:
         sizes = np.array([len(r) for r in reference])
         return (1 + np.array(counts).T) / (1 + sizes)
 
-    def sets(self, X: Any, alpha: float = 0.1) -> PredictionSets:
+    def sets(self, X: Table, alpha: float = 0.1) -> PredictionSets:
         """Sets that miss the true class with probability at most alpha."""
         conformal_rank(1, alpha)  # refuses what is no probability
         assumptions = (EXCHANGEABLE, UNSEEN_CALIBRATION)
@@ -222,7 +226,7 @@ class ConformalClassifier:
 
 
 def conformal_classifier(
-    model: Any, X: Any, y: Any, *, score: NonconformityScore = LEAST_AMBIGUOUS, by_class: bool = False
+    model: Any, X: Table, y: Target, *, score: NonconformityScore = LEAST_AMBIGUOUS, by_class: bool = False
 ) -> ConformalClassifier:
     """Calibrate a fitted classifier on rows it has not seen; `by_class` guarantees the level for every class.
 
@@ -243,7 +247,7 @@ def conformal_classifier(
     return ConformalClassifier(model, score, tuple(np.sort(group) for group in groups))
 
 
-def _class_codes(classes: Any, y: Any) -> tuple[Any, Any]:
+def _class_codes(classes: Any, y: Target) -> tuple[Any, Any]:
     """The index of each label among sorted classes, and whether it is one of them."""
     y = np.asarray(y)
     k = np.searchsorted(classes, y).clip(0, len(classes) - 1)

@@ -20,6 +20,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing as rows_of
 
+from fivefold.core.types import Array, Table, Target
 from fivefold.evaluation.conformal import PredictionIntervals, conformal_rank
 from fivefold.evaluation.validation import splits_of
 
@@ -40,7 +41,7 @@ class CrossConformalRegressor:
         loss = 0.0 if K == n else min(2 * (1 - 1 / K) / (n / K + 1), (1 - K / n) / (K + 1))
         return max(0.0, 1 - 2 * alpha - loss)
 
-    def interval(self, X: Any, alpha: float = 0.1) -> PredictionIntervals:
+    def interval(self, X: Table, alpha: float = 0.1) -> PredictionIntervals:
         """Intervals meant to miss the target with probability alpha; `level` is what theory guarantees."""
         n = len(self.residuals)
         k = conformal_rank(n, alpha)
@@ -58,7 +59,7 @@ class CrossConformalRegressor:
         return PredictionIntervals(F.mean(axis=0), -low, high, self.guarantee(alpha), assumptions)
 
 
-def _kth(values: Any, k: int) -> Any:
+def _kth(values: Array, k: int) -> Any:
     """The k-th smallest of every column; infinite where there are fewer."""
     if k > len(values):
         return np.full(values.shape[1], np.inf)
@@ -66,7 +67,7 @@ def _kth(values: Any, k: int) -> Any:
 
 
 def cross_conformal_regressor(
-    model: Any, X: Any, y: Any, *, cv: Any = 10, groups: Any = None
+    model: Any, X: Table, y: Target, *, cv: Any = 10, groups: Any = None
 ) -> CrossConformalRegressor:
     """Fit the regressor without each fold in turn, and keep the residuals of the rows left out.
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn import model_selection
 
+from fivefold.core.types import Table, Target
 from fivefold.evaluation.row_losses import Loss, default_loss, loss_scorer
 from fivefold.evaluation.validation import INDEPENDENT_ROWS, SIMILAR_FIT, splits_of
 
@@ -70,8 +71,8 @@ class LossCurve:
 
 def validation_curve(
     model: Any,
-    X: Any,
-    y: Any,
+    X: Table,
+    y: Target,
     name: str,
     values: Sequence[Any],
     *,
@@ -102,8 +103,8 @@ def validation_curve(
 
 def learning_curve(
     model: Any,
-    X: Any,
-    y: Any,
+    X: Table,
+    y: Target,
     sizes: Any = (0.1, 0.2, 0.4, 0.7, 1.0),
     *,
     cv: Any = 5,

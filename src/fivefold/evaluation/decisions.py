@@ -22,12 +22,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core.types import Matrix, Table, Target, UserTable, UserTarget
 from fivefold.evaluation.base import MetaClassifier
 
 ROUNDING = 8 * np.finfo(float).eps
 
 
-def conditional_risks(P: Any, losses: Any = None) -> Any:
+def conditional_risks(P: Matrix, losses: Any = None) -> Any:
     """Expected loss (n, A) of every action, from class probabilities (n, K) and losses (A, K), 0 and 1 by default.
 
     Examples
@@ -43,7 +44,7 @@ def conditional_risks(P: Any, losses: Any = None) -> Any:
     return P @ L.T
 
 
-def decide(P: Any, losses: Any = None, *, reject: float | None = None) -> Any:
+def decide(P: Matrix, losses: Any = None, *, reject: float | None = None) -> Any:
     """The index of the action of least risk, the first of equals; -1 where every one risks more than `reject`.
 
     Examples
@@ -116,18 +117,18 @@ class MinimumRiskClassifier(MetaClassifier):
         self.reject = reject
         self.reject_label = reject_label
 
-    def fit(self, X: Any, y: Any, **params: Any) -> Self:
+    def fit(self, X: UserTable, y: UserTarget, **params: Any) -> Self:
         """Fit the classifier inside; `params` go to it."""
         self._fit_inside(X, y, **params)
         conditional_risks(np.eye(len(self.classes_)), self.losses)  # refuses a matrix with other columns
         self._names()
         return self
 
-    def risks(self, X: Any) -> Any:
+    def risks(self, X: Table) -> Any:
         """Expected loss (n, A) of every action on every row."""
         return conditional_risks(self.predict_proba(X), self.losses)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The action of least risk on every row."""
         check_is_fitted(self)
         names, at = self._names(), decide(self.predict_proba(X), self.losses, reject=self.reject)
@@ -177,7 +178,7 @@ class ErrorRejectCurve:
         )
 
 
-def error_reject(y: Any, P: Any, classes: Any) -> ErrorRejectCurve:
+def error_reject(y: Target, P: Matrix, classes: Any) -> ErrorRejectCurve:
     """The error-reject curve of class probabilities (n, K) on labelled rows, one point a distinct largest probability.
 
     Examples

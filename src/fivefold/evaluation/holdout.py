@@ -20,6 +20,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing as rows_of
 
 from fivefold.core.random_state import check_random_state
+from fivefold.core.types import Indices, Table, Target
 from fivefold.evaluation.row_losses import Loss, default_loss
 from fivefold.evaluation.selection import SelectionRule, least_loss
 from fivefold.evaluation.validation import INDEPENDENT_ROWS, ThreeWaySplit, Validation, three_way_split
@@ -88,8 +89,8 @@ class HoldOutResult:
 
 def hold_out(
     candidates: Sequence[Any],
-    X: Any,
-    y: Any,
+    X: Table,
+    y: Target,
     *,
     validation: float = 0.2,
     test: float = 0.2,
@@ -162,7 +163,9 @@ def hold_out(
     )
 
 
-def _run_split(candidates: Sequence[Any], X: Any, y: Any, parts: ThreeWaySplit, loss: Loss, rule: SelectionRule) -> Any:
+def _run_split(
+    candidates: Sequence[Any], X: Table, y: Target, parts: ThreeWaySplit, loss: Loss, rule: SelectionRule
+) -> Any:
     """One split: the table of candidates, the chosen one, its loss on test rows, and itself."""
     split = (parts.train, parts.validation)
     table = []
@@ -175,10 +178,10 @@ def _run_split(candidates: Sequence[Any], X: Any, y: Any, parts: ThreeWaySplit, 
     return parts, table, chosen, float(_row_losses(model, X, y, parts.test, loss).mean()), model
 
 
-def _fit_rows(model: Any, X: Any, y: Any, rows: Any) -> Any:
+def _fit_rows(model: Any, X: Table, y: Target, rows: Indices) -> Any:
     return clone(model).fit(rows_of(X, rows), rows_of(y, rows))
 
 
-def _row_losses(model: Any, X: Any, y: Any, rows: Any, loss: Loss) -> Any:
+def _row_losses(model: Any, X: Table, y: Target, rows: Indices, loss: Loss) -> Any:
     Z = rows_of(X, rows)
     return np.asarray(loss(Z, rows_of(y, rows), model.predict(Z)), dtype=float)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from fivefold.core.types import Table, Target
 from fivefold.evaluation.row_losses import Loss, default_loss
 from fivefold.evaluation.validation import INDEPENDENT_ROWS
 
@@ -63,8 +64,8 @@ class LockedTest:
 
 
 def lock_away(
-    X: Any,
-    y: Any,
+    X: Table,
+    y: Target,
     *,
     test_size: float = 0.2,
     stratify: Any = None,

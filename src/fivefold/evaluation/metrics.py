@@ -20,6 +20,8 @@ from scipy.optimize import bisect
 from scipy.stats import pearsonr
 from sklearn.metrics import confusion_matrix
 
+from fivefold.core.types import Array, Target
+
 TAIL_PROBABILITY = 1e-12  # probability that is cut off at either end of a density
 CONSTANT_TOLERANCE = 1e-12  # a spread below this share of the values is rounding
 BINARY_CODES = ((0, 1), (-1, 1))  # labels that are two even where rows hold one of them
@@ -102,7 +104,7 @@ class ConfusionCounts:
         return _safe_ratio((1 + b2) * self.tp, (1 + b2) * self.tp + b2 * self.fn + self.fp)
 
 
-def is_positive(y: Any, positive: Any = None, *, beside: Any = ()) -> Any:
+def is_positive(y: Target, positive: Any = None, *, beside: Any = ()) -> Any:
     """Which labels are the positive one: the one named, or the greater of two.
 
     `beside` are further labels, such as predicted ones. Labels that are all among 0 and 1, or -1 and 1, are two of
@@ -136,7 +138,7 @@ def _safe_ratio(part: Any, whole: Any) -> Any:
     return np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=whole != 0)
 
 
-def pearson_correlation(y: Any, predicted: Any) -> float:
+def pearson_correlation(y: Target, predicted: Any) -> float:
     """Pearson's correlation of predictions and targets; NaN where one of them is constant, for then there is none.
 
     Examples
@@ -200,7 +202,7 @@ def misclassification_rate(
     if len(pi) != len(densities) or (pi < 0).any() or abs(pi.sum() - 1) > 1e-8:
         raise ValueError(f"{len(densities)} densities need as many priors that add up to 1; got {priors}")
 
-    def best(x: Any) -> Any:
+    def best(x: Array) -> Any:
         return np.argmax([p * density.pdf(x) for p, density in zip(pi, densities, strict=True)], axis=0)
 
     decide = decide or best
@@ -215,6 +217,6 @@ def misclassification_rate(
     return float(1 - sum(masses))
 
 
-def _find_change(decide: Callable[[Any], Any], low: float, high: float, first: Any) -> float:
+def _find_change(decide: Callable[[Any], Any], low: float, high: float, first: int) -> float:
     """The point between low and high where the answer stops being `first`."""
     return float(bisect(lambda x: 1.0 if decide(np.array([x]))[0] == first else -1.0, low, high, xtol=1e-14))

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Target
+
 CHUNK_ROWS = 65536  # rows drawn at a time, so that memory does not grow with n
 
 Source = Callable[[int, np.random.Generator], tuple[Any, Any]]
@@ -28,12 +30,12 @@ class RiskEstimate:
     error: float
 
 
-def zero_one_loss(y: Any, predicted: Any) -> Any:
+def zero_one_loss(y: Target, predicted: Any) -> Any:
     """1 for a wrong class, 0 for the right one."""
     return np.not_equal(y, predicted).astype(float)
 
 
-def squared_loss(y: Any, predicted: Any) -> Any:
+def squared_loss(y: Target, predicted: Any) -> Any:
     """The squared difference."""
     return np.square(np.subtract(y, predicted))
 

@@ -21,6 +21,8 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import gaussian_kde
 
+from fivefold.core.types import Array
+
 TAIL_PROBABILITY = 1e-12  # probability that is cut off at either end of a density
 GRID_POINTS = 2001
 
@@ -30,7 +32,7 @@ class PredictiveDensity(Protocol):
 
     def mean(self) -> Any: ...
     def ppf(self, q: Any) -> Any: ...
-    def pdf(self, x: Any) -> Any: ...
+    def pdf(self, x: Array) -> Any: ...
     def expect(self, func: Callable[[Any], Any]) -> Any: ...
 
 
@@ -57,7 +59,7 @@ class WeightedSample:
         v, w = self._sorted()
         return v[np.minimum(np.searchsorted(np.cumsum(w), np.asarray(q) - 1e-12), len(v) - 1)]
 
-    def pdf(self, x: Any) -> Any:
+    def pdf(self, x: Array) -> Any:
         """A Gaussian kernel estimate with Scott's width."""
         return gaussian_kde(np.asarray(self.values, dtype=float), weights=self.weights)(x)
 

@@ -25,6 +25,7 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
+from fivefold.core.types import Target
 from fivefold.evaluation.metrics import pearson_correlation as pearson
 
 MIN_PROBABILITY = 1e-15
@@ -75,31 +76,31 @@ class Score:
         return -value if self.larger_is_better else value
 
 
-def log_loss(answers: CachedPredictions, y: Any) -> float:
+def log_loss(answers: CachedPredictions, y: Target) -> float:
     """Mean of -log p(y | x); a class that training never saw has probability zero, before clipping."""
     classes, k = np.unique(y, return_inverse=True)
     p = answers.of_classes(classes)[np.arange(len(y)), k]
     return float(-np.log(np.clip(p, MIN_PROBABILITY, 1.0)).mean())
 
 
-def accuracy(answers: CachedPredictions, y: Any) -> float:
+def accuracy(answers: CachedPredictions, y: Target) -> float:
     """Share of rows with the right class."""
     return float(np.mean(answers.labels == y))
 
 
-def balanced_accuracy(answers: CachedPredictions, y: Any) -> float:
+def balanced_accuracy(answers: CachedPredictions, y: Target) -> float:
     """Mean over the classes among the rows of the share of each that is found."""
     _, k = np.unique(y, return_inverse=True)
     return float(np.mean(np.bincount(k, answers.labels == y) / np.bincount(k)))
 
 
-def f1(answers: CachedPredictions, y: Any) -> float:
+def f1(answers: CachedPredictions, y: Target) -> float:
     """Mean over the classes of the harmonic mean of precision and recall: 2 hits / (rows of it + rows given to it)."""
     _, k = np.unique(np.concatenate([y, answers.labels]), return_inverse=True)
     return float(np.mean(2 * np.bincount(k[: len(y)], answers.labels == y, k.max() + 1) / np.bincount(k)))
 
 
-def auc(answers: CachedPredictions, y: Any) -> float:
+def auc(answers: CachedPredictions, y: Target) -> float:
     """Mean over the classes of the area under one against the rest; one half where all rows are of one class."""
     classes, counts = np.unique(y, return_counts=True)
     if len(classes) == 1:
@@ -109,22 +110,22 @@ def auc(answers: CachedPredictions, y: Any) -> float:
     return float(np.mean((sums - counts * (counts + 1) / 2) / (counts * (len(y) - counts))))
 
 
-def rmse(answers: CachedPredictions, y: Any) -> float:
+def rmse(answers: CachedPredictions, y: Target) -> float:
     """Root mean squared error."""
     return float(root_mean_squared_error(y, answers.labels))
 
 
-def mae(answers: CachedPredictions, y: Any) -> float:
+def mae(answers: CachedPredictions, y: Target) -> float:
     """Mean absolute error."""
     return float(mean_absolute_error(y, answers.labels))
 
 
-def r2(answers: CachedPredictions, y: Any) -> float:
+def r2(answers: CachedPredictions, y: Target) -> float:
     """Share of the variance explained."""
     return float(r2_score(y, answers.labels))
 
 
-def correlation(answers: CachedPredictions, y: Any) -> float:
+def correlation(answers: CachedPredictions, y: Target) -> float:
     """Pearson's correlation of target and prediction; zero where one of them is constant."""
     return float(np.nan_to_num(pearson(y, answers.labels)))
 

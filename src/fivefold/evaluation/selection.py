@@ -24,6 +24,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing as rows_of
 
+from fivefold.core.types import Table, Target
 from fivefold.evaluation.row_losses import Loss, default_loss
 from fivefold.evaluation.validation import (
     INDEPENDENT_ROWS,
@@ -97,8 +98,8 @@ class Selection:
 
 def select(
     candidates: Sequence[Any],
-    X: Any,
-    y: Any,
+    X: Table,
+    y: Target,
     *,
     cv: Any = 5,
     loss: Loss | None = None,
@@ -144,8 +145,8 @@ class NestedSelection:
 
 def nested_selection(
     candidates: Sequence[Any],
-    X: Any,
-    y: Any,
+    X: Table,
+    y: Target,
     *,
     cv: Any = 5,
     inner: Any = 5,
@@ -180,7 +181,7 @@ def _first_candidate(candidates: Sequence[Any]) -> Any:
 
 
 def _choose_and_judge(
-    candidates: Sequence[Any], X: Any, y: Any, groups: Any, split: Split, options: dict[str, Any]
+    candidates: Sequence[Any], X: Table, y: Target, groups: Any, split: Split, options: dict[str, Any]
 ) -> tuple[float, Any, Selection]:
     """Mean loss of the chosen candidate on training rows, its loss on each test row, and the choice."""
     (Z, t), (Z_test, t_test) = ((rows_of(X, rows), rows_of(y, rows)) for rows in split)

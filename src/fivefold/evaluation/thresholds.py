@@ -21,6 +21,7 @@ from sklearn.metrics import confusion_matrix_at_thresholds
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from fivefold.core.types import Array, Target, UserTable, UserTarget, UserWeights
 from fivefold.evaluation.base import MetaClassifier
 from fivefold.evaluation.metrics import ConfusionCounts, is_positive
 
@@ -57,7 +58,7 @@ MEASURES: Mapping[str, Measure] = {
 class ThresholdSweep:
     """Counts at every threshold, from +infinity, where no row is positive, down to the least score, where all are."""
 
-    thresholds: Any  # (T,), falling
+    thresholds: Array  # (T,), falling
     counts: ConfusionCounts  # arrays (T,)
 
     def best(self, measure: str | Measure) -> ChosenThreshold:
@@ -97,7 +98,9 @@ def get_measure(measure: str | Measure) -> Measure:
     return MEASURES[measure]
 
 
-def sweep_thresholds(y: Any, scores: Any, *, positive: Any = None, sample_weight: Any = None) -> ThresholdSweep:
+def sweep_thresholds(
+    y: Target, scores: Array, *, positive: Any = None, sample_weight: UserWeights = None
+) -> ThresholdSweep:
     """Counts, or sums of weights, at every distinct score; `positive` is the greater of two labels where None.
 
     Examples
@@ -166,7 +169,7 @@ class ThresholdClassifier(MetaClassifier):
         self.positive = positive
         self.response = response
 
-    def fit(self, X: Any, y: Any, **params: Any) -> Self:
+    def fit(self, X: UserTable, y: UserTarget, **params: Any) -> Self:
         """Choose the threshold on scores of unseen rows, then fit the classifier on all rows."""
         y = column_or_1d(y, warn=True)
         self._fit_inside(X, y, **params)
@@ -180,7 +183,7 @@ class ThresholdClassifier(MetaClassifier):
         )
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The positive class where the score reaches the threshold, the other one elsewhere."""
         check_is_fitted(self)
         scores = self._towards(getattr(self.estimator_, self.response)(X))
@@ -195,7 +198,7 @@ class ThresholdClassifier(MetaClassifier):
             raise ValueError(f"positive must be one of {self.classes_.tolist()}; got {self.positive!r}")
         return int(at[0])
 
-    def _towards(self, scores: Any) -> Any:
+    def _towards(self, scores: Array) -> Any:
         """Scores (n,) that rise with the positive class."""
         if scores.ndim == 2:
             return scores[:, self._code()]

@@ -23,6 +23,7 @@ from sklearn.model_selection import check_cv, train_test_split
 from sklearn.utils import _safe_indexing as rows_of
 
 from fivefold.core.random_state import check_random_state
+from fivefold.core.types import Matrix, Table, Target
 from fivefold.evaluation.row_losses import Loss, default_loss
 
 MAX_FITS = 10_000
@@ -89,8 +90,8 @@ class Validation:
 
 def cross_validate(
     model: Any,
-    X: Any,
-    y: Any,
+    X: Table,
+    y: Target,
     *,
     cv: Any = 5,
     loss: Loss | None = None,
@@ -118,7 +119,7 @@ def cross_validate(
 
 
 def splits_of(
-    model: Any, X: Any, y: Any, *, cv: Any = 5, groups: Any = None, most_fits: int = MAX_FITS
+    model: Any, X: Table, y: Target, *, cv: Any = 5, groups: Any = None, most_fits: int = MAX_FITS
 ) -> tuple[Split, ...]:
     """The splits of `cv`, drawn once; a number means so many folds, stratified for classifiers."""
     cv = check_cv(cv, y, classifier=is_classifier(model))
@@ -131,7 +132,7 @@ def splits_of(
     return tuple(cv.split(X, y, groups))
 
 
-def _judge_split(model: Any, X: Any, y: Any, split: Split, loss: Loss) -> tuple[float, Any]:
+def _judge_split(model: Any, X: Table, y: Target, split: Split, loss: Loss) -> tuple[float, Any]:
     """Mean loss on the training rows of a split, and the loss of each test row."""
     train, test = ((rows_of(X, rows), rows_of(y, rows)) for rows in split)
     fitted = clone(model).fit(*train)
@@ -168,7 +169,7 @@ def three_way_split(
     return ThreeWaySplit(first, middle, last)
 
 
-def smoother_residuals(S: Any, y: Any) -> Any:
+def smoother_residuals(S: Matrix, y: Target) -> Any:
     """Residuals of leave-one-out for a linear smoother f = S y, without refitting: (y_i - f_i) / (1 - S_ii).
 
     Exact for least squares, ridge and kernel ridge, which fit the other rows alike when row i takes the value that

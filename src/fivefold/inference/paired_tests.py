@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 from scipy.special import fdtrc, stdtr
 
+from fivefold.core.types import Array
 
-def corrected_standard_error(values: Any, shared: float = 0.0) -> float:
+
+def corrected_standard_error(values: Array, shared: float = 0.0) -> float:
     """Of a mean of J values: sqrt((1/J + shared) s^2)."""
     return float(np.sqrt((1 / len(values) + shared) * np.var(values, ddof=1)))
 

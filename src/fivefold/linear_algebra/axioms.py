@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Target
 
 DRAWS = 200  # triples of vectors, each with two scalars
 SCALARS = (-2.0, -1.0, -0.5, 0.0, 0.25, 1.0, 3.0)
@@ -303,7 +303,7 @@ def induced_metric(norm: Callable[[Array], float]) -> Callable[[Any, Any], float
     return lambda x, y: float(norm(np.subtract(x, y)))
 
 
-def discrete_metric(x: Any, y: Any) -> float:
+def discrete_metric(x: Array, y: Target) -> float:
     """0 for equal points, 1 for others: a metric that comes from no norm.
 
     Examples

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Matrix
 from fivefold.linear_algebra.axioms import AxiomReport, linearity_axioms
 from fivefold.linear_algebra.matrix_input import format_matrix, matrix
 from fivefold.linear_algebra.regularity import regularity
@@ -58,7 +58,7 @@ class Basis:
         """Are the vectors orthogonal and of length one?"""
         return bool(np.abs(self.columns.T @ self.columns - np.eye(len(self))).max() <= ORTHONORMAL)
 
-    def coordinates(self, x: Any) -> Array:
+    def coordinates(self, x: Array) -> Array:
         """a with x = B a, for one vector or for several in columns."""
         x = self._sized(x)
         return self.columns.T @ x if self.orthonormal else np.linalg.solve(self.columns, x)
@@ -67,7 +67,7 @@ class Basis:
         """x = B a."""
         return self.columns @ self._sized(a)
 
-    def _sized(self, x: Any) -> Array:
+    def _sized(self, x: Array) -> Array:
         x = np.asarray(x, dtype=np.float64)
         if len(np.atleast_1d(x)) != len(self):
             raise ValueError(f"this basis describes vectors of size {len(self)}; got shape {x.shape}")
@@ -112,7 +112,7 @@ class ChangeOfBasis:
         )
 
 
-def change_of_basis(A: Any, basis: Any) -> ChangeOfBasis:
+def change_of_basis(A: Matrix, basis: Any) -> ChangeOfBasis:
     """The map A in another basis, B^-1 A B.
 
     Parameters

@@ -11,16 +11,16 @@ quadratic form is |X'x|^2. The zero matrix is semi-definite both ways and is cal
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from fivefold.core.numerics.linalg import Definiteness
 from fivefold.core.numerics.linalg import definiteness as classify
+from fivefold.core.types import Matrix
 from fivefold.linear_algebra.matrix_input import matrix
 
 
-def definiteness(A: Any, tol: float = 1e-12) -> Definiteness:
+def definiteness(A: Matrix, tol: float = 1e-12) -> Definiteness:
     """Classify a symmetric matrix.
 
     Parameters

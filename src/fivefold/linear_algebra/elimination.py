@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Matrix
 from fivefold.linear_algebra.matrix_input import format_matrix, matrix
 
 ROUNDING = 16 * np.finfo(float).eps  # per row, of what a row and a column began with
@@ -73,7 +73,7 @@ class Inverse:
         return f"{self.elimination}\nThe right block is the inverse; the determinant is {self.determinant:.6g}."
 
 
-def eliminate(A: Any, right: Any = None, *, tol: float | None = None) -> Elimination:
+def eliminate(A: Matrix, right: Any = None, *, tol: float | None = None) -> Elimination:
     """Reduce A, and do the same to `right` beside it.
 
     Parameters
@@ -144,7 +144,7 @@ def eliminate(A: Any, right: Any = None, *, tol: float | None = None) -> Elimina
     )
 
 
-def gauss_jordan_inverse(A: Any, *, tol: float | None = None) -> Inverse:
+def gauss_jordan_inverse(A: Matrix, *, tol: float | None = None) -> Inverse:
     """The inverse of a square matrix, with the steps from [A, I] to [I, A^-1]; a singular matrix is refused.
 
     Parameters

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Matrix
 
 
-def matrix(A: Any, name: str = "A", *, square: bool = False) -> Array:
+def matrix(A: Matrix, name: str = "A", *, square: bool = False) -> Array:
     """A finite matrix of floats, or a ValueError that names what is wrong."""
     M = _numbers(A, name)
     if M.ndim != 2 or M.size == 0:
@@ -19,7 +17,7 @@ def matrix(A: Any, name: str = "A", *, square: bool = False) -> Array:
     return _finite(M, name)
 
 
-def vector(v: Any, name: str) -> Array:
+def vector(v: Array, name: str) -> Array:
     """A finite vector of floats."""
     u = _numbers(v, name)
     if u.ndim != 1 or u.size == 0:
@@ -40,7 +38,7 @@ def format_matrix(M: Array, bar: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def _numbers(A: Any, name: str) -> Array:
+def _numbers(A: Matrix, name: str) -> Array:
     try:
         if np.iscomplexobj(A):
             raise TypeError("got complex ones")

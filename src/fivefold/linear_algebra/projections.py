@@ -10,11 +10,10 @@ The score of a row on a principal component and on a discriminant direction is t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Weights
 from fivefold.linear_algebra.matrix_input import vector
 
 
@@ -42,7 +41,7 @@ class Projection:
         )
 
 
-def project(v: Any, w: Any) -> Projection:
+def project(v: Array, w: Weights) -> Projection:
     """Project v onto the direction of w.
 
     Examples

@@ -14,12 +14,11 @@ another; then the report says so.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import lu, qr
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Matrix
 from fivefold.linear_algebra.elimination import eliminate
 from fivefold.linear_algebra.matrix_input import matrix
 
@@ -80,7 +79,7 @@ class Regularity:
         return "\n".join([verdict, *lines, f"  condition number {self.condition:.3g}{digits}"])
 
 
-def regularity(A: Any, *, tol: float | None = None) -> Regularity:
+def regularity(A: Matrix, *, tol: float | None = None) -> Regularity:
     """Report whether A is regular, by every equivalent condition.
 
     Parameters

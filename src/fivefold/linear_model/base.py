@@ -33,7 +33,7 @@ from fivefold.core.admission.tables import refuse_nonfinite
 from fivefold.core.numerics.affine_map import affine
 from fivefold.core.numerics.linalg import row_blocks
 from fivefold.core.parallel import map_parts
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table
 
 Result = TypeVar("Result")
 
@@ -101,7 +101,7 @@ def predictor(model: LinearModel, X: Any) -> Array:
     return out
 
 
-def finite_predictor(estimator: Any, model: LinearModel, X: Any) -> Array:
+def finite_predictor(estimator: Any, model: LinearModel, X: Table) -> Array:
     """The predictor, for a method that takes X unchecked: NaN and infinity in X show in what comes out."""
     eta = predictor(model, X)
     if not np.isfinite(eta).all():
@@ -109,7 +109,7 @@ def finite_predictor(estimator: Any, model: LinearModel, X: Any) -> Array:
     return eta
 
 
-def solve_unchecked(estimator: Any, X: Any, solve: Callable[[], Result]) -> Result:
+def solve_unchecked(estimator: Any, X: Table, solve: Callable[[], Result]) -> Result:
     """What `solve` finds in an X that was not checked: its failure may be for NaN or infinity, which is then said."""
     try:
         with np.errstate(invalid="ignore", over="ignore"):
@@ -119,13 +119,13 @@ def solve_unchecked(estimator: Any, X: Any, solve: Callable[[], Result]) -> Resu
         raise
 
 
-def decision_values(model: LinearModel, X: Any) -> Array:
+def decision_values(model: LinearModel, X: Table) -> Array:
     """What a classifier's decision_function gives: (n,) for two classes, (n, K) for more."""
     eta = predictor(model, X)
     return eta[:, 0] if eta.ndim == 2 and eta.shape[1] == 1 else eta
 
 
-def class_scores(model: LinearModel, X: Any) -> Array:
+def class_scores(model: LinearModel, X: Table) -> Array:
     """(n, K), the largest wins; the first of two classes scores zero."""
     eta = decision_values(model, X)
     return np.column_stack([np.zeros_like(eta), eta]) if eta.ndim == 1 else eta

@@ -29,7 +29,7 @@ from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.numerics.affine_map import affine
 from fivefold.core.numerics.linalg import fix_signs, weighted_moments
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserTable, Weights
 
 VARIANCE_FLOOR = 1e-12  # of the mean variance: added to a spread so that none is zero
 
@@ -117,7 +117,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clas
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         K, d = len(self.classes_), X.shape[1]
         most = min(K - 1, d)
         if self.n_components is not None and self.n_components > most:
@@ -162,18 +162,18 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clas
         covariances = covariances + floor * np.eye(q)
         return np.linalg.inv(covariances), np.log(priors) - 0.5 * np.linalg.slogdet(covariances)[1]
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: UserTable) -> Any:
         """Coordinates along the directions, from the mean of the rows learned from."""
         X = self._admit(X)
         return affine(X, self.model_.centre, self.model_.axes)
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """Log odds of the second class, or the discriminants (n, K)."""
         X = self._admit(X)
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         model = self.model_
         Z = affine(X, model.centre, model.axes)[:, None] - model.means  # (n, K, q)
         return model.levels - 0.5 * np.einsum("nki,kij,nkj->nk", Z, model.precisions, Z)

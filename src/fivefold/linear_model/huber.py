@@ -30,7 +30,7 @@ from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.numerics.arrays import to_numpy
 from fivefold.core.parallel import one_blas_thread
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.linear_model.base import LinearModel, centred_linear, predictor
 from fivefold.linear_model.quantile import weighted_median
 from fivefold.optim.design import Design
@@ -158,14 +158,14 @@ class HuberRegressor(Regressor):
     scale_ = learned("scale")
     n_iter_ = learned("n_iter")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Self:
         """Learn from rows and their targets; a weight of two means a row is there twice."""
         super().fit(X, y, sample_weight)
         residual = np.ravel(np.asarray(to_numpy(y), dtype=np.float64)) - self.predict(X)
         self.outliers_ = np.abs(residual) > self.scale_ * self.epsilon
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The height of the surface at each row."""
         X = self._admit(X)
         return predictor(self.model_.linear, X)
@@ -174,7 +174,7 @@ class HuberRegressor(Regressor):
         if not self.warm_start:
             super()._forget()
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         y, d = y.astype(np.float64), X.shape[1]
         centre = np.asarray(w @ X, dtype=np.float64) / w.sum() if self.fit_intercept else np.zeros(d)
         design = Design(X, self.fit_intercept, centre if self.fit_intercept else None)

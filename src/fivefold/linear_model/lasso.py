@@ -24,7 +24,7 @@ from fivefold.core.estimators.params import Count, Fraction, NonNegative, Seed
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.linear_model.base import LinearModel, centred_linear, predictor
 from fivefold.linear_model.solvers.lasso_path import CoordinateProblems, enet_path, fit_path, prepare_columns
 from fivefold.optim.objective import Minimum
@@ -64,7 +64,7 @@ class LassoBase(Regressor):
         """The coefficients as a sparse matrix."""
         return configured_csr(np.atleast_2d(self.coef_))
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, check_input: bool = True) -> Self:
         """Learn from rows and their targets; a weight of two means a row is there twice.
 
         `check_input` is taken for scikit-learn's signature: rows are always checked, once.
@@ -72,7 +72,7 @@ class LassoBase(Regressor):
         super().fit(X, y, sample_weight)
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The height of the surface at each row."""
         X = self._admit(X)
         return predictor(self.model_.linear, X)
@@ -81,7 +81,7 @@ class LassoBase(Regressor):
         if not self.warm_start:
             super()._forget()
 
-    def _fit(self: Any, X: Any, y: Any, w: Any) -> None:
+    def _fit(self: Any, X: Table, y: Target, w: Weights) -> None:
         ready = prepare_columns(X, y.reshape(len(y), -1), w, centred=self.fit_intercept, joint=self.joint)
         starts = self._starts(X.shape[1], ready.offset.size)
         found: list[Minimum] = []

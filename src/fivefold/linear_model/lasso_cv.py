@@ -26,7 +26,7 @@ from fivefold.core.numerics.linalg import CrossMoments, cross_moments
 from fivefold.core.parallel import map_items
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.linear_model.base import LinearModel, centred_linear, predictor
 from fivefold.linear_model.model_selection.cv_folds import SplitterRouting, split_folds
 from fivefold.linear_model.solvers.lasso_path import (
@@ -77,7 +77,7 @@ class LassoCVBase(SplitterRouting, Regressor):
     dual_gap_ = learned("dual_gap")
     n_iter_ = learned("n_iter")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **params: Any) -> Self:
         """Choose the strength and learn from rows and their targets; a weight of two means a row is there twice."""
         self._split = self._for_splitter(sample_weight, params)
         self._weights = sample_weight  # the rows that `cv` may list are those given here, some of weight zero
@@ -87,12 +87,12 @@ class LassoCVBase(SplitterRouting, Regressor):
             del self._weights, self._split
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The height of the surface at each row."""
         X = self._admit(X)
         return predictor(self.model_.linear, X)
 
-    def _fit(self: Any, X: Any, y: Any, w: Any) -> None:
+    def _fit(self: Any, X: Table, y: Target, w: Weights) -> None:
         ratios = np.atleast_1d(as_float64(self, self.l1_ratio, "l1_ratio"))
         if not ratios.size or not ((ratios >= 0) & (ratios <= 1)).all():
             raise ParameterError(
@@ -143,7 +143,7 @@ class LassoCVBase(SplitterRouting, Regressor):
         return {"tol": self.tol, "max_iter": self.max_iter, "positive": self.positive, "rng": rng}
 
     def _errors(
-        self: Any, X: Any, y: Any, w: Any, test: Any, ready: CoordinateProblems, alphas: Array, ratio: float
+        self: Any, X: Table, y: Target, w: Weights, test: Any, ready: CoordinateProblems, alphas: Array, ratio: float
     ) -> Array:
         """Mean squared error on the test rows for each alpha."""
         start = np.zeros(X.shape[1])
@@ -170,7 +170,7 @@ class LassoCVBase(SplitterRouting, Regressor):
         )
 
 
-def _training(X: Any, y: Any, w: Any, splits: list[Any], centre: bool) -> list[CoordinateProblems]:
+def _training(X: Table, y: Target, w: Weights, splits: list[Any], centre: bool) -> list[CoordinateProblems]:
     """The rows outside each fold, prepared."""
     n, d = X.shape
     tests = np.concatenate([test for _, test in splits])

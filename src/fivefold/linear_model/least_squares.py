@@ -25,7 +25,7 @@ from fivefold.core.estimators.params import NonNegative
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.numerics.linalg import linear_dependencies
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, UserTable
 from fivefold.linear_model.base import LinearModel, cast_learned, finite_predictor, solve_unchecked, weights_or_none
 from fivefold.linear_model.diagnostics.gaussian_noise import GaussianNoise
 from fivefold.linear_model.diagnostics.summary import Summary, least_squares_summary
@@ -151,7 +151,7 @@ class LinearRegression(Regressor):
             LinearModel(coef, intercept, found.centre, offset, found.route), found, X.shape, self.positive
         )
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The height of the surface at each row."""
         X = self._admit(X)
         return finite_predictor(self, self.model_.linear, X)

@@ -26,7 +26,7 @@ from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.numerics.linalg import weighted_moments
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import LinearModel, cast_learned, class_scores, decision_values, predictor
 from fivefold.linear_model.risk_minimiser import (
     binary_probabilities,
@@ -95,7 +95,7 @@ class LeastSquaresClassifier(Classifier):
     coef_ = learned("coef")
     intercept_ = learned("intercept")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         K, weight = len(self.classes_), float(w.sum())
         _, mean, S = weighted_moments(X, w)
         sizes = np.bincount(y, weights=w, minlength=K)
@@ -110,13 +110,13 @@ class LeastSquaresClassifier(Classifier):
         intercept = cast_learned(height - W @ mean, kind)
         self.model_ = LinearModel(cast_learned(W, kind), intercept, mean, height)
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """The output of each row: two classes, less the threshold; more, one a class."""
         X = self._admit(X)
         out = decision_values(self.model_, X)
         return out - out.dtype.type(self.threshold) if out.ndim == 1 else out
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         scores = class_scores(self.model_, X)
         if scores.shape[1] == 2:
             scores[:, 1] -= self.threshold
@@ -204,7 +204,7 @@ class SigmoidRegressionClassifier(Classifier):
     intercept_ = learned("intercept")
     n_iter_ = learned("n_iter")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         design = centred_design(X, w, self.fit_intercept)
         ridge = np.append(np.full(X.shape[1], self.alpha), np.zeros(design.size - X.shape[1]))
         risks = [
@@ -213,22 +213,22 @@ class SigmoidRegressionClassifier(Classifier):
         x, done = fit_linear(self, risks, 0.0, self.tol, self.max_iter)
         self.model_ = linear_from_outputs(x, design, done)
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """The argument of the sigmoid: positive for the second of two classes, or one a class."""
         X = self._admit(X)
         return decision_values(self.model_, X)
 
-    def outputs(self, X: Any) -> Any:
+    def outputs(self, X: Table) -> Any:
         """The sigmoid outputs as they are, (n, 1) or (n, K): of many classes they need not sum to one."""
         X = self._admit(X)
         return expit(predictor(self.model_, X))
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """The outputs, of many classes scaled to sum to one."""
         P = self.outputs(X)
         return binary_probabilities(P[:, 0]) if P.shape[1] == 1 else normalise_rows(P)
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         return class_scores(self.model_, X)
 
 

@@ -33,7 +33,7 @@ from fivefold.core.estimators.params import Count, Fraction, Index, NonNegative,
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.parallel import map_parts
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import LinearModel, SparseCoefficients, class_scores, decision_values
 from fivefold.linear_model.diagnostics.standard_errors import (
     MaximumLikelihood,
@@ -61,22 +61,22 @@ SEPARATED_LOSS = 1e-7  # a loss below it a row, without a penalty: the classes a
 class LogLinearClassifier(SparseCoefficients, Classifier):
     """Log odds of the classes are linear in the columns."""
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """The log odds (n,) of the second of two classes; the linear predictors (n, K) of more."""
         X = self._admit(X)
         return decision_values(self.model_, X)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """Probability of each class."""
         return class_probabilities(self.decision_function(X))
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: UserTable) -> Any:
         """Log probability of each class."""
         eta = self._scores(self._admit(X))
         eta = eta - eta.max(axis=1, keepdims=True)
         return eta - np.log(np.exp(eta).sum(axis=1, keepdims=True))
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         return class_scores(self.model_, X)
 
 
@@ -184,7 +184,7 @@ class LogisticRegression(LogLinearClassifier):
     intercept_ = learned("intercept")
     n_iter_ = learned("n_iter")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         if self.n_jobs is not None:
             warn("LogisticRegression: n_jobs has no effect, and scikit-learn will drop it; leave it out", FutureWarning)
         C, ratio = self._strength()
@@ -217,7 +217,7 @@ class LogisticRegression(LogLinearClassifier):
             raise ValueError("LogisticRegression: stop_after descends by gradients, which an L1 penalty lacks at zero")
         return early_stopped_descent(risk, start, patience=self.stop_after, max_iter=self.max_iter, monitor=told)
 
-    def log_odds(self, X: Any, label: Any, against: Any) -> Any:
+    def log_odds(self, X: Table, label: Any, against: Any) -> Any:
         """ln P(label | x) / P(against | x), linear in x; the coding of the classes does not matter."""
         scores = self._scores(self._admit(X))
         return scores[:, self._code(label)] - scores[:, self._code(against)]
@@ -260,7 +260,7 @@ class LogisticRegression(LogLinearClassifier):
     def _on_intercept(self, strength: float, power: int = 1) -> float:
         return strength / self.intercept_scaling**power if self.solver == "liblinear" else 0.0
 
-    def _risk(self, X: Any, y: Any, w: Any, ridge: float) -> EmpiricalRisk:
+    def _risk(self, X: Table, y: Target, w: Weights, ridge: float) -> EmpiricalRisk:
         K = len(self.classes_)
         free = self.fit_intercept and self.solver != "liblinear"
         design = Design(X, self.fit_intercept, pilot_centre(X) if free else None)

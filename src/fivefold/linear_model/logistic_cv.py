@@ -29,7 +29,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Index, NonNegative, Positive, Seed
 from fivefold.core.parallel import map_items
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Indices, Table, Target, UserTable, UserTarget, UserWeights
 from fivefold.linear_model.base import LinearModel, class_scores
 from fivefold.linear_model.logistic import (
     SEPARATED_LOSS,
@@ -104,7 +104,7 @@ class LogisticPath:
 
     machine: LogisticRegression
 
-    def along(self, X: Any, y: Any, w: Array, Cs: Array, ratio: float) -> list[tuple[EmpiricalRisk, Minimum]]:
+    def along(self, X: Table, y: Target, w: Array, Cs: Array, ratio: float) -> list[tuple[EmpiricalRisk, Minimum]]:
         """One for each C, the strongest penalty first, each from the one before; in the order of Cs."""
         risk = self.machine._risk(X, y, w, 0.0)
         x: Array = np.zeros(risk.design.size * max(risk.outputs, 1))
@@ -239,7 +239,7 @@ class LogisticRegressionCV(LogLinearClassifier):
     coef_ = learned("coef")
     intercept_ = learned("intercept")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **params: Any) -> Any:
         """Choose the strength and learn from rows and their targets; a weight of two means a row is there twice."""
         if sample_weight is not None:
             sample_weight = given_weights(self, sample_weight, _num_samples(X))
@@ -286,7 +286,7 @@ class LogisticRegressionCV(LogLinearClassifier):
         self.model_, reason = self._final(descents, X, y, w, search)
         self._tell(search, [*reasons, reason], interrupted)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
+    def score(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **params: Any) -> Any:
         """The score of `scoring` on new rows."""
         return self._scorer()(self, X, y, **self._route("score", sample_weight, params).scorer.score)
 
@@ -373,7 +373,7 @@ class LogisticRegressionCV(LogLinearClassifier):
             )
         return ratios
 
-    def _machine(self, X: Any) -> LogisticRegression:
+    def _machine(self, X: Table) -> LogisticRegression:
         machine: Any = LogisticRegression(
             fit_intercept=self.fit_intercept,
             solver=self.solver,
@@ -393,7 +393,9 @@ class LogisticRegressionCV(LogLinearClassifier):
         best = np.array([search.best(one) for one in scores])
         return replace(search, C=float(search.Cs[best[:, 1]].mean()), ratio=float(search.ratios[best[:, 0]].mean()))
 
-    def _final(self, descents: LogisticPath, X: Any, y: Any, w: Array, search: PathSearch) -> tuple[LinearModel, str]:
+    def _final(
+        self, descents: LogisticPath, X: Table, y: Target, w: Array, search: PathSearch
+    ) -> tuple[LinearModel, str]:
         """The surface of the strength chosen, and how its descent ended."""
         paths, d = search.paths[search.judged], X.shape[1]
         if not self.refit and len(paths):
@@ -419,7 +421,7 @@ class LogisticRegressionCV(LogLinearClassifier):
             weights = params.get("sample_weight")
             heft = None if weights is None else np.asarray(weights)[kept]
 
-            def accuracy(surface: LinearModel, rows: Any) -> float:
+            def accuracy(surface: LinearModel, rows: Indices) -> float:
                 right = class_scores(surface, X[rows]).argmax(axis=1) == y[rows]
                 return float(np.average(right, weights=None if heft is None else heft[rows]))
 
@@ -433,7 +435,7 @@ class LogisticRegressionCV(LogLinearClassifier):
 
         return score
 
-    def _route(self, caller: str, sample_weight: Any, params: dict[str, Any]) -> Bunch:
+    def _route(self, caller: str, sample_weight: UserWeights, params: dict[str, Any]) -> Bunch:
         if params and not routing_enabled():
             raise ValueError(
                 f"LogisticRegressionCV: {caller}() got unexpected arguments {sorted(params)}; enable metadata routing "
@@ -465,7 +467,7 @@ def _surface(risk: EmpiricalRisk, end: Minimum) -> tuple[LinearModel, Minimum]:
     return linear_from_risk(risk, end.x, np.float64, end.steps), end
 
 
-def _of_rows(params: dict[str, Any], given: Array, rows: Any) -> Any:
+def _of_rows(params: dict[str, Any], given: Array, rows: Indices) -> Any:
     """What belongs to these rows, of parameters with an entry for each row that was given."""
     return _check_method_params(given, params=params, indices=rows)
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Fraction, NonNegative, Seed
 from fivefold.core.registry import Card
+from fivefold.core.types import Table, Target, Weights
 from fivefold.linear_model.lasso import LassoBase
 
 CARD_STEPS = (
@@ -38,7 +39,7 @@ class _MultiTask(LassoBase):
         tags.target_tags.single_output = False
         return tags
 
-    def _fit(self: Any, X: Any, y: Any, w: Any) -> None:
+    def _fit(self: Any, X: Table, y: Target, w: Weights) -> None:
         if y.ndim == 1:
             name = type(self).__name__
             raise ValueError(

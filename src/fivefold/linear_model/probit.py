@@ -27,7 +27,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import LinearModel, class_scores, decision_values
 from fivefold.linear_model.risk_minimiser import (
     L1_L2_SHARES,
@@ -133,7 +133,7 @@ class ProbitRegression(Classifier):
     alpha_ = learned("strength")
     gibbs_error_ = learned("gibbs")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         design = centred_design(X, w, self.fit_intercept)
         targets = one_vs_rest_targets(y, len(self.classes_))
 
@@ -158,21 +158,21 @@ class ProbitRegression(Classifier):
         errors = [float(w @ ProbitMarginLoss().value(t, e)) / w.sum() for t, e in zip(targets, eta, strict=True)]
         self.model_ = ProbitModel(linear_from_outputs(x, design, done), strength, float(np.mean(errors)))
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """The predictor of each row: positive for the second of two classes, or one a class."""
         X = self._admit(X)
         return decision_values(self.model_.linear, X)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """Phi of the predictors; of many classes scaled to sum to one."""
         P = ProbitLoss().inverse_link(self.decision_function(X))
         return binary_probabilities(P) if P.ndim == 1 else normalise_rows(P)
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         return class_scores(self.model_.linear, X)
 
 
-def rms_row_length(X: Any, w: Array) -> float:
+def rms_row_length(X: Table, w: Array) -> float:
     """Root of the mean squared length of a row, columns scaled so that no entry exceeds one."""
     squares = X.multiply(X) if issparse(X) else X * X
     largest = squares.max(axis=0)

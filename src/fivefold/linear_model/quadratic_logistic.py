@@ -21,7 +21,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Range
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import class_scores, decision_values
 from fivefold.linear_model.logistic import LogisticRegression, class_probabilities
 
@@ -35,7 +35,7 @@ class QuadraticModel:
     axes: Array | None  # (d, q), None for all products
     classifier: LogisticRegression
 
-    def features(self, X: Any) -> Array:
+    def features(self, X: Table) -> Array:
         """(n, d + q) or (n, d + d (d + 1) / 2)."""
         Z = (X - self.mean) / self.scale
         squares = column_products(Z) if self.axes is None else (Z @ self.axes) ** 2
@@ -114,7 +114,7 @@ class QuadraticLogisticRegression(Classifier):
     n_iter_ = learned("classifier.n_iter_")
     forms_ = learned("forms")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         mean = np.average(X, axis=0, weights=w)
         spread = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=w))
         scale = np.where(spread > 0, spread, 1.0)
@@ -124,25 +124,25 @@ class QuadraticLogisticRegression(Classifier):
             model = self._on(QuadraticModel(mean, scale, axes, LogisticRegression()), X, y, w)
         self.model_ = model
 
-    def _on(self, blank: QuadraticModel, X: Any, y: Any, w: Any) -> QuadraticModel:
+    def _on(self, blank: QuadraticModel, X: Table, y: Target, w: Weights) -> QuadraticModel:
         inner = LogisticRegression(C=self.C, tol=self.tol, max_iter=self.max_iter)
         kind = X.dtype
         inner.fit(blank.features(X).astype(kind), y, sample_weight=w)
         return QuadraticModel(blank.mean, blank.scale, blank.axes, inner)
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """The log odds (n,) of the second of two classes; the quadratic predictors (n, K) of more."""
         X = self._admit(X)
         return decision_values(self.model_.classifier.model_, self._features(X))
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """Probability of each class."""
         return class_probabilities(self.decision_function(X))
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         return class_scores(self.model_.classifier.model_, self._features(X))
 
-    def _features(self, X: Any) -> Any:
+    def _features(self, X: Table) -> Any:
         return self.model_.features(X).astype(X.dtype)
 
 

@@ -27,7 +27,7 @@ from fivefold.core.estimators.params import Count, NonNegative, OpenFraction
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.parallel import one_blas_thread
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import LinearModel, centred_linear, predictor
 from fivefold.optim.design import Design
 from fivefold.optim.dual.frisch_newton import FrischNewton, PiecewiseLinearRisk
@@ -58,7 +58,7 @@ class QuantileProblem:
 
 
 def quantile_problem(
-    X: Any, y: Array, w: Array, q: float, *, edge: float, ridge: float, intercept: bool
+    X: Table, y: Array, w: Array, q: float, *, edge: float, ridge: float, intercept: bool
 ) -> QuantileProblem:
     """Rows of weight w judged at the quantile q, with penalties on all coefficients but the offset."""
     y = y.astype(np.float64)
@@ -68,7 +68,7 @@ def quantile_problem(
     return QuantileProblem(PiecewiseLinearRisk(design, y, (q - 1) * w, q * w, edge * shape, ridge * shape), centre)
 
 
-def solve_quantile(estimator: Any, at: QuantileProblem, X: Any, max_iter: int) -> Minimum:
+def solve_quantile(estimator: Any, at: QuantileProblem, X: Table, max_iter: int) -> Minimum:
     """The minimum, told to callbacks step by step."""
     risk = at.risk
     start = np.zeros(risk.design.size)
@@ -164,20 +164,20 @@ class QuantileRegressor(Regressor):
     intercept_ = learned("linear.intercept")
     n_iter_ = learned("n_iter")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         edge = self.alpha * float(w.sum())
         at = quantile_problem(X, y, w, self.quantile, edge=edge, ridge=0.0, intercept=self.fit_intercept)
         found = solve_quantile(self, at, X, 200)
         x = _settled(found.x, X, y) if self.alpha else found.x
         self.model_ = QuantileFit(at.surface(x, X.dtype), max(found.steps, 1))
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The quantile of the target at each row."""
         X = self._admit(X)
         return predictor(self.model_.linear, X)
 
 
-def _settled(x: Array, X: Any, y: Array) -> Array:
+def _settled(x: Array, X: Table, y: Array) -> Array:
     """Coefficients that move no prediction by more than rounding are the zeros of the penalty's corner."""
     reach = abs(X).max(axis=0)
     reach = reach.toarray().ravel() if issparse(reach) else reach
@@ -236,13 +236,13 @@ class LeastAbsoluteRegressor(Regressor):
     intercept_ = learned("linear.intercept")
     n_iter_ = learned("n_iter")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         # the quantile 1/2 has slopes of a half: twice the weight makes them one
         at = quantile_problem(X, y, 2 * w, 0.5, edge=0.0, ridge=self.ridge, intercept=self.fit_intercept)
         found = solve_quantile(self, at, X, self.max_iter)
         self.model_ = QuantileFit(at.surface(found.x, X.dtype), max(found.steps, 1))
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The median of the target at each row."""
         X = self._admit(X)
         return predictor(self.model_.linear, X)

@@ -17,7 +17,7 @@ from fivefold.core.estimators.base import Transformer, learned
 from fivefold.core.estimators.params import Fraction
 from fivefold.core.numerics.linalg import linear_dependencies
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, UserTable
 from fivefold.linear_model.solvers.least_squares_solver import qr_root
 
 
@@ -72,7 +72,7 @@ class RedundantFeatures(Transformer):
     kept_ = learned("kept")
     redundant_ = learned("redundant")
 
-    def _fit(self, X: Any) -> None:
+    def _fit(self, X: Table) -> None:
         if len(X) == 1 and self.fit_intercept:
             raise ValueError("RedundantFeatures: every column of n_samples=1 is constant; give two rows or more")
         redundant = linear_dependencies(
@@ -83,7 +83,7 @@ class RedundantFeatures(Transformer):
             raise ValueError(f"RedundantFeatures: all {X.shape[1]} columns are constant: nothing would be left")
         self.model_ = KeptColumns(kept, redundant)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: UserTable) -> Any:
         """The columns that stay."""
         X = self._admit(X)
         return np.ascontiguousarray(X[:, self.model_.kept])

@@ -20,6 +20,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Seed
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
+from fivefold.core.types import Table, Target, UserTable, Weights
 from fivefold.linear_model.base import (
     LinearModel,
     centred_linear,
@@ -110,7 +111,7 @@ class RidgeClassifier(Classifier):
     solver_ = learned("solver")
     n_iter_ = learned("n_iter")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         labels, K = y.ndim == 2, len(self.classes_)
         T = self._present(y) if labels else 2.0 * (y[:, None] == (np.arange(K) if K > 2 else 1)) - 1  # (n, K) or (n, 1)
         route = by_nonnegative if self.positive else SOLVERS[self.solver]
@@ -123,7 +124,7 @@ class RidgeClassifier(Classifier):
             self.classes_ = np.arange(T.shape[1])
         self.model_ = LabelSurfaces(**vars(model)) if labels else model
 
-    def _present(self, y: Any) -> Any:
+    def _present(self, y: Target) -> Any:
         """+1 where a row has a label, -1 where not, from codes (n, L) of `classes_`."""
         for j, classes in enumerate(self.classes_):
             if classes.dtype.kind not in "biuf" or not np.isin(classes, (0, 1)).all():
@@ -133,16 +134,16 @@ class RidgeClassifier(Classifier):
                 )
         return np.column_stack([2.0 * classes[code] - 1 for classes, code in zip(self.classes_, y.T, strict=True)])
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """The output of each class or label (n, K); for two classes that of the second (n,)."""
         X = self._admit(X)
         return decision_values(self.model_, X)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The likeliest class of each row; for labels, 1 for each that the row has and 0 for the others."""
         if self.__sklearn_is_fitted__() and isinstance(self.model_, LabelSurfaces):
             return (self.decision_function(X) > 0).astype(np.int64)
         return super().predict(X)
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         return class_scores(self.model_, X)

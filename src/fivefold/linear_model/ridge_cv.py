@@ -32,7 +32,7 @@ from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.numerics.linalg import cross_moments, eigen, row_blocks
 from fivefold.core.parallel import map_parts
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.linear_model.base import LinearModel, centred_linear, finite_predictor, solve_unchecked, weights_or_none
 from fivefold.linear_model.model_selection.cv_folds import SplitterRouting, split_folds
 from fivefold.linear_model.solvers.least_squares_solver import EPS, MAX_MOMENT_COLUMNS, OVERFLOW_MESSAGE
@@ -145,7 +145,7 @@ class RidgeCV(SplitterRouting, Regressor):
             raise AttributeError("RidgeCV has no 'cv_results_' unless store_cv_results=True")
         return results
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Any:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **params: Any) -> Any:
         """Choose the penalty and learn from rows and their targets; a weight of two means a row is there twice."""
         self._split = self._for_splitter(sample_weight, params)
         self._given = sample_weight  # row numbers in `cv` count these, some of weight zero
@@ -177,7 +177,7 @@ class RidgeCV(SplitterRouting, Regressor):
         score = np.take_along_axis(scores, best[None], axis=0)[0] if each else scores[best]
         self.model_ = RidgeChoice(linear, alpha if each else float(alpha), score, kept)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The height of the surface at each row."""
         X = self._admit(X)
         return finite_predictor(self, self.model_.linear, X)
@@ -212,7 +212,7 @@ class RidgeCV(SplitterRouting, Regressor):
         scores = np.stack([self._score(predictions[..., a], y, w, each) for a in range(len(alphas))])
         return scores, predictions.astype(y.dtype) if self.store_cv_results else None
 
-    def _by_folds(self, X: Any, y: Any, Y: Any, w: Any, alphas: Array) -> Any:
+    def _by_folds(self, X: Table, y: Target, Y: Target, w: Weights, alphas: Array) -> Any:
         """The mean score of each penalty over the folds: one eigendecomposition a fold."""
         if self.store_cv_results or self.alpha_per_target:
             asked = "store_cv_results" if self.store_cv_results else "alpha_per_target"
@@ -227,7 +227,7 @@ class RidgeCV(SplitterRouting, Regressor):
                 scores[k, a] = self._score(said.reshape(y[test].shape), y[test], w[test], False)
         return scores.mean(axis=0)
 
-    def _score(self, said: Any, y: Any, w: Any, each: bool) -> Array:
+    def _score(self, said: Target, y: Target, w: Weights, each: bool) -> Array:
         """The score of predictions, of each output if wanted."""
         weights = {} if weights_or_none(w) is None else {"sample_weight": w}
         scorer = get_scorer("r2" if self.scoring is None else self.scoring)
@@ -239,11 +239,11 @@ class RidgeCV(SplitterRouting, Regressor):
 class _IdentityRegressor(RegressorMixin, BaseEstimator):
     """Predicts what it is given: predictions made elsewhere meet a scorer."""
 
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: UserTable, y: UserTarget = None) -> Any:
         """Nothing is learned."""
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The predictions."""
         return X
 
@@ -251,7 +251,7 @@ class _IdentityRegressor(RegressorMixin, BaseEstimator):
 RowBlocks = Callable[[int, int], Iterator[tuple[int, int, Array]]]
 
 
-def _axes(X: Any, Y: Array, w: Array | None, centred: bool) -> tuple[PrincipalAxes, RowBlocks]:
+def _axes(X: Table, Y: Array, w: Array | None, centred: bool) -> tuple[PrincipalAxes, RowBlocks]:
     """The axes, and blocks of rows u along them."""
     n, d = X.shape
     if issparse(X) and min(n, d) > MAX_MOMENT_COLUMNS:
@@ -279,7 +279,7 @@ def _from_columns(X: Any, Y: Array, w: Array | None, centred: bool) -> tuple[Pri
     return axes, rows
 
 
-def _from_rows(X: Any, Y: Array, w: Array | None, centred: bool) -> tuple[PrincipalAxes, RowBlocks]:
+def _from_rows(X: Table, Y: Array, w: Array | None, centred: bool) -> tuple[PrincipalAxes, RowBlocks]:
     centre, offset = weighted_means(X, Y, w, centred)
     s = np.ones(len(Y)) if w is None else w
     root = np.sqrt(s)[:, None]

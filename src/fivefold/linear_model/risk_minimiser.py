@@ -29,7 +29,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Fraction, NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import LinearModel, class_scores, decision_values, predictor
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
@@ -150,7 +150,7 @@ def fit_linear(estimator: Any, risks: Any, lasso: float, tol: float, max_iter: i
     return x, max(1, *(m.steps for m in found))
 
 
-def centred_design(X: Any, w: Array, intercept: bool) -> Design:
+def centred_design(X: Table, w: Array, intercept: bool) -> Design:
     """Rows about their mean where there is an offset to take it up."""
     centre = np.asarray(w @ X).ravel() / w.sum() if intercept else None
     return Design(X, intercept=intercept, centre=centre)
@@ -241,7 +241,7 @@ class RiskMinimiserRegressor(Regressor):
     intercept_ = learned("intercept")
     n_iter_ = learned("n_iter")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         loss = REGRESSOR_LOSSES[self.loss] if isinstance(self.loss, str) else self.loss
         design, y = centred_design(X, w, self.fit_intercept), y.astype(np.float64)
         lasso, ridge = (self.alpha * share for share in L1_L2_SHARES[self.penalty](self.l1_ratio))
@@ -345,7 +345,7 @@ class RiskMinimiserClassifier(Classifier):
     def _loss(self) -> Loss:
         return CLASSIFIER_LOSSES[self.loss] if isinstance(self.loss, str) else self.loss
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         K, design = len(self.classes_), centred_design(X, w, self.fit_intercept)
         lasso, ridge = (self.alpha * share for share in L1_L2_SHARES[self.penalty](self.l1_ratio))
         ridge_of = _on_columns(design, ridge)
@@ -359,13 +359,13 @@ class RiskMinimiserClassifier(Classifier):
             x = x[1:] - x[:1] if K == 2 else x
         self.model_ = linear_from_outputs(x, design, done)
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """The predictor of each row: positive for the second of two classes, or one a class."""
         X = self._admit(X)
         return decision_values(self.model_, X)
 
     @available_if(_probable)
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """Probabilities of the classes, where the loss is a likelihood; of many classes scaled to sum to one."""
         eta = self.decision_function(X)
         if self._loss.kind == "classes":
@@ -377,7 +377,7 @@ class RiskMinimiserClassifier(Classifier):
         P = self._loss.inverse_link(eta)
         return binary_probabilities(P) if P.ndim == 1 else normalise_rows(P)
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         return class_scores(self.model_, X)
 
 

@@ -22,6 +22,7 @@ from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators import params
 from fivefold.core.estimators.base import DensityEstimator, learned_in_dtype
 from fivefold.core.random_state import check_random_state
+from fivefold.core.types import Labels, Rng, Table, UserTable, UserTarget, UserWeights, Weights
 from fivefold.distributions.family import GroupWeights
 from fivefold.inference.em import EMResult, best_em
 from fivefold.mixture.estimation.finite_mixture import (
@@ -57,10 +58,10 @@ class BaseMixture(DensityEstimator):
 
     weights_ = learned_in_dtype("weights")
 
-    def _blank(self, X: Any, w: Any) -> FiniteMixture:
+    def _blank(self, X: Table, w: Weights) -> FiniteMixture:
         raise TypeError(f"{type(self).__name__} does not say what is fitted")
 
-    def _starts(self, blank: FiniteMixture, X: Any, w: Any, rng: Any) -> Iterator[FiniteMixture]:
+    def _starts(self, blank: FiniteMixture, X: Table, w: Weights, rng: Rng) -> Iterator[FiniteMixture]:
         raise TypeError(f"{type(self).__name__} does not say where to start")
 
     def _rows(self, blank: FiniteMixture, points: Points, rng: Any) -> Any:
@@ -70,10 +71,10 @@ class BaseMixture(DensityEstimator):
         R = STARTS[self.init_params](points, self.n_components, rng)
         return labelled_start(R, points, blank.rule.allowed) if isinstance(blank.rule, RestrictedAssignment) else R
 
-    def _fit(self, X: Any, w: Any) -> None:
+    def _fit(self, X: Table, w: Weights) -> None:
         self._climb(X, w, ASSIGNMENTS[self.assignment])
 
-    def _update(self, X: Any, w: Any) -> None:
+    def _update(self, X: Table, w: Weights) -> None:
         if not self.__sklearn_is_fitted__():
             return self._fit(X, w)
         stats, _ = self.model_.expect(X, w)
@@ -82,7 +83,7 @@ class BaseMixture(DensityEstimator):
         return None
 
     @with_callbacks
-    def fit_labelled(self, X: Any, labels: Any, sample_weight: Any = None) -> Self:
+    def fit_labelled(self, X: Table, labels: Labels, sample_weight: UserWeights = None) -> Self:
         """Fit when the components of some rows are known.
 
         `labels` holds the component of each row, -1 where it is not known; or a mask (n, K) of the components that
@@ -97,31 +98,31 @@ class BaseMixture(DensityEstimator):
             self._climb(X, w, RestrictedAssignment(allowed, ASSIGNMENTS[self.assignment]))
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit_predict(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Any:
         """Fit, and give the likeliest component of each row."""
         return self.fit(X, sample_weight=sample_weight).predict(X)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The likeliest component of each row."""
         return self.predict_proba(X).argmax(axis=1)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """The probability that each row came from each component (n, K)."""
         return self._posterior(X)[0]
 
-    def score_samples(self, X: Any) -> Any:
+    def score_samples(self, X: UserTable) -> Any:
         """The log density of each row."""
         return self._posterior(X)[1]
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> float:
         """The mean log density of the rows."""
         return float(np.average(self.score_samples(X), weights=sample_weight))
 
-    def aic(self, X: Any) -> float:
+    def aic(self, X: Table) -> float:
         """Akaike's information criterion, -2 log-likelihood + 2 parameters: the lower the better."""
         return -2 * float(self.score_samples(X).sum(dtype=np.float64)) + 2 * self.model_.n_parameters
 
-    def bic(self, X: Any) -> float:
+    def bic(self, X: Table) -> float:
         """The Bayesian information criterion, -2 log-likelihood + parameters * log n: the lower the better."""
         said = self.score_samples(X)
         return -2 * float(said.sum(dtype=np.float64)) + self.model_.n_parameters * float(np.log(len(said)))
@@ -133,7 +134,7 @@ class BaseMixture(DensityEstimator):
             raise ValueError(f"{type(self).__name__}: n_samples must be 1 or more; got {n_samples}")
         return self.model_.sample(n_samples, check_random_state(self.random_state))
 
-    def _posterior(self, X: Any) -> tuple[Any, Any]:
+    def _posterior(self, X: Table) -> tuple[Any, Any]:
         X = self._admit(X)
         return self.model_.posterior(X)
 
@@ -141,7 +142,7 @@ class BaseMixture(DensityEstimator):
         if not self.warm_start:
             super()._forget()
 
-    def _climb(self, X: Any, w: Any, rule: Any) -> None:
+    def _climb(self, X: Table, w: Weights, rule: Any) -> None:
         """Run EM from every start and keep the best end."""
         if self.n_components > len(X):
             raise ValueError(
@@ -200,7 +201,7 @@ class BaseMixture(DensityEstimator):
         listed = ", ".join(str(k) for k in lost)
         return [f"no row is left for component {listed}: ask for fewer components"] if len(lost) else []
 
-    def _allowed(self, labels: Any, n: int) -> Any:
+    def _allowed(self, labels: Labels, n: int) -> Any:
         """Labels, or a mask, as a mask (n, K)."""
         K, name = self.n_components, type(self).__name__
         if labels.ndim == 1:

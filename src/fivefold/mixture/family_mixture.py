@@ -18,6 +18,7 @@ import numpy as np
 from fivefold.core.admission.tables import Categories, Takes
 from fivefold.core.estimators.params import Count, Index, NonNegative, Range, Seed
 from fivefold.core.registry import Card
+from fivefold.core.types import Rng, Table, Weights
 from fivefold.distributions.alternatives import Alternatives
 from fivefold.distributions.categorical import Categorical
 from fivefold.distributions.family import Family
@@ -137,7 +138,7 @@ class Mixture(BaseMixture):
         """The fitted members of the family."""
         return self.model_.components
 
-    def _blank(self, X: Any, w: Any) -> FiniteMixture:
+    def _blank(self, X: Table, w: Weights) -> FiniteMixture:
         if isinstance(self.family, str):
             if self.prior is not None:
                 raise ValueError("Mixture: a prior is that of a family; give the family too, or smoothing instead")
@@ -162,7 +163,7 @@ class Mixture(BaseMixture):
         both = Product((Part(gaussians, numbers), Part(levels, tuple(known))))
         return both, both.prior(None, levels.prior(self.smoothing))
 
-    def _starts(self, blank: FiniteMixture, X: Any, w: Any, rng: Any) -> Iterator[FiniteMixture]:
+    def _starts(self, blank: FiniteMixture, X: Table, w: Weights, rng: Rng) -> Iterator[FiniteMixture]:
         levels = _levels(blank.family)
         whole = mean_imputed(X, w)
         points = Points.of(_embedded(whole, w, levels), w)
@@ -181,7 +182,7 @@ def _levels(family: Family) -> dict[int, int]:
     return {}
 
 
-def _embedded(X: Any, w: Any, levels: dict[int, int]) -> Any:
+def _embedded(X: Table, w: Weights, levels: dict[int, int]) -> Any:
     """Standardised columns, and an indicator of each level of each category: rows that differ in one are 1 apart."""
     numbers = [j for j in range(X.shape[1]) if j not in levels]
     Z = X[:, numbers] - np.average(X[:, numbers], axis=0, weights=w)

@@ -22,6 +22,7 @@ from fivefold.core.admission.tables import Takes, as_float64
 from fivefold.core.estimators.base import learned_in_dtype
 from fivefold.core.estimators.params import Count, Index, NonNegative, Range, Seed
 from fivefold.core.registry import Card
+from fivefold.core.types import Rng, Table, UserTable, Weights
 from fivefold.distributions.gaussian import Gaussian
 from fivefold.mixture.base import BaseMixture
 from fivefold.mixture.estimation.finite_mixture import FiniteMixture
@@ -164,7 +165,7 @@ class GaussianMixture(BaseMixture):
     precisions_ = learned_in_dtype("components.covariance.precision")
     precisions_cholesky_ = learned_in_dtype("components.covariance.precision_factor")
 
-    def encode(self, X: Any) -> Any:
+    def encode(self, X: UserTable) -> Any:
         """The code of each row: its likeliest component."""
         return self.predict(X)
 
@@ -172,7 +173,7 @@ class GaussianMixture(BaseMixture):
         """The rows that codes stand for: the means of their components."""
         return self.means_[np.asarray(codes)]
 
-    def _blank(self, X: Any, w: Any) -> FiniteMixture:
+    def _blank(self, X: Table, w: Weights) -> FiniteMixture:
         family, prior = Gaussian(COVARIANCE_TYPES[self.covariance_type][0], self.reg_covar), None
         if self.mean_strength or self.covariance_strength:
             prior = prior_moments(
@@ -181,7 +182,7 @@ class GaussianMixture(BaseMixture):
             )  # fmt: skip
         return FiniteMixture(family, prior=prior, share=self.weight_prior)
 
-    def _starts(self, blank: FiniteMixture, X: Any, w: Any, rng: Any) -> Iterator[FiniteMixture]:
+    def _starts(self, blank: FiniteMixture, X: Table, w: Weights, rng: Rng) -> Iterator[FiniteMixture]:
         parts = {"weights": self.weights_init, "means": self.means_init, "precisions": self.precisions_init}
         parts = {name: None if part is None else as_float64(self, part, f"{name}_init") for name, part in parts.items()}
         given = GivenStart.of(self.n_components, X.shape[1], self.covariance_type, **parts)

@@ -32,7 +32,7 @@ from sklearn.base import clone
 from fivefold.core.admission.tables import admit, admit_weights, keep_positive
 from fivefold.core.estimators import params
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, UserWeights
 from fivefold.distributions.covariances.structures import Fixed, Spherical, Tied
 from fivefold.distributions.gaussian import Gaussian, GaussianMembers
 from fivefold.inference.em import EMResult, em
@@ -225,8 +225,8 @@ def gradient_ascent(
 
 def compare_with_em(
     mixture: GaussianMixture,
-    X: Any,
-    sample_weight: Any = None,
+    X: Table,
+    sample_weight: UserWeights = None,
     *,
     solver: Solver | None = None,
     tol: float = 1e-8,

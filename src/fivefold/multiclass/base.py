@@ -36,7 +36,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Learner
 from fivefold.core.estimators.supervised_learning import Classifier, check_labels, encode_labels
 from fivefold.core.numerics.arrays import to_numpy
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Indices, Table, Target, UserTable, UserTarget, UserWeights
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class BinaryMachines:
         answers = [_answers(machine, Z, n) for machine, Z in zip(self.machines, tables, strict=True)]
         return np.column_stack(answers) - self.centre
 
-    def claims(self, X: Any) -> Any:
+    def claims(self, X: Table) -> Any:
         """(n, K): does every machine that knows the class answer on its side?"""
         G = self.answers(X)
         against = (G <= 0).astype(float) @ (self.M.T > 0) + (G >= 0).astype(float) @ (self.M.T < 0)
@@ -92,7 +92,7 @@ class Reduction(MetaEstimatorMixin, Classifier):
         """What the estimator inside is told for -1 and for +1."""
         return 0, 1
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **params: Any) -> Self:
         """Fit one copy of the estimator a column; weights, where given, are passed to each."""
         declared.check_params(self)
         self._forget()
@@ -110,7 +110,9 @@ class Reduction(MetaEstimatorMixin, Classifier):
         return self
 
     @available_if(lambda self: _inside(self, "partial_fit"))
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, **params: Any) -> Self:
+    def partial_fit(
+        self, X: UserTable, y: UserTarget, classes: Any = None, sample_weight: UserWeights = None, **params: Any
+    ) -> Self:
         """Go on with every machine on a further batch of rows; `classes` lists all classes at the first call."""
         declared.check_params(self)
         first = not self.__sklearn_is_fitted__()
@@ -136,7 +138,7 @@ class Reduction(MetaEstimatorMixin, Classifier):
         self._note_columns(X)
         return self
 
-    def _note_columns(self, X: Any) -> None:
+    def _note_columns(self, X: Table) -> None:
         """What the estimator inside, of any library, remembers of the columns; a kernel has as many as it has rows."""
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
@@ -145,13 +147,13 @@ class Reduction(MetaEstimatorMixin, Classifier):
         if self.model_.rows is not None:
             self.n_features_in_ = X.shape[1]
 
-    def _table(self, X: Any) -> Any:
+    def _table(self, X: Table) -> Any:
         """New rows as the machines want them."""
         check_is_fitted(self)
         return admit_for_members(self, X)
 
     def _rows(
-        self, X: Any, y: Any, sample_weight: Any, params: Any, method: str = "fit"
+        self, X: Table, y: Target, sample_weight: UserWeights, params: Any, method: str = "fit"
     ) -> tuple[Any, Any, dict[str, Any]]:
         """Rows of positive weight, and what goes to the method of the estimator inside."""
         if y is None:
@@ -176,7 +178,7 @@ class Reduction(MetaEstimatorMixin, Classifier):
         routed = process_routing(self, method, **given).estimator[method] if routing_enabled() else given
         return X, y, dict(routed)
 
-    def _machines(self, X: Any, sides: Array, M: Array, routed: dict[str, Any]) -> BinaryMachines:
+    def _machines(self, X: Table, sides: Array, M: Array, routed: dict[str, Any]) -> BinaryMachines:
         """One machine for each column of `sides` (n, L); the number of jobs never changes a byte."""
         work = (delayed(_fit_one)(self.estimator, X, side, self._labels(), routed) for side in sides.T)
         jobs = {"n_jobs": self.n_jobs, "verbose": getattr(self, "verbose", 0)}
@@ -185,18 +187,18 @@ class Reduction(MetaEstimatorMixin, Classifier):
         rows = tuple(np.flatnonzero(side) for side in sides.T) if pairwise else None
         return BinaryMachines(machines, M, _between(self.estimator, self._labels()), rows)
 
-    def claims(self, X: Any) -> Any:
+    def claims(self, X: Table) -> Any:
         """(n, K): which classes claim each row; where not exactly one does the machines contradict one another."""
         return self.model_.claims(self._table(X))
 
-    def predict_or_reject(self, X: Any, reject: Any = None) -> Any:
+    def predict_or_reject(self, X: Table, reject: Any = None) -> Any:
         """The class that alone claims each row; `reject` where none or several do."""
         claims = self.claims(X)
         labels = self.classes_[claims.argmax(axis=1)].astype(object)
         labels[claims.sum(axis=1) != 1] = reject
         return labels
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The class of each row."""
         X = self._table(X)
         return self.classes_[self._scores(X).argmax(axis=1)]
@@ -232,7 +234,7 @@ def _inside(self: Any, name: str) -> bool:
     return True
 
 
-def _fit_one(estimator: Any, X: Any, side: Array, labels: tuple[int, int], routed: dict[str, Any]) -> Any:
+def _fit_one(estimator: Any, X: Table, side: Array, labels: tuple[int, int], routed: dict[str, Any]) -> Any:
     rows = np.flatnonzero(side)
     sides = np.unique(side[rows])
     if len(sides) < 2:
@@ -251,7 +253,7 @@ def _part(K: Any, rows: Any, columns: Any) -> Any:
     return part if len(columns) == part.shape[1] else _safe_indexing(part, columns, axis=1)
 
 
-def _row_wise(value: Any, rows: Any, n: int) -> Any:
+def _row_wise(value: Any, rows: Indices, n: int) -> Any:
     """The part of a fit argument that belongs to these rows; what is not one a row is left as it is."""
     try:
         return _safe_indexing(value, rows) if _num_samples(value) == n else value
@@ -259,7 +261,7 @@ def _row_wise(value: Any, rows: Any, n: int) -> Any:
         return value
 
 
-def _answers(machine: Any, X: Any, n: int) -> Any:
+def _answers(machine: Any, X: Table, n: int) -> Any:
     if isinstance(machine, ConstantMachine):
         return machine.answers(n)
     if is_regressor(machine):

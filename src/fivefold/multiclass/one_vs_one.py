@@ -21,7 +21,7 @@ from fivefold.core.admission.tables import Takes, admit
 from fivefold.core.estimators.base import Estimator, learned
 from fivefold.core.estimators.params import Learner
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserTable, UserWeights
 from fivefold.multiclass.base import Reduction
 from fivefold.svm import LinearSVC
 
@@ -77,13 +77,13 @@ class OneVsOneClassifier(Reduction):
     estimators_ = learned("machines")
     pairwise_indices_ = learned("rows")
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any, params: Any, method: str = "fit") -> Any:
+    def _rows(self, X: Table, y: Target, sample_weight: UserWeights, params: Any, method: str = "fit") -> Any:
         """Rows of numbers are admitted here: a machine sees some of them only, and could not say which row is wrong."""
         if self._plain():
             X = admit(self, X, fitting=not self.__sklearn_is_fitted__())
         return super()._rows(X, y, sample_weight, params, method)
 
-    def _table(self, X: Any) -> Any:
+    def _table(self, X: Table) -> Any:
         return self._admit(X) if self._plain() else super()._table(X)
 
     def _plain(self) -> bool:
@@ -92,7 +92,7 @@ class OneVsOneClassifier(Reduction):
         known = isinstance(self.estimator, Estimator)
         return known and tags.two_d_array and not (tags.allow_nan or tags.string or tags.categorical or tags.pairwise)
 
-    def _note_columns(self, X: Any) -> None:
+    def _note_columns(self, X: Table) -> None:
         if not self._plain():
             super()._note_columns(X)
 
@@ -102,19 +102,19 @@ class OneVsOneClassifier(Reduction):
             M[i, l], M[j, l] = -1.0, 1.0
         return M
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """Votes and squeezed sums of answers (n, K); for two classes (n,), positive for the second."""
         scores = self._scores(self._table(X))
         return scores[:, 1] if scores.shape[1] == 2 else scores
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The class with the most votes."""
         X = self._table(X)
         if self.n_classes_ == 2:
             return self.classes_[(self.model_.answers(X)[:, 0] > 0).astype(int)]
         return self.classes_[self._scores(X).argmax(axis=1)]
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         M, G = self.model_.M, self.model_.answers(X)
         votes = np.where(G > 0, 1.0, 0.0) @ (M.T > 0) + np.where(G > 0, 0.0, 1.0) @ (M.T < 0)
         sums = (G + self.model_.centre) @ M.T

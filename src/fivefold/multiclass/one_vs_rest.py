@@ -27,7 +27,7 @@ from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators import params as declared
 from fivefold.core.estimators.params import Learner
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, UserTable, UserTarget, UserWeights
 from fivefold.multiclass.base import ConstantMachine, Reduction, inner_has, warn_constant
 from fivefold.svm import LinearSVC
 
@@ -85,7 +85,7 @@ class OneVsRestClassifier(Reduction):
     def _matrix(self, K: int) -> Array:
         return np.array([[-1.0], [1.0]])[:K] if K <= 2 else 2 * np.eye(K) - 1
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **params: Any) -> Self:
         """Fit one copy of the estimator a class, or a label of an indicator matrix; weights are passed to each."""
         y = canonical_csr(y, "OneVsRestClassifier: y") if issparse(y) else y
         with np.errstate(invalid="ignore"):  # a huge number is compared with its integer
@@ -109,7 +109,7 @@ class OneVsRestClassifier(Reduction):
         self._note_columns(X)
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The class of each row, or its labels as an indicator matrix."""
         check_is_fitted(self)
         if not self.multilabel_:
@@ -118,13 +118,13 @@ class OneVsRestClassifier(Reduction):
         return csr_array(Y) if self.indicator_ else Y
 
     @available_if(inner_has("decision_function"))
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """The answer of each class's machine (n, K); for two classes (n,), positive for the second."""
         G = self.model_.answers(self._table(X))
         return G[:, 0] if G.shape[1] == 1 else G
 
     @available_if(inner_has("predict_proba"))
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """Probability of each class: those of the machines, made to sum to one; of each label, as they are."""
         X = self._table(X)
         machines, n = self.estimators_, _num_samples(X)
@@ -138,7 +138,7 @@ class OneVsRestClassifier(Reduction):
         total = P.sum(axis=1, keepdims=True)
         return np.divide(P, total, out=P, where=total != 0)
 
-    def claims(self, X: Any) -> Any:
+    def claims(self, X: Table) -> Any:
         """(n, K): the classes whose machine answers yes; where not exactly one does the machines contradict another."""
         own = self.model_.answers(self._table(X)) > 0
         return np.hstack([~own, own]) if own.shape[1] == 1 else own
@@ -155,7 +155,7 @@ class OneVsRestClassifier(Reduction):
         labels = np.eye(len(self.classes_), dtype=int) if self.multilabel_ else self.classes_
         return LabelBinarizer(sparse_output=True).fit(labels)
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         G = self.model_.answers(X)
         return np.hstack([-G, G]) if G.shape[1] == 1 else G
 

@@ -23,7 +23,7 @@ import numpy as np
 from fivefold.core.estimators.params import Learner, Positive, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Rng, Table
 from fivefold.multiclass.base import Reduction, has_decision_values
 from fivefold.svm import LinearSVC
 
@@ -109,7 +109,7 @@ class OutputCodeClassifier(Reduction):
         rng = check_random_state(self.random_state)
         return CODES[self.code](K, int(K * self.code_size), rng)
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         M, G = self.model_.M, self.model_.answers(X)
         return -DISTANCES[self.decoding](
             M, G if has_decision_values(self.estimator) else 2 * G
@@ -126,11 +126,11 @@ def _check_code(M: Array, K: int) -> Array:
     return M
 
 
-def _random(K: int, L: int, rng: Any) -> Array:
+def _random(K: int, L: int, rng: Rng) -> Array:
     return np.where(rng.uniform(size=(K, max(L, 1))) > 0.5, 1.0, -1.0)
 
 
-def _exhaustive(K: int, L: int, rng: Any) -> Array:
+def _exhaustive(K: int, L: int, rng: Rng) -> Array:
     """Column l: the binary digits of l + 1 for all classes but the first, which is always -1."""
     if K > MAX_CLASSES_EXHAUSTIVE:
         raise ValueError(
@@ -142,7 +142,7 @@ def _exhaustive(K: int, L: int, rng: Any) -> Array:
     return np.vstack([-np.ones(len(numbers)), 2.0 * bits[::-1] - 1])
 
 
-def _one_vs_rest(K: int, L: int, rng: Any) -> Array:
+def _one_vs_rest(K: int, L: int, rng: Rng) -> Array:
     return 2 * np.eye(K) - 1
 
 

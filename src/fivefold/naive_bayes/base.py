@@ -25,7 +25,7 @@ from fivefold.core.numerics.arrays import logsumexp
 from fivefold.core.numerics.softmax import row_argmax
 from fivefold.core.parallel import map_parts
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserTable, Weights
 from fivefold.distributions.family import Family, GroupWeights
 from fivefold.naive_bayes.likelihoods.smoothing import Smoothing, fit_smoothed, warn_zero_probability, widen_stats
 
@@ -53,15 +53,15 @@ class BayesClassifier(Classifier):
     class_prior_ = learned("prior")
     class_log_prior_ = learned("log_prior")
 
-    def _joint(self, X: Any) -> Any:
+    def _joint(self, X: Table) -> Any:
         """log p(x, y = k) of every row (n, K)."""
         raise TypeError(f"{type(self).__name__} has no distribution")
 
-    def _ready(self, X: Any) -> Any:
+    def _ready(self, X: Table) -> Any:
         """The table as the distributions take it."""
         return X
 
-    def _scores(self, X: Any, lo: int = 0, hi: int | None = None) -> Any:
+    def _scores(self, X: Table, lo: int = 0, hi: int | None = None) -> Any:
         """The joint of rows lo..hi, or of all; a row that no class can have produced is left to the class shares."""
         joint = self._joint(self._ready(X if hi is None else X[lo:hi]))
         if not joint.min() > -np.inf:
@@ -70,12 +70,12 @@ class BayesClassifier(Classifier):
             joint[np.isneginf(joint).all(axis=1)] = self.class_log_prior_
         return joint
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The likeliest class of each row."""
         X = self._admit(X)
         return self.classes_[self._each(X, row_argmax)]
 
-    def predict_joint_log_proba(self, X: Any) -> Any:
+    def predict_joint_log_proba(self, X: UserTable) -> Any:
         """log p(x, y) of each row and class; for counts, less a term that depends on the row alone."""
         X = self._admit(X)
         joint = self._joint(self._ready(X))
@@ -83,17 +83,17 @@ class BayesClassifier(Classifier):
             refuse_nonfinite(self, X)
         return joint.astype(X.dtype, copy=False)
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: UserTable) -> Any:
         """Logarithms of the class probabilities of each row."""
         X = self._admit(X)
         return self._each(X, lambda joint: _normalised(joint, X.dtype))
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """The class probabilities of each row."""
         X = self._admit(X)
         return self._each(X, lambda joint: np.exp(_normalised(joint, X.dtype)))
 
-    def _each(self, X: Any, rule: Callable[[Any], Any]) -> Any:
+    def _each(self, X: Table, rule: Callable[[Any], Any]) -> Any:
         """The rule applied to the scores of all rows, in blocks."""
         if issparse(X):
             return rule(self._scores(X))
@@ -105,7 +105,7 @@ class NaiveBayes(BayesClassifier):
 
     class_count_ = learned("stats.weight")
 
-    def _family(self, X: Any) -> Family:
+    def _family(self, X: Table) -> Family:
         """The family for the rows of X and for those seen before."""
         raise TypeError(f"{type(self).__name__} names no family")
 
@@ -120,10 +120,10 @@ class NaiveBayes(BayesClassifier):
     def _members(self, family: Family, stats: Any, smoothing: Smoothing) -> Any:
         return fit_smoothed(family, stats, smoothing)
 
-    def _joint(self, X: Any) -> Any:
+    def _joint(self, X: Table) -> Any:
         return self.model_.members.log_prob(X) + self.model_.log_prior
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         self._update(X, y, w)
 
     def _update(self, X: Any, y: Any, w: Any) -> None:

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, issparse
 from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.params import NonNegative
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table
 from fivefold.distributions.bernoulli import Bernoulli
 from fivefold.distributions.family import Family
 from fivefold.naive_bayes.base import SampleMixin, class_shares
@@ -88,7 +88,7 @@ class BernoulliNB(SampleMixin, LogLinearNB):
         with np.errstate(divide="ignore"):
             return np.log(self.model_.members.probability)
 
-    def _family(self, X: Any) -> Family:
+    def _family(self, X: Table) -> Family:
         return Bernoulli()
 
     def _smoothing(self, shape: tuple[int, int]) -> Smoothing:
@@ -97,7 +97,7 @@ class BernoulliNB(SampleMixin, LogLinearNB):
     def _shares(self, weight: Array) -> Array:
         return class_shares(self, self.class_prior, weight, self.fit_prior)
 
-    def _ready(self, X: Any) -> Any:
+    def _ready(self, X: Table) -> Any:
         if self.binarize is None:
             return X
         values = X.data if issparse(X) else X

@@ -18,7 +18,7 @@ from fivefold.core.admission.tables import Takes
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table
 from fivefold.distributions.categorical import Categorical
 from fivefold.distributions.family import Family
 from fivefold.naive_bayes.base import NaiveBayes, SampleMixin, class_shares
@@ -102,7 +102,7 @@ class CategoricalNB(SampleMixin, NaiveBayes):
         """The number of categories of each column."""
         return np.array(self.model_.family.levels, dtype=np.int64)
 
-    def _family(self, X: Any) -> Family:
+    def _family(self, X: Table) -> Family:
         least = np.zeros(X.shape[1], dtype=np.int64)
         if self.min_categories is not None:
             given = np.asarray(self.min_categories)
@@ -116,7 +116,7 @@ class CategoricalNB(SampleMixin, NaiveBayes):
             least = np.maximum(least, self.n_categories_)
         return Categorical(category_counts(self, X, np.arange(X.shape[1]), least))
 
-    def _ready(self, X: Any) -> Any:
+    def _ready(self, X: Table) -> Any:
         codes = np.trunc(X)
         if (broken := codes < X).any():
             j = int(broken.any(axis=0).argmax())
@@ -138,7 +138,7 @@ def known_categories(estimator: Any) -> dict[int, tuple[Any, ...]]:
     return vars(estimator)["categories_in_"].values if "categories_in_" in vars(estimator) else {}
 
 
-def category_counts(estimator: Any, X: Any, columns: Any, least: Any) -> tuple[int, ...]:
+def category_counts(estimator: Any, X: Table, columns: Any, least: Any) -> tuple[int, ...]:
     """How many categories columns have: those known from a frame, else one more than the largest code."""
     known = known_categories(estimator)
     largest = np.nan_to_num(np.fmax.reduce(X[:, columns], axis=0), nan=-1.0)

@@ -16,7 +16,7 @@ import numpy as np
 
 from fivefold.core.admission.tables import Takes
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table
 from fivefold.distributions.family import Family
 from fivefold.distributions.multinomial import Multinomial
 from fivefold.distributions.statistics.counts import Totals, affine_log_density
@@ -93,7 +93,7 @@ class ComplementNB(LogLinearNB):
         weights = -self.model_.members.natural
         return weights / weights.sum(axis=1, keepdims=True) if self.norm else weights
 
-    def _family(self, X: Any) -> Family:
+    def _family(self, X: Table) -> Family:
         return Multinomial()
 
     def _smoothing(self, shape: tuple[int, int]) -> Smoothing:
@@ -116,6 +116,6 @@ class ComplementNB(LogLinearNB):
         one = len(self.classes_) == 1
         return self.feature_log_prob_, self.model_.log_prior * one
 
-    def _joint(self, X: Any) -> Any:
+    def _joint(self, X: Table) -> Any:
         coef, intercept = self._linear()
         return affine_log_density(X, coef, np.zeros_like(coef)) + intercept

@@ -16,7 +16,7 @@ from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.base import learned_in_dtype
 from fivefold.core.estimators.params import NonNegative
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table
 from fivefold.distributions.family import Family
 from fivefold.distributions.gaussian import Diagonal, Gaussian
 from fivefold.naive_bayes.base import NaiveBayes, SampleMixin, class_shares
@@ -85,7 +85,7 @@ class GaussianNB(SampleMixin, NaiveBayes):
         """What was added to the variances."""
         return variance_floor(self.model_.stats, self.model_.smoothing.share)
 
-    def _family(self, X: Any) -> Family:
+    def _family(self, X: Table) -> Family:
         return Gaussian(Diagonal())
 
     def _smoothing(self, shape: tuple[int, int]) -> Smoothing:
@@ -94,5 +94,5 @@ class GaussianNB(SampleMixin, NaiveBayes):
     def _shares(self, weight: Array) -> Array:
         return class_shares(self, self.priors, weight)
 
-    def _joint(self, X: Any) -> Any:
+    def _joint(self, X: Table) -> Any:
         return self.model_.members.log_prob(X, self.model_.log_prior)

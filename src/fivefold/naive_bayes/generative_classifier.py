@@ -23,7 +23,7 @@ from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Learner
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, Weights
 from fivefold.mixture import GaussianMixture
 from fivefold.naive_bayes.base import BayesClassifier, class_shares
 
@@ -98,7 +98,7 @@ class GenerativeClassifier(BayesClassifier):
     def _density(self) -> Any:
         return GaussianMixture() if self.estimator is None else self.estimator
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         density, weighted = self._density(), has_fit_parameter(self._density(), "sample_weight")
         if not weighted and (w != w[0]).any():
             raise ValueError(
@@ -113,9 +113,9 @@ class GenerativeClassifier(BayesClassifier):
         prior = class_shares(self, self.priors, np.bincount(y, w, minlength=len(self.classes_)).astype(np.float64))
         self.model_ = ClassDensities(prior, tuple(fitted))
 
-    def _joint(self, X: Any) -> Any:
+    def _joint(self, X: Table) -> Any:
         model = self.model_
         return np.column_stack([density.score_samples(X) for density in model.densities]) + model.log_prior
 
-    def _each(self, X: Any, rule: Callable[[Any], Any]) -> Any:
+    def _each(self, X: Table, rule: Callable[[Any], Any]) -> Any:
         return rule(self._scores(X))  # on one thread: an estimator from elsewhere may not be safe on several

@@ -18,7 +18,7 @@ from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import NonNegative
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table
 from fivefold.distributions.bernoulli import Bernoulli
 from fivefold.distributions.categorical import Categorical
 from fivefold.distributions.family import Family
@@ -104,7 +104,7 @@ class MixedNB(SampleMixin, NaiveBayes):
 
     parts_ = learned("family.parts")
 
-    def _family(self, X: Any) -> Family:
+    def _family(self, X: Table) -> Family:
         before = self.model_.family.parts if self.__sklearn_is_fitted__() else ()
         parts = []
         for g, (family, columns) in enumerate(self._groups(X.shape[1])):

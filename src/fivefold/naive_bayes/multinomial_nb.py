@@ -16,7 +16,7 @@ from typing import Any
 
 from fivefold.core.admission.tables import Takes
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table
 from fivefold.distributions.family import Family
 from fivefold.distributions.multinomial import Multinomial
 from fivefold.naive_bayes.base import SampleMixin, class_shares
@@ -85,7 +85,7 @@ class MultinomialNB(SampleMixin, LogLinearNB):
         """Log probability of each thing in each class."""
         return self.model_.members.natural
 
-    def _family(self, X: Any) -> Family:
+    def _family(self, X: Table) -> Family:
         return Multinomial()
 
     def _smoothing(self, shape: tuple[int, int]) -> Smoothing:

@@ -15,7 +15,7 @@ from typing import Any
 from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table
 from fivefold.distributions.family import Family
 from fivefold.distributions.poisson import Poisson
 from fivefold.naive_bayes.base import SampleMixin, class_shares
@@ -77,7 +77,7 @@ class PoissonNB(SampleMixin, LogLinearNB):
 
     rate_ = learned("members.rate")
 
-    def _family(self, X: Any) -> Family:
+    def _family(self, X: Table) -> Family:
         return Poisson()
 
     def _smoothing(self, shape: tuple[int, int]) -> Smoothing:

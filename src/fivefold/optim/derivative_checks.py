@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -70,7 +70,7 @@ class GradientCheck:
         return self.error < 1e-6
 
 
-def check_gradient(objective: SmoothObjective, x: Any, method: DifferenceMethod = "central") -> GradientCheck:
+def check_gradient(objective: SmoothObjective, x: Array, method: DifferenceMethod = "central") -> GradientCheck:
     """Compare the gradient of an objective with differences of its values; true where they agree to 1e-6."""
     x = np.asarray(x, dtype=np.float64)
     return compare_derivatives(objective.gradient(x), gradient_by_differences(objective.value, x, method))

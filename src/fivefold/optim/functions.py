@@ -114,7 +114,7 @@ class NegatedFunction(TwiceSmoothObjective):
         return -self.function.hessian(x)
 
 
-def maximise(objective: SmoothObjective, x0: Any, solver: Solver, **options: Any) -> Minimum:
+def maximise(objective: SmoothObjective, x0: Array, solver: Solver, **options: Any) -> Minimum:
     """The minimum of -f, with the values of f; the options are those of `minimise`."""
     found = minimise(NegatedFunction(objective), x0, solver, **options)
     return replace(found, value=-found.value, history=tuple(-value for value in found.history))

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from fivefold.core.types import Indices, Table
 
-def column_reader(X: Any) -> Callable[[int], Any]:
+
+def column_reader(X: Table) -> Callable[[int], Any]:
     """A function that gives column f of X (n, d) as a vector."""
     if not issparse(X):
         return lambda f: np.ascontiguousarray(X[:, f])
@@ -24,13 +26,13 @@ def column_reader(X: Any) -> Callable[[int], Any]:
     return column
 
 
-def values_at(X: Any, rows: Any, columns: Any) -> Any:
+def values_at(X: Table, rows: Indices, columns: Any) -> Any:
     """X[rows[i], columns[i]] for every i, as float64."""
     found = X[rows, columns] if len(rows) else np.empty(0)
     return np.asarray(found, dtype=np.float64).ravel()
 
 
-def used_columns(X: Any, feature: Any) -> tuple[Any, Any]:
+def used_columns(X: Table, feature: Any) -> tuple[Any, Any]:
     """Of a sparse table the columns that nodes ask about, and their numbers there; a dense one stays as it is."""
     if not issparse(X):
         return X, feature
@@ -38,6 +40,6 @@ def used_columns(X: Any, feature: Any) -> tuple[Any, Any]:
     return X[:, used], np.where(feature >= 0, number, -1).astype(feature.dtype)
 
 
-def to_dense(X: Any) -> Any:
+def to_dense(X: Table) -> Any:
     """The table as an array (n, d)."""
     return X.toarray() if issparse(X) else X

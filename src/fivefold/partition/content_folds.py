@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Table, Target
 from fivefold.partition.column_access import to_dense
 from fivefold.spatial.row_order import content_order
 
 
-def content_folds(X: Any, y: Any, count: int) -> Any:
+def content_folds(X: Table, y: Target, count: int) -> Any:
     """The part of each row (n,), 0 to count - 1; equal rows are in one, and there are no more parts than other rows."""
     order = content_order(X, y)
     Z = to_dense(X[order])

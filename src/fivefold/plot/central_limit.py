@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import multivariate_normal
 
+from fivefold.core.types import Array, Matrix
 from fivefold.plot.geometry.ellipses import ellipses
 from fivefold.plot.style import GREY, axes, axes_row
 
@@ -24,16 +25,16 @@ class LimitSample:
     """Scaled means of n draws, repeated, beside the Gaussian they approach."""
 
     n: int
-    scaled: Any  # (repeats, 2)
-    covariance: Any  # (2, 2), of the source
+    scaled: Array  # (repeats, 2)
+    covariance: Array  # (2, 2), of the source
     quadrant: float  # share of `scaled` with both coordinates below zero
     expected: float  # probability of the same under the Gaussian
 
 
 def central_limit_experiment(
     draw: Callable[[np.random.RandomState, tuple[int, int]], Any],
-    mean: Any,
-    covariance: Any,
+    mean: Array,
+    covariance: Matrix,
     *,
     sizes: Sequence[int] = (1, 4, 64),
     repeats: int = 1500,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.metrics import auc, average_precision_score, confusion_matrix, precision_recall_curve, roc_curve
@@ -11,6 +11,9 @@ from fivefold.evaluation.calibration import Reliability
 from fivefold.evaluation.decisions import ErrorRejectCurve
 from fivefold.evaluation.metrics import ConfusionCounts, DensityROC, is_positive
 from fivefold.plot.style import GREY, INK, LIGHT_GREY, SEQUENTIAL, axes, axes_row, colour, legend, marker
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 TAIL_PROBABILITY = 1e-3  # of a density, left out of the figure at either end
 DARK_SHARE = 0.55  # shares above are written in white
@@ -155,7 +158,7 @@ def error_reject(found: ErrorRejectCurve, *, name: str = "", index: int = 0, ax:
     return ax
 
 
-def _unit_axes(ax: Any, x: str, y: str) -> Any:
+def _unit_axes(ax: Axes, x: str, y: str) -> Any:
     """Square axes from 0 to 1."""
     ax = axes(ax, x=x, y=y, square=True)
     ax.set_aspect("equal", adjustable="box")
@@ -165,5 +168,5 @@ def _unit_axes(ax: Any, x: str, y: str) -> Any:
     return ax
 
 
-def _mark_point(ax: Any, x: float, y: float, index: int, label: str) -> None:
+def _mark_point(ax: Axes, x: float, y: float, index: int, label: str) -> None:
     ax.plot([x], [y], marker="o", markersize=7, color=colour(index), mec=INK, mew=1.2, ls="", label=label, zorder=5)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, axes, colour
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 HISTOGRAM_BINS = 16
 MAX_LEVELS = 6  # bars of a category, the others are joined
@@ -98,7 +101,7 @@ def missing_map(holes: Mapping[str, Any], *, width: float = 4.6, ax: Any = None)
     return ax
 
 
-def _strip_axes(ax: Any) -> Any:
+def _strip_axes(ax: Axes) -> Any:
     """Axes with nothing but a line below."""
     if ax is None:
         import matplotlib.pyplot as plt

@@ -5,12 +5,15 @@ Demsar (2006), Statistical comparisons of classifiers over multiple data sets.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fivefold.evaluation.comparison.friedman import Friedman
 from fivefold.plot.style import COLOURS, GREY, INK
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 RULER_INCHES = 3.6  # length, in inches
 LETTER_INCHES = 0.07  # width, in inches
@@ -45,7 +48,7 @@ def critical_difference(found: Friedman, *, ax: Any = None) -> Any:
     return ax
 
 
-def _axes(ax: Any, bottom: float, k: int, letters: int) -> Any:
+def _axes(ax: Axes, bottom: float, k: int, letters: int) -> Any:
     """Axes without a frame, with room for names of so many letters on both sides."""
     top, margin = 1.25, LETTER_INCHES * (letters + 7)  # the rank is printed beside the name
     if ax is None:
@@ -59,7 +62,7 @@ def _axes(ax: Any, bottom: float, k: int, letters: int) -> Any:
     return ax
 
 
-def _ruler(ax: Any, k: int, width: float, alpha: float, gap: float) -> None:
+def _ruler(ax: Axes, k: int, width: float, alpha: float, gap: float) -> None:
     """The line of ranks, and the critical difference above it."""
     ax.plot([1, k], [0, 0], color=INK, lw=1, gid="ruler")
     for rank in range(1, k + 1):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, axes, legend
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LINE_INCHES = 0.27  # height, in inches
 
@@ -67,7 +70,7 @@ def forest(
     return ax
 
 
-def _beyond(ax: Any, value: float, line: int, edge: float, ink: str) -> None:
+def _beyond(ax: Axes, value: float, line: int, edge: float, ink: str) -> None:
     """An arrow at the edge, and the number that did not fit."""
     right = value > edge
     ax.plot([edge], [line], marker=">" if right else "<", color=ink, markersize=6, ls="")

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Indices
 from fivefold.plot.style import DIVERGING, INK, SEQUENTIAL
 
 
 def images(
-    rows: Any,
+    rows: Indices,
     shape: tuple[int, int],
     *,
     titles: Any = None,

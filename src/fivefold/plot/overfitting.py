@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
+from fivefold.core.types import Table, Target
 from fivefold.linear_model import LeastSquaresClassifier
 from fivefold.plot.style import INK, axes, axes_row, colour, marker
 from fivefold.preprocessing import BasisExpansion
@@ -52,7 +53,9 @@ def kernel_ridge_classifier(width: float, tau: float = 1.0) -> Any:
     return make_pipeline(BasisExpansion(bells, include_bias=False), LeastSquaresClassifier(alpha=tau))
 
 
-def fit_panel(models: Mapping[str, Any], X: Any, y: Any, X_new: Any, y_new: Any, *, panels: Any = None) -> FitPanel:
+def fit_panel(
+    models: Mapping[str, Any], X: Table, y: Target, X_new: Any, y_new: Any, *, panels: Any = None
+) -> FitPanel:
     """Fit classifiers to rows of two columns and draw each one's boundary, with its error on these and on new rows.
 
     Parameters
@@ -101,8 +104,8 @@ def fit_panel(models: Mapping[str, Any], X: Any, y: Any, X_new: Any, y_new: Any,
 
 
 def width_panel(
-    X: Any,
-    y: Any,
+    X: Table,
+    y: Target,
     X_new: Any,
     y_new: Any,
     *,

@@ -5,7 +5,10 @@ The colours are those of Okabe & Ito (2008). matplotlib is imported when a figur
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444", "#F0E442")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
@@ -57,12 +60,12 @@ def axes_row(count: int, given: Any = None, *, width: float = 3.4, height: float
     return list(made[0])
 
 
-def legend(ax: Any, **options: Any) -> None:
+def legend(ax: Axes, **options: Any) -> None:
     """A legend without a frame."""
     ax.legend(**{"frameon": False, "fontsize": 8, "labelcolor": INK, "handletextpad": 0.4, **options})
 
 
-def arrow(ax: Any, tail: Any, tip: Any, ink: str, width: float = 2.0) -> None:
+def arrow(ax: Axes, tail: Any, tip: Any, ink: str, width: float = 2.0) -> None:
     """A straight arrow in data coordinates."""
     look = {"arrowstyle": "-|>", "color": ink, "lw": width, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 6 + 3 * width}
     ax.annotate("", tip, tail, arrowprops=look)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fivefold.core.types import Array
 from fivefold.plot.style import DIVERGING, INK, axes, axes_row, colour, marker
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 GRID_STEPS = 121  # of a grid along a column
 
@@ -38,7 +42,7 @@ def surfaces(model: Any, X: Any, y: Any = None, *, axs: Any = None) -> Any:
     return left, right
 
 
-def _surface(ax: Any, a: Any, b: Any, values: Any, middle: float) -> None:
+def _surface(ax: Axes, a: Any, b: Array, values: Array, middle: float) -> None:
     shape = len(b), len(a)
     if values.ndim == 1:
         reach = float(np.abs(values - middle).max())

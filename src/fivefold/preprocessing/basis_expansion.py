@@ -15,6 +15,7 @@ import numpy as np
 from fivefold.core._sklearn import TransformerMixin
 from fivefold.core.estimators.base import Unsupervised, learned
 from fivefold.core.registry import Card
+from fivefold.core.types import Table, UserTable
 from fivefold.preprocessing.basis_functions import (
     Basis,
     Bumps,
@@ -106,7 +107,7 @@ class BasisExpansion(TransformerMixin, Unsupervised):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _fit(self, X: Any) -> None:
+    def _fit(self, X: Table) -> None:
         given = self.basis if isinstance(self.basis, list | tuple) else [self.basis]
         unknown = [b for b in given if not isinstance(b, Basis) and b not in NAMED_BASES]
         if unknown:
@@ -119,7 +120,7 @@ class BasisExpansion(TransformerMixin, Unsupervised):
         bases = tuple((b if isinstance(b, Basis) else NAMED_BASES[b]).learn(Z) for b in given)
         self.model_ = LearnedBases(bases, self.include_bias + sum(b(Z[:1]).shape[1] for b in bases))
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: UserTable) -> Any:
         """The functions at each row."""
         X = self._admit(X)
         Z = X.astype(np.float64)

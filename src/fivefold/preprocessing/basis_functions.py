@@ -27,7 +27,7 @@ import numpy as np
 from numpy.polynomial import legendre
 from scipy.special import expit
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Matrix
 from fivefold.spatial.distances import squared_distances
 
 
@@ -97,7 +97,7 @@ class Gaussians(Basis):
         return [f"gaussian{i}" for i in range(len(self.centres))]
 
 
-def _spaced(X: Array, centres: Any, count: int) -> Any:
+def _spaced(X: Array, centres: Matrix, count: int) -> Any:
     """Centres along each column (d, m): as given, or evenly between the least and the largest value."""
     if centres is not None:
         return np.broadcast_to(np.asarray(centres, dtype=float), (X.shape[1], np.shape(centres)[-1]))

@@ -25,6 +25,7 @@ from fivefold.core.estimators.params import Count, Seed
 from fivefold.core.numerics.arrays import like
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.core.types import Table, UserTable, Weights
 from fivefold.spatial.centres.seeding import draw_rows
 from fivefold.spatial.points import Points
 
@@ -102,7 +103,7 @@ class PatchFeatures(Transformer):
         """Templates as images."""
         return self.model_.templates.reshape(-1, *self.model_.patch)
 
-    def _fit(self, X: Any, w: Any) -> None:
+    def _fit(self, X: Table, w: Weights) -> None:
         image = self._image(X.shape[1])
         size = (self.patch_size, self.patch_size) if isinstance(self.patch_size, int) else tuple(self.patch_size)
         if min(size) < 1:
@@ -117,7 +118,7 @@ class PatchFeatures(Transformer):
         templates = _unit(windows[np.arange(self.n_templates), place], flat)
         self.model_ = Templates(like(templates, X), image, patch, self.cells, flat)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: UserTable) -> Any:
         """The best fit of every template in each image, cell by cell."""
         X = self._admit(X)
         model = self.model_
@@ -150,7 +151,7 @@ class PatchFeatures(Transformer):
         return height, width
 
 
-def _windows(X: Any, image: tuple[int, int], patch: tuple[int, int]) -> Any:
+def _windows(X: Table, image: tuple[int, int], patch: tuple[int, int]) -> Any:
     """Patches of every place (n, places, p q), row by row."""
     views = sliding_window_view(X.reshape(-1, *image), patch, axis=(1, 2))
     return views.reshape(len(X), -1, patch[0] * patch[1])

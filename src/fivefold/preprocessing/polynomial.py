@@ -24,7 +24,7 @@ from fivefold.core.estimators.base import Unsupervised, learned
 from fivefold.core.estimators.params import Index
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table
 from fivefold.preprocessing.feature_names import input_names
 from fivefold.preprocessing.polynomial_loops import expand_dense, expand_sparse
 
@@ -153,7 +153,7 @@ class PolynomialFeatures(TransformerMixin, Unsupervised):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _fit(self, X: Any) -> None:
+    def _fit(self, X: Table) -> None:
         least, most = (0, self.degree) if isinstance(self.degree, Integral) else self._range()
         if most == 0 and not self.include_bias:
             raise ValueError("PolynomialFeatures: degree 0 without include_bias leaves no column; raise degree")
@@ -218,7 +218,7 @@ def _dense(X: Array, terms: Monomials, size: int, order: Any) -> Array:
     return out
 
 
-def _sparse(X: Any, terms: Monomials) -> Any:
+def _sparse(X: Table, terms: Monomials) -> Any:
     X = X.copy() if not X.has_sorted_indices else X
     X.sort_indices()
     n, d = X.shape

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
+from fivefold.core.types import Indices, Table
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def expand_dense(X: Any, runs: Any, bias: Any, out: Any) -> None:
+def expand_dense(X: Table, runs: Any, bias: Any, out: Any) -> None:
     """Rows of out: a one if `bias`, the columns, then the runs (column, source, length, target)."""
     n, d = X.shape
     for i in range(n):
@@ -31,9 +32,9 @@ def expand_dense(X: Any, runs: Any, bias: Any, out: Any) -> None:
 @jit(fastmath=FAST, error_model="numpy")
 def expand_sparse(
     data: Any,
-    indices: Any,
+    indices: Indices,
     indptr: Any,
-    d: Any,
+    d: int,
     degree: Any,
     strict: Any,
     counts: Any,

@@ -20,7 +20,7 @@ from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.base import Unsupervised, learned
 from fivefold.core.parallel import map_parts
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Matrix, Table, UserTable, Weights
 from fivefold.preprocessing.feature_names import SameNames
 
 
@@ -77,7 +77,7 @@ class CommonScaler(SameNames, TransformerMixin, Unsupervised):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _fit(self, X: Any, w: Any) -> None:
+    def _fit(self, X: Table, w: Weights) -> None:
         centre = w @ X / w.sum() if self.centre else np.zeros(X.shape[1])
         # squares of what is left when the largest is divided by neither vanish nor overflow
         largest = float(np.abs(X - centre).max(initial=0.0)) or 1.0
@@ -86,17 +86,17 @@ class CommonScaler(SameNames, TransformerMixin, Unsupervised):
             factor = float(np.float64(1.0) / largest / np.sqrt(square))
         self.model_ = CommonScale(factor if np.isfinite(factor) else 1.0, centre)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: UserTable) -> Any:
         """Rows in the common unit."""
         X = self._admit(X)
         return ((X - self.model_.centre) * self.model_.factor).astype(X.dtype)
 
-    def inverse_transform(self, X: Any) -> Any:
+    def inverse_transform(self, X: UserTable) -> Any:
         """Rows in their own unit again."""
         X = np.asarray(X)
         return X / self.model_.factor + self.model_.centre
 
-    def undo(self, coef: Any, intercept: Any = 0.0, target: CommonScaler | None = None) -> tuple[Any, Any]:
+    def undo(self, coef: Matrix, intercept: Any = 0.0, target: CommonScaler | None = None) -> tuple[Any, Any]:
         """Coefficients and intercept in the units of the data, of a model learned from scaled rows.
 
         `target` is the scaler, fitted to the column y, of the targets that the model learned.
@@ -163,10 +163,10 @@ class Normalizer(SameNames, TransformerMixin, Unsupervised):
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def _fit(self, X: Any) -> None:
+    def _fit(self, X: Table) -> None:
         self.model_ = ColumnCount(X.shape[1])
 
-    def transform(self, X: Any, copy: bool | None = None) -> Any:
+    def transform(self, X: UserTable, copy: bool | None = None) -> Any:
         """Rows of unit length; `copy` in place of the parameter of that name."""
         given, X = X, self._admit(X)
         overwrite = not (self.copy if copy is None else copy)
@@ -188,7 +188,7 @@ class Normalizer(SameNames, TransformerMixin, Unsupervised):
         return out
 
 
-def _length(X: Any) -> Any:
+def _length(X: Table) -> Any:
     if issparse(X):
         return np.sqrt(np.asarray(csr_array(X.multiply(X)).sum(axis=1)).ravel())
     return np.sqrt(np.einsum("ij,ij->i", X, X))

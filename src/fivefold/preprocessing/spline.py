@@ -25,7 +25,7 @@ from fivefold.core.estimators.base import Unsupervised, learned
 from fivefold.core.estimators.params import Index, Range
 from fivefold.core.parallel import map_parts
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, UserTable, Weights
 from fivefold.preprocessing.feature_names import input_names
 from fivefold.preprocessing.spline_loops import scatter_windows, spline_windows
 
@@ -143,7 +143,7 @@ class SplineTransformer(TransformerMixin, Unsupervised):
         on = self.extrapolation in ("periodic", "continue")
         return [BSpline.construct_fast(t, coef, model.degree, extrapolate=on) for t in model.knots]
 
-    def _fit(self, X: Any, w: Any) -> None:
+    def _fit(self, X: Table, w: Weights) -> None:
         base, degree, d = self._base(X.astype(np.float64), w), self.degree, X.shape[1]  # (knots, d)
         periodic = self.extrapolation == "periodic"
         if periodic and degree >= len(base):
@@ -173,7 +173,7 @@ class SplineTransformer(TransformerMixin, Unsupervised):
         names, count = input_names(self, input_features), self.model_.n_splines - (not self.include_bias)
         return np.array([f"{name}_sp_{k}" for name in names for k in range(count)], dtype=object)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: UserTable) -> Any:
         """The splines of each column."""
         X, model = self._admit(X), self.model_
         d, count = X.shape[1], model.n_splines - (not self.include_bias)

@@ -20,6 +20,7 @@ from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators import params
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.numerics.arrays import to_numpy
+from fivefold.core.types import Table, UserTable, UserTarget, UserWeights
 from fivefold.linear_model.base import LinearModel, predictor
 from fivefold.rank.pairwise.ranking_pairs import Queries
 from fivefold.rank.ranking_metrics import pairwise_accuracy
@@ -32,7 +33,7 @@ class Ranker(Regressor):
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True}
     __metadata_request__score: ClassVar[dict[str, Any]] = {"groups": True}
 
-    def _rank(self, X: Any, queries: Queries) -> None:
+    def _rank(self, X: Table, queries: Queries) -> None:
         raise TypeError(f"{type(self).__name__} does not say how to rank")
 
     @with_callbacks
@@ -55,16 +56,16 @@ class Ranker(Regressor):
         self.model_ = LinearModel(np.zeros(X.shape[1], dtype=X.dtype), 0.0)
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The score of each row: the higher, the earlier in the list of its query."""
         X = self._admit(X)
         return predictor(self.model_, X)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> float:
+    def score(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, groups: Any = None) -> float:
         """Share of the pairs of different grade within a query that are in the right order."""
         return pairwise_accuracy(y, self.predict(X), sample_weight=sample_weight, groups=groups)
 
-    def top(self, X: Any, k: int = 1, *, seen: Any = None) -> Any:
+    def top(self, X: Table, k: int = 1, *, seen: Any = None) -> Any:
         """The k rows to recommend, best first: those of the highest score that are not among the rows `seen`."""
         scores = self.predict(X).astype(np.float64)
         fresh = np.ones(len(scores), dtype=bool)
@@ -75,12 +76,12 @@ class Ranker(Regressor):
         rows = np.flatnonzero(fresh)
         return rows[np.argsort(-scores[rows], kind="stable")[:k]]
 
-    def rerank(self, X: Any) -> Any:
+    def rerank(self, X: Table) -> Any:
         """The candidates of another system, given in its order, in ours: a permutation; ties keep their order."""
         return np.argsort(-self.predict(X).astype(np.float64), kind="stable")
 
 
-def _codes(groups: Any, X: Any) -> Any:
+def _codes(groups: Any, X: Table) -> Any:
     """One number a row for its query."""
     if groups is None:
         return np.zeros(X.shape[0], dtype=np.int64)

@@ -31,6 +31,7 @@ from fivefold.core.estimators.params import Count, NonNegative, Positive, Seed
 from fivefold.core.parallel import one_blas_thread
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.core.types import Table
 from fivefold.linear_model.base import LinearModel
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
@@ -125,7 +126,7 @@ class LinearRanker(Ranker):
         self.model_ = LinearModel(found.x.astype(X.dtype), 0.0, n_iter=max(1, found.steps))
 
 
-def _smooth(ranker: LinearRanker, X: Any, queries: Queries, monitor: Callable[[Any, float], bool]) -> Minimum:
+def _smooth(ranker: LinearRanker, X: Table, queries: Queries, monitor: Callable[[Any, float], bool]) -> Minimum:
     loss = LOSSES[ranker.loss]
     terms = PairHinge(1.0, squared=True) if isinstance(loss, SquaredHingeLoss) else loss
     risk = PairRisk(terms, Design(X, intercept=False), queries, ranker.C)
@@ -136,7 +137,7 @@ def _smooth(ranker: LinearRanker, X: Any, queries: Queries, monitor: Callable[[A
     return minimise(risk, x0, LBFGS(inverse=inverse), tol=enough, max_iter=ranker.max_iter, monitor=monitor)
 
 
-def _on_differences(ranker: LinearRanker, X: Any, queries: Queries, monitor: Callable[[Any, float], bool]) -> Minimum:
+def _on_differences(ranker: LinearRanker, X: Table, queries: Queries, monitor: Callable[[Any, float], bool]) -> Minimum:
     pairs = int(queries.counts[-1])
     width = X.nnz / X.shape[0] if Design(X).sparse else X.shape[1]
     if pairs * width > MAX_DIFFERENCE_CELLS:
@@ -151,7 +152,7 @@ def _on_differences(ranker: LinearRanker, X: Any, queries: Queries, monitor: Cal
         )
 
 
-def _differences(ranker: LinearRanker, X: Any, queries: Queries, most: int | None = None) -> EmpiricalRisk:
+def _differences(ranker: LinearRanker, X: Table, queries: Queries, most: int | None = None) -> EmpiricalRisk:
     """The problem as one of classification: all pairs, or so many that count as much as all."""
     pairs = queries.pairs(most)
     D = pairs.differences(X.astype(np.float64))
@@ -164,7 +165,7 @@ def _differences(ranker: LinearRanker, X: Any, queries: Queries, most: int | Non
 ROUTES = {"squared_hinge": _smooth, "log": _smooth, "hinge": _on_differences}
 
 
-def _say(ranker: LinearRanker, found: Minimum, X: Any) -> None:
+def _say(ranker: LinearRanker, found: Minimum, X: Table) -> None:
     if found.reason == "interrupted":
         warn_kept_best(ranker, found.steps, "step")
     elif found.reason == "diverged":

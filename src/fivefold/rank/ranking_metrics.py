@@ -16,11 +16,12 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from fivefold.core.console.user_warnings import warn
+from fivefold.core.types import Target, UserWeights
 from fivefold.rank.pairwise.pair_loops import PairHinge, close_pairs, pair_terms
 from fivefold.rank.pairwise.ranking_pairs import Queries
 
 
-def pairwise_accuracy(y: Any, score: Any, *, sample_weight: Any = None, groups: Any = None) -> float:
+def pairwise_accuracy(y: Target, score: Any, *, sample_weight: UserWeights = None, groups: Any = None) -> float:
     """Share of the pairs of different grade that the scores put in the right order; a tie counts half.
 
     >>> pairwise_accuracy([0, 0, 1, 2], [0.1, 0.4, 0.3, 0.9])
@@ -37,7 +38,9 @@ def pairwise_accuracy(y: Any, score: Any, *, sample_weight: Any = None, groups: 
     return float(1.0 - (wrong + 0.5 * tied) / queries.total)
 
 
-def misranked_pairs(y: Any, score: Any, *, sample_weight: Any = None, groups: Any = None, ties: bool = True) -> float:
+def misranked_pairs(
+    y: Target, score: Any, *, sample_weight: UserWeights = None, groups: Any = None, ties: bool = True
+) -> float:
     """Number of pairs of different grade in the wrong order; a tie is one of them if `ties`.
 
     >>> misranked_pairs([0, 0, 1, 2], [0.1, 0.4, 0.3, 0.9])
@@ -48,7 +51,7 @@ def misranked_pairs(y: Any, score: Any, *, sample_weight: Any = None, groups: An
 
 
 def soft_ranking_error(
-    y: Any, score: Any, *, margin: float = 0.0, sample_weight: Any = None, groups: Any = None
+    y: Target, score: Any, *, margin: float = 0.0, sample_weight: UserWeights = None, groups: Any = None
 ) -> float:
     """By how much pairs of different grade miss being apart by the margin, summed.
 

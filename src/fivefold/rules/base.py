@@ -17,6 +17,7 @@ import numpy as np
 from fivefold.core.admission.tables import Takes
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.supervised_learning import Classifier
+from fivefold.core.types import Indices, Mask, Table, Target, UserTable, Weights
 from fivefold.partition.export.conditions import Condition
 from fivefold.rules.rule_lists.rule_export import RuleExports
 from fivefold.rules.rule_lists.rule_lists import BaseRules, Rule, RuleList, Schema
@@ -29,7 +30,7 @@ class CandidateRule:
     """Conditions in the order they were found, and the rows of the table that satisfy them all."""
 
     conditions: tuple[Condition, ...]
-    covers: Any  # (n,) bool
+    covers: Mask  # (n,) bool
     code: int = -1  # of the class it was found for; -1 for the commonest it covers
 
     def __len__(self) -> int:
@@ -41,17 +42,17 @@ class OrderedRules(RuleExports, Classifier):
 
     takes = Takes(missing=True, huge=True, categories=True)
 
-    def _stages(self, X: Any, y: Any, w: Any) -> Iterator[list[CandidateRule]]:
+    def _stages(self, X: Table, y: Target, w: Weights) -> Iterator[list[CandidateRule]]:
         raise TypeError(f"{type(self).__name__} does not say how to find rules")
 
-    def _most(self, y: Any) -> int:
+    def _most(self, y: Target) -> int:
         """How many stages there are at most."""
         raise TypeError(f"{type(self).__name__} does not say how many stages it has")
 
-    def _model(self, clauses: list[CandidateRule], y: Any, w: Any, schema: Schema) -> BaseRules:
+    def _model(self, clauses: list[CandidateRule], y: Target, w: Weights, schema: Schema) -> BaseRules:
         return build_rule_list(clauses, y, w, schema)
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         schema, done = Schema.of(self), 0
         self.model_ = self._model([], y, w, schema)
         with fit_steps(self, "stage", self._most(y), X) as monitor:
@@ -64,18 +65,18 @@ class OrderedRules(RuleExports, Classifier):
             except KeyboardInterrupt:
                 warn_kept_best(self, done, "stage")
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """Shares of the classes among the rows that the answering rule covered, one row of each class added."""
         return self._scores(self._admit(X))
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         return self.model_.proba(X).astype(X.dtype, copy=False)
 
     def _categories(self) -> Any:
         return vars(self)["categories_in_"].values if "categories_in_" in vars(self) else ()
 
 
-def build_rule_list(clauses: list[CandidateRule], y: Any, w: Any, schema: Schema) -> RuleList:
+def build_rule_list(clauses: list[CandidateRule], y: Target, w: Weights, schema: Schema) -> RuleList:
     """The list of rules, each with the classes of the rows that reach it; rules that no row reaches are left out."""
     K, left, rules = len(schema.classes or ()), np.ones(len(y), dtype=bool), list[Rule]()
     for clause in clauses:
@@ -99,7 +100,7 @@ def merge_conditions(conditions: Any) -> tuple[Condition, ...]:
     return tuple(held.values())
 
 
-def count_rule(conditions: Any, rows: Any, y: Any, w: Any, schema: Schema, code: int = -1) -> Rule:
+def count_rule(conditions: Any, rows: Indices, y: Target, w: Weights, schema: Schema, code: int = -1) -> Rule:
     """A rule with the classes of the rows it answers; its label is the commonest of them, or the one given."""
     counts = np.bincount(y[rows], w[rows], len(schema.classes or ()))
     label = schema.label(int(counts.argmax()) if code < 0 else code)

@@ -28,6 +28,7 @@ from scipy.stats import chi2
 
 from fivefold.core.estimators.params import Count, Fraction, NonNegative
 from fivefold.core.registry import Card
+from fivefold.core.types import Array, Matrix, Table, Target, Weights
 from fivefold.rules.base import CandidateRule, OrderedRules, build_rule_list, count_rule
 from fivefold.rules.covering.sequential_covering import (
     ConditionSearch,
@@ -67,7 +68,7 @@ class BeamSearch:
     level: float  # of significance
     most: int  # conditions of a rule
 
-    def best(self, S: Any, left: Any) -> CandidateRule | None:
+    def best(self, S: Matrix, left: Any) -> CandidateRule | None:
         """The best significant conjunction on the rows left; None if none beats having no condition.
 
         S (n, q): weights of the classes of each row.
@@ -93,7 +94,7 @@ class BeamSearch:
             star = longer.first(self.width, _bound(measure, longer.sums) > top[0])
         return found
 
-    def _longer(self, star: list[tuple[CandidateRule, Any]], S: Any, measure: Any) -> LongerRules:
+    def _longer(self, star: list[tuple[CandidateRule, Any]], S: Matrix, measure: Any) -> LongerRules:
         """All conjunctions that are longer by one condition, the best first."""
         each = []
         for clause, sums in star:
@@ -109,7 +110,7 @@ class BeamSearch:
 class LongerRules:
     """Conjunctions by their worth, made longer from shorter ones by one condition."""
 
-    def __init__(self, each: list[tuple[float, Any, CandidateRule, Any]], X: Any) -> None:
+    def __init__(self, each: list[tuple[float, Any, CandidateRule, Any]], X: Table) -> None:
         self.each, self.X = each, X
         self.worth = np.array([one[0] for one in each])
         self.sums = np.array([one[1] for one in each])
@@ -138,7 +139,7 @@ class LongerRules:
         return out
 
 
-def _bound(measure: Any, sums: Any) -> Any:
+def _bound(measure: Any, sums: Array) -> Any:
     """The most that a conjunction can be worth after more conditions: when only one class is left."""
     if isinstance(measure, EntropyMeasure):
         return np.where((sums > 0).sum(axis=1) > 1, 0.0, -np.inf)
@@ -206,13 +207,13 @@ class CN2Classifier(OrderedRules):
         search={"significance": (0.001, 0.01, 0.1), "min_weight": (2.0, 5.0)},
     )
 
-    def _most(self, y: Any) -> int:
+    def _most(self, y: Target) -> int:
         return len(self.classes_) if self.mode == "unordered" else len(y)
 
-    def _stages(self, X: Any, y: Any, w: Any) -> Iterator[list[CandidateRule]]:
+    def _stages(self, X: Table, y: Target, w: Weights) -> Iterator[list[CandidateRule]]:
         return MODES[self.mode](self, ConditionSearch(X, self._categories()), y, w)
 
-    def _model(self, clauses: list[CandidateRule], y: Any, w: Any, schema: Schema) -> BaseRules:
+    def _model(self, clauses: list[CandidateRule], y: Target, w: Weights, schema: Schema) -> BaseRules:
         if self.mode == "ordered":
             return build_rule_list(clauses, y, w, schema)
         rest = build_rule_list(clauses, y, w, schema)
@@ -230,7 +231,7 @@ class CN2Classifier(OrderedRules):
         return BeamSearch(search, measure, self.beam_width, self.significance, most)
 
 
-def _ordered(model: Any, search: ConditionSearch, y: Any, w: Any) -> Iterator[list[CandidateRule]]:
+def _ordered(model: Any, search: ConditionSearch, y: Target, w: Weights) -> Iterator[list[CandidateRule]]:
     S, left = np.eye(len(model.classes_))[y] * w[:, None], np.ones(len(y), dtype=bool)
     beam, clauses = model._beam(search, -1), list[CandidateRule]()
     while left.any() and (found := beam.best(S, left)) is not None:
@@ -239,7 +240,7 @@ def _ordered(model: Any, search: ConditionSearch, y: Any, w: Any) -> Iterator[li
         yield clauses
 
 
-def _unordered(model: Any, search: ConditionSearch, y: Any, w: Any) -> Iterator[list[CandidateRule]]:
+def _unordered(model: Any, search: ConditionSearch, y: Target, w: Weights) -> Iterator[list[CandidateRule]]:
     beam, clauses = model._beam(search, 0), list[CandidateRule]()
     for code in range(len(model.classes_)):
         positive = y == code

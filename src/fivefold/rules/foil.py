@@ -31,6 +31,7 @@ from fivefold.core.console.fit_progress import fit_steps, interruptible_fit, war
 from fivefold.core.estimators import params
 from fivefold.core.estimators.params import Count, Fraction, Index, Seed
 from fivefold.core.random_state import check_random_state
+from fivefold.core.types import Rng
 from fivefold.rules.logic.clauses import Clause, Program
 from fivefold.rules.logic.foil_search import ClauseGrower, Order, descending_orders
 from fivefold.rules.logic.joins import TooManyBindings
@@ -276,7 +277,7 @@ def _admitted(relations: Any, target: Any, negatives: Any) -> tuple[Database, st
     return held, target, known.tables[false.name]
 
 
-def _examples(database: Database, target: str, false: Any, most: int, rng: Any) -> tuple[Any, Any, float]:
+def _examples(database: Database, target: str, false: Any, most: int, rng: Rng) -> tuple[Any, Any, float]:
     """Positive and negative tuples, which are positive, and for how many each negative one stands."""
     true, scale = database.tables[target], 1.0
     if false is None:

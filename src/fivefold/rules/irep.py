@@ -24,18 +24,19 @@ import numpy as np
 from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.core.types import Matrix, Table, Target, Weights
 from fivefold.rules.base import CandidateRule, OrderedRules
 from fivefold.rules.covering.sequential_covering import ConditionSearch, FoilGain, GrowPruneSplit, conditions_satisfied
 
 Value = Callable[[Any, Any, float, float], Any]
 
 
-def accuracy(p: Any, n: Any, P: float, N: float) -> Any:
+def accuracy(p: Any, n: int, P: float, N: float) -> Any:
     """Share of the rows that a rule gets right if all it leaves is negative."""
     return (p + N - n) / (P + N) if P + N else np.zeros_like(p)
 
 
-def net_precision(p: Any, n: Any, P: float, N: float) -> Any:
+def net_precision(p: Any, n: int, P: float, N: float) -> Any:
     """The value of a rule, (p - n) / (p + n); -1 where it covers nothing."""
     return np.where(p + n > 0, (p - n) / np.maximum(p + n, 1e-300), -1.0)
 
@@ -47,7 +48,7 @@ class OneClassLearner:
     """Rules for one class against the rest of the rows that are left."""
 
     def __init__(
-        self, search: ConditionSearch, deal: GrowPruneSplit, positive: Any, w: Any, least: float, most: int
+        self, search: ConditionSearch, deal: GrowPruneSplit, positive: Any, w: Weights, least: float, most: int
     ) -> None:
         self.search, self.deal, self.positive, self.w = search, deal, positive, w
         self.measure, self.most = FoilGain(float(least)), most
@@ -59,7 +60,7 @@ class OneClassLearner:
         prune = self.deal(left, self.positive)
         return self.sides * (self.w * left - prune)[:, None], self.sides * prune[:, None]
 
-    def grown(self, S: Any, start: tuple[Any, ...] = ()) -> tuple[Any, ...]:
+    def grown(self, S: Matrix, start: tuple[Any, ...] = ()) -> tuple[Any, ...]:
         """Conditions after those at the start, until no negative is covered."""
         inside = (S[:, 0] > 0) | (S[:, 1] > 0)
         if start:
@@ -67,7 +68,7 @@ class OneClassLearner:
         self.search.enter(inside)
         return (*start, *self.search.grow(self.measure, S, self.most - len(start)))
 
-    def pruned(self, conditions: tuple[Any, ...], S: Any, value: Value) -> CandidateRule:
+    def pruned(self, conditions: tuple[Any, ...], S: Matrix, value: Value) -> CandidateRule:
         """The first conditions that are of most value on these rows; of equal ones the fewest."""
         depth = conditions_satisfied(self.search.X, conditions)
         at = [np.bincount(depth, S[:, side], len(conditions) + 1) for side in range(2)]
@@ -86,7 +87,7 @@ class RarestClassFirst(OrderedRules):
     def _learn(self, one: OneClassLearner, left: Any) -> Iterator[list[CandidateRule]]:
         raise TypeError(f"{type(self).__name__} does not say how to learn a class")
 
-    def _stages(self: Any, X: Any, y: Any, w: Any) -> Iterator[list[CandidateRule]]:
+    def _stages(self: Any, X: Table, y: Target, w: Weights) -> Iterator[list[CandidateRule]]:
         search = ConditionSearch(X, self._categories())
         deal = GrowPruneSplit(X, y, w, self.prune_size, check_random_state(self.random_state))
         most = 2**31 - 1 if self.max_conditions is None else self.max_conditions
@@ -161,7 +162,7 @@ class IREPClassifier(RarestClassFirst):
         search={"prune_size": (0.2, 1 / 3)},
     )
 
-    def _most(self, y: Any) -> int:
+    def _most(self, y: Target) -> int:
         return len(self.classes_) - 1
 
     def _learn(self, one: OneClassLearner, left: Any) -> Iterator[list[CandidateRule]]:

@@ -34,6 +34,7 @@ from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.params import Count, Index, NonNegative, OpenFraction, Positive
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
+from fivefold.core.types import Array, Matrix, Table, Target, UserTable, Weights
 from fivefold.partition.export.conditions import Condition
 from fivefold.rules.formulas.binary_features import binary_features, complement, feature_name
 from fivefold.rules.formulas.boolean_formulas import Formula
@@ -73,7 +74,7 @@ class FormulaList:
 
     features: tuple[Condition, ...]  # what may stand in a formula
     formulas: tuple[Formula, ...]  # over the numbers of `features`
-    counts: Any  # (formulas + 1, K) weights of the classes; the rows that no formula takes last
+    counts: Array  # (formulas + 1, K) weights of the classes; the rows that no formula takes last
     rows: tuple[tuple[int, float], ...]  # rows and weight that each term answers, formula by formula, the default last
     schema: Schema
     binary: frozenset[int]  # columns that hold 0 and 1 only
@@ -110,7 +111,7 @@ class FormulaList:
             rules.append(Rule(tuple(held.values()), classes[int(shares[i].argmax())], value, weight, rows))
         return RuleList(tuple(rules[:-1]), rules[-1], self.schema)
 
-    def fired(self, X: Any) -> Any:
+    def fired(self, X: Table) -> Any:
         """The formula that answers each row; their number where none does."""
         asked = sorted({k for f in self.formulas for k in f.features})
         X = X.astype(np.float64, copy=False)
@@ -247,11 +248,11 @@ class OccamFormulaClassifier(RuleExports, Classifier):
             return super().to_text(feature_names=feature_names)
         return replace(self.model_, schema=Schema.of(self, feature_names)).text()
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """Shares of the classes among the rows that the same formula answered."""
         return self._scores(self._admit(X))
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         X = X.astype(np.float64, copy=False)
         features = tuple(binary_features(X, w, Schema.of(self), self.n_cuts)) or (Condition(0, low=inf, missing=True),)
         B = np.column_stack([c.holds(X[:, c.column]) for c in features]).astype(bool)  # (n, m)
@@ -304,7 +305,7 @@ class OccamFormulaClassifier(RuleExports, Classifier):
 
         return score
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         counts = self.model_.counts
         shares = counts / counts.sum(axis=1, keepdims=True)
         return shares.astype(X.dtype, copy=False)[self.model_.fired(X)]
@@ -314,7 +315,7 @@ def _rate(bits: Any, n: float, delta: float) -> Any:
     return 2 * (bits * log(2) + log(1 / delta)) / n
 
 
-def _counted(model: FormulaList, B: Any, w: Any) -> FormulaList:
+def _counted(model: FormulaList, B: Matrix, w: Weights) -> FormulaList:
     """With the rows and the weight that each term is the first to answer."""
     rows, open_ = [], np.ones(len(B), dtype=bool)
     for formula in model.formulas:

@@ -25,6 +25,7 @@ from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card
+from fivefold.core.types import Array, Indices, Table, Target, UserTable, Weights
 from fivefold.rules.base import merge_conditions
 from fivefold.rules.covering.sequential_covering import ConditionSearch, VarianceGain, conditions_satisfied
 from fivefold.rules.rule_lists.rule_export import RuleExports
@@ -39,11 +40,11 @@ class RegressionRules:
     """Rules with the mean of what they cover, and a surface for each rule and the default."""
 
     rules: RuleList
-    coef: Any  # (rules + 1, d), zero where a rule answers with a mean
-    intercept: Any  # (rules + 1,)
-    fill: Any  # (d,) where a value is missing
+    coef: Array  # (rules + 1, d), zero where a rule answers with a mean
+    intercept: Array  # (rules + 1,)
+    fill: Array  # (d,) where a value is missing
 
-    def answers(self, X: Any) -> Any:
+    def answers(self, X: Table) -> Any:
         """The number of each row (n,), float64."""
         fired = self.rules.fired(X)
         out = self.intercept[fired]
@@ -114,7 +115,7 @@ class RuleRegressor(RuleExports, Regressor):
         """The rules with the means of what they cover."""
         return self.model_.rules
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         centred = y.astype(np.float64) - w @ y / w.sum()
         S = np.stack([w, w * centred, w * centred**2], axis=1)
         measure = VarianceGain(
@@ -137,7 +138,7 @@ class RuleRegressor(RuleExports, Regressor):
                 warn_kept_best(self, len(answers.rules), "rule")
         self.model_ = answers.model()
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The number that the first rule that holds gives for each row."""
         X = self._admit(X)
         return self.model_.answers(X).astype(X.dtype, copy=False)
@@ -149,7 +150,7 @@ class RuleRegressor(RuleExports, Regressor):
 class RuleAnswers:
     """Rules and their surfaces while they are being found."""
 
-    def __init__(self, estimator: Any, X: Any, y: Any, w: Any) -> None:
+    def __init__(self, estimator: Any, X: Table, y: Target, w: Weights) -> None:
         self.X, self.y, self.w = X, y.astype(np.float64), w
         self.schema, self.leaf = Schema.of(estimator), LEAF_MODELS[estimator.consequent]
         known = ~np.isnan(X)
@@ -174,7 +175,7 @@ class RuleAnswers:
         coef, intercept = (np.array(part) for part in zip(*self.surfaces, surface, strict=True))
         return RegressionRules(RuleList(tuple(self.rules), default, self.schema), coef, intercept, self.fill)
 
-    def _answer(self, conditions: Any, rows: Any) -> tuple[Rule, tuple[Any, float]]:
+    def _answer(self, conditions: Any, rows: Indices) -> tuple[Rule, tuple[Any, float]]:
         w, y = self.w[rows], self.y[rows]
         rule = Rule(conditions, float(w @ y / w.sum()), (), float(w.sum()), len(rows))
         return rule, self.leaf(self.Z[rows], y, w)

@@ -24,6 +24,7 @@ import numpy as np
 
 from fivefold.core.estimators.params import Count, Index, NonNegative, OpenFraction, Seed
 from fivefold.core.registry import Card
+from fivefold.core.types import Target
 from fivefold.rules.base import CandidateRule
 from fivefold.rules.covering.description_length import DescriptionLengths
 from fivefold.rules.irep import OneClassLearner, RarestClassFirst, accuracy, net_precision
@@ -88,7 +89,7 @@ class RIPPERClassifier(RarestClassFirst):
         search={"k": (0, 2), "min_weight": (1.0, 2.0, 5.0)},
     )
 
-    def _most(self, y: Any) -> int:
+    def _most(self, y: Target) -> int:
         return (len(self.classes_) - 1) * (self.k + 1)
 
     def _learn(self, one: OneClassLearner, left: Any) -> Iterator[list[CandidateRule]]:

@@ -22,6 +22,7 @@ from fivefold.core.estimators.params import OpenFraction, Seed
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.core.types import Rng, Table, Target, UserTable, Weights
 from fivefold.rules.covering.sequential_covering import GrowPruneSplit
 from fivefold.rules.rule_lists.rule_export import RuleExports
 from fivefold.rules.rule_lists.rule_lists import RuleList, Schema
@@ -104,7 +105,7 @@ class RuleExtractionClassifier(RuleExports, Classifier):
         search={"confidence": (0.01, 0.05, 0.25, 0.5)},
     )
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         rng = check_random_state(self.random_state)
         apart = self._apart(X, y, w, rng)
         self.tree_ = self._grown(X, y, w - apart, rng)
@@ -117,21 +118,21 @@ class RuleExtractionClassifier(RuleExports, Classifier):
             rules = count_rules(PRUNINGS[self.pruning](rules, judges, self.confidence), rows)
         self.model_ = rules
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """Shares of the classes among the rows that the answering rule answered in fit."""
         return self._scores(self._admit(X))
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         return self.model_.proba(X).astype(X.dtype, copy=False)
 
-    def _apart(self, X: Any, y: Any, w: Any, rng: Any) -> Any:
+    def _apart(self, X: Table, y: Target, w: Weights, rng: Rng) -> Any:
         """The weight of each row in the pruning set."""
         if self.pruning != "pruning_set":
             return np.zeros(len(w))
         deal = GrowPruneSplit(X, y, w, self.prune_share, rng)
         return sum(deal(y == k, np.ones(len(y), dtype=bool)) for k in range(len(self.classes_)))
 
-    def _grown(self, X: Any, y: Any, w: Any, rng: Any) -> Any:
+    def _grown(self, X: Table, y: Target, w: Weights, rng: Rng) -> Any:
         """The tree of the rows that are left."""
         tree = C45Classifier() if self.estimator is None else clone(self.estimator, safe=False)
         if not isinstance(tree, TREES):
@@ -151,7 +152,7 @@ class RuleExtractionClassifier(RuleExports, Classifier):
         tree._fit(X[kept], codes, tree._fold(self.classes_[codes], codes, w[kept]))
         return tree
 
-    def _refuse(self, tree: Any, X: Any) -> None:
+    def _refuse(self, tree: Any, X: Table) -> None:
         if not tree.takes.missing:
             refuse_nonfinite(tree, X)
         if "categories_in_" in vars(self) and not tree.takes.categories:

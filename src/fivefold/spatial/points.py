@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from fivefold.core.parallel import BLOCK_ROWS, MIN_PART_ROWS, map_parts, scratch
-from fivefold.core.types import Array, Codes, Doubles, Indices
+from fivefold.core.types import Array, Codes, Doubles, Indices, Matrix, Table
 from fivefold.spatial.row_loops import (
     EQUAL_ROWS_RATIO,
     MAX_SINGLE_SQUARE,
@@ -77,7 +77,7 @@ class Points:
         return cls(X, DenseRows(X, mean), w, mean, max(float(sum(seconds) - total * (shift @ shift)), 0.0))
 
     @classmethod
-    def _sparse(cls, X: Any, w: Array) -> Points:
+    def _sparse(cls, X: Table, w: Array) -> Points:
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
@@ -154,7 +154,7 @@ class Points:
             return (members @ self.table).toarray()
         return members @ (self.table - self.origin)
 
-    def shifted(self, C: Any) -> Array:
+    def shifted(self, C: Matrix) -> Array:
         """Given positions relative to the origin, in double precision."""
         return np.ascontiguousarray(np.asarray(C, dtype=np.float64) - self.origin)
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compilation.jit import FAST, generic, jit
+from fivefold.core.types import Array, Indices, Matrix
 
 ROW_LANES = 64
 MAX_SINGLE_SQUARE = 1e30  # beyond every square that single precision is used for
@@ -24,8 +25,8 @@ EQUAL_ROWS_RATIO = 1e-14  # below this share of the squared norms two sparse row
 class DenseRows(NamedTuple):
     """Rows of an array; they stand for X - origin."""
 
-    X: Any  # (n, d)
-    origin: Any  # (d,)
+    X: Array  # (n, d)
+    origin: Array  # (d,)
 
 
 class SparseRows(NamedTuple):
@@ -37,7 +38,7 @@ class SparseRows(NamedTuple):
 
 
 @generic
-def squared_distance(rows: Any, i: Any, C: Any, norms: Any, k: Any) -> Any:
+def squared_distance(rows: Indices, i: int, C: Matrix, norms: Any, k: int) -> Any:
     """|x_i - c_k|^2; norms are |c|^2."""
 
 
@@ -62,7 +63,7 @@ def _(rows, i, C, norms, k):
 
 
 @generic
-def transfer_row(rows: Any, i: Any, v: Any, S: Any, k: Any, old: Any) -> Any:
+def transfer_row(rows: Indices, i: int, v: Array, S: Matrix, k: int, old: Any) -> Any:
     """S[k] += v x_i and S[old] -= v x_i."""
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
+from fivefold.core.types import Array, Table
 
 COLUMN_KEY_SEED = 20_07  # seed of the numbers that tell the columns apart
 
@@ -33,7 +34,7 @@ def content_order(X: Any, y: Any = None) -> Any:
     return np.argsort(keys, kind="stable").astype(np.int32)
 
 
-def _mixed(values: Any) -> Any:
+def _mixed(values: Array) -> Any:
     """The bits of numbers in double precision, high ones folded into low ones; zero for zero, one number for NaN."""
     Z = values.astype(np.float64) + 0.0  # no negative zero
     Z[np.isnan(Z)] = np.nan
@@ -41,6 +42,6 @@ def _mixed(values: Any) -> Any:
     return bits ^ (bits >> np.uint64(33))
 
 
-def _sparse_keys(X: Any, odd: Any) -> Any:
+def _sparse_keys(X: Table, odd: Any) -> Any:
     ends = np.concatenate([np.zeros(1, np.uint64), np.cumsum(_mixed(X.data) * odd[X.indices])])
     return ends[X.indptr[1:]] - ends[X.indptr[:-1]]

@@ -31,6 +31,7 @@ from fivefold.core.estimators.params import Count, NonNegative, Positive, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
+from fivefold.core.types import Array, Codes, Matrix, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import LinearModel, SparseCoefficients, class_scores, decision_values, predictor
 from fivefold.optim.design import Design
 from fivefold.optim.dual.crammer_singer import CrammerSingerDual
@@ -132,7 +133,7 @@ class LinearSVC(SparseCoefficients, Classifier):
     intercept_ = learned("intercept")
     n_iter_ = learned("n_iter")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         _refuse(self)
         K = len(self.classes_)
         design, ridge = _design(self, X)
@@ -150,15 +151,15 @@ class LinearSVC(SparseCoefficients, Classifier):
             risks.append(EmpiricalRisk(CLASSIFIER_LOSSES[self.loss], design, sign, s, ridge))
         self.model_ = _fitted(self, risks, X)
 
-    def _fold(self, y: Any, codes: Any, w: Any) -> Any:
+    def _fold(self, y: Target, codes: Codes, w: Weights) -> Any:
         return w  # `_fit` weighs the classes, each in its own problem
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """Signed answer of the machine of each class (n, K); for two classes (n,), positive for the second."""
         X = self._admit(X)
         return decision_values(self.model_, X)
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         return class_scores(self.model_, X)
 
 
@@ -237,19 +238,19 @@ class LinearSVR(Regressor):
     intercept_ = learned("intercept")
     n_iter_ = learned("n_iter")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         design, ridge = _design(self, X)
         risk = EmpiricalRisk(REGRESSOR_LOSSES[self.loss](self.epsilon), design, y.astype(np.float64), self.C * w, ridge)
         model = _fitted(self, [risk], X)
         self.model_ = replace(model, coef=model.coef[0])
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The height of the surface at each row."""
         X = self._admit(X)
         return predictor(self.model_, X)
 
 
-def _design(machine: Any, X: Any) -> tuple[Design, Any]:
+def _design(machine: Any, X: Table) -> tuple[Design, Any]:
     """Columns and a one where there is an intercept, and what a square of each coefficient costs."""
     ridge = np.ones(X.shape[1] + machine.fit_intercept)
     if machine.fit_intercept:
@@ -262,7 +263,7 @@ def _refuse(machine: LinearSVC) -> None:
         raise ValueError("LinearSVC: penalty='l1' takes loss='squared_hinge'; got loss='hinge'")
 
 
-def _fitted(machine: Any, risks: list[EmpiricalRisk], X: Any) -> LinearModel:
+def _fitted(machine: Any, risks: list[EmpiricalRisk], X: Table) -> LinearModel:
     """One problem an output, solved; scikit-learn's shapes and types."""
     seed = _seed(machine.random_state)
     route = solve_l1_svm if getattr(machine, "penalty", "l2") == "l1" else solve_svm
@@ -270,7 +271,7 @@ def _fitted(machine: Any, risks: list[EmpiricalRisk], X: Any) -> LinearModel:
     with fit_steps(machine, "step", len(risks) * machine.max_iter, X) as monitor:
         for k, risk in enumerate(risks):
 
-            def talk(x: Any, value: float, k: int = k) -> bool:
+            def talk(x: Array, value: float, k: int = k) -> bool:
                 xs = [*(done.x for done in found), x] + [np.zeros_like(x)] * (len(risks) - k - 1)
                 return monitor(lambda: _linear(machine, xs, k + 1, X.dtype), value)
 
@@ -282,11 +283,11 @@ def _fitted(machine: Any, risks: list[EmpiricalRisk], X: Any) -> LinearModel:
     return _linear(machine, [done.x for done in found] + rest, max(1, *(done.steps for done in found)), X.dtype)
 
 
-def _fitted_at_once(machine: LinearSVC, dual: CrammerSingerDual, X: Any) -> LinearModel:
+def _fitted_at_once(machine: LinearSVC, dual: CrammerSingerDual, X: Table) -> LinearModel:
     """One problem for all classes; of two classes the second less the first is kept."""
     seed = _seed(machine.random_state)
 
-    def linear(W: Any, n_iter: int) -> LinearModel:
+    def linear(W: Matrix, n_iter: int) -> LinearModel:
         return _linear(machine, [W[1] - W[0]] if dual.classes == 2 else list(W), n_iter, X.dtype)
 
     with fit_steps(machine, "step", machine.max_iter, X) as monitor:

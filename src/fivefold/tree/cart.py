@@ -20,6 +20,7 @@ from sklearn.model_selection import cross_val_score
 
 from fivefold.core.estimators.params import NonNegative
 from fivefold.core.registry import Card
+from fivefold.core.types import Array, Table, Target
 from fivefold.tree.shared.multiway_trees import BaseMultiwayTree, Criterion, Pruning
 
 
@@ -118,11 +119,11 @@ class AlphaSearch:
     """Prices of a leaf that were tried, the score of each, and the best."""
 
     alphas: Any
-    scores: Any  # (alphas,) mean over the folds
+    scores: Array  # (alphas,) mean over the folds
     best: float
 
 
-def choose_alpha(tree: Any, X: Any, y: Any, *, cv: Any = 5, scoring: Any = None, most: int = 40) -> AlphaSearch:
+def choose_alpha(tree: Any, X: Table, y: Target, *, cv: Any = 5, scoring: Any = None, most: int = 40) -> AlphaSearch:
     """Choose the price of a leaf of any tree that has `ccp_alpha`, by cross-validation.
 
     Between two weakest links of the tree of all rows the pruned tree is the same; the geometric mean of each pair

@@ -21,6 +21,7 @@ import numpy as np
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import NonNegative, Range
 from fivefold.core.registry import Card
+from fivefold.core.types import Table, Target, Weights
 from fivefold.partition.content_folds import content_folds
 from fivefold.tree.cart import candidate_alphas
 from fivefold.tree.decision_tree import DecisionTreeRegressor
@@ -123,7 +124,7 @@ class CARTRegressor(DecisionTreeRegressor):
         search={"min_samples_leaf": (1, 5, 20), "standard_errors": (0.0, 1.0)},
     )
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         whole = self._whole(X, y, w)
         alphas, errors, alpha = np.zeros(1), np.full(1, np.nan), self.ccp_alpha
         if alpha is None:
@@ -133,7 +134,7 @@ class CARTRegressor(DecisionTreeRegressor):
         known = {field.name: getattr(tree, field.name) for field in fields(TreeModel)}
         self.model_ = PrunedTreeModel(**known, alpha=float(alpha), alphas=alphas, errors=errors)
 
-    def _whole(self, X: Any, y: Any, w: Any) -> TreeModel:
+    def _whole(self, X: Table, y: Target, w: Weights) -> TreeModel:
         """The tree before it is cut back."""
         names = DecisionTreeRegressor().get_params()
         tree: Any = DecisionTreeRegressor(**{name: getattr(self, name) for name in names} | {"ccp_alpha": 0.0})
@@ -142,7 +143,7 @@ class CARTRegressor(DecisionTreeRegressor):
         tree._fit(X, y, w)
         return tree.model_
 
-    def _judged(self, X: Any, y: Any, w: Any, alphas: Any) -> tuple[Any, float]:
+    def _judged(self, X: Table, y: Target, w: Weights, alphas: Any) -> tuple[Any, float]:
         """Mean squared errors of the prices on rows left out, and the price to take."""
         fold, target = content_folds(X, y, self.folds), y.reshape(len(y), -1)
         if fold.max() == 0:  # nothing to judge by

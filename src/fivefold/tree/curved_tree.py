@@ -23,6 +23,7 @@ import numpy as np
 
 from fivefold.core.estimators.params import Fraction, Index
 from fivefold.core.registry import Card
+from fivefold.core.types import Rng
 from fivefold.partition.row_questions.hyperplanes import (
     CART_PIVOTS,
     Hyperplane,
@@ -117,12 +118,12 @@ class CurvedTreeClassifier(BaseRowTreeClassifier):
         growth=1.2,
     )
 
-    def _finder(self, rng: Any) -> Finder:
+    def _finder(self, rng: Rng) -> Finder:
         search = NODE_SEARCHES[self.node]
         return lambda node: search_or_axis(node, lambda node: search(self, node, rng))
 
 
-def quadratic_search(tree: Any, node: Node, rng: Any) -> tuple[Question | None, float]:
+def quadratic_search(tree: Any, node: Node, rng: Rng) -> tuple[Question | None, float]:
     """The best quadric, and its gain; of many columns the most telling ones are multiplied."""
     chosen = informative_columns(node, MAX_PRODUCT_COLUMNS)
     small = replace(node, X=np.ascontiguousarray(node.X[:, chosen]))
@@ -152,13 +153,13 @@ def informative_columns(node: Node, most: int) -> Any:
     return np.sort(np.argsort(-apart, kind="stable")[:most])
 
 
-def sphere_search(tree: Any, node: Node, rng: Any) -> tuple[Question | None, float]:
+def sphere_search(tree: Any, node: Node, rng: Rng) -> tuple[Question | None, float]:
     """The best sphere, and its gain."""
     ball = best_ball(node, np.diag(COLUMN_UNITS[tree.units](node)), draw_node_rows(node, tree.centres, rng))
     return ball.sphere(node), ball.gain
 
 
-def ellipsoid_search(tree: Any, node: Node, rng: Any) -> tuple[Question | None, float]:
+def ellipsoid_search(tree: Any, node: Node, rng: Rng) -> tuple[Question | None, float]:
     """The best ellipsoid, and its gain."""
     rows = draw_node_rows(node, tree.centres, rng)
     each = precision_roots(node, COLUMN_UNITS[tree.units](node), tree.shrinkage)

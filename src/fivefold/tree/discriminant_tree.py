@@ -19,7 +19,7 @@ import numpy as np
 
 from fivefold.core.estimators.params import Count, OpenFraction
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Mask
+from fivefold.core.types import Array, Mask, Rng, Table, Target, Weights
 from fivefold.partition.row_questions.hyperplanes import best_axis
 from fivefold.partition.row_questions.nodes import LinearQuestion, Node, Question
 from fivefold.partition.splitters.base import RELATIVE_TIE
@@ -172,11 +172,11 @@ class DiscriminantTreeClassifier(BaseRowTreeClassifier):
         search={"discriminant": ("fisher", "logistic"), "ccp_alpha": (0.0, 0.003, 0.01)},
     )
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         check_components(self, X.shape[1])
         super()._fit(X, y, w)
 
-    def _finder(self, rng: Any) -> Finder:
+    def _finder(self, rng: Rng) -> Finder:
         find = HyperplaneFinder(self.discriminant, self.grouping, self.threshold, self.reduction, self.n_components)
         return lambda node: or_single_column(node, find(node))
 

@@ -12,12 +12,13 @@ Loh & Vanichsetakul (1988), Tree-structured classification via generalized discr
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from fivefold.core.estimators.params import Count, Fraction, OpenFraction
 from fivefold.core.registry import Card
+from fivefold.core.types import Rng, Table, Target, Weights
 from fivefold.discriminant_analysis.lda import LinearDiscriminants as Analysis
 from fivefold.discriminant_analysis.lda_solvers import SOLVERS
 from fivefold.discriminant_analysis.shrinkage import Shrinkage
@@ -129,10 +130,10 @@ class GaussianTreeClassifier(BaseRowTreeClassifier):
         search={"max_depth": (1, 2, 4), "ccp_alpha": (0.0, 0.003, 0.01)},
     )
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         check_components(self, X.shape[1])
         super()._fit(X, y, w)
 
-    def _finder(self, rng: Any) -> Finder:
+    def _finder(self, rng: Rng) -> Finder:
         find = DiscriminantFinder(self.shrinkage, self.reduction, self.n_components)
         return lambda node: or_single_column(node, find(node))

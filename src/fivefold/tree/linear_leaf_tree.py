@@ -24,6 +24,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
+from fivefold.core.types import Indices, Table, Target, UserTable, Weights
 from fivefold.linear_model.logistic import LogisticRegression
 from fivefold.tree.shared.leaf_models import LinearLeaves, grow_by_cuts, residual_cut
 
@@ -85,7 +86,7 @@ class LinearLeafClassifier(Classifier):
 
     tree_ = learned("tree")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         X = X.astype(np.float64)
         d, K = X.shape[1], len(self.classes_)
         centre = w @ X / w.sum()
@@ -96,12 +97,12 @@ class LinearLeafClassifier(Classifier):
         least = self.min_samples_leaf or float(2 * (d + 1))
         found: dict[bytes, tuple[Any, Any, float]] = {}
 
-        def classifier(rows: Any) -> tuple[Any, Any, float]:
+        def classifier(rows: Indices) -> tuple[Any, Any, float]:
             if (key := rows.tobytes()) not in found:
                 found[key] = _fitted(scaled[rows], y[rows], w[rows], K, self.C)
             return found[key]
 
-        def best_cut(rows: Any) -> tuple[int, float] | None:
+        def best_cut(rows: Indices) -> tuple[int, float] | None:
             W, loss = float(w[rows].sum()), classifier(rows)[2]
             if W < 2 * least or loss <= self.min_impurity * W:
                 return None
@@ -118,11 +119,11 @@ class LinearLeafClassifier(Classifier):
         coef = np.array(slopes) / spread
         self.model_ = LinearLeaves(tree, coef, np.array(heights) - coef @ centre, np.zeros(d))
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """Probabilities of the classes by the classifier of the leaf of each row."""
         return self._scores(self._admit(X))
 
-    def apply(self, X: Any) -> Any:
+    def apply(self, X: UserTable) -> Any:
         """The index of the leaf of each row."""
         return self.model_.tree.apply(self._admit(X))
 
@@ -131,11 +132,11 @@ class LinearLeafClassifier(Classifier):
         check_is_fitted(self)
         return len(self.model_.tree.leaves)
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         return softmax(self.model_.answers(X), axis=1).astype(X.dtype, copy=False)
 
 
-def _fitted(X: Any, y: Any, w: Any, K: int, C: float) -> tuple[Any, Any, float]:
+def _fitted(X: Table, y: Target, w: Weights, K: int, C: float) -> tuple[Any, Any, float]:
     """Coefficients (K, d), intercepts (K,) and the log loss of a linear classifier of some rows."""
     coef, intercept = np.zeros((K, X.shape[1])), np.full(K, UNSEEN_SCORE)
     present = np.unique(y)

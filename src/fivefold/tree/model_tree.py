@@ -25,6 +25,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card
+from fivefold.core.types import Indices, Table, Target, UserTable, Weights
 from fivefold.linear_model.solvers.least_squares_solver import least_squares
 from fivefold.tree.shared.leaf_models import LinearLeaves, grow_by_cuts, residual_cut, residual_squares
 
@@ -98,7 +99,7 @@ class ModelTreeRegressor(Regressor):
         """The height at zero of the surface of each node."""
         return self.model_.intercept[:, 0]
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         X, y = X.astype(np.float64), y.astype(np.float64)
         linear = self.leaf == "linear"
         centre, height = w @ X / w.sum(), float(w @ y / w.sum())
@@ -108,7 +109,7 @@ class ModelTreeRegressor(Regressor):
         least = self.min_samples_leaf or float(2 * (Z.shape[1] - 1) if linear else 5)
         nothing = EXACT_FIT_SHARE * float(w @ (y - height) ** 2)
 
-        def best_cut(rows: Any) -> tuple[int, float] | None:
+        def best_cut(rows: Indices) -> tuple[int, float] | None:
             W = float(w[rows].sum())
             moments = (Z[rows] * w[rows][:, None]).T @ Z[rows]
             rest = float(residual_squares(moments))
@@ -123,12 +124,12 @@ class ModelTreeRegressor(Regressor):
         coef, intercept = (np.array(part)[:, None] for part in zip(*models, strict=True))
         self.model_ = LinearLeaves(tree, coef, intercept, self.smoothing * spread)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The answer of the leaf of each row, or a blend of neighbouring leaves."""
         X = self._admit(X)
         return self.model_.answers(X)[:, 0].astype(X.dtype, copy=False)
 
-    def apply(self, X: Any) -> Any:
+    def apply(self, X: UserTable) -> Any:
         """The index of the leaf of each row."""
         return self.model_.tree.apply(self._admit(X))
 
@@ -138,18 +139,18 @@ class ModelTreeRegressor(Regressor):
         return len(self.model_.tree.leaves)
 
 
-def _surface(X: Any, y: Any, w: Any) -> tuple[Any, float]:
+def _surface(X: Table, y: Target, w: Weights) -> tuple[Any, float]:
     if w.sum() <= X.shape[1] + 1:
         return _mean(X, y, w)
     found = least_squares(np.ascontiguousarray(X), y[:, None], w, True)
     return found.W[:, 0], float(found.intercept[0])
 
 
-def _mean(X: Any, y: Any, w: Any) -> tuple[Any, float]:
+def _mean(X: Table, y: Target, w: Weights) -> tuple[Any, float]:
     return np.zeros(X.shape[1]), float(w @ y / w.sum())
 
 
-def _median(X: Any, y: Any, w: Any) -> tuple[Any, float]:
+def _median(X: Table, y: Target, w: Weights) -> tuple[Any, float]:
     """Half of the weight is on either side; halfway between two values that divide it."""
     order = np.argsort(y, kind="stable")
     share = np.cumsum(w[order]) / w.sum()

@@ -26,6 +26,7 @@ import numpy as np
 
 from fivefold.core.estimators.params import Count, Fraction, Index
 from fivefold.core.registry import Card
+from fivefold.core.types import Rng
 from fivefold.partition.row_questions.hyperplanes import (
     Hyperplane,
     cart_search,
@@ -113,7 +114,7 @@ class ObliqueTreeClassifier(BaseRowTreeClassifier):
         search={"search": ("cart", "oc1", "fisher"), "ccp_alpha": (0.0, 0.003, 0.01, 0.03)},
     )
 
-    def _finder(self, rng: Any) -> Finder:
+    def _finder(self, rng: Rng) -> Finder:
         return _finder(self, SEARCHES[self.search], rng)
 
 
@@ -178,11 +179,11 @@ class ObliqueTreeRegressor(BaseRowTreeRegressor):
         search={"search": ("cart", "oc1"), "min_samples_leaf": (1, 5, 20)},
     )
 
-    def _finder(self, rng: Any) -> Finder:
+    def _finder(self, rng: Rng) -> Finder:
         return _finder(self, SEARCHES[self.search], rng)
 
 
-def _finder(estimator: Any, search: Search, rng: Any) -> Finder:
+def _finder(estimator: Any, search: Search, rng: Rng) -> Finder:
     def found(node: Node) -> tuple[Question, float]:
         plane = search(estimator, node, rng)
         return node.linear(plane.weights, plane.threshold), plane.gain

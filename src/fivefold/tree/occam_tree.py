@@ -33,6 +33,7 @@ from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
 from fivefold.core.storage.array_checks import check_children, check_indices, check_lengths
+from fivefold.core.types import Indices, Labels, Table, Target, UserTable, UserWeights, Weights
 from fivefold.partition.criteria.classification_criteria import Entropy, ExpectedCost
 from fivefold.partition.criteria.tabulated_entropy import tabulate_entropy
 from fivefold.partition.growers.binary_grower import grow
@@ -117,7 +118,7 @@ class OccamTree:
             np.zeros(len(inner), dtype=np.uint8), depth, np.rint(np.minimum(self.weight, 2.0**62)).astype(np.int64),
         )  # fmt: skip
 
-    def branches(self, labels: Any, names: Any, t: int = 0) -> Any:
+    def branches(self, labels: Labels, names: Any, t: int = 0) -> Any:
         """As nested branches with these labels of the classes."""
         if self.feature[t] < 0:
             return labels[int(self.counts[t].argmax())]
@@ -215,7 +216,7 @@ class OccamTreeClassifier(Classifier):
         leaves = self.model_.counts[self.model_.feature < 0]
         return float(1 - leaves.max(axis=1).sum() / leaves.sum())
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         K = len(self.classes_)
         criterion = CRITERIA[self.criterion](y.astype(np.int32), w, K)
         depth = 2**31 - 1 if self.max_depth is None else self.max_depth
@@ -223,11 +224,11 @@ class OccamTreeClassifier(Classifier):
         price = PRICE_PER_BIT if self.price is None else self.price
         self.model_ = _OccamPruner(grown.tree, X.astype(np.float64), y, w, K, price, self.simplify).tree()
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """Shares of the classes in the leaf of each row."""
         return self._scores(self._admit(X))
 
-    def log_loss(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def log_loss(self, X: Table, y: Target, sample_weight: UserWeights = None) -> float:
         """sum_i ln 1 / P(y_i | x_i), in nats, not the mean."""
         p = self.predict_proba(X)[np.arange(len(X)), np.searchsorted(self.classes_, y)]
         with np.errstate(divide="ignore"):
@@ -253,7 +254,7 @@ class OccamTreeClassifier(Classifier):
         """What every node answers by."""
         return self.model_.value
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         counts = self.model_.counts + self.alpha
         shares = counts / counts.sum(axis=1, keepdims=True)
         return shares.astype(X.dtype, copy=False)[self.model_.tree.apply(X.astype(np.float64))]
@@ -262,7 +263,7 @@ class OccamTreeClassifier(Classifier):
 class _OccamPruner:
     """Occam pruning from the bottom up: keep a branching, shorten its threshold, or make it a leaf."""
 
-    def __init__(self, grown: Tree, X: Any, y: Any, w: Any, K: int, price: float, simplify: bool) -> None:
+    def __init__(self, grown: Tree, X: Table, y: Target, w: Weights, K: int, price: float, simplify: bool) -> None:
         self.X, self.y, self.w, self.K, self.price, self.simplify = X, y, w, K, price, simplify
         self.low, self.width = X.min(axis=0), np.ptp(X, axis=0)
         self.feature, self.no, self.yes = grown.feature.copy(), grown.left.copy(), grown.right.copy()
@@ -314,7 +315,7 @@ class _OccamPruner:
             change = float(more[x >= a].sum()) - now
             yield below + change + self.price * (1 + self._test_bits(L)), L, a
 
-    def _descended(self, rows: Any, t: int) -> Any:
+    def _descended(self, rows: Indices, t: int) -> Any:
         """The leaf below node t of each row."""
         at = np.full(len(rows), t)
         ahead = np.flatnonzero(self.feature[at] >= 0)

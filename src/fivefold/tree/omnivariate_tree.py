@@ -23,14 +23,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.estimators.params import Fraction
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Codes, Indices
+from fivefold.core.types import Array, Codes, Indices, Rng
 from fivefold.inference.paired_tests import corrected_standard_error, halving_f_test, t_test
 from fivefold.partition.row_questions.hyperplanes import best_axis
 from fivefold.partition.row_questions.nodes import (
@@ -253,7 +253,7 @@ class OmnivariateTreeClassifier(BaseRowTreeClassifier):
             for depth in range(deep)
         )
 
-    def _finder(self, rng: Any) -> Finder:
+    def _finder(self, rng: Rng) -> Finder:
         linear = HyperplaneFinder(self.discriminant, self.grouping)
         kinds: dict[str, Find] = {
             "univariate": lambda node: best_axis(node)[0],

@@ -21,6 +21,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.admission.tables import admit_weights
+from fivefold.core.types import Indices, Table, Target, UserWeights, Weights
 from fivefold.partition.pruning.pruning_methods import (
     best_removal_pruning,
     bottom_up,
@@ -34,9 +35,9 @@ from fivefold.tree.shared.multiway_trees import MultiwayModel
 
 def prune_on(
     model: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
+    X: Table,
+    y: Target,
+    sample_weight: UserWeights = None,
     *,
     search: Literal["bottom_up", "best_first"] = "bottom_up",
 ) -> Any:
@@ -63,7 +64,7 @@ def prune_on(
     return out
 
 
-def _errors(model: Any, X: Any, y: Any, w: Any) -> tuple[Any, Any]:
+def _errors(model: Any, X: Table, y: Target, w: Weights) -> tuple[Any, Any]:
     """The error of each node as a leaf for the rows that pass it, and of inner nodes for rows that end there."""
     tree, value = model.model_.tree, model.model_.value
     missing = model.model_.missing if isinstance(model.model_, MultiwayModel) else "majority"
@@ -81,16 +82,16 @@ def _errors(model: Any, X: Any, y: Any, w: Any) -> tuple[Any, Any]:
 
 
 @singledispatch
-def _cut_back(model: Any, leaves: Any) -> Any:
+def _cut_back(model: Any, leaves: Indices) -> Any:
     raise TypeError(f"{type(model).__name__} is no tree that can be pruned; fit one of fivefold.tree")
 
 
 @_cut_back.register
-def _(model: MultiwayModel, leaves: Any) -> Any:
+def _(model: MultiwayModel, leaves: Indices) -> Any:
     return model.cut_back(leaves)
 
 
 @_cut_back.register
-def _(model: TreeModel, leaves: Any) -> Any:
+def _(model: TreeModel, leaves: Indices) -> Any:
     tree, kept = prune_tree(model.tree, leaves)
     return replace(model, tree=tree, value=model.value[kept], impurity=model.impurity[kept], weight=model.weight[kept])

@@ -21,7 +21,7 @@ from scipy.special import softmax
 from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Positive, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Codes, Table, Target, UserTable, Weights
 from fivefold.optim.losses.catalogue import SoftmaxLoss, SquaredLoss
 from fivefold.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from fivefold.tree.soft_trees.soft_base import MaxDepth, SoftTreeMethods, SoftTreeTask
@@ -118,12 +118,12 @@ class SoftTreeClassifier(SoftTreeMethods, Classifier):
         search={"max_depth": (2, 3, 4), "alpha": (0.01, 0.1, 1.0, 10.0)},
     )
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         X, y, w = distinct_rows(X, y, w)
         K = len(self.classes_)
         shares = np.bincount(y, w, K) / w.sum()
 
-        def scores(p: Array, codes: Any, s: Array) -> Array:
+        def scores(p: Array, codes: Codes, s: Array) -> Array:
             counts = np.stack([p[:, codes == k] @ s[codes == k] for k in range(K)], axis=1) + shares
             logs = np.log(counts / counts.sum(axis=1, keepdims=True))
             return logs - logs.mean(axis=1, keepdims=True)
@@ -131,12 +131,12 @@ class SoftTreeClassifier(SoftTreeMethods, Classifier):
         kind = SoftTreeTask(SoftmaxLoss(), K, scores, DecisionTreeClassifier, lambda loss, weight: loss)
         self.model_ = self._train(X, y, w, kind)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """Probability of each class."""
         X = self._admit(X)
         return softmax(self.model_.answers(X), axis=1)
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         return self.model_.answers(X)
 
 
@@ -223,12 +223,12 @@ class SoftTreeRegressor(SoftTreeMethods, Regressor):
         search={"max_depth": (2, 3, 4), "alpha": (0.01, 0.1, 1.0, 10.0)},
     )
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         X, y, w = distinct_rows(X, y.astype(np.float64), w)
         level = float(w @ y / w.sum())
         spread = float(np.sqrt(w @ (y - level) ** 2 / w.sum())) or 1.0
 
-        def means(p: Array, t: Any, s: Array) -> Array:
+        def means(p: Array, t: int, s: Array) -> Array:
             return (p @ (s * t) / (p @ s + EMPTY_WEIGHT))[:, None]
 
         def likelihood(loss: float, weight: float) -> float:
@@ -237,7 +237,7 @@ class SoftTreeRegressor(SoftTreeMethods, Regressor):
         kind = SoftTreeTask(SquaredLoss(), 1, means, DecisionTreeRegressor, likelihood, level, spread)
         self.model_ = self._train(X, (y - level) / spread, w, kind)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """F at each row."""
         X = self._admit(X)
         return self.model_.answers(X)[:, 0]

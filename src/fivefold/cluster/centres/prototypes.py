@@ -9,6 +9,7 @@ import numpy as np
 
 from fivefold.core.admission.tables import Takes, admit_weights
 from fivefold.core.estimators.base import Clusterer, Transformer, learned
+from fivefold.core.types import Array, Table, UserTable, UserTarget, UserWeights, Weights
 from fivefold.spatial.centres.lloyd import nearest_centres, nearest_distances
 from fivefold.spatial.distances import squared_distances
 
@@ -26,7 +27,7 @@ class RunRecord:
 class CentresModel:
     """K centres and how well they stand for the rows they were found from."""
 
-    centres: Any  # (K, d)
+    centres: Array  # (K, d)
     inertia: float  # sum of w |x - c|^2
     cost: float  # sum of w |x - c|
     n_iter: int
@@ -42,25 +43,25 @@ class PrototypeClusterer(Transformer, Clusterer):
     inertia_ = learned("inertia")
     n_iter_ = learned("n_iter")
 
-    def _fit(self, X: Any, w: Any) -> None:
+    def _fit(self, X: Table, w: Weights) -> None:
         self.model_, self.labels_ = self._find(X, w)
 
-    def _find(self, X: Any, w: Any) -> tuple[Any, Any]:
+    def _find(self, X: Table, w: Weights) -> tuple[Any, Any]:
         """The model, and the label of each row."""
         raise TypeError(f"{type(self).__name__} does not say how to find its centres")
 
-    def _label(self, X: Any) -> None:
+    def _label(self, X: Table) -> None:
         if len(self.labels_) < X.shape[0]:  # rows of weight zero were left out
             super()._label(X)
 
-    def _assign(self, X: Any) -> Any:
+    def _assign(self, X: Table) -> Any:
         return nearest_centres(X, self.model_.centres)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: UserTable) -> Any:
         """The distance of each row to each centre."""
         return np.sqrt(squared_distances(self._admit(X), self.model_.centres))
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit_transform(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Any:
         """Fit, and give the distance of each row to each centre."""
         return self.fit(X, sample_weight=sample_weight).transform(X)
 
@@ -68,7 +69,7 @@ class PrototypeClusterer(Transformer, Clusterer):
         """The centre that stands for each code of `predict`: rows quantised with the centres as codebook."""
         return self.model_.centres[np.asarray(codes)]
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> float:
         """Minus what the method makes small, over the rows of X."""
         X = self._admit(X)
         return -float(admit_weights(self, sample_weight, X) @ self._loss(nearest_distances(X, self.model_.centres)[1]))

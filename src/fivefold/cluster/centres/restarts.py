@@ -14,6 +14,7 @@ from fivefold.cluster.centres.prototypes import CentresModel, RunRecord
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.random_state import check_random_state
+from fivefold.core.types import Matrix, Rng, Table
 from fivefold.spatial.centres.lloyd import CentreUpdate, LloydResult, Monitor, alternate_updates, mean_update
 from fivefold.spatial.centres.seeding import distinct_seeds, plusplus_seeds
 from fivefold.spatial.points import Points
@@ -33,7 +34,7 @@ Init = Literal["k-means++", "random"] | Callable[..., Any] | ArrayConvertible | 
 StartRule = Callable[[Points, Any], Any]  # centres (K, d) from points and a random state
 
 
-def check_enough_rows(estimator: Any, X: Any) -> None:
+def check_enough_rows(estimator: Any, X: Table) -> None:
     """Refuse to make more clusters than there are rows."""
     n, K = X.shape[0], estimator.n_clusters
     if n < K:
@@ -43,7 +44,7 @@ def check_enough_rows(estimator: Any, X: Any) -> None:
         )
 
 
-def start_rule(estimator: Any, X: Any, many: int) -> tuple[int, StartRule]:
+def start_rule(estimator: Any, X: Table, many: int) -> tuple[int, StartRule]:
     """How many runs to make, and the rule for the centres of each; `many` runs where one start is left to chance."""
     init, K, asked = estimator.init, estimator.n_clusters, estimator.n_init
     if isinstance(init, str):
@@ -63,7 +64,7 @@ def _runs(asked: Any, auto: int) -> int:
     return auto if asked == "auto" else asked
 
 
-def _shaped(estimator: Any, C: Any, X: Any) -> Any:
+def _shaped(estimator: Any, C: Matrix, X: Table) -> Any:
     """Centres that a user gave, of the right shape and type."""
     name, wanted = type(estimator).__name__, (estimator.n_clusters, X.shape[1])
     C = check_array(C, dtype=X.dtype, order="C", estimator=name, input_name="init")
@@ -86,7 +87,7 @@ def best_run(
     done: list[LloydResult] = []
     with fit_steps(estimator, "step", runs * estimator.max_iter, X) as monitor:
 
-        def watch(centres: Any, value: float) -> bool:
+        def watch(centres: Matrix, value: float) -> bool:
             nonlocal shown
             if estimator.verbose:
                 print(f"Iteration {shown}, {word} {value}")
@@ -110,7 +111,7 @@ def best_run(
 
 
 def _fits(
-    estimator: Any, points: Points, start: StartRule, runs: int, rng: Any, update: CentreUpdate, watch: Monitor
+    estimator: Any, points: Points, start: StartRule, runs: int, rng: Rng, update: CentreUpdate, watch: Monitor
 ) -> Iterator[LloydResult]:
     """One fit after the other, until all are made or one is stopped; Ctrl-C between two ends them."""
     tol, last = estimator.tol * points.variance, None

@@ -13,8 +13,10 @@ import numpy as np
 from scipy.sparse import csr_array, csr_matrix, sparray
 from sklearn._config import get_config
 
+from fivefold.core.types import Indices, Table
 
-def configured_csr(X: Any) -> Any:
+
+def configured_csr(X: Table) -> Any:
     """A matrix as a CSR of the kind that scikit-learn is set to give: a sparse matrix unless arrays are asked for.
 
     >>> type(configured([[0.0, 1.0]])).__name__
@@ -23,7 +25,7 @@ def configured_csr(X: Any) -> Any:
     return csr_array(X) if get_config().get("sparse_interface") == "sparray" else csr_matrix(X)
 
 
-def canonical_csr(X: Any, name: str) -> Any:
+def canonical_csr(X: Table, name: str) -> Any:
     """X as CSR of floats, sorted, without duplicates: its own arrays if they are so already, new ones if not.
 
     >>> from scipy.sparse import csr_array
@@ -54,7 +56,7 @@ def canonical_csr(X: Any, name: str) -> Any:
     return fresh if fresh.dtype.kind == "f" else fresh.astype(np.float64)
 
 
-def _compressed(X: Any, name: str) -> None:
+def _compressed(X: Table, name: str) -> None:
     """CSR, CSC and BSR: pointers to the first entry of each row, column or row of blocks."""
     block = X.data.shape[1:] if X.format == "bsr" else (1, 1)
     if np.ndim(X.data) != (3 if X.format == "bsr" else 1) or 0 in block:
@@ -79,7 +81,7 @@ def _compressed(X: Any, name: str) -> None:
         _in_range(indices[: indptr[-1]], minors, "indices", name)
 
 
-def _coordinates(X: Any, name: str) -> None:
+def _coordinates(X: Table, name: str) -> None:
     for axis, (coords, size) in enumerate(zip(X.coords, X.shape, strict=True)):
         _integers(coords, f"coords[{axis}]", name)
         if np.shape(X.data) != coords.shape:
@@ -87,7 +89,7 @@ def _coordinates(X: Any, name: str) -> None:
         _in_range(coords, size, f"coords[{axis}]", name)
 
 
-def _lists(X: Any, name: str) -> None:
+def _lists(X: Table, name: str) -> None:
     if len(X.rows) != X.shape[0] or len(X.data) != X.shape[0]:
         raise ValueError(f"{name} has {len(X.rows)} lists of columns and {len(X.data)} lists of values")
     for i, (columns, values) in enumerate(zip(X.rows, X.data, strict=True)):
@@ -99,20 +101,20 @@ def _lists(X: Any, name: str) -> None:
         _in_range(flat, X.shape[1], "rows", name)
 
 
-def _diagonals(X: Any, name: str) -> None:
+def _diagonals(X: Table, name: str) -> None:
     _integers(X.offsets, "offsets", name)
     if np.ndim(X.data) != 2 or len(X.data) != len(X.offsets):
         raise ValueError(f"{name} has {len(X.offsets)} offsets for data of shape {np.shape(X.data)}")
 
 
-def _keys(X: Any, name: str) -> None:
+def _keys(X: Table, name: str) -> None:
     keys = X.keys()
     for key in keys:
         if not all(0 <= j < size for j, size in zip(key, X.shape, strict=True)):
             raise ValueError(f"{name} has an entry at {key}, outside the table. Build it again with keys inside")
 
 
-def _any_format(X: Any, name: str) -> None:
+def _any_format(X: Table, name: str) -> None:
     raise ValueError(f"{name} is of no known format: give csr, csc, coo, bsr, dia, lil or dok")
 
 
@@ -127,12 +129,12 @@ FORMAT_CHECKS = {
 }
 
 
-def _integers(indices: Any, what: str, name: str) -> None:
+def _integers(indices: Indices, what: str, name: str) -> None:
     if not isinstance(indices, np.ndarray) or indices.dtype.kind not in "iu" or indices.ndim != 1:
         raise ValueError(f"{name} has {what} that are no vector of integers")
 
 
-def _in_range(indices: Any, size: int, what: str, name: str, places: Any = None) -> None:
+def _in_range(indices: Indices, size: int, what: str, name: str, places: Any = None) -> None:
     """Refuse an index outside 0 .. size - 1, of those at some places or of all."""
     some = indices if places is None else indices[places]
     if len(some) and not (some.min() >= 0 and some.max() < size):

@@ -26,6 +26,7 @@ from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import ParameterError, short_repr
 from fivefold.core.numerics.arrays import is_tensor, to_numpy
 from fivefold.core.parallel import map_parts
+from fivefold.core.types import Array, Table, Target, UserWeights, Weights
 
 FLOAT_TYPES = np.dtype(np.float64), np.dtype(np.float32)
 INTEGER_TYPES = np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_)
@@ -68,7 +69,7 @@ class Categories:
     values: dict[int, tuple[Any, ...]]  # column index -> categories
 
 
-def admit(estimator: Any, X: Any, *, fitting: bool, learning: bool = False) -> Any:
+def admit(estimator: Any, X: Table, *, fitting: bool, learning: bool = False) -> Any:
     """X as a clean matrix; remembers names, width and categories when fitting, checks them after.
 
     `learning`: a further batch is learned from, and a category that the first did not have is not passed over.
@@ -105,7 +106,7 @@ def admit(estimator: Any, X: Any, *, fitting: bool, learning: bool = False) -> A
     return _without_bad_values(estimator, table, fitting)
 
 
-def _is_ready(estimator: Any, X: Any, fitting: bool) -> bool:
+def _is_ready(estimator: Any, X: Table, fitting: bool) -> bool:
     """Is X an array just as methods want it, of the width of fit? Then there is nothing to convert or to compare.
 
     The general way asks a dozen libraries what X is, which takes longer than a small fit.
@@ -127,7 +128,7 @@ def _squares(values: Any) -> float:
         return float(np.vdot(values, values))
 
 
-def _is_ordinary_target(y: Any) -> bool:
+def _is_ordinary_target(y: Target) -> bool:
     """Is y an array of floats, none of them NaN, infinite or huge?"""
     return y.dtype in FLOAT_TYPES and bool(_squares(y) <= MAX_BY_TYPECODE["f"] ** 2)
 
@@ -141,14 +142,14 @@ def _without_bad_values(estimator: Any, table: Any, fitting: bool) -> Any:
     return _unlocked(table)
 
 
-def admit_for_members(estimator: Any, X: Any) -> Any:
+def admit_for_members(estimator: Any, X: Table) -> Any:
     """X for the members of an ensemble, which admit it themselves: a sparse one canonical, all else as it is."""
     if X is None:
         raise ValueError(f"{_name(estimator)} needs a table X; got None")
     return canonical_csr(X, f"{_name(estimator)}: X") if issparse(X) else X
 
 
-def admit_pair(estimator: Any, X: Any, y: Any, *, numeric: bool = False, fitting: bool = True) -> tuple[Any, Any]:
+def admit_pair(estimator: Any, X: Table, y: Target, *, numeric: bool = False, fitting: bool = True) -> tuple[Any, Any]:
     """X and its target."""
     if y is None:
         raise ValueError(
@@ -195,7 +196,7 @@ def _conversion_errors(estimator: Any, what: str) -> Iterator[None]:
         raise kind(f"{_name(estimator)}: {what} cannot be read as numbers of 64 bits: {error}") from error
 
 
-def admit_weights(estimator: Any, sample_weight: Any, X: Any) -> Any:
+def admit_weights(estimator: Any, sample_weight: UserWeights, X: Table) -> Any:
     """One non-negative weight a row, ones by default; a weight of two means the row is there twice."""
     if sample_weight is None:
         return np.ones(X.shape[0])
@@ -217,7 +218,7 @@ def admit_weights(estimator: Any, sample_weight: Any, X: Any) -> Any:
     return _check_sample_weight(given, np.empty((X.shape[0], 0)), dtype=np.float64)
 
 
-def given_weights(estimator: Any, sample_weight: Any, n: int) -> Any:
+def given_weights(estimator: Any, sample_weight: UserWeights, n: int) -> Any:
     """The weights as they were given, as numbers, one for all rows repeated; `admit_weights` says which are allowed."""
     given = np.asarray(to_numpy(sample_weight))
     if given.dtype.kind == "c":
@@ -226,7 +227,7 @@ def given_weights(estimator: Any, sample_weight: Any, n: int) -> Any:
     return np.full(n, given) if given.ndim == 0 else given
 
 
-def keep_positive(w: Any, *arrays: Any) -> tuple[Any, ...]:
+def keep_positive(w: Weights, *arrays: Any) -> tuple[Any, ...]:
     """Drop the rows of weight zero: they are not there."""
     if w.all():
         return (*arrays, w)
@@ -234,7 +235,7 @@ def keep_positive(w: Any, *arrays: Any) -> tuple[Any, ...]:
     return (*(a[kept] for a in arrays), w[kept])
 
 
-def as_rows(X: Any, layout: Literal["rows", "columns"] = "rows") -> Any:
+def as_rows(X: Table, layout: Literal["rows", "columns"] = "rows") -> Any:
     """A table with points in rows, from one with points in rows or, as texts often print it, in columns.
 
     >>> as_rows([[1, 2, 3], [4, 5, 6]], layout="columns").shape
@@ -247,7 +248,7 @@ def as_rows(X: Any, layout: Literal["rows", "columns"] = "rows") -> Any:
     return X
 
 
-def refuse_nonfinite(estimator: Any, X: Any, *, fitting: bool = False) -> None:
+def refuse_nonfinite(estimator: Any, X: Table, *, fitting: bool = False) -> None:
     """Infinity and NaN pass only for methods that take them, a whole column of NaN where they take that.
 
     Numbers so large that their squares overflow pass where they are only compared.
@@ -286,7 +287,7 @@ def _refuse(estimator: Any, bad: Any, kind: str, cure: str) -> None:
         )
 
 
-def _tensor(estimator: Any, X: Any) -> Any:
+def _tensor(estimator: Any, X: Table) -> Any:
     """The tensor with real floats, or its copy on the host for a method that has no path for tensors."""
     if not estimator.takes.tensors:
         if X.device.type != "cpu":
@@ -297,7 +298,7 @@ def _tensor(estimator: Any, X: Any) -> Any:
     return X if X.is_floating_point() and X.element_size() >= 4 else X.double()
 
 
-def _same_table(estimator: Any, X: Any, fitting: bool) -> None:
+def _same_table(estimator: Any, X: Table, fitting: bool) -> None:
     """Width and column names: remembered in fit, compared after."""
     try:
         validate_data(estimator, X, reset=fitting, skip_check_array=True)
@@ -313,7 +314,7 @@ def _same_table(estimator: Any, X: Any, fitting: bool) -> None:
         raise ValueError(f"{error}\n{cure}") from None
 
 
-def _matrix(estimator: Any, X: Any) -> Any:
+def _matrix(estimator: Any, X: Table) -> Any:
     try:
         return check_array(
             X,
@@ -338,7 +339,7 @@ class _Held:
         self.__array_interface__, self.owner = interface, owner
 
 
-def _unlocked(X: Any) -> Any:
+def _unlocked(X: Table) -> Any:
     """The same memory without the read-only flag: to Numba the flag is a type, and every loop would compile again."""
     if issparse(X) or X.flags.writeable:
         return X
@@ -346,16 +347,16 @@ def _unlocked(X: Any) -> Any:
     return np.asarray(_Held({**interface, "data": (interface["data"][0], False)}, X))
 
 
-def _columns_of_frame(X: Any) -> list[Any]:
+def _columns_of_frame(X: Table) -> list[Any]:
     return list(nw.from_native(X, eager_only=True).iter_columns())
 
 
-def _columns_of_array(X: Any) -> list[Any]:
+def _columns_of_array(X: Table) -> list[Any]:
     """Columns of an array of objects, named by their number; no frame library is needed."""
     return list(np.asarray(X, dtype=object).T)
 
 
-def _holds_text(X: Any) -> bool:
+def _holds_text(X: Table) -> bool:
     return isinstance(X, np.ndarray) and (
         X.dtype.kind == "U" or (X.dtype.kind == "O" and X.ndim == 2 and any(isinstance(v, str) for v in X.flat))
     )
@@ -439,7 +440,7 @@ def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
 
-def _codes(estimator: Any, values: Any, categories: tuple[Any, ...], j: int, *, unseen: bool) -> Any:
+def _codes(estimator: Any, values: Array, categories: tuple[Any, ...], j: int, *, unseen: bool) -> Any:
     """The code of each value; NaN for one that fit did not see, where that is a missing value (`unseen`)."""
     codes = {value: float(code) for code, value in enumerate(categories)} | {None: np.nan}
     try:
@@ -462,7 +463,7 @@ def _unseen_error(estimator: Any, j: int, value: Any, categories: tuple[Any, ...
     )
 
 
-def _levels_as_codes(estimator: Any, X: Any, learning: bool) -> Any:
+def _levels_as_codes(estimator: Any, X: Table, learning: bool) -> Any:
     """An array of numbers where fit saw a frame: values in columns of categories become the codes of their levels."""
     if issparse(X):
         raise ValueError(f"{_name(estimator)}: fit saw categories, and a sparse table has none: give a frame as in fit")
@@ -493,7 +494,7 @@ def _other_kind_error(estimator: Any, j: int, value: Any, seen: str) -> ValueErr
     )
 
 
-def _refuse_negative(estimator: Any, X: Any) -> None:
+def _refuse_negative(estimator: Any, X: Table) -> None:
     values = X.data if issparse(X) else X
     if not len(values) or not (values < 0).any():
         return
@@ -505,7 +506,7 @@ def _refuse_negative(estimator: Any, X: Any) -> None:
     )
 
 
-def _refuse_missing_target(estimator: Any, y: Any) -> None:
+def _refuse_missing_target(estimator: Any, y: Target) -> None:
     y = np.asarray(y)
     bad = (
         np.isnan(y) if y.dtype.kind == "f"
@@ -520,7 +521,7 @@ def _refuse_missing_target(estimator: Any, y: Any) -> None:
         )
 
 
-def _explained_error(estimator: Any, X: Any, error: Exception) -> Exception:
+def _explained_error(estimator: Any, X: Table, error: Exception) -> Exception:
     """The library's message, with the column and the cure."""
     text = str(error)
     if "0 sample(s)" in text or "0 feature(s)" in text:

@@ -20,6 +20,7 @@ from types import FunctionType
 from typing import Any
 
 from fivefold.core.console.user_warnings import warn
+from fivefold.core.types import Table
 
 SECONDS_BEFORE_LINE = 2.0  # seconds before a line is drawn
 SECONDS_BETWEEN_LINES = 0.2  # seconds between two drawings
@@ -87,7 +88,7 @@ class interruptible_fit:
 
 
 @contextmanager
-def fit_steps(estimator: Any, name: str, count: int, X: Any = None) -> Iterator[Callable[[Any, StepValue], bool]]:
+def fit_steps(estimator: Any, name: str, count: int, X: Table = None) -> Iterator[Callable[[Any, StepValue], bool]]:
     """Yield `monitor(model, value) -> stop`, which reports one step of an iterative fit.
 
     A callback that asks for it gets a fitted copy of the estimator: its `model_` is the model of

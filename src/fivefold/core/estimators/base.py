@@ -42,6 +42,7 @@ from fivefold.core.estimators import params
 from fivefold.core.numerics.arrays import is_foreign, is_tensor, to_library_of, to_numpy
 from fivefold.core.parallel import on_one_blas_thread
 from fivefold.core.registry import Card
+from fivefold.core.types import Table, UserTable, UserTarget, UserWeights, Weights
 
 
 class learned:
@@ -99,7 +100,7 @@ def _wrap_fit(fit: Any) -> Any:
     """Let `fit` take an array of another library; what is learned is then given as arrays of that library."""
 
     @wraps(fit)
-    def wrapped(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+    def wrapped(self: Any, X: Table, *args: Any, **options: Any) -> Any:
         vars(self).pop("_kind", None)
         if not is_foreign(X) or (self.takes.tensors and is_tensor(X)):
             return fit(self, X, *args, **options)
@@ -114,7 +115,7 @@ def _wrap_row_method(method: Any) -> Any:
     """Let a method answer an array of another library with one of its kind."""
 
     @wraps(method)
-    def wrapped(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+    def wrapped(self: Any, X: Table, *args: Any, **options: Any) -> Any:
         if not is_foreign(X) or (self.takes.tensors and is_tensor(X)):
             return method(self, X, *args, **options)
         return to_library_of(method(self, to_numpy(X), *map(to_numpy, args), **options), X)
@@ -184,7 +185,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         tags.input_tags.positive_only = self.takes.positive
         return tags
 
-    def _admit(self, X: Any) -> Any:
+    def _admit(self, X: Table) -> Any:
         """First line of every public method that takes new data."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)  # raises, in scikit-learn's words
@@ -222,14 +223,14 @@ class Unsupervised(Estimator):
         """Learn from X and the weights w of its rows, or from X alone."""
         raise TypeError(f"{type(self).__name__} does not say how to fit")
 
-    def _update(self, X: Any, w: Any) -> None:
+    def _update(self, X: Table, w: Weights) -> None:
         raise TypeError(f"{type(self).__name__} cannot be fitted in parts")
 
-    def _label(self, X: Any) -> None:
+    def _label(self, X: Table) -> None:
         """What is noted about the rows that were learned from, those of weight zero included."""
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Self:
         """Learn from the rows of X; a weight of two means a row is there twice."""
         params.check_params(self)
         self._forget()
@@ -271,7 +272,7 @@ class Clusterer(ClusterMixin, Unsupervised):
     """Finds groups; `_assign(X)` places rows."""
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Self:
         """Find the groups; a weight of two means a row is there twice."""
         params.check_params(self)
         self._forget()
@@ -282,17 +283,17 @@ class Clusterer(ClusterMixin, Unsupervised):
             self._label(X)
         return self
 
-    def _assign(self, X: Any) -> Any:
+    def _assign(self, X: Table) -> Any:
         raise TypeError(f"{type(self).__name__} does not place rows")
 
-    def _label(self, X: Any) -> None:
+    def _label(self, X: Table) -> None:
         self.labels_ = self._assign(X)
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit_predict(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Any:
         """Fit, and give the label of each row."""
         return self.fit(X, sample_weight=sample_weight).labels_
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The label of each row."""
         return self._assign(self._admit(X))
 
@@ -304,7 +305,7 @@ class DensityEstimator(DensityMixin, Unsupervised):
 class OutlierDetector(OutlierMixin, Unsupervised):
     """Marks rows that do not belong: -1 outlier, +1 inlier. The score of the last one inside is learned."""
 
-    def score_samples(self, X: Any) -> Any:
+    def score_samples(self, X: UserTable) -> Any:
         raise TypeError(f"{type(self).__name__} does not score rows")
 
     @property
@@ -312,11 +313,11 @@ class OutlierDetector(OutlierMixin, Unsupervised):
         """The lowest score inside."""
         raise TypeError(f"{type(self).__name__} does not say which scores are inside")
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """Positive inside, negative outside."""
         return self.score_samples(X) - self.offset_
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """+1 for rows that belong, -1 for the others."""
         inside = self.decision_function(X) >= 0
         return 2 * inside.astype(int) - 1

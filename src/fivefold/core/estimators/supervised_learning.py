@@ -20,6 +20,7 @@ from fivefold.core.console.fit_progress import interruptible_fit
 from fivefold.core.estimators import params
 from fivefold.core.estimators.base import Estimator
 from fivefold.core.parallel import map_parts
+from fivefold.core.types import Codes, Table, Target, UserTable, UserTarget, UserWeights, Weights
 
 
 class Classifier(ClassifierMixin, Estimator):
@@ -34,10 +35,10 @@ class Classifier(ClassifierMixin, Estimator):
             made.partial_fit = _partial_fit
         super().__init_subclass__(**options)
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         raise TypeError(f"{type(self).__name__} does not say how to fit")
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         raise TypeError(f"{type(self).__name__} does not score classes")
 
     def __sklearn_tags__(self) -> Any:
@@ -49,7 +50,7 @@ class Classifier(ClassifierMixin, Estimator):
         return tags
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Self:
         """Learn from rows and their targets; a weight of two means a row is there twice."""
         params.check_params(self)
         self._forget()
@@ -70,7 +71,7 @@ class Classifier(ClassifierMixin, Estimator):
             self._fit(X, codes, self._fold(y, codes, w))
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The likeliest class of each row."""
         X = self._admit(X)
         scores = self._scores(X)
@@ -79,7 +80,7 @@ class Classifier(ClassifierMixin, Estimator):
         best = map_parts(lambda lo, hi: scores[lo:hi].argmax(axis=1), len(scores))
         return self.classes_[np.concatenate(best)]
 
-    def _fold(self, y: Any, codes: Any, w: Any) -> Any:
+    def _fold(self, y: Target, codes: Codes, w: Weights) -> Any:
         """Class weights folded into the weights of the rows."""
         rule = getattr(self, "class_weight", None)
         if rule is None:
@@ -91,14 +92,14 @@ class Classifier(ClassifierMixin, Estimator):
         return w * np.prod([class_weights(r, classes, code, w)[code] for r, classes, code in each], axis=0)
 
 
-def class_weights(rule: Any, classes: Any, codes: Any, w: Any) -> Any:
+def class_weights(rule: Any, classes: Any, codes: Codes, w: Weights) -> Any:
     """The factor of each class by scikit-learn's rule; one for classes without rows."""
     present, out = np.flatnonzero(np.bincount(codes, minlength=len(classes))), np.ones(len(classes))
     out[present] = compute_class_weight(rule, classes=classes[present], y=classes[codes], sample_weight=w)
     return out
 
 
-def _partial_fit(self: Any, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+def _partial_fit(self: Any, X: Table, y: Target, classes: Any = None, sample_weight: UserWeights = None) -> Any:
     """Go on learning from a further batch; `classes` lists all classes at the first call."""
     params.check_params(self)
     name, first = type(self).__name__, not self.__sklearn_is_fitted__()
@@ -134,7 +135,7 @@ class Regressor(RegressorMixin, Estimator):
             made.partial_fit = _partial_fit_regressor
         super().__init_subclass__(**options)
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         raise TypeError(f"{type(self).__name__} does not say how to fit")
 
     def __sklearn_tags__(self) -> Any:
@@ -143,7 +144,7 @@ class Regressor(RegressorMixin, Estimator):
         return tags
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Self:
         """Learn from rows and their targets; a weight of two means a row is there twice."""
         params.check_params(self)
         self._forget()
@@ -153,14 +154,16 @@ class Regressor(RegressorMixin, Estimator):
         return self
 
 
-def _partial_fit_regressor(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+def _partial_fit_regressor(self: Any, X: Table, y: Target, sample_weight: UserWeights = None) -> Any:
     """Go on learning from a further batch of rows and their targets."""
     params.check_params(self)
     self._update(*_admitted_pairs(self, X, y, sample_weight, fitting=not self.__sklearn_is_fitted__()))
     return self
 
 
-def _admitted_pairs(self: Any, X: Any, y: Any, sample_weight: Any, *, fitting: bool) -> tuple[Any, Any, Any]:
+def _admitted_pairs(
+    self: Any, X: Table, y: Target, sample_weight: UserWeights, *, fitting: bool
+) -> tuple[Any, Any, Any]:
     """Admitted rows, their targets in the type of X, and their weights."""
     X, y = admit_pair(self, X, y, numeric=True, fitting=fitting)
     if not self.takes.outputs and y.ndim > 1:
@@ -175,7 +178,7 @@ def check_labels(classes: Any) -> None:
         check_classification_targets(np.repeat(classes, 2))
 
 
-def encode_labels(y: Any) -> tuple[Any, Any]:
+def encode_labels(y: Target) -> tuple[Any, Any]:
     """The distinct labels, sorted, and for each row the index of its label (int64); lists for several columns."""
     if y.ndim == 2:
         each = [encode_labels(np.ascontiguousarray(column)) for column in y.T]

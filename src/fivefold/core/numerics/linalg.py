@@ -21,7 +21,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from fivefold.core.numerics.arrays import is_tensor, like, namespace
 from fivefold.core.parallel import MIN_PART_ROWS, map_items, map_parts, one_blas_thread
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Matrix, Table, Target, Weights
 
 PILOT_ROWS = 64  # the mean of so many rows is near enough to the mean of a part to sum about it
 MAX_SQUARED_MEAN_RATIO = (
@@ -62,7 +62,7 @@ def weighted_moments(X: Any, w: Any = None, *, products: Any = np.float64) -> Ta
 
 
 @np.errstate(invalid="ignore")  # of infinite rows the sums are NaN, and no warning is needed
-def _part_moments(X: Any, root: Any, kind: np.dtype[Any], lo: int, hi: int) -> TableMoments:
+def _part_moments(X: Table, root: Any, kind: np.dtype[Any], lo: int, hi: int) -> TableMoments:
     d = X.shape[1]
     pilot = X[lo : min(lo + PILOT_ROWS, hi)].astype(np.float64)
     centre = pilot.mean(axis=0).astype(kind)
@@ -127,7 +127,7 @@ def cross_moments(X: Any, Y: Any, w: Any = None) -> CrossMoments:
 
 
 @np.errstate(invalid="ignore", over="ignore")
-def _part_cross(X: Any, Y: Any, root: Any, lo: int, hi: int) -> CrossMoments:
+def _part_cross(X: Table, Y: Target, root: Any, lo: int, hi: int) -> CrossMoments:
     d, t = X.shape[1], Y.shape[1]
     pilot = X[lo : min(lo + PILOT_ROWS, hi)].astype(np.float64)
     centre, target = pilot.mean(axis=0), Y[lo : min(lo + PILOT_ROWS, hi)].mean(axis=0, dtype=np.float64)
@@ -169,7 +169,7 @@ def _merged_cross(one: CrossMoments, other: CrossMoments) -> CrossMoments:
     )
 
 
-def _sparse_cross(X: Any, Y: Array, w: Any) -> CrossMoments:
+def _sparse_cross(X: Table, Y: Array, w: Weights) -> CrossMoments:
     weight, mean, scatter = _sparse_moments(X, w)
     v = np.ones(X.shape[0]) if w is None else w
     offset = v @ Y / weight
@@ -178,7 +178,7 @@ def _sparse_cross(X: Any, Y: Array, w: Any) -> CrossMoments:
     return CrossMoments(weight, mean, scatter, offset, cross - np.outer(mean, v @ T), v @ T**2)
 
 
-def _sparse_moments(X: Any, w: Any) -> TableMoments:
+def _sparse_moments(X: Table, w: Weights) -> TableMoments:
     X = X.astype(np.float64)
     v = np.ones(X.shape[0]) if w is None else w
     weight = float(v.sum())
@@ -186,7 +186,7 @@ def _sparse_moments(X: Any, w: Any) -> TableMoments:
     return TableMoments(weight, mean, (X.T @ X.multiply(v[:, None]).tocsr()).toarray() - weight * np.outer(mean, mean))
 
 
-def _tensor_moments(X: Any, w: Any) -> TableMoments:
+def _tensor_moments(X: Table, w: Weights) -> TableMoments:
     v = namespace(X).ones_like(X[:, 0]) if w is None else like(w, X)
     weight = float(v.sum())
     mean = (v @ X) / weight
@@ -194,7 +194,7 @@ def _tensor_moments(X: Any, w: Any) -> TableMoments:
     return TableMoments(weight, mean, (Z if w is None else Z * v[:, None]).T @ Z)
 
 
-def centred_blocks(X: Any, centre: Any, lo: int, hi: int) -> Iterator[tuple[int, int, Any]]:
+def centred_blocks(X: Table, centre: Array, lo: int, hi: int) -> Iterator[tuple[int, int, Any]]:
     """Rows lo..hi of a NumPy array less `centre`, as (a, b, Z) block by block; Z is overwritten by the next block."""
     held = np.empty((0, X.shape[1]))
     for a, b, rows in row_blocks(X, lo, hi):
@@ -203,7 +203,7 @@ def centred_blocks(X: Any, centre: Any, lo: int, hi: int) -> Iterator[tuple[int,
         yield a, b, np.subtract(rows, centre, out=held[: b - a])
 
 
-def row_blocks(X: Any, lo: int, hi: int) -> Iterator[tuple[int, int, Any]]:
+def row_blocks(X: Table, lo: int, hi: int) -> Iterator[tuple[int, int, Any]]:
     """Rows lo..hi of a NumPy array as (a, b, X[a:b]) block by block."""
     rows = 4 * WIDE_BLOCK_ROWS if X.shape[1] <= 128 else WIDE_BLOCK_ROWS
     for a in range(lo, hi, rows):
@@ -211,7 +211,7 @@ def row_blocks(X: Any, lo: int, hi: int) -> Iterator[tuple[int, int, Any]]:
         yield a, b, X[a:b]
 
 
-def product(A: Any, B: Any) -> Any:
+def product(A: Matrix, B: Matrix) -> Any:
     """A @ B, the rows of a NumPy array A divided over the pool: by its shape, so threads change no byte of it."""
     if not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray)):
         return A @ B
@@ -226,7 +226,7 @@ def product(A: Any, B: Any) -> Any:
     return out
 
 
-def cross_product(A: Any, B: Any) -> Any:
+def cross_product(A: Matrix, B: Matrix) -> Any:
     """A.T @ B, as the sum over runs of rows, or by rows of the result where these are more."""
     n, d = A.shape
     if n < d or not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray)):
@@ -275,14 +275,14 @@ def double_centre(A: Array) -> Array:
     return A - A.mean(axis=0) - A.mean(axis=1, keepdims=True) + A.mean()
 
 
-def centred_operator(X: Any, mean: Any, scale: Any) -> LinearOperator:
+def centred_operator(X: Table, mean: Array, scale: Array) -> LinearOperator:
     """(X - mean) / scale for a sparse X: products with it, never the matrix."""
 
-    def times(V: Any) -> Any:
+    def times(V: Matrix) -> Any:
         U = (V.T / scale).T
         return X @ U - mean @ U
 
-    def transposed_times(U: Any) -> Any:
+    def transposed_times(U: Matrix) -> Any:
         return ((X.T @ U - np.multiply.outer(mean, U.sum(axis=0))).T / scale).T
 
     return LinearOperator(
@@ -298,7 +298,7 @@ class EigenDecomposition(NamedTuple):
 
 
 def eigen(
-    A: Any, order: Literal["descending", "ascending"] = "descending", *, count: int | None = None
+    A: Matrix, order: Literal["descending", "ascending"] = "descending", *, count: int | None = None
 ) -> EigenDecomposition:
     """Eigenpairs of a symmetric array, sorted; the largest entry of each vector is positive.
 
@@ -341,7 +341,7 @@ class SingularAxes(NamedTuple):
     axes: Any
 
 
-def gram_svd(A: Any, k: int) -> SingularAxes:
+def gram_svd(A: Matrix, k: int) -> SingularAxes:
     """Singular values, k or all, and k axes of an array or a sparse matrix, from the smaller of A^T A and A A^T.
 
     If A A^T u = s^2 u then A^T u = s v; orthogonalising the A^T u in order gives the v, and unit vectors
@@ -358,7 +358,7 @@ def gram_svd(A: Any, k: int) -> SingularAxes:
 
 
 def randomized_svd(
-    A: Any, k: int, rng: np.random.RandomState, *, oversamples: int = 10, steps: int = 4, normalise: str = "auto"
+    A: Matrix, k: int, rng: np.random.RandomState, *, oversamples: int = 10, steps: int = 4, normalise: str = "auto"
 ) -> SingularAxes:
     """The k largest singular values and axes of an array, a sparse matrix or an operator, from a random sketch.
 
@@ -375,25 +375,25 @@ def randomized_svd(
     return SingularAxes(s[:k], fix_signs(Vt[:k] if M is A else (Q @ U).T[:k]))
 
 
-def thin_svd(A: Any) -> tuple[Any, Any, Any]:
+def thin_svd(A: Matrix) -> tuple[Any, Any, Any]:
     """U, singular values and V^T of an array, without the vectors that belong to no value; A may be used up."""
     if is_tensor(A):
         return namespace(A).linalg.svd(A, full_matrices=False)
     return linalg.svd(A, full_matrices=False, overwrite_a=True, check_finite=False)
 
 
-def _qr(Q: Any) -> Any:
+def _qr(Q: Matrix) -> Any:
     if is_tensor(Q):
         return namespace(Q).linalg.qr(Q)[0]
     return linalg.qr(Q, mode="economic", check_finite=False)[0]
 
 
-def _lu(Q: Any) -> Any:
+def _lu(Q: Matrix) -> Any:
     """A triangular factor spans the same space as Q and costs half of orthogonal vectors; tensors have none."""
     return _qr(Q) if is_tensor(Q) else linalg.lu(Q, permute_l=True, check_finite=False)[0]
 
 
-def _unchanged(Q: Any) -> Any:
+def _unchanged(Q: Matrix) -> Any:
     return Q
 
 

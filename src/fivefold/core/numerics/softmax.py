@@ -10,6 +10,7 @@ import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.parallel import scratch
+from fivefold.core.types import Matrix
 
 ROUNDING_SHIFT = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the nearest integer in the low bits
 FAST_IN_ORDER = FAST - {"reassoc"}  # the range reduction needs the written order
@@ -21,7 +22,7 @@ def softmax(L: Any, w: Any, out: Any) -> float:
     return float(_softmax(L, L.view(np.int64), w, scratch("top", m), scratch("acc", m), out, out.view(np.int64)))
 
 
-def row_argmax(L: Any) -> Any:
+def row_argmax(L: Matrix) -> Any:
     """Index of the largest number of each row of L (n, K), the first of equals; NumPy's argmax holds the lock."""
     best = np.empty(len(L), dtype=np.int64)
     _largest(np.ascontiguousarray(L), best)

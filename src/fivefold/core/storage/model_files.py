@@ -27,6 +27,7 @@ import numpy as np
 from fivefold.core._sklearn import BaseEstimator
 from fivefold.core.storage.array_checks import check_children, check_indices, check_lengths
 from fivefold.core.storage.memory_limits import UNPACKED_VARIABLE, format_size, is_set_by_user, max_unpacked
+from fivefold.core.types import Table
 
 TRUSTED_TYPES = frozenset(  # data and nothing else
     {
@@ -246,7 +247,7 @@ def _check_predictor(predictor: Any, columns: int) -> None:
         check_indices("sets", sets, len(kept))
 
 
-def _check_sparse(X: Any, columns: int) -> None:
+def _check_sparse(X: Table, columns: int) -> None:
     X.check_format(full_check=True)
 
 

@@ -19,6 +19,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import gammaln
 
+from fivefold.core.types import Array
+
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -26,7 +28,7 @@ EPS = float(np.finfo(np.float64).eps)
 class Scree:
     """Principal values, largest first; all of them, or the leading ones with the total of all."""
 
-    values: Any  # (m,) sums of squares along the axes
+    values: Array  # (m,) sums of squares along the axes
     total: float  # sum of squares about the mean
     n: int  # rows
 

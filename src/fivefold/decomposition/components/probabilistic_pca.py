@@ -19,6 +19,7 @@ from scipy.sparse import issparse
 
 from fivefold.core.numerics.arrays import is_tensor, like, namespace, to_numpy
 from fivefold.core.parallel import map_parts
+from fivefold.core.types import Array, Indices, Matrix, Table, UserTable
 from fivefold.decomposition.components.n_components import ComponentRule, Scree
 from fivefold.decomposition.components.projection import AxisProjection
 from fivefold.decomposition.components.svd_solvers import Decomposition
@@ -32,14 +33,14 @@ class PPCAModel:
     """The affine map to k coordinates, their variances, and the variance of everything else."""
 
     projection: AxisProjection
-    singular: Any  # (k,)
-    variance: Any  # (k,)
-    share: Any  # (k,)
+    singular: Array  # (k,)
+    variance: Array  # (k,)
+    share: Array  # (k,)
     noise: float
     scree: Scree
 
     @classmethod
-    def fit(cls, X: Any, found: Decomposition, rule: ComponentRule | None, whiten: bool) -> PPCAModel:
+    def fit(cls, X: UserTable, found: Decomposition, rule: ComponentRule | None, whiten: bool) -> PPCAModel:
         """The model of X from its decomposition, with as many axes as the rule keeps."""
         n, most = X.shape[0], min(X.shape)
         values = to_numpy(found.values).astype(np.float64) ** 2
@@ -69,7 +70,7 @@ class PPCAModel:
         V, rest = self.projection.axes, 1 / self.noise if self.noise > 0 else 0.0
         return self._in_units((V.T * (1 / self._spread() - rest)) @ V + rest * self._identity(), -1)
 
-    def log_prob(self, X: Any) -> Any:
+    def log_prob(self, X: Table) -> Any:
         """Log density of each row."""
         self._refuse_flat()
         p, spread = self.projection, self._spread()
@@ -79,7 +80,7 @@ class PPCAModel:
         units = 0.0 if p.scale is None else float(xp.sum(xp.log(p.scale)))
 
         @np.errstate(invalid="ignore", over="ignore")
-        def part(rows: Any) -> Any:
+        def part(rows: Indices) -> Any:
             Z = rows - p.mean if p.scale is None else (rows - p.mean) / p.scale
             T = Z @ V.T  # (m, k)
             squares = xp.sum(T * T / spread, axis=1)
@@ -105,7 +106,7 @@ class PPCAModel:
     def _identity(self) -> Any:
         return like(np.eye(self.projection.axes.shape[1]), self.projection.axes)
 
-    def _in_units(self, C: Any, power: int) -> Any:
+    def _in_units(self, C: Matrix, power: int) -> Any:
         scale = self.projection.scale
         return C if scale is None else C * (scale[:, None] * scale) ** power
 

@@ -18,19 +18,20 @@ from sklearn.utils import check_array
 from fivefold.core.numerics.arrays import device, is_tensor
 from fivefold.core.numerics.linalg import centred_blocks, product, row_blocks
 from fivefold.core.parallel import map_parts
+from fivefold.core.types import Array, Matrix, Table
 
 
 @dataclass(frozen=True)
 class AxisProjection:
     """Coordinates along `axes`, and the point that has given coordinates."""
 
-    axes: Any  # (k, d)
+    axes: Array  # (k, d)
     mean: Any = None  # (d,)
     scale: Any = None  # (d,)
     stretch: Any = None  # (k,)
     near: bool = False  # the mean is so near to zero that it may be taken from the coordinates
 
-    def project(self, X: Any) -> Any:
+    def project(self, X: Table) -> Any:
         """Coordinates (n, k) of the rows of X."""
         self._refuse_other_device(X)
         W = self.axes.T  # (d, k)
@@ -53,14 +54,14 @@ class AxisProjection:
         map_parts(part, len(X))
         return out
 
-    def restore(self, Z: Any) -> Any:
+    def restore(self, Z: Matrix) -> Any:
         """Points (n, d) with coordinates Z (n, k)."""
         Z = self._coordinates(Z)
         X = (Z if self.stretch is None else Z * self.stretch) @ self.axes
         X = X if self.scale is None else X * self.scale
         return X if self.mean is None else X + self.mean
 
-    def _coordinates(self, Z: Any) -> Any:
+    def _coordinates(self, Z: Matrix) -> Any:
         Z = Z if is_tensor(Z) else check_array(Z, dtype=[np.float64, np.float32], input_name="X")
         self._refuse_other_device(Z)
         if Z.shape[1] != len(self.axes):
@@ -69,7 +70,7 @@ class AxisProjection:
             )
         return Z
 
-    def _refuse_other_device(self, X: Any) -> None:
+    def _refuse_other_device(self, X: Table) -> None:
         if is_tensor(X) != is_tensor(self.axes) or device(X) != device(self.axes):
             raise ValueError(
                 f"X must use the same namespace and device as the data of fit: it is {_described(X)}, and fit had "

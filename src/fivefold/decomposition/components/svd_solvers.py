@@ -38,6 +38,7 @@ from fivefold.core.numerics.linalg import (
     weighted_moments,
 )
 from fivefold.core.random_state import check_random_state
+from fivefold.core.types import Array, Matrix, Table
 
 MAX_SCATTER_COLUMNS = 1000  # columns up to which the scatter matrix is the quickest way for a long table
 MAX_GRAM_ROWS = 500  # rows up to which the Gram matrix is the quickest way for a wide table, and LAPACK for any
@@ -59,16 +60,16 @@ class SolverOptions:
         return check_random_state(self.seed)
 
 
-def svd_full(A: Any, k: int, effort: SolverOptions) -> SingularAxes:
+def svd_full(A: Matrix, k: int, effort: SolverOptions) -> SingularAxes:
     _, s, Vt = thin_svd(A)
     return SingularAxes(s, fix_signs(Vt[:k]))
 
 
-def svd_gram(A: Any, k: int, effort: SolverOptions) -> SingularAxes:
+def svd_gram(A: Matrix, k: int, effort: SolverOptions) -> SingularAxes:
     return gram_svd(A, k)
 
 
-def svd_arpack(A: Any, k: int, effort: SolverOptions) -> SingularAxes:
+def svd_arpack(A: Matrix, k: int, effort: SolverOptions) -> SingularAxes:
     start = effort.rng.uniform(-1, 1, size=min(A.shape))
     if not ((A if A.shape[1] <= A.shape[0] else A.T) @ start).any():  # a table of zeros
         return SingularAxes(np.zeros(k), np.eye(k, A.shape[1]))
@@ -76,18 +77,18 @@ def svd_arpack(A: Any, k: int, effort: SolverOptions) -> SingularAxes:
     return SingularAxes(s[::-1].copy(), fix_signs(Vt[::-1]))
 
 
-def svd_randomized(A: Any, k: int, effort: SolverOptions) -> SingularAxes:
+def svd_randomized(A: Matrix, k: int, effort: SolverOptions) -> SingularAxes:
     steps = effort.steps if effort.steps is not None else 7 if k < 0.1 * min(A.shape) else 4
     return randomized_svd(A, k, effort.rng, oversamples=effort.oversamples, steps=steps, normalise=effort.normalise)
 
 
-def svd_covariance_eigh(S: Any, k: int, effort: SolverOptions) -> SingularAxes:
+def svd_covariance_eigh(S: Matrix, k: int, effort: SolverOptions) -> SingularAxes:
     values, vectors = eigen(S, count=k)
     xp = namespace(values)
     return SingularAxes(xp.sqrt(xp.where(values > 0, values, xp.zeros_like(values))), vectors.T[:k])
 
 
-def svd_power(S: Any, k: int, effort: SolverOptions) -> SingularAxes:
+def svd_power(S: Matrix, k: int, effort: SolverOptions) -> SingularAxes:
     options = {} if effort.steps is None else {"max_iter": max(effort.steps, 1)}
     pairs = leading_eigenpairs(to_numpy(S).astype(np.float64), k, effort.rng, tol=effort.tol, **options)
     late = [i for i, pair in enumerate(pairs) if pair.reason == "max_iter"]
@@ -105,15 +106,15 @@ def svd_power(S: Any, k: int, effort: SolverOptions) -> SingularAxes:
 class Decomposition:
     """Singular values and axes of a centred table, and what it was centred and scaled by."""
 
-    values: Any  # (k,) or all
-    axes: Any  # (k, d)
-    mean: Any  # (d,)
-    scale: Any  # (d,) or None
+    values: Array  # (k,) or all
+    axes: Array  # (k, d)
+    mean: Array  # (d,)
+    scale: Array  # (d,) or None
     total: float  # sum of squares
 
 
 def decompose(
-    X: Any,
+    X: Table,
     k: int,
     solver: str,
     effort: SolverOptions,
@@ -133,7 +134,7 @@ def decompose(
     return Decomposition(values[: min(X.shape)], axes, mean, scale, total)
 
 
-def choose_solver(X: Any, k: int | None) -> str:
+def choose_solver(X: Table, k: int | None) -> str:
     """The solver for this table and k components; k is None when all principal values are needed."""
     n, d = X.shape
     if issparse(X):
@@ -145,7 +146,7 @@ def choose_solver(X: Any, k: int | None) -> str:
     return "randomized" if max(n, d) > MAX_GRAM_ROWS and k is not None and 1 <= k < 0.8 * min(n, d) else "full"
 
 
-def _scatter(X: Any, standardise: bool) -> tuple[Any, Any, Any, float]:
+def _scatter(X: Table, standardise: bool) -> tuple[Any, Any, Any, float]:
     """Scatter matrix of the columns, their mean and scale, and the total sum of squares."""
     weight, mean, S = weighted_moments(X, products=X.dtype)
     xp = namespace(S)
@@ -154,7 +155,7 @@ def _scatter(X: Any, standardise: bool) -> tuple[Any, Any, Any, float]:
     return S, mean, scale, float(xp.linalg.trace(S))
 
 
-def _centred(X: Any, standardise: bool) -> tuple[Any, Any, Any, float]:
+def _centred(X: Table, standardise: bool) -> tuple[Any, Any, Any, float]:
     """Centred rows, or an operator that stands for them; mean and scale of the columns, total sum of squares."""
     n = X.shape[0]
     if issparse(X):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fivefold.core.numerics.arrays import like, namespace
 from fivefold.core.parallel import column_blocks, map_parts, scratch
-from fivefold.core.types import Array, Codes
+from fivefold.core.types import Array, Codes, Table
 from fivefold.distributions.covariances.gaussian_loops import (
     LOG_2PI,
     TILE_POINTS,
@@ -443,7 +443,7 @@ def _log_peak(variance: Array) -> Array:
     return -0.5 * np.log(2 * np.pi * variance)
 
 
-def mahalanobis_squares(covariance: Covariance, X: Any, mean: Array) -> Any:
+def mahalanobis_squares(covariance: Covariance, X: Table, mean: Array) -> Any:
     """Squared Mahalanobis distances (n, K) for arrays of any library."""
     xp = namespace(X)
     mean = like(mean, X)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Matrix
 from fivefold.distributions.covariances.covariance_matrices import (
     Covariance,
     DiagonalCovariance,
@@ -44,7 +44,7 @@ class CovarianceStructure(ABC):
         """From the inverse of `matrix`."""
 
     @abstractmethod
-    def prior(self, scatter: Any, degrees: float, K: int, d: int) -> tuple[Array, Array]:
+    def prior(self, scatter: Matrix, degrees: float, K: int, d: int) -> tuple[Array, Array]:
         """Scatter and degrees of the pseudo-moments that are an inverse-Wishart prior with these parameters."""
 
 
@@ -63,7 +63,7 @@ class Full(CovarianceStructure):
     def from_precision(self, precision: Any, d: int) -> Covariance:
         return self.of(spd_inverse(np.asarray(precision, dtype=np.float64)), d)
 
-    def prior(self, scatter: Any, degrees: float, K: int, d: int) -> tuple[Array, Array]:
+    def prior(self, scatter: Matrix, degrees: float, K: int, d: int) -> tuple[Array, Array]:
         return np.broadcast_to(scatter, (K, d, d)), np.full(K, degrees + d + 2.0)
 
 
@@ -81,7 +81,7 @@ class Tied(CovarianceStructure):
     def from_precision(self, precision: Any, d: int) -> Covariance:
         return self.of(spd_inverse(np.asarray(precision, dtype=np.float64)[None])[0], d)
 
-    def prior(self, scatter: Any, degrees: float, K: int, d: int) -> tuple[Array, Array]:
+    def prior(self, scatter: Matrix, degrees: float, K: int, d: int) -> tuple[Array, Array]:
         return np.broadcast_to(scatter, (K, d, d)) / K, np.full(K, (degrees + d + 1.0) / K + 1.0)
 
 
@@ -101,7 +101,7 @@ class Diagonal(CovarianceStructure):
     def from_precision(self, precision: Any, d: int) -> Covariance:
         return self.of(1 / check_positive(np.asarray(precision, dtype=np.float64)), d)
 
-    def prior(self, scatter: Any, degrees: float, K: int, d: int) -> tuple[Array, Array]:
+    def prior(self, scatter: Matrix, degrees: float, K: int, d: int) -> tuple[Array, Array]:
         return np.broadcast_to(scatter, (K, d)), np.full((K, d), degrees + 3.0)
 
 
@@ -121,7 +121,7 @@ class Spherical(CovarianceStructure):
     def from_precision(self, precision: Any, d: int) -> Covariance:
         return self.of(1 / check_positive(np.asarray(precision, dtype=np.float64)), d)
 
-    def prior(self, scatter: Any, degrees: float, K: int, d: int) -> tuple[Array, Array]:
+    def prior(self, scatter: Matrix, degrees: float, K: int, d: int) -> tuple[Array, Array]:
         return np.broadcast_to(scatter, (K, d)) / d, np.full((K, d), (degrees + 2.0) / d + 1.0)
 
 
@@ -141,5 +141,5 @@ class Fixed(CovarianceStructure):
     def from_precision(self, precision: Any, d: int) -> Covariance:
         return self.of(self.given, d)
 
-    def prior(self, scatter: Any, degrees: float, K: int, d: int) -> tuple[Array, Array]:
+    def prior(self, scatter: Matrix, degrees: float, K: int, d: int) -> tuple[Array, Array]:
         return np.zeros((K, d, d)), np.zeros(K)

@@ -21,7 +21,7 @@ from scipy.special import gammaln
 
 from fivefold.core.numerics.arrays import is_tensor, like, namespace, to_numpy
 from fivefold.core.parallel import map_parts
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Codes, Matrix, Table
 from fivefold.distributions.family import GroupWeights, Stats, sum_stats, to_host
 from fivefold.distributions.statistics.count_loops import add_entries, add_rows, dot_entries
 
@@ -34,7 +34,7 @@ class Totals(Stats):
     total: Array  # (K, d)
 
 
-def count_totals(X: Any, R: Any) -> Totals:
+def count_totals(X: Table, R: Matrix) -> Totals:
     """The sums of the rows of X under the weights R, a matrix (n, K) or groups."""
     if is_tensor(X):
         return _sums(X, like(R.dense() if isinstance(R, GroupWeights) else R, X))
@@ -45,14 +45,14 @@ def count_totals(X: Any, R: Any) -> Totals:
     return sum_stats(map_parts(lambda lo, hi: _sums(X[lo:hi], indicator(R[lo:hi])), len(X)))
 
 
-def indicator(R: Any) -> Any:
+def indicator(R: Matrix) -> Any:
     """Weights as a matrix (n, K): groups as a sparse one, with one entry a row."""
     if not isinstance(R, GroupWeights):
         return R
     return csr_array((R.weights, R.codes, np.arange(len(R.codes) + 1)), shape=R.shape)
 
 
-def affine_log_density(X: Any, theta: Array, constant: Array) -> Any:
+def affine_log_density(X: Table, theta: Array, constant: Array) -> Any:
     """sum_j (x_ij theta_kj + c_kj) over the known columns: (n, K), on the device of X."""
     if is_tensor(X):
         return _affine(X, like(theta, X), like(constant, X))
@@ -61,7 +61,7 @@ def affine_log_density(X: Any, theta: Array, constant: Array) -> Any:
     return np.concatenate(map_parts(lambda lo, hi: _affine(X[lo:hi], theta, constant), len(X)))
 
 
-def row_sums(X: Any, function: Callable[[Any, Any], Any]) -> Any:
+def row_sums(X: Table, function: Callable[[Any, Any], Any]) -> Any:
     """sum_j f(x_ij, j) over the known columns (n,), for an f that is zero at zero."""
     if is_tensor(X):
         return function(X, slice(None)).nan_to_num().sum(dim=1)
@@ -76,7 +76,7 @@ def log_factorial(x: Any) -> Any:
     return (x + 1).lgamma() if is_tensor(x) else gammaln(x + 1)
 
 
-def check_values(X: Any, low: float, high: Any, name: str, cure: str) -> None:
+def check_values(X: Table, low: float, high: Any, name: str, cure: str) -> None:
     """Refuse values outside low..high, with their column; `high` may differ by column."""
     values = to_numpy(X.data if issparse(X) else X)
     if values.size == 0:
@@ -104,7 +104,7 @@ def pooled_share(part: Array, of: Array) -> Array:
     return np.where(of > 0, part / np.where(of > 0, of, 1), part.sum(axis=0) / known)
 
 
-def _group_sums(X: Any, R: GroupWeights) -> Totals | None:
+def _group_sums(X: Table, R: GroupWeights) -> Totals | None:
     """Totals of groups in one pass; None where entries are missing."""
     codes, w, K, d = R.codes, np.asarray(R.weights, dtype=np.float64), R.count, X.shape[1]
     if issparse(X):
@@ -118,13 +118,13 @@ def _group_sums(X: Any, R: GroupWeights) -> Totals | None:
     return Totals(weight, np.repeat(weight[:, None], d, axis=1), sums)
 
 
-def _row_sums(X: Any, codes: Any, w: Array, lo: int, hi: int, K: int) -> Array:
+def _row_sums(X: Table, codes: Codes, w: Array, lo: int, hi: int, K: int) -> Array:
     sums = np.zeros((K, X.shape[1]))
     add_rows(np.ascontiguousarray(X[lo:hi]), codes[lo:hi], w[lo:hi], sums)
     return sums
 
 
-def _sums(X: Any, R: Any) -> Totals:
+def _sums(X: Table, R: Matrix) -> Totals:
     """Totals of a table that is taken whole."""
     filled, gaps = _filled(X)
     weight = _numbers(R.sum(axis=0))
@@ -134,7 +134,7 @@ def _sums(X: Any, R: Any) -> Totals:
     return Totals(weight, observed, _numbers(R.T @ filled))
 
 
-def _affine(X: Any, theta: Any, constant: Any) -> Any:
+def _affine(X: Table, theta: Array, constant: Any) -> Any:
     out = X @ theta.T + constant.sum(axis=1)
     if not isnan(out.sum()):  # a missing entry leaves its mark
         return out
@@ -143,7 +143,7 @@ def _affine(X: Any, theta: Any, constant: Any) -> Any:
     return out if gaps is None else out - gaps @ constant.T
 
 
-def _affine_of_entries(X: Any, theta: Array, constant: Array) -> Array:
+def _affine_of_entries(X: Table, theta: Array, constant: Array) -> Array:
     if theta.ndim != 2 or theta.shape[1] != X.shape[1] or len(constant) != len(theta):  # loops do not look
         raise ValueError(f"parameters of shape {theta.shape} do not fit rows of {X.shape[1]} columns")
     columns, out = np.ascontiguousarray(theta.T), np.empty((X.shape[0], len(theta)))
@@ -153,7 +153,7 @@ def _affine_of_entries(X: Any, theta: Array, constant: Array) -> Array:
     return _affine(X, theta, constant) if isnan(out.sum()) else out
 
 
-def _filled(X: Any) -> tuple[Any, Any]:
+def _filled(X: Table) -> tuple[Any, Any]:
     """X with zeros for missing entries, and their indicator; None where nothing is missing."""
     if issparse(X):
         missing = np.isnan(X.data)

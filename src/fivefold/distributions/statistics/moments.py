@@ -17,7 +17,7 @@ import numpy as np
 
 from fivefold.core.numerics.arrays import like, namespace, to_numpy
 from fivefold.core.parallel import BLOCK_ROWS, map_parts, scratch
-from fivefold.core.types import Array, Codes
+from fivefold.core.types import Array, Codes, Matrix, Table, Weights
 from fivefold.distributions.covariances.covariance_matrices import is_complete, missing_patterns, zero_tile
 from fivefold.distributions.covariances.gaussian_loops import (
     TILE_POINTS,
@@ -93,7 +93,7 @@ class GroupMoments(Stats):
         """Counts or shares beside means."""
         return a if a.ndim == 2 else a[:, None]
 
-    def _between(self, weight: Any, delta: Any) -> Any:
+    def _between(self, weight: Weights, delta: Any) -> Any:
         if self.scatter.ndim == 2:
             return weight * delta**2
         return weight[:, None, None] * delta[:, :, None] * delta[:, None, :]
@@ -156,7 +156,7 @@ class ColumnSums(Accumulator):
         return _moments(self._whole + self._broken, count, self._centre, self._first, self._second)
 
 
-def group_moments(X: Any, R: Any, by_column: bool) -> GroupMoments:
+def group_moments(X: Table, R: Matrix, by_column: bool) -> GroupMoments:
     """Moments of the rows of X under the weights R, a matrix (n, K) or Groups; scatter of columns, or of pairs."""
     if not isinstance(X, np.ndarray):
         return _of_tensor(X, R.dense() if isinstance(R, GroupWeights) else R, by_column)
@@ -251,7 +251,7 @@ def _pairs_of_groups(X: Array, groups: GroupWeights) -> GroupMoments:
     return moments
 
 
-def _of_tensor(X: Any, R: Any, by_column: bool) -> GroupMoments:
+def _of_tensor(X: Table, R: Matrix, by_column: bool) -> GroupMoments:
     """Moments in the library, on the device and in the precision of X."""
     xp = namespace(X)
     R = like(R, X) if isinstance(R, np.ndarray) else xp.astype(R, X.dtype)

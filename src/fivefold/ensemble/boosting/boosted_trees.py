@@ -13,6 +13,7 @@ import numpy as np
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
 from fivefold.core.storage.array_checks import check_children, check_indices, check_lengths, check_offsets
+from fivefold.core.types import Table
 from fivefold.partition.column_access import to_dense, used_columns
 from fivefold.partition.growable_array import GrowableArray
 from fivefold.partition.growers.histogram_grower import HistogramTree
@@ -61,13 +62,13 @@ class BoostedTrees:
         """Rounds of boosting."""
         return (len(self.starts) - 1) // len(self.base)
 
-    def sums(self, X: Any) -> Any:
+    def sums(self, X: Table) -> Any:
         """F (K, n) of the rows of X."""
         F = np.repeat(self.base[:, None], len(X), axis=1)
         self.add(self.bins.levels(X), 0, self.rounds, F)
         return F
 
-    def stages(self, X: Any) -> Any:
+    def stages(self, X: Table) -> Any:
         """F after each round; the array is used again."""
         F, Z = np.repeat(self.base[:, None], len(X), axis=1), self.bins.levels(X)
         for i in range(self.rounds):

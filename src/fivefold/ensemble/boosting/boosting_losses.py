@@ -17,6 +17,7 @@ from scipy.special import logit
 
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_parts
+from fivefold.core.types import Array, Target, Weights
 from fivefold.optim.losses.catalogue import (
     AbsoluteLoss,
     GammaLoss,
@@ -73,7 +74,7 @@ class BoostingLoss:
             return self.loss.value(y, F)
         return self.loss.value(self._signed(y), F[0])
 
-    def _signed(self, y: Any) -> Any:
+    def _signed(self, y: Target) -> Any:
         """Two classes are -1 and 1 to a loss of margins."""
         return 2 * y - 1 if self.classes else y
 
@@ -87,7 +88,7 @@ class BoostingLoss:
         return np.stack([1 - p, p], axis=1)[:, : self.classes]
 
 
-def weighted_quantile(x: Any, w: Any, q: float, *, between: bool = True) -> float:
+def weighted_quantile(x: Array, w: Weights, q: float, *, between: bool = True) -> float:
     """The least value with a share q of the weight at or below it, or halfway to the next where the share is exact."""
     order = np.argsort(x, kind="stable")
     total = np.cumsum(w[order])
@@ -97,15 +98,15 @@ def weighted_quantile(x: Any, w: Any, q: float, *, between: bool = True) -> floa
     return float(x[order[at]] / 2 + x[order[at + 1]] / 2) if exact else float(x[order[at]])
 
 
-def _mean(y: Any, w: Any) -> Any:
+def _mean(y: Target, w: Weights) -> Any:
     return np.atleast_1d(np.average(y, weights=w))
 
 
-def _log_mean(y: Any, w: Any) -> Any:
+def _log_mean(y: Target, w: Weights) -> Any:
     return np.log(np.maximum(_mean(y, w), PROBABILITY_MARGIN))
 
 
-def _log_odds(y: Any, w: Any) -> Any:
+def _log_odds(y: Target, w: Weights) -> Any:
     return logit(np.clip(_mean(y, w), PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN))
 
 
@@ -114,7 +115,7 @@ def class_loss(K: int) -> BoostingLoss:
     if K <= 2:
         return BoostingLoss(LogLoss(), _log_odds, classes=K)
 
-    def start(y: Any, w: Any) -> Any:
+    def start(y: Target, w: Weights) -> Any:
         logs = np.log(np.clip(np.bincount(y, w, K) / w.sum(), PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN))
         return logs - logs.mean()
 
@@ -122,7 +123,7 @@ def class_loss(K: int) -> BoostingLoss:
 
 
 def _quantile_loss(loss: Loss, q: float) -> BoostingLoss:
-    def constant(r: Any, w: Any) -> float:
+    def constant(r: Array, w: Weights) -> float:
         return weighted_quantile(r, w, q)
 
     return BoostingLoss(loss, lambda y, w: np.atleast_1d(constant(y, w)), constant)

@@ -20,6 +20,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.random_state import check_random_state
+from fivefold.core.types import Array, Indices, Mask, Table, Target, Weights
 from fivefold.ensemble.boosting.boosted_trees import BoostedTrees, BoostedTreesBuilder
 from fivefold.ensemble.boosting.boosting_losses import PROBABILITY_MARGIN, BoostingLoss, weighted_quantile
 from fivefold.ensemble.boosting.hist_rounds import TrainingRows
@@ -51,7 +52,7 @@ TREE_SETTINGS = (
 class ConstantStart:
     """Where boosting starts if no estimator is given: a constant."""
 
-    base: Any  # (K,)
+    base: Array  # (K,)
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class GradientModel:
     init: Any  # a fitted estimator, "zero" or a Start
     target: str
     boosted: BoostedTrees
-    answer: Any  # (nodes,): the value of each before the learning rate
+    answer: Array  # (nodes,): the value of each before the learning rate
     impurity: Any
     weight: Any
     train_score: Any
@@ -119,7 +120,7 @@ class GradientModel:
         return out
 
 
-def initial_scores(init: Any, target: BoostingLoss, X: Any) -> Any:
+def initial_scores(init: Any, target: BoostingLoss, X: Table) -> Any:
     """F (K, n) before the first round."""
     if isinstance(init, str):
         return np.zeros((target.trees, X.shape[0]))
@@ -136,7 +137,9 @@ def initial_scores(init: Any, target: BoostingLoss, X: Any) -> Any:
     return logs - logs.mean(axis=0)
 
 
-def boost_exact_trees(estimator: Any, X: Any, y: Any, w: Any, target: BoostingLoss, monitor: Any) -> GradientModel:
+def boost_exact_trees(
+    estimator: Any, X: Table, y: Target, w: Weights, target: BoostingLoss, monitor: Any
+) -> GradientModel:
     """Fit round after round."""
     rows, held = TrainingRows(X, y, w), None
     if estimator.n_iter_no_change is not None:
@@ -202,7 +205,7 @@ class _GradientRounds:
         self.bag = Bag.of(rows.X, rows.y, w) if estimator.subsample < 1 else None
         self.factor = 2.0 if isinstance(target.loss, SquaredLoss | LogLoss) else 1.0  # deviances are twice the log loss
 
-    def _start(self, X: Any, earlier: GradientModel | None) -> Any:
+    def _start(self, X: Table, earlier: GradientModel | None) -> Any:
         F = initial_scores(self.init, self.target, X)
         if earlier is not None:
             earlier.boosted.add(X, 0, earlier.rounds, F)
@@ -283,10 +286,10 @@ class _GradientRounds:
         whole = bag.units is None or bag.units.dtype.kind == "i"
         return picked.astype(np.float64) if whole else picked * self.rows.w
 
-    def _loss(self, w: Any) -> float:
+    def _loss(self, w: Weights) -> float:
         return self.factor * self.target.value(self.rows.y, self.F, w) if w.any() else 0.0
 
-    def _plant(self, k: int, w: Any) -> None:
+    def _plant(self, k: int, w: Weights) -> None:
         e, X = self.estimator, self.rows.X
         some = np.flatnonzero(w)
         whole = len(some) == len(w)
@@ -314,7 +317,7 @@ class _GradientRounds:
         for kept, new in zip(self.nodes, (value, model.impurity, model.weight), strict=True):
             kept.append(new)
 
-    def _fit_leaves(self, k: int, w: Any, at: Any, value: Any, leaves: Any) -> None:
+    def _fit_leaves(self, k: int, w: Weights, at: Indices, value: Any, leaves: Indices) -> None:
         """Each leaf gets the step that lowers the loss of its rows."""
         if isinstance(self.target.loss, SquaredLoss):
             return
@@ -332,7 +335,7 @@ class _GradientRounds:
         step = np.divide(G / W, H / W, out=np.zeros(m), where=H / W >= np.finfo(float).tiny)
         value[leaves] = (step * ((K - 1) / K if K > 1 else 1.0))[leaves]
 
-    def _constant(self, r: Any, w: Any) -> float:
+    def _constant(self, r: Array, w: Weights) -> float:
         if not isinstance(self.target.loss, HuberLoss):
             return float(self.target.constant(r, w))
         middle = weighted_quantile(r, w, 0.5, between=False)
@@ -347,7 +350,7 @@ class _GradientRounds:
         return GradientModel(self.init, self.estimator.loss, self.grove.model(), answer, impurity, weight, *rest)
 
 
-def _subset_columns(columns: PresortedSplitter, mask: Any) -> PresortedSplitter:
+def _subset_columns(columns: PresortedSplitter, mask: Mask) -> PresortedSplitter:
     """The sorted columns of some rows, numbered anew."""
     number = (np.cumsum(mask) - 1).astype(np.int32)
     kept = mask[columns.order]

@@ -18,6 +18,7 @@ from sklearn.model_selection import train_test_split
 
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
+from fivefold.core.types import Matrix, Table
 from fivefold.ensemble.boosting.boosted_trees import BoostedTrees, BoostedTreesBuilder
 from fivefold.ensemble.boosting.boosting_losses import BoostingLoss
 from fivefold.partition.growers.histogram_grower import HistogramGrower, HistogramLimits
@@ -165,7 +166,7 @@ class _HistogramRounds:
             self.grower.add(rate * tree.value, self.F[k])
             self.grove.plant(tree, rate * tree.value)
 
-    def _fit_leaves(self, value: Any, F: Any) -> None:
+    def _fit_leaves(self, value: Any, F: Matrix) -> None:
         """Each leaf gets the best constant for the residuals of its rows."""
         for leaf, rows in self.grower.leaves():
             value[leaf] = self.target.constant(self.rows.y[rows] - F[rows], self.rows.w[rows])
@@ -192,7 +193,7 @@ class _HistogramRounds:
             self._score(scores)
         return scores
 
-    def _start(self, earlier: BoostedTrees | None, X: Any) -> Any:
+    def _start(self, earlier: BoostedTrees | None, X: Table) -> Any:
         return np.repeat(self.grove.base[:, None], len(X), axis=1) if earlier is None else earlier.sums(X)
 
     def _score(self, scores: _ScoreHistory) -> None:

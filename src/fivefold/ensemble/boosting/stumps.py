@@ -16,6 +16,7 @@ import numpy as np
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_items, map_parts
 from fivefold.core.storage.array_checks import check_indices, check_lengths
+from fivefold.core.types import Array, Indices, Table, Target, Weights
 from fivefold.partition.column_access import to_dense, used_columns
 from fivefold.partition.splitters.base import RELATIVE_TIE
 from fivefold.partition.splitters.presorted_splitter import presort
@@ -40,11 +41,11 @@ def majority_class(counts: Any) -> Any:
 class Stumps:
     """Many stumps: the cut of each, and the weights of the classes on either side."""
 
-    feature: Any  # (T,) int64
-    threshold: Any  # (T,)
-    left: Any  # (T, K)
-    right: Any  # (T, K)
-    rows: Any  # (T, 2) int64
+    feature: Indices  # (T,) int64
+    threshold: Array  # (T,)
+    left: Array  # (T, K)
+    right: Array  # (T, K)
+    rows: Indices  # (T, 2) int64
 
     @classmethod
     def of(cls, stumps: list[Stump], n: int) -> Stumps:
@@ -62,7 +63,7 @@ class Stumps:
         check_lengths(len(self.feature), self.threshold, self.left, self.right, self.rows)
         check_indices("columns", self.feature[self.feature != -1], columns)
 
-    def votes(self, X: Any, weight: Any) -> Any:
+    def votes(self, X: Table, weight: Weights) -> Any:
         """(n, K): sum of the weights of the stumps that say each class."""
         out = np.zeros((X.shape[0], self.left.shape[1]))
         self.add(X, weight, 0, len(weight), out)
@@ -81,7 +82,7 @@ class Stumps:
 class StumpSearch:
     """Columns sorted once, to find the best stump for one set of weights after the other."""
 
-    def __init__(self, X: Any, y: Any, K: int) -> None:
+    def __init__(self, X: Table, y: Target, K: int) -> None:
         columns = presort(X)
         self.X, self.y, self.K, self.order = X, y, K, columns.order
         self.tie = np.ones(columns.rank.shape, dtype=np.uint8)  # a cut after this row would part equal values

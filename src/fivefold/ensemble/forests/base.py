@@ -30,6 +30,7 @@ from fivefold.core.estimators.params import Count, Range
 from fivefold.core.estimators.supervised_learning import class_weights
 from fivefold.core.parallel import map_items
 from fivefold.core.random_state import check_random_state
+from fivefold.core.types import Array, Codes, Indices, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.forests.committee import Committee
 from fivefold.ensemble.forests.forest_loops import ForestArrays
 from fivefold.ensemble.forests.forest_targets import ClassTarget, NumberTarget
@@ -51,7 +52,7 @@ OobScore = bool | Callable[..., Any]
 class SampleDraws:
     """What the sample of each tree is drawn from, and its seed."""
 
-    seeds: Any  # (T,) int64
+    seeds: Indices  # (T,) int64
     bag: Any  # a Bag; None: every tree has all rows
     count: int
     rows: Any = None  # where the rows that samples are drawn from stand in the table given; None for all
@@ -65,7 +66,7 @@ class SampleDraws:
 class OutOfBag:
     """What trees say of rows they were not grown from."""
 
-    answers: Any  # (n, K), zero where no tree can say
+    answers: Array  # (n, K), zero where no tree can say
     score: float
 
 
@@ -84,7 +85,7 @@ class Forest:
         return np.concatenate([np.eye(v.shape[1])[v.argmax(axis=1)] for v in each], axis=1)
 
 
-def _integer_weights(w: Any) -> Any:
+def _integer_weights(w: Weights) -> Any:
     """Weights as integers where they are."""
     return w.astype(np.int64) if w.sum() < MAX_INTEGER_WEIGHT and (w == np.rint(w)).all() else w
 
@@ -115,7 +116,7 @@ class ForestMethods(WarmStart, MemberSequence):
 
     _oob_answers = oob_attribute("oob.answers")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Any:
         """Learn from rows and their targets; a weight of two means a row is there twice."""
         mixed_into: Any = super()
         mixed_into.fit(X, y, sample_weight)
@@ -186,7 +187,7 @@ class ForestMethods(WarmStart, MemberSequence):
                 warn_kept_best(self, len(trees), "tree")
         return trees
 
-    def _out_of_bag(self, X: Any, target: Any, forest: Forest) -> OutOfBag:
+    def _out_of_bag(self, X: Table, target: Any, forest: Forest) -> OutOfBag:
         """The mean answer of the trees that did not see a row, and how good it is."""
         value, n = self._values(forest), X.shape[0]
         total, times = np.zeros((n, value.shape[1])), np.zeros(n)
@@ -202,7 +203,7 @@ class ForestMethods(WarmStart, MemberSequence):
         answers = total / np.maximum(times, 1)[:, None]
         return OutOfBag(answers, self._score(target, forest, answers))
 
-    def _with_idle_rows(self, X: Any, rows: Any) -> Forest:
+    def _with_idle_rows(self, X: Table, rows: Indices) -> Forest:
         """The forest with what all trees say of the rows of weight zero, in their places."""
         forest, oob, n = self.model_, self.model_.oob, _num_samples(X)
         if oob is not None:
@@ -234,13 +235,13 @@ class ForestMethods(WarmStart, MemberSequence):
         """An unfitted tree of the kind that is grown."""
         return clone(self.estimator_)
 
-    def apply(self, X: Any) -> Any:
+    def apply(self, X: UserTable) -> Any:
         """The leaf of each row in every tree (n, T)."""
         X = self._admit(X)
         trees = self.model_.trees
         return np.stack([trees.leaves(X, i) - trees.start[i] for i in range(len(trees))], axis=1)
 
-    def decision_path(self, X: Any) -> tuple[Any, Any]:
+    def decision_path(self, X: UserTable) -> tuple[Any, Any]:
         """Sparse (n, nodes of all trees), 1 where a row passes a node; and where the nodes of each tree begin."""
         X = self._admit(X)
         trees = self.model_.trees
@@ -281,11 +282,11 @@ class BaseForestClassifier(ForestMethods):
         each = trees.each(answers)
         return np.stack(each, axis=2) if len(set(trees.sizes)) == 1 else each
 
-    def _fold(self, y: Any, codes: Any, w: Any) -> Any:
+    def _fold(self, y: Target, codes: Codes, w: Weights) -> Any:
         """Weights of classes decide which rows are drawn, not how many: they are kept apart."""
         return w
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         each = (self.classes_,) if y.ndim == 1 else tuple(self.classes_)
         rule, balanced, factors, codes = self.class_weight, False, None, y.reshape(len(y), -1)
         if isinstance(rule, str) and rule == "balanced_subsample":
@@ -296,17 +297,17 @@ class BaseForestClassifier(ForestMethods):
                 factors *= class_weights(own, classes, c, w)[c]
         self._plant(X, ClassTarget(codes, tuple(map(len, each)), self.criterion, factors, balanced), w)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """The mean over the trees of the shares of the classes, or of the votes; a list for several outputs."""
         return self._scores(self._admit(X))
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: UserTable) -> Any:
         """Their logarithms."""
         shares = self.predict_proba(X)
         with np.errstate(divide="ignore"):
             return [np.log(s) for s in shares] if isinstance(shares, list) else np.log(shares)
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         trees = self.model_.trees
         shares = trees.mean(X, self._values(self.model_)).astype(X.dtype, copy=False)
         return shares if trees.outputs == 1 else trees.each(shares)
@@ -338,7 +339,7 @@ class BaseForestRegressor(ForestMethods):
 
     n_outputs_ = learned("trees.outputs")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         Y = np.ascontiguousarray(y.reshape(len(y), -1).T, dtype=np.float64)
         if self.criterion == "poisson" and ((Y < 0).any() or (Y.sum(axis=1) == 0).any()):
             raise ValueError(
@@ -349,7 +350,7 @@ class BaseForestRegressor(ForestMethods):
         centre = round_centre(Y, w) if centred else np.zeros(len(Y))
         self._plant(X, NumberTarget(Y - centre[:, None], centre, self.criterion), w)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The mean answer of the trees."""
         X = self._admit(X)
         said = self.model_.trees.mean(X, self.model_.trees.value)

@@ -17,6 +17,7 @@ from scipy.sparse import issparse
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_parts
 from fivefold.core.storage.array_checks import check_category_sets, check_indices, check_lengths, check_offsets
+from fivefold.core.types import Array
 from fivefold.partition.tree_arrays.binary_tree import Tree
 from fivefold.tree.shared.base import TreeModel
 from fivefold.tree.shared.single_column_trees import IMPURITY_FUNCTIONS
@@ -73,7 +74,7 @@ class ForestArrays:
         """Number of outputs."""
         return len(self.sizes)
 
-    def each(self, values: Any) -> list[Any]:
+    def each(self, values: Array) -> list[Any]:
         """The columns of each output."""
         return np.split(values, np.cumsum(self.sizes)[:-1], axis=1)
 

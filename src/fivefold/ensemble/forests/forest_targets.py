@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Array, Indices, Table, Weights
 from fivefold.partition.column_access import to_dense
 from fivefold.partition.criteria.classification_criteria import BinaryCountGini, BinaryGini
 from fivefold.partition.criteria.multi_output import multi_output
@@ -29,7 +30,7 @@ from fivefold.tree.shared.single_column_trees import CLASS_CRITERIA, IMPURITY_FU
 class ClassTarget:
     """Codes of classes, and the impurity that a tree lowers."""
 
-    y: Any  # (n, outputs) int64
+    y: Indices  # (n, outputs) int64
     sizes: tuple[int, ...]  # classes of each output
     impurity: str
     factors: Any = None  # (n,) weights of the classes
@@ -68,7 +69,7 @@ class ClassTarget:
             c = c * (c.sum() / np.maximum(sums, 1e-300) / np.count_nonzero(sums))[codes]
         return c
 
-    def criterion(self, w: Any) -> Any:
+    def criterion(self, w: Weights) -> Any:
         """What scores the splits of rows of these weights."""
         if self.impurity == "gini" and self.sizes == (2,) and w.dtype.kind == "i":
             return BinaryGini(self.second) if (w == 1).all() else BinaryCountGini(w * self.packed)
@@ -78,7 +79,7 @@ class ClassTarget:
             return multi_output(make(np.ascontiguousarray(self.y.T, dtype=np.int32), w, np.array(self.sizes)))
         return make(self.y[:, 0].astype(np.int32), w, self.sizes[0])
 
-    def answers(self, grown: GrownTree, w: Any, sign: Any) -> tuple[Any, Any, Any]:
+    def answers(self, grown: GrownTree, w: Weights, sign: Any) -> tuple[Any, Any, Any]:
         """Shares of the classes, impurity and weight of every node; `sign`: see `bounded`."""
         counts = [grown.counts(codes, w, K) for codes, K in zip(self.y.T, self.sizes, strict=True)]
         weight = counts[0].sum(axis=1)
@@ -94,8 +95,8 @@ class ClassTarget:
 class NumberTarget:
     """Numbers about a centre, and the impurity that a tree lowers."""
 
-    Y: Any  # (outputs, n) float64, less the centre
-    centre: Any  # (outputs,)
+    Y: Array  # (outputs, n) float64, less the centre
+    centre: Array  # (outputs,)
     impurity: str
     factors: Any = None
 
@@ -129,12 +130,12 @@ class NumberTarget:
         """Weights of the rows of a tree that has each of them c times."""
         return c
 
-    def criterion(self, w: Any) -> Any:
+    def criterion(self, w: Weights) -> Any:
         """What scores the splits of rows of these weights."""
         make, w = NUMBER_CRITERIA[self.impurity][0], w.astype(np.float64)
         return multi_output(make(self.Y, w)) if len(self.Y) > 1 else make(self.Y[0], w)
 
-    def answers(self, grown: GrownTree, w: Any, sign: Any) -> tuple[Any, Any, Any]:
+    def answers(self, grown: GrownTree, w: Weights, sign: Any) -> tuple[Any, Any, Any]:
         """Answer, impurity and weight of every node; `sign`: see `bounded`."""
         w = w.astype(np.float64)
         values, spreads = zip(*(NUMBER_CRITERIA[self.impurity][1](grown, y, w) for y in self.Y), strict=True)
@@ -144,35 +145,35 @@ class NumberTarget:
         return np.stack(values, axis=1) + self.centre, spread, grown.sums(w)[:, 0]
 
 
-def best_split_grower(estimator: Any, X: Any, target: Any, manners: ColumnConstraints | None) -> Callable[..., Any]:
+def best_split_grower(estimator: Any, X: Table, target: Any, manners: ColumnConstraints | None) -> Callable[..., Any]:
     """A function of rows, their weights and rules that grows a tree of the best cuts; with its target and weights."""
     leaves = estimator.max_leaf_nodes or 0
     if not leaves and (manners is None or not manners.sign.any()) and target.tallied:
         ranked, kinds = rank_columns(X), None if manners is None else category_codes(X, manners.levels)
 
-        def shared(rows: Any, w: Any, rules: GrowthLimits) -> Any:
+        def shared(rows: Indices, w: Weights, rules: GrowthLimits) -> Any:
             unit = 1.0 if manners is None else _fresh_constraints(manners, w[rows]).unit
             return grow_forest_tree(X, ranked, rows, target.criterion(w), rules, coded=kinds, unit=unit), target, w
 
         return shared
 
-    def exact(rows: Any, w: Any, rules: GrowthLimits) -> Any:
+    def exact(rows: Indices, w: Weights, rules: GrowthLimits) -> Any:
         some, w = target.take(rows), w[rows]
         return grow(X[rows], some.criterion(w), rules, leaves=leaves, manner=_fresh_constraints(manners, w)), some, w
 
     return exact
 
 
-def random_split_grower(estimator: Any, X: Any, target: Any, manners: ColumnConstraints | None) -> Callable[..., Any]:
+def random_split_grower(estimator: Any, X: Table, target: Any, manners: ColumnConstraints | None) -> Callable[..., Any]:
     """The same with thresholds drawn at random."""
     values, leaves = to_dense(X), estimator.max_leaf_nodes or 0
 
-    def draw(rows: Any, w: Any, rules: GrowthLimits) -> Any:
+    def draw(rows: Indices, w: Weights, rules: GrowthLimits) -> Any:
         criterion, own = target.criterion(w), _fresh_constraints(manners, w[rows])
         return grow_random_tree(X, rows, criterion, rules, leaves=leaves, values=values, manners=own), target, w
 
     return draw
 
 
-def _fresh_constraints(manners: Any, w: Any) -> Any:
+def _fresh_constraints(manners: Any, w: Weights) -> Any:
     return None if manners is None else column_constraints(w, manners.levels, manners.sign)

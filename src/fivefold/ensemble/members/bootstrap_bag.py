@@ -21,6 +21,7 @@ from scipy.sparse import issparse
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.numerics.arrays import to_numpy
+from fivefold.core.types import Indices, UserWeights, Weights
 from fivefold.spatial.row_order import content_order
 
 MAX_INTEGER_WEIGHT = 2**26  # whole weights are drawn one by one up to this total
@@ -110,17 +111,17 @@ class Bag:
         return out
 
 
-def kept_rows(sample_weight: Any) -> Any:
+def kept_rows(sample_weight: UserWeights) -> Any:
     """Where the rows of positive weight stand in the table given; None where no row has weight zero."""
     if sample_weight is None or (w := np.asarray(to_numpy(sample_weight), dtype=np.float64)).all():
         return None
     return np.flatnonzero(w)
 
 
-def sampled_rows(counts: Any, rows: Any) -> Any:
+def sampled_rows(counts: Any, rows: Indices) -> Any:
     """The rows of a sample by their place in the table given, one drawn twice there twice; `rows`: see `kept_rows`."""
     return np.repeat(np.arange(len(counts)) if rows is None else rows, counts)
 
 
-def _has_integer_weights(w: Any) -> bool:
+def _has_integer_weights(w: Weights) -> bool:
     return bool((w == np.rint(w)).all() and w.sum() <= MAX_INTEGER_WEIGHT)

@@ -8,6 +8,7 @@ from typing import Any
 from sklearn.base import clone
 
 from fivefold.core.estimators.params import ParameterError
+from fivefold.core.types import Table, Target
 
 
 class MemberSequence:
@@ -18,7 +19,7 @@ class MemberSequence:
     def __len__(self) -> int:
         return len(self.estimators_)
 
-    def __getitem__(self, i: Any) -> Any:
+    def __getitem__(self, i: int) -> Any:
         return self.estimators_[i]
 
     def __iter__(self) -> Iterator[Any]:
@@ -38,7 +39,7 @@ def check_learner(owner: Any, inner: Any, what: str, *methods: str) -> Any:
     return inner
 
 
-def fit_clone(estimator: Any, X: Any, y: Any, extra: dict[str, Any]) -> Any:
+def fit_clone(estimator: Any, X: Table, y: Target, extra: dict[str, Any]) -> Any:
     """A fitted clone."""
     try:
         fitted = clone(estimator)

@@ -14,6 +14,7 @@ from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.validation import _num_samples
 
 from fivefold.core.admission.tables import given_weights
+from fivefold.core.types import Table, UserWeights
 from fivefold.ensemble.members.bootstrap_bag import kept_rows
 from fivefold.ensemble.members.named_estimators import take_rows
 
@@ -60,7 +61,7 @@ class MetadataPassing:
     def _callee(self, method: str) -> str:
         return method if method in ("fit", "decision_function") else self._asked(self._inside())
 
-    def _passed(self, X: Any, sample_weight: Any, fit_params: dict[str, Any]) -> CopyMetadata:
+    def _passed(self, X: Table, sample_weight: UserWeights, fit_params: dict[str, Any]) -> CopyMetadata:
         extra = self._routed("fit", fit_params)
         if sample_weight is None or (rows := kept_rows(given_weights(self, sample_weight, _num_samples(X)))) is None:
             return CopyMetadata(extra, None)

@@ -28,7 +28,7 @@ from fivefold.core.estimators import params as declared
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.supervised_learning import check_labels, encode_labels
 from fivefold.core.numerics.arrays import to_numpy
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Indices, Table, Target, UserWeights
 from fivefold.ensemble.members.inner_estimators import check_learner, fit_clone
 
 
@@ -146,7 +146,7 @@ class NamedEnsemble(_BaseComposition):
                     f"{type(self).__name__}: The estimator {type(inner).__name__}, called {name!r}, should be a {kind}"
                 )
 
-    def _take(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> FitInputs:
+    def _take(self, X: Table, y: Target, sample_weight: UserWeights, fit_params: dict[str, Any]) -> FitInputs:
         """Rows of positive weight, targets as codes or numbers, and what goes to each member."""
         declared.check_params(self)
         self._forget()
@@ -182,7 +182,7 @@ class NamedEnsemble(_BaseComposition):
             routed = {name: dict(fit_params) for name in names}
         return FitInputs(X, y, routed, fit_params, there)
 
-    def _encoded(self, y: Any) -> Any:
+    def _encoded(self, y: Target) -> Any:
         """Labels as codes 0..K-1, and their classes noted; numbers as they are."""
         if not is_classifier(self):
             return column_or_1d(y, warn=True) if y.ndim > 1 and y.shape[1] == 1 else y
@@ -218,7 +218,7 @@ class NamedEnsemble(_BaseComposition):
             if found:
                 setattr(self, name, found[0])
 
-    def _table(self, X: Any) -> Any:
+    def _table(self, X: Table) -> Any:
         """New rows, in a form whose rows can be picked."""
         check_is_fitted(self)
         return indexable(admit_for_members(self, X))[0]
@@ -227,13 +227,13 @@ class NamedEnsemble(_BaseComposition):
         return type(self).__name__.lower()
 
 
-def _timed(estimator: Any, X: Any, y: Any, extra: dict[str, Any], owner: str, line: str | None) -> Any:
+def _timed(estimator: Any, X: Table, y: Target, extra: dict[str, Any], owner: str, line: str | None) -> Any:
     """A fitted clone; the line, where there is one, is printed with the time it took."""
     with _print_elapsed_time(owner, line):
         return fit_clone(estimator, X, y, extra)
 
 
-def take_rows(value: Any, rows: Any, n: int) -> Any:
+def take_rows(value: Any, rows: Indices, n: int) -> Any:
     """The part of a fit argument that belongs to these rows; what is not one a row is left as it is."""
     try:
         return _safe_indexing(value, rows) if _num_samples(value) == n else value
@@ -241,14 +241,14 @@ def take_rows(value: Any, rows: Any, n: int) -> Any:
         return value
 
 
-def member_inputs(given: FitInputs, name: str, rows: Any) -> tuple[Any, Any, dict[str, Any]]:
+def member_inputs(given: FitInputs, name: str, rows: Indices) -> tuple[Any, Any, dict[str, Any]]:
     """X, y and the fit arguments of a member, on some rows."""
     n = _num_samples(given.X)
     extra = {key: take_rows(value, rows, n) for key, value in given.routed[name].items()}
     return _safe_indexing(given.X, rows), given.y[rows], extra
 
 
-def _living_rows(place: Any, rows: Any) -> Any:
+def _living_rows(place: Any, rows: Indices) -> Any:
     """Positions of these rows among those of positive weight."""
     return place[rows][place[rows] >= 0]
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_items
+from fivefold.core.types import Array, Matrix, Table, Weights
 from fivefold.ensemble.sparse_terms.code_lengths import fraction_bits, rounded_fraction, shortest_between
 from fivefold.partition.tree_arrays.binary_tree import Tree
 from fivefold.rules.formulas.boolean_formulas import Formula
@@ -37,7 +38,7 @@ class Feature:
 
     bits: float
 
-    def values(self, X: Any) -> Any:
+    def values(self, X: Table) -> Any:
         """Its value for each row."""
         raise TypeError(f"{type(self).__name__} does not say its values")
 
@@ -56,7 +57,7 @@ class ConstantFeature(Feature):
 
     bits: float = 0.0
 
-    def values(self, X: Any) -> Any:
+    def values(self, X: Table) -> Any:
         """Its value for each row."""
         return np.ones(len(X))
 
@@ -72,7 +73,7 @@ class RawFeature(Feature):
     column: int
     bits: float
 
-    def values(self, X: Any) -> Any:
+    def values(self, X: Table) -> Any:
         """Its value for each row."""
         return X[:, self.column].astype(np.float64)
 
@@ -88,7 +89,7 @@ class SquaredFeature(Feature):
     column: int
     bits: float
 
-    def values(self, X: Any) -> Any:
+    def values(self, X: Table) -> Any:
         """Its value for each row."""
         return X[:, self.column].astype(np.float64) ** 2
 
@@ -119,7 +120,7 @@ class ThresholdFeature(Feature):
         """Those of the column and those of the threshold."""
         return self.column_bits + fraction_bits(self.fraction)
 
-    def values(self, X: Any) -> Any:
+    def values(self, X: Table) -> Any:
         """Its value for each row."""
         return np.where(X[:, self.column] > self.threshold, 1.0, -1.0)
 
@@ -138,10 +139,10 @@ class TreeFeature(Feature):
     """+1 or -1, as the leaf of a small tree says."""
 
     tree: Tree
-    side: Any  # (m,) of the nodes
+    side: Array  # (m,) of the nodes
     bits: float
 
-    def values(self, X: Any) -> Any:
+    def values(self, X: Table) -> Any:
         """Its value for each row."""
         return self.side[self.tree.apply(X)]
 
@@ -159,7 +160,7 @@ class FormulaFeature(Feature):
     formula: Formula
     bits: float
 
-    def values(self, X: Any) -> Any:
+    def values(self, X: Table) -> Any:
         """Its value for each row."""
         return np.where(self.formula.truth(X > 0.5), 1.0, -1.0)
 
@@ -177,7 +178,7 @@ class ModelFeature(Feature):
     method: str
     bits: float
 
-    def values(self, X: Any) -> Any:
+    def values(self, X: Table) -> Any:
         """Its value for each row."""
         return np.asarray(getattr(self.model, self.method)(X), dtype=np.float64).ravel()
 
@@ -208,8 +209,8 @@ class Squares:
 class PowerPool:
     """Columns, or their squares."""
 
-    V: Any  # (n, d)
-    norms: Any  # (d,)
+    V: Array  # (n, d)
+    norms: Array  # (d,)
     kind: Any
     bits: float
 
@@ -220,7 +221,7 @@ class PowerPool:
         return float(score[j]), self.kind(j, self.bits)
 
 
-def power_pool(V: Any, w: Any, kind: Any, extra: float) -> PowerPool:
+def power_pool(V: Matrix, w: Weights, kind: Any, extra: float) -> PowerPool:
     """The pool of these columns."""
     return PowerPool(V, np.sqrt(w @ V**2), kind, log2(V.shape[1]) + extra)
 
@@ -246,8 +247,8 @@ class CutPool:
     """Columns sorted once: all cuts are scored in one pass over them."""
 
     X: Any
-    order: Any  # (d, n)
-    rises: Any  # (d, n): is the next value larger?
+    order: Array  # (d, n)
+    rises: Array  # (d, n): is the next value larger?
     norm: float
     bits: float
 
@@ -361,7 +362,7 @@ class ModelPool:
     """What fitted models say of the table."""
 
     made: tuple[ModelFeature, ...]
-    V: Any  # (n, models)
+    V: Array  # (n, models)
     norms: Any
 
     def best(self, alpha: Any) -> tuple[float, Any]:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.special import fdtri
 
+from fivefold.core.types import Array
 from fivefold.evaluation.comparison.pairing import pair_scores
 from fivefold.evaluation.comparison.result import (
     UNKNOWN_INTERVAL,
@@ -32,7 +33,7 @@ from fivefold.inference.paired_tests import halving_f_test
 N_HALVINGS = 5
 
 
-def five_by_two_t(a: Any, b: Any, *, alternative: Alternative = "two-sided", alpha: float = 0.05) -> Comparison:
+def five_by_two_t(a: Any, b: Array, *, alternative: Alternative = "two-sided", alpha: float = 0.05) -> Comparison:
     """Scores of shape (5, 2), halving by half; the estimate is the difference on the first half alone.
 
     Liberal where half the rows are few: at a level of 5% it rejected equal learners in 12.3% of simulations.
@@ -48,7 +49,7 @@ def five_by_two_t(a: Any, b: Any, *, alternative: Alternative = "two-sided", alp
     return student_comparison("5x2cv t", p[0, 0], np.sqrt(s2.mean()), N_HALVINGS, alternative, alpha, "halves")
 
 
-def five_by_two_f(a: Any, b: Any, *, alpha: float = 0.05) -> Comparison:
+def five_by_two_f(a: Any, b: Array, *, alpha: float = 0.05) -> Comparison:
     """Scores of shape (5, 2), halving by half, all ten differences together.
 
     Liberal where half the rows are few: at a level of 5% it rejected equal learners in 16.2% of simulations.
@@ -82,7 +83,7 @@ def five_by_two_f(a: Any, b: Any, *, alpha: float = 0.05) -> Comparison:
     )
 
 
-def _halving_differences(a: Any, b: Any) -> tuple[Any, Any]:
+def _halving_differences(a: Any, b: Array) -> tuple[Any, Any]:
     """Differences (5, 2) and the variance within each halving (5,)."""
     A, B = pair_scores(a, b)
     if A.shape != (N_HALVINGS, 2):

@@ -25,6 +25,7 @@ import numpy as np
 from scipy.special import chdtrc, fdtrc, ndtr
 from scipy.stats import rankdata, studentized_range
 
+from fivefold.core.types import Array, Matrix
 from fivefold.evaluation.comparison.holm import holm
 from fivefold.evaluation.comparison.result import KIND_ASSUMPTIONS
 from fivefold.evaluation.comparison.type_one_error import liberal_caution
@@ -92,7 +93,7 @@ class Friedman:
 
 
 def friedman_test(
-    scores: Any,
+    scores: Array,
     learners: Sequence[str],
     datasets: Sequence[str],
     *,
@@ -157,7 +158,7 @@ def against_control(found: Friedman, control: str) -> dict[str, float]:
     return dict(zip(others, holm(2 * ndtr(-np.array(z))), strict=True))
 
 
-def _check(S: Any, learners: Sequence[str], datasets: Sequence[str]) -> None:
+def _check(S: Matrix, learners: Sequence[str], datasets: Sequence[str]) -> None:
     if S.shape != (len(datasets), len(learners)):
         raise ValueError(
             f"scores have one row a data set and one column a learner: {(len(datasets), len(learners))}; got {S.shape}"

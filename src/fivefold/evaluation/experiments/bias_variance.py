@@ -24,6 +24,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from fivefold.core.types import Indices, Table
+
 DrawDataset = Callable[[np.random.Generator], Any]
 
 TRUE_SOURCE = "data sets are drawn from the source that is asked about"
@@ -101,7 +103,7 @@ def simulate_bias_variance(
 
 
 def bootstrap_bias_variance(
-    statistic: Callable[[Any], Any], rows: Any, *, repeats: int = 1000, rng: np.random.Generator
+    statistic: Callable[[Any], Any], rows: Indices, *, repeats: int = 1000, rng: np.random.Generator
 ) -> BiasVariance:
     """Bias and variance of a statistic of the rows at hand, by drawing them with replacement: the bootstrap.
 
@@ -191,7 +193,7 @@ class ErrorDecomposition:
 def decompose(
     models: Mapping[Any, Any] | Sequence[Any],
     draw: Callable[[np.random.Generator], tuple[Any, Any]],
-    X: Any,
+    X: Table,
     truth: Callable[[Any], Any],
     *,
     noise: float = 0.0,

@@ -20,6 +20,7 @@ from sklearn.base import clone
 from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.utils.multiclass import unique_labels
 
+from fivefold.core.types import Array, Table, Target
 from fivefold.distributions.gaussian import Gaussian, GaussianMembers, GroupWeights, Tied
 from fivefold.evaluation.comparison.result import Comparison
 from fivefold.evaluation.comparison.t_tests import corrected_resampled_t
@@ -49,11 +50,11 @@ def paradigm_classifier(paradigm: Paradigm) -> Any:
 class GenerativeView:
     """What only the generative model can say: densities of classes, and what follows from them."""
 
-    classes: Any  # (K,)
-    priors: Any  # (K,)
+    classes: Array  # (K,)
+    priors: Array  # (K,)
     members: GaussianMembers  # K Gaussians with one covariance
 
-    def posterior(self, X: Any, priors: Any = None) -> Any:
+    def posterior(self, X: Table, priors: Any = None) -> Any:
         """P(C_k | x), with other priors than those of the rows if any are given."""
         priors = self.priors if priors is None else np.asarray(priors, dtype=float)
         if len(priors) != len(self.classes) or not (priors.min() >= 0 and np.isclose(priors.sum(), 1)):
@@ -68,12 +69,12 @@ class GenerativeView:
         which = rng.choice(len(self.classes), size=n, p=self.priors)
         return self.members.sample(which, rng), self.classes[which]
 
-    def log_density(self, X: Any) -> Any:
+    def log_density(self, X: Table) -> Any:
         """log p(x): low where no class has rows."""
         L = self.members.log_prob(np.asarray(X, dtype=float)) + np.log(self.priors)
         return np.logaddexp.reduce(L, axis=1)
 
-    def outliers(self, X: Any, share: float = 0.01, *, draws: int = 10_000, seed: int = 0) -> Any:
+    def outliers(self, X: Table, share: float = 0.01, *, draws: int = 10_000, seed: int = 0) -> Any:
         """Rows less likely than all but this share of what the model itself draws."""
         own = self.log_density(self.sample(draws, np.random.RandomState(seed))[0])
         return self.log_density(X) < np.quantile(own, share)
@@ -130,8 +131,8 @@ def generative_view(X: Any, y: Any) -> GenerativeView:
 
 
 def compare_paradigms(
-    X: Any,
-    y: Any,
+    X: Table,
+    y: Target,
     *,
     generative: Any = None,
     discriminative: Any = None,
@@ -188,11 +189,11 @@ def compare_paradigms(
     )
 
 
-def _split_predictions(model: Any, X: Any, y: Any, split: Any) -> Any:
+def _split_predictions(model: Any, X: Table, y: Target, split: Any) -> Any:
     return clone(model).fit(X[split[0]], y[split[0]]).predict(X[split[1]])
 
 
-def _add_outliers(X: Any, y: Any, view: GenerativeView) -> tuple[Any, Any]:
+def _add_outliers(X: Table, y: Target, view: GenerativeView) -> tuple[Any, Any]:
     """The rows and a twentieth more of the last class, far behind it, where any sensible boundary is right."""
     last, mean = view.classes[-1], view.members.mean
     d = X.shape[1]

@@ -22,6 +22,7 @@ from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from fivefold.core.types import Table, Target
 from fivefold.evaluation.comparison.result import Comparison
 from fivefold.evaluation.comparison.t_tests import corrected_resampled_t
 from fivefold.evaluation.row_losses import Loss, default_loss
@@ -69,8 +70,8 @@ def make_kernel_ridge(width: float | None = None, columns: int = 1) -> Any:
 
 
 def compare_reductions(
-    X: Any,
-    y: Any,
+    X: Table,
+    y: Target,
     *,
     direct: Any = None,
     reductions: Mapping[str, Any] | None = None,
@@ -140,7 +141,7 @@ def _class_reductions(direct: Any) -> dict[str, Any]:
     return {"one-vs-rest": OneVsRestClassifier(direct), "one-vs-one": OneVsOneClassifier(direct)}
 
 
-def _mean_squared(X: Any, y: Any, predicted: Any) -> Any:
+def _mean_squared(X: Table, y: Target, predicted: Any) -> Any:
     return ((np.asarray(y) - predicted) ** 2).mean(axis=1)
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Array, Matrix, Table, Target
 from fivefold.evaluation.comparison.five_by_two import N_HALVINGS, five_by_two_f, five_by_two_t
 from fivefold.evaluation.comparison.friedman import friedman_test
 from fivefold.evaluation.comparison.mcnemar import mcnemar_test
@@ -54,11 +55,11 @@ DESIGNS: Mapping[str, SimulationDesign] = {"200 rows": SimulationDesign(200), "1
 class SimulatedScores:
     """The accuracies of every learner by scheme of resampling, its hits on one test set, and other data sets."""
 
-    folds: Any  # (learners, 10): ten folds
-    repeats: Any  # (learners, 10): five folds, twice
-    halves: Any  # (learners, 5, 2)
-    rows: Any  # (learners, n_test): right or wrong on a third of the rows
-    datasets: Any  # (learners, 12): twelve small tables, each tested on a third of its rows
+    folds: Array  # (learners, 10): ten folds
+    repeats: Array  # (learners, 10): five folds, twice
+    halves: Array  # (learners, 5, 2)
+    rows: Array  # (learners, n_test): right or wrong on a third of the rows
+    datasets: Array  # (learners, 12): twelve small tables, each tested on a third of its rows
 
 
 def fold_masks(rows: int, folds: int, repeats: int, rng: np.random.Generator) -> Any:
@@ -67,7 +68,7 @@ def fold_masks(rows: int, folds: int, repeats: int, rng: np.random.Generator) ->
     return (codes[:, None] == np.arange(folds)[:, None]).reshape(-1, rows)
 
 
-def correct_rows(X: Any, y: Any, test: Any) -> Any:
+def correct_rows(X: Table, y: Target, test: Any) -> Any:
     """Whether each learner, trained on the other rows of every split, is right: (learners, splits, rows)."""
     train = ~test
     means = [((train & (y == c)).astype(float) @ X) / (train & (y == c)).sum(axis=1)[:, None] for c in (-1, 1)]
@@ -77,7 +78,7 @@ def correct_rows(X: Any, y: Any, test: Any) -> Any:
     return (side > 0) == (y > 0)
 
 
-def split_accuracies(X: Any, y: Any, test: Any) -> Any:
+def split_accuracies(X: Table, y: Target, test: Any) -> Any:
     """Share of the test rows of every split that each learner has right, (learners, splits)."""
     return (correct_rows(X, y, test) & test).sum(axis=2) / test.sum(axis=1)
 
@@ -101,7 +102,7 @@ def _holdout_accuracies(design: SimulationDesign, rng: np.random.Generator) -> A
     return split_accuracies(X, y, fold_masks(design.rows, 3, 1, rng)[:1])
 
 
-def _friedman_over(over: Any, S: Any) -> Any:
+def _friedman_over(over: Any, S: Matrix) -> Any:
     learners, splits = S.shape
     return friedman_test(S.T, [str(i) for i in range(learners)], [str(j) for j in range(splits)], over=over)
 

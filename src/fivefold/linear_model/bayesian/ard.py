@@ -30,7 +30,7 @@ from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.numerics.linalg import weighted_moments
 from fivefold.core.parallel import one_blas_thread
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import cast_learned, centred_linear, predictor
 from fivefold.linear_model.bayesian.bayesian_ridge import EPS, MIN_SQUARES, GammaPriors, RidgePosterior
 from fivefold.linear_model.bayesian.ridge_spectrum import quadratic_form
@@ -189,7 +189,7 @@ class ARDRegression(Regressor):
     X_offset_ = learned("offset")
     X_scale_ = learned("scale")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         n, d = X.shape
         weight, kind, y = float(w.sum()), X.dtype, y.astype(np.float64)
         mean, height = (w @ X / weight, float(w @ y) / weight) if self.fit_intercept else (np.zeros(d), 0.0)
@@ -241,7 +241,7 @@ class ARDRegression(Regressor):
             sigma, W[kept] = rows.posterior(alpha, lambda_, kept)
         return W, sigma, alpha, lambda_, scores, done
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: UserTable, return_std: bool = False) -> Any:
         """The mean of the predictive distribution at each row; with `return_std` its standard deviation as well."""
         X, model = self._admit(X), self.model_
         mean = predictor(model.linear, X)

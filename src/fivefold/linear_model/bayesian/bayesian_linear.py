@@ -35,7 +35,7 @@ from fivefold.core.estimators.params import MAX_MAGNITUDE, Count, Positive, Seed
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.linear_model.base import LinearModel, centred_linear, predictor
 from fivefold.linear_model.bayesian.ridge_spectrum import RidgeSpectrum, TriangularFactor, quadratic_form
 
@@ -122,11 +122,11 @@ class BayesianLinearRegression(Regressor):
     beta_ = learned("beta")
     evidence_ = learned("evidence")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         centre = None if self.fit_intercept else np.zeros(X.shape[1] + 1)
         self.model_ = self._believe(TriangularFactor.of(X, y, w, centre), X.dtype)
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def partial_fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Any:
         """Go on learning from a further batch of rows: the posterior so far is the prior of what comes."""
         params.check_params(self)
         first = not self.__sklearn_is_fitted__()
@@ -167,7 +167,7 @@ class BayesianLinearRegression(Regressor):
             linear, alpha, beta, covariance, evidence, triangle, offset_variance, problem.mean, problem.weight
         )
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: UserTable, return_std: bool = False) -> Any:
         """The predictive mean at each row; with `return_std` the predictive standard deviation as well."""
         X, model = self._admit(X), self.model_
         mean = predictor(model.linear, X)
@@ -176,7 +176,7 @@ class BayesianLinearRegression(Regressor):
         variance = 1 / model.beta + model.offset_variance
         return mean, np.sqrt(variance + quadratic_form(X, model.centre, model.covariance)).astype(X.dtype)
 
-    def sample_functions(self, X: Any, n_samples: Count = 1, random_state: Seed = None) -> Any:
+    def sample_functions(self, X: Table, n_samples: Count = 1, random_state: Seed = None) -> Any:
         """Surfaces drawn from the posterior, without noise, at each row: (n, n_samples)."""
         X, model = self._admit(X), self.model_
         rng = check_random_state(random_state)

@@ -30,7 +30,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, UserTable
 from fivefold.linear_model.base import LinearModel, decision_values
 from fivefold.linear_model.bayesian.ridge_spectrum import quadratic_form
 from fivefold.linear_model.risk_minimiser import (
@@ -151,26 +151,26 @@ class BayesianLogisticRegression(Classifier):
         centre = np.zeros(d) if design.centre is None else design.centre
         self.model_ = LaplacePosterior(linear_from_outputs(x, design, done), blocks, float(alpha), evidence, centre)
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """kappa mu: the log odds of the second of two classes, or one predictor a class."""
         return self._shrunk(self._admit(X))
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """Probabilities with what is not known of the weights taken into account."""
         X = self._admit(X)
         return _probabilities(self._shrunk(X)).astype(X.dtype)
 
-    def predict_at_mode(self, X: Any) -> Any:
+    def predict_at_mode(self, X: Table) -> Any:
         """Probabilities at the mode alone, as logistic regression gives them."""
         X = self._admit(X)
         return _probabilities(decision_values(self.model_.linear, X)).astype(X.dtype)
 
-    def _shrunk(self, X: Any) -> Any:
+    def _shrunk(self, X: Table) -> Any:
         eta = decision_values(self.model_.linear, X)
         kappa = (1 / np.sqrt(1 + np.pi / 8 * self._variance(X))).astype(X.dtype)  # (n, outputs)
         return eta * (kappa[:, 0] if eta.ndim == 1 else kappa)
 
-    def _variance(self, X: Any) -> Array:
+    def _variance(self, X: Table) -> Array:
         """Of each predictor at each row."""
         centre, d = self.model_.centre, X.shape[1]
         out = []
@@ -181,7 +181,7 @@ class BayesianLogisticRegression(Classifier):
             out.append(np.maximum(s2, 0.0))
         return np.column_stack(out)
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         eta = self._shrunk(X)
         return np.column_stack([np.zeros_like(eta), eta]) if eta.ndim == 1 else eta
 

@@ -26,7 +26,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import LinearModel, cast_learned, centred_linear, predictor
 from fivefold.linear_model.bayesian.ridge_spectrum import RidgeSpectrum, quadratic_form, ridge_spectrum
 
@@ -148,7 +148,7 @@ class BayesianRidge(Regressor):
     X_offset_ = learned("offset")
     X_scale_ = learned("scale")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         problem = ridge_spectrum(X, y, w, intercept=self.fit_intercept)
         gammas = GammaPriors(self.alpha_1, self.alpha_2, self.lambda_1, self.lambda_2)
         centre = float(w @ y) / problem.weight
@@ -169,7 +169,7 @@ class BayesianRidge(Regressor):
             np.ones_like(problem.mean, dtype=kind),
         )
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: UserTable, return_std: bool = False) -> Any:
         """The mean of the predictive distribution at each row; with `return_std` its standard deviation as well."""
         X, model = self._admit(X), self.model_
         mean = predictor(model.linear, X)

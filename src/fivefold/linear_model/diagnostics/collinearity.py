@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_array
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserWeights
 from fivefold.linear_model.solvers.least_squares_solver import EPS, qr_root
 
 HIGH_CONDITION_INDEX = 30.0  # the condition index from which a dimension counts as nearly dependent
@@ -108,7 +108,7 @@ class CollinearityReport:
 
 
 def diagnose(
-    X: Any, sample_weight: Any = None, *, centred: bool = True, high: float = HIGH_CONDITION_INDEX
+    X: Table, sample_weight: UserWeights = None, *, centred: bool = True, high: float = HIGH_CONDITION_INDEX
 ) -> CollinearityReport:
     """Near-singularity of the columns of X, less their means where `centred`."""
     names = _names(X)
@@ -127,7 +127,7 @@ def diagnose(
     return CollinearityReport(names, singular, scaled, parts / inflation, inflation, weight, high)
 
 
-def _names(X: Any) -> tuple[str, ...]:
+def _names(X: Table) -> tuple[str, ...]:
     return tuple(nw.from_native(X).columns) if nw.dependencies.is_into_dataframe(X) else ()
 
 
@@ -139,7 +139,7 @@ class OutlierSensitivity:
     coefficients: Mapping[str, Array]  # name of a fit -> (m, d)
 
 
-def outlier_sensitivity(fits: Mapping[str, Any], X: Any, y: Any, row: int, amounts: Any) -> OutlierSensitivity:
+def outlier_sensitivity(fits: Mapping[str, Any], X: Table, y: Target, row: int, amounts: Any) -> OutlierSensitivity:
     """Refit each estimator of `fits` with growing amounts added to the target of one row.
 
     The weight of least squares moves in proportion to the amount; a loss that grows slower than squares lets it stop.

@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 
 from fivefold.core.admission.sparse import canonical_csr
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserWeights
 from fivefold.linear_model.base import LinearModel, predictor
 
 
@@ -23,14 +23,14 @@ class GaussianNoise:
     """Targets spread about a linear surface with one precision an output."""
 
     linear: LinearModel
-    precision: Any  # a number, or (outputs,)
+    precision: Array  # a number, or (outputs,)
 
     def mean(self, X: Any) -> Array:
         """The expected target of each row."""
         X = canonical_csr(X, "X") if issparse(X) else X
         return predictor(self.linear, check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]))
 
-    def band(self, X: Any, width: float = 1.0) -> tuple[Array, Array]:
+    def band(self, X: Table, width: float = 1.0) -> tuple[Array, Array]:
         """The mean less and plus so many standard deviations."""
         middle, reach = self.mean(X), width / np.sqrt(self.precision)
         return middle - reach, middle + reach
@@ -40,7 +40,7 @@ class GaussianNoise:
         middle = self.mean(X)
         return middle + check_random_state(rng).normal(size=middle.shape) / np.sqrt(self.precision)
 
-    def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def log_likelihood(self, X: Table, y: Target, sample_weight: UserWeights = None) -> float:
         """ln p(y | X), each row counted by its weight."""
         E = np.asarray(y) - self.mean(X)
         logs = 0.5 * (np.log(self.precision) - np.log(2 * np.pi)) - 0.5 * self.precision * E**2

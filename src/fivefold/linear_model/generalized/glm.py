@@ -26,7 +26,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.linear_model.base import LinearModel, cast_learned, predictor
 from fivefold.linear_model.diagnostics.standard_errors import (
     MaximumLikelihood,
@@ -107,7 +107,7 @@ class LikelihoodRegressor(Regressor):
     def _model(self) -> tuple[Family, Link]:
         raise TypeError(f"{type(self).__name__} does not say what it fits")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         family, link = self._model()
         y = y.astype(np.float64)
         self._refuse(family, y)
@@ -134,12 +134,12 @@ class LikelihoodRegressor(Regressor):
         self.model_ = MeanModel(_linear(risk, found.x, X.dtype, found.steps), family, link, told)
         self._tell(found)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The mean of the target at each row."""
         X, model = self._admit(X), self.model_
         return np.asarray(model.link.mean(predictor(model.linear, X)), dtype=X.dtype)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> float:
         """The share of the deviance that is explained: 1 is perfect, 0 no better than the mean."""
         mu = np.asarray(self.predict(X), dtype=np.float64)
         family, y = self.model_.family, np.asarray(y, dtype=np.float64)

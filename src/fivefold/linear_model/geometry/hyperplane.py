@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target
 
 
 @dataclass(frozen=True)
@@ -65,23 +65,23 @@ class Hyperplane:
         """f of each row."""
         return np.asarray(X) @ self.w + self.w0
 
-    def side(self, X: Any) -> Array:
+    def side(self, X: Table) -> Array:
         """+1 where f is positive, -1 elsewhere."""
         return np.where(self.value(X) > 0, 1, -1)
 
-    def distance(self, X: Any) -> Array:
+    def distance(self, X: Table) -> Array:
         """Signed distance of each row."""
         return self.value(X) / np.linalg.norm(self.w)
 
-    def project(self, X: Any) -> Array:
+    def project(self, X: Table) -> Array:
         """The point of the hyperplane nearest to each row."""
         return np.asarray(X) - self.distance(X)[:, None] * self.normal
 
-    def functional_margin(self, X: Any, y: Any) -> Array:
+    def functional_margin(self, X: Table, y: Target) -> Array:
         """y f(x) for labels y in {-1, +1}."""
         return np.asarray(y) * self.value(X)
 
-    def geometric_margin(self, X: Any, y: Any) -> Array:
+    def geometric_margin(self, X: Table, y: Target) -> Array:
         """y r(x) for labels y in {-1, +1}."""
         return np.asarray(y) * self.distance(X)
 
@@ -113,7 +113,7 @@ class SoftError:
         return int((self.xi > 0).sum())
 
 
-def soft_error(margins: Any) -> SoftError:
+def soft_error(margins: Array) -> SoftError:
     """From functional margins y f(x).
 
     >>> found = soft_error([2.0, 0.5, -1.0])
@@ -123,7 +123,7 @@ def soft_error(margins: Any) -> SoftError:
     return SoftError(np.maximum(1 - np.asarray(margins, dtype=np.float64), 0.0))
 
 
-def functional_margins(model: Any, X: Any, y: Any) -> Any:
+def functional_margins(model: Any, X: Table, y: Target) -> Any:
     """Functional margin of each row under a fitted classifier: its own score less the best other score.
 
     For two classes that is y f(x) with y = +1 for the second class. Negative where the row is given a wrong class.

@@ -26,7 +26,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import LinearModel, class_scores, decision_values
 
 TOUCHING_DISTANCE = 1e-9  # a distance, beside the size of the points, that counts as touching
@@ -86,7 +86,7 @@ class MinimumErrorClassifier(Classifier):
     intercept_ = learned("intercept")
     error_ = learned("error")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         if len(self.classes_) > 2:
             raise ValueError(
                 f"MinimumErrorClassifier takes two classes; y holds {len(self.classes_)}. Only binary classification "
@@ -107,12 +107,12 @@ class MinimumErrorClassifier(Classifier):
         intercept = np.array([v[-1] - coef @ centre])
         self.model_ = MinimumErrorPlane(coef[None].astype(X.dtype), intercept.astype(X.dtype), error=error)
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """w'x + b of each row, positive for the second class."""
         X = self._admit(X)
         return decision_values(self.model_, X)
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         return class_scores(self.model_, X)
 
     def __sklearn_tags__(self) -> Any:

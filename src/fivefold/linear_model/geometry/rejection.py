@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Array
+
 REJECTED = -1
 
 
-def only_positive(scores: Any) -> Any:
+def only_positive(scores: Array) -> Any:
     """The index of the one positive score of each row of (n, K); -1 where there is none or more than one.
 
     Examples

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Matrix, Table, Target
 from fivefold.linear_model.geometry.hyperplane import Hyperplane
 
 TOUCHING_DISTANCE = 1e-7  # of the size of the points: hulls that come so near meet
@@ -57,7 +57,7 @@ class ClassSeparability:
         return all(self.pairs.values())
 
 
-def separate_sets(A: Any, B: Any) -> Separability:
+def separate_sets(A: Matrix, B: Matrix) -> Separability:
     """Can a hyperplane keep the rows of A from those of B?
 
     >>> answer = separable([[0, 0], [1, 1]], [[0, 1], [1, 0]])  # exclusive or
@@ -82,7 +82,7 @@ def separate_sets(A: Any, B: Any) -> Separability:
     return Separability(False, None, u, v, u @ A)
 
 
-def separability(X: Any, y: Any) -> ClassSeparability:
+def separability(X: Table, y: Target) -> ClassSeparability:
     """Each class of y against the rest, and each pair of classes.
 
     >>> found = separability([[0.0], [1.0], [2.0]], ["a", "b", "c"])

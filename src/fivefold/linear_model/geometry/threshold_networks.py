@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table
 
 Clause = Mapping[int, bool]  # variable -> True where it stands plain, False where it is negated
 
@@ -31,7 +31,7 @@ def heaviside(a: Any) -> Any:
     return (np.asarray(a) > 0).astype(np.int64)
 
 
-def add_bias_column(X: Any) -> Array:
+def add_bias_column(X: Table) -> Array:
     """(1, x) for every row: then (b, w)' (1, x) = w'x + b."""
     X = np.atleast_2d(np.asarray(X, dtype=np.float64))
     return np.column_stack([np.ones(len(X)), X])
@@ -118,7 +118,7 @@ def truth_table(d: int) -> Array:
     return np.array(list(product((0, 1), repeat=d)), dtype=np.int64)
 
 
-def collapse_layers(first: Any, second: Any) -> Array:
+def collapse_layers(first: int, second: Any) -> Array:
     """The one matrix of two linear layers without a threshold between them: second @ first."""
     return np.asarray(np.matmul(second, first))
 

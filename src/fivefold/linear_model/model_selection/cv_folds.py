@@ -11,6 +11,8 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.validation import _check_method_params
 
+from fivefold.core.types import Table, Target, UserWeights
+
 
 class SplitterRouting:
     """For a method with `cv`: what fit is given beyond weights goes to the splitter, by scikit-learn's routing."""
@@ -22,7 +24,7 @@ class SplitterRouting:
         router = MetadataRouter(owner=self).add_self_request(self)
         return router.add(splitter=check_cv(self.cv), method_mapping=MethodMapping().add(caller="fit", callee="split"))
 
-    def _for_splitter(self, sample_weight: Any, params: dict[str, Any]) -> dict[str, Any]:
+    def _for_splitter(self, sample_weight: UserWeights, params: dict[str, Any]) -> dict[str, Any]:
         """Of the further arguments of fit those of the splitter, for the rows of weight above zero."""
         if not params:
             return {}
@@ -39,7 +41,7 @@ class SplitterRouting:
         return dict(_check_method_params(given, params=split, indices=np.flatnonzero(given > 0)))
 
 
-def split_folds(cv: Any, X: Any, y: Any, given: Any = None, *, classes: bool = False, **params: Any) -> list[Any]:
+def split_folds(cv: Any, X: Table, y: Target, given: Any = None, *, classes: bool = False, **params: Any) -> list[Any]:
     """Pairs of rows of X to train on and to judge by; `params` go to the splitter.
 
     Row numbers listed in `cv` count the rows that were `given` weights, of which those of weight zero are not in X.

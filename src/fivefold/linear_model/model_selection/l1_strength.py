@@ -25,7 +25,7 @@ from sklearn.utils import check_X_y
 from fivefold.core.admission.sparse import canonical_csr
 from fivefold.core.admission.tables import admit_weights
 from fivefold.core.estimators.supervised_learning import encode_labels
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target, UserWeights
 from fivefold.linear_model.probit import ProbitRegression
 from fivefold.linear_model.risk_minimiser import CLASSIFIER_LOSSES, RiskMinimiserClassifier, centred_design, solve_risk
 from fivefold.optim.empirical_risk import EmpiricalRisk
@@ -46,14 +46,14 @@ class MarginPath:
 
 
 def margin_path(
-    X: Any,
-    y: Any,
+    X: Table,
+    y: Target,
     *,
     loss: str | Loss = "log",
     alphas: Any = 30,
     eps: float = 1e-2,
     fit_intercept: bool = True,
-    sample_weight: Any = None,
+    sample_weight: UserWeights = None,
     tol: float = 1e-9,
     max_iter: int = 1000,
 ) -> MarginPath:
@@ -115,7 +115,7 @@ class StrengthComparison:
 
 
 def compare_strengths(
-    X: Any, y: Any, model: ProbitRegression, *, alphas: Any, share: float = 0.3, random_state: Any = None
+    X: Table, y: Target, model: ProbitRegression, *, alphas: Any, share: float = 0.3, random_state: Any = None
 ) -> StrengthComparison:
     """Fit `model` with each L1 strength to a share of the rows, and judge it, and the predicted strength, on the rest.
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.supervised_learning import Classifier
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Codes, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.linear_model.base import predictor
 from fivefold.linear_model.online.output_training import (
     densify_model,
@@ -45,7 +45,14 @@ class OnlineClassifier(Classifier):
     def _plan(self) -> TrainingPlan:
         raise TypeError(f"{type(self).__name__} does not say what it minimises")
 
-    def fit(self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: UserTable,
+        y: UserTarget,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        sample_weight: UserWeights = None,
+    ) -> Self:
         """Learn from rows and their labels, from given coefficients on; a weight of two means a row is there twice."""
         self._given = coef_init, intercept_init
         try:
@@ -54,7 +61,7 @@ class OnlineClassifier(Classifier):
             del self._given
         return self
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """Height over the boundary: one number a row for two classes, one a class for more."""
         X = self._admit(X)
         eta = self._heights(X)
@@ -72,7 +79,7 @@ class OnlineClassifier(Classifier):
         self.model_ = densify_model(self.model_)
         return self
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         K, plan = len(self.classes_), self._plan()
         coef, intercept = self._given
         if self.__sklearn_is_fitted__():  # only where warm_start kept the model
@@ -82,7 +89,7 @@ class OnlineClassifier(Classifier):
         x0 = self._start(1 if K == 2 else K, X.shape[1], plan, coef, intercept)
         self.model_ = fit_outputs(self, X, signed_targets(y, K), w, self._factors(y, w), plan, x0, self._rule)
 
-    def _update(self, X: Any, y: Any, w: Any) -> None:
+    def _update(self, X: Table, y: Target, w: Weights) -> None:
         name, K, plan = type(self).__name__, len(self.classes_), self._plan()
         if getattr(self, "early_stopping", False):
             raise ValueError(f"{name}: early_stopping should be False with partial_fit, which makes one pass a call")
@@ -96,17 +103,17 @@ class OnlineClassifier(Classifier):
     def _rule(self, output: int, seed: int, t: float) -> Passes:
         return sgd_passes(output, seed, t)
 
-    def _heights(self, X: Any) -> Array:
+    def _heights(self, X: Table) -> Array:
         return predictor(self.model_.surface, X)
 
     def _start(self, outputs: int, d: int, plan: TrainingPlan, coef: Any = None, intercept: Any = None) -> Array:
         return start_points(type(self).__name__, outputs, d, plan, coef, intercept)
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         eta = self._heights(X)
         return np.hstack([np.zeros_like(eta), eta]) if eta.shape[1] == 1 else eta
 
-    def _fold(self, y: Any, codes: Any, w: Any) -> Any:
+    def _fold(self, y: Target, codes: Codes, w: Weights) -> Any:
         if "_given" not in vars(self) and getattr(self, "class_weight", None) == "balanced":
             raise ValueError(
                 f"{type(self).__name__}: class_weight='balanced' is not known to partial_fit, which sees a part of the "
@@ -114,7 +121,7 @@ class OnlineClassifier(Classifier):
             )
         return w  # class weights lengthen steps: see _factors
 
-    def _factors(self, codes: Any, w: Any) -> list[Any]:
+    def _factors(self, codes: Codes, w: Weights) -> list[Any]:
         """How much longer the steps on each row are, for each output."""
         K, rule = len(self.classes_), getattr(self, "class_weight", None)
         if rule is None:

@@ -26,7 +26,7 @@ from fivefold.core.estimators.params import Count, Index, NonNegative, Positive,
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Indices
+from fivefold.core.types import Array, Indices, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import class_scores, decision_values, predictor
 from fivefold.linear_model.online.output_training import fit_outputs, online_fit, update_outputs
 from fivefold.linear_model.online.passes import OnlineFit, Passes, PassMemory, RowStream, TrainingPlan
@@ -39,7 +39,7 @@ INITIAL_RANGE = 0.01  # coefficients start within it
 HALVING_PASSES = 10  # by default the rate is halved after so many
 
 
-def initial_rate(X: Any, w: Array, eta0: float | None, t0: float | None) -> InverseTimeDecay:
+def initial_rate(X: Table, w: Array, eta0: float | None, t0: float | None) -> InverseTimeDecay:
     """The given rate; by default one at which no row's step overshoots, halved after PASSES passes."""
     squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
     safe = 1 / (1 + float(np.max(squares)))
@@ -126,18 +126,18 @@ class DeltaRule(Regressor):
     intercept_ = learned("surface.intercept")
     history_ = learned("history")
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The output of each unit for each row."""
         X = self._admit(X)
         return predictor(self.model_.surface, X)
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         plan, targets = self._plan(initial_rate(X, w, self.eta0, self.t0)), list(y.reshape(len(y), -1).T)
         x0 = initial_coefficients(self, len(targets), X.shape[1] + 1)
         model = fit_outputs(self, X, targets, w, [1.0] * len(targets), plan, x0)
         self.model_ = self._shaped(model, plan, y.ndim)
 
-    def _update(self, X: Any, y: Any, w: Any) -> None:
+    def _update(self, X: Table, y: Target, w: Weights) -> None:
         targets = list(y.reshape(len(y), -1).T)
         fresh = not self.__sklearn_is_fitted__()
         plan = self._plan(initial_rate(X, w, self.eta0, self.t0) if fresh else self.model_.rate)
@@ -284,28 +284,28 @@ class OnlineSoftmax(Classifier):
         X = self._admit(X)
         return SoftmaxLoss().inverse_link(predictor(self.model_.surface, X).T).T
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: UserTable) -> Any:
         """Log of predict_proba."""
         X = self._admit(X)
         eta = predictor(self.model_.surface, X)
         return eta - logsumexp(eta, axis=1, keepdims=True)
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: UserTable) -> Any:
         """Log odds of the second of two classes, or one score a class."""
         X = self._admit(X)
         eta = decision_values(self.model_.surface, X)
         return eta[:, 1] - eta[:, 0] if eta.shape[1] == 2 else eta
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         return class_scores(self.model_.surface, X)
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         plan, K = self._plan(initial_rate(X, w, self.eta0, self.t0)), len(self.classes_)
         x0 = initial_coefficients(self, K, X.shape[1] + 1).reshape(1, -1)
         model = fit_outputs(self, X, [y], w, [1.0], plan, x0, _softmax, SoftmaxStream)
         self.model_ = replace(model, rate=plan.rate)
 
-    def _update(self, X: Any, y: Any, w: Any) -> None:
+    def _update(self, X: Table, y: Target, w: Weights) -> None:
         fresh = not self.__sklearn_is_fitted__()
         if len(self.classes_) < 2:
             raise ValueError(

@@ -17,7 +17,7 @@ from sklearn.metrics import r2_score
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.parallel import map_items
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table
 from fivefold.linear_model.base import LinearModel
 from fivefold.linear_model.online.passes import (
     OnlineFit,
@@ -60,7 +60,7 @@ def sgd_passes(output: int, seed: int, t: float) -> Passes:
 
 def fit_outputs(
     estimator: Any,
-    X: Any,
+    X: Table,
     targets: Sequence[Array],
     w: Array,
     factors: Sequence[Any],
@@ -99,7 +99,7 @@ def fit_outputs(
 
 def update_outputs(
     estimator: Any,
-    X: Any,
+    X: Table,
     targets: Sequence[Array],
     w: Array,
     factors: Sequence[Any],
@@ -127,7 +127,7 @@ def online_fit(points: Array, plan: TrainingPlan, kind: Any, passes: int, t: flo
     return OnlineFit(surface, points, t)
 
 
-def holdout_split(estimator: Any, X: Any, targets: Sequence[Array], w: Array) -> Any:
+def holdout_split(estimator: Any, X: Table, targets: Sequence[Array], w: Array) -> Any:
     """Row numbers kept, and those held out to judge on; None without early stopping."""
     if not getattr(estimator, "early_stopping", False):
         return None
@@ -164,7 +164,9 @@ def densify_model(model: OnlineFit) -> OnlineFit:
     return replace(model, surface=replace(model.surface, coef=coef.toarray())) if issparse(coef) else model
 
 
-def _stream(kind: type[RowStream], X: Any, y: Array, w: Array, plan: TrainingPlan, factor: Any, held: Any) -> RowStream:
+def _stream(
+    kind: type[RowStream], X: Table, y: Array, w: Array, plan: TrainingPlan, factor: Any, held: Any
+) -> RowStream:
     if held is None:
         return kind.of(X, y, w, plan, factor)
     kept, out, judge = held

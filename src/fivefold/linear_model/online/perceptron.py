@@ -28,7 +28,7 @@ from fivefold.core.estimators.params import Count, Fraction, Index, NonNegative,
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Codes, Indices
+from fivefold.core.types import Array, Codes, Indices, Table, Target, Weights
 from fivefold.linear_model.online.base import OnlineClassifier
 from fivefold.linear_model.online.output_training import signed_targets, start_points
 from fivefold.linear_model.online.passes import Passes, PassMemory, RowStream, TrainingPlan
@@ -94,12 +94,12 @@ class Ballot:
     """Every point that one output passed: the first, rows and lengths of the steps after it, and the votes of each."""
 
     first: Array  # (d + 1,)
-    rows: Any  # (M, d)
+    rows: Array  # (M, d)
     steps: Array  # (M,)
     votes: Array  # (M + 1,)
     drift: float
 
-    def share(self, X: Any) -> Array:
+    def share(self, X: Table) -> Array:
         """Votes for less votes against each row, as a share of all."""
         out = np.empty(X.shape[0])
         width = max(1, BLOCK_ROWS * 64 // len(self.votes))
@@ -112,7 +112,7 @@ class Ballot:
         map_parts(part, X.shape[0])
         return out
 
-    def _shares(self, X: Any) -> Array:
+    def _shares(self, X: Table) -> Array:
         G = X @ self.rows.T
         eta = np.empty((X.shape[0], len(self.votes)))
         eta[:, 0] = X @ self.first[:-1] + self.first[-1]
@@ -266,18 +266,18 @@ class Perceptron(OnlineClassifier):
             x = start_points("Perceptron", outputs, d, plan, W, intercept)
         return x
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         self._diaries: list[Any] = []
         super()._fit(X, y, w)
         self._count(X, y, w, ())
 
-    def _update(self, X: Any, y: Any, w: Any) -> None:
+    def _update(self, X: Table, y: Target, w: Weights) -> None:
         self._diaries = []
         before = self.model_.ballots if self.variant == "voted" and self.__sklearn_is_fitted__() else ()
         super()._update(X, y, w)
         self._count(X, y, w, before)
 
-    def _count(self, X: Any, y: Any, w: Any, before: tuple[Ballot, ...]) -> None:
+    def _count(self, X: Table, y: Target, w: Weights, before: tuple[Ballot, ...]) -> None:
         """Make the ballots from the diaries, after those from before."""
         diaries = vars(self).pop("_diaries")
         if self.variant != "voted":
@@ -290,7 +290,7 @@ class Perceptron(OnlineClassifier):
         ballots = [_joined(a, b) for a, b in zip(before, fresh, strict=True)] if before else fresh
         self.model_ = VotedFit(model.surface, model.points, model.t, model.history, tuple(ballots))
 
-    def _heights(self, X: Any) -> Array:
+    def _heights(self, X: Table) -> Array:
         if self.variant != "voted":
             return super()._heights(X)
         return np.column_stack([ballot.share(X) for ballot in self.model_.ballots]).astype(X.dtype, copy=False)
@@ -330,7 +330,7 @@ def _correct(stream: RowStream, x: Array, eta: float, order: Indices, hits: Code
     )
 
 
-def _ballot(stream: RowStream, X: Any, diary: list[Any], eta: float) -> Ballot:
+def _ballot(stream: RowStream, X: Table, diary: list[Any], eta: float) -> Ballot:
     first, *passes = diary
     visits, hits = (np.concatenate(parts) for parts in zip(*passes, strict=True))
     places = np.flatnonzero(hits)

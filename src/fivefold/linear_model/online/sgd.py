@@ -26,6 +26,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Fraction, Index, NonNegative, OpenFraction, Positive, Seed
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card
+from fivefold.core.types import Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.linear_model.base import predictor
 from fivefold.linear_model.online.base import OnlineClassifier
 from fivefold.linear_model.online.output_training import (
@@ -208,7 +209,7 @@ class SGDClassifier(OnlineClassifier):
         return sgd_plan(self)
 
     @available_if(_says_probabilities)
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """Probability of each class (n, K); of more than two, those of one against the rest, scaled to sum one."""
         X = self._admit(X)
         P = PROBABILITY_LINKS[self.loss](predictor(self.model_.surface, X))
@@ -218,7 +219,7 @@ class SGDClassifier(OnlineClassifier):
         return np.divide(P, total, out=np.full_like(P, 1 / P.shape[1]), where=total > 0)
 
     @available_if(_says_probabilities)
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: UserTable) -> Any:
         """Log of predict_proba."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
@@ -350,7 +351,14 @@ class SGDRegressor(Regressor):
         """Mean value met in each pass."""
         return self._model().history[0]
 
-    def fit(self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: UserTable,
+        y: UserTarget,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        sample_weight: UserWeights = None,
+    ) -> Self:
         """Learn from rows and their targets, from given coefficients on; a weight of two means a row is there twice."""
         self._given = coef_init, intercept_init
         try:
@@ -359,7 +367,7 @@ class SGDRegressor(Regressor):
             del self._given
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The height of the surface at each row."""
         X = self._admit(X)
         return predictor(self.model_.surface, X)[:, 0]
@@ -377,7 +385,7 @@ class SGDRegressor(Regressor):
     def _plan(self) -> TrainingPlan:
         return sgd_plan(self)
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         plan = self._plan()
         coef, intercept = self._given
         if self.__sklearn_is_fitted__():  # only where warm_start kept the model
@@ -387,7 +395,7 @@ class SGDRegressor(Regressor):
         x0 = start_points(type(self).__name__, 1, X.shape[1], plan, coef, intercept)
         self.model_ = fit_outputs(self, X, [y], w, [1.0], plan, x0)
 
-    def _update(self, X: Any, y: Any, w: Any) -> None:
+    def _update(self, X: Table, y: Target, w: Weights) -> None:
         name, plan = type(self).__name__, self._plan()
         if self.early_stopping:
             raise ValueError(f"{name}: early_stopping should be False with partial_fit, which makes one pass a call")

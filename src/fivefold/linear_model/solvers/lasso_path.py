@@ -29,7 +29,7 @@ from fivefold.core.estimators.params import MAX_MAGNITUDE
 from fivefold.core.numerics.linalg import CrossMoments, cross_moments
 from fivefold.core.parallel import one_blas_thread
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Target
 from fivefold.linear_model.base import weights_or_none
 from fivefold.optim.minimise import minimise
 from fivefold.optim.objective import Minimum
@@ -166,8 +166,8 @@ def _in_one_step(net: ElasticNetObjective, x0: Array) -> Minimum:
 
 
 def enet_path(
-    X: Any,
-    y: Any,
+    X: Table,
+    y: Target,
     *,
     l1_ratio: float = 0.5,
     eps: float = 1e-3,
@@ -236,8 +236,8 @@ def _strengths(n_alphas: Any, alphas: Any) -> Any:
 
 
 def lasso_path(
-    X: Any,
-    y: Any,
+    X: Table,
+    y: Target,
     *,
     eps: float = 1e-3,
     n_alphas: Any = "deprecated",

@@ -33,7 +33,7 @@ from scipy.sparse.linalg import lsqr
 from fivefold.core.numerics.double_double import DoubleDouble, to_double_double
 from fivefold.core.numerics.linalg import CrossMoments, centred_blocks, centred_operator, cross_moments, eigen
 from fivefold.core.parallel import MIN_PART_ROWS, map_parts
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table
 
 EPS = float(np.finfo(np.float64).eps)
 MAX_ENTRIES_EXTENDED = 2**14  # entries of a table for which twice the digits cost little,
@@ -118,7 +118,7 @@ def solve_nonnegative(root: Array, rhs: Array) -> Array:
     return np.stack([nnls(root / size, column)[0] / size for column in rhs.T], axis=1)
 
 
-def _by_cholesky(X: Any, Y: Array, w: Array | None, m: CrossMoments, small: bool) -> LeastSquaresSolution:
+def _by_cholesky(X: Table, Y: Array, w: Array | None, m: CrossMoments, small: bool) -> LeastSquaresSolution:
     size = np.sqrt(np.maximum(m.scatter.diagonal(), 0.0))
     if not (size > _still(m.mean, m.weight)).all():  # also where the sums overflowed
         raise LinAlgError("a column is constant")
@@ -142,7 +142,7 @@ def _by_cholesky(X: Any, Y: Array, w: Array | None, m: CrossMoments, small: bool
     )
 
 
-def _residuals(X: Any, Y: Array, w: Array | None, m: CrossMoments, W: Array) -> tuple[Array, Array]:
+def _residuals(X: Table, Y: Array, w: Array | None, m: CrossMoments, W: Array) -> tuple[Array, Array]:
     """Z'(T - Z W), which is zero at the solution, and the weighted squares left over."""
     if issparse(X):
         E = Y - m.offset - (X @ W - m.mean @ W)
@@ -299,7 +299,7 @@ def _by_axes(X: Any, Y: Array, w: Array | None, centred: bool) -> LeastSquaresSo
     )
 
 
-def _by_lsqr(X: Any, Y: Array, w: Array | None, centred: bool) -> LeastSquaresSolution:
+def _by_lsqr(X: Table, Y: Array, w: Array | None, centred: bool) -> LeastSquaresSolution:
     n, d = X.shape
     s = np.ones(n) if w is None else w
     weight = float(s.sum())

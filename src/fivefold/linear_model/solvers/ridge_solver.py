@@ -26,7 +26,7 @@ from scipy.sparse import diags_array, issparse
 from scipy.sparse.linalg import lsqr
 
 from fivefold.core.numerics.linalg import centred_operator, cross_moments, cross_product, eigen
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table
 from fivefold.linear_model.solvers.least_squares_solver import (
     LSQR_TOL,
     MAX_DENSE_ENTRIES,
@@ -65,7 +65,7 @@ def by_cholesky(X: Any, Y: Array, w: Array | None, alpha: Array, centred: bool) 
         return by_svd(X, Y, w, alpha, centred)
 
 
-def by_svd(X: Any, Y: Array, w: Array | None, alpha: Array, centred: bool) -> RidgeSolution:
+def by_svd(X: Table, Y: Array, w: Array | None, alpha: Array, centred: bool) -> RidgeSolution:
     """From the singular values of Z; where alpha is zero, the shortest least squares solution."""
     if issparse(X):
         if X.shape[0] * X.shape[1] > MAX_DENSE_ENTRIES:
@@ -103,14 +103,14 @@ def by_nonnegative(X: Any, Y: Array, w: Array | None, alpha: Array, centred: boo
     return RidgeSolution(W, m.mean, m.offset, "nnls")
 
 
-def _from_rows(X: Any, Y: Array, w: Array | None, alpha: Array, centred: bool) -> RidgeSolution:
+def _from_rows(X: Table, Y: Array, w: Array | None, alpha: Array, centred: bool) -> RidgeSolution:
     centre, offset = weighted_means(X, Y, w, centred)
     root = 1.0 if w is None else np.sqrt(w)[:, None]
     K, back = row_gram(X, w, centre)
     return RidgeSolution(back(_solve(K, root * (Y - offset), alpha)), centre, offset, "cholesky")
 
 
-def row_gram(X: Any, w: Array | None, centre: Array) -> tuple[Array, Callable[[Array], Array]]:
+def row_gram(X: Table, w: Array | None, centre: Array) -> tuple[Array, Callable[[Array], Array]]:
     """ZZ' (n, n), and A -> Z'A; a sparse X stays sparse."""
     root = np.ones((X.shape[0], 1)) if w is None else np.sqrt(w)[:, None]
     if not issparse(X):
@@ -126,7 +126,7 @@ def row_gram(X: Any, w: Array | None, centre: Array) -> tuple[Array, Callable[[A
     return root * K * root.T, back
 
 
-def _by_lsqr(X: Any, Y: Array, w: Array | None, alpha: Array, centred: bool) -> RidgeSolution:
+def _by_lsqr(X: Table, Y: Array, w: Array | None, alpha: Array, centred: bool) -> RidgeSolution:
     """A sparse table too wide and too long for products, by Golub-Kahan bidiagonalisation."""
     centre, offset = weighted_means(X, Y, w, centred)
     root = np.ones(len(Y)) if w is None else np.sqrt(w)
@@ -139,7 +139,7 @@ def _by_lsqr(X: Any, Y: Array, w: Array | None, alpha: Array, centred: bool) -> 
     return RidgeSolution(W, centre, offset, "lsqr")
 
 
-def weighted_means(X: Any, Y: Array, w: Array | None, centred: bool) -> tuple[Array, Array]:
+def weighted_means(X: Table, Y: Array, w: Array | None, centred: bool) -> tuple[Array, Array]:
     """Weighted means of columns and targets, or zero."""
     if not centred:
         return np.zeros(X.shape[1]), np.zeros(Y.shape[1])

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table, Weights
 from fivefold.distributions.gaussian import (
     Diagonal,
     Fixed,
@@ -82,7 +82,7 @@ class GivenStart:
 
 
 def prior_moments(
-    family: Gaussian, K: int, X: Any, w: Any, mean: Any, count: float, spread: Any, degrees: float
+    family: Gaussian, K: int, X: Table, w: Weights, mean: Array, count: float, spread: Any, degrees: float
 ) -> GroupMoments:
     """The moments of `count` rows at `mean` and `degrees` rows of covariance `spread`, by default those of the data."""
     seen, by_column, d = Gaussian(Diagonal()).stats(X, w[:, None]), family.structure.by_column, X.shape[1]

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Matrix, Rng
 from fivefold.distributions.family import GroupWeights
 from fivefold.spatial.centres.lloyd import alternate_updates
 from fivefold.spatial.centres.seeding import distinct_seeds, plusplus_seeds, squared_distances
@@ -26,7 +26,7 @@ KMEANS_TOL = 1e-4  # k-means stops when the centres move less than this share of
 KMEANS_MAX_ITER = 300  # and after so many steps
 
 
-def kmeans_start(points: Points, K: int, rng: Any) -> GroupWeights:
+def kmeans_start(points: Points, K: int, rng: Rng) -> GroupWeights:
     seeds = points.some(plusplus_seeds(points, K, rng))
     return GroupWeights(
         alternate_updates(points, seeds, KMEANS_TOL * points.variance, KMEANS_MAX_ITER).labels.astype(np.int64),
@@ -35,15 +35,15 @@ def kmeans_start(points: Points, K: int, rng: Any) -> GroupWeights:
     )
 
 
-def seeds_start(points: Points, K: int, rng: Any) -> GroupWeights:
+def seeds_start(points: Points, K: int, rng: Rng) -> GroupWeights:
     return _nearest(points, points.some(plusplus_seeds(points, K, rng)))
 
 
-def rows_start(points: Points, K: int, rng: Any) -> GroupWeights:
+def rows_start(points: Points, K: int, rng: Rng) -> GroupWeights:
     return _nearest(points, points.some(distinct_seeds(points, K, rng)))
 
 
-def random_start(points: Points, K: int, rng: Any) -> Any:
+def random_start(points: Points, K: int, rng: Rng) -> Any:
     rank = _ranks(points)
     R = rng.uniform(size=(int(rank.max()) + 1, K))[rank]  # (n, K)
     return R * (points.w / R.sum(axis=1))[:, None]
@@ -57,7 +57,7 @@ STARTS: dict[str, Callable[[Points, int, Any], Any]] = {
 }
 
 
-def blurred_start(R: Any, points: Points, rng: Any, share: float) -> Any:
+def blurred_start(R: Matrix, points: Points, rng: Rng, share: float) -> Any:
     """A `share` of every row spread at random: no two components start alike, and none with a probability of zero."""
     R = R.dense() if isinstance(R, GroupWeights) else R
     return (1 - share) * R + share * random_start(points, R.shape[1], rng)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.estimators.base import learned
 from fivefold.core.numerics.linalg import product
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table
 from fivefold.naive_bayes.base import NaiveBayes
 
 
@@ -29,7 +29,7 @@ class LogLinearScores:
     columns: tuple[Any, ...]
     classes: tuple[Any, ...]
 
-    def scores(self, X: Any) -> Any:
+    def scores(self, X: Table) -> Any:
         """(n, K)."""
         return product(X, self.coef.T) + self.intercept
 
@@ -63,7 +63,7 @@ class LogLinearNB(NaiveBayes):
         eta = members.natural  # (K, d)
         return eta, self.model_.log_prior - members.log_normaliser(eta)
 
-    def _joint(self, X: Any) -> Any:
+    def _joint(self, X: Table) -> Any:
         return self.model_.members.linear(X) + self.model_.log_prior
 
     def __sklearn_tags__(self) -> Any:

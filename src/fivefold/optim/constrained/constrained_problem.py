@@ -89,7 +89,7 @@ class ConstrainedObjective(Objective):
         d, p, _ = self.sizes
         return z[:d], z[d : d + p], z[d + p :]
 
-    def lifted(self, x: Any) -> Array:
+    def lifted(self, x: Array) -> Array:
         """x with multipliers zero."""
         d, p, m = self.sizes
         x = np.asarray(x, dtype=np.float64)
@@ -284,7 +284,7 @@ def _inner_minimum(
 
 def minimise_constrained(
     problem: ConstrainedObjective,
-    x0: Any,
+    x0: Array,
     solver: Solver | None = None,
     *,
     tol: float = 1e-8,
@@ -325,5 +325,5 @@ def _stacked(functions: Sequence[SmoothObjective], x: Array) -> tuple[Array, Arr
     return values, np.array([slope for _, slope in pairs], dtype=x.dtype).reshape(len(pairs), len(x))
 
 
-def _largest(v: Any) -> float:
+def _largest(v: Array) -> float:
     return float(np.abs(v).max(initial=0.0))

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Target
 from fivefold.optim.constrained.constrained_problem import ConstrainedObjective
 from fivefold.optim.constrained.quadratic_program import QuadraticProgram, solve_qp
 from fivefold.optim.minimise import Solver, minimise
@@ -70,11 +70,11 @@ class QuadraticDual:
         y = np.asarray(y, dtype=np.float64)
         return float(self.constant + self.linear @ y - 0.5 * y @ self.Q @ y)
 
-    def feasible(self, y: Any, tol: float = 0.0) -> bool:
+    def feasible(self, y: Target, tol: float = 0.0) -> bool:
         """Are the multipliers of the inequalities not negative?"""
         return bool((np.asarray(y)[len(self.program.b) :] >= -tol).all())
 
-    def recover(self, y: Any) -> Array:
+    def recover(self, y: Target) -> Array:
         """The x that minimises the Lagrangian for these multipliers."""
         M = np.vstack([self.program.A, self.program.G])
         return -cho_solve(self.factor, self.program.q + np.asarray(y, dtype=np.float64) @ M)
@@ -153,7 +153,7 @@ def lagrangian_bound(
     problem: ConstrainedObjective,
     equality: Any,
     inequality: Any,
-    x0: Any,
+    x0: Array,
     solver: Solver | None = None,
     *,
     tol: float = 1e-9,
@@ -172,7 +172,7 @@ def lagrangian_bound(
     return minimise(lagrangian, x0, LBFGS() if solver is None else solver, tol=tol)
 
 
-def duality_gap(problem: ConstrainedObjective, z: Any, solver: Solver | None = None) -> DualityReport:
+def duality_gap(problem: ConstrainedObjective, z: Array, solver: Solver | None = None) -> DualityReport:
     """What the multipliers in z = (x, lambda, mu), clipped to be feasible, prove about the value at x."""
     x, equality, inequality = problem.split(np.asarray(z, dtype=np.float64))
     inequality = np.maximum(inequality, 0.0)

@@ -365,7 +365,7 @@ def _refuse_saddle(P: Array) -> bool:
     return True
 
 
-def _rows(name: str, M: Any, right: str, v: Any, d: int) -> tuple[Array, Array]:
+def _rows(name: str, M: Any, right: str, v: Array, d: int) -> tuple[Array, Array]:
     if M is None and v is None:
         return np.zeros((0, d)), np.zeros(0)
     if M is None or v is None:
@@ -376,7 +376,7 @@ def _rows(name: str, M: Any, right: str, v: Any, d: int) -> tuple[Array, Array]:
     return M, _vector(right, v, len(M))
 
 
-def _vector(name: str, v: Any, size: int) -> Array:
+def _vector(name: str, v: Array, size: int) -> Array:
     v = np.atleast_1d(np.asarray(v, dtype=np.float64))
     if v.shape != (size,) or not np.isfinite(v).all():
         raise ValueError(f"{name} must hold {size} finite numbers; got shape {v.shape}")

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Indices, Rng, Table
 from fivefold.optim.dual.box_dual import BoxDual
 from fivefold.optim.minimise import NoDescentError, Solver, State
 from fivefold.optim.proximal.coordinate_descent_loops import soft_threshold
@@ -94,14 +94,14 @@ def row_squares(design: Any) -> Array:
     return out
 
 
-def shuffled_runs(rows: Any, rng: Any) -> Any:
+def shuffled_runs(rows: Indices, rng: Rng) -> Any:
     """Runs of rows in random order."""
     whole = len(rows) // ROWS_PER_RUN * ROWS_PER_RUN
     runs = rng.permutation(rows[:whole].reshape(-1, ROWS_PER_RUN))
     return np.concatenate([runs.ravel(), rows[whole:]])
 
 
-def as_csr_arrays(X: Any) -> tuple[Any, ...]:
+def as_csr_arrays(X: Table) -> tuple[Any, ...]:
     """Arrays of one type, so that the loop is compiled once."""
     return X.data.astype(np.float64, copy=False), X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64)
 

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.linalg import qr
 from scipy.optimize import lsq_linear
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Indices
 from fivefold.optim.design import Design
 from fivefold.optim.minimise import NoDescentError, Solver, State
 from fivefold.optim.objective import Objective
@@ -217,7 +217,7 @@ class _PrimalDualProblem:
         found = _scaled_solution(self._rows(basis), self.y[basis]) if rank == p else None
         return np.linalg.lstsq(self._rows(basis), self.y[basis])[0] if found is None else found
 
-    def _rows(self, which: Any) -> Array:
+    def _rows(self, which: Indices) -> Array:
         n, p = len(self.objective.y), self.objective.design.size
         out = np.zeros((len(which), p))
         data = which < n

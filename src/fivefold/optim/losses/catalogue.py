@@ -28,6 +28,7 @@ import numpy as np
 from scipy.special import erfcx, expit, log_ndtr, logsumexp, ndtr, xlogy
 from scipy.special import softmax as stable_softmax
 
+from fivefold.core.types import Array, Target
 from fivefold.optim.losses.loss_loops import gamma_terms, log_terms, poisson_terms, softmax_terms, squared_hinge_terms
 
 LossKind = Literal["margin", "regression", "likelihood", "classes"]
@@ -55,7 +56,7 @@ class Loss(ABC):
         """Its second derivative in eta, where there is one."""
         raise TypeError(f"{type(self).__name__} has no second derivative")
 
-    def conjugate(self, y: Any, a: Any) -> Any:
+    def conjugate(self, y: Target, a: Any) -> Any:
         """sup over eta of a eta - loss(y, eta)."""
         raise TypeError(f"{type(self).__name__} has no conjugate in closed form")
 
@@ -77,10 +78,10 @@ class RegressionLoss(Loss):
         """The loss at a residual."""
 
     @abstractmethod
-    def of_slope(self, r: Any) -> Any:
+    def of_slope(self, r: Array) -> Any:
         """Its derivative in r."""
 
-    def of_curvature(self, r: Any) -> Any:
+    def of_curvature(self, r: Array) -> Any:
         """Its second derivative in r."""
         raise TypeError(f"{type(self).__name__} has no second derivative")
 
@@ -130,13 +131,13 @@ class SquaredLoss(RegressionLoss):
     def of(self, r: Any) -> Any:
         return 0.5 * r**2
 
-    def of_slope(self, r: Any) -> Any:
+    def of_slope(self, r: Array) -> Any:
         return r
 
-    def of_curvature(self, r: Any) -> Any:
+    def of_curvature(self, r: Array) -> Any:
         return np.ones_like(r)
 
-    def conjugate(self, y: Any, a: Any) -> Any:
+    def conjugate(self, y: Target, a: Any) -> Any:
         return 0.5 * a**2 + a * y
 
 
@@ -149,10 +150,10 @@ class AbsoluteLoss(RegressionLoss):
     def of(self, r: Any) -> Any:
         return np.abs(r)
 
-    def of_slope(self, r: Any) -> Any:
+    def of_slope(self, r: Array) -> Any:
         return np.sign(r)
 
-    def conjugate(self, y: Any, a: Any) -> Any:
+    def conjugate(self, y: Target, a: Any) -> Any:
         return np.where(np.abs(a) <= 1, a * y, np.inf)
 
 
@@ -166,10 +167,10 @@ class QuantileLoss(RegressionLoss):
     def of(self, r: Any) -> Any:
         return np.maximum(self.q * r, (self.q - 1) * r)
 
-    def of_slope(self, r: Any) -> Any:
+    def of_slope(self, r: Array) -> Any:
         return np.where(r > 0, self.q, np.where(r < 0, self.q - 1, 0.0))
 
-    def conjugate(self, y: Any, a: Any) -> Any:
+    def conjugate(self, y: Target, a: Any) -> Any:
         return np.where((a >= -self.q) & (a <= 1 - self.q), a * y, np.inf)
 
 
@@ -184,13 +185,13 @@ class HuberLoss(RegressionLoss):
         size = np.abs(r)
         return np.where(size <= self.delta, 0.5 * r**2, self.delta * (size - 0.5 * self.delta))
 
-    def of_slope(self, r: Any) -> Any:
+    def of_slope(self, r: Array) -> Any:
         return np.clip(r, -self.delta, self.delta)
 
-    def of_curvature(self, r: Any) -> Any:
+    def of_curvature(self, r: Array) -> Any:
         return (np.abs(r) <= self.delta).astype(float)
 
-    def conjugate(self, y: Any, a: Any) -> Any:
+    def conjugate(self, y: Target, a: Any) -> Any:
         return np.where(np.abs(a) <= self.delta, 0.5 * a**2 + a * y, np.inf)
 
 
@@ -204,10 +205,10 @@ class InsensitiveLoss(RegressionLoss):
     def of(self, r: Any) -> Any:
         return np.maximum(np.abs(r) - self.epsilon, 0.0)
 
-    def of_slope(self, r: Any) -> Any:
+    def of_slope(self, r: Array) -> Any:
         return np.sign(r) * (np.abs(r) > self.epsilon)
 
-    def conjugate(self, y: Any, a: Any) -> Any:
+    def conjugate(self, y: Target, a: Any) -> Any:
         return np.where(np.abs(a) <= 1, a * y + self.epsilon * np.abs(a), np.inf)
 
 
@@ -221,13 +222,13 @@ class SquaredInsensitiveLoss(RegressionLoss):
     def of(self, r: Any) -> Any:
         return np.maximum(np.abs(r) - self.epsilon, 0.0) ** 2
 
-    def of_slope(self, r: Any) -> Any:
+    def of_slope(self, r: Array) -> Any:
         return 2 * np.sign(r) * np.maximum(np.abs(r) - self.epsilon, 0.0)
 
-    def of_curvature(self, r: Any) -> Any:
+    def of_curvature(self, r: Array) -> Any:
         return 2.0 * (np.abs(r) > self.epsilon)
 
-    def conjugate(self, y: Any, a: Any) -> Any:
+    def conjugate(self, y: Target, a: Any) -> Any:
         return 0.25 * a**2 + a * y + self.epsilon * np.abs(a)
 
 
@@ -246,7 +247,7 @@ class LogLoss(MarginLoss):
     def of_curvature(self, m: Any) -> Any:
         return expit(m) * expit(-m)
 
-    def conjugate(self, y: Any, a: Any) -> Any:
+    def conjugate(self, y: Target, a: Any) -> Any:
         b = -a * y
         inside = (b >= 0) & (b <= 1)
         b = np.clip(b, 0.0, 1.0)
@@ -271,7 +272,7 @@ class HingeLoss(MarginLoss):
     def of_slope(self, m: Any) -> Any:
         return np.where(m < 1, -1.0, 0.0)
 
-    def conjugate(self, y: Any, a: Any) -> Any:
+    def conjugate(self, y: Target, a: Any) -> Any:
         b = -a * y
         return np.where((b >= 0) & (b <= 1), -b, np.inf)
 
@@ -291,7 +292,7 @@ class SquaredHingeLoss(MarginLoss):
     def of_curvature(self, m: Any) -> Any:
         return 2.0 * (m < 1)
 
-    def conjugate(self, y: Any, a: Any) -> Any:
+    def conjugate(self, y: Target, a: Any) -> Any:
         b = -a * y
         return np.where(b >= 0, 0.25 * b**2 - b, np.inf)
 
@@ -314,7 +315,7 @@ class ModifiedHuberLoss(MarginLoss):
     def of_curvature(self, m: Any) -> Any:
         return 2.0 * ((m < 1) & (m >= -1))
 
-    def conjugate(self, y: Any, a: Any) -> Any:
+    def conjugate(self, y: Target, a: Any) -> Any:
         b = -a * y
         return np.where((b >= 0) & (b <= 4), 0.25 * b**2 - b, np.inf)
 
@@ -337,7 +338,7 @@ class SquaredMarginLoss(MarginLoss):
     def of_curvature(self, m: Any) -> Any:
         return np.ones_like(m)
 
-    def conjugate(self, y: Any, a: Any) -> Any:
+    def conjugate(self, y: Target, a: Any) -> Any:
         return 0.5 * a**2 + a * y
 
 
@@ -394,7 +395,7 @@ class ExponentialLoss(MarginLoss):
     def of_curvature(self, m: Any) -> Any:
         return np.exp(-m)
 
-    def conjugate(self, y: Any, a: Any) -> Any:
+    def conjugate(self, y: Target, a: Any) -> Any:
         b = -a * y
         return np.where(b >= 0, xlogy(np.maximum(b, 0), np.maximum(b, 0)) - b, np.inf)
 
@@ -414,7 +415,7 @@ class PerceptronLoss(MarginLoss):
     def of_slope(self, m: Any) -> Any:
         return np.where(m < 0, -1.0, 0.0)
 
-    def conjugate(self, y: Any, a: Any) -> Any:
+    def conjugate(self, y: Target, a: Any) -> Any:
         b = -a * y
         return np.where((b >= 0) & (b <= 1), 0.0, np.inf)
 
@@ -476,7 +477,7 @@ class PoissonLoss(Loss):
     def curvature(self, y: Any, eta: Any) -> Any:
         return np.exp(eta)
 
-    def conjugate(self, y: Any, a: Any) -> Any:
+    def conjugate(self, y: Target, a: Any) -> Any:
         b = a + y
         return np.where(b >= 0, xlogy(np.maximum(b, 0), np.maximum(b, 0)) - b, np.inf)
 

@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, gammaln, logit, ndtr, ndtri, xlogy
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Target
 from fivefold.optim.losses.catalogue import ROOT_2PI, GammaLoss, Loss, PoissonLoss
 from fivefold.optim.losses.tweedie_density import log_density_at_mean
 
@@ -41,7 +41,7 @@ class Link(ABC):
         """mu at eta."""
 
     @abstractmethod
-    def rate(self, eta: Any) -> Any:
+    def rate(self, eta: float) -> Any:
         """d mu / d eta."""
 
     @abstractmethod
@@ -56,7 +56,7 @@ class IdentityLink(Link):
     def mean(self, eta: Any) -> Any:
         return eta
 
-    def rate(self, eta: Any) -> Any:
+    def rate(self, eta: float) -> Any:
         return np.ones_like(eta)
 
     def of(self, mu: Any) -> Any:
@@ -70,7 +70,7 @@ class LogLink(Link):
     def mean(self, eta: Any) -> Any:
         return np.exp(np.clip(eta, -700.0, 700.0))
 
-    def rate(self, eta: Any) -> Any:
+    def rate(self, eta: float) -> Any:
         return self.mean(eta)
 
     def of(self, mu: Any) -> Any:
@@ -84,7 +84,7 @@ class LogitLink(Link):
     def mean(self, eta: Any) -> Any:
         return expit(eta)
 
-    def rate(self, eta: Any) -> Any:
+    def rate(self, eta: float) -> Any:
         return expit(eta) * expit(-eta)
 
     def of(self, mu: Any) -> Any:
@@ -98,7 +98,7 @@ class ProbitLink(Link):
     def mean(self, eta: Any) -> Any:
         return ndtr(eta)
 
-    def rate(self, eta: Any) -> Any:
+    def rate(self, eta: float) -> Any:
         return np.exp(-0.5 * np.square(eta)) / ROOT_2PI
 
     def of(self, mu: Any) -> Any:
@@ -112,7 +112,7 @@ class CloglogLink(Link):
     def mean(self, eta: Any) -> Any:
         return -np.expm1(-np.exp(np.clip(eta, -700.0, 700.0)))
 
-    def rate(self, eta: Any) -> Any:
+    def rate(self, eta: float) -> Any:
         e = np.clip(eta, -700.0, 6.5)  # beyond it the rate is below 1e-288
         return np.exp(e - np.exp(e))
 
@@ -130,7 +130,7 @@ class PowerLink(Link):
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(eta > 0, np.power(np.maximum(eta, TINY), 1 / self.power), np.nan)
 
-    def rate(self, eta: Any) -> Any:
+    def rate(self, eta: float) -> Any:
         return np.power(np.maximum(eta, TINY), 1 / self.power - 1) / self.power
 
     def of(self, mu: Any) -> Any:
@@ -151,14 +151,14 @@ class Family(ABC):
         """V(mu)."""
 
     @abstractmethod
-    def half_deviance(self, y: Any, mu: Any) -> Any:
+    def half_deviance(self, y: Target, mu: Any) -> Any:
         """d(y, mu) / 2, zero at mu = y."""
 
     @abstractmethod
-    def log_density(self, y: Any, mu: Any, phi: float) -> Any:
+    def log_density(self, y: Target, mu: Any, phi: float) -> Any:
         """ln p(y) of each row; NaN where it is not known."""
 
-    def possible(self, y: Any) -> Any:
+    def possible(self, y: Target) -> Any:
         """Which targets the family can give."""
         return ((y >= self.low) if self.at_low else (y > self.low)) & (y <= self.high)
 
@@ -172,10 +172,10 @@ class NormalFamily(Family):
     def variance(self, mu: Any) -> Any:
         return np.ones_like(mu)
 
-    def half_deviance(self, y: Any, mu: Any) -> Any:
+    def half_deviance(self, y: Target, mu: Any) -> Any:
         return 0.5 * (y - mu) ** 2
 
-    def log_density(self, y: Any, mu: Any, phi: float) -> Any:
+    def log_density(self, y: Target, mu: Any, phi: float) -> Any:
         return -0.5 * (y - mu) ** 2 / phi - 0.5 * np.log(2 * np.pi * phi)
 
 
@@ -191,10 +191,10 @@ class PoissonFamily(Family):
     def variance(self, mu: Any) -> Any:
         return mu
 
-    def half_deviance(self, y: Any, mu: Any) -> Any:
+    def half_deviance(self, y: Target, mu: Any) -> Any:
         return xlogy(y, y / mu) - y + mu
 
-    def log_density(self, y: Any, mu: Any, phi: float) -> Any:
+    def log_density(self, y: Target, mu: Any, phi: float) -> Any:
         return xlogy(y, mu) - mu - gammaln(y + 1)
 
 
@@ -211,11 +211,11 @@ class BinomialFamily(Family):
         mu = np.clip(mu, PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN)
         return mu * (1 - mu)
 
-    def half_deviance(self, y: Any, mu: Any) -> Any:
+    def half_deviance(self, y: Target, mu: Any) -> Any:
         mu = np.clip(mu, PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN)
         return xlogy(y, y / mu) + xlogy(1 - y, (1 - y) / (1 - mu))
 
-    def log_density(self, y: Any, mu: Any, phi: float) -> Any:
+    def log_density(self, y: Target, mu: Any, phi: float) -> Any:
         mu = np.clip(mu, PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN)
         return xlogy(y, mu) + xlogy(1 - y, 1 - mu)
 
@@ -230,10 +230,10 @@ class GammaFamily(Family):
     def variance(self, mu: Any) -> Any:
         return mu**2
 
-    def half_deviance(self, y: Any, mu: Any) -> Any:
+    def half_deviance(self, y: Target, mu: Any) -> Any:
         return (y - mu) / mu - np.log(y / mu)
 
-    def log_density(self, y: Any, mu: Any, phi: float) -> Any:
+    def log_density(self, y: Target, mu: Any, phi: float) -> Any:
         return (np.log(y / (phi * mu)) - y / mu) / phi - np.log(y) - gammaln(1 / phi)
 
 
@@ -247,10 +247,10 @@ class InverseGaussianFamily(Family):
     def variance(self, mu: Any) -> Any:
         return mu**3
 
-    def half_deviance(self, y: Any, mu: Any) -> Any:
+    def half_deviance(self, y: Target, mu: Any) -> Any:
         return 0.5 * (y - mu) ** 2 / (y * mu**2)
 
-    def log_density(self, y: Any, mu: Any, phi: float) -> Any:
+    def log_density(self, y: Target, mu: Any, phi: float) -> Any:
         return -self.half_deviance(y, mu) / phi - 0.5 * np.log(2 * np.pi * phi * y**3)
 
 
@@ -272,12 +272,12 @@ class TweedieFamily(Family):
     def variance(self, mu: Any) -> Any:
         return np.power(mu, self.power)
 
-    def half_deviance(self, y: Any, mu: Any) -> Any:
+    def half_deviance(self, y: Target, mu: Any) -> Any:
         p = self.power
         y_part = np.power(np.maximum(y, 0.0), 2 - p) / ((1 - p) * (2 - p))
         return y_part - y * np.power(mu, 1 - p) / (1 - p) + np.power(mu, 2 - p) / (2 - p)
 
-    def log_density(self, y: Any, mu: Any, phi: float) -> Any:
+    def log_density(self, y: Target, mu: Any, phi: float) -> Any:
         """Exact for powers above 1, with a lump at zero below 2; NaN for negative powers (optim.tweedie_density)."""
         if self.power < 0 or not 0 < phi < np.inf:
             return np.full(np.shape(y), np.nan)

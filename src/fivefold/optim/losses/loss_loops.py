@@ -11,6 +11,7 @@ import numpy as np
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.numerics.softmax import FAST_IN_ORDER, ROUNDING_SHIFT, softmax
 from fivefold.core.parallel import scratch
+from fivefold.core.types import Array, Target
 
 
 def exponentials(v: Any, out: Any) -> Any:
@@ -26,7 +27,7 @@ def log_terms(y: Any, eta: Any, s: Any, slope: Any) -> float:
     return float(_log(y, eta, s, turn, turn.view(np.int64), slope, slope.view(np.int64)))
 
 
-def squared_hinge_terms(y: Any, eta: Any, s: Any, slope: Any) -> float:
+def squared_hinge_terms(y: Target, eta: float, s: Any, slope: Array) -> float:
     """max(0, 1 - y eta)^2."""
     return float(_squared_hinge(y, eta, s, slope))
 

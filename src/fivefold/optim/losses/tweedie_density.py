@@ -31,6 +31,8 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
+from fivefold.core.types import Array
+
 NEGLIGIBLE_LOG_RATIO = 40.0  # a term e^-40 times the largest is below rounding
 MIN_STIRLING = 16.0  # from here on four terms of Stirling's series are exact
 SMALL_ANGLE = 0.1
@@ -63,14 +65,14 @@ def _sum_of_gammas(xi: Any, p: float) -> Any:
     return total + np.log(step)
 
 
-def _log_poisson(x: Any, mean: Any) -> Any:
+def _log_poisson(x: Array, mean: Array) -> Any:
     """x ln(mean) - mean - ln Gamma(x + 1), also for an x that is not whole."""
     gap = (mean - x) / x
     log_ratio = np.where(gap > -0.5, np.log1p(np.maximum(gap, -0.5)), np.log(mean / x))
     return x * (log_ratio - gap) - 0.5 * np.log(2 * np.pi * x) - _beyond_stirling(x)
 
 
-def _beyond_stirling(x: Any) -> Any:
+def _beyond_stirling(x: Array) -> Any:
     """ln Gamma(x + 1) - (x ln x - x + ln(2 pi x) / 2)."""
     large = np.maximum(x, MIN_STIRLING)
     series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / (1680 * large**2)) / large**2) / large**2) / large
@@ -95,13 +97,13 @@ def _tilted_stable(xi: Any, p: float) -> Any:
     return out + np.log(q * r / (1 - r) / np.pi)
 
 
-def _log_sinc(u: Any) -> Any:
+def _log_sinc(u: Array) -> Any:
     """ln(sin(u) / u); for a small u by its series, for it is -u^2 / 6."""
     v = np.minimum(u, SMALL_ANGLE) ** 2
     series = -v * (1 / 6 + v * (1 / 180 + v * (1 / 2835 + v * (1 / 37800 + v / 467775))))
     return np.where(u < SMALL_ANGLE, series, np.log(np.sinc(u / np.pi)))
 
 
-def _log_sum(v: Any) -> Any:
+def _log_sum(v: Array) -> Any:
     top = v.max()
     return top + np.log(np.exp(v - top).sum())

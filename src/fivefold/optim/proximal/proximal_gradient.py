@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Indices
 from fivefold.optim.minimise import NoDescentError, Solver, State
 from fivefold.optim.objective import CompositeObjective, FiniteSum, SmoothObjective
 from fivefold.optim.penalties.proximal_operators import NoPenalty, Penalty
@@ -175,7 +175,7 @@ def _epoch(
     return x, bend, (kept, places)
 
 
-def _block_curvature(smooth: FiniteSum, x: Array, rows: Any) -> float:
+def _block_curvature(smooth: FiniteSum, x: Array, rows: Indices) -> float:
     """The largest curvature at x of the terms of these rows, by power iteration on differences of gradients."""
     g = _share(smooth, x, rows)
     v, size = 1 + 0.1 * np.cos(np.arange(len(x))), 0.0

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.parallel import one_blas_thread
+from fivefold.core.types import Array, Matrix
 from fivefold.optim.design import Design
 from fivefold.optim.dual.box_dual import BoxDual, polish
 from fivefold.optim.dual.crammer_singer import CrammerSingerCoordinate, CrammerSingerDual
@@ -170,14 +171,14 @@ def _by_columns(risk: EmpiricalRisk, strength: Any, enough: float, max_iter: int
     return Minimum(x, whole.value(x), whole.violation(x), (whole.value(np.zeros_like(x)), *history), reason)
 
 
-def _restricted(risk: EmpiricalRisk, W: Any) -> EmpiricalRisk:
+def _restricted(risk: EmpiricalRisk, W: Matrix) -> EmpiricalRisk:
     """The risk of some coefficients, the others zero."""
     d = risk.design.X.shape[1]
     design = Design(risk.design.X[:, W[W < d]], intercept=bool(len(W)) and W[-1] == d)
     return replace(risk, design=design if design.sparse else replace(design, X=np.ascontiguousarray(design.X)))
 
 
-def _full_vector(v: Any, W: Any, size: int) -> Any:
+def _full_vector(v: Array, W: Matrix, size: int) -> Any:
     x = np.zeros(size)
     x[W] = v
     return x

@@ -33,7 +33,7 @@ class LearningRate(ABC):
     eta0: float
 
     @abstractmethod
-    def at(self, t: Any) -> Any:
+    def at(self, t: int) -> Any:
         """The rate of step t, the first being 1."""
 
     @property
@@ -55,7 +55,7 @@ class ConstantRate(LearningRate):
     code = 0
     power = 0.0
 
-    def at(self, t: Any) -> Any:
+    def at(self, t: int) -> Any:
         return self.eta0 * np.ones_like(t, dtype=float)[()]
 
 
@@ -68,7 +68,7 @@ class InverseTimeDecay(LearningRate):
     code = 1
     power = 1.0
 
-    def at(self, t: Any) -> Any:
+    def at(self, t: int) -> Any:
         return self.eta0 / (1 + (t - 1) / self.t0)
 
     @property
@@ -84,7 +84,7 @@ class InverseScalingRate(LearningRate):
     exponent: float = 0.25
     code = 2
 
-    def at(self, t: Any) -> Any:
+    def at(self, t: int) -> Any:
         return self.eta0 / t**self.exponent
 
     @property
@@ -106,7 +106,7 @@ class AdaptiveRate(LearningRate):
     code = 0
     power = 0.0
 
-    def at(self, t: Any) -> Any:
+    def at(self, t: int) -> Any:
         return self.eta0 * np.ones_like(t, dtype=float)[()]
 
     def lowered(self, eta: float) -> float | None:

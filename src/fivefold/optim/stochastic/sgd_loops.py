@@ -17,6 +17,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from fivefold.core.compilation.jit import FAST, generic, jit
+from fivefold.core.types import Array, Indices, Matrix, Table
 
 HINGE, SQUARED_HINGE, LOG, MODIFIED_HUBER, SQUARED, HUBER, INSENSITIVE, SQUARED_INSENSITIVE = range(8)
 GRADIENT_STEP, PA1_STEP, PA2_STEP = range(3)  # the size of a step: by the rate, or as much as the loss of the row asks
@@ -38,7 +39,7 @@ class SparseRows(NamedTuple):
     indptr: Any
 
 
-def as_rows(X: Any) -> DenseRows | SparseRows:
+def as_rows(X: Table) -> DenseRows | SparseRows:
     """X as the loops take it."""
     if not issparse(X):
         return DenseRows(X)
@@ -48,7 +49,7 @@ def as_rows(X: Any) -> DenseRows | SparseRows:
 
 
 @generic
-def dot(rows: Any, i: Any, v: Any) -> Any:
+def dot(rows: Indices, i: int, v: Array) -> Any:
     """x_i' v."""
 
 
@@ -95,7 +96,7 @@ def _(rows, i, v, c):
 
 
 @generic
-def row_norms(rows: Any, i: Any, v: Any) -> Any:
+def row_norms(rows: Indices, i: int, v: Array) -> Any:
     """sum of |v_j| and of v_j^2 over the columns of row i, and |x_i|^2."""
 
 
@@ -121,7 +122,7 @@ def _(rows, i, v):
 
 
 @generic
-def shrink_row(rows: Any, i: Any, v: Any, paid: Any, mean: Any, A: Any, scale: Any, u: Any) -> Any:
+def shrink_row(rows: Indices, i: int, v: Array, paid: Any, mean: Array, A: Matrix, scale: Array, u: Array) -> Any:
     """Move scale v_j of the columns of row i towards zero by what is due of u; `paid` is what was taken before."""
 
 

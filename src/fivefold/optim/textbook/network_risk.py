@@ -16,12 +16,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, UserTable
 from fivefold.optim.losses.catalogue import Loss
 from fivefold.optim.objective import SmoothObjective
 
@@ -84,7 +84,7 @@ class NetworkRisk(SmoothObjective):
         cuts = np.cumsum([a * b for a, b in self.shapes])[:-1]
         return [part.reshape(shape) for part, shape in zip(np.split(x, cuts), self.shapes, strict=True)]
 
-    def predict(self, x: Array, X: Any) -> Array:
+    def predict(self, x: Array, X: UserTable) -> Array:
         """Outputs at rows."""
         return self._forward(self.layers(x), np.asarray(X, dtype=np.float64))[-1][:, 0]
 

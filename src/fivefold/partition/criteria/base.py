@@ -46,6 +46,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.compilation.jit import generic
+from fivefold.core.types import Array, Codes, Indices, Weights
 
 
 @generic
@@ -55,18 +56,18 @@ def n_statistics(c: Any) -> int:
 
 
 @generic
-def accumulate(c: Any, order: Any, lo: int, hi: int, sums: Any) -> None:
+def accumulate(c: Any, order: Indices, lo: int, hi: int, sums: Array) -> None:
     """Add up the statistics of rows order[lo:hi]."""
 
 
 @generic
-def impurity(c: Any, sums: Any) -> float:
+def impurity(c: Any, sums: Array) -> float:
     """Impurity of a node, a unit of weight."""
     raise NotImplementedError
 
 
 @generic
-def total_weight(c: Any, sums: Any) -> float:
+def total_weight(c: Any, sums: Array) -> float:
     """Weight of a node."""
     raise NotImplementedError
 
@@ -74,34 +75,34 @@ def total_weight(c: Any, sums: Any) -> float:
 @generic
 def score_cuts(
     c: Any,
-    order: Any,
+    order: Indices,
     lo: int,
     mid: int,
     hi: int,
     missing_left: bool,
-    sums: Any,
+    sums: Array,
     left: Any,
     right: Any,
     gain: Any,
-    weight: Any,
+    weight: Weights,
 ) -> None:
     """Gains and weights on the left of every cut of a sorted column."""
 
 
 @generic
-def add_to_bins(c: Any, bins: Any, rows: Any, lo: int, hi: int, table: Any) -> None:
+def add_to_bins(c: Any, bins: Codes, rows: Indices, lo: int, hi: int, table: Any) -> None:
     """Add the statistics of each of rows[lo:hi] to the row of the table that its bin names."""
 
 
 @generic
-def split_gain(c: Any, left: Any, sums: Any) -> float:
+def split_gain(c: Any, left: Any, sums: Array) -> float:
     """Total fall of the impurity when `left` of the statistics goes left."""
     raise NotImplementedError
 
 
 @generic
 def score_bin_cuts(
-    c: Any, table: Any, bins: int, start: int, sums: Any, left: Any, gain: Any, weight: Any, place: Any
+    c: Any, table: Any, bins: int, start: int, sums: Array, left: Any, gain: Any, weight: Weights, place: Any
 ) -> int:
     """Gains, weights on the left and places of the cuts behind every bin with rows; their number."""
     raise NotImplementedError
@@ -132,7 +133,7 @@ def output_criterion(c: Any, j: int) -> Any:
 
 
 def score_additive_bins(
-    c: Any, table: Any, bins: int, start: int, sums: Any, left: Any, gain: Any, weight: Any, place: Any
+    c: Any, table: Any, bins: int, start: int, sums: Array, left: Any, gain: Any, weight: Weights, place: Any
 ) -> int:
     """A `sweep` for any statistics that add."""
     whole, k = total_weight(c, sums), 0

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
+from fivefold.core.types import Array, Indices
 from fivefold.partition.criteria.base import (
     accumulate,
     add_to_bins,
@@ -29,20 +30,20 @@ LOW_WORD_MASK = np.int64(2**32 - 1)
 class BinaryGini(NamedTuple):
     """Gini for two classes and weights of one: counts are integers, and the loop is short."""
 
-    y: Any  # (n,) uint8
+    y: Indices  # (n,) uint8
 
 
 class BinaryCountGini(NamedTuple):
     """Gini for two classes and whole weights, as of rows drawn with replacement."""
 
-    packed: Any  # (n,) int64: weight, and 2**32 times the weight where the class is 1
+    packed: Indices  # (n,) int64: weight, and 2**32 times the weight where the class is 1
 
 
 class Gini(NamedTuple):
     """1 - sum of squared shares."""
 
-    y: Any  # (n,) int32 codes
-    w: Any  # (n,) float64
+    y: Indices  # (n,) int32 codes
+    w: Array  # (n,) float64
     classes: int
 
 
@@ -67,7 +68,7 @@ class ExpectedCost(NamedTuple):
 
     y: Any
     w: Any
-    loss: Any  # (K, K): loss[i, k] is the cost of answering i where it is k
+    loss: Array  # (K, K): loss[i, k] is the cost of answering i where it is k
 
 
 # Two classes

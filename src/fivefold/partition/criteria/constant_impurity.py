@@ -7,15 +7,16 @@ Liu, Ting & Zhou (2008).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from fivefold.core.types import Array
 from fivefold.partition.criteria.base import accumulate, impurity, n_statistics, row_target, row_weight, total_weight
 
 
 class ConstantImpurity(NamedTuple):
     """Weights of rows, and nothing else."""
 
-    w: Any  # (n,) float64
+    w: Array  # (n,) float64
 
 
 @n_statistics.rule(ConstantImpurity)

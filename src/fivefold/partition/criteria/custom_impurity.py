@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fivefold.core.types import Array
 from fivefold.partition.criteria.classification_criteria import Entropy
 
 GRID_STEPS = 200  # of the grid of shares, an even number
@@ -42,7 +43,7 @@ class CustomImpurity(NamedTuple):
         shares = table / np.where(weight > 0, weight, 1.0)[:, None]
         return weight, np.where(weight > 0, weight * np.asarray(self.phi(shares), dtype=np.float64), 0.0)
 
-    def best_pair(self, prefix: Any, sums: Any, least: float) -> tuple[float, int, int]:
+    def best_pair(self, prefix: Any, sums: Array, least: float) -> tuple[float, int, int]:
         """The least impurity that a pair of thresholds leaves, and their places; -1 where no pair is allowed."""
         i, j = np.triu_indices(len(prefix), 1)
         parts = [self.measured(part) for part in (prefix[i], prefix[j] - prefix[i], sums - prefix[j])]

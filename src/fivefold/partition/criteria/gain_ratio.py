@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
+from fivefold.core.types import Weights
 from fivefold.partition.criteria.base import impurity, total_weight
 from fivefold.partition.criteria.custom_impurity import CustomImpurity
 
@@ -58,7 +59,7 @@ def best_ratio(gain: Any, bits: Any, many: Any, slack: float) -> int:
 SELECTIONS: dict[str, Callable[[Any, Any, Any, float], int]] = {"gain": best_gain, "ratio": best_ratio}
 
 
-def split_information(weights: Any) -> float:
+def split_information(weights: Weights) -> float:
     """Bits to say the part of a row, from the weights of the parts.
 
     Examples

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fivefold.core.types import Array, Indices
 from fivefold.partition.criteria.base import (
     accumulate,
     add_to_bins,
@@ -30,8 +31,8 @@ from fivefold.partition.criteria.base import (
 class MultiOutput(NamedTuple):
     """The same criterion for every output."""
 
-    every: Any  # a criterion whose targets are (outputs, n)
-    start: Any  # (outputs + 1,) int64: where the statistics of each begin
+    every: Array  # a criterion whose targets are (outputs, n)
+    start: Indices  # (outputs + 1,) int64: where the statistics of each begin
 
 
 def multi_output(every: Any) -> MultiOutput:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
+from fivefold.core.types import Array, Indices, Target, Weights
 from fivefold.partition.criteria.base import (
     accumulate,
     impurity,
@@ -37,11 +38,11 @@ from fivefold.partition.tree_arrays.binary_tree import GrownTree
 class AbsoluteError(NamedTuple):
     """Mean absolute deviation from the median."""
 
-    y: Any  # (n,) float64
+    y: Array  # (n,) float64
     w: Any
-    place: Any  # (n,) int32: of a row among those of its node, by target
-    rows: Any  # (n,) int32: rows of a node by target, where the node stands
-    sorted: Any  # (n,) their targets
+    place: Indices  # (n,) int32: of a row among those of its node, by target
+    rows: Indices  # (n,) int32: rows of a node by target, where the node stands
+    sorted: Array  # (n,) their targets
 
 
 class MaxError(NamedTuple):
@@ -51,7 +52,7 @@ class MaxError(NamedTuple):
     w: Any
 
 
-def absolute_error(y: Any, w: Any) -> AbsoluteError:
+def absolute_error(y: Target, w: Weights) -> AbsoluteError:
     """The criterion with its working memory, which no two trees may share."""
     return AbsoluteError(y, w, np.empty(y.shape, dtype=np.int32), np.empty(y.shape, dtype=np.int32), np.empty(y.shape))
 
@@ -213,7 +214,7 @@ def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
         low, high = min(low, c.y[order[i - 1]]), max(high, c.y[order[i - 1]])
 
 
-def medians(grown: GrownTree, y: Any, w: Any) -> tuple[Any, Any]:
+def medians(grown: GrownTree, y: Target, w: Weights) -> tuple[Any, Any]:
     """Weighted median and mean absolute deviation of the targets of every node; halfway between two middles."""
     tree, rows = grown.tree, np.argsort(grown.leaf, kind="stable")
     rows = rows[grown.leaf[rows] >= 0].astype(np.int32)
@@ -242,7 +243,7 @@ def _medians(rows, keys, start, end, y, w, items, middle, deviation):
         deviation[t] = cost / W
 
 
-def midranges(grown: GrownTree, y: Any) -> tuple[Any, Any]:
+def midranges(grown: GrownTree, y: Target) -> tuple[Any, Any]:
     """Middle and half of the range of the targets of every node."""
     tree, seen = grown.tree, grown.leaf >= 0
     low, high = np.full(len(tree), np.inf), np.full(len(tree), -np.inf)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fivefold.core.types import Array, Target, Weights
 from fivefold.partition.criteria.base import (
     accumulate,
     add_to_bins,
@@ -28,7 +29,7 @@ RELATIVE_ROUNDING = 1e-15  # share of the mean square: a spread about the mean b
 class SquaredError(NamedTuple):
     """Variance about the mean."""
 
-    y: Any  # (n,) float64, near zero mean: far from it squares lose digits
+    y: Array  # (n,) float64, near zero mean: far from it squares lose digits
     w: Any
 
 
@@ -248,7 +249,7 @@ def _(c, j):
     return PoissonDeviance(c.y[j], c.w)
 
 
-def round_centre(Y: Any, w: Any) -> Any:
+def round_centre(Y: Target, w: Weights) -> Any:
     """A round number near the mean of each target (outputs, n): whole numbers stay whole about it."""
     mean = np.average(Y, axis=1, weights=w)
     spread = np.sqrt(np.average((Y - mean[:, None]) ** 2, axis=1, weights=w))

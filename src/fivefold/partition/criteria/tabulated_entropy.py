@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fivefold.core.types import Array, Indices
 from fivefold.partition.criteria.base import (
     accumulate,
     add_to_bins,
@@ -33,8 +34,8 @@ MAX_TABLE_WEIGHT = 2**20  # weight of all rows: the table stays in the memory ne
 class TabulatedEntropy(NamedTuple):
     """Bits to say the class of a row, where weights are whole numbers."""
 
-    y: Any  # (n,) int32 codes
-    w: Any  # (n,) float64
+    y: Indices  # (n,) int32 codes
+    w: Array  # (n,) float64
     classes: int
     surprise: Any  # x log2 x of x = 0, 1, ..., the weight of all rows
 

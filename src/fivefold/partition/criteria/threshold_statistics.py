@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.compilation.jit import generic, jit
+from fivefold.core.types import Array, Indices
 from fivefold.partition.criteria.base import accumulate, output_criterion
 from fivefold.partition.criteria.classification_criteria import (
     LOW_WORD_MASK,
@@ -31,7 +32,7 @@ from fivefold.partition.criteria.regression_criteria import PoissonDeviance, Squ
 
 @generic
 def split_statistics(
-    c: Any, rows: Any, lo: int, hi: int, x: Any, bar: float, order: Any, sums: Any, left: Any, right: Any
+    c: Any, rows: Indices, lo: int, hi: int, x: Array, bar: float, order: Indices, sums: Array, left: Any, right: Any
 ) -> None:
     """Fill the statistics of both sides."""
 

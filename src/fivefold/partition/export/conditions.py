@@ -14,6 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from fivefold.core.types import Array
+
 
 class ColumnNames(Protocol):
     """The names a reader knows, and how numbers are written for it."""
@@ -55,7 +57,7 @@ class Condition:
         both = frozenset(v for v in levels if self.holds(np.array(v)) and other.holds(np.array(v)))
         return Condition(self.column, levels=both, missing=missing)
 
-    def holds(self, x: Any) -> Any:
+    def holds(self, x: Array) -> Any:
         """Does each value of the column satisfy it?"""
         if self.levels is not None:
             known = np.isin(x, list(self.levels))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Indices, Table
 from fivefold.partition.export.conditions import ColumnNames, Condition
 
 
@@ -29,12 +30,12 @@ class Rule:
     def __len__(self) -> int:
         return len(self.conditions)
 
-    def covers(self, X: Any) -> Any:
+    def covers(self, X: Table) -> Any:
         """Does each row satisfy every condition?"""
         held = (c.holds(X[:, c.column]) for c in self.conditions)
         return reduce(np.logical_and, held, np.ones(len(X), dtype=bool))
 
-    def among(self, X: Any, rows: Any) -> Any:
+    def among(self, X: Table, rows: Indices) -> Any:
         """Those of these rows that satisfy every condition; fewer are looked at from one condition to the next."""
         for c in self.conditions:
             rows = rows[c.holds(X[rows, c.column])]
@@ -60,7 +61,7 @@ class RuleCollection:
     def __getitem__(self, i: int) -> Rule:
         return self.rules[i]
 
-    def covers(self, X: Any) -> Any:
+    def covers(self, X: Table) -> Any:
         """(n, rules): which rules hold for each row of numbers, categories as codes."""
         X = np.asarray(X)
         out = np.zeros((len(X), len(self.rules)), dtype=bool)

@@ -21,6 +21,7 @@ import numpy as np
 
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_items
+from fivefold.core.types import Indices
 from fivefold.partition.column_access import to_dense
 from fivefold.partition.criteria.base import accumulate, impurity, n_statistics, total_weight
 from fivefold.partition.criteria.multi_output import MultiOutput
@@ -239,12 +240,14 @@ class _NodeWorker:
     def _scratch(self, node: Any) -> Scratch:
         return scratch(int(n_statistics(self.criterion)), int(node[END] - node[BEGIN]), self.columns)
 
-    def _do(self, job: int, nodes: Any, work: Scratch, f: int = -1) -> int:
+    def _do(self, job: int, nodes: Indices, work: Scratch, f: int = -1) -> int:
         loop = _grow_allocating if isinstance(self.criterion, ALLOCATING_CRITERIA) else _grow
         return int(loop(self.splitter, self.criterion, self.rules, work, row_list(self.splitter), nodes, job, f))
 
 
-def _grow_loop(splitter: Any, criterion: Any, rules: Any, work: Any, rows: Any, nodes: Any, job: int, f: int) -> int:
+def _grow_loop(
+    splitter: Any, criterion: Any, rules: Any, work: Any, rows: Indices, nodes: Indices, job: int, f: int
+) -> int:
     """The subtree below nodes[0], depth first; the number of nodes. Or one step of it, as the job says."""
     held, used = 1, 1
     sums, best, columns, stack = work.sums, work.best, work.columns, work.stack

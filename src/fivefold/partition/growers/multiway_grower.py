@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fivefold.core.types import Array, Indices, Weights
 from fivefold.partition.criteria.base import n_statistics
 from fivefold.partition.criteria.classification_criteria import ExpectedCost
 from fivefold.partition.criteria.custom_impurity import CustomImpurity
@@ -94,9 +95,9 @@ class _MultiwayNode(NamedTuple):
 class _SplitCandidates(NamedTuple):
     """What the columns of a node offer."""
 
-    gain: Any  # (d,) a unit of weight, -inf where there is no question
-    bits: Any  # (d,) split information
-    table: Any  # (d, 4) of `asking.asked`
+    gain: Array  # (d,) a unit of weight, -inf where there is no question
+    bits: Array  # (d,) split information
+    table: Array  # (d, 4) of `asking.asked`
     keys: dict[int, tuple[Any, int]]  # key and number of branches of questions that were found by hand
     groups: Any  # keys of the groups of values, those of a column after the other
 
@@ -180,7 +181,7 @@ class _MultiwayGrower:
         zeros = np.zeros(len(at), dtype=np.int64)
         return self._parts(whole, at, zeros, whole.w, [self.held])[0]
 
-    def _sides(self, rows: Any, w: Any, offer: SplitCandidate) -> tuple[Any, Any, int]:
+    def _sides(self, rows: Indices, w: Weights, offer: SplitCandidate) -> tuple[Any, Any, int]:
         """The branch of each row, -1 where it is not known; the weight of each branch, and the rows without one."""
         j, key, branch = offer.feature, np.asarray(offer.key), np.empty(len(rows), dtype=np.int64)
         if not offer.discrete:  # the last code of each branch
@@ -219,7 +220,7 @@ class _MultiwayGrower:
             held = [node.held[goes == b] for b in range(offer.branches)]
         return list(zip(share.tolist(), self._parts(node, at, into, w, held), strict=True)), surrogates
 
-    def _parts(self, node: _MultiwayNode, at: Any, into: Any, w: Any, held: list[Any]) -> list[_MultiwayNode]:
+    def _parts(self, node: _MultiwayNode, at: Indices, into: Any, w: Weights, held: list[Any]) -> list[_MultiwayNode]:
         """The nodes below another, from its rows `at` by the branches they go into."""
         B, depth = len(held), node.depth + 1
         ends, sums = np.zeros(B + 1, dtype=np.int64), np.zeros((B, self.q))

@@ -16,6 +16,7 @@ import numpy as np
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_items, map_parts
 from fivefold.core.storage.array_checks import check_lengths
+from fivefold.core.types import Array, Codes, Indices, Mask, Table, Weights
 
 MISSING_BIN = 255
 COLUMNS_PER_WORD = 8  # histograms of so many columns fit the first cache
@@ -28,8 +29,8 @@ class Bins:
 
     edges: tuple[Any, ...]  # numbers: upper ends of the bins but the last; categories: the levels, increasing
     place: tuple[Any, ...]  # categories: the bin of each level; numbers: empty
-    sizes: Any  # (d,) int64: bins of the values that are there
-    categorical: Any  # (d,) bool
+    sizes: Indices  # (d,) int64: bins of the values that are there
+    categorical: Mask  # (d,) bool
 
     def check_arrays(self, columns: int) -> None:
         """Refuse arrays, as of an altered file, that do not make bins of this many columns."""
@@ -39,13 +40,13 @@ class Bins:
         for f in np.flatnonzero(self.categorical):
             check_lengths(len(self.edges[f]), self.place[f])
 
-    def codes(self, X: Any) -> Any:
+    def codes(self, X: Table) -> Any:
         """Codes of the rows of X: (columns, n) uint8."""
         out = np.empty(X.shape[::-1], dtype=np.uint8)
         map_items(lambda f: self._column(X, f, out[f]), len(out))
         return out
 
-    def levels(self, X: Any) -> Any:
+    def levels(self, X: Table) -> Any:
         """X with the bin in the place of each level, NaN for a level never seen; numbers stay as they are."""
         if not self.categorical.any():
             return X
@@ -60,7 +61,7 @@ class Bins:
         """Columns whose rarest levels share a bin, and how many levels they are."""
         return [(f, int((p == p.max()).sum())) for f, p in enumerate(self.place) if len(p) > self.sizes[f]]
 
-    def _column(self, X: Any, f: int, out: Any) -> None:
+    def _column(self, X: Table, f: int, out: Any) -> None:
         if self.categorical[f]:
             _level_codes(X, f, self.edges[f], self.place[f], out)
         else:
@@ -69,7 +70,7 @@ class Bins:
             _codes(X, f, padded, out)
 
 
-def pack_codes(codes: Any) -> Any:
+def pack_codes(codes: Codes) -> Any:
     """Words (n * groups,) int64: the codes of a row follow each other; columns that only fill a group are zero."""
     d, n = codes.shape
     out = np.zeros((n, -(-d // COLUMNS_PER_WORD) * COLUMNS_PER_WORD), dtype=np.uint8)
@@ -115,13 +116,13 @@ def _edges(x: Any, w: Any, max_bins: int) -> Any:
     return np.unique(_halfway(x[at], x[after]))
 
 
-def _halfway(a: Any, b: Any) -> Any:
+def _halfway(a: Any, b: Array) -> Any:
     """Between numbers a <= b; finite, so that what is infinite lies beyond it."""
     with np.errstate(invalid="ignore"):
         return np.nan_to_num(a / 2 + b / 2, nan=0.0)
 
 
-def _levels(x: Any, w: Any, max_bins: int) -> tuple[Any, Any, int]:
+def _levels(x: Array, w: Weights, max_bins: int) -> tuple[Any, Any, int]:
     known = ~np.isnan(x)
     levels, at = np.unique(x[known], return_inverse=True)
     size = min(len(levels), max_bins)

@@ -20,10 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Target, Weights
+
 RowBranches = tuple[Any, Any, Any]
 
 
-def fractions(branch: Any, w: Any, y: Any, share: Any) -> RowBranches:
+def fractions(branch: Any, w: Weights, y: Target, share: Any) -> RowBranches:
     """Missing rows into every branch, a part of their weight each."""
     missing, known = np.flatnonzero(branch < 0), np.flatnonzero(branch >= 0)
     if not len(missing):
@@ -36,12 +38,12 @@ def fractions(branch: Any, w: Any, y: Any, share: Any) -> RowBranches:
     )
 
 
-def majority(branch: Any, w: Any, y: Any, share: Any) -> RowBranches:
+def majority(branch: Any, w: Weights, y: Target, share: Any) -> RowBranches:
     """Missing rows into the branch of most rows; of equal ones the first."""
     return np.arange(len(branch)), np.where(branch < 0, heaviest_branch(share), branch), w
 
 
-def by_class(branch: Any, w: Any, y: Any, share: Any) -> RowBranches:
+def by_class(branch: Any, w: Weights, y: Target, share: Any) -> RowBranches:
     """Missing rows into the branch of most rows of their class; the majority where none of the class is known."""
     missing = branch < 0
     known = ~missing

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fivefold.core.types import Array, Codes, Indices, Table, Weights
 from fivefold.partition.splitters.multiway_loops import (
     AGREEMENT,
     BELOW,
@@ -34,7 +35,7 @@ class Surrogate(NamedTuple):
     key: Any  # a threshold and the branch of values up to it; or the branch of each code, -1 where unknown
     agreement: float  # share of the rows with both values that both questions send the same way
 
-    def branch(self, x: Any) -> Any:
+    def branch(self, x: Array) -> Any:
         """The branch of each value, -1 where it is missing or unknown."""
         known = ~np.isnan(x)
         if self.discrete:
@@ -77,7 +78,7 @@ def find_surrogates(
     return tuple(out)
 
 
-def surrogate_branches(surrogates: tuple[Surrogate, ...], X: Any, branch: Any) -> Any:
+def surrogate_branches(surrogates: tuple[Surrogate, ...], X: Table, branch: Any) -> Any:
     """The branches of rows X, those that are -1 by the first surrogate that knows; -1 where none does."""
     out = branch.copy()
     for surrogate in surrogates:
@@ -88,13 +89,13 @@ def surrogate_branches(surrogates: tuple[Surrogate, ...], X: Any, branch: Any) -
     return out
 
 
-def _by_value(codes: Any, levels: int, rows: Any, side: Any, w: Any) -> Any:
+def _by_value(codes: Codes, levels: int, rows: Indices, side: Any, w: Weights) -> Any:
     """The side of most weight for each code, -1 where no row has it."""
     rows = rows[(codes[rows] >= 0) & (side[rows] >= 0)]
     table = np.bincount(codes[rows] * 2 + side[rows], w[rows], 2 * levels).reshape(-1, 2)
     return np.where(table.sum(axis=1) > 0, table.argmax(axis=1), -1)
 
 
-def _threshold(values: Any, low: int, high: int, first: int) -> tuple[float, int]:
+def _threshold(values: Array, low: int, high: int, first: int) -> tuple[float, int]:
     middle = values[low] / 2 + values[high] / 2
     return float(middle if middle < values[high] else values[low]), first

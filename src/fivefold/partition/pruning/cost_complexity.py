@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
+from fivefold.core.types import Indices
 from fivefold.partition.tree_arrays.binary_tree import Tree
 
 
@@ -49,7 +50,7 @@ def parent_indices(tree: Tree) -> Any:
     return out
 
 
-def prune_binary_tree(tree: Tree, leaves: Any) -> tuple[Tree, Any]:
+def prune_binary_tree(tree: Tree, leaves: Indices) -> tuple[Tree, Any]:
     """The tree with these nodes (a mask) as leaves, and the indices of the nodes that stay."""
     parent = parent_indices(tree)
     gone = np.zeros(len(tree), dtype=bool)

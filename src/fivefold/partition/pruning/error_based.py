@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
+from fivefold.core.types import Table, Target, Weights
 from fivefold.partition.pruning.pruning_methods import LEAF_SLACK, upper_mistakes
 from fivefold.partition.tree_arrays.descent_loops import row_branch
 from fivefold.partition.tree_arrays.multiway_tree import MultiwayArrays, concatenated_ranges
 
 
 def error_based_pruning(
-    tree: MultiwayArrays, X: Any, y: Any, w: Any, *, confidence: float = 0.25, missing: str = "fractions"
+    tree: MultiwayArrays, X: Table, y: Target, w: Weights, *, confidence: float = 0.25, missing: str = "fractions"
 ) -> Any:
     """The tree of least estimated mistakes from the bottom up: a node stays, is a leaf, or is its largest branch.
 
@@ -32,7 +33,7 @@ def error_based_pruning(
 
 
 class _SubtreeRaiser:
-    def __init__(self, tree: MultiwayArrays, X: Any, y: Any, w: Any, confidence: float, missing: str) -> None:
+    def __init__(self, tree: MultiwayArrays, X: Table, y: Target, w: Weights, confidence: float, missing: str) -> None:
         self.made, self.X, self.y, self.w = tree, np.ascontiguousarray(X), y, w
         self.confidence, self.fractions = confidence, missing == "fractions"
         self.feature, self.first, self.branches = tree.feature.copy(), tree.first.copy(), tree.branches.copy()

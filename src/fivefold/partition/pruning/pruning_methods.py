@@ -28,6 +28,7 @@ import numpy as np
 from scipy.special import gammaln, ndtri
 from scipy.stats import chi2
 
+from fivefold.core.types import Array, Indices, Table
 from fivefold.partition.pruning.cost_complexity import PruningPath, parent_indices, prune_binary_tree
 from fivefold.partition.tree_arrays.binary_tree import Tree
 from fivefold.partition.tree_arrays.multiway_tree import MultiwayArrays
@@ -53,18 +54,18 @@ def _(tree: MultiwayArrays) -> Any:
 
 
 @singledispatch
-def prune_tree(tree: Any, leaves: Any) -> tuple[Any, Any]:
+def prune_tree(tree: Any, leaves: Indices) -> tuple[Any, Any]:
     """The tree with these nodes (a mask) as leaves, and the indices of the nodes that stay."""
     raise TypeError(f"{type(tree).__name__} is no tree of this engine")
 
 
 @prune_tree.register
-def _(tree: Tree, leaves: Any) -> tuple[Any, Any]:
+def _(tree: Tree, leaves: Indices) -> tuple[Any, Any]:
     return prune_binary_tree(tree, leaves)
 
 
 @prune_tree.register
-def _(tree: MultiwayArrays, leaves: Any) -> tuple[Any, Any]:
+def _(tree: MultiwayArrays, leaves: Indices) -> tuple[Any, Any]:
     return tree.cut_back(leaves)
 
 
@@ -232,23 +233,23 @@ def _normal_limit(N: Any, e: Any, confidence: float) -> Any:
 
 
 @singledispatch
-def node_totals(tree: Any, X: Any, values: Any, missing: str = "fractions") -> tuple[Any, Any]:
+def node_totals(tree: Any, X: Table, values: Array, missing: str = "fractions") -> tuple[Any, Any]:
     """Sums of the numbers values (n, q) over the rows that pass each node, and over those that end there: (m, q)."""
     raise TypeError(f"{type(tree).__name__} is no tree of this engine")
 
 
 @node_totals.register
-def _(tree: Tree, X: Any, values: Any, missing: str = "fractions") -> tuple[Any, Any]:
+def _(tree: Tree, X: Table, values: Array, missing: str = "fractions") -> tuple[Any, Any]:
     return sum_along_paths(parent_indices(tree), tree.apply(X), np.arange(len(X)), np.ones(len(X)), values)
 
 
 @node_totals.register
-def _(tree: MultiwayArrays, X: Any, values: Any, missing: str = "fractions") -> tuple[Any, Any]:
+def _(tree: MultiwayArrays, X: Table, values: Array, missing: str = "fractions") -> tuple[Any, Any]:
     rows, nodes, part = tree.reach(tree.encode(X), missing)
     return sum_along_paths(tree.parent, nodes, rows, part, values)
 
 
-def sum_along_paths(parent: Any, nodes: Any, rows: Any, part: Any, values: Any) -> tuple[Any, Any]:
+def sum_along_paths(parent: Any, nodes: Indices, rows: Indices, part: Any, values: Array) -> tuple[Any, Any]:
     ends = np.stack([np.bincount(nodes, part * column[rows], len(parent)) for column in values.T], axis=1)
     passed = ends.copy()
     for t in range(len(parent) - 1, 0, -1):

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
+from fivefold.core.types import Array, Weights
 from fivefold.partition.row_questions.nodes import AxisQuestion, Node, Question
 from fivefold.partition.row_questions.score_cuts import sweep_cuts
 from fivefold.partition.sort_loops import quick_sort
@@ -38,7 +39,7 @@ MIN_CYCLE_GAIN = 1e-4  # of the impurity of the node: cycles that gain less are 
 class Hyperplane:
     """A hyperplane in the units of a node, and the total fall of the impurity."""
 
-    weights: Any  # (d,)
+    weights: Array  # (d,)
     threshold: float
     gain: float
     history: tuple[float, ...] = ()  # the gain before the moves, and after each
@@ -66,7 +67,7 @@ class HyperplaneClimber:
         items, stack = np.empty(m, dtype=np.int64), np.empty(128, dtype=np.int64)
         self.room = TiltBuffers(v, keys, items, sign, np.empty(2), np.empty((2, len(node.sums))), stack)
 
-    def placed(self, weights: Any) -> Hyperplane:
+    def placed(self, weights: Weights) -> Hyperplane:
         """The hyperplane of these weights at its best threshold."""
         weights = weights / np.linalg.norm(weights)
         cut = self.node.cut(self.node.along(weights))
@@ -103,7 +104,7 @@ class HyperplaneClimber:
             weights[kept[(parts <= parts.min() + self.node.tie).argmax()]] = 0.0
         return weights
 
-    def _gain(self, weights: Any) -> float:
+    def _gain(self, weights: Weights) -> float:
         return self.node.cut(self.node.along(weights)).gain
 
 

@@ -33,6 +33,7 @@ import numpy as np
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_parts, one_blas_thread
 from fivefold.core.storage.array_checks import check_indices, check_lengths
+from fivefold.core.types import Array, Indices, Table, UserTable, Weights
 from fivefold.partition.criteria.base import accumulate, impurity, n_statistics, total_weight
 from fivefold.partition.pruning.pruning_methods import node_totals, parent_of, prune_tree, sum_along_paths
 from fivefold.partition.row_questions.questions import AxisQuestion as AxisQuestion
@@ -54,9 +55,9 @@ class RowQuestionTree:
     """Nodes in preorder: a parent stands before its children, the child of branch 0 next to it."""
 
     question: tuple[Question | None, ...]  # None for a leaf
-    parent: Any  # (m,) int64, -1 for the root
-    depth: Any  # (m,) int32
-    rows: Any  # (m,) int64: rows it grew from
+    parent: Indices  # (m,) int64, -1 for the root
+    depth: Indices  # (m,) int32
+    rows: Indices  # (m,) int64: rows it grew from
 
     def check_arrays(self, columns: int) -> None:
         """Refuse arrays, as of an altered file, that do not make a tree."""
@@ -81,13 +82,13 @@ class RowQuestionTree:
         """Indices of the leaves, in order."""
         return np.array([t for t, asked in enumerate(self.question) if asked is None])
 
-    def apply(self, X: Any) -> Any:
+    def apply(self, X: UserTable) -> Any:
         """The leaf of each row."""
         out = np.zeros(len(X), dtype=np.int64)
         map_parts(lambda lo, hi: self._descend(X[lo:hi], out[lo:hi]), len(X))
         return out
 
-    def _descend(self, X: Any, out: Any) -> None:
+    def _descend(self, X: Table, out: Any) -> None:
         todo = [(0, np.arange(len(X)))]
         while todo:
             t, rows = todo.pop()
@@ -106,7 +107,7 @@ class RowQuestionTree:
             out[self.parent[t]] += out[t]
         return out
 
-    def cut_back(self, leaves: Any) -> tuple[RowQuestionTree, Any]:
+    def cut_back(self, leaves: Indices) -> tuple[RowQuestionTree, Any]:
         """The tree with these nodes (a mask) as leaves, and the indices of the nodes that stay."""
         gone = np.zeros(len(self), dtype=bool)
         for t in range(1, len(self)):
@@ -122,18 +123,18 @@ class GrownRowQuestions(NamedTuple):
     """A tree, the leaf of each row it grew from (a position among `tree.leaves`), and the statistics of every node."""
 
     tree: RowQuestionTree
-    leaf: Any  # (n,) int64
-    sums: Any  # (m, q)
+    leaf: Indices  # (n,) int64
+    sums: Array  # (m, q)
 
 
 @dataclass(frozen=True)
 class Node:
     """What a finder sees."""
 
-    X: Any  # (m, d) float64
-    rows: Any  # (m,) int64: where they stand in the whole table
+    X: Array  # (m, d) float64
+    rows: Indices  # (m,) int64: where they stand in the whole table
     criterion: Any  # of these rows
-    sums: Any  # (q,) their statistics
+    sums: Array  # (q,) their statistics
     depth: int
     rules: GrowthLimits
 
@@ -173,7 +174,7 @@ class Node:
         """Columns about their means in units of their spread (d, m); zero where constant."""
         return np.ascontiguousarray(((self.X - self.mean) / self.scale).T)
 
-    def cut(self, scores: Any, sign: Any = None) -> ScoreCut:
+    def cut(self, scores: Array, sign: Any = None) -> ScoreCut:
         """The best threshold along one of the scores (b, m), or (m,): rows at most at it go left."""
         return best_score_cut(self.criterion, self.sums, np.atleast_2d(scores), self.rules, sign)
 
@@ -188,14 +189,14 @@ class Node:
         """Gains that differ by less are equal."""
         return RELATIVE_TIE * self.total
 
-    def along(self, weights: Any) -> Any:
+    def along(self, weights: Weights) -> Any:
         """The scores (m,) of the rows along a direction in the units of Z: equal rows have equal bits."""
         out = np.zeros(len(self.rows))
         for j in np.flatnonzero(weights):
             out += weights[j] * self.Z[j]
         return out
 
-    def linear(self, weights: Any, threshold: float) -> LinearQuestion:
+    def linear(self, weights: Weights, threshold: float) -> LinearQuestion:
         """The hyperplane weights'z <= threshold, in the units of X."""
         back = np.where(weights == 0, 0.0, weights / self.scale)
         return LinearQuestion(back, limit=float(threshold + back @ self.mean))
@@ -210,7 +211,7 @@ class Node:
 
 
 def grow_nodes(
-    X: Any, criterion: Any, finder: Callable[[Node], Question | None], rules: GrowthLimits | None = None
+    X: Table, criterion: Any, finder: Callable[[Node], Question | None], rules: GrowthLimits | None = None
 ) -> GrownRowQuestions:
     """The tree that the questions of a finder make of the rows of X."""
     rules, n = GrowthLimits() if rules is None else rules, len(X)
@@ -242,7 +243,7 @@ def grow_nodes(
     return GrownRowQuestions(tree, leaf, np.stack(statistics))
 
 
-def sum_statistics(criterion: Any, rows: Any) -> Any:
+def sum_statistics(criterion: Any, rows: Indices) -> Any:
     """The statistics (q,) of these rows."""
     out = np.zeros(int(n_statistics(criterion)))
     _accumulate(criterion, rows, out)
@@ -284,10 +285,10 @@ def _(tree: RowQuestionTree) -> Any:
 
 
 @prune_tree.register
-def _(tree: RowQuestionTree, leaves: Any) -> tuple[Any, Any]:
+def _(tree: RowQuestionTree, leaves: Indices) -> tuple[Any, Any]:
     return tree.cut_back(leaves)
 
 
 @node_totals.register
-def _(tree: RowQuestionTree, X: Any, values: Any, missing: str = "fractions") -> tuple[Any, Any]:
+def _(tree: RowQuestionTree, X: Table, values: Array, missing: str = "fractions") -> tuple[Any, Any]:
     return sum_along_paths(tree.parent, tree.apply(X), np.arange(len(X)), np.ones(len(X)), values)

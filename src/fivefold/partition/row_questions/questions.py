@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Array, Table, UserTable
+
 PolynomialTerm = tuple[float, tuple[int, ...]]  # a coefficient and the columns it is multiplied by
 
 
@@ -42,7 +44,7 @@ class Question(ABC):
         """The columns it looks at."""
 
     @abstractmethod
-    def sides(self, X: Any) -> Any:
+    def sides(self, X: Table) -> Any:
         """The branch of each row of X (n, d): int64, 0 .. branches - 1."""
 
     @abstractmethod
@@ -105,7 +107,7 @@ class PolynomialQuestion(Question):
     def columns(self) -> tuple[int, ...]:
         return tuple(sorted({j for _, js in self.terms for j in js}))
 
-    def score(self, X: Any) -> Any:
+    def score(self, X: UserTable) -> Any:
         """The polynomial at each row."""
         origin = self.origin
         Z = {j: X[:, j].astype(np.float64) - origin[j] for j in self.columns}
@@ -117,7 +119,7 @@ class PolynomialQuestion(Question):
             out += one
         return out
 
-    def sides(self, X: Any) -> Any:
+    def sides(self, X: Table) -> Any:
         return (self.score(X) > self.limit).astype(np.int64)
 
     def only(self, kept: Sequence[int]) -> Question | None:
@@ -152,7 +154,7 @@ class AxisQuestion(PolynomialQuestion):
 class LinearQuestion(PolynomialQuestion):
     """A hyperplane."""
 
-    weights: Any  # (d,)
+    weights: Array  # (d,)
 
     @property
     def terms(self) -> list[PolynomialTerm]:
@@ -163,9 +165,9 @@ class LinearQuestion(PolynomialQuestion):
 class QuadraticQuestion(PolynomialQuestion):
     """A conic: second and first powers about a centre."""
 
-    centre: Any  # (d,)
-    matrix: Any  # (d, d), symmetric
-    weights: Any  # (d,)
+    centre: Array  # (d,)
+    matrix: Array  # (d, d), symmetric
+    weights: Array  # (d,)
 
     @property
     def origin(self) -> Any:
@@ -180,8 +182,8 @@ class QuadraticQuestion(PolynomialQuestion):
 class SphereQuestion(PolynomialQuestion):
     """Within a distance of a centre, a column counted in its own unit; `limit` is the squared radius."""
 
-    centre: Any  # (d,)
-    scale: Any  # (d,); infinite for a column that does not count
+    centre: Array  # (d,)
+    scale: Array  # (d,); infinite for a column that does not count
 
     @property
     def origin(self) -> Any:
@@ -196,8 +198,8 @@ class SphereQuestion(PolynomialQuestion):
 class EllipsoidQuestion(PolynomialQuestion):
     """Within Mahalanobis's distance of a centre; `limit` is its square."""
 
-    centre: Any  # (d,)
-    precision: Any  # (d, d), symmetric
+    centre: Array  # (d,)
+    precision: Array  # (d, d), symmetric
 
     @property
     def origin(self) -> Any:
@@ -212,8 +214,8 @@ class EllipsoidQuestion(PolynomialQuestion):
 class DiscriminantQuestion(Question):
     """K branches: the largest of K linear functions; the first of equal ones."""
 
-    weights: Any  # (K, d)
-    bias: Any  # (K,)
+    weights: Array  # (K, d)
+    bias: Array  # (K,)
 
     @property
     def branches(self) -> int:
@@ -223,14 +225,14 @@ class DiscriminantQuestion(Question):
     def columns(self) -> tuple[int, ...]:
         return tuple(np.flatnonzero((self.weights != 0).any(axis=0)).tolist())
 
-    def scores(self, X: Any) -> Any:
+    def scores(self, X: Table) -> Any:
         """The discriminants of each row (n, K)."""
         out = np.zeros((len(X), self.branches))
         for j in self.columns:
             out += X[:, j].astype(np.float64)[:, None] * self.weights[:, j]
         return out + self.bias
 
-    def sides(self, X: Any) -> Any:
+    def sides(self, X: Table) -> Any:
         return self.scores(X).argmax(axis=1)
 
     def only(self, kept: Sequence[int]) -> Question | None:

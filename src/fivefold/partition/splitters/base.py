@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compilation.jit import generic, jit
+from fivefold.core.types import Array, Codes, Indices, Weights
 
 STACK_SIZE = 128  # smaller side first: a stack of nodes holds at most log2(n)
 RELATIVE_TIE = 1e-10  # of the impurity of a node: gains that differ by less are equal, and the first wins
@@ -64,20 +65,20 @@ class Scratch(NamedTuple):
 class ColumnConstraints(NamedTuple):
     """What columns hold and how the answer may follow them; bounds of a node stand where its rows begin."""
 
-    levels: Any  # (d,) int64: categories of a column, 0 for numbers
-    sign: Any  # (d,) int64: 1 where the answer must rise with the column, -1 where it must fall
-    low: Any  # (n,) bounds of the answer
+    levels: Indices  # (d,) int64: categories of a column, 0 for numbers
+    sign: Indices  # (d,) int64: 1 where the answer must rise with the column, -1 where it must fall
+    low: Array  # (n,) bounds of the answer
     high: Any
     unit: float  # weight of one row, as evidence about a level
 
 
-def column_constraints(w: Any, levels: Any, sign: Any) -> ColumnConstraints:
+def column_constraints(w: Weights, levels: Codes, sign: Any) -> ColumnConstraints:
     """No bounds yet."""
     bounds = np.full(len(w), -np.inf), np.full(len(w), np.inf)
     return ColumnConstraints(levels.astype(np.int64), sign.astype(np.int64), *bounds, unit_weight(w))
 
 
-def unit_weight(w: Any) -> float:
+def unit_weight(w: Weights) -> float:
     """The weight of one row, as evidence: weights (n,) that are whole numbers count rows; of others the mean is one."""
     return 1.0 if w.dtype.kind == "i" or (w == np.rint(w)).all() else float(w.mean())
 
@@ -111,7 +112,7 @@ def search_split(splitter: Any, criterion: Any, f: int, lo: int, hi: int, rules:
 
 
 @generic(inline=True)
-def mark_split(splitter: Any, criterion: Any, f: int, lo: int, hi: int, work: Any, node: Any) -> int:
+def mark_split(splitter: Any, criterion: Any, f: int, lo: int, hi: int, work: Any, node: int) -> int:
     """Say which rows go left by the cut of work.best in column f; where the right side will begin."""
     raise NotImplementedError
 

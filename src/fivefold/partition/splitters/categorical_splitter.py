@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
+from fivefold.core.types import Indices
 from fivefold.partition.criteria.base import n_targets, row_target, row_weight, score_cuts
 from fivefold.partition.sort_loops import heap_sort
 from fivefold.partition.splitters.base import (
@@ -51,7 +52,7 @@ PRIOR_ROWS = 20.0  # rows that speak for levels that do not differ
 class CategoricalSplitter(NamedTuple):
     """Sorted columns, and the manner of each."""
 
-    order: Any  # (d, n) int32
+    order: Indices  # (d, n) int32
     rank: Any
     flag: Any
     manner: ColumnConstraints

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
+from fivefold.core.types import Array, Codes, Indices, Table
 from fivefold.partition.criteria.base import add_to_bins, n_targets, row_target, row_weight, score_bin_cuts
 from fivefold.partition.sort_loops import heap_sort
 from fivefold.partition.splitters.base import divide_list, mark_split, n_row_lists, row_list, search_split
@@ -32,10 +33,10 @@ MAX_LEVELS_PER_ROW = 8  # rows are sorted where the levels are more than so many
 class CategoryCodes(NamedTuple):
     """The levels of the columns that hold categories: what all trees of a forest share."""
 
-    levels: Any  # (d,) int64: categories of a column, 0 for numbers
-    stands: Any  # (d,) int64: the row of `codes` of a column
-    codes: Any  # (c, n) int32; the number of levels for missing
-    short: Any  # (c, n) uint8: the same of columns of at most BINS levels
+    levels: Indices  # (d,) int64: categories of a column, 0 for numbers
+    stands: Indices  # (d,) int64: the row of `codes` of a column
+    codes: Indices  # (c, n) int32; the number of levels for missing
+    short: Indices  # (c, n) uint8: the same of columns of at most BINS levels
 
 
 class MixedForestSplitter(NamedTuple):
@@ -44,15 +45,15 @@ class MixedForestSplitter(NamedTuple):
     numbers: ForestSplitter
     kinds: CategoryCodes
     unit: float  # weight of one row
-    order: Any  # (m,) int32 scratch: rows level by level
-    rank: Any  # (m,) int32 scratch: their levels
-    start: Any  # (levels + 2,) int64 scratch
-    moved: Any  # (BINS + 1, q) scratch: the table with levels in order
+    order: Indices  # (m,) int32 scratch: rows level by level
+    rank: Indices  # (m,) int32 scratch: their levels
+    start: Indices  # (levels + 2,) int64 scratch
+    moved: Array  # (BINS + 1, q) scratch: the table with levels in order
     of: Any  # (3, BINS + 1) scratch: weight, sum and mean of the target of levels
-    turn: Any  # (BINS + 1,) int32 scratch: levels in order
+    turn: Indices  # (BINS + 1,) int32 scratch: levels in order
 
 
-def category_codes(X: Any, levels: Any) -> CategoryCodes:
+def category_codes(X: Table, levels: Codes) -> CategoryCodes:
     """Codes of the columns of X (n, d) that have levels."""
     columns = np.flatnonzero(levels)
     stands, codes = np.full(len(levels), -1, dtype=np.int64), np.empty((len(columns), X.shape[0]), dtype=np.int32)

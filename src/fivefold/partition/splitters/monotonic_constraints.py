@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.compilation.jit import generic, jit
+from fivefold.core.types import Array, Indices, Weights
 from fivefold.partition.criteria.base import row_target, row_weight, total_weight
 from fivefold.partition.criteria.classification_criteria import (
     BinaryCountGini,
@@ -33,19 +34,29 @@ MEAN_CRITERIA = (*CLASS_CRITERIA, SquaredError, PoissonDeviance, MaxError, Const
 
 @generic
 def forbid_cuts(
-    c: Any, manner: Any, f: int, order: Any, lo: int, mid: int, hi: int, side: int, total: float, gain: Any, weight: Any
+    c: Any,
+    manner: Any,
+    f: int,
+    order: Indices,
+    lo: int,
+    mid: int,
+    hi: int,
+    side: int,
+    total: float,
+    gain: Any,
+    weight: Weights,
 ) -> None:
     """Rule out cuts, scored by `scores`, whose sides may not answer so; rows order[mid:hi] are left where side is 1."""
 
 
 @generic
-def side_answers(c: Any, order: Any, flag: Any, lo: int, hi: int) -> tuple[float, float]:
+def side_answers(c: Any, order: Indices, flag: Any, lo: int, hi: int) -> tuple[float, float]:
     """Answers of the rows order[lo:hi] of a node that go left, by their flag, and of the others."""
     raise NotImplementedError
 
 
 @generic
-def node_answer(c: Any, sums: Any) -> float:
+def node_answer(c: Any, sums: Array) -> float:
     """The answer of the rows whose statistics these are."""
     raise NotImplementedError
 

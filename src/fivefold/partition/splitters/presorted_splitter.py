@@ -14,6 +14,7 @@ import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.parallel import MIN_PART_ROWS, map_items
+from fivefold.core.types import Indices, Table
 from fivefold.partition.column_access import column_reader
 from fivefold.partition.criteria.base import score_cuts
 from fivefold.partition.splitters.base import RELATIVE_TIE, divide_list, mark_split, n_row_lists, row_list, search_split
@@ -28,14 +29,14 @@ class PresortedSplitter(NamedTuple):
 
     order: Any  # int32
     rank: Any  # int32
-    flag: Any  # (n,) uint8: does the row go left?
+    flag: Indices  # (n,) uint8: does the row go left?
 
     def copied(self) -> PresortedSplitter:
         """The same columns to be divided anew."""
         return PresortedSplitter(self.order.copy(), self.rank.copy(), self.flag)
 
 
-def presort(X: Any) -> PresortedSplitter:
+def presort(X: Table) -> PresortedSplitter:
     """Sort every column of X (n, d), dense or sparse, NaN last."""
     n, d = X.shape
     order, rank = np.empty((d, n), dtype=np.int32), np.empty((d, n), dtype=np.int32)

@@ -9,11 +9,12 @@ Geurts, Ernst & Wehenkel (2006).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
+from fivefold.core.types import Array, Indices
 from fivefold.partition.criteria.base import impurity, total_weight
 from fivefold.partition.criteria.threshold_statistics import split_statistics
 from fivefold.partition.splitters.base import (
@@ -32,10 +33,10 @@ from fivefold.partition.splitters.monotonic_constraints import node_answer, pass
 class RandomThresholds(NamedTuple):
     """The rows of one tree, the values of all, and the thresholds drawn."""
 
-    rows: Any  # (m,) int32
-    values: Any  # (n, d)
-    threshold: Any  # (m,) float64: of a cut, where its right side begins
-    order: Any  # (m,) int32 scratch: rows as a cut would have them
+    rows: Indices  # (m,) int32
+    values: Array  # (n, d)
+    threshold: Array  # (m,) float64: of a cut, where its right side begins
+    order: Indices  # (m,) int32 scratch: rows as a cut would have them
     manner: ColumnConstraints
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
+from fivefold.core.types import Array, Mask, Weights
 from fivefold.partition.criteria.base import impurity, total_weight
 from fivefold.partition.criteria.classification_criteria import ExpectedCost
 from fivefold.partition.criteria.custom_impurity import CustomImpurity
@@ -37,7 +38,7 @@ class TableSplitter:
     growth: Any
     terms: SplitLimits
 
-    def best(self, discrete: bool, table: Any, sums: Any, each: Any) -> Any:
+    def best(self, discrete: bool, table: Any, sums: Array, each: Any) -> Any:
         """Impurity left by the best question, weights of its branches, branch of each value, and thresholds tried.
 
         `each` has weight and total impurity of the rows of the table; None where there is no question.
@@ -50,7 +51,7 @@ class TableSplitter:
         """The least weight on a side of a threshold."""
         return max(self.terms.least_leaf, min(self.terms.share * weight, self.terms.most)) - WEIGHT_TOLERANCE
 
-    def _one_cut(self, table: Any, sums: Any) -> Any:
+    def _one_cut(self, table: Any, sums: Array) -> Any:
         """The best threshold."""
         prefix = np.cumsum(table[:-1], axis=0)
         (L, a), (R, b) = weighted_impurity(self.criterion, prefix), weighted_impurity(self.criterion, sums - prefix)
@@ -62,7 +63,7 @@ class TableSplitter:
         i = _first_least(left)
         return left[i], np.array([L[i], R[i]]), np.arange(len(table)) > i, int(fits.sum())
 
-    def _two_cuts(self, table: Any, sums: Any) -> Any:
+    def _two_cuts(self, table: Any, sums: Array) -> Any:
         """The best pair of thresholds; a single one where no pair fits."""
         prefix = np.cumsum(table[:-1], axis=0)
         places = np.unique(
@@ -81,13 +82,13 @@ class TableSplitter:
         at = np.arange(len(table))
         return best[0], weight, (at > i).astype(np.int64) + (at > j), len(places)
 
-    def _by_value(self, table: Any, sums: Any, each: Any) -> Any:
+    def _by_value(self, table: Any, sums: Array, each: Any) -> Any:
         weight, total = each
         if (weight >= self.growth.least_leaf - WEIGHT_TOLERANCE).sum() < 2:
             return None
         return total.sum(), weight, np.arange(len(table)), 1
 
-    def _grouped(self, table: Any, sums: Any, each: Any) -> Any:
+    def _grouped(self, table: Any, sums: Array, each: Any) -> Any:
         """The best two groups of values."""
         v, score = len(table), _order_scores(self.criterion, table, each[0])
         if score is None:
@@ -96,10 +97,10 @@ class TableSplitter:
         order = np.argsort(score, kind="stable")
         return self._best_part(np.cumsum(table[order[:-1]], axis=0), sums, lambda i: np.argsort(order) <= i)
 
-    def _one_against_rest(self, table: Any, sums: Any, each: Any) -> Any:
+    def _one_against_rest(self, table: Any, sums: Array, each: Any) -> Any:
         return self._best_part(table, sums, lambda i: np.arange(len(table)) == i)
 
-    def _best_part(self, inside: Any, sums: Any, members: Callable[[int], Any]) -> Any:
+    def _best_part(self, inside: Mask, sums: Array, members: Callable[[int], Any]) -> Any:
         """The best of some groups of values, by their statistics; `members(i)` is a mask of the values in one."""
         (L, a), (R, b) = weighted_impurity(self.criterion, inside), weighted_impurity(self.criterion, sums - inside)
         least = self.growth.least_leaf - WEIGHT_TOLERANCE
@@ -117,7 +118,7 @@ NOMINAL_SPLITS = {
 }
 
 
-def _order_scores(criterion: Any, table: Any, weight: Any) -> Any:
+def _order_scores(criterion: Any, table: Any, weight: Weights) -> Any:
     """Numbers that put values in the order along which groups are cut; None where all groupings can be tried."""
     if isinstance(criterion, SquaredError | PoissonDeviance):
         profile = table[:, 1:2]

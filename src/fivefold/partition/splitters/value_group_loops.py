@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
+from fivefold.core.types import Array, Indices
 from fivefold.partition.criteria.base import accumulate, impurity, total_weight
 from fivefold.partition.sort_loops import heap_sort
 from fivefold.partition.splitters.base import RELATIVE_TIE
@@ -33,10 +34,10 @@ class GroupBuffers(NamedTuple):
     """Which targets there are, and working memory for columns of v values."""
 
     classes: int  # 0 for numbers
-    table: Any  # (v, q)
-    present: Any  # (v,) int64
-    mean: Any  # (v,)
-    order: Any  # (v,) int64
+    table: Array  # (v, q)
+    present: Indices  # (v,) int64
+    mean: Array  # (v,)
+    order: Indices  # (v,) int64
     sums: Any  # (2 ** (ALL - 1), q) of all groups without the last value
 
 

@@ -18,6 +18,7 @@ from scipy.sparse import issparse
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_parts
 from fivefold.core.storage.array_checks import check_category_sets, check_children, check_indices, check_lengths
+from fivefold.core.types import Array, Codes, Indices, Table, UserTable, Weights
 from fivefold.partition.column_access import values_at
 
 FEATURE, ROW_BELOW, ROW_ABOVE, MISSING_LEFT, CHILD, BEGIN, END, DEPTH, DRAW_KEY = range(
@@ -30,13 +31,13 @@ NODE_FIELDS = 9
 class Tree:
     """Nodes in preorder: node 0 is the root, a left child follows its parent."""
 
-    feature: Any  # (m,) int32, -1 for a leaf
-    threshold: Any  # (m,) float64
-    left: Any  # (m,) int32, -1 for a leaf
+    feature: Indices  # (m,) int32, -1 for a leaf
+    threshold: Array  # (m,) float64
+    left: Indices  # (m,) int32, -1 for a leaf
     right: Any
-    missing_left: Any  # (m,) uint8
-    depth: Any  # (m,) int32
-    rows: Any  # (m,) int64: rows it grew from
+    missing_left: Indices  # (m,) uint8
+    depth: Indices  # (m,) int32
+    rows: Indices  # (m,) int64: rows it grew from
     set_start: Any = None  # (m,) int64, -1 where there is no set; None for a tree without sets
     set_bits: Any = None  # uint8
 
@@ -58,7 +59,7 @@ class Tree:
         """Indices of the leaves, from left to right."""
         return np.flatnonzero(self.feature < 0)
 
-    def apply(self, X: Any) -> Any:
+    def apply(self, X: UserTable) -> Any:
         """The leaf of each row."""
         out = np.empty(X.shape[0], dtype=np.int64)
         nodes = (self.feature, self.threshold, self.left, self.right, self.missing_left)
@@ -90,7 +91,7 @@ class GrownTree(NamedTuple):
     """A tree, and the leaf of each row it grew from: a position among `tree.leaves`, -1 for rows it never saw."""
 
     tree: Tree
-    leaf: Any  # (n,) int64
+    leaf: Indices  # (n,) int64
 
     def sums(self, *columns: Any) -> Any:
         """Sums of these columns, one number a row each, over the rows of every node: (m, len(columns))."""
@@ -98,7 +99,7 @@ class GrownTree(NamedTuple):
         at = [np.bincount(self.leaf[seen], column[seen], len(self.tree.leaves)) for column in columns]
         return self.tree.aggregate(np.stack(at, axis=1))
 
-    def counts(self, codes: Any, w: Any, classes: int) -> Any:
+    def counts(self, codes: Codes, w: Weights, classes: int) -> Any:
         """Weight of each class in every node: (m, classes)."""
         seen = self.leaf >= 0
         at = np.bincount(self.leaf[seen] * classes + codes[seen], w[seen], len(self.tree.leaves) * classes)
@@ -132,7 +133,7 @@ def assemble_tree(nodes: Any, members: Any, X: Any, levels: Any = None, drawn: A
     return GrownTree(tree, leaf)
 
 
-def _thresholds(nodes: Any, inner: Any, X: Any) -> Any:
+def _thresholds(nodes: Indices, inner: Any, X: Table) -> Any:
     """Halfway between the neighbours, but below the upper one also where they differ by rounding only."""
     out = np.full(len(nodes), np.nan)
     f = nodes[inner, FEATURE]
@@ -143,7 +144,7 @@ def _thresholds(nodes: Any, inner: Any, X: Any) -> Any:
     return out
 
 
-def _sets(nodes: Any, inner: Any, middle: Any, missing_left: Any, members: Any, X: Any, levels: Any) -> Any:
+def _sets(nodes: Indices, inner: Any, middle: Any, missing_left: Any, members: Any, X: Table, levels: Codes) -> Any:
     """Where the set of each node begins, and the bits of all sets; None for both where no column holds categories."""
     if levels is None or not levels.any():
         return None, None

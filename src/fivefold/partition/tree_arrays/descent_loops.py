@@ -11,16 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
+from fivefold.core.types import Indices, Mask
 
 
 class QuestionTable(NamedTuple):
     """The questions of the nodes, each followed by its surrogates, as loops read them."""
 
-    begin: Any  # (m + 1,) int64: where those of a node begin
-    feature: Any  # (q,) int64
-    discrete: Any  # (q,) bool
-    turned: Any  # (q,) bool: values up to the threshold go into branch 1
-    start: Any  # (q + 1,) int64: where its key begins
+    begin: Indices  # (m + 1,) int64: where those of a node begin
+    feature: Indices  # (q,) int64
+    discrete: Mask  # (q,) bool
+    turned: Mask  # (q,) bool: values up to the threshold go into branch 1
+    start: Indices  # (q + 1,) int64: where its key begins
     key: Any  # thresholds, or the branch of each code
 
 

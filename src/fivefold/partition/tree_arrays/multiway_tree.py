@@ -17,6 +17,7 @@ import numpy as np
 
 from fivefold.core.parallel import map_parts
 from fivefold.core.storage.array_checks import check_children, check_indices, check_lengths, check_offsets
+from fivefold.core.types import Array, Indices, Mask, Table, UserTable
 from fivefold.partition.missing_values.policies import heaviest_branch
 from fivefold.partition.missing_values.surrogates import Surrogate, surrogate_branches
 from fivefold.partition.splitters.presorted_splitter import MISSING_RANK, presort
@@ -27,11 +28,11 @@ from fivefold.partition.tree_arrays.descent_loops import QuestionTable, add_answ
 class ValueCodes:
     """A table as codes: the distinct values of each column in order, and which columns are discrete."""
 
-    codes: Any  # (d, n) int32, -1 where missing
+    codes: Indices  # (d, n) int32, -1 where missing
     values: tuple[Any, ...]  # distinct values of each column
-    discrete: Any  # (d,) bool
-    order: Any  # (d, n) int32: rows by their codes, those without a value last
-    known: Any  # (d,) int64: rows that have a value
+    discrete: Mask  # (d,) bool
+    order: Indices  # (d, n) int32: rows by their codes, those without a value last
+    known: Indices  # (d,) int64: rows that have a value
 
     def encoded(self, rows: Any = slice(None)) -> Any:
         """Rows as a grown tree reads them: numbers, codes of discrete columns, NaN where missing."""
@@ -42,7 +43,7 @@ class ValueCodes:
         return out
 
 
-def value_codes(X: Any, discrete: Any) -> ValueCodes:
+def value_codes(X: Table, discrete: Any) -> ValueCodes:
     """The columns of X (n, d), NaN where missing."""
     sorted_ = presort(np.asarray(X))
     known = (sorted_.rank != MISSING_RANK).sum(axis=1)
@@ -58,15 +59,15 @@ def value_codes(X: Any, discrete: Any) -> ValueCodes:
 class MultiwayArrays:
     """Nodes as a struct of arrays; a parent stands before its children, and those of a node stand together."""
 
-    feature: Any  # (m,) int32, -1 for a leaf
-    first: Any  # (m,) int32: its children are first .. first + branches - 1
-    branches: Any  # (m,) int32, 0 for a leaf
-    discrete: Any  # (m,) bool
+    feature: Indices  # (m,) int32, -1 for a leaf
+    first: Indices  # (m,) int32: its children are first .. first + branches - 1
+    branches: Indices  # (m,) int32, 0 for a leaf
+    discrete: Mask  # (m,) bool
     key: Any  # thresholds in order, or the branch of each code, of all nodes one after the other
-    start: Any  # (m + 1,) int64: where in `key` those of a node begin
-    share: Any  # (m,) of the rows of its parent whose value is known
-    depth: Any  # (m,) int32
-    sums: Any  # (m, q) statistics of its rows
+    start: Indices  # (m + 1,) int64: where in `key` those of a node begin
+    share: Indices  # (m,) of the rows of its parent whose value is known
+    depth: Indices  # (m,) int32
+    sums: Array  # (m, q) statistics of its rows
     values: tuple[Any, ...]  # known values of the discrete columns, empty for others
     surrogates: tuple[tuple[Surrogate, ...], ...] = ()  # of each node; none where they were not asked for
 
@@ -113,7 +114,7 @@ class MultiwayArrays:
         """Indices of the leaves."""
         return np.flatnonzero(self.feature < 0)
 
-    def encode(self, X: Any) -> Any:
+    def encode(self, X: UserTable) -> Any:
         """X with codes in discrete columns; NaN where a value is missing, and for one that fit did not see."""
         X = X.astype(np.float64)
         for j, known in enumerate(self.values):
@@ -123,7 +124,7 @@ class MultiwayArrays:
                 X[:, j] = np.where(known[at] == x, at, np.nan)
         return X
 
-    def branch(self, X: Any, rows: Any, nodes: Any) -> Any:
+    def branch(self, X: Table, rows: Indices, nodes: Indices) -> Any:
         """The branch of each (row, inner node): -1 where the value is missing, -2 where the node never saw it."""
         x = X[rows, self.feature[nodes]]
         at, cuts = self.start[nodes], (self.start[nodes + 1] - self.start[nodes])
@@ -139,7 +140,7 @@ class MultiwayArrays:
         out[some] = np.where(found >= 0, found, -2)
         return out
 
-    def reach(self, X: Any, missing: str = "fractions") -> tuple[Any, Any, Any]:
+    def reach(self, X: Table, missing: str = "fractions") -> tuple[Any, Any, Any]:
         """Rows, the nodes that answer them and by what part; X is encoded. The parts of a row sum to one."""
         rows, nodes, part = np.arange(len(X)), np.zeros(len(X), dtype=np.int64), np.ones(len(X))
         done: list[tuple[Any, Any, Any]] = []
@@ -158,7 +159,7 @@ class MultiwayArrays:
         order = np.lexsort((nodes, rows))
         return rows[order], nodes[order], part[order]
 
-    def answers(self, X: Any, value: Any, missing: str = "fractions") -> Any:
+    def answers(self, X: Table, value: Any, missing: str = "fractions") -> Any:
         """The answers value[t] (m, q) of the nodes that rows of X (not encoded) reach, in their parts: (n, q)."""
         out, value = np.zeros((len(X), value.shape[1])), np.ascontiguousarray(value, dtype=np.float64)
         room = (int(self.depth.max()) + 1) * max(int(self.branches.max()), 1) + 1
@@ -181,7 +182,7 @@ class MultiwayArrays:
             return np.repeat(rows, count), children, np.repeat(part, count) * self.share[children]
         return rows, self._most_alike(X, rows, nodes) if self.surrogates else self._fullest[nodes], part
 
-    def _most_alike(self, X: Any, rows: Any, nodes: Any) -> Any:
+    def _most_alike(self, X: Table, rows: Indices, nodes: Indices) -> Any:
         """The children that surrogates name, the fullest where none knows."""
         out = self._fullest[nodes]
         for t in np.unique(nodes):
@@ -198,7 +199,7 @@ class MultiwayArrays:
             out[t] = self.first[t] + heaviest_branch(self.share[self.first[t] : self.first[t] + self.branches[t]])
         return out
 
-    def cut_back(self, leaves: Any) -> tuple[MultiwayArrays, Any]:
+    def cut_back(self, leaves: Indices) -> tuple[MultiwayArrays, Any]:
         """The tree with these nodes (a mask) as leaves, and the indices of the nodes that stay."""
         feature = np.where(leaves, -1, self.feature).astype(np.int32)
         return replace(self, feature=feature, branches=np.where(leaves, 0, self.branches).astype(np.int32)).compact()
@@ -234,7 +235,7 @@ class MultiwayArrays:
         return f"{word(j, None)} > {key[-1]:.6g}" if not high else f"{low}{word(j, None)}{high}"
 
     def explain(
-        self, x: Any, name: Callable[[int, Any], str] | None = None, missing: str = "fractions"
+        self, x: Array, name: Callable[[int, Any], str] | None = None, missing: str = "fractions"
     ) -> list[tuple[float, tuple[str, ...]]]:
         """For one row: the part that each way down answers, and the questions on that way."""
         parent = self.parent

@@ -9,10 +9,11 @@ from scipy.stats import chi2
 
 from fivefold.core.numerics.arrays import to_numpy
 from fivefold.core.numerics.linalg import eigen
+from fivefold.core.types import Array, Matrix
 from fivefold.plot.style import GREY, INK, arrow, axes, colour
 
 
-def ellipse_points(mean: Any, covariance: Any, radius: float, count: int = 121) -> Any:
+def ellipse_points(mean: Array, covariance: Matrix, radius: float, count: int = 121) -> Any:
     """Points (count, 2) at Mahalanobis distance `radius` from the mean."""
     values, U = eigen(np.asarray(covariance, dtype=float))
     turn = np.linspace(0, 2 * np.pi, count)

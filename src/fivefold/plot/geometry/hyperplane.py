@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fivefold.core.types import Table
 from fivefold.linear_model.geometry.hyperplane import Hyperplane
 from fivefold.plot.scatter import points
 from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, arrow, axes, colour, legend
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MAP_POINTS = 300  # points of a map along each side
 MARGIN_SHARE = 0.12  # around the points, as a share of their spread
@@ -70,12 +74,12 @@ def margin_distribution(margins: Any, *, ax: Any = None) -> Any:
     return ax
 
 
-def _frame(X: Any) -> tuple[Any, Any]:
+def _frame(X: Table) -> tuple[Any, Any]:
     space = MARGIN_SHARE * np.maximum(np.ptp(X, axis=0), 1e-12)
     return X.min(axis=0) - space, X.max(axis=0) + space
 
 
-def _line(ax: Any, plane: Hyperplane, level: float, low: Any, high: Any, **look: Any) -> None:
+def _line(ax: Axes, plane: Hyperplane, level: float, low: Any, high: Any, **look: Any) -> None:
     """The points with f = level, far enough to cross the frame."""
     along = np.array([-plane.normal[1], plane.normal[0]])
     middle = (low + high) / 2

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.numerics.linalg import eigen
+from fivefold.core.types import Array, Matrix
 from fivefold.linear_algebra import Basis, project
 from fivefold.linear_algebra import change_of_basis as changed
 from fivefold.plot.style import GREY, INK, LIGHT_GREY, arrow, axes, axes_row, colour, legend
@@ -25,7 +26,7 @@ def grid(count: int = 41, half: int = GRID_HALF_WIDTH) -> Any:
     return np.array(upright + [line[:, ::-1] for line in upright], dtype=float)
 
 
-def transformation(A: Any, *, basis: Any = None, panels: Any = None) -> Any:
+def transformation(A: Matrix, *, basis: Any = None, panels: Any = None) -> Any:
     """The unit grid and its image under A, in the standard basis and in another, with the eigen-directions.
 
     In coordinates of the basis B the map is B^-1 A B. By default B holds the eigenvectors where there are two real
@@ -71,7 +72,7 @@ def transformation(A: Any, *, basis: Any = None, panels: Any = None) -> Any:
     return panels
 
 
-def change_of_basis(basis: Any, x: Any, *, panels: Any = None) -> Any:
+def change_of_basis(basis: Any, x: Array, *, panels: Any = None) -> Any:
     """One vector x in a basis B of the plane, a = B^-1 x, read in two ways.
 
     Left the vector stays and is read off on the grid of the basis; right the axes stay, and B^-1 takes the vector, with
@@ -143,7 +144,7 @@ def projection(v: Any, w: Any, *, ax: Any = None) -> Any:
     return ax
 
 
-def _directions(A: Any) -> tuple[Any, Any]:
+def _directions(A: Matrix) -> tuple[Any, Any]:
     """Real eigenvalues and unit eigenvectors (columns), the largest value first, and no direction twice."""
     if np.allclose(A, A.T):
         return eigen(A)

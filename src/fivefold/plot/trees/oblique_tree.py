@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core.types import Matrix
 from fivefold.partition.row_questions.nodes import RowQuestionTree
 from fivefold.plot.scatter import points
 from fivefold.plot.style import INK, axes, colour
 from fivefold.plot.trees.tree_diagram import MARGIN_SHARE, VALUE_COLOURMAP
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MAP_POINTS = 240  # points of each axis at which questions are asked
 
@@ -57,7 +61,7 @@ def _rows_reached(tree: RowQuestionTree, table: Any) -> Any:
             todo += [(child, inside & (taken == b)) for b, child in enumerate(tree.children[t])]
 
 
-def _draw_answers(ax: Any, model: Any, A: Any, B: Any, leaf: Any) -> None:
+def _draw_answers(ax: Axes, model: Any, A: Matrix, B: Matrix, leaf: Any) -> None:
     from matplotlib.colors import ListedColormap
 
     value = model.model_.value

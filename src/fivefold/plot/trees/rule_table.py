@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from fivefold.partition.export.text_formats import text_literal
 from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, colour
 from fivefold.rules.rule_lists.rule_lists import BaseRules
 from fivefold.rules.rule_lists.tree_rules import extract_rules
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MAX_LINE_LETTERS = 78  # letters of a line of conditions
 COLUMN_EDGES = (0.0, 0.035, 0.60, 0.73, 1.0)  # of the number, the conditions, the answer, the bar, and the end
@@ -53,7 +56,7 @@ def _rules(model: Any, feature_names: Any) -> BaseRules:
     return rules if isinstance(rules, BaseRules) else extract_rules(model, feature_names=feature_names)
 
 
-def _line(ax: Any, rules: BaseRules, rule: Any, lines: list[str], place: int, ends: tuple[float, float]) -> None:
+def _line(ax: Axes, rules: BaseRules, rule: Any, lines: list[str], place: int, ends: tuple[float, float]) -> None:
     middle = (ends[0] + ends[1] - 0.35) / 2
     ax.axhline(ends[1] - 0.35, color=LIGHT_GREY, lw=0.8, zorder=0)
     number = str(place + 1) if rule is not rules.default else ""

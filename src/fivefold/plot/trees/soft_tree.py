@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from fivefold.core.types import Indices
 from fivefold.plot.scatter import points
 from fivefold.plot.style import GREY, INK, axes, colour
 
@@ -52,7 +53,7 @@ def _draw_background(ax: Any, model: Any, sides: Any, rows: Any) -> None:
     ax.imshow(image, extent=extent, origin="lower", aspect="auto", zorder=-2, **look)
 
 
-def _reach(model: Any, rows: Any) -> Any:
+def _reach(model: Any, rows: Indices) -> Any:
     """Share (n, gates) of each row that arrives at each gate."""
     children = model.model_.skeleton.children
     m = len(children)

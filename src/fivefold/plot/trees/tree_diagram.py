@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core.types import Table
 from fivefold.partition.criteria.gain_ratio import entropy
 from fivefold.plot.scatter import points
 from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, axes, axes_row, colour, legend
@@ -226,7 +227,7 @@ def _patch(read: TreeReader, t: int, ends: Any) -> Any:
     return Rectangle(ends[0], *(ends[1] - ends[0]), facecolor=face, alpha=alpha, edgecolor="white", lw=1.6, zorder=0)
 
 
-def _frame(read: TreeReader, X: Any) -> tuple[Any, Any]:
+def _frame(read: TreeReader, X: Table) -> tuple[Any, Any]:
     if X is not None:
         low, high = np.nanmin(X, axis=0).astype(float), np.nanmax(X, axis=0).astype(float)
     else:

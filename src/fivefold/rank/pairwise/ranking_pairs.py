@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Matrix, Table, UserWeights
 
 RowIndices = NDArray[np.integer[Any]]
 
@@ -49,7 +49,7 @@ class Pairs:
         return cls.of((u, v) for place, u in enumerate(order) for v in order[place + 1 :])
 
     @classmethod
-    def of_grades(cls, grades: Any, groups: Any = None, sample_weight: Any = None) -> Pairs:
+    def of_grades(cls, grades: Any, groups: Any = None, sample_weight: UserWeights = None) -> Pairs:
         """From one grade a row, the higher the better, compared within the queries that `groups` names."""
         return Queries.of(grades, groups, sample_weight).pairs()
 
@@ -76,11 +76,11 @@ class Pairs:
         mine, theirs = ((p.better, p.worse, p.weight) for p in (self, other))
         return Pairs(*(np.concatenate(two) for two in zip(mine, theirs, strict=True)))
 
-    def differences(self, X: Any) -> Any:
+    def differences(self, X: Table) -> Any:
         """Rows x_u - x_v: ranking is the classification of these, all of one class and without a bias."""
         return X[self.better] - X[self.worse]
 
-    def gram(self, G: Any) -> Any:
+    def gram(self, G: Matrix) -> Any:
         """Inner products of the differences from those of the rows, so that any kernel can rank.
 
         k(u, u') - k(u, v') - k(v, u') + k(v, v') for pairs (u, v) and (u', v').

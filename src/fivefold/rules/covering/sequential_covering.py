@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compilation.jit import generic, jit
+from fivefold.core.types import Array, Mask, Matrix, Rng, Table, Target, Weights
 from fivefold.partition.export.conditions import Condition
 from fivefold.partition.splitters.presorted_splitter import MISSING_RANK, presort
 from fivefold.spatial.row_order import content_order
@@ -39,7 +40,7 @@ BELOW, ABOVE, EQUAL_LEVEL = 0, 1, 2  # x <= c, x > c, x = level
 
 
 @generic
-def condition_worth(measure: Any, inside: Any, before: Any, top: float) -> float:
+def condition_worth(measure: Any, inside: Mask, before: Any, top: float) -> float:
     """Worth of a condition that leaves the sums `inside` of the sums `before` it; -inf where it may not be used.
 
     Where it cannot be more than `top` any smaller number will do.
@@ -66,7 +67,7 @@ class EntropyMeasure(NamedTuple):
 
     target: int  # a class whose share must grow; -1 for any
     least: float
-    shares: Any  # (q,) expected of rows drawn at random
+    shares: Array  # (q,) expected of rows drawn at random
     limit: float  # of the likelihood ratio beside them; what stays below it comes after all that does not
 
 
@@ -139,15 +140,15 @@ def _(measure, inside, before, top):
 class CandidateConditions(NamedTuple):
     """The best condition of each kind: two of a column of numbers, one a level of a column of categories."""
 
-    worth: Any  # (T,)
-    place: Any  # (T,) where the column is cut
-    sums: Any  # (T, q) of the rows that satisfy it
+    worth: Array  # (T,)
+    place: Array  # (T,) where the column is cut
+    sums: Array  # (T, q) of the rows that satisfy it
 
 
 class ConditionSearch:
     """Conditions of one table: columns sorted once, and within them the rows inside a growing rule."""
 
-    def __init__(self, X: Any, categories: Any = ()) -> None:
+    def __init__(self, X: Table, categories: Any = ()) -> None:
         n, d = X.shape
         self.X, sorted_ = X, presort(X)
         self.all = sorted_.order, sorted_.rank
@@ -162,12 +163,12 @@ class ConditionSearch:
         self.column = np.repeat(np.arange(d), count)
         self.possible = float(np.where(self.discrete == 1, known, 2 * np.maximum(known - 1, 0)).sum())
 
-    def enter(self, inside: Any) -> None:
+    def enter(self, inside: Mask) -> None:
         """Begin with the rows of a mask (n,)."""
         self.flag[:] = inside
         self.rows = int(_keep_flagged(*self.all, len(self.flag), self.flag, self.order, self.rank))
 
-    def candidates(self, measure: Any, S: Any, before: Any) -> CandidateConditions:
+    def candidates(self, measure: Any, S: Matrix, before: Any) -> CandidateConditions:
         """The worth of what can be asked of the rows inside, whose statistics S (n, q) add up to `before` (q,)."""
         T, q = int(self.start[-1]), S.shape[1]
         found = CandidateConditions(np.full(T, -np.inf), np.zeros(T, dtype=np.int64), np.zeros((T, q)))
@@ -192,7 +193,7 @@ class ConditionSearch:
         _mark(self.order[f], self.rank[f], self.rows, int(found.place[t]), kind, self.flag)
         self.rows = int(_keep_flagged(self.order, self.rank, self.rows, self.flag, self.order, self.rank))
 
-    def grow(self, measure: Any, S: Any, most: int) -> list[Condition]:
+    def grow(self, measure: Any, S: Matrix, most: int) -> list[Condition]:
         """Conditions added to the rows inside, each of most worth beside those before it, while one may be used."""
         conditions: list[Condition] = []
         before = S[self.order[0, : self.rows]].sum(axis=0)
@@ -289,7 +290,7 @@ def _keep_flagged(order, rank, m, flag, new_order, new_rank):
     return count
 
 
-def conditions_satisfied(X: Any, conditions: Any) -> Any:
+def conditions_satisfied(X: Table, conditions: Any) -> Any:
     """How many of the first conditions each row satisfies before it fails one (n,)."""
     column = np.array([c.column for c in conditions], dtype=np.int64)
     low, high = np.empty(len(column)), np.empty(len(column))
@@ -322,7 +323,7 @@ class GrowPruneSplit:
     Rows are dealt along an order of their content, and a row of weight two is dealt as two rows are.
     """
 
-    def __init__(self, X: Any, y: Any, w: Any, share: float, rng: Any) -> None:
+    def __init__(self, X: Table, y: Target, w: Weights, share: float, rng: Rng) -> None:
         order = content_order(X, y)
         whole = bool((w == np.rint(w)).all() and w.sum() <= MAX_DEALT_WEIGHT)
         self.units = np.repeat(order, w[order].astype(np.int64)) if whole else order

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import inf
-from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Array, Table, Weights
 from fivefold.partition.export.conditions import Condition
 from fivefold.rules.rule_lists.rule_lists import Schema
 
 
-def binary_features(X: Any, w: Any, schema: Schema, cuts: int) -> Iterator[Condition]:
+def binary_features(X: Table, w: Weights, schema: Schema, cuts: int) -> Iterator[Condition]:
     """What may be asked of each column: categories, cuts at quantiles, and whether a value is missing."""
     for j in range(X.shape[1]):
         known = ~np.isnan(X[:, j])
@@ -31,7 +31,7 @@ def binary_features(X: Any, w: Any, schema: Schema, cuts: int) -> Iterator[Condi
             yield Condition(j, low=inf, missing=True)
 
 
-def quantile_cuts(x: Any, w: Any, cuts: int) -> list[float]:
+def quantile_cuts(x: Array, w: Weights, cuts: int) -> list[float]:
     """At most so many thresholds between different values, as near as can be to equal weights between them."""
     values, which = np.unique(x, return_inverse=True)
     if len(values) - 1 > cuts:

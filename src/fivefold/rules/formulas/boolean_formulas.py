@@ -24,6 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Array, Table
+
 NOT, AND, OR = "not", "and", "or"
 ARITY = {NOT: 1, AND: 2, OR: 2}
 NUMPY_OPERATORS = {AND: np.logical_and, OR: np.logical_or}
@@ -108,7 +110,7 @@ class Formula:
             return bool(self.truth(np.atleast_2d(np.asarray(x)))[0])
         return bool(self.holds({f: _binary(known.get(f, 0), f) for f in self.features})[0])
 
-    def truth(self, X: Any, names: Any = None) -> Any:
+    def truth(self, X: Table, names: Any = None) -> Any:
         """Its value for each row of a table (n, d) of 0 and 1; `names` of the columns where features have names."""
         columns = range(X.shape[1]) if names is None else names
         place = {name: j for j, name in enumerate(columns)}
@@ -274,7 +276,7 @@ def _bracketed(text: str, binds: int, least: int) -> str:
     return text if binds >= least else f"({text})"
 
 
-def _binary(x: Any, feature: Any) -> Any:
+def _binary(x: Array, feature: Any) -> Any:
     """0 and 1 as truth values."""
     x = np.atleast_1d(np.asarray(x))
     if x.dtype.kind == "b":

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
+from fivefold.core.types import Indices
 from fivefold.rules.formulas.boolean_formulas import AND, NOT, OR, Formula
 
 MAX_TRUTH_VALUES = 400_000_000  # truth values kept at most: 50 MB
@@ -99,7 +100,7 @@ def shortest_formulas(patterns: Any, budget: float, most: int) -> tuple[list[For
     return [Formula(t) for t in tokens], unpack_words(found.words[: found.count], len(patterns))
 
 
-def pack_words(rows: Any) -> Any:
+def pack_words(rows: Indices) -> Any:
     """Rows of truth values as words of 64."""
     m, U = rows.shape
     out = np.zeros((m, -(-U // 64) * 8), dtype=np.uint8)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
+from fivefold.core.types import Array, Weights
 from fivefold.rules.formulas.boolean_formulas import AND, ARITY, NOT, OR, Formula
 from fivefold.rules.formulas.formula_enumeration import LENGTH_TOLERANCE, FormulaEnumeration, pack_words
 
@@ -68,7 +69,7 @@ def find_formula(
 class _FormulaScorer:
     """Scores formulas by the words of their truth, and remembers the best."""
 
-    def __init__(self, patterns: Any, weights: Any, score: Score, fixed: bool) -> None:
+    def __init__(self, patterns: Any, weights: Weights, score: Score, fixed: bool) -> None:
         self.score, self.total, self.fixed = score, weights.sum(axis=0), fixed
         self.weigh = _weigher(weights)
         pairs = np.maximum(weights[:, :, None], weights[:, None, :]).sum(axis=0)  # best of two answers, row by row
@@ -104,7 +105,7 @@ class _FormulaScorer:
             values = self.scores(self.covered(found.words[start:stop]), found.bits[start:stop])
             self.offer(values, lambda i: found.formula(start + i))
 
-    def offer(self, values: Any, formula: Callable[[int], Formula]) -> bool:
+    def offer(self, values: Array, formula: Callable[[int], Formula]) -> bool:
         """Take the best of these if it beats the best so far."""
         i = int(np.argmax(values <= values.min() + self._slack()))
         if values[i] >= self.best - self._slack():
@@ -213,7 +214,7 @@ def _end(tokens: tuple[Any, ...], start: int) -> int:
     return start
 
 
-def _weigher(weights: Any) -> Callable[[Any, Any], None]:
+def _weigher(weights: Weights) -> Callable[[Any, Any], None]:
     """Adds the weights of the classes where formulas are true: by counting bits where weights are small and whole."""
     top = weights.max(initial=0.0)
     if top < 1 << MAX_WEIGHT_BITS and (weights == np.floor(weights)).all():
@@ -225,7 +226,7 @@ def _weigher(weights: Any) -> Callable[[Any, Any], None]:
     return lambda words, out: _add_covered(words, sums, out)
 
 
-def _nibble_sums(weights: Any, nibbles: int) -> Any:
+def _nibble_sums(weights: Weights, nibbles: int) -> Any:
     """(nibbles, 16, K): for every four patterns the weights of each subset of them."""
     U, K = weights.shape
     four = np.zeros((nibbles * 4, K))

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Array
 from fivefold.rules.covering.description_length import foil_gain
 from fivefold.rules.logic.joins import TooManyBindings, join_literals
 from fivefold.rules.logic.literals import EQUAL, Atom, Variable
@@ -89,7 +90,7 @@ class ScoredLiteral:
 
     choice: CandidateLiteral
     gain: float
-    counts: Any  # (m,) rows that each row becomes
+    counts: Array  # (m,) rows that each row becomes
     size: int
     bits: float
 

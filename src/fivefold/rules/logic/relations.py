@@ -20,6 +20,8 @@ import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
+from fivefold.core.types import Array, Codes
+
 MAX_DENSE_KEYS = 1 << 22  # possible keys up to which facts are counted in a table, not by a search
 MAX_KEY = 1 << 62  # of a key
 
@@ -91,7 +93,7 @@ class Bindings:
     """Values of variables that make something true, a row each; prints as a table."""
 
     variables: tuple[str, ...]
-    codes: Any  # (m, variables)
+    codes: Array  # (m, variables)
     constants: tuple[Any, ...]
 
     def __len__(self) -> int:
@@ -122,8 +124,8 @@ class FactIndex:
     """The facts of a relation sorted by some of its columns."""
 
     base: int  # number of constants
-    keys: Any  # (facts,) sorted
-    table: Any  # (facts, arity) in that order
+    keys: Array  # (facts,) sorted
+    table: Array  # (facts, arity) in that order
     dense: Any  # facts of every possible key, or None where there are too many keys
 
     def count(self, keys: Any) -> Any:
@@ -232,7 +234,7 @@ class Database:
         rows = [[self.codes.get(v, -1) for v in fact] for fact in facts]
         return np.array(rows, dtype=np.int64).reshape(len(rows), arity)
 
-    def replaced(self, name: str, codes: Any) -> Database:
+    def replaced(self, name: str, codes: Codes) -> Database:
         """With other facts of one relation, as numbers of the same constants; types stay those of the facts before."""
         kept = {key: facts for key, facts in self._sorted.items() if key[0] != name}
         other = Database(self.relations, self.constants, {**self.tables, name: codes}, kept)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core.types import Array, Table
 from fivefold.partition.export.conjunctions import Rule
 from fivefold.partition.export.text_formats import (
     dot_label,
@@ -96,7 +97,7 @@ def to_frame(rules: BaseRules) -> Any:
     return pd.DataFrame(columns)
 
 
-def explain(rules: BaseRules, x: Any) -> Explanation:
+def explain(rules: BaseRules, x: Array) -> Explanation:
     """Which rule answers one row (columns,), which failed before it, and the values they looked at."""
     X = np.asarray(x)[None]
     held = rules.covers(X)[0]
@@ -162,7 +163,7 @@ class RuleExports:
         """The rules as a pandas frame, a row a rule."""
         return to_frame(self.to_rules(feature_names=feature_names))
 
-    def explain(self, X: Any, *, feature_names: Any = None) -> Explanation:
+    def explain(self, X: Table, *, feature_names: Any = None) -> Explanation:
         """Why one row, a table of shape (1, columns), gets its answer: the rule that holds and those that fail."""
         admitted = self._admit(X)
         if len(admitted) != 1:
@@ -236,12 +237,12 @@ def _vote_shares(rules: RuleSet) -> list[str]:
 SQL_VOTE_OUTPUTS: dict[str, Any] = {"predict": _most_votes, "predict_proba": _vote_shares}
 
 
-def _seen(rules: BaseRules, rule: Rule, x: Any) -> str:
+def _seen(rules: BaseRules, rule: Rule, x: Array) -> str:
     parts = (f"{c.text(rules.schema)}  ({_shown(rules.schema, c, x)})" for c in rule.conditions)
     return " and ".join(parts) or "always"
 
 
-def _shown(schema: Schema, c: Any, x: Any) -> str:
+def _shown(schema: Schema, c: Any, x: Array) -> str:
     value = x[c.column]
     if value != value:
         return "missing"

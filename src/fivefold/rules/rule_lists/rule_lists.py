@@ -28,6 +28,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from fivefold.core.parallel import map_parts
+from fivefold.core.types import Table, UserTable
 from fivefold.partition.export.conditions import ColumnNames
 from fivefold.partition.export.conditions import Condition as Condition
 from fivefold.partition.export.conjunctions import Rule as Rule
@@ -108,11 +109,11 @@ class BaseRules(RuleCollection):
         weight = np.array([rule.weight for rule in (*self.rules, self.default)])
         return 100 * weight / weight.sum() if weight.sum() > 0 else weight
 
-    def codes(self, X: Any) -> Any:
+    def codes(self, X: Table) -> Any:
         """The code of the class of each row."""
         raise TypeError(f"{type(self).__name__} does not say which rule answers")
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The label of each row, or its number."""
         return np.array(self._classes())[self.codes(X)]
 
@@ -172,7 +173,7 @@ class BaseRules(RuleCollection):
 class RuleList(BaseRules):
     """An ordered list: the first rule that holds answers, the default where none does."""
 
-    def fired(self, X: Any) -> Any:
+    def fired(self, X: Table) -> Any:
         """The index of the rule that answers each row; the number of rules where the default does."""
         X = np.asarray(X)
         out = np.full(len(X), len(self.rules))
@@ -188,17 +189,17 @@ class RuleList(BaseRules):
         map_parts(block, len(X))
         return out
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The label of each row, or its number."""
         labels = [rule.label for rule in (*self.rules, self.default)]
         return np.array(labels)[self.fired(X)]
 
-    def codes(self, X: Any) -> Any:
+    def codes(self, X: Table) -> Any:
         """The code of the class of each row."""
         code = self._code()
         return np.array([code[rule.label] for rule in (*self.rules, self.default)])[self.fired(X)]
 
-    def proba(self, X: Any) -> Any:
+    def proba(self, X: Table) -> Any:
         """(n, K): shares of the classes among the rows that the answering rule covered."""
         shares = self._weights / self._weights.sum(axis=1, keepdims=True)
         return shares[self.fired(X)]
@@ -224,7 +225,7 @@ class RuleSet(BaseRules):
         order = np.argsort(-quality, kind="stable")
         return RuleList(tuple(self.rules[r] for r in order), self.default, self.schema, smoothing=self.smoothing)
 
-    def votes(self, X: Any) -> Any:
+    def votes(self, X: Table) -> Any:
         """(n, K): the summed weights of the classes under the rules that hold; those of the default where none does."""
         X = np.asarray(X)
         out, lost = np.zeros((len(X), len(self._classes()))), np.ones(len(X), dtype=bool)
@@ -235,13 +236,13 @@ class RuleSet(BaseRules):
         out[lost] = self._weights[-1]
         return out
 
-    def codes(self, X: Any) -> Any:
+    def codes(self, X: Table) -> Any:
         """The code of the class of each row."""
         if self.vote == "best":
             return self.best_first.codes(X)
         return self.votes(X).argmax(axis=1)
 
-    def proba(self, X: Any) -> Any:
+    def proba(self, X: Table) -> Any:
         """(n, K): the votes as shares, or those of the best rule."""
         if self.vote == "best":
             return self.best_first.proba(X)

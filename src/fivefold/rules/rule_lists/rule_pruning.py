@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Indices, Table, Target, Weights
 from fivefold.partition.export.conditions import Condition
 from fivefold.partition.export.conjunctions import Rule
 from fivefold.partition.pruning.pruning_methods import extra_mistakes
@@ -46,12 +47,12 @@ class PruningRows:
         y, w = self.y[rows], self.w[rows]
         return w * (y != answers) if self.classes is not None else w * (y - answers) ** 2
 
-    def counts(self, rows: Any) -> Any:
+    def counts(self, rows: Indices) -> Any:
         """(K,) weights of the classes among some rows."""
         return np.bincount(self.y[rows], self.w[rows], len(self.classes or ()))
 
 
-def pruning_rows(rules: RuleList, X: Any, y: Any, w: Any) -> PruningRows:
+def pruning_rows(rules: RuleList, X: Table, y: Target, w: Weights) -> PruningRows:
     """Rows with labels as the user has them, for these rules."""
     y, classes = np.asarray(y), rules.schema.classes
     if len(y) != len(X):

@@ -24,6 +24,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.admission.tables import admit_weights
+from fivefold.core.types import Array
 from fivefold.partition.export.conditions import Condition
 from fivefold.partition.export.conjunctions import Rule
 from fivefold.partition.missing_values.policies import heaviest_branch
@@ -190,7 +191,7 @@ def _unseen(tree: MultiwayArrays, t: int) -> frozenset[Any]:
     return _levels(tree.values[j][np.flatnonzero(key < 0)])
 
 
-def _levels(values: Any) -> frozenset[Any]:
+def _levels(values: Array) -> frozenset[Any]:
     return frozenset(int(v) if float(v).is_integer() else float(v) for v in values)
 
 

@@ -23,7 +23,7 @@ from scipy.sparse import issparse
 
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.parallel import map_parts
-from fivefold.core.types import Array, Codes, Indices
+from fivefold.core.types import Array, Codes, Indices, Matrix, Table
 from fivefold.spatial.points import Points, rows_per_part
 from fivefold.spatial.row_loops import ROW_LANES, squared_distance, transfer_row
 
@@ -246,7 +246,7 @@ def mean_update(groups: ClusterAssignment, C: Array) -> tuple[Array, float, bool
     return new, max(groups.points.scatter - float(between), 0.0), True
 
 
-def lloyd(X: Any, w: Array, start: Any, tol: float, max_iter: int) -> LloydResult:
+def lloyd(X: Table, w: Array, start: Any, tol: float, max_iter: int) -> LloydResult:
     """Alternate assignment and weighted means until no label changes or the centres move less than `tol` in all."""
     return alternate_updates(Points.of(X, w), start, tol, max_iter)
 
@@ -299,7 +299,7 @@ def _result(
     return LloydResult(C + groups.points.origin, groups.labels, inertia, cost, step, tuple(history), reason, shift)
 
 
-def nearest_centres(X: Any, C: Any) -> Codes:
+def nearest_centres(X: Table, C: Matrix) -> Codes:
     """For each row of X the nearest centre, the lowest of equally near ones."""
     if not issparse(X) and X.shape[0] * C.size <= FEW and C.shape[1:] == X.shape[1:]:
         labels = np.empty(X.shape[0], np.int32)
@@ -311,7 +311,7 @@ def nearest_centres(X: Any, C: Any) -> Codes:
     return groups.labels
 
 
-def nearest_distances(X: Any, C: Any) -> tuple[Codes, Array]:
+def nearest_distances(X: Table, C: Matrix) -> tuple[Codes, Array]:
     """For each row of X the nearest centre, the lowest of equally near ones, and the squared distance to it."""
     points = Points.of(X)
     groups, C = ClusterAssignment(points, len(C)), points.shifted(C)

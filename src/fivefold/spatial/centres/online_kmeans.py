@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Matrix
 from fivefold.spatial.centres.lloyd import ClusterAssignment, StopReason
 from fivefold.spatial.centres.seeding import RowSampler, distinct_seeds
 from fivefold.spatial.points import Points
@@ -31,7 +30,7 @@ class OnlineCentres:
     since: float = 0.0  # weight seen since idle centres were looked for
 
     @classmethod
-    def start(cls, centres: Any) -> OnlineCentres:
+    def start(cls, centres: Matrix) -> OnlineCentres:
         return cls(np.asarray(centres, dtype=np.float64), np.zeros(len(centres)))
 
     def learn(self, points: Points, idle: float, rng: np.random.RandomState) -> tuple[OnlineCentres, float]:

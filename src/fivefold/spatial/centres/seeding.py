@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.parallel import map_parts
-from fivefold.core.types import Array, Indices, Weights
+from fivefold.core.types import Array, Indices, Table, Weights
 from fivefold.spatial.distances import squared_distances as squared_distances
 from fivefold.spatial.points import Points, rows_per_part
 from fivefold.spatial.row_loops import ROW_LANES, SEED_TRIAL_LOOPS
@@ -24,7 +24,7 @@ FARTHEST = float(np.finfo(float).max)
 TIE_TOLERANCE = 1e-12  # seeds that leave the points as near as this are equally good: the first drawn is taken
 
 
-def canonical_order(X: Any) -> Indices:
+def canonical_order(X: Table) -> Indices:
     """An order of the rows that depends on their values only: along a fixed random direction."""
     return Points.of(X).order
 
@@ -66,7 +66,7 @@ class RowSampler:
         return self.order[np.minimum(place, len(self.order) - 1)]
 
 
-def plusplus_rows(X: Any, w: Array, K: int, rng: np.random.RandomState, order: Indices | None = None) -> Indices:
+def plusplus_rows(X: Table, w: Array, K: int, rng: np.random.RandomState, order: Indices | None = None) -> Indices:
     """Rows of X to start K centres from."""
     return plusplus_seeds(Points.of(X, w), K, rng, order)
 

@@ -22,6 +22,7 @@ import polars as pl
 from scipy.stats import chi2_contingency
 from sklearn.feature_selection import f_classif, f_regression
 
+from fivefold.core.types import Indices
 from fivefold.evaluation.comparison.holm import holm
 from fivefold.study.preparation.column_transformer import USABLE_KINDS
 from fivefold.study.running.trial import significantly_less, trial_losses, trial_plan
@@ -226,11 +227,11 @@ def _make_column(data: Data, name: str, how: ColumnRecipe) -> pl.Series:
     return pl.Series(name, np.where(np.isfinite(values), values, np.nan))
 
 
-def _subset(data: Data, rows: Any) -> Data:
+def _subset(data: Data, rows: Indices) -> Data:
     return replace(data, X=data.X[rows], y=data.y[rows], groups=None, time=None, rows=None)
 
 
-def _lost_information(before: Data, after: Data, rows: Any, seed: int) -> str:
+def _lost_information(before: Data, after: Data, rows: Indices, seed: int) -> str:
     """That dropping columns made a quick tree worse, if it did."""
     name, score_name = TRIAL_METHODS[before.task]
     plans = [trial_plan(_subset(data, rows), [name], score=score_name, seed=seed) for data in (before, after)]

@@ -25,6 +25,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from fivefold.core.types import Target
 from fivefold.evaluation.scores import CachedPredictions
 from fivefold.study.guide.advice import tree_suitability
 from fivefold.study.guide.feature_selection import SelectedFeatures, apply_features, select_features
@@ -356,6 +357,6 @@ def _find_weaknesses(results: Results, board: list[dict[str, Any]]) -> list[dict
     return [{"phase": phase, "why": why} for phase, why in found]
 
 
-def _class_recalls(predicted: Any, y: Any) -> dict[str, float]:
+def _class_recalls(predicted: Any, y: Target) -> dict[str, float]:
     """Share of each class that is found."""
     return {str(label): float(np.mean(predicted[y == label] == label)) for label in np.unique(y)}

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Table
 from fivefold.evaluation.comparison.estimate import Estimate, corrected_t
 from fivefold.evaluation.curves import LossCurve
 from fivefold.evaluation.scores import CachedPredictions, Score
@@ -105,7 +106,7 @@ def _loss_rises(plan: Plan, judged: LearnerResult, split: Split, fold: FoldResul
     return [float(np.mean([_model_loss(score, model, Z, y[rows]) for Z in several])) - least for several in shuffled]
 
 
-def _model_loss(score: Score, model: Any, X: Any, y: np.ndarray) -> float:
+def _model_loss(score: Score, model: Any, X: Table, y: np.ndarray) -> float:
     return score.loss(score.judge(CachedPredictions(model, X), y))
 
 

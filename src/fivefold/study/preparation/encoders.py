@@ -15,6 +15,7 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
 
 from fivefold.core._sklearn import BaseEstimator, TransformerMixin
+from fivefold.core.types import UserTable, UserTarget
 from fivefold.decomposition import TruncatedSVD
 
 OTHER_LEVEL, MISSING_LEVEL = "(other)", "(missing)"
@@ -50,7 +51,7 @@ class NumberEncoder(Encoder):
     def __init__(self, levels: Mapping[str, tuple[str, ...]] | None = None):
         self.levels = levels
 
-    def fit(self, X: pl.DataFrame, y: Any = None) -> Self:
+    def fit(self, X: pl.DataFrame, y: UserTarget = None) -> Self:
         """Nothing is learned but names."""
         self.names_ = X.columns
         return self
@@ -79,12 +80,12 @@ class OneToOneEncoder(Encoder):
 class EmptyColumnFiller(OneToOneEncoder):
     """Numbers for a method that takes missing values; a column of which training saw no value is zero."""
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: UserTable, y: UserTarget = None) -> Self:
         """Find the columns without a value."""
         self.empty_ = np.isnan(np.asarray(X)).all(axis=0)
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: UserTable) -> np.ndarray:
         """The same columns."""
         return np.where(self.empty_, 0.0, np.asarray(X))
 
@@ -92,12 +93,12 @@ class EmptyColumnFiller(OneToOneEncoder):
 class NonNegativeShift(OneToOneEncoder):
     """Columns moved up until training holds nothing negative; what still lies below zero becomes zero."""
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: UserTable, y: UserTarget = None) -> Self:
         """Find how far each column goes below zero."""
         self.lift_ = -np.fmin(np.fmin.reduce(np.asarray(X), axis=0), 0.0)  # fmin ignores NaN
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: UserTable) -> np.ndarray:
         """Columns without negative numbers."""
         return np.asarray(np.maximum(np.asarray(X) + self.lift_, 0.0))
 
@@ -113,7 +114,7 @@ class LevelPooler(Encoder):
         self.least = least
         self.missing = missing
 
-    def fit(self, X: pl.DataFrame, y: Any = None) -> Self:
+    def fit(self, X: pl.DataFrame, y: UserTarget = None) -> Self:
         """Count the levels of every column."""
         self.names_ = X.columns
         self.known_, self.home_, self.hole_ = {}, {}, {}
@@ -154,7 +155,7 @@ class LevelPooler(Encoder):
 class CategoryCodeEncoder(Encoder):
     """Categories as codes 0, 1, ... of the levels that training had."""
 
-    def fit(self, X: pl.DataFrame, y: Any = None) -> Self:
+    def fit(self, X: pl.DataFrame, y: UserTarget = None) -> Self:
         """Count the levels of every column and number them."""
         self.names_ = X.columns
         self.levels_ = LevelPooler().fit(X)
@@ -173,12 +174,12 @@ class OneHotTargetEncoder(Encoder):
     mean, and a level that training did not see has the mean.
     """
 
-    def fit(self, X: pl.DataFrame, y: Any) -> Self:
+    def fit(self, X: pl.DataFrame, y: UserTarget) -> Self:
         """Learn levels and encodings."""
         self.fit_transform(X, y)
         return self
 
-    def fit_transform(self, X: pl.DataFrame, y: Any, **params: Any) -> np.ndarray:  # type: ignore[override]  # scikit-learn says it so
+    def fit_transform(self, X: pl.DataFrame, y: UserTarget, **params: Any) -> np.ndarray:  # type: ignore[override]  # scikit-learn says it so
         """Learn, and encode the training rows, each without its own target."""
         counts = X.select(pl.all().drop_nulls().n_unique()).row(0)
         self.few_ = [name for name, count in zip(X.columns, counts, strict=True) if count <= MAX_ONE_HOT_LEVELS]
@@ -216,7 +217,7 @@ class CalendarEncoder(Encoder):
     def __init__(self, fill: bool = True):
         self.fill = fill
 
-    def fit(self, X: pl.DataFrame, y: Any = None) -> Self:
+    def fit(self, X: pl.DataFrame, y: UserTarget = None) -> Self:
         """Find the first date and the parts that change."""
         frame = X.cast(pl.Datetime("us"))
         self.start_ = {column.name: column.dt.epoch("us").min() or 0 for column in frame}  # microseconds
@@ -243,12 +244,12 @@ class CalendarEncoder(Encoder):
 class TextEncoder(Encoder):
     """Text as TF-IDF, reduced to its `COMPONENTS` leading directions; missing text holds no words."""
 
-    def fit(self, X: pl.DataFrame, y: Any = None) -> Self:
+    def fit(self, X: pl.DataFrame, y: UserTarget = None) -> Self:
         """Learn vocabulary and directions of every column."""
         self.fit_transform(X)
         return self
 
-    def fit_transform(self, X: pl.DataFrame, y: Any = None, **params: Any) -> np.ndarray:  # type: ignore[override]  # scikit-learn says it so
+    def fit_transform(self, X: pl.DataFrame, y: UserTarget = None, **params: Any) -> np.ndarray:  # type: ignore[override]  # scikit-learn says it so
         """Learn, and give the coordinates of the training rows."""
         self.reduced_, self.names_ = {}, []
         parts = [np.empty((len(X), 0))]

@@ -9,6 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from fivefold.core.types import Indices
+
 MAX_PLACES_SHOWN = 5  # places that are named; the others are counted
 MAX_VALUE_LETTERS = 60  # letters of a value that are shown
 
@@ -31,7 +33,7 @@ class Table:
     header: bool = True  # did the source name its columns?
     floats: Mapping[str, pl.Series] = field(default_factory=dict)  # columns of text that are numbers as they stand
 
-    def where(self, rows: Any) -> str:
+    def where(self, rows: Indices) -> str:
         """The places of these rows (indices or a mask) in words: line 3; lines 3, 5, 8 and 12 more."""
         return format_places(self.at[np.asarray(rows)], self.unit)
 

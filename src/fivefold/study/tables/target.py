@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
 
+from fivefold.core.types import Target
 from fivefold.study.tables.column import parse_column_option
 from fivefold.study.tables.conversion import RawColumn, convert_to_number
 from fivefold.study.tables.kinds import number_slip_notes
@@ -21,7 +22,7 @@ MIN_ROWS_PER_CLASS = 5  # and so are those that hardly repeat
 CLASS_KINDS = ("category", "ordinal", "boolean")  # kinds of columns that make classes of their values
 
 
-def task_of(y: Any, task: str | None = None) -> Task:
+def task_of(y: Target, task: str | None = None) -> Task:
     """The task a target defines; `task` overrides what its values suggest.
 
     Text and truth values are classes. Floats are quantities, also when they happen to be whole: 1.0, 2.0, 3.0 may be
@@ -69,7 +70,7 @@ def target_values(raw: RawColumn | None, target: str, table: Table, kind: str | 
     return raw.series, list(number_slip_notes(raw)) if raw.series.dtype == pl.String else []
 
 
-def check_target(name: str, target: str, y: Any, task: Task, notes: Sequence[str] = ()) -> None:
+def check_target(name: str, target: str, y: Target, task: Task, notes: Sequence[str] = ()) -> None:
     """Refuse targets from which nothing can be learned or judged; `notes` say how the target was read."""
     values, counts = np.unique(y.astype(str) if y.dtype == object else y, return_counts=True)
     if task not in ("classification", "regression"):

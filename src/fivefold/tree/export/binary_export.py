@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core.types import Array, Table, UserTable
 from fivefold.partition.export.conditions import Condition
 from fivefold.partition.export.conjunctions import Rule, RuleCollection
 from fivefold.partition.export.text_formats import dot_label, sql_condition, sql_literal, sql_name
@@ -34,8 +35,8 @@ class TreeReader:
     """A tree, the answer of every node, and the names a reader knows."""
 
     tree: Tree
-    value: Any  # (m, K) shares of the classes, those of one output after those of another, or (m, outputs) numbers
-    weight: Any  # (m,)
+    value: Array  # (m, K) shares of the classes, those of one output after those of another, or (m, outputs) numbers
+    weight: Array  # (m,)
     names: tuple[str, ...]  # of the columns
     classes: tuple[Any, ...] | None = None  # the labels of each output; None for numbers
     categories: dict[int, tuple[Any, ...]] = field(default_factory=dict)
@@ -157,7 +158,7 @@ class LeafRules(RuleCollection):
         """Names as they are, numbers in six digits."""
         return self.source
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The label of the rule that holds for each row."""
         return np.array([rule.label for rule in self.rules])[self.covers(X).argmax(axis=1)]
 
@@ -201,7 +202,7 @@ def to_rules(model: Any, *, feature_names: Any = None, missing: bool = False) ->
     return LeafRules(tuple(found), read)
 
 
-def explain(model: Any, x: Any, *, feature_names: Any = None) -> Explanation:
+def explain(model: Any, x: Array, *, feature_names: Any = None) -> Explanation:
     """The way of one row down a fitted tree: each question with the row's value, and the rule of its leaf."""
     X = model._admit(x)
     if len(X) != 1:
@@ -303,7 +304,7 @@ class TreeExports:
         """The tree as an expression of SQL, or with `table` as a query; NULL is a missing value."""
         return to_sql(self, feature_names=feature_names, table=table, output=output)
 
-    def explain(self, X: Any, *, feature_names: Any = None) -> Explanation:
+    def explain(self, X: Table, *, feature_names: Any = None) -> Explanation:
         """The way of one row, a table of shape (1, columns): each question, the row's value, the rule of its leaf."""
         return explain(self, X, feature_names=feature_names)
 
@@ -324,7 +325,7 @@ def _probabilities(read: TreeReader) -> list[tuple[str, Any]]:
     return [(f"p_{label}", _numbers(read.value[:, i])) for i, label in enumerate(labels)]
 
 
-def _numbers(values: Any) -> Any:
+def _numbers(values: Array) -> Any:
     return lambda t: sql_literal(float(values[t]))
 
 

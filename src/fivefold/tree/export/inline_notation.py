@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Table
+
 
 @dataclass(frozen=True)
 class ThresholdTest:
@@ -24,7 +26,7 @@ class ThresholdTest:
     def __str__(self) -> str:
         return f"[{self.feature} >= {self.threshold!r}]"
 
-    def holds(self, X: Any, names: tuple[Any, ...] = ()) -> Any:
+    def holds(self, X: Table, names: tuple[Any, ...] = ()) -> Any:
         """Where the test is true."""
         j = names.index(self.feature) if names else self.feature
         return X[:, j] >= self.threshold
@@ -41,12 +43,12 @@ class Branch:
     def __str__(self) -> str:
         return f"{_nested(self.test)} ? {_nested(self.yes)} : {_nested(self.no)}"
 
-    def holds(self, X: Any, names: tuple[Any, ...] = ()) -> Any:
+    def holds(self, X: Table, names: tuple[Any, ...] = ()) -> Any:
         """As a test of another tree: where its answer is positive."""
         return evaluate_tree(self, X, names) > 0
 
 
-def evaluate_tree(tree: Any, X: Any, names: tuple[Any, ...] = ()) -> Any:
+def evaluate_tree(tree: Any, X: Table, names: tuple[Any, ...] = ()) -> Any:
     """The label of each row.
 
     Examples

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core.types import Array
 from fivefold.partition.export.text_formats import dot_label, sql_literal, sql_name
 from fivefold.partition.missing_values.policies import heaviest_branch
 from fivefold.partition.missing_values.surrogates import Surrogate
@@ -110,7 +111,7 @@ class _SqlWriter:
             lines.append(f"WHEN {' AND '.join(f'({self._taken(*step)})' for step in steps)} THEN {cell(t)}")
         return "CASE " + "\n".join(lines) + " END"
 
-    def _sum(self, values: Any) -> str:
+    def _sum(self, values: Array) -> str:
         """Answers of all nodes by the parts of the row that reach them."""
         terms = [
             " * ".join([*(self._part(*step) for step in steps), sql_literal(float(values[t]))])

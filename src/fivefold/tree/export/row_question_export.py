@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fivefold.core.types import Table
 from fivefold.partition.export.text_formats import dot_label, sql_literal, sql_name
 from fivefold.partition.row_questions.questions import Question, QuestionFormat
 from fivefold.tree.export.binary_export import MAX_NESTED_CASES, SQL_OUTPUTS, TreeReader, tree_reader
@@ -28,7 +29,7 @@ class LeafRule:
     value: Any  # shares of the classes, or the mean
     text: str
 
-    def covers(self, X: Any) -> Any:
+    def covers(self, X: Table) -> Any:
         """Does each row of numbers, categories written out as 0/1 columns, take this way?"""
         out = np.ones(len(X), dtype=bool)
         for question, branch in self.steps:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from fivefold.core.types import Array, Indices, Matrix
 from fivefold.partition.row_questions.hyperplanes import CART_PIVOTS, Hyperplane, HyperplaneClimber, varying_columns
 from fivefold.partition.row_questions.nodes import EllipsoidQuestion, Node, SphereQuestion
 from fivefold.spatial.centres.seeding import canonical_order, draw_rows
@@ -27,8 +28,8 @@ MIN_VARIANCE = 1e-6  # least variance of a class along any direction, that of th
 class Ball:
     """A ball in coordinates root z, z being the columns in the units of a node."""
 
-    root: Any  # (d, d), lower triangular
-    centre: Any  # (d,) in these coordinates
+    root: Array  # (d, d), lower triangular
+    centre: Array  # (d,) in these coordinates
     limit: float  # squared radius
     gain: float
     history: tuple[float, ...] = ()  # the gain before the centre moves, and after each move
@@ -45,7 +46,7 @@ class Ball:
         return EllipsoidQuestion(_in_units(node, centre), precision, limit=self.limit)
 
 
-def best_ball(node: Node, root: Any, rows: Any) -> Ball:
+def best_ball(node: Node, root: Any, rows: Indices) -> Ball:
     """The best ball about the mean of a class or one of the rows, its centre moved; `root` gives the coordinates."""
     U = np.array([node.along(way) for way in root])  # (d, m): equal rows have equal bits
     means = [np.average(U[:, node.y == k], axis=1, weights=node.w[node.y == k]) for k in np.unique(node.y)]
@@ -58,7 +59,7 @@ def best_ball(node: Node, root: Any, rows: Any) -> Ball:
     return found if cut.gain == -np.inf else _moved(node, U, found)
 
 
-def _moved(node: Node, U: Any, ball: Ball) -> Ball:
+def _moved(node: Node, U: Matrix, ball: Ball) -> Ball:
     """The ball after its centre has moved, a coordinate after the other."""
     features = np.vstack([U, np.square(U).sum(axis=0)]).T
     lifted = replace(node, X=features)
@@ -101,6 +102,6 @@ COLUMN_UNITS: dict[str, Any] = {
 }
 
 
-def _in_units(node: Node, z: Any) -> Any:
+def _in_units(node: Node, z: Array) -> Any:
     """A point in the units of the table; the mean where a column is constant."""
     return node.mean + np.where(np.isfinite(node.scale), node.scale, 0.0) * z

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.estimators.params import Count, Range
 from fivefold.core.random_state import check_random_state
+from fivefold.core.types import Array, Codes, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.partition.pruning.cost_complexity import PruningPath, prune_binary_tree, weakest_links
 from fivefold.partition.splitters.base import ColumnConstraints, GrowthLimits, column_constraints
 from fivefold.partition.tree_arrays.binary_tree import Tree
@@ -34,9 +35,9 @@ class TreeModel:
     """A tree with the answer, the impurity and the weight of every node."""
 
     tree: Tree
-    value: Any  # (m, K) shares of the classes, those of one output after those of another, or (m, outputs) numbers
-    impurity: Any  # (m,)
-    weight: Any  # (m,)
+    value: Array  # (m, K) shares of the classes, those of one output after those of another, or (m, outputs) numbers
+    impurity: Array  # (m,)
+    weight: Array  # (m,)
     columns: int
     tried: int  # columns tried at a node
     sizes: tuple[int, ...] = (1,)  # numbers of each output in `value`
@@ -65,11 +66,11 @@ class TreeModel:
         """The nodes under scikit-learn's names."""
         return SklearnNodes(self)
 
-    def answers(self, X: Any) -> Any:
+    def answers(self, X: Table) -> Any:
         """The answer of the leaf of each row, in the type of X."""
         return self.value.astype(X.dtype, copy=False)[self.tree.apply(X)]
 
-    def each(self, values: Any) -> list[Any]:
+    def each(self, values: Array) -> list[Any]:
         """The columns of each output."""
         return np.split(values, np.cumsum(self.sizes)[:-1], axis=1)
 
@@ -108,11 +109,11 @@ class SklearnNodes:
             self.value[:, j, : values.shape[1]] = values
         self._model = model
 
-    def apply(self, X: Any) -> Any:
+    def apply(self, X: UserTable) -> Any:
         """The leaf of each row."""
         return self._model.tree.apply(X)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The answer of the leaf of each row."""
         return self._model.value[self.apply(X)]
 
@@ -124,7 +125,7 @@ class SklearnNodes:
         """Nodes on the way to each node, itself counted."""
         return self._model.tree.depth.astype(np.int64) + 1
 
-    def decision_path(self, X: Any) -> Any:
+    def decision_path(self, X: UserTable) -> Any:
         """Sparse (n, nodes): 1 where a row passes a node."""
         return decision_path(self._model.tree, X)
 
@@ -148,7 +149,7 @@ class SizeMethods:
 class PruningMethods(SizeMethods):
     """A tree that a price of its leaves cuts back."""
 
-    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+    def cost_complexity_pruning_path(self, X: Table, y: Target, sample_weight: UserWeights = None) -> Bunch:
         """The prices of a leaf at which the tree shrinks, `ccp_alphas`, and its risk then, `impurities`."""
         whole = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight=sample_weight)
         path = whole.model_.links()
@@ -165,15 +166,15 @@ class TreeMethods(PruningMethods, TreeExports):
     __metadata_request__predict: ClassVar = {"check_input": UNUSED}
     __metadata_request__predict_proba: ClassVar = {"check_input": UNUSED}
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, check_input: bool = True) -> Any:
         """Learn from rows and their targets; a weight of two means a row is there twice."""
         return super().fit(X, y, sample_weight)  # type: ignore[misc]  # of the class it is mixed into
 
-    def apply(self, X: Any, check_input: bool = True) -> Any:
+    def apply(self, X: UserTable, check_input: bool = True) -> Any:
         """The index of the leaf of each row."""
         return self.model_.tree.apply(self._admit(X))
 
-    def decision_path(self, X: Any, check_input: bool = True) -> Any:
+    def decision_path(self, X: UserTable, check_input: bool = True) -> Any:
         """Sparse (n, nodes): 1 where a row passes a node."""
         return decision_path(self.model_.tree, self._admit(X))
 
@@ -188,7 +189,7 @@ def seed_of(estimator: Any) -> int:
     return int(given) if isinstance(given, DrawSeed) else int(check_random_state(given).randint(2**31))
 
 
-def growth_limits(estimator: Any, X: Any, w: Any, seed: int) -> GrowthLimits:
+def growth_limits(estimator: Any, X: Table, w: Weights, seed: int) -> GrowthLimits:
     """The rules of growing that the parameters ask for."""
     n, d = X.shape
     total = float(w.sum())
@@ -203,7 +204,7 @@ def growth_limits(estimator: Any, X: Any, w: Any, seed: int) -> GrowthLimits:
     )
 
 
-def constraints_of(estimator: Any, X: Any, w: Any, *, means: bool) -> ColumnConstraints | None:
+def constraints_of(estimator: Any, X: Table, w: Weights, *, means: bool) -> ColumnConstraints | None:
     """Which columns hold categories, and which the answer must follow; None for plain columns.
 
     `means`: the answer is one mean or median, which can be held between bounds.
@@ -218,7 +219,7 @@ def constraints_of(estimator: Any, X: Any, w: Any, *, means: bool) -> ColumnCons
     return column_constraints(w, levels, sign) if levels.any() or sign.any() else None
 
 
-def _signs(estimator: Any, d: int, levels: Any, means: bool) -> Any:
+def _signs(estimator: Any, d: int, levels: Codes, means: bool) -> Any:
     name, given = type(estimator).__name__, np.asarray(estimator.monotonic_cst)
     if given.shape != (d,) or not np.isin(given, (-1, 0, 1)).all():
         raise ValueError(f"{name}: monotonic_cst must hold -1, 0 or 1 for each of the {d} columns; got {given!r}")
@@ -261,7 +262,7 @@ def columns_tried(max_features: Any, d: int) -> int:
     return max(1, int(max_features * d))
 
 
-def decision_path(tree: Tree, X: Any) -> Any:
+def decision_path(tree: Tree, X: Table) -> Any:
     """Sparse (n, nodes): 1 where a row passes a node."""
     parent = np.full(len(tree), -1)
     inner = tree.feature >= 0

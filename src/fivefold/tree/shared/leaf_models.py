@@ -21,6 +21,7 @@ import numpy as np
 from scipy.special import expit
 
 from fivefold.core.parallel import map_parts
+from fivefold.core.types import Array, Indices, Matrix, Table, Weights
 from fivefold.partition.tree_arrays.binary_tree import Tree
 
 CUTS_PER_PASS = 48  # cuts of a column that are tried at first, and around the best
@@ -32,11 +33,11 @@ class LinearLeaves:
     """A tree whose nodes answer x'coef + intercept."""
 
     tree: Tree
-    coef: Any  # (m, outputs, d)
-    intercept: Any  # (m, outputs)
-    width: Any  # (d,) of the soft boundaries, zero for hard ones
+    coef: Array  # (m, outputs, d)
+    intercept: Array  # (m, outputs)
+    width: Array  # (d,) of the soft boundaries, zero for hard ones
 
-    def answers(self, X: Any) -> Any:
+    def answers(self, X: Table) -> Any:
         """The answer for each row (n, outputs), in float64."""
         out = np.empty((len(X), self.intercept.shape[1]))
         work = self._soft if self.width.any() else self._hard
@@ -47,11 +48,11 @@ class LinearLeaves:
         map_parts(block, len(X))
         return out
 
-    def _hard(self, X: Any) -> Any:
+    def _hard(self, X: Table) -> Any:
         leaf = self.tree.apply(X)
         return np.einsum("nkd,nd->nk", self.coef[leaf], X) + self.intercept[leaf]
 
-    def _soft(self, X: Any) -> Any:
+    def _soft(self, X: Table) -> Any:
         """Every leaf answers every row, by the part of the row that reaches it."""
         tree = self.tree
         part, out = {0: np.ones(len(X))}, np.zeros((len(X), self.intercept.shape[1]))
@@ -68,13 +69,13 @@ class LinearLeaves:
 
 
 def grow_by_cuts(
-    X: Any, rows: Any, best_cut: Callable[[Any], tuple[int, float] | None], depth: int
+    X: Table, rows: Indices, best_cut: Callable[[Any], tuple[int, float] | None], depth: int
 ) -> tuple[Tree, dict[int, Any]]:
     """A binary tree by any rule for the best cut (column, threshold) of some rows; and the rows of each node."""
     table: list[list[Any]] = []
     members: dict[int, Any] = {}
 
-    def visit(rows: Any, level: int) -> int:
+    def visit(rows: Indices, level: int) -> int:
         t = len(table)
         table.append([-1, np.nan, -1, -1, level, len(rows)])
         members[t] = rows
@@ -96,7 +97,9 @@ def grow_by_cuts(
     ), members  # fmt: skip
 
 
-def residual_cut(X: Any, Z: Any, w: Any, rows: Any, least: float, outputs: int = 1) -> tuple[float, int, float]:
+def residual_cut(
+    X: Table, Z: Matrix, w: Weights, rows: Indices, least: float, outputs: int = 1
+) -> tuple[float, int, float]:
     """The squares left by the best cut of some rows, its column and threshold; infinite where none is allowed.
 
     Z (n, p) holds (1, x, y), centred and scaled, y in its last `outputs` columns; a side weighs `least` or more.
@@ -128,7 +131,7 @@ def residual_squares(moments: Any, outputs: int = 1) -> Any:
     return (rest * scale[..., -outputs:] ** 2).sum(axis=-1)
 
 
-def _searched(Z: Any, ends: Any, outputs: int) -> tuple[float, int]:
+def _searched(Z: Matrix, ends: Any, outputs: int) -> tuple[float, int]:
     """The least squares left over the cuts after rows `ends`, tried over a spread and then around the best."""
     at = ends[np.unique(np.linspace(0, len(ends) - 1, CUTS_PER_PASS).round().astype(np.int64))]
     rest, i = _tried(Z, at, outputs)
@@ -143,7 +146,7 @@ def _searched(Z: Any, ends: Any, outputs: int) -> tuple[float, int]:
     return rest, i
 
 
-def _tried(Z: Any, at: Any, outputs: int) -> tuple[float, int]:
+def _tried(Z: Matrix, at: Indices, outputs: int) -> tuple[float, int]:
     pieces = np.split(Z, at + 1)
     each = np.stack([piece.T @ piece for piece in pieces])
     prefix = np.cumsum(each, axis=0)

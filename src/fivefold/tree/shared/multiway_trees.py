@@ -22,6 +22,7 @@ from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Fraction, Index, NonNegative, OpenFraction, Range
 from fivefold.core.estimators.supervised_learning import Classifier
+from fivefold.core.types import Array, Indices, Table, Target, UserTable, UserWeights, Weights
 from fivefold.partition.content_folds import content_folds
 from fivefold.partition.criteria.classification_criteria import Entropy, Gini, Misclassification
 from fivefold.partition.criteria.custom_impurity import CustomImpurity, check_axioms
@@ -55,7 +56,7 @@ class MultiwayModel:
     """A tree, the weight of each class in its nodes, and where rows go that lack a value."""
 
     tree: MultiwayArrays
-    total: Any  # (m,) weight times impurity
+    total: Array  # (m,) weight times impurity
     missing: str
     columns: int
 
@@ -80,11 +81,11 @@ class MultiwayModel:
         out = np.bincount(feature[inner], fall[inner], self.columns)
         return out / out.sum() if out.sum() > 0 else out
 
-    def answers(self, X: Any) -> Any:
+    def answers(self, X: Table) -> Any:
         """Shares of the classes for each row, in the type of X."""
         return self.tree.answers(X, self.value, self.missing).astype(X.dtype, copy=False)
 
-    def cut_back(self, leaves: Any) -> MultiwayModel:
+    def cut_back(self, leaves: Indices) -> MultiwayModel:
         """With these nodes (a mask) as leaves."""
         tree, kept = self.tree.cut_back(leaves)
         return replace(self, tree=tree, total=self.total[kept])
@@ -117,24 +118,24 @@ class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
     tree_ = learned("tree")
     feature_importances_ = learned("importances")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         columns = value_codes(X, self._discrete(X.shape[1]))
         criterion = self._criterion(y.astype(np.int32), w, len(self.classes_))
         tree = grow_multiway(columns, criterion, self._growth(), self._held(X, y))
         model = MultiwayModel(tree, weighted_impurity(criterion, tree.sums)[1], self.missing, X.shape[1])
         self.model_ = PRUNINGS[self.pruning](self, model, columns, criterion)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """Shares of the classes in the leaf of each row, or in its leaves by the parts of the row that reach them."""
         return self._scores(self._admit(X))
 
-    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+    def cost_complexity_pruning_path(self, X: Table, y: Target, sample_weight: UserWeights = None) -> Bunch:
         """The prices of a leaf at which the tree shrinks, `ccp_alphas`, and its impurity then, `impurities`."""
         whole = clone(self).set_params(pruning=None).fit(X, y, sample_weight=sample_weight).model_
         path = weakest_link_path(whole.tree.parent, whole.total / whole.counts[0].sum())
         return Bunch(ccp_alphas=path.alpha, impurities=path.risk)
 
-    def explain(self, X: Any) -> list[list[tuple[float, tuple[str, ...]]]]:
+    def explain(self, X: Table) -> list[list[tuple[float, tuple[str, ...]]]]:
         """For each row the questions on its way down; a row that lacks a value has several ways, each with its part."""
         return [self.model_.tree.explain(x, self._word, self.missing) for x in self._admit(X)]
 
@@ -153,10 +154,10 @@ class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
             ahead += reversed(children)
         return "\n".join(lines)
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         return self.model_.answers(X)
 
-    def _criterion(self, y: Any, w: Any, K: int) -> Any:
+    def _criterion(self, y: Target, w: Weights, K: int) -> Any:
         if isinstance(self.criterion, str):
             return CRITERIA[self.criterion](y, w, K)
         if broken := check_axioms(self.criterion, K).broken:
@@ -181,7 +182,7 @@ class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
             tries=self.alternatives,
         )
 
-    def _held(self, X: Any, y: Any) -> Any:
+    def _held(self, X: Table, y: Target) -> Any:
         """Rows that judge the alternatives of a node (a mask), or None: those of one part in HELD."""
         if self.alternatives == 1:
             return None

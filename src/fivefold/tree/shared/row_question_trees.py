@@ -20,6 +20,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.random_state import check_random_state
+from fivefold.core.types import Array, Indices, Rng, Table, Target, UserTable, Weights
 from fivefold.partition.criteria.regression_criteria import SquaredError
 from fivefold.partition.pruning.cost_complexity import PruningPath
 from fivefold.partition.pruning.pruning_methods import prune_tree, weakest_link_path
@@ -45,7 +46,7 @@ class DummyLayout:
         pairs = [(j, level) for j in range(d) for level in (range(len(categories[j])) if j in categories else (-1,))]
         return cls(tuple(j for j, _ in pairs), tuple(level for _, level in pairs))
 
-    def table(self, X: Any) -> Any:
+    def table(self, X: Table) -> Any:
         """X (n, d) with its categories written out, in the type of X."""
         if max(self.level, default=-1) < 0:
             return X
@@ -59,17 +60,17 @@ class RowTreeModel:
     """A tree with the answer, the impurity and the weight of every node."""
 
     tree: RowQuestionTree
-    value: Any  # (m, K) shares of the classes, or (m, 1) means
-    impurity: Any  # (m,)
-    weight: Any  # (m,)
+    value: Array  # (m, K) shares of the classes, or (m, 1) means
+    impurity: Array  # (m,)
+    weight: Array  # (m,)
     columns: int  # of the table before categories are written out
     layout: DummyLayout
 
-    def apply(self, X: Any) -> Any:
+    def apply(self, X: UserTable) -> Any:
         """The leaf of each row."""
         return self.tree.apply(self.layout.table(X))
 
-    def answers(self, X: Any) -> Any:
+    def answers(self, X: Table) -> Any:
         """The answer of the leaf of each row, in the type of X."""
         return self.value.astype(X.dtype, copy=False)[self.apply(X)]
 
@@ -85,7 +86,7 @@ class RowTreeModel:
         leaves[path.node[1:][path.alpha[1:] <= alpha]] = True
         return self.cut_back(leaves)
 
-    def cut_back(self, leaves: Any) -> RowTreeModel:
+    def cut_back(self, leaves: Indices) -> RowTreeModel:
         """With these nodes (a mask) as leaves."""
         tree, kept = prune_tree(self.tree, leaves)
         return replace(self, tree=tree, value=self.value[kept], impurity=self.impurity[kept], weight=self.weight[kept])
@@ -97,17 +98,17 @@ class RowTreeMethods(PruningMethods, RowTreeExports):
     _admit: Any
     tree_ = learned("tree")
 
-    def _finder(self, rng: Any) -> Finder:
+    def _finder(self, rng: Rng) -> Finder:
         raise TypeError(f"{type(self).__name__} does not say how questions are found")
 
-    def _grown(self: Any, X: Any, criterion: Any) -> tuple[GrownRowQuestions, DummyLayout]:
+    def _grown(self: Any, X: Table, criterion: Any) -> tuple[GrownRowQuestions, DummyLayout]:
         """The tree that the parameters ask for, and the layout of the table it reads."""
         known = vars(self)["categories_in_"].values if "categories_in_" in vars(self) else {}
         layout = DummyLayout.of(X.shape[1], known)
         finder = self._finder(check_random_state(self.random_state))
         return grow_nodes(layout.table(X), criterion, finder, node_rules(self, len(X), criterion.w)), layout
 
-    def apply(self, X: Any) -> Any:
+    def apply(self, X: UserTable) -> Any:
         """The index of the leaf of each row."""
         X = self._admit(X)
         return self.model_.apply(X)
@@ -129,23 +130,23 @@ class BaseRowTreeClassifier(RowTreeMethods, Classifier):
 
     takes = Takes(categories=True)
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         grown, layout = self._grown(X, CLASS_CRITERIA[self.criterion](y.astype(np.int32), w, len(self.classes_)))
         weight = grown.sums.sum(axis=1)
         shares = grown.sums / weight[:, None]
         model = RowTreeModel(grown.tree, shares, IMPURITY_FUNCTIONS[self.criterion](shares), weight, X.shape[1], layout)
         self.model_ = model.pruned(self.ccp_alpha)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """The shares of the classes in the leaf of each row."""
         return self._scores(self._admit(X))
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: UserTable) -> Any:
         """Their logarithms."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Any:
         return self.model_.answers(X)
 
     def _node_scores(self) -> Any:
@@ -167,7 +168,7 @@ class BaseRowTreeRegressor(RowTreeMethods, Regressor):
 
     takes = Takes(categories=True)
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         y = y.astype(np.float64)
         centre = float(w @ y / w.sum())  # about it squares keep their digits
         grown, layout = self._grown(X, SquaredError(y - centre, w))
@@ -177,13 +178,13 @@ class BaseRowTreeRegressor(RowTreeMethods, Regressor):
         model = RowTreeModel(grown.tree, (mean + centre)[:, None], spread, weight, X.shape[1], layout)
         self.model_ = model.pruned(self.ccp_alpha)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: UserTable) -> Any:
         """The mean of the leaf of each row."""
         X = self._admit(X)
         return self.model_.answers(X)[:, 0]
 
 
-def node_rules(estimator: Any, n: int, w: Any) -> GrowthLimits:
+def node_rules(estimator: Any, n: int, w: Weights) -> GrowthLimits:
     """The rules of stopping that the parameters ask for."""
     total = float(w.sum())
     return GrowthLimits(

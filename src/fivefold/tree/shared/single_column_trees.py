@@ -11,6 +11,7 @@ import numpy as np
 
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
+from fivefold.core.types import Codes, Table, Target, UserTable, Weights
 from fivefold.partition.criteria.classification_criteria import (
     BinaryGini,
     Entropy,
@@ -40,7 +41,7 @@ from fivefold.tree.shared.base import (
 MISSING_CHI_SQUARES = {"learned": 0.0, "tested": 9.0, "majority": np.inf}
 
 
-def _grow(estimator: Any, X: Any, w: Any, criterion: Any, manners: Any) -> GrownTree:
+def _grow(estimator: Any, X: Table, w: Weights, criterion: Any, manners: Any) -> GrownTree:
     """The tree that the parameters ask for."""
     rules = growth_limits(estimator, X, w, seed_of(estimator))._replace(
         least_impurity=float(estimator.min_impurity), doubt=MISSING_CHI_SQUARES[estimator.missing] * unit_weight(w)
@@ -71,7 +72,7 @@ class BaseTreeClassifier(TreeMethods, Classifier):
     def n_classes_(self) -> Any:
         return class_counts(self.classes_, self.n_outputs_)
 
-    def _fit(self: Any, X: Any, y: Any, w: Any) -> None:
+    def _fit(self: Any, X: Table, y: Target, w: Weights) -> None:
         each = [self.classes_] if y.ndim == 1 else self.classes_
         sizes = tuple(len(classes) for classes in each)
         codes = y.reshape(len(y), -1)
@@ -95,21 +96,21 @@ class BaseTreeClassifier(TreeMethods, Classifier):
         model = TreeModel(grown.tree, value, np.mean(impurities, axis=0), weight, X.shape[1], tried, sizes)
         self.model_ = model.pruned(self.ccp_alpha)
 
-    def predict_proba(self, X: Any, check_input: bool = True) -> Any:
+    def predict_proba(self, X: UserTable, check_input: bool = True) -> Any:
         """The shares of the classes in the leaf of each row; a list for several outputs."""
         return self._shares(self._admit(X))
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: UserTable) -> Any:
         """Their logarithms."""
         shares = self.predict_proba(X)
         with np.errstate(divide="ignore"):
             return [np.log(s) for s in shares] if isinstance(shares, list) else np.log(shares)
 
-    def _shares(self, X: Any) -> Any:
+    def _shares(self, X: Table) -> Any:
         answers = self.model_.answers(X)
         return answers if self.n_outputs_ == 1 else self.model_.each(answers)
 
-    def predict(self: Any, X: Any, check_input: bool = True) -> Any:
+    def predict(self: Any, X: UserTable, check_input: bool = True) -> Any:
         """The likeliest class of each row, or the cheapest answer where the criterion is "risk"."""
         X = self._admit(X)
         leaf, scores = self.model_.tree.apply(X), self.model_.each(self._node_scores())
@@ -136,7 +137,7 @@ class BaseTreeClassifier(TreeMethods, Classifier):
         return loss
 
 
-def _class_criterion(kind: str, codes: Any, w: Any, sizes: tuple[int, ...], loss: Any) -> Any:
+def _class_criterion(kind: str, codes: Codes, w: Weights, sizes: tuple[int, ...], loss: Any) -> Any:
     """The criterion of a tree of classes."""
     if loss is not None:
         return ExpectedCost(codes[:, 0].astype(np.int32), w, loss)
@@ -173,7 +174,7 @@ class BaseTreeRegressor(TreeMethods, Regressor):
     max_features_ = learned("tried")
     n_outputs_ = learned("outputs")
 
-    def _fit(self: Any, X: Any, y: Any, w: Any) -> None:
+    def _fit(self: Any, X: Table, y: Target, w: Weights) -> None:
         Y = np.ascontiguousarray(y.reshape(len(y), -1).T, dtype=np.float64)  # (outputs, n)
         make, answer, centred = NUMBER_CRITERIA[self.criterion]
         if self.criterion == "poisson":
@@ -191,13 +192,13 @@ class BaseTreeRegressor(TreeMethods, Regressor):
         model = TreeModel(grown.tree, value, impurity, weight, X.shape[1], tried, sizes)
         self.model_ = model.pruned(self.ccp_alpha)
 
-    def predict(self, X: Any, check_input: bool = True) -> Any:
+    def predict(self, X: UserTable, check_input: bool = True) -> Any:
         """The answer of the leaf of each row."""
         X = self._admit(X)
         answers = self.model_.answers(X)
         return answers[:, 0] if self.n_outputs_ == 1 else answers
 
-    def _refuse_negative(self, Y: Any) -> None:
+    def _refuse_negative(self, Y: Target) -> None:
         if (Y < 0).any() or (Y.sum(axis=1) == 0).any():
             raise ValueError(
                 f"{type(self).__name__}: criterion='poisson' needs counts, none negative and not all zero; the least "
@@ -205,21 +206,21 @@ class BaseTreeRegressor(TreeMethods, Regressor):
             )
 
 
-def _mean(grown: GrownTree, y: Any, w: Any) -> tuple[Any, Any]:
+def _mean(grown: GrownTree, y: Target, w: Weights) -> tuple[Any, Any]:
     weight, total, squares = grown.sums(w, w * y, w * y**2).T
     return total / weight, squares / weight - (total / weight) ** 2
 
 
-def _rate(grown: GrownTree, y: Any, w: Any) -> tuple[Any, Any]:
+def _rate(grown: GrownTree, y: Target, w: Weights) -> tuple[Any, Any]:
     weight, total, extra = grown.sums(w, w * y, w * y * np.log(np.where(y > 0, y, 1.0))).T
     return total / weight, (extra - total * np.log(np.where(total > 0, total, 1.0) / weight)) / weight
 
 
-def _median(grown: GrownTree, y: Any, w: Any) -> tuple[Any, Any]:
+def _median(grown: GrownTree, y: Target, w: Weights) -> tuple[Any, Any]:
     return medians(grown, y, w)
 
 
-def _middle(grown: GrownTree, y: Any, w: Any) -> tuple[Any, Any]:
+def _middle(grown: GrownTree, y: Target, w: Weights) -> tuple[Any, Any]:
     return midranges(grown, y)
 
 

@@ -20,7 +20,7 @@ from fivefold.core.estimators.params import Range
 from fivefold.core.parallel import map_parts
 from fivefold.core.random_state import check_random_state
 from fivefold.core.storage.array_checks import check_lengths
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Rng, Table, Target, Weights
 from fivefold.optim.design import Design
 from fivefold.optim.losses.catalogue import Loss
 from fivefold.optim.minimise import Solver
@@ -103,11 +103,11 @@ class SoftTreeTask:
     spread: float = 1.0
 
 
-def _lbfgs(estimator: Any, rng: Any) -> Solver:
+def _lbfgs(estimator: Any, rng: Rng) -> Solver:
     return LBFGS()
 
 
-def _adam(estimator: Any, rng: Any) -> Solver:
+def _adam(estimator: Any, rng: Rng) -> Solver:
     return Adam(ConstantRate(estimator.learning_rate), batch=estimator.batch_size, seed=int(rng.randint(2**31 - 1)))
 
 
@@ -124,7 +124,7 @@ class SoftTreeMethods:
     gate_intercept_ = learned("intercept")
     leaf_values_ = learned("values")
 
-    def gates(self, X: Any) -> Any:
+    def gates(self, X: Table) -> Any:
         """The share of each leaf in each row (n, leaves): the products of the gates on their paths, with sum one."""
         X = self._admit(X)
         return self.model_.shares(X)
@@ -146,7 +146,7 @@ class SoftTreeMethods:
         check_is_fitted(self)
         return int(self.model_.skeleton.depths.max())
 
-    def _train(self: Any, X: Any, y: Any, w: Any, kind: SoftTreeTask) -> SoftTree:
+    def _train(self: Any, X: Table, y: Target, w: Weights, kind: SoftTreeTask) -> SoftTree:
         """The tree of distinct rows; y are codes, or numbers of mean zero and spread one."""
         centre = w @ X / w.sum()
         scale = np.sqrt(w @ (X - centre) ** 2 / w.sum())
@@ -172,7 +172,7 @@ class SoftTreeMethods:
     def _descents(self: Any) -> int:
         return self.n_init * (2**self.max_depth if self.grow == "incremental" else 1)
 
-    def _starts(self: Any, risk: SoftRisk, X: Any, kind: SoftTreeTask, centre: Array, scale: Array, rng: Any) -> Any:
+    def _starts(self: Any, risk: SoftRisk, X: Table, kind: SoftTreeTask, centre: Array, scale: Array, rng: Rng) -> Any:
         """A hard tree first, where wanted, then random gates."""
         for k in range(self.n_init):
             if k == 0 and self.init == "tree":
@@ -184,7 +184,7 @@ class SoftTreeMethods:
             whole = replace(risk, skeleton=skeleton)
             yield whole, start_parameters(whole, A, kind.rule)
 
-    def _grown(self: Any, trainer: Trainer, risk: SoftRisk, kind: SoftTreeTask, rng: Any) -> TrainedTree:
+    def _grown(self: Any, trainer: Trainer, risk: SoftRisk, kind: SoftTreeTask, rng: Rng) -> TrainedTree:
         """A tree grown leaf by leaf, then trained on all rows."""
         part, judge = risk, bic_judge(kind.likelihood)
         if self.validation_fraction is not None and risk.terms > 1:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Target
 from fivefold.optim.design import Design
 from fivefold.optim.minimise import Solver, minimise
 from fivefold.optim.objective import Minimum
@@ -173,7 +173,7 @@ def bic_judge(likelihood: Callable[[float, float], float]) -> Judge:
     return judge
 
 
-def held_out_judge(design: Design, y: Any, s: Array) -> Judge:
+def held_out_judge(design: Design, y: Target, s: Array) -> Judge:
     """The logarithm of the loss of rows held out, and the price of the gates."""
 
     def judge(found: TrainedTree) -> float:

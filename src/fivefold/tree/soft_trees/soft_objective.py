@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.parallel import map_parts, scratch
 from fivefold.core.storage.array_checks import check_indices
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Indices, Target
 from fivefold.optim.design import Design
 from fivefold.optim.losses.catalogue import Loss
 from fivefold.optim.losses.loss_loops import exponentials
@@ -41,7 +41,7 @@ HARD_GATE_ETA = 700.0  # the predictor of a hard gate: e^-700 is nothing beside 
 class Skeleton:
     """Which node is below which: gates 0..m-1, parents first and the root 0, then leaves m..2m."""
 
-    children: Any  # (m, 2) int64, left and right
+    children: Indices  # (m, 2) int64, left and right
 
     def check_arrays(self, columns: int) -> None:
         """Refuse arrays, as of an altered file, that do not make a tree."""
@@ -159,7 +159,7 @@ class SoftRisk(FiniteSum):
         self.split(out)[0][:, -1] = 0.0
         return out
 
-    def _block(self, x: Array, Z: Array, y: Any, s: Array) -> tuple[float, Array]:
+    def _block(self, x: Array, Z: Array, y: Target, s: Array) -> tuple[float, Array]:
         """Loss and derivatives of some rows."""
         A, V = self.split(x)
         m, n = self.skeleton.gates, len(Z)
