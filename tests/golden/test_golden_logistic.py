@@ -222,7 +222,7 @@ def test_cross_entropy_is_the_negative_log_likelihood_and_its_gradient_is_right(
     W = np.atleast_2d(risk.shaped(x))
     eta = X @ W[:, :3].T + W[:, 3]
     P = softmax(np.column_stack([np.zeros(len(y)), eta]) if K == 2 else eta, axis=1)
-    value, gradient = risk.both(x)
+    value, gradient = risk.value_and_gradient(x)
     assert value == pytest.approx(log_loss(y, P, normalize=False), rel=1e-12)
     R = P - np.eye(K)[y]
     exact = np.column_stack([R.T @ X, R.sum(axis=0)])

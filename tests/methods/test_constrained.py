@@ -87,7 +87,7 @@ def test_second_derivatives_that_are_missing_are_named():
     from fivefold.optim.objective import SmoothObjective
 
     class Rough(SmoothObjective):
-        def both(self, x):
+        def value_and_gradient(self, x):
             return float(x @ x), 2 * x
 
     with pytest.raises(TypeError, match="a Rough has none"):

@@ -42,9 +42,9 @@ def test_sums_over_pairs_are_those_of_the_written_out_differences(loss, n, count
     assert pairs.weight.sum() == pytest.approx(known.total)
     x = np.array([1.0, -0.5, 0.2, 0.1])
     ours, theirs = SUMS[loss]
-    value, slope = PairRisk(ours, Design(X, intercept=False), known, 0.3).both(x)
+    value, slope = PairRisk(ours, Design(X, intercept=False), known, 0.3).value_and_gradient(x)
     D = Design(pairs.differences(X), intercept=False)
-    expected, rows = EmpiricalRisk(theirs, D, np.ones(len(pairs)), 0.3 * pairs.weight, 1.0).both(x)
+    expected, rows = EmpiricalRisk(theirs, D, np.ones(len(pairs)), 0.3 * pairs.weight, 1.0).value_and_gradient(x)
     assert_allclose(value, expected, rtol=1e-11)
     assert_allclose(slope, rows, rtol=1e-9, atol=1e-11 * np.abs(rows).max())
 
@@ -87,7 +87,7 @@ def test_weights_and_long_queries_reach_the_minimum_that_scipy_finds(loss):
     X, y, queries, w = table(1500, 1, 6)
     ours = LinearRanker(C=1e-4, loss=loss).fit(X, y, groups=queries, sample_weight=w)
     risk = PairRisk(SUMS[loss][0], Design(X, intercept=False), Queries.of(y, queries, w), 1e-4)
-    rival = minimize(risk.both, np.zeros(4), jac=True, method="BFGS", options={"gtol": 1e-9})
+    rival = minimize(risk.value_and_gradient, np.zeros(4), jac=True, method="BFGS", options={"gtol": 1e-9})
     assert risk.value(ours.coef_) <= rival.fun * (1 + 1e-9)
     assert risk.violation(ours.coef_) <= 1e-7 * risk.violation(np.zeros(4))
     assert risk.value(ours.coef_) == pytest.approx(objective(loss, X, y, queries, ours.coef_, 1e-4, w), rel=1e-10)

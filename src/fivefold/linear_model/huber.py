@@ -56,7 +56,7 @@ class ScaledHuber(TwiceSmoothObjective):
     ridge: Array
     floor: float
 
-    def both(self, x: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         v, sigma, e = x[:-1], float(x[-1]), self.epsilon
         if not sigma >= self.floor:
             return np.inf, np.zeros_like(x)

@@ -65,7 +65,7 @@ class NegativeLogLikelihood(SmoothObjective):
         covariance = self._covariance(theta[K + K * d :])
         return replace(self.start, weights=softmax(theta[:K]), components=GaussianMembers(mean, covariance))
 
-    def both(self, theta: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, theta: Array) -> tuple[float, Array]:
         model = self.unpack(theta)
         stats, value = model.expect(self.X, self.w)
         stats, n = stats.at_home(), float(np.sum(self.w))

@@ -129,7 +129,7 @@ def check_tangents(
 ) -> ClaimCheck:
     """Whether f(y) >= f(x) + grad f(x)'(y - x)."""
     for x, y, _ in _pairs(draw, rng, tries):
-        value, g = objective.both(x)
+        value, g = objective.value_and_gradient(x)
         found = _support(objective.value, value, g, x, y)
         if not found:
             return found

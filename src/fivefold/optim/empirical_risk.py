@@ -47,7 +47,7 @@ class EmpiricalRisk(TwiceSmoothObjective, FiniteSum):
         W = x.reshape(-1, self.design.size)
         return W if self.reference is None else np.insert(W, self.reference, 0.0, axis=0)
 
-    def both(self, x: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         W = self.shaped(x)
         ridge = self.ridge * x  # a number or a vector
 

@@ -42,7 +42,7 @@ class Function(TwiceSmoothObjective):
             return jacobian_by_differences(lambda z: np.array([self.value(z)]), x)[0]
         return np.asarray(self.slope(x), dtype=np.float64)
 
-    def both(self, x: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         return self.value(x), self.gradient(x)
 
     def hessian(self, x: Array) -> Array:
@@ -86,7 +86,7 @@ class Quadratic(TwiceSmoothObjective):
     centre: Array
     least: float = 0.0
 
-    def both(self, x: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         z = x - self.centre
         g = self.A @ z
         return 0.5 * float(z @ g) + self.least, g
@@ -104,8 +104,8 @@ class NegatedFunction(TwiceSmoothObjective):
 
     function: SmoothObjective
 
-    def both(self, x: Array) -> tuple[float, Array]:
-        value, g = self.function.both(x)
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
+        value, g = self.function.value_and_gradient(x)
         return -value, -g
 
     def hessian(self, x: Array) -> Array:

@@ -45,21 +45,21 @@ class SmoothObjective(Objective):
     """f with its gradient."""
 
     @abstractmethod
-    def both(self, x: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         """f(x) and its gradient, which share most of their work."""
 
     def value(self, x: Array) -> float:
-        return self.both(x)[0]
+        return self.value_and_gradient(x)[0]
 
     def gradient(self, x: Array) -> Array:
         """The gradient at x."""
-        return self.both(x)[1]
+        return self.value_and_gradient(x)[1]
 
     def violation(self, x: Array) -> float:
         return self.judged(x)[1]
 
     def judged(self, x: Array) -> tuple[float, float]:
-        value, g = self.both(x)
+        value, g = self.value_and_gradient(x)
         return value, float(np.abs(g).max(initial=0.0))
 
 
@@ -86,7 +86,7 @@ class ResidualObjective(SmoothObjective):
     def jacobian(self, x: Array) -> Array:
         """Derivatives (m, d) of the residuals at x."""
 
-    def both(self, x: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         r = self.residuals(x)
         return 0.5 * float(r @ r), self.jacobian(x).T @ r
 
@@ -123,7 +123,7 @@ class CompositeObjective(Objective):
         return self.judged(x)[1]
 
     def judged(self, x: Array) -> tuple[float, float]:
-        value, g = self.smooth.both(x)
+        value, g = self.smooth.value_and_gradient(x)
         return value + self.penalty.value(x), self.violation_at(x, g)
 
     def violation_at(self, x: Array, gradient: Array) -> float:

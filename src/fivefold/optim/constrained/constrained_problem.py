@@ -140,7 +140,7 @@ class ConstrainedProblem(ConstrainedObjective):
         return self.unknowns, len(self.equalities), len(self.inequalities)
 
     def at(self, x: Array) -> ConstrainedPoint:
-        value, gradient = self.objective.both(x)
+        value, gradient = self.objective.value_and_gradient(x)
         return ConstrainedPoint(
             self.sign * value, self.sign * gradient, *_stacked(self.equalities, x), *_stacked(self.inequalities, x)
         )
@@ -196,7 +196,7 @@ class AugmentedFunction(TwiceSmoothObjective):
     inequality: Array
     rho: float
 
-    def both(self, x: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         point = self.problem.at(x)
         equality, inequality = self.multipliers(point)
         squares = float(equality @ equality + inequality @ inequality)
@@ -320,7 +320,7 @@ def split_solution(problem: ConstrainedObjective, found: Minimum) -> Constrained
 
 def _stacked(functions: Sequence[SmoothObjective], x: Array) -> tuple[Array, Array]:
     """Values (m,) and slopes (m, d) of several functions."""
-    pairs = [function.both(x) for function in functions]
+    pairs = [function.value_and_gradient(x) for function in functions]
     values = np.array([value for value, _ in pairs], dtype=x.dtype)
     return values, np.array([slope for _, slope in pairs], dtype=x.dtype).reshape(len(pairs), len(x))
 

@@ -142,7 +142,7 @@ class Lagrangian(SmoothObjective):
     equality: Array
     inequality: Array
 
-    def both(self, x: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         point = self.problem.at(x)
         value = point.value + float(self.equality @ point.equal - self.inequality @ point.above)
         slope = point.gradient + self.equality @ point.equal_slopes - self.inequality @ point.above_slopes

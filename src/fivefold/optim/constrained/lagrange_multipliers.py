@@ -46,7 +46,7 @@ class AnalyticFunction(TwiceSmoothObjective):
     slope: Callable[[Any], Any]
     curvature: Callable[[Any], Any]
 
-    def both(self, x: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         return self.f(x), np.asarray(self.slope(x))
 
     def hessian(self, x: Array) -> Array:

@@ -69,7 +69,7 @@ class ProximalNewton(Solver):
 
 
 def _state(objective: CompositeObjective, x: Array) -> State:
-    value, g = objective.smooth.both(x)
+    value, g = objective.smooth.value_and_gradient(x)
     return State(x, value + objective.penalty.value(x), objective.violation_at(x, g), g)
 
 

@@ -25,8 +25,8 @@ class ConvexifiedObjective(TwiceSmoothObjective):
     objective: TwiceSmoothObjective
     convex: bool = True
 
-    def both(self, x: Array) -> tuple[float, Array]:
-        return self.objective.both(x)
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
+        return self.objective.value_and_gradient(x)
 
     def hessian(self, x: Array) -> Array:
         H = self.objective.hessian(x)

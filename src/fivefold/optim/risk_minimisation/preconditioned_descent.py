@@ -67,9 +67,9 @@ class CachedObjective(SmoothObjective):
     objective: SmoothObjective
     last: dict[str, Any] = field(default_factory=dict)
 
-    def both(self, x: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         if "x" not in self.last or not np.array_equal(self.last["x"], x):
-            self.last.update(x=x.copy(), answer=self.objective.both(x))
+            self.last.update(x=x.copy(), answer=self.objective.value_and_gradient(x))
         return self.last["answer"]
 
 
@@ -85,8 +85,8 @@ class WhitenedObjective(SmoothObjective):
         """x."""
         return self.origin + (self.T @ z if self.T.ndim == 2 else self.T * z)
 
-    def both(self, z: Array) -> tuple[float, Array]:
-        value, g = self.objective.both(self.at(z))
+    def value_and_gradient(self, z: Array) -> tuple[float, Array]:
+        value, g = self.objective.value_and_gradient(self.at(z))
         return value, g @ self.T if self.T.ndim == 2 else self.T * g
 
 
@@ -98,8 +98,8 @@ class ScaledObjective(TwiceSmoothObjective):
     t: Array
     H: Array  # in z
 
-    def both(self, z: Array) -> tuple[float, Array]:
-        value, g = self.objective.both(self.t * z)
+    def value_and_gradient(self, z: Array) -> tuple[float, Array]:
+        value, g = self.objective.value_and_gradient(self.t * z)
         return value, self.t * g
 
     def hessian(self, z: Array) -> Array:
@@ -354,7 +354,7 @@ def _by_columns(
     history: list[float] = []
     weight = float(risk.s.sum())
     while True:
-        value, g = risk.both(x)
+        value, g = risk.value_and_gradient(x)
         urge = (np.abs(g) - lasso).reshape(K, m)[:, :d].max(axis=0)
         inside = (x.reshape(K, m)[:, :d] != 0).any(axis=0)
         scale = np.sqrt(np.maximum(risk.bends(x).reshape(K, m)[:, :d].max(axis=0), np.finfo(np.float64).tiny))

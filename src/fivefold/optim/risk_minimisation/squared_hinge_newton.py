@@ -26,7 +26,7 @@ from fivefold.optim.smooth.line_search import MAX_TRIALS, SUFFICIENT_SHARE, VALU
 class SquaredHingeRisk(EmpiricalRisk):
     """The risk of a SquaredHinge on a dense design without centre."""
 
-    def both(self, x: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         w, b = self.design.split(x)
         w, X, d = np.ascontiguousarray(w), self.design.X, self.design.X.shape[1]
 
@@ -64,7 +64,7 @@ class SquaredHingeNewton(Solver):
     accepts = (SquaredHingeRisk,)
 
     def start(self, objective: SquaredHingeRisk, x0: Array) -> State:
-        value, g = objective.both(x0)
+        value, g = objective.value_and_gradient(x0)
         return State(x0, value, float(np.abs(g).max()), g)
 
     def step(self, objective: SquaredHingeRisk, state: State) -> State:

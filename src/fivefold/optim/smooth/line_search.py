@@ -45,7 +45,7 @@ class Point(NamedTuple):
     @classmethod
     def at(cls, objective: SmoothObjective, x: Array) -> Point:
         """The point x of an objective."""
-        return cls(x, *objective.both(x))
+        return cls(x, *objective.value_and_gradient(x))
 
     @property
     def violation(self) -> float:

@@ -92,7 +92,7 @@ class StochasticSolver(Solver):
 
     def _state(self, objective: FiniteSum, x: Array, memory: StochasticMemory) -> State:
         with np.errstate(over="ignore", invalid="ignore"):  # a rate too large is reported as divergence
-            value, g = objective.both(x)
+            value, g = objective.value_and_gradient(x)
         return State(x, value, float(np.abs(g).max(initial=0.0)), memory)
 
     def _batches(self, n: int, passes: int) -> tuple[Rows, ...]:

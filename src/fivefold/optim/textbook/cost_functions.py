@@ -73,7 +73,7 @@ class GaussianLikelihood(SmoothObjective):
         P = self.unpack(theta)[1]
         return np.linalg.inv(P.T @ P)
 
-    def both(self, theta: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, theta: Array) -> tuple[float, Array]:
         (n, d), (mean, P) = self.X.shape, self.unpack(theta)
         D = self.X - mean
         Z = D @ P.T
@@ -91,7 +91,7 @@ class QuantizationError(SmoothObjective):
     X: Array
     K: int
 
-    def both(self, x: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         centres = x.reshape(self.K, -1)
         D = squared_distances(self.X, centres)
         nearest = D.argmin(axis=1)

@@ -88,7 +88,7 @@ class NetworkRisk(SmoothObjective):
         """Outputs at rows."""
         return self._forward(self.layers(x), np.asarray(X, dtype=np.float64))[-1][:, 0]
 
-    def both(self, x: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         weights = self.layers(x)
         values = self._forward(weights, self.X)
         eta, slope = values[-1][:, 0].copy(), np.empty(len(self.y))

@@ -89,9 +89,9 @@ class CountingFunction(TwiceSmoothObjective):
         self.calls["values"] += 1
         return self.function.value(x)
 
-    def both(self, x: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         self.calls["values"] += 1
-        value, g = self.function.both(x)
+        value, g = self.function.value_and_gradient(x)
         return value, g + self.noise * self.rng.standard_normal(len(x)) if self.noise else g
 
     def hessian(self, x: Array) -> Array:

@@ -29,7 +29,7 @@ class PairRisk(SmoothObjective):
     queries: Queries
     C: float = 1.0
 
-    def both(self, x: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         order = self.queries.order
         value, slope = pair_terms(self.loss, self.queries, self.design.predictor(x)[order])
         r = np.empty(len(slope))

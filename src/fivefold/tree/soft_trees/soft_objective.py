@@ -131,7 +131,7 @@ class SoftRisk(FiniteSum):
         cut = self.skeleton.gates * self.design.size
         return x[:cut].reshape(-1, self.design.size), x[cut:].reshape(-1, self.outputs)
 
-    def both(self, x: Array) -> tuple[float, Array]:
+    def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         def part(lo: int, hi: int) -> tuple[float, Array]:
             total, g = 0.0, np.zeros(self.size)
             for a, b, Z in self.design.blocks(lo, hi):
