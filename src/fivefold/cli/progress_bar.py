@@ -56,7 +56,7 @@ def format_duration(seconds: float) -> str:
 
     Examples
     --------
-    >>> duration(8.4), duration(83), duration(7300)
+    >>> format_duration(8.4), format_duration(83), format_duration(7300)
     ('8 s', '1 min 23 s', '2 h 1 min')
     """
     s = round(seconds)

@@ -246,7 +246,7 @@ def parse_seconds(text: str) -> float:
 
     Examples
     --------
-    >>> seconds("90s"), seconds("1.5 min"), seconds("2h")
+    >>> parse_seconds("90s"), parse_seconds("1.5 min"), parse_seconds("2h")
     (90.0, 90.0, 7200.0)
     """
     found = re.fullmatch(r"([0-9]*\.?[0-9]+) *([a-z]*)", text.strip().lower())
@@ -260,7 +260,7 @@ def parse_kinds(pairs: Iterable[str]) -> dict[str, str]:
 
     Examples
     --------
-    >>> kinds(["grade=ordinal", "a=b=text"])
+    >>> parse_kinds(["grade=ordinal", "a=b=text"])
     {'grade': 'ordinal', 'a=b': 'text'}
     """
     split = [pair.rpartition("=") for pair in pairs]

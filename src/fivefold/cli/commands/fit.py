@@ -57,7 +57,7 @@ def parse_parameters(pairs: Iterable[str]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> parameters(["alpha=0.5", "fit_intercept=False", "solver=svd"])
+    >>> parse_parameters(["alpha=0.5", "fit_intercept=False", "solver=svd"])
     {'alpha': 0.5, 'fit_intercept': False, 'solver': 'svd'}
     """
     from fivefold.study.tables.table import BadInput

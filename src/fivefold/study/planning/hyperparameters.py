@@ -37,9 +37,9 @@ def draw_settings(name: str, space: Mapping[str, Sequence[Any]], draws: int, see
 
     Examples
     --------
-    >>> draw("Ridge", {"alpha": (0.1, 1.0)}, draws=12, seed=0)
+    >>> draw_settings("Ridge", {"alpha": (0.1, 1.0)}, draws=12, seed=0)
     ({'alpha': 0.1}, {'alpha': 1.0})
-    >>> len(draw("Ridge", {"alpha": range(100)}, draws=12, seed=0))
+    >>> len(draw_settings("Ridge", {"alpha": range(100)}, draws=12, seed=0))
     12
     """
     grid = ParameterGrid({key: list(values) for key, values in space.items()})
@@ -54,9 +54,9 @@ def halving_rungs(settings: int, rows: int, *, halving: bool) -> tuple[Rung, ...
 
     Examples
     --------
-    >>> [(rung.settings, round(rung.share, 3)) for rung in rungs(12, 90_000, halving=True)]
+    >>> [(rung.settings, round(rung.share, 3)) for rung in halving_rungs(12, 90_000, halving=True)]
     [(12, 0.111), (4, 0.333), (2, 1.0)]
-    >>> rungs(12, 4_000, halving=False)
+    >>> halving_rungs(12, 4_000, halving=False)
     (Rung(settings=12, share=1.0),)
     """
     if not halving or settings == 1:

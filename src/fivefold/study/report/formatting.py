@@ -14,7 +14,7 @@ def format_number(value: float, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> number(0.12345), number(float("inf")), number(float("nan"))
+    >>> format_number(0.12345), format_number(float("inf")), format_number(float("nan"))
     ('0.123', '∞', '–')
     """
     if math.isnan(value):
@@ -44,7 +44,7 @@ def format_p_value(value: float) -> str:
 
     Examples
     --------
-    >>> p(0.2), p(1e-9)
+    >>> format_p_value(0.2), format_p_value(1e-9)
     ('0.200', '< 0.001')
     """
     return f"{value:.3f}" if value >= 0.001 else "< 0.001"
@@ -55,7 +55,7 @@ def format_seconds(value: float) -> str:
 
     Examples
     --------
-    >>> seconds(0.0123), seconds(3.21), seconds(95.0)
+    >>> format_seconds(0.0123), format_seconds(3.21), format_seconds(95.0)
     ('12 ms', '3.2 s', '95 s')
     """
     if value < 1:
@@ -68,7 +68,7 @@ def format_bytes(value: float | None) -> str:
 
     Examples
     --------
-    >>> size(812), size(81_200), size(4_300_000), size(None)
+    >>> format_bytes(812), format_bytes(81_200), format_bytes(4_300_000), format_bytes(None)
     ('812 B', '81 kB', '4.3 MB', '–')
     """
     if value is None:
@@ -84,7 +84,7 @@ def join_names(names: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> both(["a"]), both(["a", "b", "c"])
+    >>> join_names(["a"]), join_names(["a", "b", "c"])
     ('a', 'a, b and c')
     """
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
@@ -95,7 +95,7 @@ def format_setting(parameters: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> setting({"alpha": 1.0, "solver": "svd"}), setting({})
+    >>> format_setting({"alpha": 1.0, "solver": "svd"}), format_setting({})
     ('alpha=1.0, solver=svd', 'defaults')
     """
     shown = (
@@ -116,7 +116,7 @@ def format_count(number: int, thing: str, things: str = "") -> str:
 
     Examples
     --------
-    >>> count(1, "row"), count(1200, "row"), count(2, "class", "classes")
+    >>> format_count(1, "row"), format_count(1200, "row"), format_count(2, "class", "classes")
     ('1 row', '1,200 rows', '2 classes')
     """
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"

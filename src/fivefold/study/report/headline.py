@@ -112,11 +112,11 @@ def read_fit(train: float, test: float, baseline: float, perfect: float) -> FitR
 
     Examples
     --------
-    >>> reading(train=0.2, test=0.3, baseline=1.0, perfect=0.0)
+    >>> read_fit(train=0.2, test=0.3, baseline=1.0, perfect=0.0)
     ''
-    >>> reading(train=0.97, test=0.98, baseline=1.0, perfect=0.0)
+    >>> read_fit(train=0.97, test=0.98, baseline=1.0, perfect=0.0)
     'under'
-    >>> reading(train=0.0, test=0.8, baseline=1.0, perfect=0.0)
+    >>> read_fit(train=0.0, test=0.8, baseline=1.0, perfect=0.0)
     'over'
     """
     if baseline - train < MIN_GAIN * (baseline - perfect):

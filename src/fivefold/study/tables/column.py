@@ -38,8 +38,8 @@ def parse_column_option(name: str, text: str) -> ColumnOption:
 
     Examples
     --------
-    >>> wish("size", "ordinal:small<large")
-    Wish(kind='ordinal', detail='small<large')
+    >>> parse_column_option("size", "ordinal:small<large")
+    ColumnOption(kind='ordinal', detail='small<large')
     """
     said, _, detail = text.partition(":")
     said = KIND_SYNONYMS.get(said.strip().lower(), said.strip().lower())

@@ -53,7 +53,7 @@ def format_places(at: Any, unit: str = "line") -> str:
 
     Examples
     --------
-    >>> places([3]), places([3, 5], "row"), places(range(2, 20))
+    >>> format_places([3]), format_places([3, 5], "row"), format_places(range(2, 20))
     ('line 3', 'rows 3, 5', 'lines 2, 3, 4, 5, 6 and 13 more')
     """
     shown = ", ".join(str(int(place)) for place in at[:MAX_PLACES_SHOWN])
@@ -71,7 +71,7 @@ def quote_value(name: str) -> str:
 
     Examples
     --------
-    >>> quoted("red"), len(quoted("red" * 100))
+    >>> quote_value("red"), len(quote_value("red" * 100))
     ("'red'", 63)
     """
     return repr(name if len(name) <= MAX_VALUE_LETTERS else f"{name[:MAX_VALUE_LETTERS]}…")
@@ -82,7 +82,7 @@ def count_noun(count: int, thing: str) -> str:
 
     Examples
     --------
-    >>> counted(1, "row"), counted(2500, "value")
+    >>> count_noun(1, "row"), count_noun(2500, "value")
     ('1 row', '2,500 values')
     """
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
