@@ -168,5 +168,5 @@ def test_a_loss_of_ones_own_is_minimised(penalty):
 
 
 def test_losses_for_judging_are_refused():
-    with pytest.raises(ValueError, match="is for judging"):
+    with pytest.raises(ValueError, match="can only be used to evaluate"):
         RiskMinimiserClassifier(catalogue.ZeroOneLoss()).fit(*classes())

@@ -9,7 +9,8 @@ The cross-entropy of the classes is the negative log-likelihood, convex in (w, b
 (P(k | x_i) - [y_i = k]) (x_i, 1). With C infinite it is maximum likelihood; where the classes can be separated that has
 no maximum. With a reference class r, w_r = 0 and eta_k = ln P(k | x) / P(r | x).
 
-Descent in whitened coordinates (optim.whitened): Newton's method on a sample, L-BFGS on all rows.
+Descent in whitened coordinates (optim.risk_minimisation.preconditioned_descent): Newton's method on a sample, L-BFGS
+on all rows.
 
 Cox (1958); Nocedal (1980); Lee, Sun & Saunders (2014).
 """
@@ -21,7 +22,7 @@ from dataclasses import KW_ONLY, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from scipy.special import expit, xlogy
+from scipy.special import xlogy
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,11 +32,12 @@ from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Fraction, Index, NonNegative, Positive, Range, Seed
 from fivefold.core.estimators.supervised_learning import Classifier
-from fivefold.core.parallel import map_parts
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Table, Target, UserTable, Weights
-from fivefold.linear_model.base import LinearModel, SparseCoefficients, class_scores, decision_values
+from fivefold.linear_model.base import SparseCoefficients, class_scores, decision_values
 from fivefold.linear_model.diagnostics.standard_errors import (
+    SEPARATED_LOSS,
+    UNPENALISED_TOL,
     MaximumLikelihood,
     SeparationWarning,
     coefficient_names,
@@ -48,14 +50,18 @@ from fivefold.linear_model.diagnostics.standard_errors import (
 )
 from fivefold.linear_model.diagnostics.summary import Summary
 from fivefold.linear_model.model_selection.early_stopping import early_stopped_descent
+from fivefold.linear_model.solvers.class_outputs import class_probabilities
+from fivefold.linear_model.solvers.risk_solver import (
+    centred_coefficients,
+    coefficient_strengths,
+    linear_from_risk,
+    zero_sum_coefficients,
+)
 from fivefold.optim.design import Design, pilot_centre
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.catalogue import LogLoss, SoftmaxLoss
 from fivefold.optim.objective import Minimum
 from fivefold.optim.risk_minimisation.preconditioned_descent import Monitor, minimise_risk
-
-UNPENALISED_TOL = 1e-3  # times tol without a penalty: standard errors take more digits than predictions
-SEPARATED_LOSS = 1e-7  # a loss below it a row, without a penalty: the classes are apart
 
 
 class LogLinearClassifier(SparseCoefficients, Classifier):
@@ -343,54 +349,3 @@ class LogisticRegression(LogLinearClassifier):
                 "raise max_iter or tol",
                 ConvergenceWarning,
             )
-
-
-def class_probabilities(eta: Array) -> Array:
-    """(n, K) from log odds (n,) or predictors (n, K)."""
-    if eta.ndim == 1:
-        return np.column_stack([expit(-eta), expit(eta)])
-    out = np.empty_like(eta)
-
-    def part(lo: int, hi: int) -> None:
-        P = out[lo:hi]
-        np.exp(eta[lo:hi] - eta[lo:hi].max(axis=1, keepdims=True), out=P)
-        P /= P.sum(axis=1, keepdims=True)
-
-    map_parts(part, len(eta))
-    return out
-
-
-def coefficient_strengths(risk: EmpiricalRisk, columns: float, intercept: float) -> Array:
-    """A strength for each coefficient."""
-    row = np.full(risk.design.size, columns)
-    if risk.design.intercept:
-        row[-1] = intercept
-    return np.tile(row, risk.outputs - (risk.reference is not None) if risk.outputs else 1)
-
-
-def centred_coefficients(design: Design, coef: Array, intercept: Any) -> Array:
-    """(outputs, size) coefficients of a design from those at zero."""
-    if not design.intercept:
-        return np.array(coef, dtype=np.float64)
-    level = intercept if design.centre is None else intercept + coef @ design.centre
-    return np.column_stack([coef, level]).astype(np.float64)
-
-
-def zero_sum_coefficients(risk: EmpiricalRisk, x: Array) -> Array:
-    """Of all that predict the same, the coefficients that sum to zero over the classes, where no penalty decides."""
-    if not risk.outputs or risk.reference is not None:
-        return x
-    W = risk.shaped(x).copy()
-    flat = np.broadcast_to(risk.ridge, x.shape)[: W.shape[1]] == 0
-    if risk.design.intercept and flat[-1]:
-        W[:, -1] -= W[:, -1].mean()
-    return W.ravel()
-
-
-def linear_from_risk(risk: EmpiricalRisk, x: Array, kind: Any, passes: int) -> LinearModel:
-    W, design = np.atleast_2d(risk.shaped(x)), risk.design
-    w, b = design.split(W)
-    count = np.array([passes], dtype=np.int32)
-    if design.centre is None:
-        return LinearModel(w.astype(kind), np.asarray(b, dtype=kind), n_iter=count)
-    return LinearModel(w.astype(kind), (b - w @ design.centre).astype(kind), design.centre, b, n_iter=count)

@@ -31,17 +31,15 @@ from fivefold.core.parallel import map_items
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Indices, Table, Target, UserTable, UserTarget, UserWeights
 from fivefold.linear_model.base import LinearModel, class_scores
-from fivefold.linear_model.logistic import (
-    SEPARATED_LOSS,
-    UNPENALISED_TOL,
-    LogisticRegression,
-    LogLinearClassifier,
+from fivefold.linear_model.diagnostics.standard_errors import SEPARATED_LOSS, UNPENALISED_TOL
+from fivefold.linear_model.logistic import LogisticRegression, LogLinearClassifier
+from fivefold.linear_model.model_selection.cv_folds import split_folds
+from fivefold.linear_model.solvers.risk_solver import (
     centred_coefficients,
     coefficient_strengths,
     linear_from_risk,
     zero_sum_coefficients,
 )
-from fivefold.linear_model.model_selection.cv_folds import split_folds
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.objective import Minimum
 from fivefold.optim.risk_minimisation.preconditioned_descent import minimise_risk

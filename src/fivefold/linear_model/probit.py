@@ -29,15 +29,8 @@ from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import LinearModel, class_scores, decision_values
-from fivefold.linear_model.risk_minimiser import (
-    L1_L2_SHARES,
-    binary_probabilities,
-    centred_design,
-    fit_linear,
-    linear_from_outputs,
-    normalise_rows,
-    one_vs_rest_targets,
-)
+from fivefold.linear_model.solvers.class_outputs import binary_probabilities, normalise_rows, one_vs_rest_targets
+from fivefold.linear_model.solvers.risk_solver import L1_L2_SHARES, centred_design, fit_linear, linear_from_outputs
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.catalogue import Loss, ProbitLoss, ProbitMarginLoss
 

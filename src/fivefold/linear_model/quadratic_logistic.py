@@ -23,7 +23,8 @@ from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import class_scores, decision_values
-from fivefold.linear_model.logistic import LogisticRegression, class_probabilities
+from fivefold.linear_model.logistic import LogisticRegression
+from fivefold.linear_model.solvers.class_outputs import class_probabilities
 
 
 @dataclass(frozen=True)

@@ -33,13 +33,8 @@ from fivefold.core.registry import Card
 from fivefold.core.types import Array, Table, UserTable
 from fivefold.linear_model.base import LinearModel, decision_values
 from fivefold.linear_model.bayesian.ridge_spectrum import quadratic_form
-from fivefold.linear_model.risk_minimiser import (
-    binary_probabilities,
-    centre_offsets,
-    centred_design,
-    fit_linear,
-    linear_from_outputs,
-)
+from fivefold.linear_model.solvers.class_outputs import binary_probabilities, centre_offsets
+from fivefold.linear_model.solvers.risk_solver import centred_design, fit_linear, linear_from_outputs
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.catalogue import LogLoss, SoftmaxLoss
 

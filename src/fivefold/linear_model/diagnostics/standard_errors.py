@@ -24,13 +24,13 @@ from fivefold.linear_model.diagnostics.summary import Summary
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.risk_minimisation.preconditioned_descent import inverse_root
 
-FREE_EIGENVALUE = (
-    1e-12  # of the largest eigenvalue of the information, columns scaled to one: below it a direction is free
-)
-MAX_INFORMATION_COST = 1e10  # rows times squared coefficients of an information that is made
-STEEP_PREDICTOR = 15.0  # a predictor beyond it is a probability of 1 to six digits
-BOUNDARY_MARGIN = 1e-7  # of the largest margin: a row that near the boundary is on it
-MAX_COLUMNS_NAMED = 3
+UNPENALISED_TOL = 1e-3  # an unpenalised fit uses this times tol: standard errors need more digits than predictions
+SEPARATED_LOSS = 1e-7  # mean loss per row: an unpenalised fit below it means the classes are separable
+FREE_EIGENVALUE = 1e-12  # share of the information's largest eigenvalue (unit columns) below which a direction is free
+MAX_INFORMATION_COST = 1e10  # rows times squared coefficients: the information matrix is not computed beyond this
+STEEP_PREDICTOR = 15.0  # a predictor beyond this is a probability of 1 to six digits
+BOUNDARY_MARGIN = 1e-7  # share of the largest margin: a row nearer to the boundary counts as on it
+MAX_COLUMNS_NAMED = 3  # a warning names at most this many columns
 
 
 class SeparationWarning(ConvergenceWarning):

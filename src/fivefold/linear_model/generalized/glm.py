@@ -4,8 +4,9 @@
 
     min over (w, b)   sum_i s_i d(y_i, mu_i) / (2 S) + alpha |w|^2 / 2,      S = sum_i s_i
 
-d is the unit deviance of the family (optim.families): twice the fall of the log-likelihood from a perfect fit. Fisher
-scoring on a sample of the rows, L-BFGS in its coordinates on all (optim.whitened).
+d is the unit deviance of the family (optim.losses.glm_families): twice the fall of the log-likelihood from a perfect
+fit. Fisher scoring on a sample of the rows, L-BFGS in its coordinates on all rows
+(optim.risk_minimisation.preconditioned_descent).
 
 Nelder & Wedderburn (1972); McCullagh & Nelder (1989).
 """
@@ -29,6 +30,7 @@ from fivefold.core.registry import Card
 from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.linear_model.base import LinearModel, cast_learned, predictor
 from fivefold.linear_model.diagnostics.standard_errors import (
+    UNPENALISED_TOL,
     MaximumLikelihood,
     coefficient_names,
     intercept_first,
@@ -56,8 +58,6 @@ from fivefold.optim.losses.glm_families import (
 )
 from fivefold.optim.objective import Minimum
 from fivefold.optim.risk_minimisation.preconditioned_descent import minimise_risk
-
-UNPENALISED_TOL = 1e-3  # times tol without a penalty: standard errors take more digits than predictions
 
 FAMILIES: dict[str, Family] = {
     "normal": NormalFamily(),

@@ -27,7 +27,8 @@ from fivefold.core.admission.tables import admit_weights
 from fivefold.core.estimators.supervised_learning import encode_labels
 from fivefold.core.types import Array, Table, Target, UserWeights
 from fivefold.linear_model.probit import ProbitRegression
-from fivefold.linear_model.risk_minimiser import CLASSIFIER_LOSSES, RiskMinimiserClassifier, centred_design, solve_risk
+from fivefold.linear_model.risk_minimiser import CLASSIFIER_LOSSES, RiskMinimiserClassifier
+from fivefold.linear_model.solvers.risk_solver import centred_design, solve_risk
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.catalogue import Loss
 

@@ -21,12 +21,12 @@ from fivefold.linear_model.online.output_training import (
     fit_outputs,
     online_fit,
     sgd_passes,
-    signed_targets,
     sparsify_model,
     start_points,
     update_outputs,
 )
 from fivefold.linear_model.online.passes import LOSS_FUNCTIONS, Passes, TrainingPlan
+from fivefold.linear_model.solvers.class_outputs import one_vs_rest_targets
 
 
 class OnlineClassifier(Classifier):
@@ -87,7 +87,7 @@ class OnlineClassifier(Classifier):
             coef = surface.coef if coef is None else coef
             intercept = surface.intercept if intercept is None else intercept
         x0 = self._start(1 if K == 2 else K, X.shape[1], plan, coef, intercept)
-        self.model_ = fit_outputs(self, X, signed_targets(y, K), w, self._factors(y, w), plan, x0, self._rule)
+        self.model_ = fit_outputs(self, X, one_vs_rest_targets(y, K), w, self._factors(y, w), plan, x0, self._rule)
 
     def _update(self, X: Table, y: Target, w: Weights) -> None:
         name, K, plan = type(self).__name__, len(self.classes_), self._plan()
@@ -98,7 +98,9 @@ class OnlineClassifier(Classifier):
         fresh = not self.__sklearn_is_fitted__()
         before = online_fit(self._start(1 if K == 2 else K, X.shape[1], plan), plan, X.dtype, 0, 1.0) if fresh else None
         model = before or densify_model(self.model_)
-        self.model_ = update_outputs(self, X, signed_targets(y, K), w, self._factors(y, w), plan, model, self._rule)
+        self.model_ = update_outputs(
+            self, X, one_vs_rest_targets(y, K), w, self._factors(y, w), plan, model, self._rule
+        )
 
     def _rule(self, output: int, seed: int, t: float) -> Passes:
         return sgd_passes(output, seed, t)

@@ -36,11 +36,6 @@ MAX_SEED = 2**31 - 1
 PassesFactory = Callable[[int, int, float], Passes]  # of the output, a seed and the number of the first step
 
 
-def signed_targets(codes: Array, K: int) -> list[Array]:
-    """+1 for the rows of a class and -1 for the rest: the second class of two, or each of more."""
-    return [np.where(codes == k, 1.0, -1.0) for k in ((1,) if K == 2 else range(K))]
-
-
 def start_points(name: str, outputs: int, d: int, plan: TrainingPlan, coef: Any = None, intercept: Any = None) -> Array:
     """A point for each output, from coefficients (outputs, d) and intercepts (outputs,), zero where they are None."""
     W = np.zeros((outputs, d)) if coef is None else np.asarray(coef, dtype=np.float64)

@@ -31,7 +31,7 @@ from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import Array
 from fivefold.linear_model.base import LinearModel, class_scores, decision_values
-from fivefold.linear_model.online.output_training import signed_targets
+from fivefold.linear_model.solvers.class_outputs import one_vs_rest_targets
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.catalogue import HingeLoss
@@ -176,7 +176,7 @@ class Pegasos(Classifier):
         draws = rng.permutation(RowSampler(Points.of(X, w)).draw(self.n_draws, rng))
         batch = max(MIN_BATCH_DRAWS, len(w))
         solver = FORMS[self.form](draws.astype(np.int64), self.average, batch)
-        targets, found = signed_targets(y, len(self.classes_)), list[Minimum]()
+        targets, found = one_vs_rest_targets(y, len(self.classes_)), list[Minimum]()
         rounds = -(-self.n_draws // batch)
         with fit_steps(self, "round", len(targets) * rounds, X) as monitor:
             for sign in targets:

@@ -30,9 +30,10 @@ from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Codes, Indices, Table, Target, Weights
 from fivefold.linear_model.online.base import OnlineClassifier
-from fivefold.linear_model.online.output_training import signed_targets, start_points
+from fivefold.linear_model.online.output_training import start_points
 from fivefold.linear_model.online.passes import Passes, PassMemory, RowStream, TrainingPlan
 from fivefold.linear_model.online.sgd import training_plan
+from fivefold.linear_model.solvers.class_outputs import one_vs_rest_targets
 from fivefold.optim.minimise import State
 from fivefold.optim.stochastic import sgd_loops as loop
 from fivefold.optim.stochastic.learning_rates import ConstantRate
@@ -284,7 +285,7 @@ class Perceptron(OnlineClassifier):
             return
         plan, model, fresh = self._plan(), self.model_, []
         for diary, sign, factor in zip(
-            diaries, signed_targets(y, len(self.classes_)), self._factors(y, w), strict=True
+            diaries, one_vs_rest_targets(y, len(self.classes_)), self._factors(y, w), strict=True
         ):
             fresh.append(_ballot(RowStream.of(X, sign, w, plan, factor), X, diary, self.eta0))
         ballots = [_joined(a, b) for a, b in zip(before, fresh, strict=True)] if before else fresh
