@@ -29,6 +29,7 @@ from sklearn.utils.validation import _num_samples
 from fivefold.baselines import MajorityClassifier
 from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.meta_estimators import admit_new_rows, note_columns
 from fivefold.core.estimators.params import Count, Fraction, Learner
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
@@ -135,22 +136,22 @@ class CascadeClassifier(NamedEnsemble, Classifier):
         given = self._take(X, y, sample_weight, fit_params)
         self._refuse_others()
         self.model_ = self._chain(given)
-        self._note_columns(self.model_.members)
+        note_columns(self, self.model_.members)
         return self
 
     def predict(self, X: UserTable) -> Any:
         """The class by the first learner that is sure."""
-        X = self._table(X)
+        X = admit_new_rows(self, X)
         return self.classes_[self.model_.answer(X)[0].argmax(axis=1)]
 
     def predict_proba(self, X: UserTable) -> Any:
         """The probabilities of the first learner that is sure."""
-        X = self._table(X)
+        X = admit_new_rows(self, X)
         return self.model_.answer(X)[0]
 
     def answered_by(self, X: Table) -> Any:
         """The number of the learner that answers each row."""
-        X = self._table(X)
+        X = admit_new_rows(self, X)
         return self.model_.answer(X)[1]
 
     def _chain(self, given: FitInputs) -> CascadeModel:

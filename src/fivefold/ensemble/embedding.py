@@ -14,6 +14,7 @@ Moosmann, Triggs & Jurie (2007), Fast discriminative visual codebooks using rand
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,11 +56,12 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
     sparse_output
         whether `transform` gives a sparse matrix, or an array.
     n_jobs
-        taken as it is: trees grow on all cores that the environment allows, and the bytes are the same for any number.
+        accepted for compatibility and ignored: trees grow on all available cores, and the result is the same for any
+        number.
     random_state
         seed of the columns and thresholds drawn.
     verbose
-        taken as it is: a long fit in a terminal draws a line of its own.
+        accepted for compatibility and ignored: long fits in a terminal show a progress line anyway.
     warm_start
         whether a further fit keeps the trees and adds those that are missing.
 
@@ -118,7 +120,7 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
 
     criterion, max_features, ccp_alpha = "squared_error", 1, 0.0
     bootstrap, oob_score, max_samples, monotonic_cst = False, False, None, None
-    estimator_ = ExtraTreeRegressor(max_features=1)
+    _new_tree = staticmethod(partial(ExtraTreeRegressor, max_features=1))
     _grower = staticmethod(random_split_grower)
 
     feature_importances_ = learned("trees.importances")

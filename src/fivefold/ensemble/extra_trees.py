@@ -1,4 +1,4 @@
-"""Extremely randomised trees: thresholds are drawn, not drawn, and every tree has all rows.
+"""Extremely randomised trees: thresholds are drawn at random, not searched for, and every tree sees all rows.
 
     repeat T times: grow a tree, at each node m columns and for each a threshold between its least and largest value,
     all drawn at random; the best of these cuts is made
@@ -53,11 +53,12 @@ class ExtraTreesClassifier(BaseForestClassifier, Classifier):
         whether to judge the forest by the rows that trees did not see: by accuracy, or by a function of the codes of
         the true classes and of those said.
     n_jobs
-        taken as it is: trees grow on all cores that the environment allows, and the bytes are the same for any number.
+        accepted for compatibility and ignored: trees grow on all available cores, and the result is the same for any
+        number.
     random_state
         seed of the columns and thresholds drawn, and of the samples.
     verbose
-        taken as it is: a long fit in a terminal draws a line of its own.
+        accepted for compatibility and ignored: long fits in a terminal show a progress line anyway.
     warm_start
         whether a further fit keeps the trees and adds those that are missing.
     class_weight
@@ -141,7 +142,7 @@ class ExtraTreesClassifier(BaseForestClassifier, Classifier):
     feature_importances_ = learned("trees.importances")
     oob_score_ = oob_attribute("oob.score")
     _grower = staticmethod(random_split_grower)
-    estimator_ = ExtraTreeClassifier()
+    _new_tree = ExtraTreeClassifier
 
 
 class ExtraTreesRegressor(BaseForestRegressor, Regressor):
@@ -173,11 +174,12 @@ class ExtraTreesRegressor(BaseForestRegressor, Regressor):
         whether to judge the forest by the rows that trees did not see: by the share of the variance it explains, or by
         a function of the true targets and of what is said.
     n_jobs
-        taken as it is: trees grow on all cores that the environment allows, and the bytes are the same for any number.
+        accepted for compatibility and ignored: trees grow on all available cores, and the result is the same for any
+        number.
     random_state
         seed of the columns and thresholds drawn, and of the samples.
     verbose
-        taken as it is: a long fit in a terminal draws a line of its own.
+        accepted for compatibility and ignored: long fits in a terminal show a progress line anyway.
     warm_start
         whether a further fit keeps the trees and adds those that are missing.
     ccp_alpha
@@ -253,4 +255,4 @@ class ExtraTreesRegressor(BaseForestRegressor, Regressor):
     feature_importances_ = learned("trees.importances")
     oob_score_ = oob_attribute("oob.score")
     _grower = staticmethod(random_split_grower)
-    estimator_ = ExtraTreeRegressor()
+    _new_tree = ExtraTreeRegressor

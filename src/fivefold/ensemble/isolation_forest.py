@@ -89,11 +89,12 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
     bootstrap
         whether the rows of a tree are drawn with replacement.
     n_jobs
-        taken as it is: trees grow on all cores that the environment allows, and the bytes are the same for any number.
+        accepted for compatibility and ignored: trees grow on all available cores, and the result is the same for any
+        number.
     random_state
         seed of all draws.
     verbose
-        taken as it is.
+        accepted for compatibility and ignored.
     warm_start
         whether a further fit keeps the trees and adds those that are missing.
 
@@ -147,7 +148,10 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
         ),
     )
 
-    estimator_ = ExtraTreeRegressor(max_features=1)
+    @property
+    def estimator_(self) -> ExtraTreeRegressor:
+        """An unfitted tree of the kind that is grown."""
+        return ExtraTreeRegressor(max_features=1)
 
     def fit(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Any:
         """Grow the trees; a weight of two means a row is there twice."""

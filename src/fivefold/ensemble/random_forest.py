@@ -50,11 +50,12 @@ class RandomForestClassifier(BaseForestClassifier, Classifier):
         whether to judge the forest by the rows that trees did not see: by accuracy, or by a function of the codes of
         the true classes and of those said.
     n_jobs
-        taken as it is: trees grow on all cores that the environment allows, and the bytes are the same for any number.
+        accepted for compatibility and ignored: trees grow on all available cores, and the result is the same for any
+        number.
     random_state
         seed of the samples and of the columns drawn.
     verbose
-        taken as it is: a long fit in a terminal draws a line of its own.
+        accepted for compatibility and ignored: long fits in a terminal show a progress line anyway.
     warm_start
         whether a further fit keeps the trees and adds those that are missing.
     class_weight
@@ -140,7 +141,7 @@ class RandomForestClassifier(BaseForestClassifier, Classifier):
     feature_importances_ = learned("trees.importances")
     oob_score_ = oob_attribute("oob.score")
     _grower = staticmethod(best_split_grower)
-    estimator_ = DecisionTreeClassifier()
+    _new_tree = DecisionTreeClassifier
 
 
 class RandomForestRegressor(BaseForestRegressor, Regressor):
@@ -172,11 +173,12 @@ class RandomForestRegressor(BaseForestRegressor, Regressor):
         whether to judge the forest by the rows that trees did not see: by the share of the variance it explains, or by
         a function of the true targets and of what is said.
     n_jobs
-        taken as it is: trees grow on all cores that the environment allows, and the bytes are the same for any number.
+        accepted for compatibility and ignored: trees grow on all available cores, and the result is the same for any
+        number.
     random_state
         seed of the samples and of the columns drawn.
     verbose
-        taken as it is: a long fit in a terminal draws a line of its own.
+        accepted for compatibility and ignored: long fits in a terminal show a progress line anyway.
     warm_start
         whether a further fit keeps the trees and adds those that are missing.
     ccp_alpha
@@ -253,4 +255,4 @@ class RandomForestRegressor(BaseForestRegressor, Regressor):
     feature_importances_ = learned("trees.importances")
     oob_score_ = oob_attribute("oob.score")
     _grower = staticmethod(best_split_grower)
-    estimator_ = DecisionTreeRegressor()
+    _new_tree = DecisionTreeRegressor

@@ -28,6 +28,7 @@ from sklearn.utils.validation import _check_feature_names_in, _num_samples, chec
 
 from fivefold.core._sklearn import TransformerMixin
 from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.meta_estimators import admit_new_rows, note_columns
 from fivefold.core.estimators.params import Index
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
@@ -79,7 +80,7 @@ class Stacking(TransformerMixin, NamedEnsemble):
                 cure = f"cv='prefit' takes fitted ones: fit the estimator called {name!r}, or give another cv"
                 check_is_fitted(inner, msg=f"{type(self).__name__}: this %(name)s instance is not fitted yet; {cure}")
         members = FittedMembers(tuple(e for _, e in self._living())) if prefit else self._fit_members(given)
-        self._note_columns(members.members)
+        note_columns(self, members.members)
         methods = tuple(self._method(name, inner) for name, inner in self._living())
         Z = self._asked(given.X, members.members, methods) if prefit else self._held_out(given, methods)
         combiner.fit(self._joined(given.X, Z), given.y, **given.own)
@@ -92,7 +93,7 @@ class Stacking(TransformerMixin, NamedEnsemble):
 
     def transform(self, X: UserTable) -> Any:
         """What the combiner is given: the answers of every member, and with `passthrough` X after them."""
-        X = self._table(X)
+        X = admit_new_rows(self, X)
         return self._joined(X, self._asked(X, self.model_.members, self.model_.methods))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
@@ -116,7 +117,7 @@ class Stacking(TransformerMixin, NamedEnsemble):
 
     def _said(self, X: Table, predict_params: dict[str, Any]) -> Any:
         """The combiner's answer; what it gives besides comes with it."""
-        X = self._table(X)
+        X = admit_new_rows(self, X)
         if routing_enabled():
             predict_params = process_routing(self, "predict", **predict_params).final_estimator_["predict"]
         return self.model_.combiner.predict(self.transform(X), **predict_params)
@@ -260,7 +261,7 @@ class StackingClassifier(Stacking, Classifier):
     @available_if(lambda self: _final(self, "predict_proba"))
     def predict_proba(self, X: UserTable) -> Any:
         """The combiner's probability of each class; where labels are there or not, that of each being there."""
-        X = self._table(X)
+        X = admit_new_rows(self, X)
         said = self.model_.combiner.predict_proba(self.transform(X))
         if isinstance(said, list) and all(len(labels) <= 2 and labels.dtype.kind in "biuf" for labels in self.classes_):
             return np.stack([_being_there(P, labels) for P, labels in zip(said, self.classes_, strict=True)], axis=1)
@@ -269,7 +270,7 @@ class StackingClassifier(Stacking, Classifier):
     @available_if(lambda self: _final(self, "decision_function"))
     def decision_function(self, X: UserTable) -> Any:
         """The combiner's decision values."""
-        X = self._table(X)
+        X = admit_new_rows(self, X)
         return self.model_.combiner.decision_function(self.transform(X))
 
 

@@ -22,6 +22,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from fivefold.core._sklearn import TransformerMixin
+from fivefold.core.estimators.meta_estimators import admit_new_rows, note_columns
 from fivefold.core.estimators.params import Index
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
@@ -46,7 +47,7 @@ class Voting(TransformerMixin, NamedEnsemble):
         self._refuse_others()
         self._refuse_weights()
         self.model_ = self._fit_members(given)
-        self._note_columns(self.model_.members)
+        note_columns(self, self.model_.members)
         return self
 
     def fit_transform(self, X: UserTable, y: UserTarget = None, **fit_params: Any) -> Any:  # type: ignore[override]  # scikit-learn says it so
@@ -149,18 +150,18 @@ class VotingClassifier(Voting, Classifier):
 
     def predict(self, X: UserTable) -> Any:
         """The class with most votes, of each row."""
-        X = self._table(X)
+        X = admit_new_rows(self, X)
         return self.classes_[self._scores(X).argmax(axis=1)]
 
     @available_if(lambda self: self._is_soft())
     def predict_proba(self, X: UserTable) -> Any:
         """The mean of the members' probabilities."""
-        X = self._table(X)
+        X = admit_new_rows(self, X)
         return self._scores(X)
 
     def transform(self, X: UserTable) -> Any:
         """What every member says: codes of classes (n, members), or probabilities."""
-        X = self._table(X)
+        X = admit_new_rows(self, X)
         if self.voting == "hard":
             return np.column_stack([member.predict(X) for member in self.estimators_])
         P = [member.predict_proba(X) for member in self.estimators_]
@@ -245,13 +246,13 @@ class VotingRegressor(Voting, Regressor):
 
     def predict(self, X: UserTable) -> Any:
         """The weighted mean of the members' predictions."""
-        X = self._table(X)
+        X = admit_new_rows(self, X)
         a, said = self._votes(), self._said(X)
         return sum(weight * value for weight, value in zip(a.tolist(), said, strict=True)) / float(a.sum())
 
     def transform(self, X: UserTable) -> Any:
         """What every member says (n, members); several outputs of one stand side by side."""
-        return np.column_stack(self._said(self._table(X)))
+        return np.column_stack(self._said(admit_new_rows(self, X)))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the columns that `transform` gives."""

@@ -18,7 +18,6 @@ from typing import Annotated, Any
 
 import numpy as np
 from scipy.sparse import hstack
-from sklearn.base import clone
 from sklearn.metrics import r2_score
 from sklearn.utils._indexing import _safe_indexing
 from sklearn.utils.validation import _num_samples
@@ -98,7 +97,6 @@ class ForestMethods(WarmStart, MemberSequence):
     """What every forest does: grow, go on growing, and answer."""
 
     model_: Any
-    estimator_: Any
     n_features_in_: int
     n_estimators: int
     max_features: Any
@@ -112,6 +110,7 @@ class ForestMethods(WarmStart, MemberSequence):
     _admit: Any
     _score: Any
     _grower: Any
+    _new_tree: Callable[[], Any]  # an unfitted tree of the kind that is grown
     get_params: Any
 
     _oob_answers = oob_attribute("oob.answers")
@@ -231,9 +230,14 @@ class ForestMethods(WarmStart, MemberSequence):
         return [sampled_rows(counts, draws.rows).astype(np.int32) for counts in each]
 
     @property
+    def estimator_(self) -> Any:
+        """An unfitted tree of the kind that is grown."""
+        return self._new_tree()
+
+    @property
     def estimator(self) -> Any:
         """An unfitted tree of the kind that is grown."""
-        return clone(self.estimator_)
+        return self._new_tree()
 
     def apply(self, X: UserTable) -> Any:
         """The leaf of each row in every tree (n, T)."""
@@ -250,7 +254,7 @@ class ForestMethods(WarmStart, MemberSequence):
 
     def _member(self, i: int) -> Any:
         """Tree i as an estimator."""
-        tree = clone(self.estimator_)
+        tree = self._new_tree()
         shared = (tree.get_params().keys() & self.get_params().keys()) - {"class_weight"}
         tree.set_params(**{name: getattr(self, name) for name in shared})
         tree.random_state = DrawSeed(self.model_.draws.seeds[i])

@@ -1,8 +1,8 @@
-"""Estimators that are parameters of other estimators: refused in words where they are none, and fitted as clones."""
+"""Estimators passed as parameters of other estimators: anything else is refused with a message; clones are fitted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from sklearn.base import clone
@@ -14,7 +14,7 @@ from fivefold.core.types import Table, Target
 class MemberSequence:
     """An ensemble as the sequence of its fitted members, as scikit-learn's are: len, iteration and indexing."""
 
-    estimators_: Any
+    estimators_: list[Any]
 
     def __len__(self) -> int:
         return len(self.estimators_)
@@ -27,7 +27,7 @@ class MemberSequence:
 
 
 def check_learner(owner: Any, inner: Any, what: str, *methods: str) -> Any:
-    """The estimator given as `what`; refuses a class, and whatever cannot be fitted and asked by these methods."""
+    """The estimator given as `what`; refuses a class, and anything without `fit` and these methods."""
     me = type(owner).__name__
     if isinstance(inner, type):
         raise ParameterError(f"{me}: {what} is the class {inner.__name__}, not an instance: give {inner.__name__}()")
@@ -54,5 +54,5 @@ def fit_clone(estimator: Any, X: Table, y: Target, extra: dict[str, Any]) -> Any
         ) from error
 
 
-def _and(names: Any) -> str:
+def _and(names: Iterable[str]) -> str:
     return " and ".join(names)

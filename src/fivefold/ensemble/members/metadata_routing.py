@@ -1,11 +1,12 @@
-"""What a bag hands on to its copies: arguments of `fit`, and of the methods that the copies answer by.
+"""What a bag passes to its copies: arguments of `fit`, and of the methods by which the copies predict.
 
-A copy that asks for metadata of its own, by scikit-learn's metadata routing, gets it: cut to the rows of its sample
-where there is one value a row. The weights of the rows are the bag's own affair: they decide what is drawn.
+A copy that requests metadata, by scikit-learn's metadata routing, gets it, cut to the rows of its sample where there is
+one value per row. Sample weights are not passed on: they decide which rows the bag draws.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,31 +15,31 @@ from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.validation import _num_samples
 
 from fivefold.core.admission.tables import given_weights
-from fivefold.core.types import Table, UserWeights
+from fivefold.core.estimators.meta_estimators import take_rows
+from fivefold.core.types import Indices, UserTable, UserWeights
 from fivefold.ensemble.members.bootstrap_bag import kept_rows
-from fivefold.ensemble.members.named_estimators import take_rows
 
 
 @dataclass(frozen=True)
 class CopyMetadata:
-    """Arguments for the copies, and the rows they are about."""
+    """Arguments for the copies, and the rows they refer to."""
 
     extra: dict[str, Any]
-    rows: Any  # positions, in the table given, of the rows of positive weight; None for all
+    rows: Indices | None  # positions, in the table given, of the rows of positive weight; None for all
 
-    def of(self, rows: Any, n: int) -> dict[str, Any]:
-        """What a copy with these of the n rows of positive weight gets."""
+    def of(self, rows: Indices, n: int) -> dict[str, Any]:
+        """The arguments of a copy that is fitted to `rows`, out of n rows of positive weight."""
         return {name: take_rows(value, rows, n) for name, value in self.extra.items()}
 
 
 class MetadataPassing:
-    """A bag whose copies may ask for metadata."""
+    """A bag whose copies may request metadata."""
 
-    _inside: Any
-    _asked: Any
+    _inside: Callable[[], Any]
+    _asked: Callable[[Any], str]
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Metadata goes to the copies, by the method that is asked of them."""
+        """Metadata goes to the method of the copies that is called."""
         asked = self._asked(self._inside())
         mapping = MethodMapping().add(caller="fit", callee="fit")
         mapping.add(caller="decision_function", callee="decision_function")
@@ -47,7 +48,7 @@ class MetadataPassing:
         return MetadataRouter(owner=self).add(estimator=self._inside(), method_mapping=mapping)
 
     def _routed(self, method: str, given: dict[str, Any]) -> dict[str, Any]:
-        """The part of these arguments that the copies ask for."""
+        """The arguments that the copies requested."""
         if not given:
             return {}
         if not routing_enabled():
@@ -61,7 +62,7 @@ class MetadataPassing:
     def _callee(self, method: str) -> str:
         return method if method in ("fit", "decision_function") else self._asked(self._inside())
 
-    def _passed(self, X: Table, sample_weight: UserWeights, fit_params: dict[str, Any]) -> CopyMetadata:
+    def _passed(self, X: UserTable, sample_weight: UserWeights, fit_params: dict[str, Any]) -> CopyMetadata:
         extra = self._routed("fit", fit_params)
         if sample_weight is None or (rows := kept_rows(given_weights(self, sample_weight, _num_samples(X)))) is None:
             return CopyMetadata(extra, None)

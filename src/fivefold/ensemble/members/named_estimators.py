@@ -1,8 +1,8 @@
 """Ensembles of named estimators: what voting, stacking and cascades share.
 
 `estimators` is a list of (name, estimator), of any library that keeps scikit-learn's protocol; each is cloned and
-fitted, and "drop" in the place of one leaves it out. Rows of weight zero are left out before anyone sees the table;
-other weights, where given, are passed to every member.
+fitted, and "drop" in place of one leaves it out. Rows of weight zero are left out before a member sees the
+table; other weights, if given, are passed to every member.
 """
 
 from __future__ import annotations
@@ -15,20 +15,19 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.model_selection import check_cv
-from sklearn.utils import Bunch, check_consistent_length, get_tags, indexable
+from sklearn.utils import Bunch, get_tags
 from sklearn.utils._indexing import _safe_indexing
 from sklearn.utils._user_interface import _print_elapsed_time
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.metaestimators import _BaseComposition
-from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
+from sklearn.utils.validation import _num_samples, column_or_1d
 
-from fivefold.core.admission.tables import _refuse_missing_target, admit_for_members, admit_weights
 from fivefold.core.estimators import params as declared
 from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.meta_estimators import admit_member_rows, take_rows
 from fivefold.core.estimators.supervised_learning import check_labels, encode_labels
-from fivefold.core.numerics.arrays import to_numpy
-from fivefold.core.types import Array, Indices, Table, Target, UserWeights
+from fivefold.core.types import Array, Indices, Mask, Table, Target, UserTable, UserTarget, UserWeights
 from fivefold.ensemble.members.inner_estimators import check_learner, fit_clone
 
 
@@ -37,7 +36,7 @@ class FittedMembers:
     """Fitted estimators, in the order they were named."""
 
     members: tuple[Any, ...]
-    outputs: int = field(default=1, kw_only=True)  # numbers or labels that each says of a row
+    outputs: int = field(default=1, kw_only=True)  # numbers or labels that each member predicts per row
 
     @property
     def estimators(self) -> list[Any]:
@@ -52,7 +51,7 @@ class FitInputs:
     y: Any
     routed: dict[str, dict[str, Any]]  # name -> what its fit gets besides X and y
     own: dict[str, Any]  # what the ensemble's own learner gets
-    there: Any  # which rows of the table given these are, or None for all
+    kept: Mask | None  # which rows of the table given these are; None for all
 
     @property
     def w(self) -> Array:
@@ -60,11 +59,11 @@ class FitInputs:
         return np.asarray(self.own.get("sample_weight", np.ones(_num_samples(self.X))))
 
     def splits(self, cv: Any, classifier: bool) -> list[tuple[Any, Any]]:
-        """Pairs of rows to learn from and rows to judge; pairs that the user lists count the table as it was given."""
+        """Pairs of (training rows, test rows). Pairs listed by the user number the rows of the table as given."""
         splits = list(check_cv(cv, self.y, classifier=classifier).split(self.X, self.y))
-        if self.there is None or not isinstance(cv, Iterable):
+        if self.kept is None or not isinstance(cv, Iterable):
             return splits
-        place = np.where(self.there, np.cumsum(self.there) - 1, -1)
+        place = np.where(self.kept, np.cumsum(self.kept) - 1, -1)
         return [(_living_rows(place, train), _living_rows(place, test)) for train, test in splits]
 
 
@@ -77,7 +76,7 @@ class NamedEnsemble(_BaseComposition):
     n_jobs: Any
     verbose: Any = 0
 
-    several = False  # a classifier that takes several labels a row
+    several = False  # whether a classifier takes several labels per row
     estimators_ = learned("estimators")
 
     @property
@@ -115,7 +114,7 @@ class NamedEnsemble(_BaseComposition):
         return tags
 
     def _living(self) -> list[tuple[str, Any]]:
-        """The pairs that are not dropped; refuses what is no list of pairs."""
+        """The pairs that are not dropped; refuses anything that is not a list of pairs."""
         me = type(self).__name__
         pairs = _pairs(self.estimators)
         if not pairs or len(pairs) != len(self.estimators):
@@ -126,7 +125,7 @@ class NamedEnsemble(_BaseComposition):
             self._validate_names([name for name, _ in pairs])
         except ValueError as error:
             raise ValueError(
-                f"{me}: {error}. A name must be there once, without two underscores, and be no parameter of {me}"
+                f"{me}: {error}. Names must be unique, without two underscores in a row, and not be parameters of {me}"
             ) from None
         living = [
             (name, check_learner(self, inner, f"the estimator called {name!r}, unless it is 'drop',"))
@@ -146,50 +145,34 @@ class NamedEnsemble(_BaseComposition):
                     f"{type(self).__name__}: The estimator {type(inner).__name__}, called {name!r}, should be a {kind}"
                 )
 
-    def _take(self, X: Table, y: Target, sample_weight: UserWeights, fit_params: dict[str, Any]) -> FitInputs:
+    def _take(self, X: UserTable, y: UserTarget, sample_weight: UserWeights, fit_params: dict[str, Any]) -> FitInputs:
         """Rows of positive weight, targets as codes or numbers, and what goes to each member."""
         declared.check_params(self)
         self._forget()
-        me = type(self).__name__
-        if X is None:
-            raise ValueError(f"{me} needs a table X; got None")
-        if y is None:
-            raise ValueError(f"{me} requires y to be passed, but the target y is None")
-        y = np.asarray(to_numpy(y))
-        _refuse_missing_target(self, y)
-        check_consistent_length(X, y)
-        if not len(y):
-            raise ValueError(f"{me}: the table is empty: 0 sample(s) and as many targets")
         if fit_params and not routing_enabled():
             raise ValueError(
-                f"{me}.fit was given {sorted(fit_params)}, which only its estimators could use: call "
+                f"{type(self).__name__}.fit was given {sorted(fit_params)}, which only its estimators could use: call "
                 "sklearn.set_config(enable_metadata_routing=True), and on those that want them set_fit_request"
             )
-        fit_params, there = dict(fit_params), None
-        X = indexable(admit_for_members(self, X))[0]
-        if sample_weight is not None:
-            w = admit_weights(self, sample_weight, np.empty((len(y), 0)))
-            if not w.all():
-                there = w > 0
-                X, y, w = _safe_indexing(X, np.flatnonzero(there)), y[there], w[there]
-            fit_params["sample_weight"] = w
-        y = self._encoded(y)
+        rows = admit_member_rows(self, X, y, sample_weight)
+        fit_params = dict(fit_params) if rows.w is None else {**fit_params, "sample_weight": rows.w}
+        codes = self._encoded(rows.y)
         names = [name for name, _ in self._living()]
         if routing_enabled():
             routing = process_routing(self, "fit", **fit_params)
             routed = {name: dict(routing[name]["fit"]) for name in names}
         else:
             routed = {name: dict(fit_params) for name in names}
-        return FitInputs(X, y, routed, fit_params, there)
+        return FitInputs(rows.X, codes, routed, own=fit_params, kept=rows.kept)
 
     def _encoded(self, y: Target) -> Any:
-        """Labels as codes 0..K-1, and their classes noted; numbers as they are."""
+        """Labels as codes 0..K-1, with `classes_` set; numbers as they are."""
         if not is_classifier(self):
             return column_or_1d(y, warn=True) if y.ndim > 1 and y.shape[1] == 1 else y
         labels = y.shape[1] if y.ndim == 2 else 1
         if labels > 1 and not self.several:
             raise NotImplementedError(  # the error that scikit-learn raises here
-                f"{type(self).__name__} takes one label a row; y has {labels} columns. Multilabel and multi-output "
+                f"{type(self).__name__} takes one label per row; y has {labels} columns. Multilabel and multi-output "
                 "targets are not supported: wrap it in sklearn.multioutput.MultiOutputClassifier"
             )
         if labels == 1:
@@ -210,35 +193,14 @@ class NamedEnsemble(_BaseComposition):
         members = Parallel(n_jobs=self.n_jobs, prefer="threads")(work)
         return FittedMembers(tuple(members), outputs=given.y.shape[1] if given.y.ndim == 2 else 1)
 
-    def _note_columns(self, members: tuple[Any, ...]) -> None:
-        """What the members, of any library, remember of the columns."""
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            found = [value for member in members if (value := getattr(member, name, None)) is not None]
-            if found:
-                setattr(self, name, found[0])
-
-    def _table(self, X: Table) -> Any:
-        """New rows, in a form whose rows can be picked."""
-        check_is_fitted(self)
-        return indexable(admit_for_members(self, X))[0]
-
     def _prefix(self) -> str:
         return type(self).__name__.lower()
 
 
 def _timed(estimator: Any, X: Table, y: Target, extra: dict[str, Any], owner: str, line: str | None) -> Any:
-    """A fitted clone; the line, where there is one, is printed with the time it took."""
+    """A fitted clone; `line`, if given, is printed with the time the fit took."""
     with _print_elapsed_time(owner, line):
         return fit_clone(estimator, X, y, extra)
-
-
-def take_rows(value: Any, rows: Indices, n: int) -> Any:
-    """The part of a fit argument that belongs to these rows; what is not one a row is left as it is."""
-    try:
-        return _safe_indexing(value, rows) if _num_samples(value) == n else value
-    except TypeError:
-        return value
 
 
 def member_inputs(given: FitInputs, name: str, rows: Indices) -> tuple[Any, Any, dict[str, Any]]:
@@ -258,7 +220,7 @@ def _dropped(inner: Any) -> bool:
 
 
 def _pairs(estimators: Any) -> list[tuple[str, Any]]:
-    """Those entries that are pairs of a name and something."""
+    """The entries that are pairs of a name and anything."""
     if not isinstance(estimators, list | tuple):
         return []
     return [tuple(e) for e in estimators if isinstance(e, list | tuple) and len(e) == 2 and isinstance(e[0], str)]
