@@ -26,9 +26,9 @@ def asked(y, *, positive=None):
 def test_the_greater_of_two_labels_is_the_positive_one(pair):
     y, guess = np.array(pair)[Y01], np.array(pair)[(P > 0.5).astype(int)]
     assert (
-        ConfusionCounts.of(y, guess)
+        ConfusionCounts.from_labels(y, guess)
         == ConfusionCounts(tp=3, fp=1, fn=1, tn=3)
-        == ConfusionCounts.of(y, guess, positive=pair[1])
+        == ConfusionCounts.from_labels(y, guess, positive=pair[1])
     )
     for found, expected in zip(asked(y), asked(Y01), strict=True):
         np.testing.assert_array_equal(found, expected)
@@ -36,7 +36,7 @@ def test_the_greater_of_two_labels_is_the_positive_one(pair):
 
 def test_a_named_label_is_held_against_all_others():
     y, guess = [1, 2, 3, 2], [2, 2, 3, 1]
-    assert ConfusionCounts.of(y, guess, positive=2) == ConfusionCounts(tp=1, fp=1, fn=1, tn=1)
+    assert ConfusionCounts.from_labels(y, guess, positive=2) == ConfusionCounts(tp=1, fp=1, fn=1, tn=1)
     three = np.array(["a", "b", "c"])[[0, 1, 2, 1, 1, 0, 1, 2]]
     for found, expected in zip(asked(three, positive="b"), asked(three == "b"), strict=True):
         np.testing.assert_array_equal(found, expected)
@@ -53,7 +53,7 @@ def test_a_named_label_is_held_against_all_others():
 )
 def test_what_is_not_clear_is_refused(y, positive, words):
     for judged in (
-        lambda: ConfusionCounts.of(y, y, positive=positive),
+        lambda: ConfusionCounts.from_labels(y, y, positive=positive),
         lambda: sweep_thresholds(y, P, positive=positive),
         lambda: brier(y, P, positive=positive),
         lambda: reliability(y, P, positive=positive),
@@ -67,4 +67,4 @@ def test_what_is_not_clear_is_refused(y, positive, words):
 def test_codes_are_two_labels_even_where_the_rows_hold_one():
     assert not is_positive([0, 0]).any() and is_positive([1.0, 1.0]).all()
     assert not is_positive([-1, -1], 1).any() and not is_positive([False], True).any()
-    assert ConfusionCounts.of([0, 0], [0, 1]) == ConfusionCounts(tp=0, fp=1, fn=0, tn=1)
+    assert ConfusionCounts.from_labels([0, 0], [0, 1]) == ConfusionCounts(tp=0, fp=1, fn=0, tn=1)

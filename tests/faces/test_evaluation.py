@@ -56,9 +56,9 @@ class Sure:
 
 def test_log_loss_agrees_with_scikit_learn():
     P, y = [[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]], np.array(["a", "b", "a"])
-    assert SCORES["log_loss"].of(Sure(P), None, y) == pytest.approx(rival_log_loss(y, P), rel=1e-12)
+    assert SCORES["log_loss"].score_model(Sure(P), None, y) == pytest.approx(rival_log_loss(y, P), rel=1e-12)
 
 
 @pytest.mark.parametrize("label", ["b", "c", "A"], ids=["sure error", "unseen, after", "unseen, before"])
 def test_log_loss_of_a_sure_error_and_of_an_unseen_class_is_large_and_finite(label):
-    assert SCORES["log_loss"].of(Sure([[1.0, 0.0]]), None, np.array([label])) == pytest.approx(-np.log(1e-15))
+    assert SCORES["log_loss"].score_model(Sure([[1.0, 0.0]]), None, np.array([label])) == pytest.approx(-np.log(1e-15))

@@ -125,7 +125,7 @@ def test_the_model_that_is_kept_is_tuned_on_all_rows_outside_the_holdout_and_ans
     plan = make_plan(data, ["GaussianNB"])
     model, choice = tune_and_fit(data, plan.learners[0], plan.rows, plan)
     assert choice.parameters in plan.learners[0].settings
-    assert SCORES["accuracy"].of(model, data.X[plan.holdout], data.y[plan.holdout]) > 0.8
+    assert SCORES["accuracy"].score_model(model, data.X[plan.holdout], data.y[plan.holdout]) > 0.8
     assert model.classes_.tolist() == ["a", "b", "c"]
 
 

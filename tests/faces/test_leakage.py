@@ -132,7 +132,7 @@ def test_settings_are_judged_as_whole_pipelines_that_never_saw_the_rows_they_are
 
     def loss(setting, fit, judged):
         model = build_pipeline(coded, learner, setting, 0).fit(coded.X[fit], coded.y[fit])
-        return score.loss(score.of(model, coded.X[judged], coded.y[judged]))
+        return score.loss(score.score_model(model, coded.X[judged], coded.y[judged]))
 
     for setting, found in choose_setting(coded, learner, train, replace(plan, halving=False), 0).tried:
         assert found == pytest.approx(np.mean([loss(setting, *pair) for pair in pairs]), rel=1e-12)

@@ -43,23 +43,30 @@ def test_scores_of_classes_agree_with_scikit_learn(K, ties):
         "auc": np.mean([metrics.roc_auc_score(one_hot[:, k], model.proba[:, k]) for k in range(K)]),
     }
     for name, rival in rivals.items():
-        assert SCORES[name].of(model, None, y) == pytest.approx(rival, rel=1e-12)  # rounding
+        assert SCORES[name].score_model(model, None, y) == pytest.approx(rival, rel=1e-12)  # rounding
 
 
 def test_a_class_that_is_predicted_but_not_there_counts_in_f1_as_in_scikit_learn():
     y, predicted = np.array(["a", "a", "b"]), np.array(["a", "c", "b"])
-    assert SCORES["f1"].of(Fixed(predicted), None, y) == pytest.approx(metrics.f1_score(y, predicted, average="macro"))
-    assert SCORES["balanced_accuracy"].of(Fixed(predicted), None, y) == pytest.approx(0.75)  # a: 1/2, b: 1
+    assert SCORES["f1"].score_model(Fixed(predicted), None, y) == pytest.approx(
+        metrics.f1_score(y, predicted, average="macro")
+    )
+    assert SCORES["balanced_accuracy"].score_model(Fixed(predicted), None, y) == pytest.approx(0.75)  # a: 1/2, b: 1
 
 
 def test_with_two_classes_the_area_is_that_of_the_second_class():
     y, model = classified(100, 2, names=False)
-    assert SCORES["auc"].of(model, None, y) == pytest.approx(metrics.roc_auc_score(y, model.proba[:, 1]), rel=1e-12)
+    assert SCORES["auc"].score_model(model, None, y) == pytest.approx(
+        metrics.roc_auc_score(y, model.proba[:, 1]), rel=1e-12
+    )
 
 
 def test_rows_of_one_class_cannot_be_ranked():
     assert (
-        SCORES["auc"].of(Fixed(["a"] * 3, np.full((3, 2), 0.5), np.array(["a", "b"])), None, np.array(["a"] * 3)) == 0.5
+        SCORES["auc"].score_model(
+            Fixed(["a"] * 3, np.full((3, 2), 0.5), np.array(["a", "b"])), None, np.array(["a"] * 3)
+        )
+        == 0.5
     )
 
 
@@ -73,16 +80,16 @@ def test_scores_of_numbers_agree_with_scikit_learn_and_numpy():
         "correlation": np.corrcoef(y, model.labels)[0, 1],
     }
     for name, rival in rivals.items():
-        assert SCORES[name].of(model, None, y) == pytest.approx(rival, rel=1e-12)
+        assert SCORES[name].score_model(model, None, y) == pytest.approx(rival, rel=1e-12)
 
 
 def test_a_constant_prediction_has_no_correlation():
-    assert SCORES["correlation"].of(Fixed([1.0, 1.0, 1.0]), None, np.array([1.0, 2.0, 3.0])) == 0.0
+    assert SCORES["correlation"].score_model(Fixed([1.0, 1.0, 1.0]), None, np.array([1.0, 2.0, 3.0])) == 0.0
 
 
 def test_a_class_that_training_never_saw_has_probability_zero():
     answers = CachedPredictions(Fixed(None, np.array([[0.3, 0.7]]), np.array(["b", "d"])), None)
-    assert answers.of_classes(np.array(["a", "b", "c", "d", "e"])).tolist() == [[0.0, 0.3, 0.0, 0.7, 0.0]]
+    assert answers.proba_for(np.array(["a", "b", "c", "d", "e"])).tolist() == [[0.0, 0.3, 0.0, 0.7, 0.0]]
 
 
 def test_every_question_is_put_to_the_model_once():
@@ -96,5 +103,5 @@ def test_every_question_is_put_to_the_model_once():
     model = Counting(["a", "b"])
     answers = CachedPredictions(model, None)
     for name in ("accuracy", "f1", "balanced_accuracy"):
-        SCORES[name].judge(answers, np.array(["a", "b"]))
+        SCORES[name].function(answers, np.array(["a", "b"]))
     assert model.asked == 1

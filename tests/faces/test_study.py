@@ -441,7 +441,7 @@ def test_the_verdict_says_what_the_table_shows(losses, said):
 def test_the_winner_is_told_from_others_by_p_values_adjusted_for_all_pairs():
     results = imagined(GaussianNB=0.3, LinearDiscriminantAnalysis=0.32)
     second = results.judged[1]
-    assert second.versus_best.p_value < second.adjusted_p == results.pairs.of("GaussianNB", second.name).adjusted_p
+    assert second.versus_best.p_value < second.adjusted_p == results.pairs.pair("GaussianNB", second.name).adjusted_p
     assert second.worse == (second.adjusted_p <= 0.05)
 
 

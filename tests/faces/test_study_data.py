@@ -219,8 +219,8 @@ def test_every_regressor_can_be_judged_by_error_and_correlation(method):
     table = tiny_tables(method)[0]
     assert task_of(table.y, "regression") == "regression"
     model = build((method, method.card.given)).fit(table.X, table.y)
-    assert SCORES["rmse"].of(model, table.X, table.y) >= 0
-    assert -1 <= SCORES["correlation"].of(model, table.X, table.y) <= 1 + 1e-12  # rounding
+    assert SCORES["rmse"].score_model(model, table.X, table.y) >= 0
+    assert -1 <= SCORES["correlation"].score_model(model, table.X, table.y) <= 1 + 1e-12  # rounding
 
 
 def test_a_table_has_one_target():

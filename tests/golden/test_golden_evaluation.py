@@ -57,8 +57,8 @@ class TestTwoClasses:
     def test_the_confusion_matrix_holds_the_counts(self):
         """A-31, D-109: rows true, columns predicted; they sum to n, and TP + FN is the number of positives."""
         assert_array_equal(confusion_matrix(Y, PREDICTED), [[80, 10], [2, 8]])
-        assert ConfusionCounts.of(Y, PREDICTED) == COUNTS
-        assert ConfusionCounts.of(Y, PREDICTED, positive=0) == ConfusionCounts(tp=80, fp=2, fn=10, tn=8)
+        assert ConfusionCounts.from_labels(Y, PREDICTED) == COUNTS
+        assert ConfusionCounts.from_labels(Y, PREDICTED, positive=0) == ConfusionCounts(tp=80, fp=2, fn=10, tn=8)
         assert COUNTS.tp + COUNTS.fn == 10
         assert float(COUNTS.false_positive_rate) == pytest.approx(10 / 90)
 
@@ -68,13 +68,13 @@ class TestTwoClasses:
         y, scores = rng.integers(2, size=60), rng.normal(size=60).round(1)
         fpr, tpr, thresholds = roc_curve(y, scores, drop_intermediate=False)
         for x, t, cut in zip(fpr[1:], tpr[1:], thresholds[1:], strict=True):
-            counts = ConfusionCounts.of(y, (scores >= cut).astype(int), positive=1)
+            counts = ConfusionCounts.from_labels(y, (scores >= cut).astype(int), positive=1)
             assert (float(counts.false_positive_rate), float(counts.true_positive_rate)) == pytest.approx((x, t))
             assert float(counts.false_negative_rate) == pytest.approx(1 - t)
             assert counts.tp + counts.fn == y.sum()
-            turned = ConfusionCounts.of(y, (scores >= cut).astype(int), positive=0)
+            turned = ConfusionCounts.from_labels(y, (scores >= cut).astype(int), positive=0)
             assert (turned.tp, turned.fp, turned.fn, turned.tn) == (counts.tn, counts.fn, counts.fp, counts.tp)
-        spam = ConfusionCounts.of([-1, -1, 1], [-1, 1, 1], positive=-1)
+        spam = ConfusionCounts.from_labels([-1, -1, 1], [-1, 1, 1], positive=-1)
         assert (spam.tp, spam.fn, spam.fp, spam.tn) == (1, 1, 0, 1)
 
     def test_accuracy_is_the_complement_of_the_mean_loss(self):
@@ -90,7 +90,7 @@ class TestTwoClasses:
         assert float(COUNTS.rebalanced_accuracy) == pytest.approx(0.844444, abs=5e-7)
         assert float(COUNTS.rebalanced_accuracy) == pytest.approx(balanced_accuracy_score(Y, PREDICTED))
         assert float(COUNTS.rebalanced_accuracy) == pytest.approx(float(COUNTS.recall + COUNTS.specificity) / 2)
-        assert float(ConfusionCounts.of(Y, np.zeros(100)).rebalanced_accuracy) == 0.5
+        assert float(ConfusionCounts.from_labels(Y, np.zeros(100)).rebalanced_accuracy) == 0.5
         weights = compute_class_weight("balanced", classes=np.array([0, 1]), y=Y)
         assert weights[1] / weights[0] == pytest.approx(90 / 10)
 
@@ -98,7 +98,7 @@ class TestTwoClasses:
         """B-44, D-112: 0.444444; where nothing is detected it is 0, or what the user says."""
         assert precision_score(Y, PREDICTED) == pytest.approx(0.444444, abs=5e-7)
         assert float(COUNTS.precision) == precision_score(Y, PREDICTED)
-        assert float(ConfusionCounts.of(Y, np.zeros(100)).precision) == 0
+        assert float(ConfusionCounts.from_labels(Y, np.zeros(100)).precision) == 0
         assert np.isnan(precision_score(Y, np.zeros(100), zero_division=np.nan))
         with pytest.warns(UndefinedMetricWarning):
             assert precision_score(Y, np.zeros(100)) == 0
@@ -113,16 +113,16 @@ class TestTwoClasses:
         y = np.where(np.arange(1000) % 100 == 0, 1, -1)
         constant = np.full(1000, -1)
         assert zero_one_loss(y, constant) == pytest.approx(0.01)
-        assert recall_score(y, constant) == float(ConfusionCounts.of(y, constant).recall) == 0
+        assert recall_score(y, constant) == float(ConfusionCounts.from_labels(y, constant).recall) == 0
 
     def test_f_measures(self):
         """D-114, D-115: F1 = 0.571429 and F2 = 0.689655; a small beta is precision, a large one recall."""
         assert f1_score(Y, PREDICTED) == pytest.approx(0.571429, abs=5e-7)
         assert fbeta_score(Y, PREDICTED, beta=2) == pytest.approx(0.689655, abs=5e-7)
-        assert float(COUNTS.f(1)) == pytest.approx(2 * 8 / (2 * 8 + 10 + 2))
-        assert float(COUNTS.f(2)) == pytest.approx(fbeta_score(Y, PREDICTED, beta=2))
-        assert float(COUNTS.f(1e-4)) == pytest.approx(float(COUNTS.precision), rel=1e-6)
-        assert float(COUNTS.f(1e4)) == pytest.approx(float(COUNTS.recall), rel=1e-6)
+        assert float(COUNTS.f_score(1)) == pytest.approx(2 * 8 / (2 * 8 + 10 + 2))
+        assert float(COUNTS.f_score(2)) == pytest.approx(fbeta_score(Y, PREDICTED, beta=2))
+        assert float(COUNTS.f_score(1e-4)) == pytest.approx(float(COUNTS.precision), rel=1e-6)
+        assert float(COUNTS.f_score(1e4)) == pytest.approx(float(COUNTS.recall), rel=1e-6)
 
     def test_any_two_labels_become_minus_one_and_one_and_back(self):
         """D-05."""
@@ -149,7 +149,7 @@ class TestSeveralClasses:
         assert_allclose(f1, 2 * precision * recall / (precision + recall))
         assert support.tolist() == [6, 10, 9]
         for k in range(3):
-            one = ConfusionCounts.of(TRUE, GUESS, positive=k)
+            one = ConfusionCounts.from_labels(TRUE, GUESS, positive=k)
             assert (float(one.precision), float(one.recall)) == pytest.approx((precision[k], recall[k]))
 
     def test_accuracy(self):

@@ -412,7 +412,7 @@ class TestFriedman:
             friedman_test(self.SCORES[:3], list("abcd"), ["iris", "wine", "iris"])
 
     def test_what_is_missing_is_named(self):
-        with pytest.raises(ValueError, match=r"one row a data set.*\(3, 4\); got \(10, 4\)"):
+        with pytest.raises(ValueError, match=r"one row per data set.*\(3, 4\); got \(10, 4\)"):
             friedman_test(self.SCORES, list("abcd"), self.SETS[:3])
         with pytest.raises(ValueError, match="two learners and two data sets"):
             friedman_test(self.SCORES[:1], list("abcd"), ["iris"])
@@ -439,10 +439,10 @@ class TestCompareAll:
 
     def test_names_those_that_cannot_be_told_apart(self):
         table = compare_all(self.SCORES, 80, 20)
-        assert table.like("fair") == ("also fair",) and table.like("good") == ()
-        assert table.of("fair", "good") is table.of("good", "fair")
+        assert table.tied_with("fair") == ("also fair",) and table.tied_with("good") == ()
+        assert table.pair("fair", "good") is table.pair("good", "fair")
         with pytest.raises(KeyError, match="not compared here"):
-            table.of("good", "good")
+            table.pair("good", "good")
 
     def test_never_decides_by_a_liberal_test(self):
         assert not any(pair.comparison.liberal for pair in compare_all(self.SCORES, 80, 20).pairs)

@@ -50,7 +50,7 @@ def test_the_roc_curve_and_its_operating_point(judged):
     y, P = judged
     ax = plot.roc(y, P[:, 1], threshold=0.9, name="naive Bayes")
     _, curve, mark = ax.lines
-    at = ConfusionCounts.of(y, (P[:, 1] >= 0.9).astype(int))
+    at = ConfusionCounts.from_labels(y, (P[:, 1] >= 0.9).astype(int))
     assert_allclose(points(mark)[0], [at.false_positive_rate, at.recall])
     assert (np.abs(points(curve) - points(mark)).sum(axis=1) < 1e-12).any()
     assert labels(ax)[0] == f"naive Bayes area {roc_auc_score(y, P[:, 1]):.3f}"
@@ -65,7 +65,7 @@ def test_precision_and_recall_are_steps_over_the_average_precision(judged):
     recall, precision = points(curve).T
     assert curve.get_drawstyle() == "steps-post"
     assert precision[:-1] @ -np.diff(recall) == pytest.approx(average_precision_score(y == 0, P[:, 0]))
-    at = ConfusionCounts.of(y, np.where(P[:, 0] >= 0.5, 0, 1), positive=0)
+    at = ConfusionCounts.from_labels(y, np.where(P[:, 0] >= 0.5, 0, 1), positive=0)
     assert_allclose(points(mark)[0], [at.recall, at.precision])
 
 

@@ -76,7 +76,7 @@ def separable_classes(
 
     Examples
     --------
-    >>> X, y = separable()
+    >>> X, y = separable_classes()
     >>> X.shape, y[0], y[-1]
     ((250, 2), np.int64(-1), np.int64(1))
     """
@@ -150,7 +150,7 @@ def course_datasets(seed: int = COURSE_SEED) -> CourseDatasets:
 
     Examples
     --------
-    >>> X, y = course().noisy_curve
+    >>> X, y = course_datasets().noisy_curve
     >>> X[:3, 0].round(4), y[:3].round(4)
     (array([3.6357, 5.8628, 5.5724]), array([-1.2384, -0.8361, -0.5947]))
     """

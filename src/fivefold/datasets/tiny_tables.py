@@ -34,7 +34,7 @@ def tiny_tables(method: Method) -> tuple[TinyTable, ...]:
     Examples
     --------
     >>> from fivefold.core.registry import find
-    >>> [table.kind for table in tiny(find("Ridge"))][:2]
+    >>> [table.kind for table in tiny_tables(find("Ridge"))][:2]
     ['float64', 'float32']
     """
     takes = method.cls.takes

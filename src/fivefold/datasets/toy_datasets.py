@@ -19,7 +19,7 @@ def load_embedded(name: str) -> pl.DataFrame:
 
     Examples
     --------
-    >>> embedded("iris").shape
+    >>> load_embedded("iris").shape
     (150, 5)
     """
     import polars as pl

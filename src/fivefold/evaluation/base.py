@@ -20,7 +20,7 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     estimator: Any
     estimator_: Any
 
-    def _fit_inside(self, X: Table, y: Target, **params: Any) -> None:
+    def _fit_estimator(self, X: Table, y: Target, **params: Any) -> None:
         routed = process_routing(self, "fit", **params).estimator.fit if routing_enabled() else params
         self.estimator_ = clone(self.estimator).fit(X, y, **routed)
         self.classes_ = self.estimator_.classes_

@@ -37,7 +37,7 @@ def conformal_rank(n: int, alpha: float) -> int:
 
     Examples
     --------
-    >>> rank(19, 0.05), rank(18, 0.05)
+    >>> conformal_rank(19, 0.05), conformal_rank(18, 0.05)
     (19, 19)
     """
     if not 0 < alpha < 1:

@@ -119,7 +119,7 @@ class MinimumRiskClassifier(MetaClassifier):
 
     def fit(self, X: UserTable, y: UserTarget, **params: Any) -> Self:
         """Fit the classifier inside; `params` go to it."""
-        self._fit_inside(X, y, **params)
+        self._fit_estimator(X, y, **params)
         conditional_risks(np.eye(len(self.classes_)), self.losses)  # refuses a matrix with other columns
         self._names()
         return self

@@ -1,4 +1,4 @@
-"""Measures that scikit-learn's `metrics` does not hold: of counts at many thresholds at once, and of known densities.
+"""Measures that scikit-learn's `metrics` lacks: from counts at many thresholds at once, and from known densities.
 
 rebalanced accuracy     ((N/P) TP + TN) / 2N      every positive counts N/P, so that both classes weigh alike
 ROC of two densities    (P(S > t | -), P(S > t | +))  over t,     area  P(S+ > S-)
@@ -23,20 +23,20 @@ from sklearn.metrics import confusion_matrix
 from fivefold.core.types import Array, Target
 
 TAIL_PROBABILITY = 1e-12  # probability that is cut off at either end of a density
-CONSTANT_TOLERANCE = 1e-12  # a spread below this share of the values is rounding
-BINARY_CODES = ((0, 1), (-1, 1))  # labels that are two even where rows hold one of them
-MAX_LABELS_SHOWN = 8  # labels that a message names
-GRID_POINTS = 4001  # points between which a decision may change once
+CONSTANT_TOLERANCE = 1e-12  # values whose range is below this share of the largest are constant up to rounding
+BINARY_CODES = ((0, 1), (-1, 1))  # pairs of labels that count as two even if the rows hold only one of them
+MAX_LABELS_SHOWN = 8  # a message names at most this many labels
+GRID_POINTS = 4001  # points of the grid; between two neighbours the decision may change at most once
 
 
 @dataclass(frozen=True)
 class ConfusionCounts:
-    """True and false positives and negatives, one number or one a threshold; the positive class is the user's choice.
+    """True and false positives and negatives, one number or one per threshold; the user names the positive class.
 
     Examples
     --------
-    >>> counts = Counts(tp=8, fp=10, fn=2, tn=80)
-    >>> float(counts.accuracy), round(float(counts.rebalanced_accuracy), 6), round(float(counts.f(2)), 6)
+    >>> counts = ConfusionCounts(tp=8, fp=10, fn=2, tn=80)
+    >>> float(counts.accuracy), round(float(counts.rebalanced_accuracy), 6), round(float(counts.f_score(2)), 6)
     (0.88, 0.844444, 0.689655)
     """
 
@@ -46,13 +46,16 @@ class ConfusionCounts:
     tn: Any
 
     @classmethod
-    def of(cls, y: Any, predicted: Any, *, positive: Any = None) -> ConfusionCounts:
+    def from_labels(cls, y: Any, predicted: Any, *, positive: Any = None) -> ConfusionCounts:
         """Counts of predicted against true labels; `positive` as in `is_positive`.
 
-        >>> Counts.of(["ill", "well", "ill"], ["ill", "ill", "well"], positive="ill")
-        Counts(tp=1, fp=1, fn=1, tn=0)
+        >>> ConfusionCounts.from_labels(["ill", "well", "ill"], ["ill", "ill", "well"], positive="ill")
+        ConfusionCounts(tp=1, fp=1, fn=1, tn=0)
         """
-        y, predicted = is_positive(y, positive, beside=predicted), is_positive(predicted, positive, beside=y)
+        y, predicted = (
+            is_positive(y, positive, other_labels=predicted),
+            is_positive(predicted, positive, other_labels=y),
+        )
         tn, fp, fn, tp = confusion_matrix(y, predicted, labels=[False, True]).ravel()
         return cls(int(tp), int(fp), int(fn), int(tn))
 
@@ -73,12 +76,12 @@ class ConfusionCounts:
 
     @property
     def specificity(self) -> Any:
-        """Share of the negatives that were left alone."""
+        """Share of the negatives that were not detected."""
         return _safe_ratio(self.tn, self.tn + self.fp)
 
     @property
     def false_positive_rate(self) -> Any:
-        """Share of the negatives that were detected all the same."""
+        """Share of the negatives that were wrongly detected."""
         return _safe_ratio(self.fp, self.tn + self.fp)
 
     @property
@@ -98,17 +101,17 @@ class ConfusionCounts:
         both = _safe_ratio(_safe_ratio(N, P) * self.tp + self.tn, 2 * N)
         return np.where(P == 0, self.specificity, np.where(N == 0, self.recall, both))
 
-    def f(self, beta: float = 1.0) -> Any:
+    def f_score(self, beta: float = 1.0) -> Any:
         """The weighted harmonic mean of precision and recall; a large beta leans to recall."""
         b2 = beta**2
         return _safe_ratio((1 + b2) * self.tp, (1 + b2) * self.tp + b2 * self.fn + self.fp)
 
 
-def is_positive(y: Target, positive: Any = None, *, beside: Any = ()) -> Any:
+def is_positive(y: Target, positive: Any = None, *, other_labels: Any = ()) -> Any:
     """Which labels are the positive one: the one named, or the greater of two.
 
-    `beside` are further labels, such as predicted ones. Labels that are all among 0 and 1, or -1 and 1, are two of
-    which one may be absent; a label that is named has to be there, for a misspelt one would count as never found.
+    `other_labels` are further labels, such as predicted ones. If all labels are among 0 and 1, or -1 and 1, there are
+    two labels even if one is absent. A label that is named must occur: a misspelt one would count as never found.
 
     Examples
     --------
@@ -117,7 +120,7 @@ def is_positive(y: Target, positive: Any = None, *, beside: Any = ()) -> Any:
     """
     y = np.asarray(y)
     labels = np.unique(y).tolist()
-    labels = sorted({*labels, *np.unique(np.asarray(beside)).tolist()}) if len(beside) else labels
+    labels = sorted({*labels, *np.unique(np.asarray(other_labels)).tolist()}) if len(other_labels) else labels
     labels = next((list(pair) for pair in BINARY_CODES if set(labels) <= set(pair)), labels)
     shown = ", ".join(map(repr, labels[:MAX_LABELS_SHOWN])) + (", ..." if len(labels) > MAX_LABELS_SHOWN else "")
     if positive is None:
@@ -139,11 +142,11 @@ def _safe_ratio(part: Any, whole: Any) -> Any:
 
 
 def pearson_correlation(y: Target, predicted: Any) -> float:
-    """Pearson's correlation of predictions and targets; NaN where one of them is constant, for then there is none.
+    """Pearson's correlation of predictions and targets; NaN (undefined) if either is constant.
 
     Examples
     --------
-    >>> round(correlation([1.0, 2.0, 4.0], [3.0, 5.0, 9.0]), 6), correlation([1.0, 2.0], [7.0, 7.0])
+    >>> round(pearson_correlation([1.0, 2.0, 4.0], [3.0, 5.0, 9.0]), 6), pearson_correlation([1.0, 2.0], [7.0, 7.0])
     (1.0, nan)
     """
     y, predicted = np.asarray(y, dtype=float), np.asarray(predicted, dtype=float)
@@ -189,13 +192,13 @@ def misclassification_rate(
 ) -> float:
     """The probability of a wrong class on one column of known densities: frozen distributions of scipy.stats.
 
-    `decide` maps points (m,) to the indices of classes; by default the largest prior times density, the best there is.
+    `decide` maps points (m,) to the indices of classes; by default to the largest prior times density, the best choice.
     The points where the answer changes are found first; between them the masses are exact.
 
     Examples
     --------
     >>> from scipy.stats import norm
-    >>> round(misclassification([norm(0), norm(2)], [0.5, 0.5]), 6)  # Phi(-1)
+    >>> round(misclassification_rate([norm(0), norm(2)], [0.5, 0.5]), 6)  # Phi(-1)
     0.158655
     """
     pi = np.asarray(priors, dtype=float)

@@ -42,8 +42,8 @@ class WeightedSample:
 
     Examples
     --------
-    >>> draws = Sample([1, 2, 3, 4, 100])
-    >>> Squared().best(draws), Absolute().best(draws)
+    >>> draws = WeightedSample([1, 2, 3, 4, 100])
+    >>> SquaredLoss().best(draws), AbsoluteLoss().best(draws)
     (22.0, 3.0)
     """
 
@@ -91,7 +91,7 @@ class PinballLoss:
     Examples
     --------
     >>> from scipy.stats import norm
-    >>> round(Pinball(0.9).best(norm(10, 2)), 4)
+    >>> round(PinballLoss(0.9).best(norm(10, 2)), 4)
     12.5631
     """
 
@@ -131,7 +131,7 @@ class MinkowskiLoss:
     Examples
     --------
     >>> from scipy.stats import expon
-    >>> round(Minkowski(2).best(expon()), 6), round(Minkowski(4).best(expon()), 3)
+    >>> round(MinkowskiLoss(2).best(expon()), 6), round(MinkowskiLoss(4).best(expon()), 3)
     (1.0, 1.596)
     """
 

@@ -45,7 +45,7 @@ def weighted_loss(loss: Loss, weight: Callable[[Any], Any]) -> Loss:
 
     Examples
     --------
-    >>> dear = weighted(zero_one, lambda X: X[:, 0])
+    >>> dear = weighted_loss(zero_one_row_loss, lambda X: X[:, 0])
     >>> dear(np.array([[3.0], [5.0]]), [0, 1], [1, 1])
     array([3., 0.])
     """
@@ -59,7 +59,8 @@ def loss_scorer(loss: Loss) -> Callable[[Any, Any, Any], float]:
     --------
     >>> from sklearn.dummy import DummyClassifier
     >>> from sklearn.model_selection import cross_val_score
-    >>> cross_val_score(DummyClassifier(), np.zeros((6, 1)), [0, 0, 0, 0, 1, 1], cv=2, scoring=scorer(zero_one))
+    >>> scoring = loss_scorer(zero_one_row_loss)
+    >>> cross_val_score(DummyClassifier(), np.zeros((6, 1)), [0, 0, 0, 0, 1, 1], cv=2, scoring=scoring)
     array([-0.33333333, -0.33333333])
     """
     return lambda model, X, y: -float(np.mean(loss(X, y, model.predict(X))))

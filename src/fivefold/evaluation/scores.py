@@ -39,7 +39,7 @@ class CachedPredictions:
     X: Any
 
     @cached_property
-    def labels(self) -> Any:
+    def predictions(self) -> Any:
         """Classes or numbers, (n,)."""
         return self.model.predict(self.X)
 
@@ -48,7 +48,7 @@ class CachedPredictions:
         """Probabilities of the classes that training saw, (n, K)."""
         return self.model.predict_proba(self.X)
 
-    def of_classes(self, classes: Any) -> Any:
+    def proba_for(self, classes: Any) -> Any:
         """Probabilities of these classes, (n, len(classes)); zero for one that training never saw."""
         known = np.asarray(self.model.classes_)
         k = np.searchsorted(known, classes).clip(0, len(known) - 1)
@@ -57,7 +57,7 @@ class CachedPredictions:
 
 @dataclass(frozen=True)
 class Score:
-    """How to judge a model: `of(model, X, y)`, and how to read the number."""
+    """How to judge a model: `score_model(model, X, y)`, and how to read the number."""
 
     name: str
     title: str
@@ -65,11 +65,11 @@ class Score:
     larger_is_better: bool
     low: float  # the least it can be
     high: float  # the most it can be
-    judge: Callable[[CachedPredictions, Any], float]
+    function: Callable[[CachedPredictions, Any], float]
 
-    def of(self, model: Any, X: Any, y: Any) -> float:
+    def score_model(self, model: Any, X: Any, y: Any) -> float:
         """The score of a fitted model on rows."""
-        return self.judge(CachedPredictions(model, X), y)
+        return self.function(CachedPredictions(model, X), y)
 
     def loss(self, value: float) -> float:
         """The score turned so that less is better."""
@@ -79,25 +79,25 @@ class Score:
 def log_loss(answers: CachedPredictions, y: Target) -> float:
     """Mean of -log p(y | x); a class that training never saw has probability zero, before clipping."""
     classes, k = np.unique(y, return_inverse=True)
-    p = answers.of_classes(classes)[np.arange(len(y)), k]
+    p = answers.proba_for(classes)[np.arange(len(y)), k]
     return float(-np.log(np.clip(p, MIN_PROBABILITY, 1.0)).mean())
 
 
 def accuracy(answers: CachedPredictions, y: Target) -> float:
     """Share of rows with the right class."""
-    return float(np.mean(answers.labels == y))
+    return float(np.mean(answers.predictions == y))
 
 
 def balanced_accuracy(answers: CachedPredictions, y: Target) -> float:
     """Mean over the classes among the rows of the share of each that is found."""
     _, k = np.unique(y, return_inverse=True)
-    return float(np.mean(np.bincount(k, answers.labels == y) / np.bincount(k)))
+    return float(np.mean(np.bincount(k, answers.predictions == y) / np.bincount(k)))
 
 
 def f1(answers: CachedPredictions, y: Target) -> float:
     """Mean over the classes of the harmonic mean of precision and recall: 2 hits / (rows of it + rows given to it)."""
-    _, k = np.unique(np.concatenate([y, answers.labels]), return_inverse=True)
-    return float(np.mean(2 * np.bincount(k[: len(y)], answers.labels == y, k.max() + 1) / np.bincount(k)))
+    _, k = np.unique(np.concatenate([y, answers.predictions]), return_inverse=True)
+    return float(np.mean(2 * np.bincount(k[: len(y)], answers.predictions == y, k.max() + 1) / np.bincount(k)))
 
 
 def auc(answers: CachedPredictions, y: Target) -> float:
@@ -105,29 +105,29 @@ def auc(answers: CachedPredictions, y: Target) -> float:
     classes, counts = np.unique(y, return_counts=True)
     if len(classes) == 1:
         return 0.5
-    ranks = rankdata(answers.of_classes(classes), axis=0)  # (n, K)
+    ranks = rankdata(answers.proba_for(classes), axis=0)  # (n, K)
     sums = np.array([ranks[y == label, k].sum() for k, label in enumerate(classes)])
     return float(np.mean((sums - counts * (counts + 1) / 2) / (counts * (len(y) - counts))))
 
 
 def rmse(answers: CachedPredictions, y: Target) -> float:
     """Root mean squared error."""
-    return float(root_mean_squared_error(y, answers.labels))
+    return float(root_mean_squared_error(y, answers.predictions))
 
 
 def mae(answers: CachedPredictions, y: Target) -> float:
     """Mean absolute error."""
-    return float(mean_absolute_error(y, answers.labels))
+    return float(mean_absolute_error(y, answers.predictions))
 
 
 def r2(answers: CachedPredictions, y: Target) -> float:
     """Share of the variance explained."""
-    return float(r2_score(y, answers.labels))
+    return float(r2_score(y, answers.predictions))
 
 
 def correlation(answers: CachedPredictions, y: Target) -> float:
     """Pearson's correlation of target and prediction; zero where one of them is constant."""
-    return float(np.nan_to_num(pearson(y, answers.labels)))
+    return float(np.nan_to_num(pearson(y, answers.predictions)))
 
 
 # The first score of a task is the one a study uses unless told otherwise.

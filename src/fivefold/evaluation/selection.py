@@ -161,7 +161,7 @@ def nested_selection(
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from fivefold.linear_model import Ridge
-    >>> found = nested([Ridge(alpha=a) for a in (10.0, 0.1)], *load_diabetes(return_X_y=True))
+    >>> found = nested_selection([Ridge(alpha=a) for a in (10.0, 0.1)], *load_diabetes(return_X_y=True))
     >>> found.chosen, round(found.outer.mean)
     ({1: 5}, 3007)
     """

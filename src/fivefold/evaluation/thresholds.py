@@ -47,8 +47,8 @@ class Costs:
 MEASURES: Mapping[str, Measure] = {
     "accuracy": lambda counts: counts.accuracy,
     "balanced_accuracy": lambda counts: counts.rebalanced_accuracy,
-    "f1": lambda counts: counts.f(1.0),
-    "f2": lambda counts: counts.f(2.0),
+    "f1": lambda counts: counts.f_score(1.0),
+    "f2": lambda counts: counts.f_score(2.0),
     "precision": lambda counts: counts.precision,
     "recall": lambda counts: counts.recall,
 }
@@ -105,7 +105,7 @@ def sweep_thresholds(
 
     Examples
     --------
-    >>> found = sweep([1, 1, 1, 0, 0, 0], [0.9, 0.8, 0.4, 0.7, 0.3, 0.2])
+    >>> found = sweep_thresholds([1, 1, 1, 0, 0, 0], [0.9, 0.8, 0.4, 0.7, 0.3, 0.2])
     >>> found.counts.recall.round(2), found.counts.false_positive_rate.round(2)
     (array([0.  , 0.33, 0.67, 0.67, 1.  , 1.  , 1.  ]), array([0.  , 0.  , 0.  , 0.33, 0.33, 0.67, 1.  ]))
     >>> print(found.best("f1"))
@@ -172,13 +172,13 @@ class ThresholdClassifier(MetaClassifier):
     def fit(self, X: UserTable, y: UserTarget, **params: Any) -> Self:
         """Choose the threshold on scores of unseen rows, then fit the classifier on all rows."""
         y = column_or_1d(y, warn=True)
-        self._fit_inside(X, y, **params)
+        self._fit_estimator(X, y, **params)
         if len(self.classes_) != 2:
             count = f"{len(self.classes_)} class{'' if len(self.classes_) == 1 else 'es'} of positive sample_weight"
             raise ValueError(f"Only binary classification is supported: a threshold cuts in two; y holds {count}")
         scores = cross_val_predict(self.estimator, X, y, cv=self.cv, method=self.response, params=params or None)
-        positive, w = self.classes_[self._code()], params.get("sample_weight")
-        self.threshold_ = sweep_thresholds(y, self._towards(scores), positive=positive, sample_weight=w).best(
+        positive, w = self.classes_[self._positive_index()], params.get("sample_weight")
+        self.threshold_ = sweep_thresholds(y, self._orient_scores(scores), positive=positive, sample_weight=w).best(
             self.measure
         )
         return self
@@ -186,11 +186,11 @@ class ThresholdClassifier(MetaClassifier):
     def predict(self, X: UserTable) -> Any:
         """The positive class where the score reaches the threshold, the other one elsewhere."""
         check_is_fitted(self)
-        scores = self._towards(getattr(self.estimator_, self.response)(X))
-        k = self._code()
+        scores = self._orient_scores(getattr(self.estimator_, self.response)(X))
+        k = self._positive_index()
         return self.classes_[np.where(scores >= self.threshold_.threshold, k, 1 - k)]
 
-    def _code(self) -> int:
+    def _positive_index(self) -> int:
         if self.positive is None:
             return 1
         at = np.flatnonzero(self.classes_ == self.positive)
@@ -198,11 +198,11 @@ class ThresholdClassifier(MetaClassifier):
             raise ValueError(f"positive must be one of {self.classes_.tolist()}; got {self.positive!r}")
         return int(at[0])
 
-    def _towards(self, scores: Array) -> Any:
+    def _orient_scores(self, scores: Array) -> Any:
         """Scores (n,) that rise with the positive class."""
         if scores.ndim == 2:
-            return scores[:, self._code()]
-        return scores if self._code() == 1 else -scores
+            return scores[:, self._positive_index()]
+        return scores if self._positive_index() == 1 else -scores
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -156,7 +156,7 @@ def three_way_split(
 
     Examples
     --------
-    >>> parts = three_way(10, random_state=0)
+    >>> parts = three_way_split(10, random_state=0)
     >>> len(parts.train), len(parts.validation), len(parts.test)
     (6, 2, 2)
     """

@@ -39,7 +39,7 @@ def roc(
     ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls=(0, (4, 3)))
     ax.plot(fpr, tpr, color=colour(index), lw=1.8, label=f"{name} area {auc(fpr, tpr):.3f}".strip())
     if threshold is not None:
-        at = ConfusionCounts.of(hit, np.asarray(scores) >= threshold, positive=True)
+        at = ConfusionCounts.from_labels(hit, np.asarray(scores) >= threshold, positive=True)
         _mark_point(ax, float(at.false_positive_rate), float(at.recall), index, f"positive from {threshold:.3g}")
     legend(ax, loc="lower right")
     return ax
@@ -64,7 +64,7 @@ def precision_recall(
     # Between two recalls precision is that of the larger one: the area under these steps is the average precision.
     ax.step(recall, precision, where="post", color=colour(index), lw=1.8, label=f"{name} average {area:.3f}".strip())
     if threshold is not None:
-        at = ConfusionCounts.of(hit, np.asarray(scores) >= threshold, positive=True)
+        at = ConfusionCounts.from_labels(hit, np.asarray(scores) >= threshold, positive=True)
         _mark_point(ax, float(at.recall), float(at.precision), index, f"positive from {threshold:.3g}")
     legend(ax, loc="lower left")
     return ax

@@ -53,7 +53,7 @@ def format_short(value: float) -> str:
 
     Examples
     --------
-    >>> short(0.123456), short(75834.2), short(1.5e9)
+    >>> format_short(0.123456), format_short(75834.2), format_short(1.5e9)
     ('0.1235', '75,834', '1.5e+09')
     """
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e7 else f"{value:.4g}"

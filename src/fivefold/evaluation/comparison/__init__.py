@@ -1,12 +1,12 @@
-"""Tests between learners; each says what it found, how sure it is, and what it assumes.
+"""Tests between learners; each result says what was found, how certain it is, and what it assumes.
 
 | numbers                                             | test                                                         |
 |-----------------------------------------------------|--------------------------------------------------------------|
 | scores on the same splits of one data set           | corrected_resampled_t, bayesian_correlated_t; compare_all    |
 | scores on five halvings                             | five_by_two_f, five_by_two_t                                 |
 | right or wrong, row by row of one test set          | mcnemar_test; permutation_test for any loss                  |
-| one score a data set, two learners                  | wilcoxon_test, sign_test, permutation_test                   |
-| one score a data set, several learners              | friedman_test, then nemenyi or against_control               |
+| one score per data set, two learners                | wilcoxon_test, sign_test, permutation_test                   |
+| one score per data set, several learners            | friedman_test, then nemenyi or against_control               |
 | scores on different samples                         | unpaired_t                                                   |
 """
 

@@ -27,7 +27,7 @@ class Pair:
 
     @property
     def rejected(self) -> bool:
-        """Do they differ, all pairs considered?"""
+        """Do the two differ, after adjustment for all pairs?"""
         return self.adjusted_p <= self.comparison.alpha
 
     def __str__(self) -> str:
@@ -41,20 +41,20 @@ class Pair:
 
 @dataclass(frozen=True)
 class Pairs:
-    """All pairs, and what holds for every one of them."""
+    """All pairs of learners, and the assumptions that all their tests share."""
 
     pairs: tuple[Pair, ...]
     assumptions: tuple[str, ...]
 
-    def of(self, a: str, b: str) -> Pair:
-        """The pair of these two, in the order they have in the table."""
+    def pair(self, a: str, b: str) -> Pair:
+        """The pair of these two learners, in the order in which they were compared."""
         for pair in self.pairs:
             if {pair.a, pair.b} == {a, b}:
                 return pair
         raise KeyError(f"{a!r} and {b!r} are not compared here")
 
-    def like(self, name: str) -> tuple[str, ...]:
-        """Learners that cannot be told from this one."""
+    def tied_with(self, name: str) -> tuple[str, ...]:
+        """Learners that are not significantly different from this one."""
         return tuple(
             pair.b if pair.a == name else pair.a
             for pair in self.pairs
@@ -68,7 +68,7 @@ class Pairs:
 def compare_all(
     scores: Mapping[str, LearnerScores], n_train: float, n_test: float, rope: float = 0.01, *, alpha: float = 0.05
 ) -> Pairs:
-    """The table of all pairs; `scores` has the scores of every learner on the same splits, in the same order.
+    """All pairs compared; `scores` holds each learner's scores on the same splits, in the same order.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def compare_all(
     ... )
     >>> [(pair.a, pair.b, round(pair.adjusted_p, 3)) for pair in table.pairs]
     [('forest', 'tree', 0.007), ('forest', 'stump', 0.007), ('tree', 'stump', 1.0)]
-    >>> table.like("tree")
+    >>> table.tied_with("tree")
     ('stump',)
     """
     if len(scores) < 2:

@@ -35,7 +35,7 @@ class Equivalence:
 
     @property
     def verdict(self) -> str:
-        """The part that has the probability `level`, if one has."""
+        """The part whose probability reaches `level`, if there is one."""
         for text, p in (
             ("B is higher", self.below),
             ("practically the same", self.within),
@@ -71,11 +71,11 @@ def bayesian_correlated_t(
     assumes: both learners were scored on the same splits
     assumes: the differences on any two splits have the correlation n_test / (n_test + n_train)
     assumes: the differences are normally distributed
-    assumes: nothing was known of mean and variance beforehand
+    assumes: nothing was known about mean and variance beforehand
     """
     if rope < 0:
         raise ValueError(f"rope is half the width of the region around zero, 0 or more; got {rope}")
-    d = differences(a, b, least=2)
+    d = differences(a, b, min_scores=2)
     dof, mean = len(d) - 1, float(d.mean())
     scale = corrected_standard_error(d, shared=split_overlap(n_train, n_test))
     reach = float(stdtrit(dof, (1 + level) / 2)) * scale
@@ -83,13 +83,14 @@ def bayesian_correlated_t(
         below, above = float(mean < -rope), float(mean > rope)
     else:
         below, above = float(stdtr(dof, (-rope - mean) / scale)), float(stdtr(dof, (mean - rope) / scale))
+    known = "nothing was known about mean and variance beforehand"
     return Equivalence(
-        below,
-        max(0.0, 1 - below - above),
-        above,
-        float(rope),
-        mean,
-        (mean - reach, mean + reach),
-        level,
-        (*KIND_ASSUMPTIONS["resampled"], NORMAL_DIFFERENCES, "nothing was known of mean and variance beforehand"),
+        below=below,
+        within=max(0.0, 1 - below - above),
+        above=above,
+        rope=float(rope),
+        mean=mean,
+        interval=(mean - reach, mean + reach),
+        level=level,
+        assumptions=(*KIND_ASSUMPTIONS["resampled"], NORMAL_DIFFERENCES, known),
     )

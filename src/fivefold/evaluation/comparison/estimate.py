@@ -3,7 +3,7 @@
     t = m / sqrt((1/J + n_test/n_train) s^2)      with J - 1 degrees of freedom
 
 m and s^2 are mean and variance of J scores, or of J differences between two learners on the same splits. The splits
-share training rows, so the scores are correlated and s^2 / J is too small; n_test/n_train makes up for it.
+share training rows, so the scores are correlated and s^2 / J is too small; n_test/n_train corrects for it.
 
 Nadeau & Bengio (2003), Inference for the generalization error.
 """
@@ -29,7 +29,7 @@ class Estimate:
 
 
 def corrected_t(values: Sequence[float], ratio: float, *, level: float = 0.95) -> Estimate:
-    """Mean of one value a split; `ratio` is the number of test rows over the number of training rows.
+    """Mean of one value per split; `ratio` is the number of test rows over the number of training rows.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""Tests on five halvings of the data: train on one half, test on the other, change places; five times.
+"""Tests on five halvings of the data: train on one half, test on the other, then swap the halves; five times.
 
 With p_i1, p_i2 the differences A - B on the two halves of halving i, and s_i^2 = (p_i1 - p_i2)^2 / 2,
 
     t = p_11 / sqrt(sum_i s_i^2 / 5)                5 degrees of freedom          Dietterich (1998)
     F = sum_ij p_ij^2 / (2 sum_i s_i^2)             10 and 5                      Alpaydin (1999)
 
-t rests on the first difference alone; F on all ten, so that their order does not matter. A difference mu is in the
+t uses the first difference only; F uses all ten, so their order does not matter. A difference mu is in the
 interval of F if the test of p_ij - mu does not reject:
 
     10 (mu - m)^2 + sum_ij (p_ij - m)^2 <= 2 f sum_i s_i^2        m the mean of all ten, f the critical value
@@ -30,13 +30,13 @@ from fivefold.evaluation.comparison.result import (
 from fivefold.evaluation.comparison.t_tests import NORMAL_DIFFERENCES, student_comparison
 from fivefold.inference.paired_tests import halving_f_test
 
-N_HALVINGS = 5
+N_HALVINGS = 5  # random halvings of the rows; the distributions of t and F hold for five
 
 
 def five_by_two_t(a: Any, b: Array, *, alternative: Alternative = "two-sided", alpha: float = 0.05) -> Comparison:
-    """Scores of shape (5, 2), halving by half; the estimate is the difference on the first half alone.
+    """Scores of shape (5, 2), one row per halving; the estimate is the difference on the first half only.
 
-    Liberal where half the rows are few: at a level of 5% it rejected equal learners in 12.3% of simulations.
+    Liberal if half of the rows are few: at a level of 5% it rejected equal learners in 12.3% of simulations.
 
     Examples
     --------
@@ -50,9 +50,9 @@ def five_by_two_t(a: Any, b: Array, *, alternative: Alternative = "two-sided", a
 
 
 def five_by_two_f(a: Any, b: Array, *, alpha: float = 0.05) -> Comparison:
-    """Scores of shape (5, 2), halving by half, all ten differences together.
+    """Scores of shape (5, 2), one row per halving; all ten differences are used.
 
-    Liberal where half the rows are few: at a level of 5% it rejected equal learners in 16.2% of simulations.
+    Liberal if half of the rows are few: at a level of 5% it rejected equal learners in 16.2% of simulations.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def five_by_two_f(a: Any, b: Array, *, alpha: float = 0.05) -> Comparison:
     p, s2 = _halving_differences(a, b)
     spread, mean = 2 * s2.sum(), p.mean()
     f, p_value = halving_f_test(p)
-    tails = (p_value / 2, 1 - p_value / 2) if mean < 0 else (1 - p_value / 2, p_value / 2)  # the sign of m tells which
+    tails = (p_value / 2, 1 - p_value / 2) if mean < 0 else (1 - p_value / 2, p_value / 2)  # m's sign decides which
     critical = fdtri(2 * N_HALVINGS, N_HALVINGS, 1 - 2 * level_of_tail(alpha, "two-sided"))
     room = (critical * spread - ((p - mean) ** 2).sum()) / p.size
     return make_comparison(

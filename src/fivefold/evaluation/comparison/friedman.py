@@ -3,13 +3,13 @@
     chi2_F = 12 N / (k (k + 1)) (sum_j R_j^2 - k (k + 1)^2 / 4)         R_j mean rank of learner j on N data sets
     F_F    = (N - 1) chi2_F / (N (k - 1) - chi2_F)                      k - 1 and (k - 1)(N - 1) degrees of freedom
 
-with chi2_F divided by 1 - sum (t^3 - t) / (N k (k^2 - 1)) where t learners tie. If the learners are not all alike, two
-of them differ when their mean ranks are further apart than
+with chi2_F divided by 1 - sum (t^3 - t) / (N k (k^2 - 1)) where t learners tie. If the hypothesis that all learners
+are alike is rejected, two of them differ when their mean ranks are further apart than
 
     CD = q sqrt(k (k + 1) / (6 N))        Nemenyi: q from the studentized range, for all pairs at once
 
-and a control differs from others when z = (R_i - R_j) / sqrt(k (k + 1) / (6 N)) does after Holm's adjustment.
-Data sets are independent of one another; folds of one data set are not, and over them the test is liberal.
+and a control differs from another learner when z = (R_i - R_j) / sqrt(k (k + 1) / (6 N)) is significant after Holm's
+adjustment. Data sets are independent of one another; folds of one data set are not, so over folds the test is liberal.
 
 Friedman (1937); Iman & Davenport (1980); Nemenyi (1963); Demsar (2006).
 """
@@ -65,13 +65,13 @@ class Friedman:
 
     @cached_property
     def critical_difference(self) -> float:
-        """Mean ranks that are further apart differ, at the level, for all pairs at once (Nemenyi)."""
+        """Mean ranks further apart than this differ significantly, for all pairs at once (Nemenyi)."""
         q = studentized_range.ppf(1 - self.alpha, len(self.learners), np.inf) / np.sqrt(2)
         return float(q) * self.error
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """Learners that cannot be told from one another: the largest groups within one critical difference."""
+        """Learners not significantly different from one another: the largest groups within one critical difference."""
         order = np.argsort(self.mean_ranks, kind="stable")
         ranks = np.array(self.mean_ranks)[order]
         ends = np.searchsorted(ranks, ranks + self.critical_difference, side="right")  # (k,) first one too far
@@ -85,7 +85,7 @@ class Friedman:
             f"({self.dof[0]:.0f} and {self.dof[1]:.0f} degrees of freedom), p = {self.p_value:.4g}",
             "mean ranks: " + ", ".join(f"{name} {rank:.3f}" for rank, name in ranked),
             f"critical difference {self.critical_difference:.3f} at a level of {self.alpha:.3g}",
-            *(f"not told apart: {', '.join(group)}" for group in self.groups),
+            *(f"not significantly different: {', '.join(group)}" for group in self.groups),
             *(f"assumes: {text}" for text in self.assumptions),
             *((f"caution: {self.caution}",) if self.caution else ()),
         )
@@ -102,9 +102,10 @@ def friedman_test(
     alpha: float = 0.05,
     over: Literal["data sets", "folds", "repeats"] = "data sets",
 ) -> Friedman:
-    """Scores of shape (data sets, learners), one a data set; a data set that is named twice is refused.
+    """Scores of shape (data sets, learners), one per data set; a data set that is named twice is refused.
 
-    Liberal but over data sets: at 5% it rejected equal learners in 10.7% of simulations over folds, 35.5% over repeats.
+    Liberal unless the rows of `scores` are data sets: at a level of 5% it rejected equal learners in 10.7% of
+    simulations over folds and in 35.5% over repeats.
 
     Examples
     --------
@@ -126,17 +127,17 @@ def friedman_test(
     f = (N - 1) * chi2 / left if left > 1e-9 * N * k else np.inf  # the same order on every data set
     dof = (k - 1.0, (k - 1.0) * (N - 1))
     return Friedman(
-        tuple(map(str, learners)),
-        tuple(map(float, mean)),
-        N,
-        float(chi2),
-        float(chdtrc(k - 1, chi2)),
-        float(f),
-        dof,
-        float(fdtrc(*dof, f)) if np.isfinite(f) else 0.0,
-        alpha,
-        KIND_ASSUMPTIONS[over],
-        liberal_caution("Friedman", over),
+        learners=tuple(map(str, learners)),
+        mean_ranks=tuple(map(float, mean)),
+        datasets=N,
+        chi_square=float(chi2),
+        chi_square_p=float(chdtrc(k - 1, chi2)),
+        statistic=float(f),
+        dof=dof,
+        p_value=float(fdtrc(*dof, f)) if np.isfinite(f) else 0.0,
+        alpha=alpha,
+        assumptions=KIND_ASSUMPTIONS[over],
+        caution=liberal_caution("Friedman", over),
     )
 
 
@@ -161,7 +162,8 @@ def against_control(found: Friedman, control: str) -> dict[str, float]:
 def _check(S: Matrix, learners: Sequence[str], datasets: Sequence[str]) -> None:
     if S.shape != (len(datasets), len(learners)):
         raise ValueError(
-            f"scores have one row a data set and one column a learner: {(len(datasets), len(learners))}; got {S.shape}"
+            "scores need one row per data set and one column per learner: "
+            f"{(len(datasets), len(learners))}; got {S.shape}"
         )
     if len(learners) < 2 or len(datasets) < 2:
         raise ValueError(f"the test needs two learners and two data sets or more; got {S.shape[1]} and {S.shape[0]}")
@@ -170,6 +172,6 @@ def _check(S: Matrix, learners: Sequence[str], datasets: Sequence[str]) -> None:
     twice = sorted({name for name in map(str, datasets) if list(map(str, datasets)).count(name) > 1})
     if twice:
         raise ValueError(
-            f"{', '.join(twice[:5])} named more than once: Friedman's test takes one score a data set. Average over "
+            f"{', '.join(twice[:5])} named more than once: Friedman's test takes one score per data set. Average over "
             "folds and repeats first; between learners on one data set use corrected_resampled_t"
         )

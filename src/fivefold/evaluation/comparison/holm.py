@@ -23,7 +23,7 @@ def holm(p_values: Sequence[float] | Any) -> Any:
     """
     p = np.asarray(p_values, dtype=float)
     if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
-        raise ValueError(f"p-values lie between 0 and 1, in one row; got {p}")
+        raise ValueError(f"p-values lie between 0 and 1, in one dimension; got {p}")
     order = np.argsort(p, kind="stable")
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))

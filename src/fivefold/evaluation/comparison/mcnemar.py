@@ -1,14 +1,14 @@
-"""McNemar's test: two fitted classifiers on one test set, from the rows on which just one of them is right.
+"""McNemar's test: two fitted classifiers on one test set, from the rows on which exactly one of them is right.
 
-    b rows right by A alone, c by B alone; if the two are alike, b ~ Bin(b + c, 1/2)
+    b rows that only A has right, c rows that only B has right; if the two are alike, b ~ Bin(b + c, 1/2)
 
     exact        tails of that distribution
-    mid-p        the probability of the b seen counts half: not so cautious, and in practice near the level
+    mid-p        the probability of the observed b counts half: less conservative, and in practice near the level
     chi2         (b - c)^2 / (b + c), one degree of freedom
     continuity   (|b - c| - 1)^2 / (b + c), the same with a correction for the steps of b
 
-The interval for the difference of the accuracies is Wald's after a row has been added to b and one to c, which keeps
-its level in small tables too.
+The interval for the difference of the accuracies is Wald's with one row added to b and one to c, which keeps its level
+in small tables too.
 
 McNemar (1947); Fagerland, Lydersen & Laake (2013), for mid-p; Bonett & Price (2012).
 """
@@ -16,7 +16,7 @@ McNemar (1947); Fagerland, Lydersen & Laake (2013), for mid-p; Bonett & Price (2
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -26,13 +26,19 @@ from fivefold.evaluation.comparison.pairing import pair_scores
 from fivefold.evaluation.comparison.result import UNBOUNDED, Comparison, count_rejecting, level_of_tail, make_comparison
 
 Variant = Literal["exact", "mid-p", "chi2", "continuity"]
-VariantResult = tuple[
-    float, tuple[float, float], tuple[float, float], tuple[float, ...]
-]  # statistic, tails, critical, dof
+
+
+class VariantResult(NamedTuple):
+    """The statistic, its tails, critical values and degrees of freedom, as `Comparison` has them."""
+
+    statistic: float
+    tails: tuple[float, float]
+    critical: tuple[float, float]
+    dof: tuple[float, ...]
 
 
 def mcnemar_test(right_a: Any, right_b: Any, *, variant: Variant = "exact", alpha: float = 0.05) -> Comparison:
-    """Where A and B are right (true or 1), row by row of one test set; the statistic is b - c or chi-square.
+    """Whether A and B are right (true or 1) on each row of one test set; the statistic is b - c or chi-square.
 
     Examples
     --------
@@ -45,41 +51,42 @@ def mcnemar_test(right_a: Any, right_b: Any, *, variant: Variant = "exact", alph
     """
     A, B = pair_scores(right_a, right_b)
     if A.ndim != 1 or len(A) == 0 or not np.isin([A, B], [0, 1]).all():
-        raise ValueError("the test needs one row of true and false for each learner: is it right on this row?")
+        raise ValueError("the test needs one true or false per test row for each learner: is it right on this row?")
     b, c = int((A > B).sum()), int((A < B).sum())
     level = level_of_tail(alpha, "two-sided")
-    statistic, tails, critical, dof = VARIANTS[variant](b, c, level)
+    found = VARIANTS[variant](b, c, level)
     n = len(A) + 2
     moved, apart = (b - c) / n, (b + c + 2) / n
     reach = -ndtri(level) * np.sqrt((apart - moved**2) / n)
     return make_comparison(
         f"McNemar {variant}",
-        statistic,
-        tails,
-        critical,
+        found.statistic,
+        found.tails,
+        found.critical,
         (b - c) / len(A),
         (max(moved - reach, -1.0), min(moved + reach, 1.0)),
         alpha=alpha,
         alternative="two-sided",
         kind="rows",
-        dof=dof,
+        dof=found.dof,
     )
 
 
 def _binomial(b: int, c: int, level: float, weight: float) -> VariantResult:
-    """Tails of Bin(b + c, 1/2), the outcome seen counted with the weight."""
+    """Tails of Bin(b + c, 1/2), with the observed outcome counted with this weight."""
     n = b + c
     j = np.arange(n + 1)
-    below = binom.cdf(j, n, 0.5) - (1 - weight) * binom.pmf(j, n, 0.5)
-    k = count_rejecting(below, level)
-    return b - c, (below[b], below[c]), (2.0 * (k - 1) - n, n - 2.0 * (k - 1)) if k else UNBOUNDED, ()
+    cdf = binom.cdf(j, n, 0.5) - (1 - weight) * binom.pmf(j, n, 0.5)
+    k = count_rejecting(cdf, level)
+    reach = n - 2.0 * (k - 1)
+    return VariantResult(b - c, (cdf[b], cdf[c]), (-reach, reach) if k else UNBOUNDED, ())
 
 
 def _chi_square(b: int, c: int, level: float, steps: float) -> VariantResult:
-    """The normal approximation, as a square; `steps` is taken off |b - c|."""
+    """The normal approximation, squared; `steps` is subtracted from |b - c|."""
     square = max(abs(b - c) - steps, 0.0) ** 2 / max(b + c, 1)
     z = np.sign(b - c) * np.sqrt(square)
-    return square, (ndtr(z), ndtr(-z)), (-np.inf, ndtri(level) ** 2), (1.0,)
+    return VariantResult(square, (ndtr(z), ndtr(-z)), (-np.inf, ndtri(level) ** 2), (1.0,))
 
 
 VARIANTS: Mapping[Variant, Callable[[int, int, float], VariantResult]] = {

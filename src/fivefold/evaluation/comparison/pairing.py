@@ -1,4 +1,4 @@
-"""Numbers that belong together: the scores of two learners on the same splits, data sets or rows."""
+"""Paired scores: those of two learners on the same splits, data sets or rows."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 LearnerScores = Sequence[float] | Mapping[Any, float] | Any
-ROUNDING = 8 * np.finfo(float).eps
+ROUNDING = 8 * np.finfo(float).eps  # a difference up to this share of the scores is rounding
 
 
 def pair_scores(a: LearnerScores, b: LearnerScores) -> tuple[Any, Any]:
-    """Both as arrays in the same order, checked; mappings from fold or data set to score are matched by their keys."""
+    """Both learners' scores as checked arrays in the same order; mappings from fold to score are matched by key."""
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         if a.keys() != b.keys():
             lone = sorted(map(str, a.keys() ^ b.keys()))
@@ -29,11 +29,13 @@ def pair_scores(a: LearnerScores, b: LearnerScores) -> tuple[Any, Any]:
     return A, B
 
 
-def differences(a: LearnerScores, b: LearnerScores, *, least: int = 1) -> Any:
-    """A - B, one a fold; those within rounding of the scores are zero."""
+def differences(a: LearnerScores, b: LearnerScores, *, min_scores: int = 1) -> Any:
+    """A - B, one per fold; differences within rounding of the scores are zero."""
     A, B = pair_scores(a, b)
-    if A.ndim != 1 or len(A) < least:
-        raise ValueError(f"the test needs {least} or more scores in one row for each learner; got shape {A.shape}")
+    if A.ndim != 1 or len(A) < min_scores:
+        raise ValueError(
+            f"the test needs {min_scores} or more scores per learner, in one dimension; got shape {A.shape}"
+        )
     d = A - B  # (J,)
     return np.where(np.abs(d) <= ROUNDING * np.maximum(np.abs(A), np.abs(B)), 0.0, d)
 

@@ -1,10 +1,10 @@
-"""Tests by signs and by ranks of the differences, which ask nothing of their distribution but symmetry, or less.
+"""Tests by signs and by ranks of the differences, which assume at most that their distribution is symmetric.
 
     sign       wins of A ~ Bin(n, 1/2)                             n differences that are not zero
     Wilcoxon   R+ = sum of the ranks of |d_i| with d_i > 0         a rank counts for R+ with probability 1/2
 
-The distribution of R+ is the convolution of n two-point distributions, done here for any ranks, so that it is exact
-with ties as well. The intervals hold the differences that the test does not reject: between order statistics of the
+The distribution of R+ is the convolution of n two-point distributions, computed here for any ranks, so it is exact with
+ties as well. The intervals hold the differences that the test does not reject: between order statistics of the
 d_i for the sign test, and of the means (d_i + d_j) / 2 (i <= j) for Wilcoxon's, whose median is the estimate.
 
 Wilcoxon (1945); Hodges & Lehmann (1963).
@@ -30,10 +30,8 @@ from fivefold.evaluation.comparison.result import (
     ordered_interval,
 )
 
-MAX_EXACT_DIFFERENCES = (
-    200  # with more differences than this the normal approximation is good, and the convolution slow
-)
-MAX_DIFFERENCES = 2000  # the estimate looks at every pair of differences
+MAX_EXACT_DIFFERENCES = 200  # beyond this many the normal approximation is good and the convolution slow
+MAX_DIFFERENCES = 2000  # the estimate takes the mean of every pair of differences, n (n + 1) / 2 of them
 TIE_TOLERANCE = 2.0**-40  # differences closer than this share of the largest have the same rank
 
 
@@ -47,7 +45,7 @@ def sign_test(
 ) -> Comparison:
     """Wins against losses; the statistic is wins less losses, the estimate the median difference.
 
-    Liberal over repeats of a cross-validation: at 5% it rejected equal learners in 12.7% of simulations.
+    Liberal over repeats of a cross-validation: at a level of 5% it rejected equal learners in 12.7% of simulations.
 
     Examples
     --------
@@ -58,12 +56,12 @@ def sign_test(
     d = differences(a, b)
     wins, losses = int((d > 0).sum()), int((d < 0).sum())
     n, level = wins + losses, level_of_tail(alpha, alternative)
-    below = binom.cdf(np.arange(n + 1), n, 0.5)
+    cdf = binom.cdf(np.arange(n + 1), n, 0.5)
     return make_comparison(
         "sign",
         wins - losses,
-        (below[wins], below[losses]),
-        _critical_values(below, level, n),
+        (cdf[wins], cdf[losses]),
+        _critical_values(cdf, level, n),
         np.median(d),
         ordered_interval(d, binom.cdf(np.arange(len(d)), len(d), 0.5), level),
         alpha=alpha,
@@ -98,13 +96,13 @@ def wilcoxon_test(
     r = rankdata(np.rint(np.abs(ranked) / (TIE_TOLERANCE * np.abs(d).max(initial=TIE_TOLERANCE))))[ranked != 0]
     positive, total = r @ (ranked[ranked != 0] > 0), r.sum()
     level = level_of_tail(alpha, alternative)
-    below = signed_rank_cdf(r)
+    cdf = signed_rank_cdf(r)
     means = ((d[:, None] + d) / 2)[np.triu_indices(len(d))]  # n (n + 1) / 2 of them
     return make_comparison(
         "Wilcoxon",
         2 * positive - total,
-        (below[round(2 * positive)], below[round(2 * (total - positive))]),
-        _critical_values(below, level, total),
+        (cdf[round(2 * positive)], cdf[round(2 * (total - positive))]),
+        _critical_values(cdf, level, total),
         np.median(means),
         ordered_interval(means, signed_rank_cdf(np.arange(1, len(d) + 1))[::2], level),
         alpha=alpha,
@@ -115,7 +113,7 @@ def wilcoxon_test(
 
 
 def signed_rank_cdf(ranks: Any) -> Any:
-    """P(2 R+ <= j) for j = 0, 1, ..., if every rank counts for R+ with probability 1/2; 2 R+ is whole with ties too."""
+    """P(2 R+ <= j) for j = 0, 1, ..., each rank counting for R+ with probability 1/2; 2 R+ is whole even with ties."""
     ranks = np.asarray(ranks, dtype=float)
     if len(ranks) > MAX_EXACT_DIFFERENCES:
         return ndtr((np.arange(round(2 * ranks.sum()) + 1) - ranks.sum()) / np.sqrt(ranks @ ranks))
@@ -125,10 +123,10 @@ def signed_rank_cdf(ranks: Any) -> Any:
     return np.minimum(np.cumsum(p), 1.0)
 
 
-def _critical_values(below: Any, level: float, total: float) -> tuple[float, float]:
-    """Critical values of a statistic that goes from -total to total in equal steps, `below` its distribution."""
-    k = count_rejecting(below, level)
+def _critical_values(cdf: Any, level: float, total: float) -> tuple[float, float]:
+    """Critical values of a statistic from -total to total in equal steps, with this distribution function."""
+    k = count_rejecting(cdf, level)
     if k == 0:
         return UNBOUNDED
-    reach = total - 2 * total * (k - 1) / (len(below) - 1)
+    reach = total - 2 * total * (k - 1) / (len(cdf) - 1)
     return -reach, reach

@@ -1,4 +1,4 @@
-"""What a test between two learners found: how large the difference is, how sure it is, what was assumed.
+"""What a test between two learners found: how large the difference is, how certain, and what was assumed.
 
 H0 says that A and B score alike. The tails are the probabilities, if H0 holds, of a statistic as small or as large as
 the one seen; from them
@@ -7,8 +7,8 @@ the one seen; from them
     greater     p = right                           A was expected to score higher before anyone looked
     less        p = left
 
-H0 is rejected when p <= alpha, the largest probability of rejecting a true H0 that is accepted (an error of type I);
-the statistic then lies in the critical region, at or outside the critical values, and zero outside the interval.
+H0 is rejected when p <= alpha, the largest acceptable probability of rejecting a true H0 (an error of type I); the
+statistic is then in the critical region, at or beyond a critical value, and zero is outside the interval.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SampleKind = Literal[ReplicateKind, "resampled", "halves", "samples"]
 UNBOUNDED = (-np.inf, np.inf)
 UNKNOWN_INTERVAL = (np.nan, np.nan)
 
-# What the numbers are taken to be, by where they come from.
+# What is assumed about the scores, by where they come from.
 KIND_ASSUMPTIONS: Mapping[SampleKind, tuple[str, ...]] = {
     "data sets": ("the data sets are independent of one another",),
     "folds": (
@@ -57,16 +57,16 @@ KIND_ASSUMPTIONS: Mapping[SampleKind, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """A test of the hypothesis that A and B score alike; differences are A - B.
+    """The result of a test of the hypothesis that A and B score alike; differences are A - B.
 
     Attributes
     ----------
     test
-        Its name.
+        Name of the test.
     statistic
-        What the decision rests on; changing places, A and B turn its sign, except for squares.
+        The test statistic. Swapping A and B changes its sign, unless it is a square.
     dof
-        Degrees of freedom of its distribution if A and B are alike; empty where it has none.
+        Degrees of freedom of the statistic's distribution if A and B are alike; empty if it has none.
     tails
         Probability, if they are alike, of a statistic as small and of one as large.
     critical
@@ -74,7 +74,7 @@ class Comparison:
     p_value
         Probability, if they are alike, of a statistic at least as extreme.
     estimate
-        The difference found.
+        The observed difference.
     interval
         The differences the test would not reject.
     alpha
@@ -84,7 +84,7 @@ class Comparison:
     assumptions
         What must hold for the p-value to mean what it says.
     caution
-        Why it rejects too often, with the share measured; empty where it does not.
+        Why the test rejects too often, with the measured share; empty if it does not.
     """
 
     test: str
@@ -131,24 +131,24 @@ class Comparison:
 
 
 def p_from_tails(left: float, right: float, alternative: Alternative) -> float:
-    """The p-value that the tails give."""
+    """The p-value from the two tails."""
     return {"two-sided": min(1.0, 2 * min(left, right)), "greater": right, "less": left}[alternative]
 
 
 def level_of_tail(alpha: float, alternative: Alternative) -> float:
-    """The part of alpha that one tail has: half of it if both may reject."""
+    """The part of alpha that one tail gets: half of it if both tails may reject."""
     if not 0 < alpha < 1:
         raise ValueError(f"alpha lies between 0 and 1, such as 0.05; got {alpha}")
     return alpha / 2 if alternative == "two-sided" else alpha
 
 
 def one_sided_critical(pair: tuple[float, float], alternative: Alternative) -> tuple[float, float]:
-    """Of two critical values, those that may reject."""
+    """The critical values, infinite on the side that cannot reject."""
     return (-np.inf if alternative == "greater" else pair[0], np.inf if alternative == "less" else pair[1])
 
 
 def one_sided_interval(interval: tuple[float, float], alternative: Alternative) -> tuple[float, float]:
-    """Of an interval, the end that the alternative is about; the other is infinite."""
+    """The interval, infinite at the end that the alternative says nothing about."""
     return (-np.inf if alternative == "less" else interval[0], np.inf if alternative == "greater" else interval[1])
 
 
@@ -168,32 +168,32 @@ def make_comparison(
 ) -> Comparison:
     """A comparison of paired numbers of one kind, with the assumptions and the caution that go with the kind."""
     return Comparison(
-        test,
-        float(statistic),
-        dof,
-        (float(tails[0]), float(tails[1])),
-        one_sided_critical(critical, alternative),
-        float(p_from_tails(*tails, alternative)),
-        float(estimate),
-        one_sided_interval((float(interval[0]), float(interval[1])), alternative),
-        alpha,
-        alternative,
-        (*KIND_ASSUMPTIONS[kind], *assumptions),
-        liberal_caution(test, kind),
+        test=test,
+        statistic=float(statistic),
+        dof=dof,
+        tails=(float(tails[0]), float(tails[1])),
+        critical=one_sided_critical(critical, alternative),
+        p_value=float(p_from_tails(*tails, alternative)),
+        estimate=float(estimate),
+        interval=one_sided_interval((float(interval[0]), float(interval[1])), alternative),
+        alpha=alpha,
+        alternative=alternative,
+        assumptions=(*KIND_ASSUMPTIONS[kind], *assumptions),
+        caution=liberal_caution(test, kind),
     )
 
 
-def count_rejecting(below: Any, level: float) -> int:
-    """How many of the smallest outcomes reject: `below` is a distribution function, an outcome at the level rejects."""
-    return int(np.searchsorted(below, level * (1 + 1e-12), side="right"))
+def count_rejecting(cdf: Any, level: float) -> int:
+    """How many of the smallest outcomes reject, given their distribution function; one exactly at the level rejects."""
+    return int(np.searchsorted(cdf, level * (1 + 1e-12), side="right"))
 
 
-def ordered_interval(points: Any, below: Any, level: float) -> tuple[float, float]:
+def ordered_interval(points: Any, cdf: Any, level: float) -> tuple[float, float]:
     """From the k-th smallest to the k-th largest point: the differences that neither tail would reject at the level.
 
-    `below[j]` is the probability that at most j points lie below the true difference. So few points that none rejects
-    leave every difference possible.
+    `cdf[j]` is the probability that at most j points lie below the true difference. If there are
+    too few points to reject anything, every difference remains possible.
     """
-    k = count_rejecting(below, level)
+    k = count_rejecting(cdf, level)
     ordered = np.sort(points)
     return (float(ordered[k - 1]), float(ordered[-k])) if k else UNBOUNDED

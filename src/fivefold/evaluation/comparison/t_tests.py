@@ -6,7 +6,7 @@
     corrected resampled  t = m / sqrt((1/J + n_test/n_train) s^2)             J - 1
 
 m and s^2 are mean and unbiased variance. Splits of the same rows share training rows, so the d_j are correlated;
-n_test/n_train makes up for it, exactly if every pair has the correlation n_test / (n_test + n_train).
+n_test/n_train corrects for it, exactly if every pair has the correlation n_test / (n_test + n_train).
 
 Student (1908); Welch (1947); Nadeau & Bengio (2003), Inference for the generalization error.
 """
@@ -42,7 +42,7 @@ def one_sample_t(
     alpha: float = 0.05,
     over: ReplicateKind = "folds",
 ) -> Comparison:
-    """Is the mean of the values (A) the one given (B)?
+    """Is the mean of the values (A) equal to the given one (B)?
 
     Liberal like `paired_t`: 8.8% of simulations over folds, 21.4% over repeats.
 
@@ -55,7 +55,7 @@ def one_sample_t(
     assumes: the data sets are independent of one another
     assumes: the differences are normally distributed
     """
-    d = differences(values, np.full(np.shape(values), mean), least=2)
+    d = differences(values, np.full(np.shape(values), mean), min_scores=2)
     return student_comparison(
         "one-sample t", d.mean(), corrected_standard_error(d), len(d) - 1, alternative, alpha, over
     )
@@ -69,7 +69,7 @@ def paired_t(
     alpha: float = 0.05,
     over: ReplicateKind = "folds",
 ) -> Comparison:
-    """Two learners on the same folds, every difference taken as independent of the others.
+    """Two learners on the same folds, with the differences taken as independent of one another.
 
     Liberal: at a level of 5% it rejected equal learners in 8.8% of simulations over folds and in 21.4% over repeats of
     five folds. `corrected_resampled_t` keeps the level.
@@ -80,7 +80,7 @@ def paired_t(
     >>> round(found.statistic, 3), round(found.p_value, 3)
     (2.828, 0.047)
     """
-    d = differences(a, b, least=2)
+    d = differences(a, b, min_scores=2)
     return student_comparison("paired t", d.mean(), corrected_standard_error(d), len(d) - 1, alternative, alpha, over)
 
 
@@ -101,7 +101,7 @@ def corrected_resampled_t(
     >>> round(found.statistic, 3), round(found.p_value, 3), found.verdict
     (1.886, 0.132, 'no difference shown at a level of 0.05')
     """
-    d = differences(a, b, least=2)
+    d = differences(a, b, min_scores=2)
     error = corrected_standard_error(d, shared=split_overlap(n_train, n_test))
     return student_comparison("corrected resampled t", d.mean(), error, len(d) - 1, alternative, alpha, "resampled")
 
@@ -136,13 +136,13 @@ def t_over_folds(
     alternative: Alternative = "two-sided",
     alpha: float = 0.05,
 ) -> Comparison:
-    """The paired test where both learners had the same (train, test) rows in every fold, else the unpaired one."""
+    """The paired test if both learners had the same (train, test) rows in every fold, otherwise the unpaired one."""
     test = paired_t if same_splits(splits_a, splits_b) else unpaired_t
     return test(a, b, alternative=alternative, alpha=alpha)
 
 
 def split_overlap(n_train: float, n_test: float) -> float:
-    """n_test / n_train, what the splits' common rows add to the variance of a mean over them."""
+    """n_test / n_train: what the rows that splits share add to the variance of a mean over splits."""
     if not (n_train > 0 and n_test > 0):
         raise ValueError(f"a split needs training rows and test rows; got n_train={n_train}, n_test={n_test}")
     return n_test / n_train
@@ -151,7 +151,7 @@ def split_overlap(n_train: float, n_test: float) -> float:
 def student_comparison(
     test: str, difference: float, error: float, dof: float, alternative: Alternative, alpha: float, kind: SampleKind
 ) -> Comparison:
-    """The test of difference / error against Student's t; without any spread nothing is left to doubt."""
+    """The test of difference / error against Student's t; with zero error any difference is certain."""
     t, tails = t_test(difference, error, dof)
     reach = float(stdtrit(dof, 1 - level_of_tail(alpha, alternative)))
     return make_comparison(

@@ -1,7 +1,7 @@
-"""Tests that reject equal learners more often than their level says, with the share measured.
+"""Tests that reject equal learners more often than their level says, with the measured shares.
 
-The shares are the largest of two designs, 200 and 1,000 rows, in 2,000 simulations each, at a level of 5 %:
-`python -m fivefold.evaluation.experiments.rejection_rates` prints them again.
+Each share is the larger of two designs, 200 and 1,000 rows, with 2,000 simulations each, at a level of 5 %:
+`python -m fivefold.evaluation.experiments.rejection_rates` measures them again.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ INFLATED_LEVELS: Mapping[tuple[str, str], float] = {
 
 INFLATION_REASONS: Mapping[str, str] = {
     "folds": "any two folds share training rows",
-    "repeats": "the splits share training rows and test rows, so that each says less than an independent one would",
+    "repeats": "the splits share training rows and test rows, so each tells less than an independent one would",
     "halves": "the halves share rows, and what is learned from one depends on it",
 }
 
 
 def liberal_caution(test: str, kind: str) -> str:
-    """Why a test rejects too often over numbers of that kind, and how often; empty if it does not."""
+    """Why, and how often, a test rejects too often over scores of this kind; empty if it does not."""
     if (test, kind) not in INFLATED_LEVELS:
         return ""
     return (

@@ -91,7 +91,7 @@ def simulate_bias_variance(
     Examples
     --------
     >>> five = lambda rng: rng.normal(size=5)
-    >>> found = sampling(np.var, five, 1.0, repeats=20_000, rng=np.random.default_rng(0))
+    >>> found = simulate_bias_variance(np.var, five, 1.0, repeats=20_000, rng=np.random.default_rng(0))
     >>> round(float(found.mean), 1), found.unbiased  # the maximum likelihood variance of 5 rows: 1 - 1/5
     (0.8, False)
     """
@@ -110,7 +110,7 @@ def bootstrap_bias_variance(
     Examples
     --------
     >>> rows = np.random.default_rng(0).normal(size=50)
-    >>> found = resampling(np.mean, rows, rng=np.random.default_rng(1))
+    >>> found = bootstrap_bias_variance(np.mean, rows, rng=np.random.default_rng(1))
     >>> found.unbiased, bool(abs(found.variance - rows.var() / 50) < 3 * found.variance_error)
     (True, True)
     """
@@ -138,7 +138,7 @@ def rank_estimators(
     --------
     >>> nine = lambda rng: rng.normal(size=9)
     >>> three = {"median": np.median, "mean": np.mean, "maximum": np.max}
-    >>> list(rank(three, nine, 0.0, rng=np.random.default_rng(0)))
+    >>> list(rank_estimators(three, nine, 0.0, rng=np.random.default_rng(0)))
     ['mean', 'median', 'maximum']
     """
     seed = rng.integers(2**63)

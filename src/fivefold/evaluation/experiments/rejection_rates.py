@@ -147,7 +147,7 @@ def rejection_rates(
 
     Examples
     --------
-    >>> rates = rejection_rates(Design(100, advantage=0.5), 20, np.random.default_rng(0))
+    >>> rates = rejection_rates(SimulationDesign(100, advantage=0.5), 20, np.random.default_rng(0))
     >>> rates["corrected resampled t", "repeats"] > 0.5  # the first learner is far better
     True
     """

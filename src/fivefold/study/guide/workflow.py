@@ -236,7 +236,7 @@ class Workflow:
         learner = next(one for one in plan.learners if one.name == trained["best"])
         model, choice = tune_and_fit(data, learner, plan.rows, plan)
         answers, y = CachedPredictions(model, data.X[plan.holdout]), data.y[plan.holdout]
-        scores = {score.name: score.judge(answers, y) for score in plan.scores}
+        scores = {score.name: score.function(answers, y) for score in plan.scores}
         found: dict[str, Any] = {
             "learner": learner.name,
             "settings": dict(choice.parameters),
@@ -244,7 +244,7 @@ class Workflow:
             "scores": scores,
             "validation": trained["validation"],
             "compared": trained["leaderboard"],
-            "per_class": _class_recalls(answers.labels, y) if data.task == "classification" else {},
+            "per_class": _class_recalls(answers.predictions, y) if data.task == "classification" else {},
         }
         missed = [f"{label} ({share:.0%})" for label, share in found["per_class"].items() if share < MIN_CLASS_RECALL]
         found["weaknesses"] = trained["weaknesses"] + (

@@ -40,10 +40,10 @@ def open_holdout(plan: Plan, learner: str, model: Any, journal: Journal) -> Hold
         return HoldoutResult(**kept | {"certificate": restored})
     X, y = plan.data.X[plan.holdout], plan.data.y[plan.holdout]
     answers = CachedPredictions(model, X)
-    scores = {score.name: score.judge(answers, y) for score in plan.scores}
+    scores = {score.name: score.function(answers, y) for score in plan.scores}
     certificate = None
     if plan.data.task == "classification":
-        certificate = certify_holdout(int(np.sum(answers.labels != y)), len(y), CERTIFICATE_DELTA)
+        certificate = certify_holdout(int(np.sum(answers.predictions != y)), len(y), CERTIFICATE_DELTA)
     found = HoldoutResult(learner, len(y), scores, certificate)
     journal.put("holdout", asdict(found))
     return found

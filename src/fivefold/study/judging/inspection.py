@@ -107,7 +107,7 @@ def _loss_rises(plan: Plan, judged: LearnerResult, split: Split, fold: FoldResul
 
 
 def _model_loss(score: Score, model: Any, X: Table, y: np.ndarray) -> float:
-    return score.loss(score.judge(CachedPredictions(model, X), y))
+    return score.loss(score.function(CachedPredictions(model, X), y))
 
 
 def _scores_at_share(
@@ -120,7 +120,7 @@ def _scores_at_share(
         try:
             model = _fit_fold(plan, judged, fold, rows)
             found.append(
-                [score.judge(CachedPredictions(model, data.X[part]), data.y[part]) for part in (rows, split.test)]
+                [score.function(CachedPredictions(model, data.X[part]), data.y[part]) for part in (rows, split.test)]
             )
         except Exception:  # too few rows for the method
             return None

@@ -144,7 +144,7 @@ def judge_outcomes(plan: Plan, outcomes: Sequence[LearnerOutcome]) -> Results:
             outcome,
             _estimates(plan, outcome.folds, ratio),
             corrected_t(losses[outcome.learner.name] - losses[best], ratio),
-            1.0 if pairs is None or outcome is ranked[0] else pairs.of(best, outcome.learner.name).adjusted_p,
+            1.0 if pairs is None or outcome is ranked[0] else pairs.pair(best, outcome.learner.name).adjusted_p,
         )
         for outcome in ranked
     )

@@ -110,8 +110,8 @@ def _true_target(schema: Schema, new: NewRows) -> np.ndarray:
 def _precompute(model: ModelFile, new: NewRows) -> PrecomputedModel:
     answers = CachedPredictions(model.pipeline, new.X)
     if model.schema.task != "classification":
-        return PrecomputedModel(np.asarray(answers.labels, float), None)
-    return PrecomputedModel(np.searchsorted(model.pipeline.classes_, answers.labels), np.asarray(answers.proba))
+        return PrecomputedModel(np.asarray(answers.predictions, float), None)
+    return PrecomputedModel(np.searchsorted(model.pipeline.classes_, answers.predictions), np.asarray(answers.proba))
 
 
 def _encode_target(model: ModelFile, new: NewRows, truth: np.ndarray) -> tuple[np.ndarray, list[str]]:
@@ -140,14 +140,14 @@ def _is_training_table(model: ModelFile, new: NewRows, truth: np.ndarray) -> boo
 
 def _score_interval(score: Score, given: PrecomputedModel, y: np.ndarray) -> Interval:
     n = len(y)
-    estimate = score.of(given, np.arange(n), y)
+    estimate = score.score_model(given, np.arange(n), y)
     if score.name == "accuracy":
         ci = binomtest(round(estimate * n), n).proportion_ci(CONFIDENCE, method="exact")
         return Interval(estimate, float(ci.low), float(ci.high), CONFIDENCE, "exact binomial", ASSUMPTIONS)
     draws = int(np.clip(MAX_DRAWN_ROWS // n, 100, MAX_DRAWS))
 
     def of(labels: Any, rows: Any) -> float:
-        return score.of(given, rows, labels)
+        return score.score_model(given, rows, labels)
 
     try:
         with np.errstate(all="ignore"):

@@ -83,13 +83,13 @@ def evaluate_fold(data: Data, learner: Learner, split: Split, plan: Plan) -> Fol
     watch(model.fit, known, data.y[split.train])
     fit_seconds = watch.last
     on_test, on_train = CachedPredictions(model, new), CachedPredictions(model, known)
-    watch(lambda: on_test.labels)
+    watch(lambda: on_test.predictions)
     predict_seconds = watch.last
     classes = None if plan.classes is None else np.arange(len(plan.classes))
-    proba = None if classes is None else watch(on_test.of_classes, classes)
-    if not np.isfinite(on_test.labels if proba is None else proba).all():
+    proba = None if classes is None else watch(on_test.proba_for, classes)
+    if not np.isfinite(on_test.predictions if proba is None else proba).all():
         raise ValueError("predictions hold NaN or infinity")
-    watch(lambda: (on_train.labels, None if proba is None else on_train.proba))
+    watch(lambda: (on_train.predictions, None if proba is None else on_train.proba))
     return FoldResult(
         split.repeat,
         split.fold,
@@ -102,7 +102,7 @@ def evaluate_fold(data: Data, learner: Learner, split: Split, plan: Plan) -> Fol
         choice.seconds + watch.seconds,
         pickled_size(model),
         split.test,
-        plan.decoded(on_test.labels),
+        plan.decoded(on_test.predictions),
         proba,
         _score_all(plan.shown, on_train, data.y[split.train]),
         choice.tried,
@@ -189,7 +189,7 @@ def _setting_losses(
                 try:
                     model = _make_estimator(data, learner, setting, state)
                     watch(model.fit, known, target)
-                    loss = score.loss(watch(score.of, model, new, data.y[judge]))
+                    loss = score.loss(watch(score.score_model, model, new, data.y[judge]))
                     table[i, j] = loss if np.isfinite(loss) else np.inf
                 except Exception as error:  # a setting that cannot be fitted is not chosen
                     table[i, j], failure = np.inf, error
@@ -200,4 +200,4 @@ def _setting_losses(
 
 
 def _score_all(scores: Sequence[Score], answers: CachedPredictions, y: np.ndarray) -> dict[str, float]:
-    return {score.name: score.judge(answers, y) for score in scores}
+    return {score.name: score.function(answers, y) for score in scores}
