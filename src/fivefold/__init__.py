@@ -8,7 +8,11 @@ from importlib.util import find_spec
 from pkgutil import iter_modules
 from types import ModuleType
 
+from fivefold import _moved_modules
+
 __version__ = "0.1.0"
+
+_moved_modules.install()
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -172,11 +172,12 @@ def test_version_is_printed():
 
 
 WARM_ONE = """
-from fivefold.cli import cache, doctor
+from fivefold.cli import loop_cache
 from fivefold.cli.commands.warm import warm_method
-cache.import_all()
+loop_cache.import_all_modules()
 first, second = warm_method("GaussianNB", True), warm_method("GaussianNB", True)
-print(first.compiled > 0, second.compiled, first.failures, len(cache.state().absent) < len(cache.state().kernels))
+state = loop_cache.read_cache_state()
+print(first.compiled > 0, second.compiled, first.failures, len(state.absent) < len(state.kernels))
 """
 
 

@@ -5,6 +5,8 @@ for its laws, and what it said about the first seven of them; and the model file
 """
 
 import io
+import pickle
+from importlib import import_module
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -48,3 +50,14 @@ def test_the_model_of_a_study_of_an_earlier_version_is_read_and_right_about_most
     iris = load_iris(as_frame=True)
     said = model.pipeline.predict(pl.from_pandas(iris.data))
     assert np.mean(said == iris.target_names[iris.target]) > 0.9
+
+
+def test_a_pickle_of_an_earlier_version_is_refused_in_words():
+    pickled = b"cfivefold.cluster.prototypes\nModel\n."
+    with pytest.raises(ModuleNotFoundError, match=r"is now fivefold\.cluster\.centres\.prototypes\. A pickle"):
+        pickle.loads(pickled)
+
+
+def test_a_module_that_never_was_is_not_found_as_usual():
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'fivefold\.cluster\.nothing'$"):
+        import_module("fivefold.cluster.nothing")

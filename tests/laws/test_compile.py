@@ -45,10 +45,27 @@ import numpy as np
 from loops import Square, total
 assert "numba" not in sys.modules
 print(total(Square(3.0), np.arange(4.0)))
-stats = getattr(total.compiled, "stats", None)
+stats = getattr(total.dispatcher, "stats", None)
 print(sum(stats.cache_hits.values()) if stats else 0, sum(stats.cache_misses.values()) if stats else 0)
 """
-UNKNOWN = "import fivefold.core.compilation._numba\nfivefold.core.compilation._numba.KNOWN = False\n"
+NUMBAS_OWN_WAY = """
+from fivefold.core.compilation import _numba
+_numba._pipeline = None
+assert _numba.compilation_mode().pipeline == "numba"
+"""
+WITHOUT_PRIVATE_PARTS = """
+import sys
+for name in ("numba.core.codegen", "numba.core.caching"):
+    __import__(name)
+    module = sys.modules[name]
+    for private in ("JITCodeLibrary", "IndexDataCacheFile"):
+        if hasattr(module, private):
+            delattr(module, private)
+from fivefold.core.compilation._numba import compilation_mode
+mode = compilation_mode()
+assert mode.pipeline == "numba" and "JITCodeLibrary" in mode.why_not_fivefold, mode
+assert "IndexDataCacheFile" in mode.why_no_cache, mode
+"""
 
 
 @pytest.fixture
@@ -80,9 +97,48 @@ def test_loops_run_as_plain_python_when_compilation_is_off(run):
 
 
 def test_versions_of_numba_that_are_not_known_compile_in_its_own_way(run):
-    code = RUN.replace("print(total", UNKNOWN + "print(total")
+    code = RUN.replace("print(total", NUMBAS_OWN_WAY + "print(total")
     assert run(code) == (168.0, (0, 1))
     assert run(code) == (168.0, (1, 0))
+
+
+def test_a_numba_without_the_private_parts_still_compiles(run, tmp_path):
+    code = RUN.replace("print(total", WITHOUT_PRIVATE_PARTS + "print(total")
+    assert run(code) == (168.0, (0, 1))
+    assert run(code) == (168.0, (0, 1))
+    assert not list((tmp_path / "cache").rglob("*.nbc"))
+
+
+def test_the_installed_numba_is_known():
+    """A canary: with a new Numba this fails, and not what users call."""
+    from fivefold.core.compilation._numba import compilation_mode
+
+    mode = compilation_mode()
+    assert (mode.pipeline, mode.why_not_fivefold, mode.why_no_cache) == ("fivefold", "", "")
+
+
+CANARY = """
+import numpy as np
+from loops import Square
+from canary import total, unrolled
+{way}
+x = np.arange(4.0)
+print(total(Square(3.0), x) + unrolled(Square(3.0), x))
+print(len(total.dispatcher.signatures), len(unrolled.dispatcher.signatures))
+"""
+CANARY_LOOPS = (
+    LOOPS.replace("@generic\n", "@generic(inline=True)\n")
+    .replace("class Square(NamedTuple):\n    scale: float", ("from loops import Square, total"))
+    .replace("@jit\ndef total", "@jit(reference_counting=False, fastmath=FAST)\ndef unrolled")
+    .replace("generic, jit", "FAST, generic, jit")
+)
+
+
+@pytest.mark.parametrize("way", ["", NUMBAS_OWN_WAY, WITHOUT_PRIVATE_PARTS], ids=["fivefold", "numba", "no-parts"])
+def test_loops_callees_and_generics_compile_each_way(run, tmp_path, way):
+    """Inlined rules and loops without reference counting too."""
+    (tmp_path / "canary.py").write_text(CANARY_LOOPS)
+    assert run(CANARY.format(way=way)) == (336.0, (1, 1))
 
 
 def test_without_a_place_to_write_loops_are_compiled_in_memory(run, tmp_path):
@@ -103,6 +159,7 @@ def test_the_stamp_of_a_file_changes_with_the_files_it_imports(tmp_path, monkeyp
     def stamps():
         floor.source_digest.cache_clear()
         floor._imports.cache_clear()
+        floor._rule_files.cache_clear()
         return floor.source_digest(str(package / "core" / "a.py"))
 
     before = stamps()
@@ -112,13 +169,16 @@ def test_the_stamp_of_a_file_changes_with_the_files_it_imports(tmp_path, monkeyp
     assert stamps() != before
     floor.source_digest.cache_clear()
     floor._imports.cache_clear()
+    floor._rule_files.cache_clear()
 
 
-def test_the_stamp_counts_the_rules_of_the_generics_a_file_uses_and_no_others(tmp_path, monkeypatch):
+@pytest.mark.parametrize("decorator", ["@generic", "@generic(inline=True)"])
+def test_the_stamp_counts_the_rules_of_the_generics_a_file_uses_and_no_others(tmp_path, monkeypatch, decorator):
     package = tmp_path / "fivefold"
     package.mkdir()
     (package / "plain.py").write_text("x = 1\n")
-    (package / "stubs.py").write_text("from fivefold.core.compilation.jit import generic\n@generic\ndef f(kind): ...\n")
+    stubs = f"from fivefold.core.compilation.jit import generic\n{decorator}\ndef f(kind): ...\n"
+    (package / "stubs.py").write_text(stubs)
     (package / "rules.py").write_text("from fivefold.stubs import f\n@f.rule(int)\ndef g(kind): return 1\n")
     (package / "apart.py").write_text("from fivefold.others import h\n@h.rule(int)\ndef g(kind): return 1\n")
     monkeypatch.setattr(floor, "PACKAGE", package)
@@ -126,6 +186,7 @@ def test_the_stamp_counts_the_rules_of_the_generics_a_file_uses_and_no_others(tm
     def stamps():
         floor.source_digest.cache_clear()
         floor._imports.cache_clear()
+        floor._rule_files.cache_clear()
         return [floor.source_digest(str(package / name)) for name in ("plain.py", "stubs.py")]
 
     before = stamps()
@@ -138,6 +199,7 @@ def test_the_stamp_counts_the_rules_of_the_generics_a_file_uses_and_no_others(tm
     assert after[0] == before[0] and after[1] != before[1]
     floor.source_digest.cache_clear()
     floor._imports.cache_clear()
+    floor._rule_files.cache_clear()
 
 
 def test_a_rule_with_other_argument_names_is_refused():

@@ -17,10 +17,14 @@ SAFE = {
     "scipy": "1.15",  # CVE-2023-25399, CVE-2023-29824: references counted wrongly; the first whose bootstrap takes rng
     "scikit-learn": "1.5.0",  # CVE-2024-5206: a vectoriser kept its training text; 1.9 has the callbacks
     "numba": "0.61",
+    "joblib": "1.2",  # CVE-2022-21797: code in an argument that was evaluated; 1.4 is what scikit-learn asks for
+    "narwhals": "2.0.1",  # as scikit-learn asks
+    "threadpoolctl": "3.5",  # as scikit-learn asks
     "typer": "0.26",  # the first that does not lean on Click's own version, whose changes broke it
     "rich": "13.8",  # as typer asks
     "matplotlib": "3.10.8",  # the first that today's pyparsing does not warn of
     "jinja2": "3.1.6",  # CVE-2025-27516, CVE-2024-56326, CVE-2024-34064: escapes from the sandbox, attributes of tags
+    "markupsafe": "2.1",
     "polars": "1.35.2",  # below, damaged JSON and mixed records end in panics, and arrays are refused
     "skops": "0.16",  # CVE-2025-54412, CVE-2025-54413, CVE-2025-54886: files that ran code
     "torch": "2.10",  # CVE-2025-32434, CVE-2026-24747: files that ran code although only weights were asked for

@@ -11,6 +11,7 @@ import pytest
 from fivefold.cli import loop_cache
 from fivefold.cli.commands import doctor
 from fivefold.core.compilation import code_cache
+from fivefold.core.compilation._numba import compilation_mode
 
 WAYS = ("empty", "cut", "garbage", "flipped", "sound")
 LOOPS = "from fivefold.core.compilation.jit import jit\n" + "".join(
@@ -22,7 +23,7 @@ import numpy as np
 import loops
 names = {names!r}
 values = {{name: getattr(loops, name)(np.arange(4.0)) for name in names}}
-hits = {{name: sum(getattr(loops, name).compiled.stats.cache_hits.values()) for name in names}}
+hits = {{name: sum(getattr(loops, name).dispatcher.stats.cache_hits.values()) for name in names}}
 print(json.dumps([values, hits]))
 """
 READ_ONLY = """
@@ -103,7 +104,8 @@ def test_a_folder_that_others_may_write_to_is_not_read_and_doctor_says_so(tmp_pa
     monkeypatch.setattr(code_cache, "cache_folders", code_cache.cache_folders.__wrapped__)
     state = loop_cache.read_cache_state()
     assert state.folder is None and "mode 1777" in state.refused[0]
-    findings = doctor.Findings({}, {}, {"fivefold": 1, "blas": ""}, (), state, {})
+    mode = compilation_mode()
+    findings = doctor.Findings({}, {}, {"fivefold": 1, "blas": ""}, (), compiler=mode, cache=state, broken={})
     assert "All well" not in doctor.verdict(findings)
     assert f"others may write to {folder}" in " ".join(doctor.findings_text(findings).split())
     folder.chmod(0o755)
@@ -148,5 +150,6 @@ def test_doctor_counts_damaged_files(tmp_path, monkeypatch):
     (tmp_path / f"{loop_cache.entry_name(loop_cache.COMPILED_LOOPS[0])}.py311.1.nbc").write_bytes(b"")
     state = loop_cache.read_cache_state()
     assert len(state.damaged) == 1 and len(state.absent) == len(state.kernels)
-    findings = doctor.Findings({}, {}, {"fivefold": 1, "blas": ""}, (), state, {})
+    mode = compilation_mode()
+    findings = doctor.Findings({}, {}, {"fivefold": 1, "blas": ""}, (), compiler=mode, cache=state, broken={})
     assert "1 files of compiled code are damaged" in doctor.verdict(findings)

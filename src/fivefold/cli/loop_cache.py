@@ -1,6 +1,6 @@
 """The compiled loops on disk: which are there, which belong to other versions, and removing those nobody uses.
 
-An entry's name is `module.loop-line-stamp.python....`, where the stamp is a digest of the sources (core.compile).
+An entry's name is `module.loop-line-stamp.python....`, where the stamp is `source_digest` of the loop's file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ PACKAGES_WITHOUT_LOOPS = (
     "fivefold.study",
     "fivefold.datasets",
     "fivefold.__main__",
-)  # no loops, heavy imports
+    "fivefold.core.compilation._numba",  # private parts of Numba, which not every version has
+)  # no loops; heavy imports, or such as may fail
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def read_cache_state() -> CacheState:
 
 
 def import_all_modules() -> dict[str, str]:
-    """Import every module of the package, so that KERNELS is whole; module -> error for those that fail."""
+    """Import every module of the package, so that COMPILED_LOOPS is complete; module -> error for those that fail."""
     failed = {}
     names = (module.name for module in walk_packages(fivefold.__path__, "fivefold.", onerror=lambda name: None))
     for name in names:

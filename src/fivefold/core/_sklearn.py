@@ -1,10 +1,27 @@
-"""scikit-learn's base classes, as a type checker should see them.
+"""scikit-learn's base classes, as a type checker should see them, and all of its private names that are used.
 
 scikit-learn ships no types; a base class of unknown type would make every constructor accept any
-argument in the eyes of a checker. At run time these names are scikit-learn's own.
+argument in the eyes of a checker. At run time these names are scikit-learn's own. Its private names may change with any
+version: they are imported here and nowhere else, so that one file has to be adapted.
 """
 
 from typing import TYPE_CHECKING, Any
+
+from sklearn._config import get_config
+from sklearn.externals.array_api_compat import array_namespace
+from sklearn.utils._available_if import _AvailableIfDescriptor
+from sklearn.utils._indexing import _safe_indexing
+from sklearn.utils._user_interface import _print_elapsed_time
+from sklearn.utils.metadata_routing import _routing_enabled
+from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    _check_method_params,
+    _check_monotonic_cst,
+    _check_sample_weight,
+    _check_y,
+    _num_samples,
+)
 
 from fivefold.core.types import UserTable, UserTarget, UserWeights
 
@@ -63,4 +80,17 @@ __all__ = [
     "OutlierMixin",
     "RegressorMixin",
     "TransformerMixin",
+    "_AvailableIfDescriptor",
+    "_BaseComposition",
+    "_check_feature_names_in",
+    "_check_method_params",
+    "_check_monotonic_cst",
+    "_check_sample_weight",
+    "_check_y",
+    "_num_samples",
+    "_print_elapsed_time",
+    "_routing_enabled",
+    "_safe_indexing",
+    "array_namespace",
+    "get_config",
 ]

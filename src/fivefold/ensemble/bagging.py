@@ -20,11 +20,10 @@ from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
-from sklearn.utils._indexing import _safe_indexing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _num_samples
 
 from fivefold.baselines import MajorityClassifier
+from fivefold.core._sklearn import _num_samples, _safe_indexing
 from fivefold.core.admission.tables import Takes
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn

@@ -23,10 +23,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils._indexing import _safe_indexing
-from sklearn.utils.validation import _num_samples
 
 from fivefold.baselines import MajorityClassifier
+from fivefold.core._sklearn import _num_samples, _safe_indexing
 from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.meta_estimators import admit_new_rows, note_columns

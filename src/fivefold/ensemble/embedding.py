@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from sklearn.preprocessing import OneHotEncoder
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core._sklearn import _check_feature_names_in
 from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.base import Transformer, learned
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed

@@ -17,8 +17,9 @@ from numbers import Integral
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from sklearn.utils.validation import _check_monotonic_cst, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core._sklearn import _check_monotonic_cst
 from fivefold.core.admission.tables import Takes, admit, admit_weights
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Positive, Range, Seed

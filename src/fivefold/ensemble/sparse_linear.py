@@ -23,8 +23,9 @@ from math import log, log2
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core._sklearn import _check_feature_names_in
 from fivefold.core.admission.tables import Takes
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best

@@ -20,13 +20,12 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.sparse import csr_array, hstack, issparse
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.utils._indexing import _safe_indexing
 from sklearn.utils.metadata_routing import MethodMapping, process_routing
-from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_feature_names_in, _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core._sklearn import TransformerMixin
+from fivefold.core._sklearn import TransformerMixin, _check_feature_names_in, _num_samples, _safe_indexing
+from fivefold.core._sklearn import _routing_enabled as routing_enabled
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.meta_estimators import admit_new_rows, note_columns
 from fivefold.core.estimators.params import Index

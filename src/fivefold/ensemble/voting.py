@@ -19,9 +19,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core._sklearn import TransformerMixin
+from fivefold.core._sklearn import TransformerMixin, _check_feature_names_in
 from fivefold.core.estimators.meta_estimators import admit_new_rows, note_columns
 from fivefold.core.estimators.params import Index
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor

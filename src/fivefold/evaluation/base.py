@@ -7,10 +7,10 @@ from typing import Any
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core._sklearn import BaseEstimator, ClassifierMixin
+from fivefold.core._sklearn import _routing_enabled as routing_enabled
 from fivefold.core.types import Table, Target, UserTable
 
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing as rows_of
 
+from fivefold.core._sklearn import _safe_indexing as rows_of
 from fivefold.core.types import Array, Table, Target
 from fivefold.evaluation.conformal import PredictionIntervals, conformal_rank
 from fivefold.evaluation.validation import splits_of

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.utils import _safe_indexing as rows_of
 
+from fivefold.core._sklearn import _safe_indexing as rows_of
 from fivefold.core.random_state import check_random_state
 from fivefold.core.types import Indices, Table, Target
 from fivefold.evaluation.row_losses import Loss, default_loss

@@ -22,8 +22,8 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing as rows_of
 
+from fivefold.core._sklearn import _safe_indexing as rows_of
 from fivefold.core.types import Table, Target
 from fivefold.evaluation.row_losses import Loss, default_loss
 from fivefold.evaluation.validation import (

@@ -20,8 +20,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv, train_test_split
-from sklearn.utils import _safe_indexing as rows_of
 
+from fivefold.core._sklearn import _safe_indexing as rows_of
 from fivefold.core.random_state import check_random_state
 from fivefold.core.types import Matrix, Table, Target
 from fivefold.evaluation.row_losses import Loss, default_loss

@@ -19,9 +19,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer, make_scorer
 from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
-from sklearn.utils.validation import _check_method_params, _num_samples
 
+from fivefold.core._sklearn import _check_method_params, _num_samples
+from fivefold.core._sklearn import _routing_enabled as routing_enabled
 from fivefold.core.admission.tables import Takes, given_weights
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core._sklearn import _check_feature_names_in
 from fivefold.core.estimators.base import Transformer, learned
 from fivefold.core.estimators.params import Fraction
 from fivefold.core.numerics.linalg import linear_dependencies

@@ -23,12 +23,12 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.utils import get_tags
-from sklearn.utils._indexing import _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _num_samples, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
+from fivefold.core._sklearn import _num_samples, _safe_indexing
+from fivefold.core._sklearn import _routing_enabled as routing_enabled
 from fivefold.core.admission.tables import Takes
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators import params as declared

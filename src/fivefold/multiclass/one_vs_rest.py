@@ -20,8 +20,9 @@ from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import check_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core._sklearn import _num_samples
 from fivefold.core.admission.sparse import canonical_csr
 from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators import params as declared

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
+
+from fivefold.core._sklearn import _check_feature_names_in
 
 if TYPE_CHECKING:
     SameNamesBase = object

@@ -11,14 +11,17 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import fivefold
 from fivefold.cli import loop_cache
 
-BASE_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+if TYPE_CHECKING:
+    from fivefold.core.compilation._numba import CompilationMode
+
+BASE_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals", "joblib", "threadpoolctl")
 EXTRA_PACKAGES = {
-    "study": ("typer", "rich", "polars", "matplotlib", "jinja2", "skops"),
+    "study": ("typer", "rich", "polars", "matplotlib", "jinja2", "markupsafe", "skops"),
     "neural": ("torch",),
     "cluster": ("dask", "distributed"),
     "lab": ("panel",),
@@ -33,6 +36,7 @@ class Findings:
     extras: dict[str, dict[str, str | None]]  # extra -> package -> version, None where absent
     threads: dict[str, Any]
     devices: tuple[str, ...]
+    compiler: CompilationMode
     cache: loop_cache.CacheState
     broken: dict[str, str]  # modules of the package that do not import, and why
 
@@ -44,15 +48,18 @@ class Findings:
 
 def examine() -> Findings:
     """Look at the installation and the machine."""
+    from fivefold.core.compilation._numba import compilation_mode
+
     broken = loop_cache.import_all_modules()
     ours = {"fivefold": fivefold.__version__, "python": f"{platform.python_version()} ({platform.machine()})"}
     return Findings(
-        ours | {name: version(name) for name in BASE_PACKAGES},
-        {extra: {name: _version(name) for name in names} for extra, names in EXTRA_PACKAGES.items()},
-        _threads(),
-        tuple(find_devices()),
-        loop_cache.read_cache_state(),
-        broken,
+        versions=ours | {name: version(name) for name in BASE_PACKAGES},
+        extras={extra: {name: _version(name) for name in names} for extra, names in EXTRA_PACKAGES.items()},
+        threads=_threads(),
+        devices=tuple(find_devices()),
+        compiler=compilation_mode(),
+        cache=loop_cache.read_cache_state(),
+        broken=broken,
     )
 
 
@@ -66,6 +73,7 @@ def findings_text(found: Findings) -> str:
         rows.append((f"extra {extra}", "; ".join(filter(None, (there, cure)))))
     rows.append(("threads", f"{found.threads['fivefold']} for our loops; {found.threads['blas']}"))
     rows += [("device", device) for device in found.devices]
+    rows += [("" if i else "compiler", row) for i, row in enumerate(_compiler_rows(found.compiler))]
     rows += _cache_rows(found.cache)
     rows += [("broken", f"{module}: {reason}") for module, reason in found.broken.items()]
     indent = max(len(name) for name, _ in rows) + 2
@@ -100,6 +108,14 @@ def _fold_row(name: str, text: str, indent: int, width: int) -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def _compiler_rows(mode: CompilationMode) -> list[str]:
+    if mode.pipeline == "fivefold":
+        rows = [f"Numba {mode.numba}, in fivefold's way: a loop and what it calls are optimised together"]
+    else:
+        rows = [f"Numba {mode.numba}, in its own way (slower first calls): {mode.why_not_fivefold}"]
+    return rows + ([f"no compiled code is kept on disk: {mode.why_no_cache}"] if mode.why_no_cache else [])
 
 
 def _cache_rows(state: loop_cache.CacheState) -> list[tuple[str, str]]:

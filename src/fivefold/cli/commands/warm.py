@@ -134,7 +134,7 @@ def _show_results(
 
 def _count_compiled() -> int:
     """Forms of loops that this process has compiled, rather than found on disk."""
-    made = (vars(kernel).get("compiled") for kernel in COMPILED_LOOPS)
+    made = (vars(loop).get("dispatcher") for loop in COMPILED_LOOPS)
     return sum(sum(dispatcher.stats.cache_misses.values()) for dispatcher in made if dispatcher is not None)
 
 

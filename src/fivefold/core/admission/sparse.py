@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix, sparray
-from sklearn._config import get_config
 
+from fivefold.core._sklearn import get_config
 from fivefold.core.types import Indices, Table
 
 

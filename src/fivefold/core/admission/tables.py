@@ -19,8 +19,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
+from sklearn.utils.validation import validate_data
 
+from fivefold.core._sklearn import _check_sample_weight, _check_y
 from fivefold.core.admission.sparse import canonical_csr
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import ParameterError, short_repr

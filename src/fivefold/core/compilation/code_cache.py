@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-DIGEST_BYTES = hashlib.sha256().digest_size  # bytes at the head of a file
-MAX_LINKS = 40  # on the way to a folder: more are a circle
+DIGEST_BYTES = hashlib.sha256().digest_size  # bytes of the digest that a file begins with
+MAX_LINKS = 40  # symbolic links followed on the way to a folder; more mean a cycle
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -27,7 +27,7 @@ NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr
 class CacheFolders:
     """The folders of compiled code."""
 
-    read: tuple[Path, ...]  # looked at in this order; a filled one may be read-only
+    read: tuple[Path, ...]  # searched in this order; one that was filled beforehand may be read-only
     write: Path | None  # None: what is compiled lives in memory only
     refused: tuple[str, ...]  # folders that are not touched, each with the reason
 
@@ -92,7 +92,7 @@ def why_unsafe(folder: Path) -> str:
 
 
 def _trusted_owners() -> set[int]:
-    """This user, and the owner of the whole system: root, or who stands for it where users are renumbered."""
+    """This user, and the owner of the whole system: root, or its stand-in where a container renumbers users."""
     return {0, os.getuid(), os.stat("/").st_uid}
 
 
@@ -113,7 +113,7 @@ def _path_steps(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
             continue
         target, links = Path(os.readlink(path)), links + 1
         if links > MAX_LINKS:
-            raise OSError(f"{folder}: its links go in a circle")
+            raise OSError(f"{folder}: its links form a cycle")
         if target.is_absolute():
             here = Path(target.anchor)
         ahead += [part for part in reversed(target.parts) if part != target.anchor]
@@ -121,7 +121,7 @@ def _path_steps(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 @cache
 def _is_private_group(gid: int) -> bool:
-    """Is it the group of this user alone, which many systems give to every user?"""
+    """Is it the group that many systems make for each user alone?"""
     import grp
     import pwd
 

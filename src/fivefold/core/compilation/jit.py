@@ -2,7 +2,7 @@
 
 Numba is imported, and machine code made or read from disk, at the first call: importing a module of
 loops costs nothing. What a loop calls becomes part of its code, and is optimised once with it. The code
-is kept in a folder of ours (kernel_cache); Numba's settings, and the caches of other libraries, are left as they are.
+is kept in a folder of ours (code_cache.py); Numba's settings, and the caches of other libraries, are left as they are.
 Numba does not notice an edited callee in another file, so what is kept is keyed by a hash of the file
 and of every file of the package it imports.
 """
@@ -37,16 +37,17 @@ class CompiledLoop:
         COMPILED_LOOPS.append(self)
 
     def __call__(self, *args: Any) -> Any:
-        return self.compiled(*args)
+        return self.dispatcher(*args)
 
     @cached_property
-    def compiled(self) -> Any:
+    def dispatcher(self) -> Any:
+        """The form that Python calls."""
         with garbage_collection_off():
             from fivefold.core.compilation._numba import make_dispatcher
         return make_dispatcher(_with_compiled_callees(self.function), self.options)
 
     @cached_property
-    def part(self) -> Any:
+    def callee(self) -> Any:
         """The form that other loops call."""
         with garbage_collection_off():
             from fivefold.core.compilation._numba import make_callee
@@ -57,7 +58,11 @@ class CompiledLoop:
 
 
 def jit(function: Any = None, **options: Any) -> Any:
-    """Compile a loop on its first call: `@jit` or `@jit(fastmath=FAST)`."""
+    """Compile a loop on its first call: `@jit` or `@jit(fastmath=FAST)`; options are Numba's, and one more.
+
+    `reference_counting=False` is for loops that make no array, also not in what they call: up to twice as fast. Where
+    Numba's private parts are not known it is ignored.
+    """
     if function is None:
         return lambda function: CompiledLoop(function, options)
     return CompiledLoop(function, options)
@@ -67,8 +72,8 @@ def generic(stub: Callable[..., Any] | None = None, *, inline: bool = False) -> 
     """Let `stub` pick its rule by the type of its first argument, in Python and in compiled loops.
 
     Rules are plain functions registered by `stub.rule(Type, ...)`; the types are NamedTuples of numbers
-    and arrays. A loop that calls `stub` is compiled once for each Type and cached like any other. Rules that get many
-    arrays for little work are written into the loop where `inline` says so: no argument is then passed.
+    and arrays. A loop that calls `stub` is compiled once per Type and cached like any other. With `inline` the rule is
+    copied into the loop and no argument is passed: for rules that take many arrays and do little work.
     """
     if stub is None:
         return lambda stub: _GenericFunction(stub, inline)
@@ -95,7 +100,7 @@ class _GenericFunction:
         return register
 
     @cached_property
-    def part(self) -> Any:
+    def callee(self) -> Any:
         """A Python function that Numba replaces by the rule for the type it meets."""
         with garbage_collection_off():
             from fivefold.core.compilation._numba import make_overload
@@ -116,7 +121,9 @@ class _GenericFunction:
 
 @contextmanager
 def garbage_collection_off() -> Iterator[None]:
-    """Importing Numba makes a million objects and no garbage: to look for some would take a third of the time."""
+    """No garbage collection meanwhile: importing Numba makes a million objects that stay; to scan them takes a third of
+    the time.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -128,7 +135,7 @@ def garbage_collection_off() -> Iterator[None]:
 
 def _with_compiled_callees(function: FunctionType) -> FunctionType:
     """The function with the compiled form of every loop and generic it names."""
-    scope = {**function.__globals__, **{name: thing.part for name, thing in _callees(function).items()}}
+    scope = {**function.__globals__, **{name: thing.callee for name, thing in _callees(function).items()}}
     copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
     copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
     return copy
@@ -141,9 +148,11 @@ def _callees(function: FunctionType) -> dict[str, CompiledLoop | _GenericFunctio
 
 
 def called_loops() -> set[CompiledLoop]:
-    """Loops that others call, of the modules imported so far: by themselves they are compiled only if Python calls."""
+    """Loops that other loops call, of the modules imported so far; on their own they are compiled only if Python calls
+    them.
+    """
     found, seen = set[CompiledLoop](), set[FunctionType]()
-    ahead = [kernel.function for kernel in COMPILED_LOOPS]
+    ahead = [loop.function for loop in COMPILED_LOOPS]
     while ahead:
         seen.add(function := ahead.pop())
         for thing in _callees(function).values():

@@ -24,7 +24,6 @@ from typing import Any, ClassVar, Self, dataclass_transform
 
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import NotFittedError
-from sklearn.utils._available_if import _AvailableIfDescriptor
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core._sklearn import (
@@ -35,6 +34,7 @@ from fivefold.core._sklearn import (
     DensityMixin,
     OutlierMixin,
     TransformerMixin,
+    _AvailableIfDescriptor,
 )
 from fivefold.core.admission.tables import Takes, admit, admit_weights, keep_positive
 from fivefold.core.console.fit_progress import interruptible_fit

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_consistent_length, indexable
-from sklearn.utils._indexing import _safe_indexing
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core._sklearn import _num_samples, _safe_indexing
 from fivefold.core.admission.tables import _refuse_missing_target, admit_for_members, admit_weights
 from fivefold.core.numerics.arrays import to_numpy
 from fivefold.core.types import Indices, Labels, Mask, Table, UserTable, UserTarget, UserWeights, Weights

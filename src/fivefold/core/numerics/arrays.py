@@ -9,15 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn._config import get_config
+
+from fivefold.core._sklearn import array_namespace, get_config
 
 
 def namespace(*arrays: Any) -> Any:
     """The array namespace of the arrays."""
     if all(isinstance(a, np.ndarray) for a in arrays):
         return np
-    from sklearn.externals.array_api_compat import array_namespace
-
     return array_namespace(*arrays)
 
 

@@ -19,9 +19,8 @@ from typing import Annotated, Any
 import numpy as np
 from scipy.sparse import hstack
 from sklearn.metrics import r2_score
-from sklearn.utils._indexing import _safe_indexing
-from sklearn.utils.validation import _num_samples
 
+from fivefold.core._sklearn import _num_samples, _safe_indexing
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
-from sklearn.utils.validation import _num_samples
 
+from fivefold.core._sklearn import _num_samples
+from fivefold.core._sklearn import _routing_enabled as routing_enabled
 from fivefold.core.admission.tables import given_weights
 from fivefold.core.estimators.meta_estimators import take_rows
 from fivefold.core.types import Indices, UserTable, UserWeights

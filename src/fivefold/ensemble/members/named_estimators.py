@@ -16,13 +16,11 @@ from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch, get_tags
-from sklearn.utils._indexing import _safe_indexing
-from sklearn.utils._user_interface import _print_elapsed_time
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
-from sklearn.utils.metaestimators import _BaseComposition
-from sklearn.utils.validation import _num_samples, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
+from fivefold.core._sklearn import _BaseComposition, _num_samples, _print_elapsed_time, _safe_indexing
+from fivefold.core._sklearn import _routing_enabled as routing_enabled
 from fivefold.core.estimators import params as declared
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.meta_estimators import admit_member_rows, take_rows

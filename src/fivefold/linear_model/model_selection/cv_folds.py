@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
-from sklearn.utils.validation import _check_method_params
 
+from fivefold.core._sklearn import _check_method_params
+from fivefold.core._sklearn import _routing_enabled as routing_enabled
 from fivefold.core.types import Table, Target, UserWeights
 
 

@@ -324,12 +324,9 @@ def _grow_loop(
     return used
 
 
-JIT_OPTIONS = {"error_model": "numpy", "fastmath": FASTMATH_INF, "no_cfunc_wrapper": True}
-ALLOCATING_CRITERIA = (
-    AbsoluteError,
-    MultiOutput,
-)  # their rules make arrays; for others counting references would take half of the time
-_grow = jit(_nrt=False, **JIT_OPTIONS)(_grow_loop)
+JIT_OPTIONS = {"error_model": "numpy", "fastmath": FASTMATH_INF}
+ALLOCATING_CRITERIA = (AbsoluteError, MultiOutput)  # their rules make arrays; others need no reference counting
+_grow = jit(reference_counting=False, **JIT_OPTIONS)(_grow_loop)
 _grow_allocating = jit(**JIT_OPTIONS)(_grow_loop)
 
 

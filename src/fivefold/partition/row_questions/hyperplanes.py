@@ -163,7 +163,7 @@ def varying_columns(node: Node) -> Any:
     return np.flatnonzero(np.isfinite(node.scale))
 
 
-@jit(error_model="numpy", no_cfunc_wrapper=True)
+@jit(error_model="numpy")
 def _climb(c, sums, bases, ways, pivots, weights, at, room, least_leaf, least_weight, tie, enough, cycles, gains):
     moves = 0
     for _ in range(cycles):

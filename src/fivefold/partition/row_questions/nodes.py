@@ -274,7 +274,7 @@ def _ask(node: Node, finder: Callable[[Node], Question | None], floor: float) ->
     return (asked, sides) if node.gain(sides) > max(rules.least_gain, node.tie) else closed
 
 
-@jit(error_model="numpy", no_cfunc_wrapper=True)
+@jit(error_model="numpy")
 def _accumulate(c, rows, sums):
     accumulate(c, rows, 0, len(rows), sums)
 

@@ -44,7 +44,7 @@ def best_score_cut(criterion: Any, sums: Any, keys: Any, rules: GrowthLimits, si
     return ScoreCut(float(found[place, 0]), float(found[place, 1]), place)
 
 
-@jit(error_model="numpy", no_cfunc_wrapper=True)
+@jit(error_model="numpy")
 def _sweep_each(c, keys, order, sign, sums, work, least_leaf, least_weight, tie, found):
     for k in range(keys.shape[0]):
         s = k if sign.shape[0] > 1 else 0
