@@ -89,7 +89,7 @@ class TestLossMatrix:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"losses": [[0, 1], [1, 0]]}, r"3 columns; got shape \(2, 2\)"),
+            ({"losses": [[0, 1], [1, 0]]}, r"3 columns\); got shape \(2, 2\)"),
             ({"losses": np.ones((4, 3))}, "4 rows, but there are 3 classes; name every row"),
             ({"losses": np.ones((3, 3)), "actions": ["a"]}, "3 rows, but there are 1 actions"),
         ],

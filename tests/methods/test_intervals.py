@@ -75,7 +75,7 @@ def test_a_model_that_is_always_right_is_always_right(method):
 def test_a_score_that_a_draw_leaves_undefined_is_refused():
     y = np.array([1, 0, 0, 0])
     recall = lambda y, p: float(np.divide((p * y).sum(), y.sum(), out=np.array(np.nan), where=y.sum() > 0))  # noqa: E731
-    with pytest.raises(ValueError, match="on a draw of the 4 rows the score is nan"):
+    with pytest.raises(ValueError, match="on a sample of the 4 rows the score is nan"):
         bootstrap_score(recall, y, y, draws=50)
 
 

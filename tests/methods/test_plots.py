@@ -224,7 +224,7 @@ class TestClusters:
         means = [P[0] for P in lines(ax) if len(P) == 1]
         assert_allclose(means, model.means_)
         spread = np.ptp(lines(ax)[1], axis=0)  # the outer ellipse of the first component
-        variances = np.diag(plot.scatter.full_covariances(model)[0])
+        variances = np.diag(plot.scatter.dense_covariances(model)[0])
         assert_allclose(spread, 2 * np.sqrt(chi2.ppf(0.95, 2) * variances), rtol=1e-3)
 
     def test_the_climb_of_the_likelihood_is_drawn_step_by_step(self, X):
@@ -250,7 +250,7 @@ class TestImages:
         assert {ax.images[0].get_clim() for ax in grey} == {(0.0, 16.0)}
 
     def test_of_another_size_are_refused(self):
-        with pytest.raises(ValueError, match=r"rows of 64 numbers are no images of shape \(8, 7\)"):
+        with pytest.raises(ValueError, match=r"rows of 64 numbers are not images of shape \(8, 7\)"):
             plot.images(np.zeros((2, 64)), (8, 7))
 
 

@@ -1,13 +1,13 @@
-"""Sources of examples whose truth is known: two mixtures, two pairs of classes, one curve under noise.
+"""Generators of data with a known truth: two mixtures, two pairs of classes, one curve under noise.
 
 mixture_1d       1/2 N(5, 10^2) + 1/2 N(30, 5^2)
 mixture_2d       three Gaussians in the plane, with weights 1/4, 1/4, 1/2
-separable        N((1, 1), I) against N((5, 6), I): a line keeps them apart
-disc             points of N((3, 3), 2 I) within and beyond a circle: no line does
+separable        N((1, 1), I) against N((5, 6), I): a line separates them
+disc             points of N((3, 3), 2 I) inside and outside a circle: no line separates them
 noisy_curve      f(x) + N(0, 1) with x uniform in [-4, 7]; f(x) = sigma(x) sin(x), sigma the logistic sigmoid
 
-They are those of a lecture course whose seed and order of drawing are known: `course()` draws all of them anew. A
-`RandomState` is used, for its streams never change.
+They are the data sets of a lecture course whose seed and order of drawing are known: `course_datasets()` draws all of
+them again. A `RandomState` is used because its streams never change.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def mixture_2d(
 def separable_classes(
     n: int = 250, *, means: Any = ((1.0, 1.0), (5.0, 6.0)), random_state: Any = COURSE_SEED
 ) -> tuple[Any, Any]:
-    """Two round classes far apart, half of the points each: first those of label -1, then those of +1.
+    """Two round classes far apart with half of the points each: first those of label -1, then those of +1.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def disc(
     radius: float = 1.25**2,
     random_state: Any = COURSE_SEED,
 ) -> tuple[Any, Any]:
-    """One round cloud: label -1 within the radius of its centre, +1 beyond.
+    """One round cloud: label -1 within the radius around its centre, +1 outside.
 
     Examples
     --------

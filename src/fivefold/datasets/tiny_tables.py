@@ -1,4 +1,4 @@
-"""Tables of a few rows that a method can be fitted on: one for each kind of input it says it takes.
+"""Tables of a few rows to fit a method on: one for each kind of input that the method takes.
 
 The laws fit every method on them, and `fivefold warm` compiles every loop by doing the same.
 """
@@ -16,12 +16,12 @@ from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Method
 from fivefold.core.types import Codes, Table
 
-N_ROWS, N_COLUMNS, N_CLASSES = 60, 4, 3
+N_ROWS, N_COLUMNS, N_CLASSES = 60, 4, 3  # of every tiny table
 
 
 @dataclass(frozen=True)
 class TinyTable:
-    """Rows and a target; `kind` says what is particular about them."""
+    """Rows and a target; `kind` says what is special about them."""
 
     kind: str
     X: Any
@@ -29,7 +29,7 @@ class TinyTable:
 
 
 def tiny_tables(method: Method) -> tuple[TinyTable, ...]:
-    """Small tables that `method` takes: dense of both precisions, and sparse, missing, categories where it does.
+    """Small tables for `method`: dense in both precisions, and sparse, missing, categories if it takes them.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def tiny_tables(method: Method) -> tuple[TinyTable, ...]:
 
 
 def _regression_targets(method: Method, X: Table, rng: np.random.Generator) -> Any:
-    """Targets of a regressor, positive as some ask for; of two columns where it wants several."""
+    """Targets of a regressor: positive, as some require; two columns if it needs several outputs."""
     y = np.abs(X.sum(axis=1) + rng.normal(size=N_ROWS)) + 0.1
     wanted = method.cls(**method.card.given).__sklearn_tags__().target_tags
     return y if wanted.single_output else np.column_stack([y, -y + X[:, 0]])

@@ -15,7 +15,7 @@ TARGET_COLUMN = "target"
 
 
 def load_embedded(name: str) -> pl.DataFrame:
-    """The set of that name: columns of floats, then `target`: names of classes, or floats.
+    """The data set of that name: columns of floats, then `target`: names of classes, or floats.
 
     Examples
     --------

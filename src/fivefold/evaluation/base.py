@@ -1,4 +1,4 @@
-"""Classifiers around a classifier: what every one of them passes on to the one inside."""
+"""The base of classifiers that wrap another classifier."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fivefold.core.types import Table, Target, UserTable
 
 
 class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Holds a fitted copy of `estimator` in `estimator_`; a FrozenEstimator inside stays as it was fitted."""
+    """Holds a fitted copy of `estimator` in `estimator_`; a FrozenEstimator is kept as it was fitted."""
 
     estimator: Any
     estimator_: Any
@@ -26,7 +26,7 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.classes_ = self.estimator_.classes_
 
     def predict_proba(self, X: UserTable) -> Any:
-        """Class probabilities of the classifier inside."""
+        """Class probabilities of the wrapped classifier."""
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
 
@@ -41,7 +41,7 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self.estimator_.feature_names_in_
 
     def get_metadata_routing(self) -> Any:
-        """Metadata of `fit` goes to the classifier inside."""
+        """Metadata of `fit` goes to the wrapped classifier."""
         mapping = MethodMapping().add(caller="fit", callee="fit")
         return MetadataRouter(owner=self).add(estimator=self.estimator, method_mapping=mapping)
 

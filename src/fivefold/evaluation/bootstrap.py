@@ -6,14 +6,14 @@ training rows and E1 the mean over rows of the loss under samples that leave the
     .632    0.368 err + 0.632 E1
     .632+   that + (E1' - err) 0.368 * 0.632 R / (1 - 0.368 R)      R = (E1' - err) / (gamma - err)
 
-E1 is too large, for its samples hold fewer rows; err is too small. R, kept within [0, 1], says how far the learner
-overfits: gamma is the loss where y and x have nothing to do with one another, the mean over all pairs of the loss of
-y_i and f(x_j), and E1' = min(E1, gamma). A learner by rote has R = 1 and is judged by E1 alone.
+E1 is too large because its samples hold fewer distinct rows; err is too small. R, clipped to [0, 1], says how much the
+learner overfits: gamma is the loss if y and x were unrelated, the mean over all pairs of the loss of y_i and f(x_j),
+and E1' = min(E1, gamma). A learner that memorises its rows has R = 1 and is judged by E1 alone.
 
-The standard error of E1 is that of the infinitesimal jackknife, less what the finite number of samples adds to it.
+The standard error of E1 is that of the infinitesimal jackknife, minus what the finite number of samples adds to it.
 
 Efron & Tibshirani (1997), Improvements on cross-validation: the .632+ bootstrap method; Wager, Hastie & Efron (2014),
-Confidence intervals for random forests, for the part that is taken off.
+Confidence intervals for random forests, for the correction.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DRAWN_SHARE = 0.632  # 1 - 1/e, rounded as in the paper
 class OutOfBag:
     """Splitter of the bootstrap: n rows drawn with replacement for training, those not drawn for test.
 
-    A draw that leaves no row out, or whose targets are all alike, is drawn again.
+    A draw that leaves no row out, or whose targets are all equal, is repeated.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class OutOfBag:
         return f"OutOfBag(n_splits={self.n_splits})"
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """How often it draws."""
+        """The number of samples."""
         return self.n_splits
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
@@ -77,15 +77,15 @@ class BootstrapEstimate:
     Attributes
     ----------
     apparent
-        err, on the rows that all were used to fit.
+        err, the loss of the model fitted on all rows, on those rows.
     left_out
-        E1, on rows that the sample left out.
+        E1, the loss on rows that the sample left out.
     error
         standard error of E1.
     no_information
-        gamma, if targets and rows were unrelated.
+        gamma, the loss if targets and rows were unrelated.
     samples
-        how many were drawn.
+        number of samples drawn.
     """
 
     apparent: float
@@ -97,7 +97,7 @@ class BootstrapEstimate:
 
     @property
     def overfitting(self) -> float:
-        """R: 0 where unseen rows cost as much as training rows, 1 where the learner knows nothing of unseen ones."""
+        """R: 0 if unseen rows cost as much as training rows, 1 if the learner knows nothing about unseen rows."""
         if not self.apparent < min(self.left_out, self.no_information):
             return 0.0
         return min(1.0, (self.left_out - self.apparent) / (self.no_information - self.apparent))
@@ -131,7 +131,7 @@ def bootstrap_error(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> BootstrapEstimate:
-    """Fit copies of the model on samples drawn with replacement; each row is judged by those that left it out.
+    """Fit copies of the model on samples drawn with replacement; each row is scored by those that left it out.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def bootstrap_error(
     drawn = np.array([np.bincount(train, minlength=n) for train, _ in found.splits])  # (B, n)
     for b, ((_, test), values) in enumerate(zip(found.splits, found.losses, strict=True)):
         out[b, test], cost[b, test] = True, values
-    seen = out.any(axis=0)  # with few samples a row may be in all of them
+    seen = out.any(axis=0)  # with few samples a row may be in every one
     times, rows = out[:, seen].sum(axis=0), int(seen.sum())
     each = cost[:, seen].sum(axis=0) / times  # (rows,)
     left_out = float(each.mean())
@@ -162,7 +162,7 @@ def bootstrap_error(
 
 
 def _no_information(loss: Loss, X: Table, y: Target, predicted: Any) -> float:
-    """The mean loss over all pairs of a target and a prediction; equal predictions are judged once."""
+    """The mean loss over all pairs of a target and a prediction; equal predictions are evaluated once."""
     values, counts = np.unique(predicted, axis=0, return_counts=True)
     means = [np.mean(loss(X, y, np.broadcast_to(value, np.shape(predicted)))) for value in values]
     return float(counts @ np.array(means) / counts.sum())

@@ -1,7 +1,7 @@
-"""Bootstrap intervals: the rows of a test set are drawn again, with replacement, and the statistic is taken anew.
+"""Bootstrap intervals: the rows of a test set are drawn with replacement, and the statistic is computed again.
 
     percentile   the alpha/2 and 1 - alpha/2 quantiles of the statistics drawn
-    BCa          the same at levels moved for the bias of the statistic and for how its spread changes with its size
+    BCa          the same at levels corrected for bias and for a spread that changes with the statistic
 
 Rows must be independent: over folds of a cross-validation, which share training rows, use the corrected resampled t.
 
@@ -19,8 +19,8 @@ from scipy.stats import bootstrap
 
 from fivefold.core.types import Indices, Target
 
-ROUNDING = 1e-13  # draws no further apart than this share of their size are all the same
-BLOCK_CELLS = 2**22  # numbers drawn at a time, so that memory does not grow with the rows
+ROUNDING = 1e-13  # draws that differ by at most this share of the largest are equal
+BLOCK_CELLS = 2**22  # at most this many numbers are drawn at a time, so that memory does not grow with the rows
 
 ASSUMPTIONS = (
     "the rows are independent and took no part in training",
@@ -56,7 +56,7 @@ def bootstrap_mean(
     draws: int = 2000,
     rng: np.random.Generator | None = None,
 ) -> Interval:
-    """The mean of one score a row, or of the differences a - b of two models on the same rows.
+    """The mean of one score per row, or of the differences a - b of two models on the same rows.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def bootstrap_mean(
     A = np.asarray(a, dtype=float)
     B = np.zeros_like(A) if b is None else np.asarray(b, dtype=float)
     if A.ndim != 1 or A.shape != B.shape:
-        raise ValueError(f"both models need one score a row, on the same rows; got shapes {A.shape} and {B.shape}")
+        raise ValueError(f"both models need one score per row, on the same rows; got shapes {A.shape} and {B.shape}")
     return _bootstrap_interval(
         (A - B,), lambda v, axis=-1: v.mean(axis=axis), method, level, draws, rng, vectorized=True
     )
@@ -89,7 +89,7 @@ def bootstrap_score(
     """Any score(y, predicted) of a model, such as the area under its curve; or the difference to another model.
 
     `predicted` and `other` hold a label, a value or a row of probabilities for every row. BCa leaves out every row
-    once, which takes one call of the score a row.
+    once, which takes one call of the score per row.
 
     Examples
     --------
@@ -108,9 +108,7 @@ def bootstrap_score(
         i = rows.astype(int)
         value = float(score(y[i], P[i]) - (0.0 if Q is None else score(y[i], Q[i])))
         if not np.isfinite(value):
-            raise ValueError(
-                f"on a draw of the {len(y)} rows the score is {value}: some class may have too few of them"
-            )
+            raise ValueError(f"on a sample of the {len(y)} rows the score is {value}: some class may have too few rows")
         return value
 
     return _bootstrap_interval((np.arange(len(y)),), statistic, method, level, draws, rng, vectorized=False)

@@ -1,4 +1,4 @@
-"""Do probabilities mean what they say? Of the rows that are given 0.7, seven in ten should be positive.
+"""Are probabilities calibrated? Of the rows that are given 0.7, seven in ten should be positive.
 
 In bins b of the probability p, with n_b rows, mean probability p_b and share of positives o_b:
 
@@ -7,11 +7,11 @@ In bins b of the probability p, with n_b rows, mean probability p_b and share of
     reliability                  sum_b n_b/n (p_b - o_b)^2          0 for calibrated probabilities
     resolution                   sum_b n_b/n (o_b - o)^2            how far the bins lie apart
     uncertainty                  o (1 - o)                          of the target itself
-    within                       what varies inside the bins; 0 where every distinct p is a bin
+    within                       variation inside the bins; 0 if every distinct p is a bin
 
-Probabilities are mended by scikit-learn's CalibratedClassifierCV on scores of rows unseen in training: method="sigmoid"
-(Platt 1999), "isotonic" (Zadrozny & Elkan 2002) or "temperature" (Guo et al. 2017); a fitted classifier goes inside a
-FrozenEstimator, with held-out rows.
+scikit-learn's CalibratedClassifierCV recalibrates probabilities on scores of rows unseen in training: method="sigmoid"
+(Platt 1999), "isotonic" (Zadrozny & Elkan 2002) or "temperature" (Guo et al. 2017); wrap a fitted classifier in a
+FrozenEstimator and give it held-out rows.
 
 Murphy (1973), A new vector partition of the probability score; Stephenson, Coelho & Jolliffe (2008) for the last part.
 """
@@ -28,9 +28,9 @@ from scipy.stats import binomtest
 from fivefold.core.types import Target
 from fivefold.evaluation.metrics import is_positive
 
-CONFIDENCE = 0.95
+CONFIDENCE = 0.95  # of the Wilson intervals of the shares
 
-# Upper edges of bins, the last one left out.
+# Upper edges of bins, without the last one.
 BIN_EDGES: Mapping[str, Callable[[Any, int], Any]] = {
     "uniform": lambda p, count: np.linspace(0, 1, count + 1)[1:-1],
     "quantile": lambda p, count: np.unique(np.quantile(p, np.linspace(0, 1, count + 1)[1:-1])),
@@ -60,12 +60,12 @@ class Reliability:
 
     @property
     def expected_error(self) -> float:
-        """How far shares are from probabilities, averaged over rows."""
+        """The gap between share and mean probability, averaged over rows."""
         return float(np.average(np.abs(self.predicted - self.observed), weights=self.counts))
 
     @property
     def largest_error(self) -> float:
-        """The largest gap of all bins."""
+        """The largest gap over the bins."""
         return float(np.abs(self.predicted - self.observed).max())
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ class Reliability:
 def reliability(y: Target, p: Any, *, bins: int = 10, strategy: str = "uniform", positive: Any = None) -> Reliability:
     """The reliability diagram of probabilities p of the positive class; bins of equal width, or of equal numbers.
 
-    `positive` is the class they are the probabilities of, the greater of two labels where None.
+    `positive` is the class that the probabilities are for; if None, the greater of two labels.
 
     Examples
     --------
@@ -125,9 +125,9 @@ class BrierDecomposition:
 def brier(
     y: Target, p: Any, *, bins: int | None = None, strategy: str = "uniform", positive: Any = None
 ) -> BrierDecomposition:
-    """The Brier score of probabilities of the positive class, in parts; every distinct probability is a bin by default.
+    """The Brier score of probabilities of the positive class, in parts; by default every distinct probability is a bin.
 
-    `positive` is the class they are the probabilities of, the greater of two labels where None.
+    `positive` is the class that the probabilities are for; if None, the greater of two labels.
 
     Examples
     --------

@@ -27,7 +27,7 @@ import numpy as np
 
 from fivefold.core.types import Table, Target
 
-ROUNDING = 1e-9  # ranks are whole numbers; alpha (n + 1) is one up to rounding, if at all
+ROUNDING = 1e-9  # ranks are integers; alpha (n + 1) within this of an integer counts as that integer
 EXCHANGEABLE = "calibration rows and new rows are exchangeable, as independent draws from one source are"
 UNSEEN_CALIBRATION = "the model was fitted without the calibration rows"
 
@@ -54,7 +54,7 @@ class PredictionIntervals:
     centre
         what the model predicts, (m,).
     low, high
-        ends, (m,); infinite where there are too few calibration rows for the level.
+        ends, (m,); infinite if there are too few calibration rows for the level.
     level
         the least probability that a target lies inside.
     """
@@ -95,7 +95,7 @@ def conformal_regressor(
 ) -> ConformalRegressor:
     """Calibrate a fitted regressor on rows it has not seen.
 
-    `scale(X)` is a positive number a row, how large errors are expected there: intervals are wider where it is large.
+    `scale(X)` is one positive number per row, the expected size of its error: intervals are wider where it is large.
 
     Examples
     --------
@@ -141,12 +141,12 @@ LEAST_AMBIGUOUS = LAC()
 
 @dataclass(frozen=True)
 class APS:
-    """Adaptive sets: the probability of all classes that come before y, and a part u of its own.
+    """Adaptive sets: the probability of all classes more probable than y, plus the fraction u of y's own.
 
     Parameters
     ----------
     rng
-        draws u in (0, 1) for each row, which makes sets smaller; u is 1 where None.
+        draws u in (0, 1) for each row, which makes sets smaller; if None, u is 1.
     """
 
     rng: np.random.Generator | None = None
@@ -181,7 +181,7 @@ class PredictionSets:
 
     @property
     def sizes(self) -> Any:
-        """Number of classes in each set; 0 says that the row is like none of those seen."""
+        """Number of classes in each set; 0 means that the row resembles no class."""
         return self.members.sum(axis=1)
 
     def cover(self, y: Target) -> Any:
@@ -204,7 +204,7 @@ class ConformalClassifier:
 
     model: Any
     score: NonconformityScore
-    scores: tuple[Any, ...] = field(repr=False)  # sorted; one array, or one a class
+    scores: tuple[Any, ...] = field(repr=False)  # sorted; one array, or one per class
 
     def p_values(self, X: Table) -> Any:
         """For every class (m, K), the share of calibration rows that fit no better than the row would in that class."""
@@ -216,7 +216,7 @@ class ConformalClassifier:
 
     def sets(self, X: Table, alpha: float = 0.1) -> PredictionSets:
         """Sets that miss the true class with probability at most alpha."""
-        conformal_rank(1, alpha)  # refuses what is no probability
+        conformal_rank(1, alpha)  # refuses an alpha that is not a probability
         assumptions = (EXCHANGEABLE, UNSEEN_CALIBRATION)
         if len(self.scores) > 1:
             assumptions = ("within every class, " + EXCHANGEABLE, UNSEEN_CALIBRATION)
@@ -242,7 +242,7 @@ def conformal_classifier(
     S = score(np.asarray(model.predict_proba(X)))
     classes = np.asarray(model.classes_)
     k, known = _class_codes(classes, y)
-    own = np.where(known, S[np.arange(len(k)), k], np.inf)  # a class the model does not know fits as badly as can be
+    own = np.where(known, S[np.arange(len(k)), k], np.inf)  # unknown classes get the worst score
     groups = [own[known & (k == j)] for j in range(len(classes))] if by_class else [own]
     return ConformalClassifier(model, score, tuple(np.sort(group) for group in groups))
 

@@ -5,8 +5,8 @@ Every row i is predicted by f_-i, fitted without its fold; R_i = |y_i - f_-i(x_i
     low     the floor(alpha (n + 1))-th smallest of f_-i(x) - R_i
     high    the ceil((1 - alpha)(n + 1))-th smallest of f_-i(x) + R_i
 
-LeaveOneOut makes it jackknife+. For exchangeable rows the target is inside with probability at least 1 - 2 alpha for
-jackknife+, and less at most sqrt(2/n) for K folds; in practice it is close to 1 - alpha.
+With LeaveOneOut this is jackknife+. For exchangeable rows the target is inside with probability at least 1 - 2 alpha
+for jackknife+, and at most sqrt(2/n) less for K folds; in practice it is close to 1 - alpha.
 
 Barber, Candes, Ramdas & Tibshirani (2021), Predictive inference with the jackknife+.
 """
@@ -24,7 +24,7 @@ from fivefold.core.types import Array, Table, Target
 from fivefold.evaluation.conformal import PredictionIntervals, conformal_rank
 from fivefold.evaluation.validation import splits_of
 
-BLOCK_CELLS = 4_000_000  # numbers sorted at a time
+BLOCK_CELLS = 4_000_000  # at most this many numbers are partitioned at a time, 32 MB
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class CrossConformalRegressor:
     residuals: Any = field(repr=False)  # (n,)
 
     def guarantee(self, alpha: float) -> float:
-        """The least probability of a target inside that theory gives; 1 - alpha is what is seen."""
+        """The least probability, by theory, that a target is inside; in practice it is about 1 - alpha."""
         n, K = len(self.fold), len(self.models)
         loss = 0.0 if K == n else min(2 * (1 - 1 / K) / (n / K + 1), (1 - K / n) / (K + 1))
         return max(0.0, 1 - 2 * alpha - loss)
@@ -54,13 +54,13 @@ class CrossConformalRegressor:
         low, high = np.concatenate(ends, axis=1) if ends else np.empty((2, 0))
         assumptions = (
             "the rows at hand and new rows are exchangeable, as independent draws from one source are",
-            "the learner treats its rows alike, whatever their order",
+            "the learner does not depend on the order of its rows",
         )
         return PredictionIntervals(F.mean(axis=0), -low, high, self.guarantee(alpha), assumptions)
 
 
 def _kth(values: Array, k: int) -> Any:
-    """The k-th smallest of every column; infinite where there are fewer."""
+    """The k-th smallest of every column; infinite if there are fewer values."""
     if k > len(values):
         return np.full(values.shape[1], np.inf)
     return np.partition(values, k - 1, axis=0)[k - 1]

@@ -1,4 +1,4 @@
-"""Loss on training and on unseen rows as a knob turns, or as training rows grow in number.
+"""Loss on training and on unseen rows as a parameter changes, or as the number of training rows grows.
 
     validation curve    e(theta) for values of one parameter: training loss falls with complexity, test loss turns up
     learning curve      e(n) for sizes of the training set: the gap between the two closes as n grows
@@ -53,7 +53,7 @@ class LossCurve:
 
     @property
     def gap(self) -> Any:
-        """Loss on unseen rows less that on training rows, (V,)."""
+        """Loss on unseen rows minus loss on training rows, (V,)."""
         return self.mean - self.train.mean(axis=1)
 
     @property
@@ -81,7 +81,7 @@ def validation_curve(
     groups: Any = None,
     n_jobs: int | None = None,
 ) -> LossCurve:
-    """Losses as the parameter of that name takes the values, given from the simplest model to the most complex.
+    """Losses for each value of the named parameter; values are given from the simplest model to the most complex.
 
     Examples
     --------
@@ -113,9 +113,9 @@ def learning_curve(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> LossCurve:
-    """Losses as training rows grow: `sizes` are numbers of rows, or shares of what a split leaves for training.
+    """Losses as the training set grows: `sizes` are numbers of rows, or shares of the training rows of a split.
 
-    The rows of a smaller size are part of those of a larger one, drawn at random.
+    Rows are drawn at random; those of a smaller size are among those of every larger one.
 
     Examples
     --------

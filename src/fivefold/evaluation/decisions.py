@@ -1,11 +1,11 @@
-"""Decisions from probabilities: the action of least risk, and the right to say nothing.
+"""Decisions from probabilities: the action of least risk, and the option to reject.
 
     R(a | x) = sum_j lambda_aj p(j | x)          choose the action a of least risk
 
-lambda_aj is the loss of action a where class j is true; there may be more actions than classes. Without a matrix, 0 for
-the right class and 1 for all others, this is the most probable class. To reject is one more action, of the same cost c
-whatever is true: it is taken where every other action risks more (Chow's rule). With losses of 0 and 1 that is where
-the largest probability is below 1 - c.
+lambda_aj is the loss of action a if class j is true; there may be more actions than classes. By default the loss is 0
+for the right class and 1 for all others, so the most probable class is chosen. Rejection is one more action, of the
+same cost c whatever is true: it is chosen where every other action risks more (Chow's rule). With losses of 0 and 1
+that is where the largest probability is below 1 - c.
 
 For two classes, class 1 is chosen where its likelihood ratio p(x | 1) / p(x | 2) exceeds
 (lambda_12 - lambda_22) / (lambda_21 - lambda_11) * p(2) / p(1).
@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from fivefold.core.types import Matrix, Table, Target, UserTable, UserTarget
 from fivefold.evaluation.base import MetaClassifier
 
-ROUNDING = 8 * np.finfo(float).eps
+ROUNDING = 8 * np.finfo(float).eps  # risks closer than this, relative to their size, are equal
 
 
 def conditional_risks(P: Matrix, losses: Any = None) -> Any:
@@ -40,12 +40,12 @@ def conditional_risks(P: Matrix, losses: Any = None) -> Any:
     K = P.shape[1]
     L = 1.0 - np.eye(K) if losses is None else np.asarray(losses, dtype=float)
     if L.ndim != 2 or L.shape[1] != K:
-        raise ValueError(f"losses need a row an action and a column a class, {K} columns; got shape {L.shape}")
+        raise ValueError(f"losses need one row per action and one column per class ({K} columns); got shape {L.shape}")
     return P @ L.T
 
 
 def decide(P: Matrix, losses: Any = None, *, reject: float | None = None) -> Any:
-    """The index of the action of least risk, the first of equals; -1 where every one risks more than `reject`.
+    """The index of the action of least risk, the first of equals; -1 where every action risks more than `reject`.
 
     Examples
     --------
@@ -70,25 +70,25 @@ def likelihood_ratio_threshold(losses: Any, priors: Sequence[float]) -> float:
     """
     (l11, l12), (l21, l22) = np.asarray(losses, dtype=float)
     if not l21 > l11:
-        raise ValueError(f"to answer 2 must cost more than to answer 1 where 1 is true; got {l21} and {l11}")
+        raise ValueError(f"answering 2 must cost more than answering 1 if 1 is true; got {l21} and {l11}")
     return float((l12 - l22) / (l21 - l11) * priors[1] / priors[0])
 
 
 class MinimumRiskClassifier(MetaClassifier):
-    """Chooses the action of least expected loss from the probabilities of any classifier, or none.
+    """Chooses the action of least expected loss from the probabilities of any classifier, or rejects the row.
 
     Parameters
     ----------
     estimator
-        a classifier with probabilities; a fitted one is kept as it is inside scikit-learn's FrozenEstimator.
+        a classifier with probabilities; wrap a fitted one in scikit-learn's FrozenEstimator to keep it.
     losses
-        loss of each action (rows) where each class (columns, sorted) is true; 0 and 1 where none are given.
+        loss of each action (rows) if each class (columns, sorted) is true; by default 0 and 1.
     actions
-        names of the rows of `losses`; the classes where none are given.
+        names of the rows of `losses`; by default the classes.
     reject
-        cost of giving no answer; None always answers.
+        cost of rejecting a row; None never rejects.
     reject_label
-        what stands for no answer.
+        the prediction for rejected rows.
 
     Attributes
     ----------
@@ -118,9 +118,9 @@ class MinimumRiskClassifier(MetaClassifier):
         self.reject_label = reject_label
 
     def fit(self, X: UserTable, y: UserTarget, **params: Any) -> Self:
-        """Fit the classifier inside; `params` go to it."""
+        """Fit the wrapped classifier; `params` go to it."""
         self._fit_estimator(X, y, **params)
-        conditional_risks(np.eye(len(self.classes_)), self.losses)  # refuses a matrix with other columns
+        conditional_risks(np.eye(len(self.classes_)), self.losses)  # refuses a matrix with another number of columns
         self._names()
         return self
 
@@ -150,16 +150,16 @@ class MinimumRiskClassifier(MetaClassifier):
 
 @dataclass(frozen=True)
 class ErrorRejectCurve:
-    """Error among the rows that are answered, as more of the doubtful ones are rejected.
+    """Error among the answered rows, as more of the uncertain ones are rejected.
 
     Attributes
     ----------
     thresholds
-        rows whose largest probability is below are rejected; from none rejected to the surest rows left.
+        rows whose largest probability is below this are rejected; from none to all but the most certain.
     rejected
         share of the rows.
     error
-        share of wrong answers among the others.
+        share of wrong answers among the other rows.
     """
 
     thresholds: Any
@@ -168,7 +168,7 @@ class ErrorRejectCurve:
 
     @property
     def area(self) -> float:
-        """The error averaged over all shares of answered rows: small where the errors are the doubtful rows."""
+        """The error averaged over all shares of answered rows: small if errors are among the uncertain rows."""
         answered = np.append(1 - self.rejected, 0.0)
         return float(-np.diff(answered) @ self.error)
 
@@ -179,7 +179,7 @@ class ErrorRejectCurve:
 
 
 def error_reject(y: Target, P: Matrix, classes: Any) -> ErrorRejectCurve:
-    """The error-reject curve of class probabilities (n, K) on labelled rows, one point a distinct largest probability.
+    """The error-reject curve of class probabilities (n, K) on labelled rows, a point per distinct largest probability.
 
     Examples
     --------

@@ -1,11 +1,11 @@
 """The hold-out procedure: rows to train on, rows to choose by, rows to judge the chosen one.
 
 For every candidate setting m: fit on the training rows, loss v_m on the validation rows; the best, by `rule`, is fitted
-again on training and validation rows together, and its loss on the test rows is the final estimate. Three losses are
-reported because only the last is honest: a model was made for its training rows, and chosen by its validation rows.
+again on training and validation rows together, and its loss on the test rows is the final estimate. All three losses
+are reported, but only the last is unbiased: a model was fitted to its training rows and chosen by its validation rows.
 
-The result depends on the particular split. `repeats` draws it anew, and the spread of the estimates over splits says
-how much; the splits share rows, so it says nothing about their mean.
+The result depends on the particular split. `repeats` draws further splits, and the spread of the estimates shows how
+much; because the splits share rows, the spread is not the error of their mean.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from fivefold.evaluation.validation import INDEPENDENT_ROWS, ThreeWaySplit, Vali
 
 @dataclass(frozen=True)
 class HoldOutResult:
-    """What was chosen on every split, and what it lost on rows of each kind.
+    """What was chosen on every split, and its losses on training, validation and test rows.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class HoldOutResult:
     test
         loss of the chosen one on the test rows of every split, (R,).
     model
-        the chosen one of the first split, fitted on its training and validation rows.
+        the model chosen on the first split, fitted on its training and validation rows.
     """
 
     candidates: tuple[Any, ...]
@@ -62,7 +62,7 @@ class HoldOutResult:
 
     @property
     def spread(self) -> float:
-        """Standard deviation of the estimate over splits; not a number for one split."""
+        """Standard deviation of the estimate over splits; NaN for one split."""
         return float(self.test.std(ddof=1)) if len(self.test) > 1 else float("nan")
 
     @property

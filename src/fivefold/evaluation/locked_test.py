@@ -1,8 +1,8 @@
-"""A test set under lock: opened once, for the final figure.
+"""A locked test set: opened once, for the final estimate.
 
 Whoever looks at the error on test rows and then changes the model has trained on them. `lock_away` gives back the
-training rows only; the test rows stay inside the lock, which judges one model. A second look is refused, or, if the
-lock was told to record, judged and marked as one more look.
+training rows only; the test rows stay inside the lock, which judges one model. A second look is refused, or, with
+second="record", scored and marked as one more look.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fivefold.core.types import Table, Target
 from fivefold.evaluation.row_losses import Loss, default_loss
 from fivefold.evaluation.validation import INDEPENDENT_ROWS
 
-SECOND_LOOK = "refuse", "record"
+SECOND_LOOK = "refuse", "record"  # what to do when the test set is opened again
 
 
 class OpenedTwiceError(RuntimeError):
@@ -42,7 +42,7 @@ class LockedTestResult:
 
 @dataclass
 class LockedTest:
-    """Test rows that nobody sees; `open` judges a fitted model on them."""
+    """Test rows that nobody sees; `open` scores a fitted model on them."""
 
     _X: Any = field(repr=False)
     _y: Any = field(repr=False)
@@ -50,7 +50,7 @@ class LockedTest:
     looks: tuple[LockedTestResult, ...] = ()
 
     def open(self, model: Any, loss: Loss | None = None) -> LockedTestResult:
-        """Judge a fitted model; a second time only where second looks are recorded."""
+        """Score a fitted model; a second time only if second looks are recorded."""
         if self.looks and self.second == "refuse":
             raise OpenedTwiceError(
                 f"the test set was opened for {self.looks[0].model}; its rows are no longer unseen. "

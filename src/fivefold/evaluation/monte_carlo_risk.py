@@ -2,8 +2,8 @@
 
     R(f) = E[loss(f(X), Y)]  ~  1/n sum_i loss(f(x_i), y_i)      standard error s / sqrt(n)
 
-A learning task is a source of examples and a loss; the learner sees the examples only. On a source whose density is
-known the estimate can be held against the exact risk.
+A learning task is a source of examples and a loss; the learner sees only the examples. If the density of the source is
+known, the estimate can be compared with the exact risk.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from fivefold.core.types import Target
 
-CHUNK_ROWS = 65536  # rows drawn at a time, so that memory does not grow with n
+CHUNK_ROWS = 65536  # at most this many rows are drawn at a time, so that memory does not grow with n
 
 Source = Callable[[int, np.random.Generator], tuple[Any, Any]]
 PredictionLoss = Callable[[Any, Any], Any]

@@ -24,11 +24,11 @@ from scipy.stats import gaussian_kde
 from fivefold.core.types import Array
 
 TAIL_PROBABILITY = 1e-12  # probability that is cut off at either end of a density
-GRID_POINTS = 2001
+GRID_POINTS = 2001  # points of the grid on which the mode is looked for before it is refined
 
 
 class PredictiveDensity(Protocol):
-    """What a predictive density can tell; frozen distributions of scipy.stats can."""
+    """A predictive density: any frozen distribution of scipy.stats, or a `WeightedSample`."""
 
     def mean(self) -> Any: ...
     def ppf(self, q: Any) -> Any: ...
@@ -86,7 +86,7 @@ class SquaredLoss:
 
 @dataclass(frozen=True)
 class PinballLoss:
-    """tau (y - t) above t, (1 - tau) (t - y) below: to guess too low costs tau, too high 1 - tau.
+    """tau (y - t) above t, (1 - tau) (t - y) below: a prediction too low costs tau per unit, one too high 1 - tau.
 
     Examples
     --------
@@ -113,10 +113,10 @@ class AbsoluteLoss:
 
 @dataclass(frozen=True)
 class ZeroOneLoss:
-    """0 where t hits y within a vanishing distance, 1 elsewhere."""
+    """0 if t is within a vanishing distance of y, otherwise 1."""
 
     def best(self, density: PredictiveDensity) -> float:
-        """The mode, the highest one."""
+        """The highest mode."""
         grid = np.linspace(density.ppf(TAIL_PROBABILITY), density.ppf(1 - TAIL_PROBABILITY), GRID_POINTS)
         near = grid[int(np.argmax(density.pdf(grid)))]
         step = grid[1] - grid[0]
@@ -126,7 +126,7 @@ class ZeroOneLoss:
 
 @dataclass(frozen=True)
 class MinkowskiLoss:
-    """|y - t|^q with q > 1; large values of q fear large errors.
+    """|y - t|^q with q > 1; a larger q penalises large errors more.
 
     Examples
     --------
@@ -138,9 +138,9 @@ class MinkowskiLoss:
     q: float
 
     def best(self, density: PredictiveDensity) -> float:
-        """The point where expected pulls from above and from below are equal."""
+        """The point where the expected derivatives from above and from below cancel."""
         if not self.q > 1:
-            raise ValueError(f"q must exceed 1; got {self.q}. Absolute() is the loss with q = 1")
+            raise ValueError(f"q must exceed 1; got {self.q}. AbsoluteLoss() is the loss with q = 1")
 
         def pull(t: float) -> float:
             return float(density.expect(lambda y: np.sign(y - t) * np.abs(y - t) ** (self.q - 1)))

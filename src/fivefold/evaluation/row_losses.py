@@ -1,4 +1,4 @@
-"""Losses of predictions, one number a row; what they cost may depend on the row itself.
+"""Losses of predictions, one number per row; the cost of an error may depend on the row itself.
 
     loss(X, y, predicted) -> (n,)
 
@@ -7,8 +7,8 @@ squared    (y - f(x))^2                 least for the mean
 absolute   |y - f(x)|                   least for the median
 weighted   c(x) loss(x, y, f(x))        an error on one row may cost more than on another
 
-A loss judges; what a learner minimises on its training rows is its own affair. The zero-one loss is constant almost
-everywhere, so that no gradient leads to its minimum.
+These losses evaluate predictions; a learner may minimise another loss on its training rows. The zero-one loss is
+constant almost everywhere, so no gradient leads to its minimum.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def squared_row_loss(X: Table, y: Target, predicted: Any) -> Any:
 
 
 def absolute_row_loss(X: Table, y: Target, predicted: Any) -> Any:
-    """The size of the difference."""
+    """The absolute difference."""
     return np.abs(np.subtract(y, predicted))
 
 
 def weighted_loss(loss: Loss, weight: Callable[[Any], Any]) -> Loss:
-    """`loss` times `weight(X)`, one number a row.
+    """`loss` times `weight(X)`, one number per row.
 
     Examples
     --------

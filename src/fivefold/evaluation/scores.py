@@ -1,6 +1,6 @@
 """Scores of a fitted model on rows it has not seen.
 
-log loss           - mean log p(y_i | x_i)             p clipped from below at CLIP, so that one sure error stays finite
+log loss           - mean log p(y_i | x_i)             p at least MIN_PROBABILITY, so that no error costs infinitely
 accuracy           share of rows with the right class
 balanced accuracy  mean over the classes of the share found
 F1                 mean over the classes of 2 PR / (P + R), P precision and R recall
@@ -8,10 +8,10 @@ AUC                mean over the classes k of P(p_k of a row of k > p_k of anoth
 RMSE               sqrt(mean (y_i - f(x_i))^2)
 MAE                mean |y_i - f(x_i)|
 R2                 1 - sum (y_i - f(x_i))^2 / sum (y_i - mean y)^2
-correlation        of y and f(x); zero where one of them is constant
+correlation        of y and f(x); zero if either is constant
 
-Those of classes are written out, and tested to equal scikit-learn's: a study takes ten of them a fold, and scikit-learn
-checks its input for longer than a quick learner takes to fit.
+Scores of classifiers are written out here, and tested to equal scikit-learn's: a study computes ten of them per fold,
+and scikit-learn's input checks take longer than a quick learner takes to fit.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_err
 from fivefold.core.types import Target
 from fivefold.evaluation.metrics import pearson_correlation as pearson
 
-MIN_PROBABILITY = 1e-15
+MIN_PROBABILITY = 1e-15  # smaller probabilities count as this in the log loss, which stays below 34.6
 
 
 @dataclass(frozen=True)
 class CachedPredictions:
-    """What a fitted model says of some rows; every question is put to it once."""
+    """Predictions of a fitted model for some rows; each prediction method is called at most once."""
 
     model: Any
     X: Any
@@ -49,7 +49,7 @@ class CachedPredictions:
         return self.model.predict_proba(self.X)
 
     def proba_for(self, classes: Any) -> Any:
-        """Probabilities of these classes, (n, len(classes)); zero for one that training never saw."""
+        """Probabilities of these classes, (n, len(classes)); zero for classes that training never saw."""
         known = np.asarray(self.model.classes_)
         k = np.searchsorted(known, classes).clip(0, len(known) - 1)
         return np.where(known[k] == classes, self.proba[:, k], 0.0)
@@ -57,7 +57,7 @@ class CachedPredictions:
 
 @dataclass(frozen=True)
 class Score:
-    """How to judge a model: `score_model(model, X, y)`, and how to read the number."""
+    """A score: `score_model(model, X, y)` computes it; the other fields say how to read the number."""
 
     name: str
     title: str
@@ -72,7 +72,7 @@ class Score:
         return self.function(CachedPredictions(model, X), y)
 
     def loss(self, value: float) -> float:
-        """The score turned so that less is better."""
+        """The score with its sign changed if larger is better, so that less is better."""
         return -value if self.larger_is_better else value
 
 
@@ -89,7 +89,7 @@ def accuracy(answers: CachedPredictions, y: Target) -> float:
 
 
 def balanced_accuracy(answers: CachedPredictions, y: Target) -> float:
-    """Mean over the classes among the rows of the share of each that is found."""
+    """Mean recall over the classes that occur in y."""
     _, k = np.unique(y, return_inverse=True)
     return float(np.mean(np.bincount(k, answers.predictions == y) / np.bincount(k)))
 
@@ -101,7 +101,7 @@ def f1(answers: CachedPredictions, y: Target) -> float:
 
 
 def auc(answers: CachedPredictions, y: Target) -> float:
-    """Mean over the classes of the area under one against the rest; one half where all rows are of one class."""
+    """Mean over the classes of the area under one against the rest; one half if all rows are of one class."""
     classes, counts = np.unique(y, return_counts=True)
     if len(classes) == 1:
         return 0.5
@@ -126,11 +126,11 @@ def r2(answers: CachedPredictions, y: Target) -> float:
 
 
 def correlation(answers: CachedPredictions, y: Target) -> float:
-    """Pearson's correlation of target and prediction; zero where one of them is constant."""
+    """Pearson's correlation of target and prediction; zero if either is constant."""
     return float(np.nan_to_num(pearson(y, answers.predictions)))
 
 
-# The first score of a task is the one a study uses unless told otherwise.
+# The first score of a task is the default of a study.
 SCORES = {
     score.name: score
     for score in (

@@ -1,14 +1,14 @@
-"""Choosing among candidates by their losses on unseen rows, and telling why the others lost.
+"""Choosing among candidates by their losses on unseen rows, and why the others lost.
 
-Candidates are given from the simplest to the most complex. Every one meets the same splits, and the whole table is
-kept. Two rules choose:
+Candidates are given from the simplest to the most complex. All are scored on the same splits, and the whole table is
+returned. Two rules choose:
 
-    least                 argmin_m e_m, the simplest of equals
+    least_loss            argmin_m e_m, the simplest of equals
     within_one_error      the simplest m with e_m <= e_best + s_best, s_best the standard error of e_best
 
-The loss of the chosen one is optimistic, for it was chosen by it. `nested` repeats the choice inside the training rows
-of every outer split: tuning is part of training. scikit-learn's GridSearchCV inside its cross_validate does the same
-for grids of parameters.
+The loss of the chosen candidate is optimistic because the candidate was chosen by it. `nested_selection` repeats the
+choice inside the training rows of every outer split: tuning is part of training. scikit-learn's GridSearchCV inside its
+cross_validate does the same for grids of parameters; a study has its own loop, with halving and calibration.
 
 Breiman, Friedman, Olshen & Stone (1984) for the rule of one standard error; Varma & Simon (2006) for nesting.
 """
@@ -69,9 +69,9 @@ class Selection:
     table
         their losses on the same splits.
     chosen
-        the index of the one that the rule chose.
+        index of the candidate that the rule chose.
     model
-        the chosen one, fitted on all rows; None where no refit was asked for.
+        the chosen candidate, fitted on all rows; None without refit.
     """
 
     candidates: tuple[Any, ...]
@@ -82,7 +82,7 @@ class Selection:
 
     @property
     def verdicts(self) -> tuple[FitVerdict, ...]:
-        """Does each candidate fit too little, too much or well, beside the one with the least loss?"""
+        """Whether each candidate underfits, overfits or is right, compared with the one of least loss."""
         best = self.table[least_loss(self.table)]
         return tuple(diagnose(found, best) for found in self.table)
 
@@ -108,7 +108,7 @@ def select(
     refit: bool = True,
     n_jobs: int | None = None,
 ) -> Selection:
-    """Judge all candidates on the same splits and choose one; ShuffleSplit(1) makes it a choice by one hold-out.
+    """Score all candidates on the same splits and choose one; with cv=ShuffleSplit(1) by a single hold-out.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def select(
 
 @dataclass(frozen=True)
 class NestedSelection:
-    """What a choice is worth: its losses on outer splits it knew nothing of, and what it chose there."""
+    """The value of a selection: its losses on outer test rows it never saw, and what it chose there."""
 
     outer: Validation
     inner: tuple[Selection, ...]
@@ -155,7 +155,7 @@ def nested_selection(
     groups: Any = None,
     n_jobs: int | None = None,
 ) -> NestedSelection:
-    """Choose anew on the training rows of every outer split, and judge the chosen one on its test rows.
+    """Choose again on the training rows of every outer split, and score the chosen model on its test rows.
 
     Examples
     --------
@@ -192,11 +192,11 @@ def _choose_and_judge(
 
 
 def diagnose(found: Validation, reference: Validation | float) -> FitVerdict:
-    """Does a learner fit its training rows too little, too much, or well?
+    """Does a learner underfit, overfit, or fit well?
 
     It is "right" if its loss on unseen rows is within one standard error of the reference: another learner on the same
-    splits, or a loss known to be within reach. Otherwise it is "overfit" if training rows cost it no more than the
-    reference, and "underfit" if they cost it more as well.
+    splits, or a loss known to be attainable. Otherwise it is "overfit" if its loss on training rows is no larger than
+    the reference's, and "underfit" if that is larger as well.
 
     Examples
     --------

@@ -1,13 +1,13 @@
 """Where to cut a score: the threshold that is best for a measure or for costs.
 
-A row is called positive where score >= t. Every distinct score is tried, and +infinity, which calls none positive; rows
-of equal score move together. The threshold given lies halfway to the next score below, where the counts are the same:
-new rows fall on either side of the gap. Costs c_FP and c_FN choose the t of least c_FP FP + c_FN FN; for calibrated
+A row is called positive if score >= t. Every distinct score is tried, and +infinity, which calls none positive; rows
+of equal score move together. The threshold returned lies halfway to the next score below, where the counts are the
+same: new rows may fall anywhere in the gap. Costs c_FP and c_FN choose the t of least c_FP FP + c_FN FN; for calibrated
 probabilities that is near c_FP / (c_FP + c_FN).
 
-A threshold chosen on training rows is chosen by scores that are too good. `ThresholdClassifier` takes each row's score
-from a copy of the classifier that did not see the row. scikit-learn's TunedThresholdClassifierCV averages a measure
-over folds on a grid of thresholds; here all scores are pooled and all thresholds tried.
+A threshold chosen on training rows is biased, because scores on training rows are too good. `ThresholdClassifier` takes
+each row's score from a copy of the classifier that did not see the row. scikit-learn's TunedThresholdClassifierCV
+averages a measure over folds on a grid of thresholds; here all scores are pooled and all thresholds tried.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from fivefold.core.types import Array, Target, UserTable, UserTarget, UserWeight
 from fivefold.evaluation.base import MetaClassifier
 from fivefold.evaluation.metrics import ConfusionCounts, is_positive
 
-Measure = Callable[[ConfusionCounts], Any]  # the larger the better, one number a threshold
+Measure = Callable[[ConfusionCounts], Any]  # one number per threshold, the larger the better
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Costs:
 
     @property
     def probability(self) -> float:
-        """The threshold on a true probability."""
+        """The best threshold if scores are true probabilities."""
         return self.fp / (self.fp + self.fn)
 
 
@@ -56,9 +56,9 @@ MEASURES: Mapping[str, Measure] = {
 
 @dataclass(frozen=True)
 class ThresholdSweep:
-    """Counts at every threshold, from +infinity, where no row is positive, down to the least score, where all are."""
+    """Counts at every threshold, from +infinity, which no row reaches, down to the least score, which all reach."""
 
-    thresholds: Array  # (T,), falling
+    thresholds: Array  # (T,), decreasing
     counts: ConfusionCounts  # arrays (T,)
 
     def best(self, measure: str | Measure) -> ChosenThreshold:
@@ -94,14 +94,14 @@ def get_measure(measure: str | Measure) -> Measure:
     if not isinstance(measure, str):
         return measure
     if measure not in MEASURES:
-        raise ValueError(f"the measures are {', '.join(MEASURES)}, or any function of Counts; got {measure!r}")
+        raise ValueError(f"the measures are {', '.join(MEASURES)}, or any function of ConfusionCounts; got {measure!r}")
     return MEASURES[measure]
 
 
 def sweep_thresholds(
     y: Target, scores: Array, *, positive: Any = None, sample_weight: UserWeights = None
 ) -> ThresholdSweep:
-    """Counts, or sums of weights, at every distinct score; `positive` is the greater of two labels where None.
+    """Counts, or sums of weights, at every distinct score; if `positive` is None, it is the greater of two labels.
 
     Examples
     --------
@@ -120,25 +120,25 @@ def sweep_thresholds(
 
 
 class ThresholdClassifier(MetaClassifier):
-    """Two classes, cut where a measure is best on scores of rows unseen by the copy that scored them.
+    """A two-class classifier whose threshold maximises a measure on cross-validated scores.
 
     Parameters
     ----------
     estimator
-        a classifier of two classes; a fitted one inside FrozenEstimator is kept, and the rows of fit must be new to it.
+        a classifier of two classes; one fitted before, in FrozenEstimator, is kept: give `fit` rows it has not seen.
     measure
-        a name among `MEASURES`, `Costs`, or any function of `Counts`, the larger the better.
+        a name among `MEASURES`, `Costs`, or any function of `ConfusionCounts`, the larger the better.
     cv
         folds for the scores, as scikit-learn takes them.
     positive
-        the class that is called positive; the last of the sorted classes where None.
+        the positive class; if None, the last of the sorted classes.
     response
         the score: probability of the positive class, or decision function.
 
     Attributes
     ----------
     threshold_
-        what was chosen, a `Threshold`.
+        the `ChosenThreshold`.
     estimator_
         the classifier fitted on all rows.
     classes_
@@ -184,7 +184,7 @@ class ThresholdClassifier(MetaClassifier):
         return self
 
     def predict(self, X: UserTable) -> Any:
-        """The positive class where the score reaches the threshold, the other one elsewhere."""
+        """The positive class where the score reaches the threshold, otherwise the other class."""
         check_is_fitted(self)
         scores = self._orient_scores(getattr(self.estimator_, self.response)(X))
         k = self._positive_index()
@@ -199,7 +199,7 @@ class ThresholdClassifier(MetaClassifier):
         return int(at[0])
 
     def _orient_scores(self, scores: Array) -> Any:
-        """Scores (n,) that rise with the positive class."""
+        """Scores (n,) oriented so that larger means positive."""
         if scores.ndim == 2:
             return scores[:, self._positive_index()]
         return scores if self._positive_index() == 1 else -scores

@@ -1,12 +1,12 @@
-"""Judging on rows that took no part in training.
+"""Cross-validation: losses on rows that took no part in training.
 
-For every split j, train on T_j and judge on D_j:
+For every split j, train on T_j and test on D_j:
 
     e_j = 1/|D_j| sum_{i in D_j} loss(x_i, y_i, f_{T_j}(x_i))        e = 1/J sum_j e_j
 
-the average of the rates of the folds, not the rate of all rows together. Splits are scikit-learn's: KFold,
+the average of the folds' losses, not the loss of all rows pooled. Splits are scikit-learn's: KFold,
 RepeatedKFold, StratifiedKFold, LeaveOneOut, LeavePOut, ShuffleSplit, GroupKFold, StratifiedGroupKFold, TimeSeriesSplit;
-`bootstrap.OutOfBag` adds the bootstrap. Every candidate of a comparison meets the same splits.
+`bootstrap.OutOfBag` adds the bootstrap. All candidates of a comparison get the same splits.
 
 Stone (1974), Cross-validatory choice; Geisser (1975), The predictive sample reuse method.
 """
@@ -26,8 +26,8 @@ from fivefold.core.random_state import check_random_state
 from fivefold.core.types import Matrix, Table, Target
 from fivefold.evaluation.row_losses import Loss, default_loss
 
-MAX_FITS = 10_000
-ROUNDING = 8 * np.finfo(float).eps
+MAX_FITS = 10_000  # more fits than this (leave-p-out soon has millions) must be allowed by the caller
+ROUNDING = 8 * np.finfo(float).eps  # losses closer than this, relative to their size, are equal
 
 INDEPENDENT_ROWS = "the rows are independent draws from the source of the rows to come"
 SIMILAR_FIT = "a model fitted on the training rows of a split errs like one fitted on all rows"
@@ -44,7 +44,7 @@ class Validation:
     train, test
         mean loss on the training and on the test rows of each split, (J,).
     losses
-        loss of every test row, an array a split.
+        loss of every test row, one array per split.
     splits
         indices of training and test rows of each split.
     """
@@ -62,18 +62,18 @@ class Validation:
 
     @property
     def error(self) -> float:
-        """Standard error of the mean, the splits taken as independent; of the rows where there is one split only."""
+        """Standard error of the mean, taking the splits as independent; for a single split, over its test rows."""
         values = self.test if len(self.test) > 1 else self.losses[0]
         return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.inf
 
     @property
     def pooled(self) -> float:
-        """The average over all test rows; differs from the mean where folds differ in size."""
+        """The average over all test rows; differs from the mean if folds differ in size."""
         return float(np.concatenate(self.losses).mean())
 
     @property
     def training(self) -> float:
-        """The average over splits of the loss on training rows: too small, for the model was made for them."""
+        """The average over splits of the loss on training rows: too small, because the model was fitted to them."""
         return float(self.train.mean())
 
     @property
@@ -121,7 +121,7 @@ def cross_validate(
 def splits_of(
     model: Any, X: Table, y: Target, *, cv: Any = 5, groups: Any = None, most_fits: int = MAX_FITS
 ) -> tuple[Split, ...]:
-    """The splits of `cv`, drawn once; a number means so many folds, stratified for classifiers."""
+    """The splits of `cv`, drawn once; an integer is the number of folds, stratified for classifiers."""
     cv = check_cv(cv, y, classifier=is_classifier(model))
     count = cv.get_n_splits(X, y, groups)
     if count > most_fits:
@@ -152,7 +152,7 @@ class ThreeWaySplit:
 def three_way_split(
     n: int, *, validation: float = 0.2, test: float = 0.2, stratify: Any = None, random_state: Any = None
 ) -> ThreeWaySplit:
-    """Rows to fit on, rows to choose a model by, and rows to estimate the error of the chosen one.
+    """Rows to fit on, rows to choose a model by, and rows to estimate the error of the chosen model.
 
     Examples
     --------
@@ -170,10 +170,10 @@ def three_way_split(
 
 
 def smoother_residuals(S: Matrix, y: Target) -> Any:
-    """Residuals of leave-one-out for a linear smoother f = S y, without refitting: (y_i - f_i) / (1 - S_ii).
+    """Leave-one-out residuals of a linear smoother f = S y, without refitting: (y_i - f_i) / (1 - S_ii).
 
-    Exact for least squares, ridge and kernel ridge, which fit the other rows alike when row i takes the value that
-    they predict for it.
+    Exact for least squares, ridge and kernel ridge, whose fit to the other rows stays the same if row i takes the value
+    that they predict for it.
 
     Examples
     --------
@@ -184,5 +184,7 @@ def smoother_residuals(S: Matrix, y: Target) -> Any:
     left = 1 - np.diag(S)  # (n,)
     if (left <= ROUNDING).any():
         i = int(np.argmin(left))
-        raise ValueError(f"the smoother takes row {i} from its own target alone (S_ii = {S[i, i]:.6g}); penalise it")
+        raise ValueError(
+            f"the smoother predicts row {i} from its own target alone (S_ii = {S[i, i]:.6g}); add a penalty"
+        )
     return (y - S @ y) / left

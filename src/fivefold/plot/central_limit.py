@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import multivariate_normal
@@ -19,10 +19,13 @@ from fivefold.core.types import Array, Matrix
 from fivefold.plot.geometry.ellipses import ellipses
 from fivefold.plot.style import GREY, axes, axes_row
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 @dataclass(frozen=True)
 class LimitSample:
-    """Scaled means of n draws, repeated, beside the Gaussian they approach."""
+    """Scaled means of n draws, repeated, and the Gaussian that they approach."""
 
     n: int
     scaled: Array  # (repeats, 2)
@@ -51,15 +54,15 @@ def central_limit_experiment(
     return tuple(found)
 
 
-def central_limit(limits: Sequence[LimitSample], *, panels: Any = None) -> Any:
-    """A panel for each n: the scaled means, and the ellipses that hold half and 95 % of the Gaussian."""
-    panels = axes_row(len(limits), panels, width=3.0, height=3.3)
+def central_limit(limits: Sequence[LimitSample], *, panels: Sequence[Axes] | None = None) -> list[Axes]:
+    """One panel per n: the scaled means, and the ellipses that hold half and 95 % of the Gaussian."""
+    drawn = axes_row(len(limits), panels, width=3.0, height=3.3)
     reach = 3.2 * np.sqrt(np.diag(limits[0].covariance))
-    for ax, limit in zip(panels, limits, strict=True):
+    for ax, limit in zip(drawn, limits, strict=True):
         axes(ax, title=f"n = {limit.n}", x=f"both below zero: {limit.quadrant:.3f}, Gaussian {limit.expected:.3f}")
-        ax.scatter(*limit.scaled.T, s=4, color=GREY, alpha=0.45, lw=0)
+        ax.scatter(limit.scaled[:, 0], limit.scaled[:, 1], s=4, color=GREY, alpha=0.45, lw=0)
         ellipses([[0.0, 0.0]], [limit.covariance], ax=ax)
         ax.set_aspect("equal", adjustable="box")
         ax.set_xlim(-reach[0], reach[0])
         ax.set_ylim(-reach[1], reach[1])
-    return panels
+    return drawn

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.metrics import auc, average_precision_score, confusion_matrix, precision_recall_curve, roc_curve
 
+from fivefold.core.types import UserTarget
 from fivefold.evaluation.calibration import Reliability
 from fivefold.evaluation.decisions import ErrorRejectCurve
 from fivefold.evaluation.metrics import ConfusionCounts, DensityROC, is_positive
@@ -15,21 +17,21 @@ from fivefold.plot.style import GREY, INK, LIGHT_GREY, SEQUENTIAL, axes, axes_ro
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-TAIL_PROBABILITY = 1e-3  # of a density, left out of the figure at either end
-DARK_SHARE = 0.55  # shares above are written in white
+TAIL_PROBABILITY = 1e-3  # probability that the figure leaves out at either end of a density
+DARK_SHARE = 0.55  # cells whose share of their row is above this are dark: their text is white
 
 
 def roc(
-    y: Any,
+    y: UserTarget,
     scores: Any,
     *,
     positive: Any = None,
     threshold: float | None = None,
     name: str = "",
     index: int = 0,
-    ax: Any = None,
-) -> Any:
-    """Rate of true against rate of false positives at every threshold; a mark at the one in use.
+    ax: Axes | None = None,
+) -> Axes:
+    """True positive rate against false positive rate at every threshold, with a mark at the threshold in use.
 
     `name` and `index` label and colour one of several curves on the same axes.
     """
@@ -46,16 +48,16 @@ def roc(
 
 
 def precision_recall(
-    y: Any,
+    y: UserTarget,
     scores: Any,
     *,
     positive: Any = None,
     threshold: float | None = None,
     name: str = "",
     index: int = 0,
-    ax: Any = None,
-) -> Any:
-    """Precision against recall, in steps; the dashed line is the share of positives, all that a blind guess reaches."""
+    ax: Axes | None = None,
+) -> Axes:
+    """Precision against recall, in steps; the dashed line is the share of positives, what a random guess attains."""
     hit = is_positive(y, positive)
     precision, recall, _ = precision_recall_curve(hit, scores)
     area = average_precision_score(hit, scores)
@@ -71,11 +73,15 @@ def precision_recall(
 
 
 def class_densities(
-    densities: DensityROC, threshold: float, *, names: tuple[str, str] = ("negative", "positive"), panels: Any = None
-) -> Any:
-    """Densities of a score in two classes with a threshold, and beside them the point it is on the ROC curve.
+    densities: DensityROC,
+    threshold: float,
+    *,
+    names: tuple[str, str] = ("negative", "positive"),
+    panels: Sequence[Axes] | None = None,
+) -> list[Axes]:
+    """Densities of a score in two classes with a threshold, and next to them its point on the ROC curve.
 
-    Densities of a sample are those of scipy.stats.rv_histogram(numpy.histogram(values)).
+    For a sample, use the densities scipy.stats.rv_histogram(numpy.histogram(values)).
     """
     left, right = axes_row(2, panels, width=4.0, height=3.4)
     pair = densities.negative, densities.positive
@@ -101,7 +107,7 @@ def class_densities(
     return [left, right]
 
 
-def confusion(y: Any, predicted: Any, *, labels: Any = None, ax: Any = None) -> Any:
+def confusion(y: UserTarget, predicted: UserTarget, *, labels: Any = None, ax: Axes | None = None) -> Axes:
     """Rows are true classes, columns predicted ones: counts, and their share of the row as a shade and in percent."""
     labels = np.unique(np.concatenate([np.asarray(y), np.asarray(predicted)])) if labels is None else np.asarray(labels)
     counts = confusion_matrix(y, predicted, labels=labels)
@@ -113,7 +119,7 @@ def confusion(y: Any, predicted: Any, *, labels: Any = None, ax: Any = None) -> 
         text = f"{count}\n{shares[i, j]:.0%}" if count else "0"
         ink = "white" if shares[i, j] > DARK_SHARE else INK if count else GREY
         ax.text(j, i, text, ha="center", va="center", color=ink, fontsize=size)
-    turn = {"rotation": 45, "ha": "right"} if max(len(str(label)) for label in labels) > 4 else {}
+    turn: dict[str, Any] = {"rotation": 45, "ha": "right"} if max(len(str(label)) for label in labels) > 4 else {}
     ax.set_xticks(range(len(labels)), [str(label) for label in labels], **turn)
     ax.set_yticks(range(len(labels)), [str(label) for label in labels])
     ax.set_aspect("equal", adjustable="box")
@@ -123,8 +129,8 @@ def confusion(y: Any, predicted: Any, *, labels: Any = None, ax: Any = None) -> 
     return ax
 
 
-def reliability(found: Reliability, *, name: str = "", index: int = 0, ax: Any = None) -> Any:
-    """Share of positives against mean probability in every bin, with 95 % intervals; bars say where the rows are."""
+def reliability(found: Reliability, *, name: str = "", index: int = 0, ax: Axes | None = None) -> Axes:
+    """Share of positives against mean probability in every bin, with 95 % intervals; bars show where the rows are."""
     ax = _unit_axes(ax, "predicted probability", "share of positives")
     ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls=(0, (4, 3)))
     heights = 0.12 * found.counts / found.counts.max()
@@ -145,7 +151,7 @@ def reliability(found: Reliability, *, name: str = "", index: int = 0, ax: Any =
     return ax
 
 
-def error_reject(found: ErrorRejectCurve, *, name: str = "", index: int = 0, ax: Any = None) -> Any:
+def error_reject(found: ErrorRejectCurve, *, name: str = "", index: int = 0, ax: Axes | None = None) -> Axes:
     """Error among the answered rows against the share of rejected ones."""
     ax = axes(ax, x="share of rows rejected", y="error among the others")
     label = f"{name} mean {found.area:.3f}".strip()
@@ -158,7 +164,7 @@ def error_reject(found: ErrorRejectCurve, *, name: str = "", index: int = 0, ax:
     return ax
 
 
-def _unit_axes(ax: Axes, x: str, y: str) -> Any:
+def _unit_axes(ax: Axes | None, x: str, y: str) -> Axes:
     """Square axes from 0 to 1."""
     ax = axes(ax, x=x, y=y, square=True)
     ax.set_aspect("equal", adjustable="box")

@@ -12,19 +12,17 @@ from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, axes, colour
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HISTOGRAM_BINS = 16
-MAX_LEVELS = 6  # bars of a category, the others are joined
-SMALL_FIGURE_INCHES, SMALL_AXES_BOX = (
-    (1.9, 1.05),
-    (0.03, 0.2, 0.94, 0.76),
-)  # a small figure, in inches, and where its axes are
-ROW_BANDS = 120  # of rows, in a missing map
+HISTOGRAM_BINS = 16  # at most this many bins per histogram
+MAX_LEVELS = 6  # at most this many bars per category; the rarest levels share the last
+SMALL_FIGURE_INCHES = (1.9, 1.05)  # width and height of a small figure
+SMALL_AXES_BOX = (0.03, 0.2, 0.94, 0.76)  # left, bottom, width and height of its axes, as shares of the figure
+ROW_BANDS = 120  # a missing map groups the rows into at most this many bands
 
 
 def distribution(
-    values: Any, groups: Sequence[Any] = (), *, written: Callable[[float], str] | None = None, ax: Any = None
-) -> Any:
-    """A histogram; with groups, which are masks of rows, an outline each, as shares of the group.
+    values: Any, groups: Sequence[Any] = (), *, written: Callable[[float], str] | None = None, ax: Axes | None = None
+) -> Axes:
+    """A histogram; with groups (masks of rows), one outline per group, as shares of the group.
 
     `written` turns the least and the largest value into text.
     """
@@ -43,13 +41,14 @@ def distribution(
         ax.stairs(share, edges, fill=True, color=colour(k), alpha=0.12)
     ax.set_ylim(bottom=0)
     ax.set_xticks([edges[0], edges[-1]], [(written or format_short)(edges[0]), (written or format_short)(edges[-1])])
-    for label, side in zip(ax.get_xticklabels(), ("left", "right"), strict=True):
-        label.set_horizontalalignment(side)
+    left, right = ax.get_xticklabels()
+    left.set_horizontalalignment("left")
+    right.set_horizontalalignment("right")
     return ax
 
 
 def format_short(value: float) -> str:
-    """A number with four digits.
+    """A number with about four significant digits.
 
     Examples
     --------
@@ -59,8 +58,8 @@ def format_short(value: float) -> str:
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e7 else f"{value:.4g}"
 
 
-def level_bars(counts: Mapping[str, int], *, coloured: bool = False, ax: Any = None) -> Any:
-    """Bars of the commonest levels of a category, the longest above; `coloured` in the given order, as classes are."""
+def level_bars(counts: Mapping[str, int], *, coloured: bool = False, ax: Axes | None = None) -> Axes:
+    """Bars of the most frequent levels, longest first; if `coloured`, in the given order and the colours of classes."""
     ax = _strip_axes(ax)
     ordered = list(counts.items()) if coloured else sorted(counts.items(), key=lambda item: -item[1])
     shown = ordered if len(ordered) <= MAX_LEVELS else ordered[: MAX_LEVELS - 1]
@@ -77,8 +76,8 @@ def level_bars(counts: Mapping[str, int], *, coloured: bool = False, ax: Any = N
     return ax
 
 
-def missing_map(holes: Mapping[str, Any], *, width: float = 4.6, ax: Any = None) -> Any:
-    """Columns down, rows across in the order of the table: the darker, the more values of the band are missing."""
+def missing_map(holes: Mapping[str, Any], *, width: float = 4.6, ax: Axes | None = None) -> Axes:
+    """Columns down, rows across in table order: the darker a band, the more of its values are missing."""
     if ax is None:
         import matplotlib.pyplot as plt
 
@@ -88,7 +87,7 @@ def missing_map(holes: Mapping[str, Any], *, width: float = 4.6, ax: Any = None)
     n = masks.shape[1]
     starts = np.unique(np.linspace(0, n, min(n, ROW_BANDS) + 1).astype(int))
     shares = np.add.reduceat(masks, starts[:-1], axis=1) / np.diff(starts)
-    # a picture inside the drawing: thousands of cells as shapes would be a large file
+    # an embedded image: thousands of cells drawn as shapes would make a large file
     box = (0.5, n + 0.5, len(holes) - 0.5, -0.5)
     ax.imshow(shares, cmap="Oranges", vmin=0, vmax=1, extent=box, aspect="auto", interpolation="nearest")
     names = [f"{_shorten(name, 24)}  {mask.mean():.1%}" for name, mask in zip(holes, masks, strict=True)]
@@ -101,8 +100,8 @@ def missing_map(holes: Mapping[str, Any], *, width: float = 4.6, ax: Any = None)
     return ax
 
 
-def _strip_axes(ax: Axes) -> Any:
-    """Axes with nothing but a line below."""
+def _strip_axes(ax: Axes | None) -> Axes:
+    """Axes without a frame, except for the line below."""
     if ax is None:
         import matplotlib.pyplot as plt
 

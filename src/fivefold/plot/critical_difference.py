@@ -1,11 +1,11 @@
-"""The critical-difference diagram: mean ranks on a line, and bars that join learners which cannot be told apart.
+"""The critical-difference diagram: mean ranks on a line; bars join learners that are not significantly different.
 
 Demsar (2006), Statistical comparisons of classifiers over multiple data sets.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,19 +15,19 @@ from fivefold.plot.style import COLOURS, GREY, INK
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-RULER_INCHES = 3.6  # length, in inches
-LETTER_INCHES = 0.07  # width, in inches
-LINE_HEIGHT = 0.62  # height of a line of letters; the ruler is at 0, its numbers end at 0.6
-BAR_SPACING = 0.22  # from one bar to the next
+RULER_INCHES = 3.6  # length of the line of ranks
+LETTER_INCHES = 0.07  # width of a letter
+LINE_HEIGHT = 0.62  # of a name, in data units; the ruler is at 0 and its numbers end at 0.6
+BAR_SPACING = 0.22  # from one bar to the next, in data units
 
 
-def critical_difference(found: Friedman, *, ax: Any = None) -> Any:
+def critical_difference(found: Friedman, *, ax: Axes | None = None) -> Axes:
     """Learners by mean rank, the best on the left; a bar joins those within one critical difference of each other."""
     order = np.argsort(found.mean_ranks, kind="stable")
     ranks = np.array(found.mean_ranks)[order]
     names = [found.learners[i] for i in order]
     k, groups = len(names), found.groups
-    half = (k + 1) // 2  # so many have their names on the left
+    half = (k + 1) // 2  # this many names are on the left
     first = -0.45 - BAR_SPACING * len(groups)  # where the names begin
     ax = _axes(ax, bottom=first - LINE_HEIGHT * (half - 0.5), k=k, letters=max(map(len, names)))
     gap = 0.03 * (k - 1)
@@ -48,8 +48,8 @@ def critical_difference(found: Friedman, *, ax: Any = None) -> Any:
     return ax
 
 
-def _axes(ax: Axes, bottom: float, k: int, letters: int) -> Any:
-    """Axes without a frame, with room for names of so many letters on both sides."""
+def _axes(ax: Axes | None, bottom: float, k: int, letters: int) -> Axes:
+    """Axes without a frame, with room for names of `letters` letters on both sides."""
     top, margin = 1.25, LETTER_INCHES * (letters + 7)  # the rank is printed beside the name
     if ax is None:
         import matplotlib.pyplot as plt

@@ -1,19 +1,25 @@
-"""Losses along a knob or a size, their parts of bias and variance, and residuals."""
+"""Loss curves over a parameter or a sample size, their parts (bias and variance), and residuals."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.metrics import root_mean_squared_error
 
+from fivefold.core.types import UserTarget
 from fivefold.evaluation.curves import LossCurve
 from fivefold.evaluation.experiments.bias_variance import ErrorDecomposition
 from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, axes, legend
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def curve(found: LossCurve, *, log: bool = False, best: bool = True, loss: str = "loss", ax: Any = None) -> Any:
-    """Loss on training and on unseen rows with bands of one standard error; a line at the least of the second."""
+
+def curve(
+    found: LossCurve, *, log: bool = False, best: bool = True, loss: str = "loss", ax: Axes | None = None
+) -> Axes:
+    """Loss on training and on unseen rows with bands of one standard error; a line marks the least unseen loss."""
     ax = axes(ax, x=found.name, y=loss)
     x = _places(found.values)
     for values, ink, name, marker in (
@@ -31,8 +37,10 @@ def curve(found: LossCurve, *, log: bool = False, best: bool = True, loss: str =
     return ax
 
 
-def bias_variance(found: ErrorDecomposition, *, name: str = "complexity", log: bool = False, ax: Any = None) -> Any:
-    """Squared bias, variance, noise and their sum at every complexity; crosses are the error measured."""
+def bias_variance(
+    found: ErrorDecomposition, *, name: str = "complexity", log: bool = False, ax: Axes | None = None
+) -> Axes:
+    """Squared bias, variance, noise and their sum at every complexity; crosses are the measured error."""
     ax = axes(ax, x=name, y="expected squared error")
     x = _places(found.values)
     parts = (
@@ -52,8 +60,8 @@ def bias_variance(found: ErrorDecomposition, *, name: str = "complexity", log: b
     return ax
 
 
-def residuals(y: Any, predicted: Any, *, ax: Any = None) -> Any:
-    """Target less prediction against the prediction; dashed lines are one root mean squared error from zero."""
+def residuals(y: UserTarget, predicted: UserTarget, *, ax: Axes | None = None) -> Axes:
+    """Target minus prediction against the prediction; dashed lines are one root mean squared error from zero."""
     y, predicted = np.asarray(y, dtype=float), np.asarray(predicted, dtype=float)
     error = root_mean_squared_error(y, predicted)
     ax = axes(ax, x="predicted", y="target - predicted")
@@ -67,7 +75,7 @@ def residuals(y: Any, predicted: Any, *, ax: Any = None) -> Any:
     return ax
 
 
-def agreement(y: Any, predicted: Any, *, ax: Any = None) -> Any:
+def agreement(y: UserTarget, predicted: UserTarget, *, ax: Axes | None = None) -> Axes:
     """Target against prediction; on the line they are equal."""
     y, predicted = np.asarray(y, dtype=float), np.asarray(predicted, dtype=float)
     ends = [min(y.min(), predicted.min()), max(y.max(), predicted.max())]
@@ -79,13 +87,13 @@ def agreement(y: Any, predicted: Any, *, ax: Any = None) -> Any:
 
 
 def _places(values: Any) -> Any:
-    """Where values stand on the axis: numbers at themselves, anything else one after the other."""
+    """Positions on the axis: numbers at their value, anything else one after the other."""
     if all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in values):
         return np.asarray(values, dtype=float)
     return np.arange(len(values), dtype=float)
 
 
-def _scale(ax: Any, x: Any, values: Any, log: bool) -> None:
+def _scale(ax: Axes, x: Any, values: Any, log: bool) -> None:
     if log:
         ax.set_xscale("log")
     elif not isinstance(values[0], int | float | np.number):

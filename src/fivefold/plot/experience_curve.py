@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fivefold.plot.style import axes, colour, legend, marker
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def experience(curve: Any, *, ax: Any = None) -> Any:
-    """The measure P of unseen rows against the number of rows learned from: `LearningProblem.learning_curve` drawn.
 
-    The band reaches one standard deviation over the splits to either side.
+def experience(curve: Any, *, ax: Axes | None = None) -> Axes:
+    """The measure P on unseen rows against the number of training rows: `LearningProblem.learning_curve` drawn.
+
+    The band is one standard deviation over the splits to either side.
 
     Examples
     --------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,19 +13,19 @@ from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, axes, legend
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LINE_INCHES = 0.27  # height, in inches
+LINE_INCHES = 0.27  # height of a row of the plot
 
 
 @dataclass(frozen=True)
 class ForestRow:
-    """A line of a forest plot."""
+    """A row of a forest plot: a name, a mean and its interval."""
 
     name: str
     mean: float
     low: float
     high: float
     beside: float | None = None  # a second number, such as the score on training rows
-    look: str = ""  # best, soft, other
+    look: str = ""  # a key of ROW_STYLES: best, soft, other, or plain
 
 
 ROW_STYLES = {"": (COLOURS[0], "o"), "best": (COLOURS[2], "*"), "soft": (GREY, "s"), "other": (COLOURS[1], "D")}
@@ -38,9 +38,9 @@ def forest(
     within: tuple[float, float],
     beside: str = "",
     width: float = 4.6,
-    ax: Any = None,
-) -> Any:
-    """A mark at each mean and a line over its interval; what lies beyond `within` is an arrow with its number."""
+    ax: Axes | None = None,
+) -> Axes:
+    """A mark at each mean and a line over its interval; a mean outside `within` is an arrow with its number."""
     if ax is None:
         import matplotlib.pyplot as plt
 

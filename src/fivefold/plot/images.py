@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fivefold.core.types import Indices
+from fivefold.core.types import Matrix
 from fivefold.plot.style import DIVERGING, INK, SEQUENTIAL
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def images(
-    rows: Indices,
+    rows: Matrix,
     shape: tuple[int, int],
     *,
-    titles: Any = None,
+    titles: Sequence[Any] | None = None,
     columns: int = 8,
     signed: bool = False,
     top: float | None = None,
-    panels: Any = None,
-) -> Any:
-    """Each row as an image, all on one scale: white at zero, full ink at `top`, the largest value by default.
+    panels: Sequence[Axes] | None = None,
+) -> list[Axes]:
+    """Each row as an image, all on one scale: white at zero, black at `top`, by default the largest value.
 
     `signed` gives positive and negative values two hues.
     """
     rows = np.asarray(rows)
     if rows.shape[1] != shape[0] * shape[1]:
-        raise ValueError(f"rows of {rows.shape[1]} numbers are no images of shape {shape}")
+        raise ValueError(f"rows of {rows.shape[1]} numbers are not images of shape {shape}")
     panels = _panels(len(rows), columns) if panels is None else list(panels)
     top = (float(np.abs(rows).max()) or 1.0) if top is None else top
     scale = {"vmin": -top if signed else 0, "vmax": top, "cmap": DIVERGING if signed else SEQUENTIAL}

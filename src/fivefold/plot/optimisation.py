@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,9 +20,12 @@ from fivefold.optim.losses.catalogue import (
 from fivefold.optim.objective import Minimum
 from fivefold.plot.style import GREY, INK, LIGHT_GREY, axes, colour, legend, marker
 
-CONTOUR_LINES = 9  # of equal value
-CONTOUR_POINTS = 161  # points a side, of which the lines are drawn
-MAX_MARKED_POINTS = 60  # a path of more points has no marks
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+CONTOUR_LINES = 9  # lines of equal value per figure
+CONTOUR_POINTS = 161  # grid points per side from which the lines are drawn
+MAX_MARKED_POINTS = 60  # a path of more points than this has no marks
 
 MARGIN_LOSSES: Mapping[str, MarginLoss] = {
     "0/1": ZeroOneLoss(),
@@ -34,7 +37,7 @@ MARGIN_LOSSES: Mapping[str, MarginLoss] = {
 }
 
 
-def landscape(land: Landscape, *, ax: Any = None) -> Any:
+def landscape(land: Landscape, *, ax: Axes | None = None) -> Axes:
     """Lines of equal value, closer where it is low, and a cross at the minimum."""
     ax = axes(ax, x="$\\theta_1$", y="$\\theta_2$")
     (a, b), (c, d) = land.window
@@ -49,22 +52,22 @@ def landscape(land: Landscape, *, ax: Any = None) -> Any:
     return ax
 
 
-def paths(land: Landscape, runs: Mapping[str, Minimum], *, ax: Any = None) -> Any:
+def paths(land: Landscape, runs: Mapping[str, Minimum], *, ax: Axes | None = None) -> Axes:
     """The recorded paths of solvers over lines of equal value, each with the number of its steps."""
     ax = landscape(land, ax=ax)
     for i, (name, found) in enumerate(runs.items()):
         if not found.path:
             raise ValueError(f"{name} has no path: minimise with record=True")
         points = np.array(found.path)
-        look = {"marker": marker(i), "markersize": 2.8} if len(points) <= MAX_MARKED_POINTS else {}
+        look: dict[str, Any] = {"marker": marker(i), "markersize": 2.8} if len(points) <= MAX_MARKED_POINTS else {}
         ax.plot(*points.T, color=colour(i), lw=1.2, label=f"{name}: {found.steps}", **look)
     legend(ax, loc="best", fontsize=7)
     return ax
 
 
 def margin_losses(
-    losses: Mapping[str, MarginLoss] | None = None, *, within: Sequence[float] = (-2.0, 2.5), ax: Any = None
-) -> Any:
+    losses: Mapping[str, MarginLoss] | None = None, *, within: Sequence[float] = (-2.0, 2.5), ax: Axes | None = None
+) -> Axes:
     """Losses against the margin y f(x): below zero the sign is wrong, at one the margin is wide enough."""
     ax = axes(ax, x="margin $m = y f(x)$", y="loss")
     m = np.linspace(within[0], within[1], 901)

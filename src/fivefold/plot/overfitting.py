@@ -1,10 +1,10 @@
-"""Too stiff, right, too loose: decision boundaries side by side, with the errors that tell them apart."""
+"""Underfit, right, overfit: decision boundaries side by side, with training and test errors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -16,13 +16,16 @@ from fivefold.plot.style import INK, axes, axes_row, colour, marker
 from fivefold.preprocessing import BasisExpansion
 from fivefold.preprocessing.basis_functions import Gaussians, Kernels
 
-MAP_STEPS = 120  # of a map along each side
-KERNEL_WIDTHS = (1.0, 0.05, 0.001)  # of Gaussian kernels, in the units of the columns
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MAP_STEPS = 120  # grid points per side of a map
+KERNEL_WIDTHS = (1.0, 0.05, 0.001)  # of Gaussian kernels, in units of the columns: too wide, right, too narrow
 
 
 @dataclass(frozen=True)
 class FitPanel:
-    """Fitted classifiers, their errors on the rows they learned from and on new ones, and the axes that show them."""
+    """Fitted classifiers, their errors on training rows and on new rows, and the axes that show them."""
 
     names: tuple[str, ...]
     models: tuple[Any, ...]
@@ -32,7 +35,7 @@ class FitPanel:
 
     @property
     def best(self) -> str:
-        """The name of the least error on new rows."""
+        """The name of the classifier with the least error on new rows."""
         return self.names[int(np.argmin(self.test_errors))]
 
     def __str__(self) -> str:
@@ -54,20 +57,20 @@ def kernel_ridge_classifier(width: float, tau: float = 1.0) -> Any:
 
 
 def fit_panel(
-    models: Mapping[str, Any], X: Table, y: Target, X_new: Any, y_new: Any, *, panels: Any = None
+    models: Mapping[str, Any], X: Table, y: Target, X_new: Any, y_new: Any, *, panels: Sequence[Axes] | None = None
 ) -> FitPanel:
     """Fit classifiers to rows of two columns and draw each one's boundary, with its error on these and on new rows.
 
     Parameters
     ----------
     models
-        Classifiers by name, from the stiffest to the loosest.
+        Classifiers by name, from the least flexible to the most flexible.
     X, y
         Rows of two columns to learn from, and their labels.
     X_new, y_new
-        Rows to judge on.
+        Rows for the test error.
     panels
-        Axes to draw on, one for each model.
+        Axes to draw on, one per model.
 
     Examples
     --------
@@ -81,7 +84,7 @@ def fit_panel(
     """
     X, X_new = np.asarray(X, dtype=float), np.asarray(X_new, dtype=float)
     if X.ndim != 2 or X.shape[1] != 2:
-        raise ValueError(f"a panel is drawn over two columns; X has shape {X.shape}. Take two of them")
+        raise ValueError(f"a panel is drawn over two columns; X has shape {X.shape}. Select two columns")
     fitted = tuple(clone(model).fit(X, y) for model in models.values())
     errors = [tuple(float(1 - m.score(A, b)) for m in fitted) for A, b in ((X, y), (X_new, y_new))]
     low, high = X.min(axis=0), X.max(axis=0)
@@ -111,7 +114,7 @@ def width_panel(
     *,
     widths: Sequence[float] = KERNEL_WIDTHS,
     tau: float = 1.0,
-    panels: Any = None,
+    panels: Sequence[Axes] | None = None,
 ) -> FitPanel:
     """Kernel ridge classifiers of several kernel widths on rows of two columns: underfit, right, overfit.
 
@@ -120,13 +123,13 @@ def width_panel(
     X, y
         Rows of two columns to learn from, and their labels.
     X_new, y_new
-        Rows to judge on.
+        Rows for the test error.
     widths
-        Of the Gaussian kernel, the widest first; the defaults suit columns between 0 and 1.
+        Widths of the Gaussian kernel, the widest first; the defaults suit columns between 0 and 1.
     tau
         Regularisation, the same for all.
     panels
-        Axes to draw on, one for each width.
+        Axes to draw on, one per width.
 
     Examples
     --------

@@ -1,18 +1,25 @@
-"""A ranking as a projection: points with their grades, and the direction along which they are put in order."""
+"""A ranking as a projection: points with their grades, and the direction along which they are ordered."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fivefold.core.types import UserTable
 from fivefold.plot.style import GREY, INK, LIGHT_GREY, arrow, axes, colour
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def ranking_projection(model: Any, X: Any, grades: Any, *, names: Any = None, ax: Any = None) -> Any:
+
+def ranking_projection(
+    model: Any, X: UserTable, grades: Any, *, names: Sequence[Any] | None = None, ax: Axes | None = None
+) -> Axes:
     """Rows of X (n, 2) with their grades, the direction of a fitted ranker, and the projections onto it.
 
-    `names` are written beside the points in the place of the grades.
+    `names`, if given, are written next to the points in place of the grades.
     """
     X, w = np.asarray(X, dtype=np.float64), np.asarray(model.coef_, dtype=np.float64)
     ax = axes(ax, square=True)
@@ -26,9 +33,9 @@ def ranking_projection(model: Any, X: Any, grades: Any, *, names: Any = None, ax
     ax.update_datalim(ends)
     ax.autoscale_view()
     arrow(ax, *ends, INK)
-    ax.scatter(*feet.T, s=14, color=GREY, lw=0, zorder=2)
+    ax.scatter(feet[:, 0], feet[:, 1], s=14, color=GREY, lw=0, zorder=2)
     levels = np.unique(grades, return_inverse=True)[1]
-    ax.scatter(*X.T, s=34, color=[colour(k) for k in levels], lw=0, zorder=3)
+    ax.scatter(X[:, 0], X[:, 1], s=34, color=[colour(k) for k in levels], lw=0, zorder=3)
     for point, text in zip(X, grades if names is None else names, strict=True):
         ax.annotate(str(text), point, xytext=(5, 4), textcoords="offset points", fontsize=9, color=INK)
     return ax

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fivefold.core.types import UserTable, UserTarget
 from fivefold.plot.style import GREY, INK, axes, colour, legend, marker
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def noise_band(model: Any, X: Any, y: Any, *, basis: Any = None, width: float = 1.0, ax: Any = None) -> Any:
-    """Points of one input, the fitted curve, and so many standard deviations of its noise about it.
 
-    `model` has `noise()`, as LinearRegression has; `basis` turns a column into the columns it was fitted on.
+def noise_band(
+    model: Any, X: UserTable, y: UserTarget, *, basis: Any = None, width: float = 1.0, ax: Axes | None = None
+) -> Axes:
+    """Points of one input, the fitted curve, and a band of `width` standard deviations of the noise around it.
+
+    `model` has `noise()`, as LinearRegression has; `basis` maps the input column to the columns of the fit.
     """
     x = np.asarray(X, dtype=float).reshape(-1)
     ax = axes(ax, x="x", y="y")
@@ -27,7 +33,7 @@ def noise_band(model: Any, X: Any, y: Any, *, basis: Any = None, width: float = 
     return ax
 
 
-def outlier_sensitivity(sensitivity: Any, *, column: int = 0, ax: Any = None) -> Any:
+def outlier_sensitivity(sensitivity: Any, *, column: int = 0, ax: Axes | None = None) -> Axes:
     """The weight of one column in each fit as one target moves: `fivefold.linear_model.outlier_sensitivity` drawn."""
     ax = axes(ax, x="added to one target", y=f"weight of column {column}")
     ax.axhline(0, color=GREY, lw=0.6)

@@ -1,25 +1,28 @@
-"""Principal values and what is left when the smaller ones are dropped."""
+"""The variance along principal components, and what remains after the first few."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fivefold.decomposition.components.n_components import ComponentRule, Distortion, LargestRatio
 from fivefold.plot.style import COLOURS, GREY, INK, axes, legend
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 DEFAULT_KNEE = LargestRatio()
-MAX_MARKED_POINTS = 25  # more components than this, and the curve has no marks
+MAX_MARKED_POINTS = 25  # a curve over more components than this has no marks
 
 
 def scree(
-    pca: Any, *, knee: ComponentRule | None = DEFAULT_KNEE, threshold: Distortion | None = None, ax: Any = None
-) -> Any:
+    pca: Any, *, knee: ComponentRule | None = DEFAULT_KNEE, threshold: Distortion | None = None, ax: Axes | None = None
+) -> Axes:
     """Share of the variance along each component, and the distortion left after 0, 1, ... of them.
 
     `knee` is a rule that chooses a number of components, drawn as a line after the last one it keeps;
-    `threshold` is a limit of the distortion, drawn across.
+    `threshold` is a limit on the distortion, drawn as a horizontal line.
     """
     found = pca.scree()
     left = found.distortion / found.total
@@ -28,7 +31,7 @@ def scree(
     marks = "o" if len(index) <= MAX_MARKED_POINTS else ""
     bars = ax.bar(index, found.shares, width=0.72, color=COLOURS[0], label="of this component", zorder=2)
     lines = ax.plot(np.arange(len(left)), left, color=COLOURS[1], marker=marks, markersize=3.5, lw=1.5, zorder=3)
-    lines[0].set_label("left out after so many")
+    lines[0].set_label("left out after this many")
     handles = [bars, *lines]
     if threshold is not None:
         limit = threshold.threshold if threshold.share else threshold.threshold / found.total
@@ -39,6 +42,6 @@ def scree(
     ax.set_xlim(-0.4, len(index) + 0.6)
     ax.set_ylim(0, 1.03)
     ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]  # a MaxNLocator
     legend(ax, loc="upper right", handles=handles)
     return ax

@@ -1,10 +1,11 @@
-"""One look for every figure: plain axes, few inks, colours and marks that a colour-blind reader tells apart.
+"""One style for every figure: plain axes, few colours, and marks that a colour-blind reader can tell apart.
 
 The colours are those of Okabe & Ito (2008). matplotlib is imported when a figure is drawn, not before.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,9 +13,9 @@ if TYPE_CHECKING:
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444", "#F0E442")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
-INK = "#222222"  # lines and letters that matter
-GREY = "#8C8C8C"  # those that help
-LIGHT_GREY = "#E8E8E8"  # those that stay behind
+INK = "#222222"  # main lines and text
+GREY = "#8C8C8C"  # auxiliary lines and text
+LIGHT_GREY = "#E8E8E8"  # grids and backgrounds
 DIVERGING = "RdBu_r"  # values of either sign, zero is white
 SEQUENTIAL = "Greys"  # values from zero up
 
@@ -29,15 +30,20 @@ def marker(i: int) -> str:
     return MARKERS[i % len(MARKERS)]
 
 
-def axes(ax: Any = None, *, title: str = "", x: str = "", y: str = "", square: bool = False, **new: Any) -> Any:
-    """The given axes, or those of a new figure, in the look of the house."""
+def axes(
+    ax: Axes | None = None, *, title: str = "", x: str = "", y: str = "", square: bool = False, **new: Any
+) -> Axes:
+    """The given axes, or those of a new figure, in the common style."""
     if ax is None:
         import matplotlib.pyplot as plt
 
         _, ax = plt.subplots(figsize=(4.6, 4.2) if square else (5.4, 3.6), layout="constrained", subplot_kw=new)
-    for write, text, size in ((ax.set_title, title, 10), (ax.set_xlabel, x, 9), (ax.set_ylabel, y, 9)):
-        if text:
-            write(text, loc="left" if size == 10 else "center", fontsize=size, color=INK)
+    if title:
+        ax.set_title(title, loc="left", fontsize=10, color=INK)
+    if x:
+        ax.set_xlabel(x, loc="center", fontsize=9, color=INK)
+    if y:
+        ax.set_ylabel(y, loc="center", fontsize=9, color=INK)
     ax.tick_params(labelsize=8, colors=GREY, labelcolor=INK, length=3)
     for side, spine in ax.spines.items():
         spine.set_visible(side in ("left", "bottom"))
@@ -48,8 +54,8 @@ def axes(ax: Any = None, *, title: str = "", x: str = "", y: str = "", square: b
     return ax
 
 
-def axes_row(count: int, given: Any = None, *, width: float = 3.4, height: float = 3.4) -> Any:
-    """So many axes side by side: the given ones, or those of a new figure."""
+def axes_row(count: int, given: Sequence[Axes] | None = None, *, width: float = 3.4, height: float = 3.4) -> list[Axes]:
+    """`count` axes side by side: the given ones, or those of a new figure."""
     if given is not None:
         if len(given) != count:
             raise ValueError(f"this figure has {count} panels; {len(given)} axes were given")

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, UserTable, UserTarget
 from fivefold.plot.style import DIVERGING, INK, axes, axes_row, colour, marker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-GRID_STEPS = 121  # of a grid along a column
+GRID_STEPS = 121  # grid points per column
 
 
-def surfaces(model: Any, X: Any, y: Any = None, *, axs: Any = None) -> Any:
-    """Scores of a classifier of two columns beside its posterior, and the boundary in both.
+def surfaces(model: Any, X: UserTable, y: UserTarget = None, *, axs: Sequence[Axes] | None = None) -> tuple[Axes, Axes]:
+    """Scores of a classifier of two columns next to its posterior, and the boundary in both.
 
     For two classes the log odds and the probability of the second; for more the largest score and the largest
     posterior, coloured by the class that has it.
@@ -35,14 +36,21 @@ def surfaces(model: Any, X: Any, y: Any = None, *, axs: Any = None) -> Any:
         _surface(ax, a, b, values, middle=0.0 if values is scores else 0.5)
         if y is not None:
             for k, label in enumerate(model.classes_):
-                own = np.asarray(y) == label
+                own = X[np.asarray(y) == label]
                 ax.scatter(
-                    *X[own].T, s=14, color=colour(k), marker=marker(k), edgecolor="white", lw=0.5, label=str(label)
+                    own[:, 0],
+                    own[:, 1],
+                    s=14,
+                    color=colour(k),
+                    marker=marker(k),
+                    edgecolor="white",
+                    lw=0.5,
+                    label=str(label),
                 )
     return left, right
 
 
-def _surface(ax: Axes, a: Any, b: Array, values: Array, middle: float) -> None:
+def _surface(ax: Axes, a: Array, b: Array, values: Array, middle: float) -> None:
     shape = len(b), len(a)
     if values.ndim == 1:
         reach = float(np.abs(values - middle).max())

@@ -1,16 +1,22 @@
-"""How a fit goes on: the curve after chosen passes, and the errors on training and unseen rows pass by pass."""
+"""Fits during training: the curve after chosen passes, and losses on training and unseen rows after each pass."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fivefold.core.types import UserTarget
 from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, axes, legend
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def fits_after(model: Any, x: Any, y: Any, passes: Sequence[int] = (1, 10, 100, 1000), *, ax: Any = None) -> Any:
+
+def fits_after(
+    model: Any, x: Any, y: UserTarget, passes: Sequence[int] = (1, 10, 100, 1000), *, ax: Axes | None = None
+) -> Axes:
     """The curve of a regressor with partial_fit after chosen numbers of passes over points (x, y)."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     grid = np.linspace(x.min(), x.max(), 200)
@@ -34,9 +40,9 @@ def evolution(
     passes: int = 100,
     *,
     loss: Callable[[Any, Any, Any], float] | None = None,
-    ax: Any = None,
-) -> Any:
-    """Loss on training and on unseen rows after each pass of `partial_fit`; a line where the second is least.
+    ax: Axes | None = None,
+) -> Axes:
+    """Loss on training and on unseen rows after each pass of `partial_fit`; a line marks the least loss on unseen rows.
 
     `loss(model, X, y)` is one minus the model's score by default.
     """

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is known of the error a model makes on new data.
+    """What is known about a model's error on new data.
 
     Attributes
     ----------
     risk
-        The error seen.
+        The observed error.
     bound
         The true error is below this with probability 1 - delta.
     parts
-        What each way of reckoning gives; `bound` is the one that is never above another.
+        The bound by each method; `bound` is the one that is never above another.
     n
-        Rows it rests on.
+        Number of rows it is based on.
     delta
         Probability that the certificate is wrong.
     assumptions

@@ -6,14 +6,14 @@
     binomial               P(m <= q)        =  P(Bin(n, mu) <= n q)     errors that are 0 or 1: exact
 
 with KL(p, q) = p ln(p/q) + (1-p) ln((1-p)/(1-q)). Solved for mu at a probability of delta, each is an upper limit that
-fails with probability delta at most. With c = 2 ln(1/delta) / n the relative bound has three forms,
+fails with probability at most delta. With c = 2 ln(1/delta) / n the relative bound has three forms,
 
     mu <= m + sqrt(mu c)                                    implicit
     mu <= m + c/2 + sqrt(m c + c^2/4)                       its largest solution
     mu <= m + sqrt(m c) + c                                 simpler, a little larger
 
-Values in [0, 1] have a variance of mu (1 - mu) at most, that of values 0 and 1: this is why small errors are known more
-closely. Several statements fail together with probability sum_h delta_h at most (the union bound).
+Values in [0, 1] have a variance of at most mu (1 - mu), that of values 0 and 1: this is why small errors are known more
+precisely. The probability that any of several statements fails is at most sum_h delta_h (the union bound).
 
 Hoeffding (1963); Chernoff (1952); Angluin & Valiant (1979); Clopper & Pearson (1934).
 """
@@ -58,7 +58,7 @@ def hoeffding_interval(mean: float, n: int, delta: float, *, clip: bool = True) 
 
 
 def hoeffding_rows(margin: float, delta: float, *, sides: int = 2) -> int:
-    """Rows that make the margin so small.
+    """The number of rows that makes the margin this small.
 
     Examples
     --------
@@ -73,12 +73,12 @@ def hoeffding_rows(margin: float, delta: float, *, sides: int = 2) -> int:
 
 
 def split_evenly(delta: float, statements: int) -> Any:
-    """A part of delta for each of so many statements."""
+    """An equal part of delta for each statement."""
     return np.full(statements, delta / statements)
 
 
 def split_by_length(delta: float, lengths: Sequence[float]) -> Any:
-    """delta 2^-length for a statement with a code of that many bits; no code may begin another (Kraft)."""
+    """delta 2^-length for a statement whose code has that many bits; no code may be a prefix of another (Kraft)."""
     weights = 2.0 ** -np.asarray(lengths, dtype=float)
     if weights.sum() > 1 + 1e-12:
         raise ValueError(
@@ -101,7 +101,7 @@ def simultaneous(
 
 
 def largest_variance(mean: float) -> float:
-    """mean (1 - mean), never above 1/4 or the mean: values in [0, 1] have no more variance, values 0 and 1 have it."""
+    """mean (1 - mean), never above 1/4 or the mean: the most that values in [0, 1] can have, reached by 0 and 1."""
     return mean * (1 - mean)
 
 
@@ -132,7 +132,7 @@ def relative_upper_simple(mean: float, n: int, delta: float) -> float:
 
 
 def relative_right_side(mu: float, mean: float, n: int, delta: float) -> float:
-    """mean + sqrt(mu c): with probability 1 - delta the true mu is not above this, taken at itself."""
+    """mean + sqrt(mu c): at the true mu, with probability 1 - delta, this is at least mu."""
     return float(mean + np.sqrt(mu * _chernoff_rate(n, delta)))
 
 
@@ -140,13 +140,13 @@ def relative_right_side(mu: float, mean: float, n: int, delta: float) -> float:
 
 
 def binary_kl(p: Any, q: Any) -> Any:
-    """KL(p, q) of two coins, in nats; infinite where q excludes what p allows."""
+    """KL(p, q) of two Bernoulli distributions, in nats; infinite if q excludes an outcome that p allows."""
     p, q = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
     return rel_entr(p, q) + rel_entr(1 - p, 1 - q)
 
 
 def binary_kl_below(p: Any, q: Any) -> Any:
-    """KL(p, q) where p < q, else zero: how improbable a mean as small as p is."""
+    """KL(p, q) if p < q, otherwise zero: the exponent of P(mean <= p)."""
     return np.where(np.asarray(p) < np.asarray(q), binary_kl(p, q), 0.0)
 
 
@@ -197,7 +197,7 @@ def binomial_interval(errors: int, n: int, delta: float) -> ConfidenceLimits:
 
 
 def _invert_kl(p: float, budget: float, end: float) -> float:
-    """Where KL(p, .) reaches the budget between p and the end."""
+    """The point between p and the end where KL(p, .) reaches the budget."""
     if budget < 0 or not 0 <= p <= 1:
         raise ValueError(f"p lies in [0, 1] and the budget is not negative; got p={p}, budget={budget}")
     if p == end or binary_kl(p, end) <= budget:

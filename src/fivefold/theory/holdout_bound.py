@@ -1,8 +1,8 @@
 """The certificate of a model from a hold-out: rows it was neither trained nor chosen on.
 
 The errors on n such rows are n independent draws, so every bound of `concentration` holds. For errors 0 and 1 the exact
-binomial limit is never above the one in KL form, nor that above Hoeffding's or the relative one; it is therefore the
-bound, and no part of delta is spent on choosing. For losses between 0 and 1 the KL form takes its place.
+binomial limit is never above the one in KL form, and that is never above Hoeffding's or the relative one; the binomial
+limit is therefore the bound, and no part of delta is spent on choosing. For losses between 0 and 1 it is the KL form.
 """
 
 from __future__ import annotations
@@ -49,4 +49,11 @@ def certify_holdout(errors: float, n: int, delta: float = 0.05, *, zero_one: boo
         "relative Chernoff, simple": min(1.0, relative_upper_simple(mean, n, delta)),
         "Hoeffding": min(1.0, mean + hoeffding_margin(n, delta, sides=1)),
     }
-    return Certificate(mean, next(iter(parts.values())), parts, n, delta, HOLDOUT_ASSUMPTIONS)
+    return Certificate(
+        risk=mean,
+        bound=next(iter(parts.values())),
+        parts=parts,
+        n=n,
+        delta=delta,
+        assumptions=HOLDOUT_ASSUMPTIONS,
+    )

@@ -1,16 +1,16 @@
-"""How far estimates are off on average, and how much they scatter, by simulation.
+"""Bias and variance of estimators and learners, by simulation.
 
     bias      E t(D) - theta
     variance  E (t(D) - E t(D))^2
     mean squared error = bias^2 + variance
 
 over data sets D drawn from a source, or from the rows at hand with replacement (then theta is t of those rows). For a
-learner f_D and targets y = f(x) + noise, averaged over the points x where it is judged,
+learner f_D and targets y = f(x) + noise, averaged over the points x where it is evaluated,
 
     E (y - f_D(x))^2  =  (E f_D(x) - f(x))^2  +  Var f_D(x)  +  Var noise
 
-Bias falls and variance rises as a learner may bend more. From R data sets the square of the mean deviation is too large
-by variance / R; that is taken off, so that both parts are unbiased and still add up.
+Bias falls and variance rises as a learner becomes more flexible. From R data sets the squared mean deviation is too
+large by variance / R; that is subtracted, so that both parts are unbiased and still add up.
 
 Geman, Bienenstock & Doursat (1992), Neural networks and the bias/variance dilemma.
 """
@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from fivefold.core.types import Indices, Table
+from fivefold.core.types import Array, Table
 
 DrawDataset = Callable[[np.random.Generator], Any]
 
-TRUE_SOURCE = "data sets are drawn from the source that is asked about"
+TRUE_SOURCE = "data sets are drawn from the source in question"
 FROM_ROWS = "rows drawn with replacement stand for new rows from the source"
 
 
@@ -58,12 +58,12 @@ class BiasVariance:
 
     @property
     def bias(self) -> Any:
-        """How far the average estimate is off."""
+        """The average estimate minus the truth."""
         return self.mean - self.truth
 
     @property
     def mean_squared_error(self) -> Any:
-        """Bias squared plus variance, the square without what simulation adds to it."""
+        """Squared bias plus variance, without what the finite simulation adds to the square."""
         return self.bias**2 - self.bias_error**2 + self.variance
 
     @property
@@ -86,7 +86,7 @@ def simulate_bias_variance(
     rng: np.random.Generator,
     assumptions: tuple[str, ...] = (TRUE_SOURCE,),
 ) -> BiasVariance:
-    """Bias and variance of `statistic(draw(rng))` over so many data sets.
+    """Bias and variance of `statistic(draw(rng))` over `repeats` data sets.
 
     Examples
     --------
@@ -99,11 +99,19 @@ def simulate_bias_variance(
     mean, variance = values.mean(axis=0), values.var(axis=0, ddof=1)
     fourth = np.mean((values - mean) ** 4, axis=0)
     spread = np.sqrt(np.maximum(fourth - variance**2, 0.0) / repeats)
-    return BiasVariance(truth, mean, variance, np.sqrt(variance / repeats), spread, repeats, assumptions)
+    return BiasVariance(
+        truth=truth,
+        mean=mean,
+        variance=variance,
+        bias_error=np.sqrt(variance / repeats),
+        variance_error=spread,
+        repeats=repeats,
+        assumptions=assumptions,
+    )
 
 
 def bootstrap_bias_variance(
-    statistic: Callable[[Any], Any], rows: Indices, *, repeats: int = 1000, rng: np.random.Generator
+    statistic: Callable[[Any], Any], rows: Array, *, repeats: int = 1000, rng: np.random.Generator
 ) -> BiasVariance:
     """Bias and variance of a statistic of the rows at hand, by drawing them with replacement: the bootstrap.
 
@@ -200,7 +208,7 @@ def decompose(
     repeats: int = 100,
     rng: np.random.Generator,
 ) -> ErrorDecomposition:
-    """Fit every model on the same `repeats` data sets from `draw(rng)`, and judge all fits at the points X.
+    """Fit every model on the same `repeats` data sets from `draw(rng)`, and evaluate all fits at the points X.
 
     `models` maps a complexity to a model; `noise` is the variance of y around truth(X).
 
@@ -228,4 +236,12 @@ def decompose(
         each = np.mean((predicted - fresh) ** 2, axis=1)  # (R,)
         parts.append((bias2.mean(), variance.mean(), each.mean(), each.std(ddof=1) / np.sqrt(repeats)))
     bias2, variance, total, error = np.array(parts).T
-    return ErrorDecomposition(tuple(models), bias2, variance, noise, total, error, repeats)
+    return ErrorDecomposition(
+        values=tuple(models),
+        bias2=bias2,
+        variance=variance,
+        noise=noise,
+        total=total,
+        error=error,
+        repeats=repeats,
+    )

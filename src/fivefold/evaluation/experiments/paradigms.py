@@ -1,12 +1,12 @@
-"""Generative and discriminative classifiers, one switch between them, and both side by side on one table.
+"""Generative and discriminative classifiers: one switch between them, and both compared on one table.
 
     generative        p(x | C_k) and p(C_k) are modelled; p(C_k | x) follows from Bayes' rule
-                      other priors can be put in, rows drawn, rows told that belong to no class
+                      priors can be replaced, rows sampled, and rows recognised that belong to no class
     discriminative    p(C_k | x), or the boundary alone, is modelled
-                      nothing is assumed about where rows lie: those far on the right side hardly move the boundary
+                      no assumption about the density of rows: those far on the right side hardly move the boundary
 
-With classes that are Gaussian with one covariance the two describe the same posteriors: linear discriminant analysis
-and logistic regression then nearly agree, and the first, whose assumption holds, needs fewer rows (Efron, 1975; Ng &
+If the classes are Gaussian with a common covariance, both describe the same posteriors: linear discriminant analysis
+and logistic regression then nearly agree, and the former, whose assumption holds, needs fewer rows (Efron, 1975; Ng &
 Jordan, 2002).
 """
 
@@ -27,7 +27,7 @@ from fivefold.evaluation.comparison.t_tests import corrected_resampled_t
 from fivefold.evaluation.validation import Validation, cross_validate, splits_of
 
 Paradigm = Literal["generative", "discriminative"]
-OUTLIER_DISTANCE = 10.0  # standard deviations beyond its class at which a row is added, on the right side
+OUTLIER_DISTANCE = 10.0  # in standard deviations: outliers are added this far beyond their class, on the right side
 
 
 def paradigm_classifier(paradigm: Paradigm) -> Any:
@@ -48,14 +48,14 @@ def paradigm_classifier(paradigm: Paradigm) -> Any:
 
 @dataclass(frozen=True)
 class GenerativeView:
-    """What only the generative model can say: densities of classes, and what follows from them."""
+    """What only a generative model offers: densities of the classes, and what follows from them."""
 
     classes: Array  # (K,)
     priors: Array  # (K,)
     members: GaussianMembers  # K Gaussians with one covariance
 
     def posterior(self, X: Table, priors: Any = None) -> Any:
-        """P(C_k | x), with other priors than those of the rows if any are given."""
+        """P(C_k | x), with the given priors or those of the training rows."""
         priors = self.priors if priors is None else np.asarray(priors, dtype=float)
         if len(priors) != len(self.classes) or not (priors.min() >= 0 and np.isclose(priors.sum(), 1)):
             raise ValueError(f"priors must be {len(self.classes)} shares with sum 1; got {np.asarray(priors).tolist()}")
@@ -75,7 +75,7 @@ class GenerativeView:
         return np.logaddexp.reduce(L, axis=1)
 
     def outliers(self, X: Table, share: float = 0.01, *, draws: int = 10_000, seed: int = 0) -> Any:
-        """Rows less likely than all but this share of what the model itself draws."""
+        """Rows whose density is below that of all but this share of the model's own samples."""
         own = self.log_density(self.sample(draws, np.random.RandomState(seed))[0])
         return self.log_density(X) < np.quantile(own, share)
 
@@ -87,9 +87,9 @@ class ParadigmReport:
     generative: Validation
     discriminative: Validation
     test: Comparison  # generative - discriminative
-    agreement: float  # share of unseen rows that both answer alike
+    agreement: float  # share of unseen rows for which both predict the same class
     angle: float | None  # degrees between the two boundaries, for two classes
-    moved: tuple[float, float]  # share of rows answered otherwise once harmless outliers are added
+    moved: tuple[float, float]  # share of predictions that change once harmless outliers are added
     view: GenerativeView
 
     def __str__(self) -> str:
@@ -114,7 +114,7 @@ class ParadigmReport:
 
 
 def generative_view(X: Any, y: Any) -> GenerativeView:
-    """Gaussian densities of the classes with one covariance, and the shares of the classes as priors.
+    """Gaussian densities of the classes with a common covariance, and the shares of the classes as priors.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def compare_paradigms(
     generative, discriminative
         The two classifiers; by default those of `paradigm_classifier`.
     folds, repeats, seed
-        Of the cross-validation that both meet.
+        Of the cross-validation, which is the same for both.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def _split_predictions(model: Any, X: Table, y: Target, split: Any) -> Any:
 
 
 def _add_outliers(X: Table, y: Target, view: GenerativeView) -> tuple[Any, Any]:
-    """The rows and a twentieth more of the last class, far behind it, where any sensible boundary is right."""
+    """The rows, and a twentieth more of the last class placed far behind it, where any sensible boundary is right."""
     last, mean = view.classes[-1], view.members.mean
     d = X.shape[1]
     away = mean[-1] - mean[:-1].mean(axis=0)

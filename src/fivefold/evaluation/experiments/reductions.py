@@ -1,13 +1,13 @@
-"""Learners that take many classes or outputs at once, beside reductions to two classes or one output.
+"""Learners that take many classes or outputs at once, compared with reductions to two classes or one output.
 
     classes    direct: a tree grown by entropy over all K classes        reduced: K machines, each class against the
                                                                          rest; K(K-1)/2 machines, one for each pair
     outputs    direct: kernel ridge regression of all outputs, one       reduced: a kernel ridge regression for each
                        penalty chosen for all                                     output, with a penalty of its own
 
-A direct learner can use what classes or outputs have in common and is one model to read; a reduction solves simpler
-problems. Which errs less on a given table has to be tried: all meet the same splits, and the difference of the errors
-is tested by Nadeau & Bengio's corrected resampled t-test, whose level holds although the splits share rows.
+A direct learner can use what classes or outputs have in common and is a single model; a reduction solves simpler
+problems. Which has the smaller error on a given table must be tried: all get the same splits, and the difference of the
+errors is tested by Nadeau & Bengio's corrected resampled t-test, whose level holds although the splits share rows.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from fivefold.evaluation.comparison.t_tests import corrected_resampled_t
 from fivefold.evaluation.row_losses import Loss, default_loss
 from fivefold.evaluation.validation import Validation, cross_validate, splits_of
 
-RIDGE_PENALTIES = tuple(float(a) for a in np.logspace(-4, 2, 13))
+RIDGE_PENALTIES = tuple(float(a) for a in np.logspace(-4, 2, 13))  # candidates, two per power of ten
 DIRECT_NAME = "direct"
 
 
 @dataclass(frozen=True)
 class ReductionResult:
-    """A reduction beside the direct learner: its losses, and the test of their difference (direct - reduced)."""
+    """A reduction: its losses, and the test of the difference from the direct learner (direct - reduced)."""
 
     name: str
     losses: Validation
@@ -80,7 +80,7 @@ def compare_reductions(
     loss: Loss | None = None,
     seed: int = 0,
 ) -> ReductionReport:
-    """Judge a direct learner of many classes, or of many outputs, beside its reductions.
+    """Compare a direct learner of many classes, or of many outputs, with its reductions.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def compare_reductions(
         Learners by name that reduce the problem; by default the same learner one-vs-rest and one-vs-one, or for each
         output alone.
     folds, repeats, seed
-        Of the cross-validation that all meet.
+        Of the cross-validation, which is the same for all.
     loss
         By default errors for classes, squared error averaged over outputs.
 

@@ -1,10 +1,10 @@
-"""How often a test rejects equal learners: its level, measured.
+"""How often each test rejects equal learners: its level, measured by simulation.
 
 Two classes and several learners. A learner sees `width` columns of its own, N(-mu, 1) in one class and N(mu, 1) in
 the other with mu the same for all, and puts a row into the class with the nearer mean; so no learner is better than
 another, and a test that keeps its level rejects in no more than alpha of the simulations. With `advantage` the columns
 of the first learner are that much further apart, and the share of rejections is the power. The columns are many and
-each says little, so that what is learned depends on the rows, as it does for the methods one compares in earnest.
+each carries little information, so that the fit depends on the rows, as it does for the methods compared in practice.
 
 The class means of all training sets, and all predictions, are products of matrices: a simulation costs milliseconds.
 
@@ -36,7 +36,7 @@ class SimulationDesign:
     rows: int
     learners: int = 4
     width: int = 50
-    mu: float = 0.1  # half the distance of the class means along every column
+    mu: float = 0.1  # half the distance between the class means along every column
     advantage: float = 0.0  # of the first learner
 
     def draw(self, rng: np.random.Generator) -> tuple[Any, Any]:
@@ -47,13 +47,13 @@ class SimulationDesign:
         return mu[:, None, None] * y[:, None] + rng.standard_normal((self.learners, self.rows, self.width)), y
 
 
-SMALL_SET_ROWS = 60  # rows of each of the other data sets
+SMALL_SET_ROWS = 60  # rows of each of the twelve data sets of a comparison over data sets
 DESIGNS: Mapping[str, SimulationDesign] = {"200 rows": SimulationDesign(200), "1,000 rows": SimulationDesign(1000)}
 
 
 @dataclass(frozen=True)
 class SimulatedScores:
-    """The accuracies of every learner by scheme of resampling, its hits on one test set, and other data sets."""
+    """Accuracies of every learner by resampling scheme, its hits on one test set, and accuracies on other data sets."""
 
     folds: Array  # (learners, 10): ten folds
     repeats: Array  # (learners, 10): five folds, twice
@@ -79,12 +79,12 @@ def correct_rows(X: Table, y: Target, test: Any) -> Any:
 
 
 def split_accuracies(X: Table, y: Target, test: Any) -> Any:
-    """Share of the test rows of every split that each learner has right, (learners, splits)."""
+    """Share of the test rows of every split that each learner classifies correctly, (learners, splits)."""
     return (correct_rows(X, y, test) & test).sum(axis=2) / test.sum(axis=1)
 
 
 def simulate_scores(design: SimulationDesign, rng: np.random.Generator) -> SimulatedScores:
-    """Draw one table and let every learner run through it."""
+    """Draw one table and score every learner on it, by every resampling scheme."""
     X, y = design.draw(rng)
     n = design.rows
     third = fold_masks(n, 3, 1, rng)[:1]
@@ -107,7 +107,7 @@ def _friedman_over(over: Any, S: Matrix) -> Any:
     return friedman_test(S.T, [str(i) for i in range(learners)], [str(j) for j in range(splits)], over=over)
 
 
-# What each test makes of one simulation; the name is the one it has in LIBERAL.
+# The result of each test on one simulation, by the name and kind that INFLATED_LEVELS uses.
 TESTS: Mapping[tuple[str, str], Callable[[SimulatedScores], Any]] = {
     ("corrected resampled t", "folds"): lambda s: corrected_resampled_t(s.folds[0], s.folds[1], 9, 1),
     ("corrected resampled t", "repeats"): lambda s: corrected_resampled_t(s.repeats[0], s.repeats[1], 4, 1),

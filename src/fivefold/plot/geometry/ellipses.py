@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import chi2
 
 from fivefold.core.numerics.arrays import to_numpy
 from fivefold.core.numerics.linalg import eigen
-from fivefold.core.types import Array, Matrix
+from fivefold.core.types import Array, Matrix, UserTable
 from fivefold.plot.style import GREY, INK, arrow, axes, colour
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def ellipse_points(mean: Array, covariance: Matrix, radius: float, count: int = 121) -> Any:
@@ -21,7 +24,7 @@ def ellipse_points(mean: Array, covariance: Matrix, radius: float, count: int = 
     return np.asarray(mean) + radius * (U * np.sqrt(np.maximum(values, 0)) @ circle).T
 
 
-def ellipses(means: Any, covariances: Any, *, masses: tuple[float, ...] = (0.5, 0.95), ax: Any = None) -> Any:
+def ellipses(means: Any, covariances: Any, *, masses: tuple[float, ...] = (0.5, 0.95), ax: Axes | None = None) -> Axes:
     """For each Gaussian (K, 2), (K, 2, 2) its mean and the ellipses that hold the given masses."""
     ax = axes(ax, square=True)
     for k, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
@@ -31,13 +34,13 @@ def ellipses(means: Any, covariances: Any, *, masses: tuple[float, ...] = (0.5, 
     return ax
 
 
-def principal_axes(pca: Any, X: Any, *, radius: float = 2.0, ax: Any = None) -> Any:
+def principal_axes(pca: Any, X: UserTable, *, radius: float = 2.0, ax: Axes | None = None) -> Axes:
     """Two columns, their mean, the principal axes and the ellipse, each `radius` standard deviations long."""
     X, mean = np.asarray(to_numpy(X)), to_numpy(pca.mean_)
     if X.shape[1] != 2:
         raise ValueError(f"the ellipse is drawn for two columns; X has {X.shape[1]}. Fit a PCA on two of them")
     ax = axes(ax, square=True)
-    ax.scatter(*X.T, s=12, color=GREY, alpha=0.55, lw=0)
+    ax.scatter(X[:, 0], X[:, 1], s=12, color=GREY, alpha=0.55, lw=0)
     ax.plot(*ellipse_points(mean, to_numpy(pca.get_covariance()), radius).T, color=INK, lw=1.2)
     for j, (axis, variance) in enumerate(
         zip(to_numpy(pca.components_), to_numpy(pca.explained_variance_), strict=True)

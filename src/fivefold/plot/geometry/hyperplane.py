@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fivefold.core.types import Table
+from fivefold.core.types import Table, UserTable, UserTarget
 from fivefold.linear_model.geometry.hyperplane import Hyperplane
 from fivefold.plot.scatter import points
 from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, arrow, axes, colour, legend
@@ -14,12 +14,12 @@ from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, arrow, axes, col
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MAP_POINTS = 300  # points of a map along each side
+MAP_POINTS = 300  # grid points per side of a map
 MARGIN_SHARE = 0.12  # around the points, as a share of their spread
 
 
-def hyperplane(plane: Hyperplane, X: Any, y: Any = None, *, ax: Any = None) -> Any:
-    """The line f = 0, its normal, the lines f = -1 and +1, and the way from each row to its projection."""
+def hyperplane(plane: Hyperplane, X: UserTable, y: UserTarget = None, *, ax: Axes | None = None) -> Axes:
+    """The line f = 0, its normal, the lines f = -1 and +1, and the segment from each row to its projection."""
     X = np.asarray(X)
     ax = points(X, y, ax=ax)
     low, high = _frame(X)
@@ -36,8 +36,8 @@ def hyperplane(plane: Hyperplane, X: Any, y: Any = None, *, ax: Any = None) -> A
     return ax
 
 
-def regions(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
-    """The regions of the classes, their boundary thick; every machine a thin line; what none or several claim, grey.
+def regions(model: Any, X: UserTable, y: UserTarget, *, ax: Axes | None = None) -> Axes:
+    """Regions of the classes with a thick boundary, a thin line per machine; grey where no class or several claim.
 
     `model` is a OneVsRestClassifier or OneVsOneClassifier of linear machines in two columns.
     """
@@ -61,8 +61,8 @@ def regions(model: Any, X: Any, y: Any, *, ax: Any = None) -> Any:
     return ax
 
 
-def margin_distribution(margins: Any, *, ax: Any = None) -> Any:
-    """The share of rows whose margin is at most so large; what lies left of zero is the training error."""
+def margin_distribution(margins: Any, *, ax: Axes | None = None) -> Axes:
+    """The share of rows whose margin is at most m, against m; its value at zero is the training error."""
     m = np.sort(np.asarray(margins))
     error = float(np.mean(m < 0))
     ax = axes(ax, title=f"training error {error:.1%}", x="margin", y="share of rows")
@@ -80,7 +80,7 @@ def _frame(X: Table) -> tuple[Any, Any]:
 
 
 def _line(ax: Axes, plane: Hyperplane, level: float, low: Any, high: Any, **look: Any) -> None:
-    """The points with f = level, far enough to cross the frame."""
+    """The line f = level, long enough to cross the frame."""
     along = np.array([-plane.normal[1], plane.normal[0]])
     middle = (low + high) / 2
     foot = plane.project(middle[None])[0] + plane.normal * level / np.linalg.norm(plane.w)

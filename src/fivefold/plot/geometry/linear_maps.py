@@ -1,12 +1,13 @@
 """Linear maps, bases and projections of the plane, drawn.
 
-A map A and what it does to a grid, in the standard basis and in another; one vector described in two bases, and the
-same arithmetic read as a map; a vector, its shadow on another, and the right angle between them.
+A map A and its effect on a grid, in the standard basis and in another; one vector described in two bases, and the
+same arithmetic read as a map; a vector, its projection on another, and the right angle between them.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +17,10 @@ from fivefold.linear_algebra import Basis, project
 from fivefold.linear_algebra import change_of_basis as changed
 from fivefold.plot.style import GREY, INK, LIGHT_GREY, arrow, axes, axes_row, colour, legend
 
-GRID_HALF_WIDTH = 2  # the grid goes from -HALF to HALF
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+GRID_HALF_WIDTH = 2  # the grid goes from minus this to this along both axes
 
 
 def grid(count: int = 41, half: int = GRID_HALF_WIDTH) -> Any:
@@ -26,12 +30,12 @@ def grid(count: int = 41, half: int = GRID_HALF_WIDTH) -> Any:
     return np.array(upright + [line[:, ::-1] for line in upright], dtype=float)
 
 
-def transformation(A: Matrix, *, basis: Any = None, panels: Any = None) -> Any:
+def transformation(A: Matrix, *, basis: Any = None, panels: Sequence[Axes] | None = None) -> list[Axes]:
     """The unit grid and its image under A, in the standard basis and in another, with the eigen-directions.
 
     In coordinates of the basis B the map is B^-1 A B. By default B holds the eigenvectors where there are two real
-    ones: there the map is diagonal, stretches the axes and does nothing else. A map that turns every direction has no
-    eigen-directions to draw, and needs a basis to be given.
+    ones: there the map is diagonal and only stretches the axes. A map that turns every direction has no
+    eigen-directions to draw, so a basis must be given.
 
     Examples
     --------
@@ -48,12 +52,12 @@ def transformation(A: Matrix, *, basis: Any = None, panels: Any = None) -> Any:
             f"{A.tolist()} has {len(values)} real eigen-directions, so no basis of eigenvectors; give one as basis="
         )
     found = changed(A, V if basis is None else basis)
-    panels = axes_row(2, panels)
+    drawn = axes_row(2, panels)
     title = "eigenbasis: only stretches" if basis is None else "in the basis given"
     maps = (A, "standard basis: turns and stretches", V), (found.new_matrix, title, found.basis.coordinates(V))
     corners = max(float(np.abs(M).sum(axis=1).max()) for M, _, _ in maps)
     reach = 1.15 * GRID_HALF_WIDTH * max(1.0, corners, float(np.abs(values).max(initial=0.0)))
-    for ax, (M, text, directions) in zip(panels, maps, strict=True):
+    for ax, (M, text, directions) in zip(drawn, maps, strict=True):
         axes(ax, title=text)
         for line in grid():
             ax.plot(*line.T, color=LIGHT_GREY, lw=1)
@@ -68,15 +72,15 @@ def transformation(A: Matrix, *, basis: Any = None, panels: Any = None) -> Any:
         ax.set_xlim(-reach, reach)
         ax.set_ylim(-reach, reach)
     if len(values):
-        legend(panels[0], loc="upper left")
-    return panels
+        legend(drawn[0], loc="upper left")
+    return drawn
 
 
-def change_of_basis(basis: Any, x: Array, *, panels: Any = None) -> Any:
+def change_of_basis(basis: Any, x: Array, *, panels: Sequence[Axes] | None = None) -> list[Axes]:
     """One vector x in a basis B of the plane, a = B^-1 x, read in two ways.
 
-    Left the vector stays and is read off on the grid of the basis; right the axes stay, and B^-1 takes the vector, with
-    everything else, to the place of its coordinates.
+    On the left the vector stays and is read off on the grid of the basis; on the right the axes stay, and B^-1 takes
+    the vector, with everything else, to the place of its coordinates.
 
     Examples
     --------
@@ -89,12 +93,12 @@ def change_of_basis(basis: Any, x: Array, *, panels: Any = None) -> Any:
     if len(B) != 2 or x.shape != (2,):
         raise ValueError(f"the figure shows a vector of the plane; got size {x.shape} and a basis of {len(B)}")
     a = B.coordinates(x)
-    panels = axes_row(2, panels)
+    drawn = axes_row(2, panels)
     lines = grid(half=min(max(GRID_HALF_WIDTH, int(np.ceil(np.abs(a).max()))), 20))
-    told = f"({a[0]:.3g}, {a[1]:.3g})"
+    coordinates = f"({a[0]:.3g}, {a[1]:.3g})"
     for ax, M, title, v in (
-        (panels[0], B.columns, f"read as a description: x = {told} in the basis", x),
-        (panels[1], np.eye(2), f"read as a map: x goes to {told}", a),
+        (drawn[0], B.columns, f"read as a description: x = {coordinates} in the basis", x),
+        (drawn[1], np.eye(2), f"read as a map: x goes to {coordinates}", a),
     ):
         axes(ax, title=title)
         for line in lines @ M.T:
@@ -109,12 +113,12 @@ def change_of_basis(basis: Any, x: Array, *, panels: Any = None) -> Any:
         reach = 1.15 * float(np.abs([*M.T, v, corner]).max())
         ax.set_xlim(-reach, reach)
         ax.set_ylim(-reach, reach)
-    legend(panels[0], loc="lower right")
-    return panels
+    legend(drawn[0], loc="lower right")
+    return drawn
 
 
-def projection(v: Any, w: Any, *, ax: Any = None) -> Any:
-    """v, its projection on w and what is left: a triangle with a right angle.
+def projection(v: Any, w: Any, *, ax: Axes | None = None) -> Axes:
+    """v, its projection on w and the residual: a triangle with a right angle.
 
     Examples
     --------
@@ -133,7 +137,7 @@ def projection(v: Any, w: Any, *, ax: Any = None) -> Any:
     ax.plot(*np.stack([found.vector, found.v], axis=1), color=colour(1), ls="--", lw=1.4, label="residual")
     ax.plot(*_right_angle(found).T, color=GREY, lw=1)
     for text, at in (("v", found.v), ("w", found.w)):
-        ax.annotate(text, at, fontsize=10, color=INK, xytext=(4, 4), textcoords="offset points")
+        ax.annotate(text, (at[0], at[1]), fontsize=10, color=INK, xytext=(4, 4), textcoords="offset points")
     ax.plot([], [], color=colour(0), lw=2.6, label="projection")
     ax.set_aspect("equal", adjustable="datalim")
     corners = np.array([(0, 0), found.v, found.w, found.vector])

@@ -1,13 +1,14 @@
-"""Trees of slanted and curved questions: how they cut the plane of their two columns."""
+"""Trees of oblique and curved questions: how they divide the plane of their two columns."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.types import Matrix
+from fivefold.core.types import Indices, Mask, Matrix, UserTable, UserTarget
 from fivefold.partition.row_questions.nodes import RowQuestionTree
 from fivefold.plot.scatter import points
 from fivefold.plot.style import INK, axes, colour
@@ -16,13 +17,19 @@ from fivefold.plot.trees.tree_diagram import MARGIN_SHARE, VALUE_COLOURMAP
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MAP_POINTS = 240  # points of each axis at which questions are asked
+MAP_POINTS = 240  # grid points per axis
 
 
 def oblique_partition(
-    model: Any, X: Any, y: Any = None, *, feature_names: Any = None, ax: Any = None, grid: int = MAP_POINTS
-) -> Any:
-    """The regions of the leaves of an oblique or curved tree of two columns, coloured by their answer; rows on them.
+    model: Any,
+    X: UserTable,
+    y: UserTarget = None,
+    *,
+    feature_names: Sequence[str] | None = None,
+    ax: Axes | None = None,
+    grid: int = MAP_POINTS,
+) -> Axes:
+    """The regions of the leaves of an oblique or curved tree of two columns, coloured by their answer, with the rows.
 
     A line is drawn where the question of a node changes its answer, within the region that asks it.
     """
@@ -49,8 +56,8 @@ def oblique_partition(
     return axes(ax, x=str(names[0]), y=str(names[1]))
 
 
-def _rows_reached(tree: RowQuestionTree, table: Any) -> Any:
-    """Inner nodes and the rows (a mask) that their questions are asked of."""
+def _rows_reached(tree: RowQuestionTree, table: Matrix) -> Iterator[tuple[int, Mask]]:
+    """Inner nodes, each with the mask of the rows that reach it."""
     todo = [(0, np.ones(len(table), dtype=bool))]
     while todo:
         t, inside = todo.pop()
@@ -61,7 +68,7 @@ def _rows_reached(tree: RowQuestionTree, table: Any) -> Any:
             todo += [(child, inside & (taken == b)) for b, child in enumerate(tree.children[t])]
 
 
-def _draw_answers(ax: Axes, model: Any, A: Matrix, B: Matrix, leaf: Any) -> None:
+def _draw_answers(ax: Axes, model: Any, A: Matrix, B: Matrix, leaf: Indices) -> None:
     from matplotlib.colors import ListedColormap
 
     value = model.model_.value

@@ -1,7 +1,8 @@
-"""A table of rules: what each asks, what it says, and the rows it was learned from."""
+"""A table of rules: the conditions of each rule, its answer, and its share of the training rows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,14 @@ from fivefold.rules.rule_lists.tree_rules import extract_rules
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MAX_LINE_LETTERS = 78  # letters of a line of conditions
-COLUMN_EDGES = (0.0, 0.035, 0.60, 0.73, 1.0)  # of the number, the conditions, the answer, the bar, and the end
+MAX_LINE_LETTERS = 78  # a line of conditions is wrapped after this many letters
+COLUMN_EDGES = (0.0, 0.035, 0.60, 0.73, 1.0)  # left edges of number, conditions, answer and bar, and the right end
 
 
-def rule_table(model: Any, *, feature_names: Any = None, most: int | None = None, ax: Any = None) -> Any:
-    """Rules line by line with their answers; a bar shows the support in percent, in the colours of the classes.
+def rule_table(
+    model: Any, *, feature_names: Sequence[str] | None = None, most: int | None = None, ax: Axes | None = None
+) -> Axes:
+    """One rule per line with its answer; a bar shows the support in percent, in the colours of the classes.
 
     `model` is a learner of rules, a RuleList or RuleSet, or a tree, whose leaves are its rules; `most` limits lines.
     """
@@ -62,8 +65,8 @@ def _line(ax: Axes, rules: BaseRules, rule: Any, lines: list[str], place: int, e
     number = str(place + 1) if rule is not rules.default else ""
     ax.text(COLUMN_EDGES[0], middle, number, fontsize=8, color=GREY, va="center")
     ax.text(COLUMN_EDGES[1], middle, "\n".join(lines), fontsize=8, color=INK, va="center", linespacing=1.3)
-    said = f"{rule.label:.6g}" if isinstance(rule.label, float) else text_literal(rule.label)
-    ax.text(COLUMN_EDGES[2], middle, said, fontsize=8, color=INK, va="center", weight="bold")
+    answer = f"{rule.label:.6g}" if isinstance(rule.label, float) else text_literal(rule.label)
+    ax.text(COLUMN_EDGES[2], middle, answer, fontsize=8, color=INK, va="center", weight="bold")
     share, start, room = rules.supports[place], COLUMN_EDGES[3], COLUMN_EDGES[4] - COLUMN_EDGES[3] - 0.09
     parts = np.array(rule.value if any(rule.value) and rules.schema.classes is not None else (1.0,))
     widths = parts / parts.sum() * share / max(float(rules.supports.max()), 1e-300) * room

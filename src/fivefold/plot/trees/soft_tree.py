@@ -1,23 +1,26 @@
-"""Soft trees of two columns: where their gates stand, how soft they are, and what they make of the plane."""
+"""Soft trees of two columns: where their gates are, how soft they are, and how they divide the plane."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit
 
-from fivefold.core.types import Indices
+from fivefold.core.types import Array, Matrix, UserTable, UserTarget
 from fivefold.plot.scatter import points
 from fivefold.plot.style import GREY, INK, axes, colour
 
-GRID_STEPS = 161  # of a grid along a column
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+GRID_STEPS = 161  # grid points per column
 MARGIN_SHARE = 0.06  # around the points, as a share of their spread
-MIN_REACH = 0.25  # a gate is drawn where at least this share of a row arrives
+MIN_REACH = 0.25  # a gate is drawn where at least this share of a row reaches it
 GATE_STYLES = {0.1: (GREY, ":", 1.0), 0.5: (INK, "-", 1.8), 0.9: (GREY, ":", 1.0)}
 
 
-def soft_gates(model: Any, X: Any, y: Any = None, *, ax: Any = None) -> Any:
+def soft_gates(model: Any, X: UserTable, y: UserTarget = None, *, ax: Axes | None = None) -> Axes:
     """A line where each gate is one half, dotted ones at 0.1 and 0.9; classes as colours, numbers as shades."""
     X = np.asarray(X)
     if X.shape[1] != 2:
@@ -39,11 +42,12 @@ def soft_gates(model: Any, X: Any, y: Any = None, *, ax: Any = None) -> Any:
     return ax
 
 
-def _draw_background(ax: Any, model: Any, sides: Any, rows: Any) -> None:
+def _draw_background(ax: Axes, model: Any, sides: list[Array], rows: Matrix) -> None:
     """Probabilities as a mixture of the colours of the classes; numbers as shades."""
     from matplotlib.colors import to_rgb
 
     extent = (*sides[0][[0, -1]], *sides[1][[0, -1]])
+    look: dict[str, Any]
     if len(model.leaf_values_[0]) == 1:
         image, look = model.predict(rows).reshape(GRID_STEPS, GRID_STEPS), {"cmap": "Blues", "alpha": 0.8}
     else:
@@ -53,8 +57,8 @@ def _draw_background(ax: Any, model: Any, sides: Any, rows: Any) -> None:
     ax.imshow(image, extent=extent, origin="lower", aspect="auto", zorder=-2, **look)
 
 
-def _reach(model: Any, rows: Indices) -> Any:
-    """Share (n, gates) of each row that arrives at each gate."""
+def _reach(model: Any, rows: Matrix) -> Matrix:
+    """Share (n, gates) of each row that reaches each gate."""
     children = model.model_.skeleton.children
     m = len(children)
     reach = np.concatenate([np.zeros((len(rows), m)), model.gates(rows)], axis=1)

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.types import Table
+from fivefold.core.types import Table, UserTable, UserTarget
 from fivefold.partition.criteria.gain_ratio import entropy
 from fivefold.plot.scatter import points
 from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, axes, axes_row, colour, legend
 from fivefold.tree.export.binary_export import TreeReader, to_rules, tree_reader
 from fivefold.tree.shared.multiway_trees import BaseMultiwayTree
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 MARGIN_SHARE = 0.06  # around the points, as a share of their spread
-VALUE_COLOURMAP = "Blues"  # numbers, from low to high
+VALUE_COLOURMAP = "Blues"  # predicted numbers, from low to high
 
 
 @dataclass(frozen=True)
 class TreeSketch:
-    """What is drawn of a tree: its nodes, what leads from one to the next, and their words."""
+    """What is drawn of a tree: its nodes, the branches between them, and their text."""
 
     children: tuple[tuple[int, ...], ...]  # of each node, from left to right
-    turns: tuple[tuple[str, ...], ...]  # what leads into each child
+    turns: tuple[tuple[str, ...], ...]  # the condition that leads to each child
     depth: Any  # (m,)
     question: tuple[str, ...]  # of inner nodes
     answer: tuple[str, ...]
@@ -33,11 +37,18 @@ class TreeSketch:
     shares: Any = None  # (m, K) of the classes; None for numbers, or several outputs
 
 
-def tree(model: Any, *, feature_names: Any = None, example: Any = None, details: bool = False, ax: Any = None) -> Any:
-    """Questions in ovals, leaves in boxes with their answer and counts; the way of one example is thick.
+def tree(
+    model: Any,
+    *,
+    feature_names: Sequence[str] | None = None,
+    example: Any = None,
+    details: bool = False,
+    ax: Axes | None = None,
+) -> Axes:
+    """Questions in ovals, leaves in boxes with their answer and counts; the path of one example is thick.
 
-    `example` is a table of one row. With `details` every node tells its rows, and its answer and entropy where the tree
-    is one of classes.
+    `example` is a table of one row. With `details` every node shows its number of rows, and in a classification tree
+    also its answer and entropy.
     """
     drawn = sketch_tree(model, feature_names)
     path = _example_path(model, example)
@@ -65,8 +76,8 @@ def tree(model: Any, *, feature_names: Any = None, example: Any = None, details:
     return ax
 
 
-def sketch_tree(model: Any, feature_names: Any = None) -> TreeSketch:
-    """What is drawn of a fitted tree, of two branches or of many."""
+def sketch_tree(model: Any, feature_names: Sequence[str] | None = None) -> TreeSketch:
+    """The sketch of a fitted tree with two or more branches per node."""
     if not isinstance(model, BaseMultiwayTree):
         return _sketch_binary(tree_reader(model, feature_names))
     check_is_fitted(model)
@@ -78,17 +89,28 @@ def sketch_tree(model: Any, feature_names: Any = None) -> TreeSketch:
 
     first, count = nodes.first, nodes.branches
     best = held.value.argmax(axis=1)
+    every = range(len(nodes))
     return TreeSketch(
-        tuple(tuple(range(first[t], first[t] + count[t])) for t in range(len(nodes))),
-        tuple(tuple(_branch_label(nodes.question(t, b, word)) for b in range(count[t])) for t in range(len(nodes))),
-        nodes.depth,
-        tuple(f"{word(int(f), None)}?" if f >= 0 else "" for f in nodes.feature),
-        tuple(map(str, model.classes_[best])), held.counts.sum(axis=1), best, held.value,
-    )  # fmt: skip
+        children=tuple(tuple(range(first[t], first[t] + count[t])) for t in every),
+        turns=tuple(tuple(_branch_label(nodes.question(t, b, word)) for b in range(count[t])) for t in every),
+        depth=nodes.depth,
+        question=tuple(f"{word(int(f), None)}?" if f >= 0 else "" for f in nodes.feature),
+        answer=tuple(map(str, model.classes_[best])),
+        rows=held.counts.sum(axis=1),
+        winner=best,
+        shares=held.value,
+    )
 
 
-def partition(model: Any, X: Any = None, y: Any = None, *, feature_names: Any = None, ax: Any = None) -> Any:
-    """The boxes into which a tree cuts the plane of its two columns, coloured by their answer; rows of X on them."""
+def partition(
+    model: Any,
+    X: UserTable = None,
+    y: UserTarget = None,
+    *,
+    feature_names: Sequence[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """The boxes into which a tree cuts the plane of its two columns, coloured by their answer, with the rows of X."""
     read = tree_reader(model, feature_names)
     if len(read.names) != 2:
         raise ValueError(f"a partition is drawn for two columns; the tree has {len(read.names)}. Fit it on two of them")
@@ -107,9 +129,15 @@ def partition(model: Any, X: Any = None, y: Any = None, *, feature_names: Any = 
 
 
 def tree_and_partition(
-    model: Any, X: Any = None, y: Any = None, *, feature_names: Any = None, example: Any = None, axs: Any = None
-) -> Any:
-    """A tree of two columns beside the partition of their plane; one example as a way and as a point."""
+    model: Any,
+    X: UserTable = None,
+    y: UserTarget = None,
+    *,
+    feature_names: Sequence[str] | None = None,
+    example: Any = None,
+    axs: Sequence[Axes] | None = None,
+) -> tuple[Axes, Axes]:
+    """A tree of two columns next to the partition of their plane; one example as a path and as a point."""
     left, right = axes_row(2, axs, width=4.8, height=4.0)
     tree(model, feature_names=feature_names, example=example, ax=left)
     partition(model, X, y, feature_names=feature_names, ax=right)
@@ -118,7 +146,7 @@ def tree_and_partition(
     return left, right
 
 
-def impurities(*, ax: Any = None) -> Any:
+def impurities(*, ax: Axes | None = None) -> Axes:
     """Entropy in bits, Gini impurity and error of a node of two classes, against the share of one of them."""
     ax = axes(ax, x="share of the first class", y="impurity")
     p = np.linspace(0, 1, 201)
@@ -138,24 +166,25 @@ def _sketch_binary(read: TreeReader) -> TreeSketch:
     pairs = zip(inner, read.tree.left.tolist(), read.tree.right.tolist(), strict=True)
     one = read.classes is not None and len(read.classes) == 1
     return TreeSketch(
-        tuple((left, right) if asks else () for asks, left, right in pairs),
-        tuple(("yes", "no") if asks else () for asks in inner),
-        read.tree.depth,
-        tuple(f"{read.question(t).text(read)}?" if asks else "" for t, asks in enumerate(inner)),
-        tuple(map(read.answer, range(len(inner)))), read.tree.rows,
-        None if read.classes is None else np.array([read.winner(t, 0) for t in range(len(inner))]),
-        read.value if one else None,
-    )  # fmt: skip
+        children=tuple((left, right) if asks else () for asks, left, right in pairs),
+        turns=tuple(("yes", "no") if asks else () for asks in inner),
+        depth=read.tree.depth,
+        question=tuple(f"{read.question(t).text(read)}?" if asks else "" for t, asks in enumerate(inner)),
+        answer=tuple(map(read.answer, range(len(inner)))),
+        rows=read.tree.rows,
+        winner=None if read.classes is None else np.array([read.winner(t, 0) for t in range(len(inner))]),
+        shares=read.value if one else None,
+    )
 
 
-def _branch_label(said: str) -> str:
-    """The condition of a branch without the column, which stands above it."""
-    _, sign, value = said.partition(" = ")
-    return value if sign else said
+def _branch_label(condition: str) -> str:
+    """The condition of a branch without the name of the column, which the node above shows."""
+    _, sign, value = condition.partition(" = ")
+    return value if sign else condition
 
 
 def _example_path(model: Any, example: Any) -> frozenset[int]:
-    """The nodes that an example passes; it may pass several branches where values are missing."""
+    """The nodes that an example passes; with missing values it may take several branches."""
     if example is None:
         return frozenset()
     if not isinstance(model, BaseMultiwayTree):
@@ -171,7 +200,7 @@ def _example_path(model: Any, example: Any) -> frozenset[int]:
 
 
 def _node_places(drawn: TreeSketch) -> tuple[Any, Any]:
-    """Leaves side by side, a question over the middle of what it divides."""
+    """Positions: leaves side by side, every question centred above its children."""
     x, leaves = np.zeros(len(drawn.children)), 0
     todo = [0]
     order = []
@@ -187,7 +216,7 @@ def _node_places(drawn: TreeSketch) -> tuple[Any, Any]:
     return x, -drawn.depth.astype(float)
 
 
-def _node(ax: Any, drawn: TreeSketch, t: int, x: float, y: float, *, own: bool, details: bool) -> None:
+def _node(ax: Axes, drawn: TreeSketch, t: int, x: float, y: float, *, own: bool, details: bool) -> None:
     edge, leaf = INK if own else GREY, not drawn.children[t]
     classes = drawn.winner is not None
     lines = [drawn.answer[t] if leaf else drawn.question[t]]
