@@ -96,7 +96,7 @@ def test_the_objective_approaches_that_of_the_quadratic_program():
 
 
 def test_too_many_rows_for_the_dual_are_refused_with_the_cure():
-    with pytest.raises(ValueError, match="takes 8000 of them at most; X has 8001. form='primal' gives the same answer"):
+    with pytest.raises(ValueError, match="takes at most 8000 rows; X has 8001. form='primal' gives the same answer"):
         Pegasos(form="dual", random_state=0).fit(np.zeros((8001, 1)), np.arange(8001) % 2)
     with pytest.raises(ValueError, match="average=True goes with form='primal'"):
         Pegasos(form="dual", average=True, random_state=0).fit(np.eye(2), [0, 1])

@@ -3,19 +3,22 @@
 For each fold a path is fitted on the other rows and judged on the fold by its mean squared error; the alpha (and
 l1_ratio) of the least mean over folds is fitted to all rows. Second moments add, so where there are more rows than
 columns the moments of each fold are taken once, and those of "all but one fold" are their sum: the data are read once
-for any number of folds. Where the folds are no partition, or columns abound, each path is prepared from its own rows.
+for any number of folds. If the folds are not a partition, or columns are many, each path is prepared from its own rows.
 
 Hastie, Tibshirani & Friedman (2009), section 7.10.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import reduce
 from numbers import Real
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import DTypeLike
+from sklearn.callback import with_callbacks
 
 from fivefold.core.admission.tables import Takes, as_float64
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
@@ -26,9 +29,9 @@ from fivefold.core.numerics.linalg import CrossMoments, cross_moments
 from fivefold.core.parallel import map_items
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Array, Indices, Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
 from fivefold.linear_model.base import LinearModel, centred_linear, predictor
-from fivefold.linear_model.model_selection.cv_folds import SplitterRouting, split_folds
+from fivefold.linear_model.model_selection.cv_folds import Fold, SplitterRouting, split_folds
 from fivefold.linear_model.solvers.lasso_path import (
     CoordinateProblems,
     alpha_grid,
@@ -40,9 +43,7 @@ from fivefold.linear_model.solvers.lasso_path import (
     prepare_from_moments,
 )
 
-MIN_THREAD_COLUMNS = (
-    64  # columns from which a fold's path is worth a thread: below it the interpreter is most of the work
-)
+MIN_THREAD_COLUMNS = 64  # folds run on threads from this many columns: with fewer, the interpreter is most of the work
 CARD_STEPS = (
     "Cut the rows into folds; take the moments of each.",
     "For each fold fit a path of strengths to the rows outside it, each from the one before.",
@@ -77,29 +78,38 @@ class LassoCVBase(SplitterRouting, Regressor):
     dual_gap_ = learned("dual_gap")
     n_iter_ = learned("n_iter")
 
+    if TYPE_CHECKING:  # fields of the methods, in the order of their constructors
+        l1_ratio: Any  # a number, or several to try
+        eps: float
+        alphas: Any  # how many, or the strengths
+        fit_intercept: bool
+        max_iter: int
+        tol: float
+        positive: bool
+        random_state: Seed
+        selection: str
+
+    @with_callbacks
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **params: Any) -> Self:
-        """Choose the strength and learn from rows and their targets; a weight of two means a row is there twice."""
-        self._split = self._for_splitter(sample_weight, params)
-        self._weights = sample_weight  # the rows that `cv` may list are those given here, some of weight zero
-        try:
-            super().fit(X, y, sample_weight)
-        finally:
-            del self._weights, self._split
-        return self
+        """Choose the strength and learn from rows and their targets; a weight of two counts a row twice."""
+        split = self._for_splitter(sample_weight, params)
+        return self._fit_admitted(X, y, sample_weight, given_weight=sample_weight, split=split)
 
     def predict(self, X: UserTable) -> Any:
-        """The height of the surface at each row."""
+        """The predicted target of each row."""
         X = self._admit(X)
         return predictor(self.model_.linear, X)
 
-    def _fit(self: Any, X: Table, y: Target, w: Weights) -> None:
+    def _fit(
+        self, X: Table, y: Target, w: Weights, given_weight: UserWeights = None, split: Mapping[str, Any] = {}
+    ) -> None:
         ratios = np.atleast_1d(as_float64(self, self.l1_ratio, "l1_ratio"))
         if not ratios.size or not ((ratios >= 0) & (ratios <= 1)).all():
             raise ParameterError(
                 f"{type(self).__name__}: the 'l1_ratio' parameter must be a number in [0, 1] or several; got "
                 f"{short_repr(self.l1_ratio)}"
             )
-        splits = split_folds(self.cv, X, y, self._weights, **self._split)
+        splits = split_folds(self.cv, X, y, given_weight, **split)
         whole = prepare_columns(X, y[:, None], w, centred=self.fit_intercept)
         grids = np.array([self._grid(whole, ratio) for ratio in ratios])  # (ratios, alphas)
         ready = _training(X, y, w, splits, self.fit_intercept)
@@ -109,7 +119,7 @@ class LassoCVBase(SplitterRouting, Regressor):
             try:
                 for i, ratio in enumerate(ratios):
 
-                    def judge(k: int, grid: Any = grids[i], ratio: float = ratio) -> Any:
+                    def judge(k: int, grid: Vector = grids[i], ratio: float = ratio) -> Vector:
                         return self._errors(X, y, w, splits[k][1], ready[k], grid, ratio)
 
                     judged = (
@@ -126,7 +136,7 @@ class LassoCVBase(SplitterRouting, Regressor):
         if interrupted:
             warn_kept_best(self, int(np.isfinite(mse[:, 0]).sum()), "fold")
 
-    def _grid(self: Any, whole: CoordinateProblems, ratio: float) -> Array:
+    def _grid(self, whole: CoordinateProblems, ratio: float) -> Array:
         if np.ndim(self.alphas) == 0:
             return alpha_grid(whole.problems[0], whole.weight, ratio, self.eps, self.alphas, self.positive)
         if any(isinstance(a, bool) or not isinstance(a, Real) for a in self.alphas):
@@ -134,16 +144,16 @@ class LassoCVBase(SplitterRouting, Regressor):
         alphas: Array = np.sort(np.asarray(self.alphas, dtype=np.float64))[::-1]
         if not (np.isfinite(alphas) & (alphas >= 0)).all():
             raise ValueError(
-                f"{type(self).__name__}: alphas must be numbers of zero or more; the least given is {alphas[-1]}"
+                f"{type(self).__name__}: alphas must be zero or larger; the smallest given is {alphas[-1]}"
             )
         return alphas
 
-    def _options(self: Any) -> dict[str, Any]:
+    def _options(self) -> dict[str, Any]:
         rng = check_random_state(self.random_state) if self.selection == "random" else None
         return {"tol": self.tol, "max_iter": self.max_iter, "positive": self.positive, "rng": rng}
 
     def _errors(
-        self: Any, X: Table, y: Target, w: Weights, test: Any, ready: CoordinateProblems, alphas: Array, ratio: float
+        self, X: Table, y: Target, w: Weights, test: Indices, ready: CoordinateProblems, alphas: Array, ratio: float
     ) -> Array:
         """Mean squared error on the test rows for each alpha."""
         start = np.zeros(X.shape[1])
@@ -153,7 +163,9 @@ class LassoCVBase(SplitterRouting, Regressor):
         residuals = y[test, None] - predictor(surface, X[test].astype(np.float64))
         return np.average(residuals**2, axis=0, weights=w[test])
 
-    def _best(self: Any, whole: CoordinateProblems, ratios: Array, grids: Array, mse: Array, kind: Any) -> LassoChoice:
+    def _best(
+        self, whole: CoordinateProblems, ratios: Array, grids: Array, mse: Array, dtype: DTypeLike
+    ) -> LassoChoice:
         """The least mean error over the folds judged so far, fitted to all rows."""
         judged = np.isfinite(mse[:, 0]).any(axis=1)  # (ratios,)
         means = np.full(mse.shape[:2], np.inf)
@@ -162,7 +174,7 @@ class LassoCVBase(SplitterRouting, Regressor):
         alpha, ratio = grids[i, j], ratios[i]
         start = np.zeros(len(whole.centre))
         end = fit_path(whole.problems[0], whole.weight, np.array([alpha]), ratio, start, **self._options())[0]
-        linear = centred_linear(end.x, whole.centre, whole.offset[0], kind, intercept=self.fit_intercept)
+        linear = centred_linear(end.x, whole.centre, whole.offset[0], dtype, intercept=self.fit_intercept)
         alphas = grids[0] if len(ratios) == 1 or np.ndim(self.alphas) else grids
         errors = np.squeeze(mse, axis=0) if len(ratios) == 1 else mse
         return LassoChoice(
@@ -170,7 +182,7 @@ class LassoCVBase(SplitterRouting, Regressor):
         )
 
 
-def _training(X: Table, y: Target, w: Weights, splits: list[Any], centre: bool) -> list[CoordinateProblems]:
+def _training(X: Table, y: Target, w: Weights, splits: list[Fold], centre: bool) -> list[CoordinateProblems]:
     """The rows outside each fold, prepared."""
     n, d = X.shape
     tests = np.concatenate([test for _, test in splits])
@@ -192,13 +204,13 @@ class LassoCV(LassoCVBase):
     alphas
         how many strengths to try, or the strengths.
     fit_intercept
-        fit an offset; without it the surface passes through the origin.
+        fit an intercept; without one the surface passes through the origin.
     precompute, copy_X, verbose, n_jobs
-        kept for scikit-learn's signature: what pays is computed, X is never overwritten, and folds run on the pool.
+        kept for scikit-learn's signature; they change nothing: X is never overwritten, and folds run on all cores.
     max_iter
-        most steps for one strength.
+        maximum number of steps for one strength.
     tol
-        largest duality gap, as a share of y'y, that is not warned of.
+        duality gap, as a share of y'y, above which a warning is given.
     cv
         number of folds, a splitter, or pairs of row numbers; five folds by default.
     positive
@@ -213,9 +225,9 @@ class LassoCV(LassoCVBase):
     alpha_
         the strength chosen.
     coef_
-        one number a column.
+        shape (d,).
     intercept_
-        the answer at the origin.
+        the prediction at the origin.
     mse_path_
         mean squared error of each strength on each fold.
     alphas_
@@ -273,13 +285,13 @@ class ElasticNetCV(LassoCVBase):
     alphas
         how many strengths to try, or the strengths.
     fit_intercept
-        fit an offset; without it the surface passes through the origin.
+        fit an intercept; without one the surface passes through the origin.
     precompute, copy_X, verbose, n_jobs
-        kept for scikit-learn's signature: what pays is computed, X is never overwritten, and folds run on the pool.
+        kept for scikit-learn's signature; they change nothing: X is never overwritten, and folds run on all cores.
     max_iter
-        most steps for one strength.
+        maximum number of steps for one strength.
     tol
-        largest duality gap, as a share of y'y, that is not warned of.
+        duality gap, as a share of y'y, above which a warning is given.
     cv
         number of folds, a splitter, or pairs of row numbers; five folds by default.
     positive
@@ -294,13 +306,13 @@ class ElasticNetCV(LassoCVBase):
     alpha_, l1_ratio_
         the strength and the share chosen.
     coef_
-        one number a column.
+        shape (d,).
     intercept_
-        the answer at the origin.
+        the prediction at the origin.
     mse_path_
         mean squared error of each share and strength on each fold.
     alphas_
-        the strengths tried, a row for each share.
+        the strengths tried, one row per share.
     dual_gap_
         upper bound of how far the objective is above its minimum.
     n_iter_

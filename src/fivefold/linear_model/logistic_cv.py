@@ -2,7 +2,7 @@
 
 For each fold and share of L1 the coefficients of every C are found on the rows outside the fold, from the strongest
 penalty to the weakest, each from the one before, and judged on the fold. The C (and l1_ratio) of the best mean score is
-fitted to all rows, from the mean of what the folds found; or the best of each fold are averaged.
+fitted to all rows, starting at the mean over the folds; or the best coefficients of each fold are averaged.
 
 Hastie, Tibshirani & Friedman (2009), section 7.10; Friedman, Hastie & Tibshirani (2010).
 """
@@ -10,11 +10,12 @@ Hastie, Tibshirani & Friedman (2009), section 7.10; Friedman, Hastie & Tibshiran
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer, make_scorer
 from sklearn.utils import Bunch
@@ -29,7 +30,20 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Index, NonNegative, Positive, Seed
 from fivefold.core.parallel import map_items
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Indices, Table, Target, UserTable, UserTarget, UserWeights
+from fivefold.core.types import (
+    Array,
+    Codes,
+    Indices,
+    Labels,
+    Mask,
+    Table,
+    Target,
+    UserTable,
+    UserTarget,
+    UserWeights,
+    Vector,
+    Weights,
+)
 from fivefold.linear_model.base import LinearModel, class_scores
 from fivefold.linear_model.diagnostics.standard_errors import SEPARATED_LOSS, UNPENALISED_TOL
 from fivefold.linear_model.logistic import LogisticRegression, LogLinearClassifier
@@ -44,18 +58,19 @@ from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.objective import Minimum
 from fivefold.optim.risk_minimisation.preconditioned_descent import minimise_risk
 
-MIN_THREAD_NUMBERS = 2**16  # numbers of a table from which a fold is worth a thread
-MIN_LOG10_C, MAX_LOG10_C = -4, 4  # powers of ten of an automatic grid
-STALLED_PASSES = 5  # passes without a fall after which a descent has ended
-DEFAULT_FOLDS = 5  # by default; fewer where no class has so many rows
-PENALTY_RATIOS = {"l1": 1.0, "l2": 0.0}
+MIN_THREAD_NUMBERS = 2**16  # folds run on threads if the table has at least this many numbers
+MIN_LOG10_C, MAX_LOG10_C = -4, 4  # powers of ten between which an automatic grid lies
+STALLED_PASSES = 5  # a descent ends after this many passes without a lower value
+DEFAULT_FOLDS = 5  # number of folds by default; fewer if every class has fewer rows
+PENALTY_RATIOS = {"l1": 1.0, "l2": 0.0}  # penalty -> l1_ratio
 
-SurfaceScorer = Callable[[LinearModel, Any], float]  # the score of a surface on these rows
+SurfaceScorer = Callable[[LinearModel, Indices], float]  # the score of a surface on these rows
+FoldResult = tuple[list[list[tuple[LinearModel, Minimum]]], list[list[float]]]  # surfaces and scores (ratios, Cs)
 
 
 @dataclass(frozen=True)
 class PathSearch:
-    """What every strength gave on every fold, and what was chosen."""
+    """The result of every strength on every fold, and the choice."""
 
     Cs: Array
     ratios: Array
@@ -69,11 +84,17 @@ class PathSearch:
     def empty(cls, Cs: Array, ratios: Array, count: int, outputs: int, size: int) -> PathSearch:
         """Nothing judged yet."""
         shape = (count, len(ratios), len(Cs))
-        return cls(Cs, ratios, np.zeros((*shape, outputs, size)), np.full(shape, np.nan), np.zeros(shape, np.int32))
+        return cls(
+            Cs=Cs,
+            ratios=ratios,
+            paths=np.zeros((*shape, outputs, size)),
+            scores=np.full(shape, np.nan),
+            passes=np.zeros(shape, np.int32),
+        )
 
     @property
-    def judged(self) -> Any:
-        """The folds that were judged, a mask."""
+    def judged(self) -> Mask:
+        """(folds,): True for the folds that were judged."""
         return np.isfinite(self.scores[:, 0, 0])
 
     def best(self, scores: Array) -> tuple[int, int]:
@@ -84,48 +105,48 @@ class PathSearch:
 
 @dataclass
 class StallMonitor:
-    """Ends a descent that no longer falls: near the end of a path a value may stay at the last digit."""
+    """Ends a descent whose value no longer falls: near the end of a path it may change in the last digit only."""
 
-    low: float  # a value that is low enough
-    last: float = np.inf
-    still: int = 0
+    low_enough: float  # a value below which the descent ends
+    lowest: float = np.inf
+    stalled_passes: int = 0
 
-    def __call__(self, x: Array, value: float) -> bool:
-        self.still = 0 if value < self.last else self.still + 1
-        self.last = min(self.last, value)
-        return value < self.low or self.still >= STALLED_PASSES
+    def __call__(self, x: Vector, value: float) -> bool:
+        self.stalled_passes = 0 if value < self.lowest else self.stalled_passes + 1
+        self.lowest = min(self.lowest, value)
+        return value < self.low_enough or self.stalled_passes >= STALLED_PASSES
 
 
 @dataclass(frozen=True)
 class LogisticPath:
     """Minima of one kind of logistic regression for strength after strength."""
 
-    machine: LogisticRegression
+    estimator: LogisticRegression
 
-    def along(self, X: Table, y: Target, w: Array, Cs: Array, ratio: float) -> list[tuple[EmpiricalRisk, Minimum]]:
-        """One for each C, the strongest penalty first, each from the one before; in the order of Cs."""
-        risk = self.machine._risk(X, y, w, 0.0)
+    def minima(self, X: Table, y: Target, w: Weights, Cs: Vector, ratio: float) -> list[tuple[EmpiricalRisk, Minimum]]:
+        """One per C, in the order of Cs; found from the strongest penalty to the weakest, each from the one before."""
+        risk = self.estimator._risk(X, y, w, 0.0)
         x: Array = np.zeros(risk.design.size * max(risk.outputs, 1))
         found: dict[int, tuple[EmpiricalRisk, Minimum]] = {}
         for j in np.argsort(Cs, kind="stable"):
-            found[j] = self.to(risk, x, float(Cs[j]), ratio)
+            found[j] = self.minimum(risk, x, float(Cs[j]), ratio)
             if found[j][1].reason == "interrupted":
                 raise KeyboardInterrupt
             x = found[j][1].x
         return [found[j] for j in range(len(Cs))]
 
-    def to(self, risk: EmpiricalRisk, x: Array, C: float, ratio: float) -> tuple[EmpiricalRisk, Minimum]:
+    def minimum(self, risk: EmpiricalRisk, x: Vector, C: float, ratio: float) -> tuple[EmpiricalRisk, Minimum]:
         """The minimum for one C from x."""
-        machine, weight, free = self.machine, float(risk.s.sum()), bool(np.isinf(C))
+        estimator, weight, unpenalised = self.estimator, float(risk.s.sum()), bool(np.isinf(C))
         ridge, lasso = (1 - ratio) / C, ratio / C
-        risk = replace(risk, ridge=coefficient_strengths(risk, ridge, machine._on_intercept(ridge, 2)))
+        risk = replace(risk, ridge=coefficient_strengths(risk, ridge, estimator._on_intercept(ridge, 2)))
         end = minimise_risk(
             risk,
             x,
-            lasso=coefficient_strengths(risk, lasso, machine._on_intercept(lasso)) if lasso else None,
-            tol=machine.tol * (UNPENALISED_TOL if free else 1.0),
-            max_iter=machine.max_iter,
-            monitor=StallMonitor(SEPARATED_LOSS * weight if free else -np.inf),
+            lasso=coefficient_strengths(risk, lasso, estimator._on_intercept(lasso)) if lasso else None,
+            tol=estimator.tol * (UNPENALISED_TOL if unpenalised else 1.0),
+            max_iter=estimator.max_iter,
+            monitor=StallMonitor(SEPARATED_LOSS * weight if unpenalised else -np.inf),
         )
         return risk, replace(end, x=zero_sum_coefficients(risk, end.x))
 
@@ -140,28 +161,28 @@ class LogisticRegressionCV(LogLinearClassifier):
     l1_ratios
         shares of the L1 penalty to try; None and "warn" take 0, L2 alone.
     fit_intercept
-        fit an offset, which is not penalised.
+        fit an intercept, which is not penalised.
     cv
-        number of stratified folds, a splitter, or pairs of row numbers; five folds by default, fewer where no class
-        has five rows.
+        number of stratified folds, a splitter, or pairs of row numbers; five folds by default, fewer if every class has
+        fewer rows.
     dual, random_state, verbose, n_jobs
         kept for scikit-learn's signature; they change nothing.
     penalty
         kept for scikit-learn's signature: "l2" and "l1" are l1_ratios of 0 and 1, "elasticnet" takes l1_ratios.
     scoring
-        name of a score or a scorer, to be large; None and "warn" take the accuracy.
+        name of a score or a scorer, the larger the better; None and "warn" take the accuracy.
     solver
-        every name reaches the optimum of its objective, under any penalty; "liblinear" has an offset in the penalty.
+        every name reaches the optimum of its objective, under any penalty; "liblinear" also penalises the intercept.
     tol
-        an objective in the end is at most a share tol^2 / 10 above the least.
+        the objective ends at most a share tol^2 / 10 above its minimum.
     max_iter
-        passes over the rows for one strength, at most.
+        maximum number of passes over the rows for one strength.
     class_weight
         weights of the classes, a dictionary or "balanced"; they multiply the weights of the rows.
     refit
         fit the strength of the best mean score to all rows; False averages the best coefficients of each fold.
     intercept_scaling
-        with solver="liblinear" the offset is penalised as the coefficient of a column of this value.
+        with solver="liblinear" the intercept is penalised as the coefficient of a column of this value.
     use_legacy_attributes
         True and "warn" give `scores_`, `coefs_paths_`, `n_iter_`, `C_` and `l1_ratio_` by class, as scikit-learn did
         before 1.10; False gives arrays over folds, shares and strengths, and numbers.
@@ -169,7 +190,7 @@ class LogisticRegressionCV(LogLinearClassifier):
     Attributes
     ----------
     classes_
-        the labels; with two classes coefficients and log odds speak for the second.
+        the labels; with two classes coefficients and log odds are those of the second.
     coef_, intercept_
         (1, d) and (1,) for two classes, (K, d) and (K,) for more.
     C_, l1_ratio_
@@ -231,45 +252,45 @@ class LogisticRegressionCV(LogLinearClassifier):
         ),
     )
 
-    # the scorer says what it needs, the method itself needs nothing
+    # the scorer requests what it needs; the method itself requests nothing
     __metadata_request__score: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
 
     coef_ = learned("coef")
     intercept_ = learned("intercept")
 
-    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **params: Any) -> Any:
-        """Choose the strength and learn from rows and their targets; a weight of two means a row is there twice."""
+    @with_callbacks
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **params: Any) -> Self:
+        """Choose the strength and learn from rows and their targets; a weight of two counts a row twice."""
         if sample_weight is not None:
             sample_weight = given_weights(self, sample_weight, _num_samples(X))
-        self._given, self._routed = sample_weight, self._route("fit", sample_weight, params)
-        try:
-            super().fit(X, y, sample_weight)
-        finally:
-            del self._given, self._routed
-        return self
+        routed = self._route("fit", sample_weight, params)
+        return self._fit_admitted(X, y, sample_weight, given_weight=sample_weight, routed=routed)
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
-        given = np.ones(len(w)) if self._given is None else np.asarray(self._given)
+    def _fit(
+        self, X: Table, y: Target, w: Weights, given_weight: Weights | None = None, routed: Bunch | None = None
+    ) -> None:
+        routed = self._route("fit", None, {}) if routed is None else routed
+        given = np.ones(len(w)) if given_weight is None else np.asarray(given_weight)
         kept = np.flatnonzero(given > 0)
         cv = min(DEFAULT_FOLDS, max(2, int(np.bincount(y).max()))) if self.cv is None else self.cv
-        splits = split_folds(cv, X, y, self._given, classes=True, **_of_rows(self._routed.splitter.split, given, kept))
-        machine, judge = self._machine(X), self._judge(X, y, given, kept)
-        descents, Cs, ratios = LogisticPath(machine), self._strengths(), self._shares()
+        splits = split_folds(cv, X, y, given_weight, classes=True, **_take_rows(routed.splitter.split, given, kept))
+        score_of = self._surface_scorer(X, y, given, kept, routed.scorer.score)
+        path, Cs, ratios = LogisticPath(self._fold_estimator(X)), self._strengths(), self._shares()
         outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
         search = PathSearch.empty(Cs, ratios, len(splits), outputs, X.shape[1] + self.fit_intercept)
         reasons: list[str] = []
 
-        def part(k: int) -> Any:
+        def part(k: int) -> FoldResult:
             train, test = splits[k]
             rows = X[train], y[train], w[train]
-            surfaces = [[_surface(*one) for one in descents.along(*rows, Cs, ratio)] for ratio in ratios]
-            return surfaces, [[judge(surface, test) for surface, _ in row] for row in surfaces]
+            surfaces = [[_surface(*one) for one in path.minima(*rows, Cs, ratio)] for ratio in ratios]
+            return surfaces, [[score_of(surface, test) for surface, _ in row] for row in surfaces]
 
         interrupted = False
         with fit_steps(self, "fold", len(splits), X) as monitor:
             try:
                 large = X.shape[0] * X.shape[1] >= MIN_THREAD_NUMBERS
-                for k, (surfaces, scores) in enumerate((map_items if large else _one_by_one)(part, len(splits))):
+                for k, (surfaces, scores) in enumerate((map_items if large else _serial_map)(part, len(splits))):
                     search.scores[k] = scores
                     for i, row in enumerate(surfaces):
                         for j, (surface, end) in enumerate(row):
@@ -281,15 +302,15 @@ class LogisticRegressionCV(LogLinearClassifier):
             except KeyboardInterrupt:
                 interrupted = True
         self.search_ = search = self._chosen(search)
-        self.model_, reason = self._final(descents, X, y, w, search)
-        self._tell(search, [*reasons, reason], interrupted)
+        self.model_, reason = self._final(path, X, y, w, search)
+        self._warn_unfinished(search, [*reasons, reason], interrupted)
 
     def score(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **params: Any) -> Any:
         """The score of `scoring` on new rows."""
         return self._scorer()(self, X, y, **self._route("score", sample_weight, params).scorer.score)
 
     def get_metadata_routing(self) -> Any:
-        """What the splitter and the scorer ask for."""
+        """The metadata that the splitter and the scorer request."""
         to_scorer = MethodMapping().add(caller="score", callee="score").add(caller="fit", callee="score")
         to_splitter = MethodMapping().add(caller="fit", callee="split")
         router = MetadataRouter(owner=self).add_self_request(self)
@@ -305,7 +326,7 @@ class LogisticRegressionCV(LogLinearClassifier):
     @property
     def l1_ratios_(self) -> Any:
         """The shares tried."""
-        return np.array([None]) if self._bare else self.search_.ratios
+        return np.array([None]) if self._without_ratios else self.search_.ratios
 
     @property
     def C_(self) -> Any:
@@ -315,44 +336,44 @@ class LogisticRegressionCV(LogLinearClassifier):
     @property
     def l1_ratio_(self) -> Any:
         """The share chosen, or the mean of those of the folds."""
-        return self._by_class(None if self._bare and self._legacy and self.refit else self.search_.ratio)
+        return self._by_class(None if self._without_ratios and self._legacy and self.refit else self.search_.ratio)
 
     @property
     def scores_(self) -> Any:
-        """Scores (folds, ratios, Cs); a class's, of old, are (folds, Cs, ratios), (folds, Cs) without l1_ratios."""
+        """Scores (folds, ratios, Cs); with use_legacy_attributes by class, (folds, Cs, ratios) or (folds, Cs)."""
         scores = self.search_.scores
-        return {label: self._old(scores) for label in self._labels} if self._legacy else scores
+        return {label: self._legacy_axes(scores) for label in self._labels} if self._legacy else scores
 
     @property
     def coefs_paths_(self) -> Any:
-        """Coefficients (folds, ratios, Cs, outputs, columns and intercept), or a class's in the order of `scores_`."""
+        """Coefficients (folds, ratios, Cs, outputs, columns and intercept), or by class in the order of `scores_`."""
         paths = self.search_.paths
-        return {c: self._old(paths[..., k, :]) for k, c in enumerate(self._labels)} if self._legacy else paths
+        return {c: self._legacy_axes(paths[..., k, :]) for k, c in enumerate(self._labels)} if self._legacy else paths
 
     @property
     def n_iter_(self) -> Any:
         """Passes over the rows, in the order of `scores_`."""
         passes = self.search_.passes
-        return self._old(passes)[None] if self._legacy else passes
+        return self._legacy_axes(passes)[None] if self._legacy else passes
 
     @property
     def _legacy(self) -> bool:
         return bool(self.use_legacy_attributes)
 
     @property
-    def _bare(self) -> bool:
+    def _without_ratios(self) -> bool:
         return self.l1_ratios is None or isinstance(self.l1_ratios, str)
 
     @property
-    def _labels(self) -> Any:
+    def _labels(self) -> Labels:
         return self.classes_[1:] if len(self.classes_) == 2 else self.classes_
 
     def _by_class(self, value: Any) -> Any:
         return np.array([value] * len(self._labels)) if self._legacy else value
 
-    def _old(self, values: Array) -> Array:
-        """The axes of shares and strengths exchanged, that of shares left out where none were given."""
-        return values[:, 0] if self._bare else np.swapaxes(values, 1, 2)
+    def _legacy_axes(self, values: Array) -> Array:
+        """Axes (folds, Cs, ratios), without the last if no l1_ratios were given."""
+        return values[:, 0] if self._without_ratios else np.swapaxes(values, 1, 2)
 
     def _strengths(self) -> Array:
         Cs = np.asarray(self.Cs, dtype=np.float64)
@@ -362,25 +383,27 @@ class LogisticRegressionCV(LogLinearClassifier):
         return Cs
 
     def _shares(self) -> Array:
-        if self.penalty in PENALTY_RATIOS or (self._bare and self.penalty == "deprecated"):
+        if self.penalty in PENALTY_RATIOS or (self._without_ratios and self.penalty == "deprecated"):
             return np.array([PENALTY_RATIOS.get(self.penalty, 0.0)])
-        ratios = np.asarray([] if self._bare else self.l1_ratios, dtype=np.float64)
+        ratios = np.asarray([] if self._without_ratios else self.l1_ratios, dtype=np.float64)
         if ratios.ndim != 1 or not ratios.size or not ((ratios >= 0) & (ratios <= 1)).all():
             raise ValueError(
                 f"LogisticRegressionCV: l1_ratios must be numbers between 0 and 1, one or more; got {self.l1_ratios!r}"
             )
         return ratios
 
-    def _machine(self, X: Table) -> LogisticRegression:
-        machine: Any = LogisticRegression(
+    def _fold_estimator(self, X: Table) -> LogisticRegression:
+        """A logistic regression that knows its classes and columns, and takes its coefficients from elsewhere."""
+        estimator: Any = LogisticRegression(
             fit_intercept=self.fit_intercept,
             solver=self.solver,
             intercept_scaling=self.intercept_scaling,
             tol=self.tol,
             max_iter=self.max_iter,
         )
-        machine.classes_, machine.n_features_in_ = self.classes_, X.shape[1]
-        return machine
+        estimator.classes_, estimator.n_features_in_ = self.classes_, X.shape[1]
+        fitted: LogisticRegression = estimator
+        return fitted
 
     def _chosen(self, search: PathSearch) -> PathSearch:
         """The best mean score over the folds judged, or the mean of the best of each."""
@@ -392,18 +415,18 @@ class LogisticRegressionCV(LogLinearClassifier):
         return replace(search, C=float(search.Cs[best[:, 1]].mean()), ratio=float(search.ratios[best[:, 0]].mean()))
 
     def _final(
-        self, descents: LogisticPath, X: Table, y: Target, w: Array, search: PathSearch
+        self, path: LogisticPath, X: Table, y: Target, w: Weights, search: PathSearch
     ) -> tuple[LinearModel, str]:
-        """The surface of the strength chosen, and how its descent ended."""
+        """The surface of the strength chosen, and why its descent ended."""
         paths, d = search.paths[search.judged], X.shape[1]
         if not self.refit and len(paths):
             best = [search.best(one) for one in search.scores[search.judged]]
-            W = np.mean([path[i, j] for path, (i, j) in zip(paths, best, strict=True)], axis=0).astype(X.dtype)
+            W = np.mean([fold[i, j] for fold, (i, j) in zip(paths, best, strict=True)], axis=0).astype(X.dtype)
             return LinearModel(W[:, :d], W[:, d] if self.fit_intercept else np.zeros(len(W), X.dtype)), "converged"
-        risk, i = descents.machine._risk(X, y, w, 0.0), int(np.argmax(search.ratios == search.ratio))
+        risk, i = path.estimator._risk(X, y, w, 0.0), int(np.argmax(search.ratios == search.ratio))
         W = paths[:, i, int(np.argmax(search.Cs == search.C))].sum(axis=0) / max(len(paths), 1)
         start = centred_coefficients(risk.design, W[:, :d], W[:, d] if self.fit_intercept else 0.0)
-        risk, end = descents.to(risk, start.ravel(), search.C, search.ratio)
+        risk, end = path.minimum(risk, start.ravel(), search.C, search.ratio)
         return linear_from_risk(risk, end.x, X.dtype, end.steps), end.reason
 
     def _flat(self, surface: LinearModel) -> Array:
@@ -412,24 +435,25 @@ class LogisticRegressionCV(LogLinearClassifier):
     def _scorer(self) -> Any:
         return get_scorer("accuracy" if self.scoring in (None, "warn") else self.scoring)
 
-    def _judge(self, X: Any, y: Any, given: Array, kept: Any) -> SurfaceScorer:
-        """How surfaces are scored: the accuracy at once, anything else by its scorer."""
-        params = self._routed.scorer.score
+    def _surface_scorer(
+        self, X: Table, y: Codes, given: Weights, kept: Indices, params: dict[str, Any]
+    ) -> SurfaceScorer:
+        """How surfaces are scored: by the accuracy directly, by anything else through its scorer with `params`."""
         if self.scoring in (None, "warn", "accuracy"):
             weights = params.get("sample_weight")
-            heft = None if weights is None else np.asarray(weights)[kept]
+            row_weights = None if weights is None else np.asarray(weights)[kept]
 
             def accuracy(surface: LinearModel, rows: Indices) -> float:
                 right = class_scores(surface, X[rows]).argmax(axis=1) == y[rows]
-                return float(np.average(right, weights=None if heft is None else heft[rows]))
+                return float(np.average(right, weights=None if row_weights is None else row_weights[rows]))
 
             return accuracy
-        scorer, labels = _of_all_classes(self._scorer(), self.classes_), self.classes_[y]
+        scorer, labels = _with_all_labels(self._scorer(), self.classes_), self.classes_[y]
 
-        def score(surface: LinearModel, rows: Any) -> float:
-            model = self._machine(X)
+        def score(surface: LinearModel, rows: Indices) -> float:
+            model = self._fold_estimator(X)
             model.model_ = surface
-            return float(scorer(model, X[rows], labels[rows], **_of_rows(params, given, kept[rows])))
+            return float(scorer(model, X[rows], labels[rows], **_take_rows(params, given, kept[rows])))
 
         return score
 
@@ -444,7 +468,7 @@ class LogisticRegressionCV(LogLinearClassifier):
             return process_routing(self, caller, **weights, **params)
         return Bunch(splitter=Bunch(split={}), scorer=Bunch(score=weights))
 
-    def _tell(self, search: PathSearch, reasons: list[str], interrupted: bool) -> None:
+    def _warn_unfinished(self, search: PathSearch, reasons: list[str], interrupted: bool) -> None:
         short = sum(reason == "max_iter" for reason in reasons)
         if interrupted or reasons[-1] == "interrupted":
             warn_kept_best(self, int(search.judged.sum()), "fold")
@@ -456,22 +480,22 @@ class LogisticRegressionCV(LogLinearClassifier):
             )
 
 
-def _one_by_one(work: Callable[[int], Any], count: int) -> Any:
+def _serial_map(work: Callable[[int], FoldResult], count: int) -> Iterable[FoldResult]:
     return map(work, range(count))
 
 
 def _surface(risk: EmpiricalRisk, end: Minimum) -> tuple[LinearModel, Minimum]:
-    """Coefficients in full precision, and how they were found."""
+    """The coefficients in float64, and how they were found."""
     return linear_from_risk(risk, end.x, np.float64, end.steps), end
 
 
-def _of_rows(params: dict[str, Any], given: Array, rows: Indices) -> Any:
-    """What belongs to these rows, of parameters with an entry for each row that was given."""
+def _take_rows(params: dict[str, Any], given: Weights, rows: Indices) -> dict[str, Any]:
+    """The parameters for these rows, of parameters that may have an entry per row passed to fit."""
     return _check_method_params(given, params=params, indices=rows)
 
 
-def _of_all_classes(scorer: Any, classes: Any) -> Any:
-    """The scorer told of all labels, if its function asks: a fold may lack some of them."""
+def _with_all_labels(scorer: Any, classes: Labels) -> Any:
+    """The scorer with all labels listed, if its function takes `labels`: a fold may lack some of them."""
     score = getattr(scorer, "_score_func", None)
     asked = {} if score is None else inspect.signature(score).parameters
     if score is None or "labels" not in asked:

@@ -3,7 +3,7 @@
 With Z'Z = V diag(l) V', c = V'Z'T and a row u = V'(x - mean) along these axes, for every alpha at once
 
     fitted   f = mean(y) + sum_k u_k c_k / (l_k + alpha)
-    leverage h = 1 / n + sum_k u_k^2 / (l_k + alpha)              (1 / n belongs to the offset)
+    leverage h = 1 / n + sum_k u_k^2 / (l_k + alpha)              (1 / n belongs to the intercept)
     y - (prediction without the row) = (y - f) / (1 - s h)        s the weight of the row
 
 One eigendecomposition serves all penalties; with more columns than rows it is that of ZZ'. n is the total weight. A row
@@ -14,29 +14,32 @@ Allen (1974); Golub, Heath & Wahba (1979).
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.callback import with_callbacks
 from sklearn.metrics import get_scorer
 
 from fivefold.core._sklearn import BaseEstimator, RegressorMixin
 from fivefold.core.admission.tables import Takes
+from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Positive
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.numerics.linalg import cross_moments, eigen, row_blocks
 from fivefold.core.parallel import map_parts
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Array, Matrix, Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
 from fivefold.linear_model.base import LinearModel, centred_linear, finite_predictor, solve_unchecked, weights_or_none
-from fivefold.linear_model.model_selection.cv_folds import SplitterRouting, split_folds
+from fivefold.linear_model.model_selection.cv_folds import Fold, SplitterRouting, split_folds
 from fivefold.linear_model.solvers.least_squares_solver import EPS, MAX_MOMENT_COLUMNS, OVERFLOW_MESSAGE
 from fivefold.linear_model.solvers.ridge_solver import row_gram, weighted_means
+
+RowBlocks = Callable[[int, int], Iterator[tuple[int, int, Matrix]]]  # blocks of rows along the axes, between two rows
 
 
 @dataclass(frozen=True)
@@ -48,22 +51,22 @@ class PrincipalAxes:
     cross: Array  # (k, t) c
     centre: Array  # (d,)
     offset: Array  # (t,)
-    share: float  # the leverage of the offset: one over the total weight, or zero
+    share: float  # the leverage of the intercept: one over the total weight, or zero without one
 
     def coefficients(self, alpha: Array) -> Array:
-        """W (d, t) for one alpha an output."""
+        """W (d, t) for one alpha per output."""
         s = self.values[:, None] + alpha
-        used = (s > EPS * len(s) * self.values.max(initial=0.0)) | (np.asarray(alpha) > 0)  # of alpha=0 the shortest
+        used = (s > EPS * len(s) * self.values.max(initial=0.0)) | (np.asarray(alpha) > 0)  # alpha=0: the shortest W
         return self.vectors @ np.divide(self.cross, s, out=np.zeros_like(self.cross), where=used)
 
 
 @dataclass(frozen=True)
 class RidgeChoice:
-    """The surface at the best penalty, its score, and what every penalty gave."""
+    """The surface at the best penalty, its score, and the result of every penalty."""
 
     linear: LinearModel
-    alpha: Any
-    score: Any
+    alpha: float | Vector  # one, or one per output
+    score: float | Vector
     results: Array | None  # (n, alphas) or (n, outputs, alphas)
 
 
@@ -75,7 +78,7 @@ class RidgeCV(SplitterRouting, Regressor):
     alphas
         penalties to try, all positive.
     fit_intercept
-        fit an offset; without it the surface passes through the origin.
+        fit an intercept; without one the surface passes through the origin.
     scoring
         name of a score or a scorer, to be large; None takes the negative mean squared error, or with `cv` R^2.
     cv
@@ -94,11 +97,11 @@ class RidgeCV(SplitterRouting, Regressor):
     best_score_
         its score.
     coef_
-        one number a column, or a row of them an output.
+        shape (d,), or (n_outputs, d).
     intercept_
-        the answer at the origin.
+        the prediction at the origin.
     cv_results_
-        what `store_cv_results` kept, a row a row of X and a column a penalty.
+        what `store_cv_results` kept: shape (n, n_alphas) or (n, n_outputs, n_alphas).
 
     Examples
     --------
@@ -145,27 +148,27 @@ class RidgeCV(SplitterRouting, Regressor):
             raise AttributeError("RidgeCV has no 'cv_results_' unless store_cv_results=True")
         return results
 
-    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **params: Any) -> Any:
-        """Choose the penalty and learn from rows and their targets; a weight of two means a row is there twice."""
-        self._split = self._for_splitter(sample_weight, params)
-        self._given = sample_weight  # row numbers in `cv` count these, some of weight zero
-        try:
-            return super().fit(X, y, sample_weight)
-        finally:
-            del self._given, self._split
+    @with_callbacks
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **params: Any) -> Self:
+        """Choose the penalty and learn from rows and their targets; a weight of two counts a row twice."""
+        split = self._for_splitter(sample_weight, params)
+        return self._fit_admitted(X, y, sample_weight, given_weight=sample_weight, split=split)
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(
+        self, X: Table, y: Target, w: Weights, given_weight: UserWeights = None, split: Mapping[str, Any] = {}
+    ) -> None:
         alphas, Y = self._penalties(), y.reshape(len(y), -1)
         if self.gcv_mode == "svd" and issparse(X):
             text = "RidgeCV: gcv_mode='svd' of a sparse X has no effect, and scikit-learn will refuse it; leave it out"
-            warnings.warn(text, FutureWarning, stacklevel=4)
+            warn(text, FutureWarning)
         if self.cv is None and len(Y) < 2:
             raise ValueError(f"RidgeCV: leaving one out needs two rows of positive weight; got n_samples={len(Y)}")
         axes, rows = solve_unchecked(self, X, lambda: _axes(X, Y, weights_or_none(w), self.fit_intercept))
         if self.cv is None:
             scores, kept = self._leaving_out(axes, rows, alphas, y, Y, w)  # (alphas,) or (alphas, t)
         else:
-            scores, kept = self._by_folds(X, y, Y, w, alphas), None
+            splits = self._folds(X, y, given_weight, split)
+            scores, kept = self._by_folds(X, y, Y, w, alphas, splits), None
         best = scores.argmax(axis=0)
         alpha = alphas[best]
         W = axes.coefficients(np.broadcast_to(alpha, Y.shape[1:]))
@@ -178,7 +181,7 @@ class RidgeCV(SplitterRouting, Regressor):
         self.model_ = RidgeChoice(linear, alpha if each else float(alpha), score, kept)
 
     def predict(self, X: UserTable) -> Any:
-        """The height of the surface at each row."""
+        """The predicted target of each row."""
         X = self._admit(X)
         return finite_predictor(self, self.model_.linear, X)
 
@@ -194,9 +197,9 @@ class RidgeCV(SplitterRouting, Regressor):
         return alphas
 
     def _leaving_out(
-        self, axes: PrincipalAxes, rows: Any, alphas: Array, y: Any, Y: Any, w: Any
+        self, axes: PrincipalAxes, rows: RowBlocks, alphas: Vector, y: Target, Y: Matrix, w: Weights
     ) -> tuple[Array, Array | None]:
-        """The score of each penalty, for each output if wanted, and what is to be kept of every row."""
+        """The score of each penalty, per output with `alpha_per_target`; and what `store_cv_results` keeps per row."""
         each = self.alpha_per_target and Y.shape[1] > 1
         shape = (*y.shape, len(alphas))
         if self.scoring is None and not self.store_cv_results:
@@ -212,43 +215,43 @@ class RidgeCV(SplitterRouting, Regressor):
         scores = np.stack([self._score(predictions[..., a], y, w, each) for a in range(len(alphas))])
         return scores, predictions.astype(y.dtype) if self.store_cv_results else None
 
-    def _by_folds(self, X: Table, y: Target, Y: Target, w: Weights, alphas: Array) -> Any:
-        """The mean score of each penalty over the folds: one eigendecomposition a fold."""
+    def _folds(self, X: Table, y: Target, given_weight: UserWeights, split: Mapping[str, Any]) -> list[Fold]:
         if self.store_cv_results or self.alpha_per_target:
             asked = "store_cv_results" if self.store_cv_results else "alpha_per_target"
             raise ValueError(f"RidgeCV: {asked}=True goes with cv=None only; got cv={self.cv!r}")
-        splits = split_folds(self.cv, X, y, self._given, **self._split)
+        return split_folds(self.cv, X, y, given_weight, **split)
+
+    def _by_folds(self, X: Table, y: Target, Y: Matrix, w: Weights, alphas: Vector, splits: list[Fold]) -> Vector:
+        """The mean score of each penalty over the folds: one eigendecomposition per fold."""
         scores = np.empty((len(splits), len(alphas)))
         for k, (train, test) in enumerate(splits):
             axes = _axes(X[train], Y[train], weights_or_none(w[train]), self.fit_intercept)[0]
             for a, alpha in enumerate(alphas):
                 W = axes.coefficients(alpha)
-                said = X[test] @ W + (axes.offset - axes.centre @ W)
-                scores[k, a] = self._score(said.reshape(y[test].shape), y[test], w[test], False)
+                predictions = X[test] @ W + (axes.offset - axes.centre @ W)
+                scores[k, a] = self._score(predictions.reshape(y[test].shape), y[test], w[test], False)
         return scores.mean(axis=0)
 
-    def _score(self, said: Target, y: Target, w: Weights, each: bool) -> Array:
-        """The score of predictions, of each output if wanted."""
+    def _score(self, predictions: Target, y: Target, w: Weights, each: bool) -> Array:
+        """The score of predictions, one per output if `each`."""
         weights = {} if weights_or_none(w) is None else {"sample_weight": w}
         scorer = get_scorer("r2" if self.scoring is None else self.scoring)
         if not each:
-            return np.asarray(scorer(_IdentityRegressor(), said, y, **weights))
-        return np.array([scorer(_IdentityRegressor(), said[:, k], y[:, k], **weights) for k in range(y.shape[1])])
+            return np.asarray(scorer(_IdentityRegressor(), predictions, y, **weights))
+        outputs = zip(predictions.T, y.T, strict=True)
+        return np.array([scorer(_IdentityRegressor(), p, t, **weights) for p, t in outputs])
 
 
 class _IdentityRegressor(RegressorMixin, BaseEstimator):
-    """Predicts what it is given: predictions made elsewhere meet a scorer."""
+    """Predicts its input, so that a scorer can judge predictions made elsewhere."""
 
-    def fit(self, X: UserTable, y: UserTarget = None) -> Any:
-        """Nothing is learned."""
+    def fit(self, X: UserTable, y: UserTarget = None) -> Self:
+        """Learn nothing."""
         return self
 
     def predict(self, X: UserTable) -> Any:
         """The predictions."""
         return X
-
-
-RowBlocks = Callable[[int, int], Iterator[tuple[int, int, Array]]]
 
 
 def _axes(X: Table, Y: Array, w: Array | None, centred: bool) -> tuple[PrincipalAxes, RowBlocks]:
@@ -262,7 +265,7 @@ def _axes(X: Table, Y: Array, w: Array | None, centred: bool) -> tuple[Principal
     return (_from_columns if d < n else _from_rows)(X, Y, w, centred)
 
 
-def _from_columns(X: Any, Y: Array, w: Array | None, centred: bool) -> tuple[PrincipalAxes, RowBlocks]:
+def _from_columns(X: Table, Y: Array, w: Array | None, centred: bool) -> tuple[PrincipalAxes, RowBlocks]:
     m = cross_moments(X, Y, w)
     if not np.isfinite(m.mean).all():
         raise ValueError(OVERFLOW_MESSAGE)
@@ -270,11 +273,11 @@ def _from_columns(X: Any, Y: Array, w: Array | None, centred: bool) -> tuple[Pri
     m = m if centred else m.about_zero()
     values, V = eigen(m.scatter)
     axes = PrincipalAxes(np.maximum(values, 0.0), V, V.T @ m.cross, m.mean, m.offset, share)
-    lean = m.mean @ V
+    centre_along = m.mean @ V
 
     def rows(lo: int, hi: int) -> Iterator[tuple[int, int, Array]]:
         for a, b, block in row_blocks(X, lo, hi):
-            yield a, b, (block @ V - lean) if issparse(X) else (block - m.mean) @ V
+            yield a, b, (block @ V - centre_along) if issparse(X) else (block - m.mean) @ V
 
     return axes, rows
 
@@ -300,12 +303,12 @@ def _from_rows(X: Table, Y: Array, w: Array | None, centred: bool) -> tuple[Prin
 
 
 def _left_out(axes: PrincipalAxes, rows: RowBlocks, alphas: Array, Y: Array, w: Array, lo: int, hi: int) -> Array:
-    """(m, t, alphas): targets less what is predicted without them."""
+    """(m, t, alphas): targets minus their predictions from the other rows."""
     return np.concatenate([E for _, _, E in _errors(axes, rows, alphas, Y, w, lo, hi)])
 
 
 def _squares(axes: PrincipalAxes, rows: RowBlocks, alphas: Array, Y: Array, w: Array, lo: int, hi: int) -> Array:
-    """(t, alphas): their weighted squares, summed."""
+    """(t, alphas): the weighted squares of these errors, summed."""
     total: Any = sum(np.tensordot(w[a:b], E**2, axes=1) for a, b, E in _errors(axes, rows, alphas, Y, w, lo, hi))
     return total
 

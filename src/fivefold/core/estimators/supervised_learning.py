@@ -51,7 +51,11 @@ class Classifier(ClassifierMixin, Estimator):
 
     @with_callbacks
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Self:
-        """Learn from rows and their targets; a weight of two means a row is there twice."""
+        """Learn from rows and their targets; a weight of two counts a row twice."""
+        return self._fit_admitted(X, y, sample_weight)
+
+    def _fit_admitted(self, X: UserTable, y: UserTarget, sample_weight: UserWeights, **extra: Any) -> Self:
+        """The work of fit; what a method's own fit takes beyond weights goes to its `_fit`."""
         params.check_params(self)
         self._forget()
         X, y = admit_pair(self, X, y)
@@ -68,7 +72,7 @@ class Classifier(ClassifierMixin, Estimator):
             raise ValueError(f"{type(self).__name__} needs two classes or more; y holds one class: {y[0]!r}")
         X, y, codes, w = keep_positive(w, X, y, codes)
         with interruptible_fit(self):
-            self._fit(X, codes, self._fold(y, codes, w))
+            self._fit(X, codes, self._fold(y, codes, w), **extra)
         return self
 
     def predict(self, X: UserTable) -> Any:
@@ -145,12 +149,16 @@ class Regressor(RegressorMixin, Estimator):
 
     @with_callbacks
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Self:
-        """Learn from rows and their targets; a weight of two means a row is there twice."""
+        """Learn from rows and their targets; a weight of two counts a row twice."""
+        return self._fit_admitted(X, y, sample_weight)
+
+    def _fit_admitted(self, X: UserTable, y: UserTarget, sample_weight: UserWeights, **extra: Any) -> Self:
+        """The work of fit; what a method's own fit takes beyond weights goes to its `_fit`."""
         params.check_params(self)
         self._forget()
         X, y, w = _admitted_pairs(self, X, y, sample_weight, fitting=True)
         with interruptible_fit(self):
-            self._fit(X, y, w)
+            self._fit(X, y, w, **extra)
         return self
 
 

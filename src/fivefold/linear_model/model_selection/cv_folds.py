@@ -1,4 +1,4 @@
-"""Folds of the rows that are there: what methods that choose their own penalty share."""
+"""Folds of the rows of positive weight: what methods that choose their own penalty share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 
 from fivefold.core._sklearn import _check_method_params
 from fivefold.core._sklearn import _routing_enabled as routing_enabled
-from fivefold.core.types import Table, Target, UserWeights
+from fivefold.core.types import Indices, Table, Target, UserWeights
+
+Fold = tuple[Indices, Indices]  # rows to train on, rows to judge by
 
 
 class SplitterRouting:
@@ -25,7 +27,7 @@ class SplitterRouting:
         return router.add(splitter=check_cv(self.cv), method_mapping=MethodMapping().add(caller="fit", callee="split"))
 
     def _for_splitter(self, sample_weight: UserWeights, params: dict[str, Any]) -> dict[str, Any]:
-        """Of the further arguments of fit those of the splitter, for the rows of weight above zero."""
+        """Those of the further arguments of fit that the splitter takes, for the rows of positive weight."""
         if not params:
             return {}
         if not routing_enabled():
@@ -41,16 +43,20 @@ class SplitterRouting:
         return dict(_check_method_params(given, params=split, indices=np.flatnonzero(given > 0)))
 
 
-def split_folds(cv: Any, X: Table, y: Target, given: Any = None, *, classes: bool = False, **params: Any) -> list[Any]:
-    """Pairs of rows of X to train on and to judge by; `params` go to the splitter.
+def split_folds(
+    cv: Any, X: Table, y: Target, given_weight: UserWeights = None, *, classes: bool = False, **params: Any
+) -> list[Fold]:
+    """The folds of the rows of X; `params` go to the splitter.
 
-    Row numbers listed in `cv` count the rows that were `given` weights, of which those of weight zero are not in X.
+    Row numbers listed in `cv` count all rows that were passed to fit, with these weights; those of weight zero are not
+    in X.
     """
     splits = list(check_cv(cv, y, classifier=classes).split(X, y, **params))
     if not splits:
         raise ValueError("cv gives no folds: give a number of folds, or pairs of rows to train on and to judge by")
-    if given is None or not isinstance(cv, Iterable):
+    if given_weight is None or not isinstance(cv, Iterable):
         return splits
-    there = np.asarray(given) > 0
-    place = np.where(there, np.cumsum(there) - 1, -1)
-    return [tuple(place[rows][place[rows] >= 0] for rows in pair) for pair in splits]
+    kept = np.asarray(given_weight) > 0
+    number = np.where(kept, np.cumsum(kept) - 1, -1)  # of each row in X
+    train, test = ([number[rows][number[rows] >= 0] for rows in part] for part in zip(*splits, strict=True))
+    return list(zip(train, test, strict=True))

@@ -1,7 +1,7 @@
-"""What classifiers trained by passes over rows share: labels as signs, class weights, starts, scores.
+"""What methods trained by passes over rows share: starts, labels as signs, class weights, scores.
 
-A method says how its plan looks; see `training` for the rest. Weights of rows mean repetition; weights of classes make
-the steps on their rows longer: of two classes on both sides, of more on the side of the class alone.
+A method says what its plan is; `output_training` does the rest. Weights of rows mean repetition; weights of classes
+make the steps on their rows longer: for two classes on both sides, for more on the side of the class alone.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.callback import with_callbacks
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.base import Estimator, learned
 from fivefold.core.estimators.supervised_learning import Classifier
-from fivefold.core.types import Array, Codes, Table, Target, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Array, Codes, Matrix, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.linear_model.base import predictor
 from fivefold.linear_model.online.output_training import (
+    PassesFactory,
     densify_model,
     fit_outputs,
     online_fit,
@@ -25,26 +27,26 @@ from fivefold.linear_model.online.output_training import (
     start_points,
     update_outputs,
 )
-from fivefold.linear_model.online.passes import LOSS_FUNCTIONS, Passes, TrainingPlan
+from fivefold.linear_model.online.passes import LOSS_FUNCTIONS, OnlineFit, TrainingPlan
 from fivefold.linear_model.solvers.class_outputs import one_vs_rest_targets
 
 
-class OnlineClassifier(Classifier):
-    """`_plan()` says what is minimised and how."""
+class OnlineEstimator(Estimator):
+    """`_plan()` says what is minimised and how; training starts from given coefficients or from the last ones."""
 
     if TYPE_CHECKING:
-        model_: Any
+        model_: Any  # an OnlineFit, or a model with its fields
 
-    loss_functions = LOSS_FUNCTIONS
-    coef_ = learned("surface.coef")
-    intercept_ = learned("surface.intercept")
+        def _fit_admitted(self, X: UserTable, y: UserTarget, sample_weight: UserWeights, **extra: Any) -> Self: ...
+
     n_iter_ = learned("surface.n_iter")
+    intercept_ = learned("surface.intercept")
     t_ = learned("t")
-    history_ = learned("history")
 
     def _plan(self) -> TrainingPlan:
         raise TypeError(f"{type(self).__name__} does not say what it minimises")
 
+    @with_callbacks
     def fit(
         self,
         X: UserTable,
@@ -53,19 +55,8 @@ class OnlineClassifier(Classifier):
         intercept_init: Any = None,
         sample_weight: UserWeights = None,
     ) -> Self:
-        """Learn from rows and their labels, from given coefficients on; a weight of two means a row is there twice."""
-        self._given = coef_init, intercept_init
-        try:
-            super().fit(X, y, sample_weight=sample_weight)
-        finally:
-            del self._given
-        return self
-
-    def decision_function(self, X: UserTable) -> Any:
-        """Height over the boundary: one number a row for two classes, one a class for more."""
-        X = self._admit(X)
-        eta = self._heights(X)
-        return eta[:, 0] if eta.shape[1] == 1 else eta
+        """Learn from rows and their targets, starting at given coefficients; a weight of two counts a row twice."""
+        return self._fit_admitted(X, y, sample_weight, coef_init=coef_init, intercept_init=intercept_init)
 
     def sparsify(self) -> Self:
         """Keep the coefficients as a sparse matrix."""
@@ -79,51 +70,79 @@ class OnlineClassifier(Classifier):
         self.model_ = densify_model(self.model_)
         return self
 
-    def _fit(self, X: Table, y: Target, w: Weights) -> None:
-        K, plan = len(self.classes_), self._plan()
-        coef, intercept = self._given
-        if self.__sklearn_is_fitted__():  # only where warm_start kept the model
-            surface = densify_model(self.model_).surface
-            coef = surface.coef if coef is None else coef
-            intercept = surface.intercept if intercept is None else intercept
-        x0 = self._start(1 if K == 2 else K, X.shape[1], plan, coef, intercept)
-        self.model_ = fit_outputs(self, X, one_vs_rest_targets(y, K), w, self._factors(y, w), plan, x0, self._rule)
+    def _warm(self, coef: Any, intercept: Any) -> tuple[Any, Any]:
+        """Coefficients to start from: those given, or else those of the last fit if warm_start kept it."""
+        if not self.__sklearn_is_fitted__():
+            return coef, intercept
+        surface = densify_model(self.model_).surface
+        return surface.coef if coef is None else coef, surface.intercept if intercept is None else intercept
+
+    def _refuse_early_stopping(self) -> None:
+        if getattr(self, "early_stopping", False):
+            raise ValueError(
+                f"{type(self).__name__}: early_stopping should be False with partial_fit, which makes one pass per call"
+            )
+
+    def _forget(self) -> None:
+        if not getattr(self, "warm_start", False):
+            super()._forget()
+
+
+class OnlineClassifier(OnlineEstimator, Classifier):
+    """One surface for two classes, or one per class against the rest."""
+
+    loss_functions = LOSS_FUNCTIONS
+    coef_ = learned("surface.coef")
+    history_ = learned("history")
+
+    def decision_function(self, X: UserTable) -> Any:
+        """Height over the boundary: (n,) for two classes, (n, K) for more."""
+        X = self._admit(X)
+        eta = self._predictors(X)
+        return eta[:, 0] if eta.shape[1] == 1 else eta
+
+    def _fit(self, X: Table, y: Target, w: Weights, coef_init: Any = None, intercept_init: Any = None) -> None:
+        self.model_ = self._trained(X, y, w, coef_init, intercept_init, sgd_passes)
 
     def _update(self, X: Table, y: Target, w: Weights) -> None:
-        name, K, plan = type(self).__name__, len(self.classes_), self._plan()
-        if getattr(self, "early_stopping", False):
-            raise ValueError(f"{name}: early_stopping should be False with partial_fit, which makes one pass a call")
-        if K < 2:
-            raise ValueError(f"{name} needs two classes or more; `classes` lists one class: {self.classes_[0]!r}")
-        fresh = not self.__sklearn_is_fitted__()
-        before = online_fit(self._start(1 if K == 2 else K, X.shape[1], plan), plan, X.dtype, 0, 1.0) if fresh else None
-        model = before or densify_model(self.model_)
-        self.model_ = update_outputs(
-            self, X, one_vs_rest_targets(y, K), w, self._factors(y, w), plan, model, self._rule
-        )
+        self.model_ = self._updated(X, y, w, sgd_passes)
 
-    def _rule(self, output: int, seed: int, t: float) -> Passes:
-        return sgd_passes(output, seed, t)
+    def _trained(self, X: Table, y: Codes, w: Weights, coef: Any, intercept: Any, passes: PassesFactory) -> OnlineFit:
+        K, plan = len(self.classes_), self._plan()
+        x0 = self._start(1 if K == 2 else K, X.shape[1], plan, *self._warm(coef, intercept))
+        return fit_outputs(self, X, one_vs_rest_targets(y, K), w, self._step_factors(y, w), plan, x0, passes)
 
-    def _heights(self, X: Table) -> Array:
-        return predictor(self.model_.surface, X)
-
-    def _start(self, outputs: int, d: int, plan: TrainingPlan, coef: Any = None, intercept: Any = None) -> Array:
-        return start_points(type(self).__name__, outputs, d, plan, coef, intercept)
-
-    def _scores(self, X: Table) -> Any:
-        eta = self._heights(X)
-        return np.hstack([np.zeros_like(eta), eta]) if eta.shape[1] == 1 else eta
-
-    def _fold(self, y: Target, codes: Codes, w: Weights) -> Any:
-        if "_given" not in vars(self) and getattr(self, "class_weight", None) == "balanced":
+    def _updated(self, X: Table, y: Codes, w: Weights, passes: PassesFactory) -> OnlineFit:
+        """The model after one more pass over these rows."""
+        if getattr(self, "class_weight", None) == "balanced":
             raise ValueError(
                 f"{type(self).__name__}: class_weight='balanced' is not known to partial_fit, which sees a part of the "
                 "rows. Give the weights as a dict, for example from sklearn.utils.compute_class_weight on a sample"
             )
-        return w  # class weights lengthen steps: see _factors
+        name, K, plan = type(self).__name__, len(self.classes_), self._plan()
+        self._refuse_early_stopping()
+        if K < 2:
+            raise ValueError(f"{name} needs two classes or more; `classes` lists one class: {self.classes_[0]!r}")
+        if self.__sklearn_is_fitted__():
+            model = densify_model(self.model_)
+        else:
+            model = online_fit(self._start(1 if K == 2 else K, X.shape[1], plan), plan, X.dtype, 0, 1.0)
+        return update_outputs(self, X, one_vs_rest_targets(y, K), w, self._step_factors(y, w), plan, model, passes)
 
-    def _factors(self, codes: Codes, w: Weights) -> list[Any]:
+    def _predictors(self, X: Table) -> Matrix:
+        return predictor(self.model_.surface, X)
+
+    def _start(self, outputs: int, d: int, plan: TrainingPlan, coef: Any = None, intercept: Any = None) -> Matrix:
+        return start_points(type(self).__name__, outputs, d, plan, coef, intercept)
+
+    def _scores(self, X: Table) -> Any:
+        eta = self._predictors(X)
+        return np.hstack([np.zeros_like(eta), eta]) if eta.shape[1] == 1 else eta
+
+    def _fold(self, y: Target, codes: Codes, w: Weights) -> Weights:
+        return w  # class weights lengthen steps: see _step_factors
+
+    def _step_factors(self, codes: Codes, w: Weights) -> list[Array | float]:
         """How much longer the steps on each row are, for each output."""
         K, rule = len(self.classes_), getattr(self, "class_weight", None)
         if rule is None:
@@ -131,7 +150,3 @@ class OnlineClassifier(Classifier):
         y = self.classes_[codes]
         c = compute_class_weight(rule, classes=self.classes_, y=y, sample_weight=w if rule == "balanced" else None)
         return [c[codes]] if K == 2 else [np.where(codes == k, c[k], 1.0) for k in range(K)]
-
-    def _forget(self) -> None:
-        if not getattr(self, "warm_start", False):
-            super()._forget()

@@ -35,12 +35,12 @@ from fivefold.optim.losses.catalogue import SoftmaxLoss
 from fivefold.optim.stochastic.learning_rates import InverseTimeDecay
 from fivefold.optim.stochastic.sgd_loops import SQUARED, softmax_epoch
 
-INITIAL_RANGE = 0.01  # coefficients start within it
-HALVING_PASSES = 10  # by default the rate is halved after so many
+INITIAL_RANGE = 0.01  # coefficients start within this distance of zero
+HALVING_PASSES = 10  # passes after which the default rate is halved
 
 
 def initial_rate(X: Table, w: Array, eta0: float | None, t0: float | None) -> InverseTimeDecay:
-    """The given rate; by default one at which no row's step overshoots, halved after PASSES passes."""
+    """The given rate; by default one at which no row's step overshoots, halved after HALVING_PASSES passes."""
     squares = X.multiply(X).sum(axis=1) if issparse(X) else np.einsum("ij,ij->i", X, X, dtype=np.float64)
     safe = 1 / (1 + float(np.max(squares)))
     return InverseTimeDecay(
@@ -58,26 +58,26 @@ class DeltaRule(Regressor):
     t0
         steps after which the rate is halved; None takes ten passes.
     fit_intercept
-        fit an offset.
+        fit an intercept.
     max_iter
-        passes over the rows at most.
+        maximum number of passes over the rows.
     tol
-        passes that lower the mean loss by less are in vain; None never stops early.
+        a pass that lowers the mean loss by less counts as no improvement; None never stops early.
     shuffle
         visit the rows in a new order in every pass.
     n_iter_no_change
-        passes in vain before training stops.
+        passes without improvement before training stops.
     verbose
-        say how each pass went.
+        print a line per pass.
     random_state
-        seed of the start and of the orders.
+        seed of the start and of the row orders.
 
     Attributes
     ----------
     coef_
-        one number a column, or a row of them an output.
+        shape (d,), or (n_outputs, d).
     intercept_
-        the answer at the origin.
+        the prediction at the origin.
     n_iter_
         passes made.
     t_
@@ -112,7 +112,7 @@ class DeltaRule(Regressor):
         steps=(
             "Take the next row and its output.",
             "Add the rate times (desired - actual) times the row to the coefficients.",
-            "Lower the rate as it goes; stop when passes gain less than tol.",
+            "Lower the rate as it goes; stop when a pass gains less than tol.",
         ),
         source="Widrow & Hoff (1960)",
         see_also=("SGDRegressor", "OnlineSoftmax"),
@@ -158,8 +158,8 @@ class DeltaRule(Regressor):
             shuffle=self.shuffle,
             max_iter=self.max_iter,
             tol=self.tol,
-            patience=self.n_iter_no_change,
-            slow=False,
+            n_iter_no_change=self.n_iter_no_change,
+            slow_intercept=False,
         )
 
     def _shaped(self, model: OnlineFit, plan: TrainingPlan, dimensions: int) -> OnlineFit:
@@ -177,7 +177,7 @@ class SoftmaxStream(RowStream):
     def value(self, x: Array) -> float:
         P = x.reshape(self.plan.outputs, -1)
         loss = SoftmaxLoss().value(self.y.astype(np.int64), Design(self.X).predictor(P))
-        return float((self.mass * loss).sum() / len(self.visits))
+        return float((self.visit_weight * loss).sum() / len(self.visits))
 
 
 @dataclass(frozen=True)
@@ -191,10 +191,8 @@ class SoftmaxPasses(Passes):
         P = x.reshape(K, -1)
         W, b = np.ascontiguousarray(P[:, :-1]), P[:, -1].copy()
         z = np.array([memory.t, memory.eta, 0.0])
-        drift = float(stream.drift)
-        softmax_epoch(
-            stream.rows, stream.y, stream.s, order, W, b, np.empty(K), z, plan.rate.code, float(plan.rate.shape), drift
-        )
+        rate = plan.rate.code, float(plan.rate.shape), float(stream.intercept_rate)
+        softmax_epoch(stream.rows, stream.y, stream.s, order, W, b, np.empty(K), z, *rate)
         return np.column_stack([W, b]).ravel(), memory._replace(t=z[0]), float(z[2]), 1
 
 
@@ -208,21 +206,21 @@ class OnlineSoftmax(Classifier):
     t0
         steps after which the rate is halved; None takes ten passes.
     fit_intercept
-        fit an offset.
+        fit an intercept.
     max_iter
-        passes over the rows at most.
+        maximum number of passes over the rows.
     tol
-        passes that lower the mean loss by less are in vain; None never stops early.
+        a pass that lowers the mean loss by less counts as no improvement; None never stops early.
     shuffle
         visit the rows in a new order in every pass.
     n_iter_no_change
-        passes in vain before training stops.
+        passes without improvement before training stops.
     class_weight
-        how much more often rows of a class count: a dict, or "balanced" for the inverse of its frequency.
+        how many times rows of a class count: a dict, or "balanced" for the inverse of its frequency.
     verbose
-        say how each pass went.
+        print a line per pass.
     random_state
-        seed of the start and of the orders.
+        seed of the start and of the row orders.
 
     Attributes
     ----------
@@ -265,7 +263,7 @@ class OnlineSoftmax(Classifier):
         steps=(
             "Take the next row and the probabilities of its classes.",
             "Add the rate times (label - probability) times the row to each class's coefficients.",
-            "Lower the rate as it goes; stop when passes gain less than tol.",
+            "Lower the rate as it goes; stop when a pass gains less than tol.",
         ),
         source="Widrow & Hoff (1960); Bridle (1990)",
         see_also=("SGDClassifier", "DeltaRule"),
@@ -279,7 +277,7 @@ class OnlineSoftmax(Classifier):
     t_ = learned("t")
     history_ = learned("history")
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: UserTable) -> Any:
         """Probability of each class (n, K)."""
         X = self._admit(X)
         return SoftmaxLoss().inverse_link(predictor(self.model_.surface, X).T).T
@@ -291,7 +289,7 @@ class OnlineSoftmax(Classifier):
         return eta - logsumexp(eta, axis=1, keepdims=True)
 
     def decision_function(self, X: UserTable) -> Any:
-        """Log odds of the second of two classes, or one score a class."""
+        """Log odds of the second of two classes, or one score per class."""
         X = self._admit(X)
         eta = decision_values(self.model_.surface, X)
         return eta[:, 1] - eta[:, 0] if eta.shape[1] == 2 else eta
@@ -302,7 +300,7 @@ class OnlineSoftmax(Classifier):
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         plan, K = self._plan(initial_rate(X, w, self.eta0, self.t0)), len(self.classes_)
         x0 = initial_coefficients(self, K, X.shape[1] + 1).reshape(1, -1)
-        model = fit_outputs(self, X, [y], w, [1.0], plan, x0, _softmax, SoftmaxStream)
+        model = fit_outputs(self, X, [y], w, [1.0], plan, x0, _softmax_passes, SoftmaxStream)
         self.model_ = replace(model, rate=plan.rate)
 
     def _update(self, X: Table, y: Target, w: Weights) -> None:
@@ -314,7 +312,7 @@ class OnlineSoftmax(Classifier):
         plan = self._plan(initial_rate(X, w, self.eta0, self.t0) if fresh else self.model_.rate)
         x0 = initial_coefficients(self, plan.outputs, X.shape[1] + 1).reshape(1, -1)
         model = online_fit(x0, plan, X.dtype, 0, 1.0) if fresh else self.model_
-        self.model_ = replace(update_outputs(self, X, [y], w, [1.0], plan, model, _softmax), rate=plan.rate)
+        self.model_ = replace(update_outputs(self, X, [y], w, [1.0], plan, model, _softmax_passes), rate=plan.rate)
 
     def _plan(self, rate: InverseTimeDecay) -> TrainingPlan:
         return TrainingPlan(
@@ -325,18 +323,18 @@ class OnlineSoftmax(Classifier):
             shuffle=self.shuffle,
             max_iter=self.max_iter,
             tol=self.tol,
-            patience=self.n_iter_no_change,
-            slow=False,
+            n_iter_no_change=self.n_iter_no_change,
+            slow_intercept=False,
             outputs=len(self.classes_),
         )
 
 
-def initial_coefficients(estimator: Any, outputs: int, width: int) -> Array:
-    """Coefficients (outputs, width) within TINY of zero, the last of each, the intercept, at zero if there is none."""
+def initial_coefficients(estimator: DeltaRule | OnlineSoftmax, outputs: int, width: int) -> Array:
+    """Coefficients (outputs, width) within INITIAL_RANGE of zero; the last, the intercept, is zero if there is none."""
     x = check_random_state(estimator.random_state).uniform(-INITIAL_RANGE, INITIAL_RANGE, size=(outputs, width))
     x[:, -1] *= estimator.fit_intercept
     return np.asarray(x)
 
 
-def _softmax(output: int, seed: int, t: float) -> Passes:
+def _softmax_passes(output: int, seed: int, t: float) -> Passes:
     return SoftmaxPasses(seed, t)

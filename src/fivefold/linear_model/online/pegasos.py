@@ -8,7 +8,7 @@
 
 Both give the same w for the same draws: lambda (t - 1) w_t is the sum of y x over the draws with a loss. The primal
 form keeps that sum, so a step costs the row's own columns; the dual form needs inner products of rows only. There is no
-offset in f: `fit_intercept` adds a column of ones, which is penalised as the others are. Rows are drawn with
+intercept in f: `fit_intercept` adds a column of ones, which is penalised as the others are. Rows are drawn with
 replacement by their weight, along an order that depends on their values only: weights mean repetition exactly.
 
 Shalev-Shwartz, Singer & Srebro (2007); the mean of the second half: Rakhlin, Shamir & Sridharan (2012).
@@ -29,7 +29,7 @@ from fivefold.core.estimators.params import Count, Positive, Seed
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Indices, Matrix, Table, Target, UserTable, Vector, Weights
 from fivefold.linear_model.base import LinearModel, class_scores, decision_values
 from fivefold.linear_model.solvers.class_outputs import one_vs_rest_targets
 from fivefold.optim.design import Design
@@ -41,22 +41,22 @@ from fivefold.optim.stochastic.sgd_loops import as_rows, dual_pegasos_steps, peg
 from fivefold.spatial.centres.seeding import RowSampler
 from fivefold.spatial.points import Points
 
-MIN_BATCH_DRAWS = 20_000  # draws of one step of the loop at least
-MAX_DUAL_ROWS = 8_000  # rows: the dual form keeps their inner products, half a gigabyte at this size
+MIN_BATCH_DRAWS = 20_000  # rows drawn per step of the solver, at least
+MAX_DUAL_ROWS = 8_000  # the dual form keeps all inner products of at most this many rows: half a gigabyte
 
 
 @dataclass(frozen=True)
 class PegasosPrimal(Solver):
     """The primal form over rows drawn (T,); a step takes `batch` of them."""
 
-    draws: Array
+    draws: Indices
     average: bool = False
     batch: int = MIN_BATCH_DRAWS
 
     accepts = (EmpiricalRisk,)
     convergent = False
 
-    def start(self, objective: EmpiricalRisk, x0: Any) -> State:
+    def start(self, objective: EmpiricalRisk, x0: Vector) -> State:
         u = np.zeros(objective.design.X.shape[1] + 1)
         return State(x0, objective.value(x0), np.inf, (u, u, np.array([1.0, 0.0, 0.0])))
 
@@ -77,7 +77,7 @@ class PegasosPrimal(Solver):
 class PegasosDual(PegasosPrimal):
     """The dual form: counts of draws with a loss, and their scores, on the inner products of the rows."""
 
-    def start(self, objective: EmpiricalRisk, x0: Any) -> State:
+    def start(self, objective: EmpiricalRisk, x0: Vector) -> State:
         Z = objective.design.X
         G = Z @ Z.T
         G = np.ascontiguousarray(G.toarray() if issparse(G) else G, dtype=np.float64) + objective.design.intercept
@@ -110,7 +110,7 @@ class Pegasos(Classifier):
     fit_intercept
         add a column of ones, penalised like the others.
     average
-        answer with the mean of the coefficients after the second half of the draws; in the primal form only.
+        keep the mean of the coefficients over the second half of the draws; in the primal form only.
     form
         "primal" keeps coefficients, "dual" counts of rows; they give the same answer.
     class_weight
@@ -123,7 +123,7 @@ class Pegasos(Classifier):
     coef_
         (1, d) for two classes, (K, d) for more, one against the rest.
     intercept_
-        one an output.
+        one per output.
     n_iter_
         rows drawn.
 
@@ -163,12 +163,11 @@ class Pegasos(Classifier):
     intercept_ = learned("intercept")
     n_iter_ = learned("n_iter")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         if self.form == "dual" and X.shape[0] > MAX_DUAL_ROWS:
             raise ValueError(
-                f"Pegasos: form='dual' keeps the inner products of all rows and takes {MAX_DUAL_ROWS} of them at most; "
-                "X has "
-                f"{X.shape[0]}. form='primal' gives the same answer"
+                f"Pegasos: form='dual' keeps the inner products of all rows and takes at most {MAX_DUAL_ROWS} rows; "
+                f"X has {X.shape[0]}. form='primal' gives the same answer"
             )
         if self.form == "dual" and self.average:
             raise ValueError("Pegasos: average=True goes with form='primal'; got form='dual'")
@@ -182,23 +181,23 @@ class Pegasos(Classifier):
             for sign in targets:
                 risk = EmpiricalRisk(HingeLoss(), design, sign, w / w.sum(), self.alpha)
 
-                def talk(x: Any, value: float) -> bool:
+                def report(x: Vector, value: float) -> bool:
                     return bool(monitor(self._model([x], X), value))
 
-                found.append(minimise(risk, np.zeros(design.size), solver, tol=0.0, max_iter=rounds, monitor=talk))
+                found.append(minimise(risk, np.zeros(design.size), solver, tol=0.0, max_iter=rounds, monitor=report))
         self.model_ = self._model([one.x for one in found], X)
         if any(one.reason == "interrupted" for one in found):
             warn_kept_best(self, max(one.steps for one in found), "round")
 
-    def _model(self, points: list[Any], X: Any) -> LinearModel:
+    def _model(self, points: list[Vector], X: Table) -> LinearModel:
         x, d = np.stack(points), X.shape[1]
         intercept = x[:, d] if self.fit_intercept else np.zeros(len(x))
         return LinearModel(x[:, :d].astype(X.dtype), intercept.astype(X.dtype), n_iter=self.n_draws)
 
-    def _scores(self, X: Any) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         return class_scores(self.model_, X)
 
-    def decision_function(self, X: Any) -> Any:
-        """Height over the boundary: one number a row for two classes, one a class for more."""
+    def decision_function(self, X: UserTable) -> Any:
+        """Height over the boundary: (n,) for two classes, (n, K) for more."""
         X = self._admit(X)
         return decision_values(self.model_, X)

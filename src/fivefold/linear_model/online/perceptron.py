@@ -4,12 +4,12 @@
 
     stochastic   the rule at each mistake; stops after a pass without one, which separable rows always reach
     batch        all mistakes of a pass at once, w <- w + eta sum of y x: steepest descent on sum of max(0, -y f(x))
-    pocket       keeps the point that makes the fewest mistakes of all that were passed (Gallant, 1990)
+    pocket       keeps the point with the fewest mistakes of all points so far (Gallant, 1990)
     averaged     the mean of the points after every row
     voted        every point votes with the number of rows it survived (Freund & Schapire, 1999)
 
-On rows of length R at most that a unit vector separates by gamma, the stochastic rule makes (R / gamma)^2 mistakes at
-most (Novikoff, 1962). With potential functions k(x_i, x) for the inner products the boundary is a sum of functions
+On rows of length at most R that a unit vector separates by gamma, the stochastic rule makes at most (R / gamma)^2
+mistakes (Novikoff, 1962). With potential functions k(x_i, x) for the inner products the boundary is a sum of functions
 centred on rows (Aizerman, Braverman & Rozonoer, 1964).
 
 Rosenblatt (1958).
@@ -18,6 +18,7 @@ Rosenblatt (1958).
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -28,17 +29,18 @@ from fivefold.core.estimators.params import Count, Fraction, Index, NonNegative,
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Codes, Indices, Table, Target, Weights
+from fivefold.core.types import Array, Codes, Indices, Matrix, Table, Target, UserTarget, UserWeights, Vector, Weights
+from fivefold.linear_model.base import LinearModel
 from fivefold.linear_model.online.base import OnlineClassifier
 from fivefold.linear_model.online.output_training import start_points
-from fivefold.linear_model.online.passes import Passes, PassMemory, RowStream, TrainingPlan
+from fivefold.linear_model.online.passes import OnlineFit, Passes, PassMemory, RowStream, TrainingPlan
 from fivefold.linear_model.online.sgd import training_plan
 from fivefold.linear_model.solvers.class_outputs import one_vs_rest_targets
 from fivefold.optim.minimise import State
 from fivefold.optim.stochastic import sgd_loops as loop
 from fivefold.optim.stochastic.learning_rates import ConstantRate
 
-INITIAL_RANGE = 0.01  # random coefficients start within it
+INITIAL_RANGE = 0.01  # random coefficients start within this distance of zero
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,9 @@ class BatchPasses(Passes):
         self, stream: RowStream, x: Array, memory: PassMemory, order: Indices
     ) -> tuple[Array, PassMemory, float, int]:
         wrong = stream.y * (stream.X @ x[:-1] + x[-1]) <= 0
-        r = memory.eta * stream.mass * stream.y * wrong
-        x = x + np.append(r @ stream.X, stream.drift * r.sum())
-        share = float(stream.mass @ wrong / stream.mass.sum())
+        r = memory.eta * stream.visit_weight * stream.y * wrong
+        x = x + np.append(r @ stream.X, stream.intercept_rate * r.sum())
+        share = float(stream.visit_weight @ wrong / stream.visit_weight.sum())
         return x, memory._replace(t=memory.t + len(order)), share, int(wrong.any())
 
 
@@ -64,44 +66,51 @@ class PocketPasses(Passes):
     ) -> tuple[Array, PassMemory, float, int]:
         x, hits, z = x.copy(), np.empty(len(order), dtype=np.uint8), np.array([0.0, 0.0, np.inf])
         now, best = np.split(x, 2)
-        loop.pocket_update(
-            stream.rows, stream.y, stream.mass, best.copy(), best, z
-        )  # what the pocket is worth on these rows
+        # what the pocket is worth on these rows
+        loop.pocket_update(stream.rows, stream.y, stream.visit_weight, best.copy(), best, z)
         moved = _correct(stream, now, memory.eta, order, hits, best, z)
-        return x, memory._replace(t=memory.t + len(order)), float(z[2] / stream.mass.sum()), moved
+        return x, memory._replace(t=memory.t + len(order)), float(z[2] / stream.visit_weight.sum()), moved
+
+
+@dataclass
+class MistakesLog:
+    """Where the training of one output started, and for each pass the rows visited and which were mistakes."""
+
+    start: Vector = field(default_factory=lambda: np.empty(0))
+    passes: list[tuple[Indices, Codes]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class VotingPasses(Passes):
-    """The rule at each mistake; the diary is told the start, and of each pass the visits and which were mistakes."""
+    """The rule at each mistake, and a log of them."""
 
-    diary: list[Any] = field(default_factory=list)
+    log: MistakesLog = field(default_factory=MistakesLog)
 
-    def begin(self, objective: RowStream, x0: Array) -> State:
-        self.diary.append(x0.copy())
-        return super().begin(objective, x0)
+    def initial_state(self, objective: RowStream, x0: Array) -> State:
+        self.log.start = x0.copy()
+        return super().initial_state(objective, x0)
 
     def sweep(
         self, stream: RowStream, x: Array, memory: PassMemory, order: Indices
     ) -> tuple[Array, PassMemory, float, int]:
         x, hits = x.copy(), np.empty(len(order), dtype=np.uint8)
         moved = _correct(stream, x, memory.eta, order, hits, np.empty(0), np.zeros(3))
-        self.diary.append((order, hits))
+        self.log.passes.append((order, hits))
         return x, memory._replace(t=memory.t + len(order)), moved / len(order), moved
 
 
 @dataclass(frozen=True)
 class Ballot:
-    """Every point that one output passed: the first, rows and lengths of the steps after it, and the votes of each."""
+    """Every point of one output's training: the first, the rows and lengths of the steps after it, and their votes."""
 
     first: Array  # (d + 1,)
     rows: Array  # (M, d)
     steps: Array  # (M,)
     votes: Array  # (M + 1,)
-    drift: float
+    drift: float  # the intercept's share of a step
 
     def share(self, X: Table) -> Array:
-        """Votes for less votes against each row, as a share of all."""
+        """Votes for the class minus votes against it at each row, as a share of all votes."""
         out = np.empty(X.shape[0])
         width = max(1, BLOCK_ROWS * 64 // len(self.votes))
 
@@ -125,7 +134,7 @@ class Ballot:
 class VotedFit:
     """The last surface, and the ballot of each output."""
 
-    surface: Any
+    surface: LinearModel
     points: Array
     t: float
     history: tuple[tuple[float, ...], ...]
@@ -142,35 +151,36 @@ class Perceptron(OnlineClassifier):
     alpha
         strength of the penalty.
     l1_ratio
-        share of the L1 penalty where penalty="elasticnet".
+        share of the L1 penalty if penalty="elasticnet".
     fit_intercept
-        fit an offset.
+        fit an intercept.
     max_iter
-        passes over the rows at most.
+        maximum number of passes over the rows.
     tol
-        passes that lower the mean loss by less are in vain; None goes on until a pass makes no mistake, or max_iter.
+        a pass that lowers the mean loss by less counts as no improvement; None goes on until a pass makes no mistake,
+        or max_iter.
     shuffle
         visit the rows in a new order in every pass.
     verbose
-        say how each pass went.
+        print a line per pass.
     eta0
-        length of a step; from a start at zero it changes the scale of the coefficients only.
+        length of a step; if training starts at zero it only changes the scale of the coefficients.
     n_jobs
-        None or 1 trains the classes one after the other, any other number side by side; the result is the same.
+        None or 1 trains the classes one after the other, any other number in parallel; the result is the same.
     random_state
-        seed of the orders, of a random start, and of the rows held out.
+        seed of the row orders, of a random start, and of the choice of validation rows.
     early_stopping
-        hold out rows and stop when the score on them stops rising.
+        hold out validation rows and stop when the score on them no longer rises.
     validation_fraction
-        share of the rows held out.
+        share of the rows that are held out for validation.
     n_iter_no_change
-        passes in vain before training stops.
+        passes without improvement before training stops.
     class_weight
         how much longer the steps are on rows of a class: a dict, or "balanced" for the inverse of its frequency.
     warm_start
-        start from the coefficients of the fit before.
+        start from the coefficients of the last fit.
     variant
-        "stochastic" corrects at each mistake, "batch" once a pass; "pocket" keeps the point with the fewest mistakes,
+        "stochastic" corrects at each mistake, "batch" once per pass; "pocket" keeps the point with the fewest mistakes,
         for rows that no surface separates; "averaged" takes the mean of all points, "voted" lets each of them vote.
     init
         coefficients to start from: "zeros", "ones", or "random" within 0.01.
@@ -180,7 +190,7 @@ class Perceptron(OnlineClassifier):
     coef_
         (1, d) for two classes, (K, d) for more; the last point where variant="voted".
     intercept_
-        one an output.
+        one per output.
     n_iter_
         passes made; the last makes no mistake where training ended by itself with tol=None.
     t_
@@ -246,14 +256,14 @@ class Perceptron(OnlineClassifier):
                 f"got variant={self.variant!r}"
             )
         mean = 1 if self.variant in ("averaged", "pocket") else 0
-        return training_plan(self, loop.HINGE, 0.0, ConstantRate(self.eta0), average=mean, clean=True)
+        return training_plan(self, loop.HINGE, 0.0, ConstantRate(self.eta0), average=mean, stop_when_separated=True)
 
-    def _rule(self, output: int, seed: int, t: float) -> Passes:
+    def _passes(self, logs: list[MistakesLog], output: int, seed: int, t: float) -> Passes:
+        """What one output is trained by; of a vote the mistakes are logged."""
         if self.variant == "voted":
-            self._diaries.append([])
-            return VotingPasses(seed, t, self._diaries[-1])
-        rule: type[Passes] = VARIANTS.get(self.variant, Passes)
-        return rule(seed, t)
+            logs.append(MistakesLog())
+            return VotingPasses(seed, t, logs[-1])
+        return VARIANTS.get(self.variant, Passes)(seed, t)
 
     def _start(self, outputs: int, d: int, plan: TrainingPlan, coef: Any = None, intercept: Any = None) -> Array:
         x = start_points("Perceptron", outputs, d, plan, coef, intercept)
@@ -267,33 +277,31 @@ class Perceptron(OnlineClassifier):
             x = start_points("Perceptron", outputs, d, plan, W, intercept)
         return x
 
-    def _fit(self, X: Table, y: Target, w: Weights) -> None:
-        self._diaries: list[Any] = []
-        super()._fit(X, y, w)
-        self._count(X, y, w, ())
+    def _fit(self, X: Table, y: Target, w: Weights, coef_init: Any = None, intercept_init: Any = None) -> None:
+        logs: list[MistakesLog] = []
+        model = self._trained(X, y, w, coef_init, intercept_init, partial(self._passes, logs))
+        self.model_ = self._voted(model, logs, X, y, w, ()) if self.variant == "voted" else model
 
     def _update(self, X: Table, y: Target, w: Weights) -> None:
-        self._diaries = []
+        logs: list[MistakesLog] = []
         before = self.model_.ballots if self.variant == "voted" and self.__sklearn_is_fitted__() else ()
-        super()._update(X, y, w)
-        self._count(X, y, w, before)
+        model = self._updated(X, y, w, partial(self._passes, logs))
+        self.model_ = self._voted(model, logs, X, y, w, before) if self.variant == "voted" else model
 
-    def _count(self, X: Table, y: Target, w: Weights, before: tuple[Ballot, ...]) -> None:
-        """Make the ballots from the diaries, after those from before."""
-        diaries = vars(self).pop("_diaries")
-        if self.variant != "voted":
-            return
-        plan, model, fresh = self._plan(), self.model_, []
-        for diary, sign, factor in zip(
-            diaries, one_vs_rest_targets(y, len(self.classes_)), self._factors(y, w), strict=True
-        ):
-            fresh.append(_ballot(RowStream.of(X, sign, w, plan, factor), X, diary, self.eta0))
+    def _voted(
+        self, model: OnlineFit, logs: list[MistakesLog], X: Table, y: Codes, w: Weights, before: tuple[Ballot, ...]
+    ) -> VotedFit:
+        """The model with a ballot per output, each appended to the ballot from before."""
+        plan, fresh = self._plan(), []
+        targets, factors = one_vs_rest_targets(y, len(self.classes_)), self._step_factors(y, w)
+        for log, target, factor in zip(logs, targets, factors, strict=True):
+            fresh.append(_ballot(RowStream.of(X, target, w, plan, factor), X, log, self.eta0))
         ballots = [_joined(a, b) for a, b in zip(before, fresh, strict=True)] if before else fresh
-        self.model_ = VotedFit(model.surface, model.points, model.t, model.history, tuple(ballots))
+        return VotedFit(model.surface, model.points, model.t, model.history, tuple(ballots))
 
-    def _heights(self, X: Table) -> Array:
+    def _predictors(self, X: Table) -> Array:
         if self.variant != "voted":
-            return super()._heights(X)
+            return super()._predictors(X)
         return np.column_stack([ballot.share(X) for ballot in self.model_.ballots]).astype(X.dtype, copy=False)
 
 
@@ -309,7 +317,7 @@ class PotentialFit:
     separated: bool
 
 
-def potential_functions(G: Any, y: Any, *, weights: Any = None, max_iter: int = 1000) -> PotentialFit:
+def potential_functions(G: Matrix, y: UserTarget, *, weights: UserWeights = None, max_iter: int = 1000) -> PotentialFit:
     """The perceptron rule on kernel values G (n, n) and labels -1, +1: f(x) = sum of alpha_i k(x_i, x).
 
     >>> X, y = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([-1, 1, 1, -1])
@@ -327,17 +335,18 @@ def potential_functions(G: Any, y: Any, *, weights: Any = None, max_iter: int = 
 
 def _correct(stream: RowStream, x: Array, eta: float, order: Indices, hits: Codes, best: Array, z: Array) -> int:
     return int(
-        loop.perceptron_pass(stream.rows, stream.y, stream.s, stream.mass, order, x, eta, stream.drift, hits, best, z)
+        loop.perceptron_pass(
+            stream.rows, stream.y, stream.s, stream.visit_weight, order, x, eta, stream.intercept_rate, hits, best, z
+        )
     )
 
 
-def _ballot(stream: RowStream, X: Table, diary: list[Any], eta: float) -> Ballot:
-    first, *passes = diary
-    visits, hits = (np.concatenate(parts) for parts in zip(*passes, strict=True))
+def _ballot(stream: RowStream, X: Table, log: MistakesLog, eta: float) -> Ballot:
+    visits, hits = (np.concatenate(parts) for parts in zip(*log.passes, strict=True))
     places = np.flatnonzero(hits)
     wrong = visits[places]
     votes = np.diff(np.concatenate([[0], places, [len(visits)]])).astype(np.float64)
-    return Ballot(first, X[wrong], eta * stream.s[wrong] * stream.y[wrong], votes, stream.drift)
+    return Ballot(log.start, X[wrong], eta * stream.s[wrong] * stream.y[wrong], votes, stream.intercept_rate)
 
 
 def _joined(a: Ballot, b: Ballot) -> Ballot:

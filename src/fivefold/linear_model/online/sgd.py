@@ -2,9 +2,9 @@
 
     min over w, b of   mean of loss(y, x'w + b) + alpha (r |w|_1 + (1 - r) / 2 |w|^2)
 
-A step takes one row: w <- (1 - eta alpha (1 - r)) w - eta loss'(y, x'w + b) x, with the L1 part paid as
-columns come up. The rate eta falls as `learning_rate` says; "pa1" and "pa2" take a step just long enough for the row
-instead (Crammer et al., 2006). More than two classes are told apart one against the rest.
+A step takes one row: w <- (1 - eta alpha (1 - r)) w - eta loss'(y, x'w + b) x, with the L1 part applied to a
+column when a row next uses it. The rate eta falls as `learning_rate` says; "pa1" and "pa2" instead take a step just
+long enough for the row (Crammer et al., 2006). With more than two classes each is separated from the rest.
 
 Robbins & Monro (1951); Zhang (2004); Bottou (2012).
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import expit
@@ -22,22 +22,21 @@ from sklearn.utils.metaestimators import available_if
 
 from fivefold.core.admission.tables import Takes
 from fivefold.core.console.user_warnings import warn
-from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Fraction, Index, NonNegative, OpenFraction, Positive, Seed
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Table, Target, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Table, Target, UserTable, Weights
 from fivefold.linear_model.base import predictor
-from fivefold.linear_model.online.base import OnlineClassifier
+from fivefold.linear_model.online.base import OnlineClassifier, OnlineEstimator
 from fivefold.linear_model.online.output_training import (
     densify_model,
     fit_outputs,
     online_fit,
-    sparsify_model,
     start_points,
     update_outputs,
 )
 from fivefold.linear_model.online.passes import LOSS_FUNCTIONS, OnlineFit, TrainingPlan
+from fivefold.linear_model.solvers.risk_solver import L1_L2_SHARES
 from fivefold.optim.stochastic import sgd_loops as loop
 from fivefold.optim.stochastic.learning_rates import (
     AdaptiveRate,
@@ -50,7 +49,7 @@ from fivefold.optim.stochastic.learning_rates import (
 Rates = Literal["constant", "optimal", "invscaling", "adaptive", "pa1", "pa2"]
 Penalties = Literal["l2", "l1", "elasticnet"]
 
-# name -> loop, and the threshold of a hinge; None where the edge is the parameter epsilon
+# name -> code of the compiled loop, and its threshold; None where the threshold is the parameter epsilon
 LOSS_CODES: dict[str, tuple[int, float | None]] = {
     "hinge": (loop.HINGE, 1.0),
     "log_loss": (loop.LOG, 0.0),
@@ -72,8 +71,6 @@ LEARNING_RATES: dict[str, Callable[[Any], LearningRate]] = {
     "pa2": lambda s: ConstantRate(s.eta0),
 }
 STEP_RULES = {"pa1": loop.PA1_STEP, "pa2": loop.PA2_STEP}
-L1_L2_SHARES = {None: (0, 0), "l2": (0, 1), "l1": (1, 0)}  # of alpha in the L1 and in the L2 penalty
-
 PROBABILITY_LINKS = {"log_loss": expit, "modified_huber": lambda eta: (np.clip(eta, -1, 1) + 1) / 2}
 
 
@@ -92,55 +89,55 @@ class SGDClassifier(OnlineClassifier):
     ----------
     loss
         "hinge" is the support vector machine, "log_loss" logistic regression; "modified_huber" and "squared_hinge" are
-        smooth, "perceptron" has no margin; the losses of regression take the labels -1 and +1 as targets.
+        smooth, "perceptron" has no margin; the losses of regression take -1 and +1 as targets.
     penalty
         on the coefficients: "l2", "l1", both as "elasticnet", or None.
     alpha
         strength of the penalty; "optimal" rates follow from it.
     l1_ratio
-        share of the L1 penalty where penalty="elasticnet".
+        share of the L1 penalty if penalty="elasticnet".
     fit_intercept
-        fit an offset, which is not penalised.
+        fit an intercept, which is not penalised.
     max_iter
-        passes over the rows at most.
+        maximum number of passes over the rows.
     tol
-        passes that lower the mean loss by less are in vain; None never stops early.
+        a pass that lowers the mean loss by less counts as no improvement; None never stops early.
     shuffle
         visit the rows in a new order in every pass.
     verbose
-        say how each pass went.
+        print a line per pass.
     epsilon
         where the Huber loss bends, and half the width of the insensitive tubes.
     n_jobs
-        None or 1 trains the classes one after the other, any other number side by side; the result is the same.
+        None or 1 trains the classes one after the other, any other number in parallel; the result is the same.
     random_state
-        seed of the orders and of the rows held out.
+        seed of the row orders and of the choice of validation rows.
     learning_rate
         "constant", "optimal" = 1 / (alpha (t + t0)), "invscaling" = eta0 / t^power_t, "adaptive" = eta0 until progress
-        stops, then a fifth of it; "pa1" and "pa2" step as far as the row asks, with the hinge.
+        stops, then a fifth of it; "pa1" and "pa2" (hinge only) take the step that the row's own loss asks for.
     eta0
         the rate, the first one, or the longest step of "pa1" and "pa2".
     power_t
         how fast "invscaling" falls.
     early_stopping
-        hold out rows and stop when the score on them stops rising.
+        hold out validation rows and stop when the score on them no longer rises.
     validation_fraction
-        share of the rows held out.
+        share of the rows that are held out for validation.
     n_iter_no_change
-        passes in vain before training stops.
+        passes without improvement before training stops.
     class_weight
         how much longer the steps are on rows of a class: a dict, or "balanced" for the inverse of its frequency.
     warm_start
-        start from the coefficients of the fit before.
+        start from the coefficients of the last fit.
     average
-        answer with the mean of all coefficients passed, or of those from this step on.
+        keep the mean of the coefficients over all steps, or over those from this step on.
 
     Attributes
     ----------
     coef_
         (1, d) for two classes, (K, d) for more.
     intercept_
-        one an output.
+        one per output.
     n_iter_
         passes made.
     t_
@@ -190,7 +187,7 @@ class SGDClassifier(OnlineClassifier):
         steps=(
             "Take the rows in random order.",
             "Shrink the coefficients a little, and step against the slope of the row's loss.",
-            "Lower the rate as it goes; stop when passes gain less than tol.",
+            "Lower the rate as it goes; stop when a pass gains less than tol.",
         ),
         source="Robbins & Monro (1951); Zhang (2004); Bottou (2012)",
         see_also=("SGDRegressor", "Perceptron", "Pegasos"),
@@ -210,7 +207,7 @@ class SGDClassifier(OnlineClassifier):
 
     @available_if(_says_probabilities)
     def predict_proba(self, X: UserTable) -> Any:
-        """Probability of each class (n, K); of more than two, those of one against the rest, scaled to sum one."""
+        """Probability of each class (n, K); of more than two, each class against the rest, scaled to sum to one."""
         X = self._admit(X)
         P = PROBABILITY_LINKS[self.loss](predictor(self.model_.surface, X))
         if P.shape[1] == 1:
@@ -225,7 +222,7 @@ class SGDClassifier(OnlineClassifier):
             return np.log(self.predict_proba(X))
 
 
-class SGDRegressor(Regressor):
+class SGDRegressor(OnlineEstimator, Regressor):
     """Linear regression by stochastic gradient descent.
 
     Parameters
@@ -237,45 +234,46 @@ class SGDRegressor(Regressor):
     alpha
         strength of the penalty; "optimal" rates follow from it.
     l1_ratio
-        share of the L1 penalty where penalty="elasticnet".
+        share of the L1 penalty if penalty="elasticnet".
     fit_intercept
-        fit an offset, which is not penalised.
+        fit an intercept, which is not penalised.
     max_iter
-        passes over the rows at most.
+        maximum number of passes over the rows.
     tol
-        passes that lower the mean loss by less are in vain; None never stops early.
+        a pass that lowers the mean loss by less counts as no improvement; None never stops early.
     shuffle
         visit the rows in a new order in every pass.
     verbose
-        say how each pass went.
+        print a line per pass.
     epsilon
         where the Huber loss bends, and half the width of the insensitive tubes.
     random_state
-        seed of the orders and of the rows held out.
+        seed of the row orders and of the choice of validation rows.
     learning_rate
         "constant", "optimal" = 1 / (alpha (t + t0)), "invscaling" = eta0 / t^power_t, "adaptive" = eta0 until progress
-        stops, then a fifth of it; "pa1" and "pa2" step as far as the row asks, with the insensitive tube.
+        stops, then a fifth of it; "pa1" and "pa2" (insensitive tube only) take the step that the row's own loss asks
+        for.
     eta0
         the rate, the first one, or the longest step of "pa1" and "pa2".
     power_t
         how fast "invscaling" falls.
     early_stopping
-        hold out rows and stop when the score on them stops rising.
+        hold out validation rows and stop when the score on them no longer rises.
     validation_fraction
-        share of the rows held out.
+        share of the rows that are held out for validation.
     n_iter_no_change
-        passes in vain before training stops.
+        passes without improvement before training stops.
     warm_start
-        start from the coefficients of the fit before.
+        start from the coefficients of the last fit.
     average
-        answer with the mean of all coefficients passed, or of those from this step on.
+        keep the mean of the coefficients over all steps, or over those from this step on.
 
     Attributes
     ----------
     coef_
-        one number a column.
+        shape (d,).
     intercept_
-        the answer at the origin, as an array of one.
+        the prediction at the origin, as an array of one.
     n_iter_
         passes made.
     t_
@@ -322,7 +320,7 @@ class SGDRegressor(Regressor):
         steps=(
             "Take the rows in random order.",
             "Shrink the coefficients a little, and step against the slope of the row's loss.",
-            "Lower the rate as it goes; stop when passes gain less than tol.",
+            "Lower the rate as it goes; stop when a pass gains less than tol.",
         ),
         source="Robbins & Monro (1951); Zhang (2004); Bottou (2012)",
         see_also=("SGDClassifier", "DeltaRule", "Ridge"),
@@ -336,13 +334,9 @@ class SGDRegressor(Regressor):
         order_dependent=True,
     )
 
-    intercept_ = learned("surface.intercept")
-    n_iter_ = learned("surface.n_iter")
-    t_ = learned("t")
-
     @property
     def coef_(self) -> Any:
-        """One number a column."""
+        """Coefficients (d,)."""
         coef = self._model().surface.coef
         return coef[0] if isinstance(coef, np.ndarray) else coef
 
@@ -351,63 +345,27 @@ class SGDRegressor(Regressor):
         """Mean value met in each pass."""
         return self._model().history[0]
 
-    def fit(
-        self,
-        X: UserTable,
-        y: UserTarget,
-        coef_init: Any = None,
-        intercept_init: Any = None,
-        sample_weight: UserWeights = None,
-    ) -> Self:
-        """Learn from rows and their targets, from given coefficients on; a weight of two means a row is there twice."""
-        self._given = coef_init, intercept_init
-        try:
-            super().fit(X, y, sample_weight=sample_weight)
-        finally:
-            del self._given
-        return self
-
     def predict(self, X: UserTable) -> Any:
-        """The height of the surface at each row."""
+        """The predicted target of each row."""
         X = self._admit(X)
         return predictor(self.model_.surface, X)[:, 0]
-
-    def sparsify(self) -> Self:
-        """Keep the coefficients as a sparse matrix."""
-        self.model_ = sparsify_model(self._model())
-        return self
-
-    def densify(self) -> Self:
-        """Keep the coefficients as an array again."""
-        self.model_ = densify_model(self._model())
-        return self
 
     def _plan(self) -> TrainingPlan:
         return sgd_plan(self)
 
-    def _fit(self, X: Table, y: Target, w: Weights) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights, coef_init: Any = None, intercept_init: Any = None) -> None:
         plan = self._plan()
-        coef, intercept = self._given
-        if self.__sklearn_is_fitted__():  # only where warm_start kept the model
-            surface = densify_model(self.model_).surface
-            coef = surface.coef if coef is None else coef
-            intercept = surface.intercept if intercept is None else intercept
-        x0 = start_points(type(self).__name__, 1, X.shape[1], plan, coef, intercept)
+        x0 = start_points(type(self).__name__, 1, X.shape[1], plan, *self._warm(coef_init, intercept_init))
         self.model_ = fit_outputs(self, X, [y], w, [1.0], plan, x0)
 
     def _update(self, X: Table, y: Target, w: Weights) -> None:
         name, plan = type(self).__name__, self._plan()
-        if self.early_stopping:
-            raise ValueError(f"{name}: early_stopping should be False with partial_fit, which makes one pass a call")
+        self._refuse_early_stopping()
         if self.__sklearn_is_fitted__():
             model = densify_model(self.model_)
         else:
             model = online_fit(start_points(name, 1, X.shape[1], plan), plan, X.dtype, 0, 1.0)
         self.model_ = update_outputs(self, X, [y], w, [1.0], plan, model)
-
-    def _forget(self) -> None:
-        if not self.warm_start:
-            super()._forget()
 
     def _model(self) -> OnlineFit:
         if not self.__sklearn_is_fitted__():
@@ -415,34 +373,34 @@ class SGDRegressor(Regressor):
         return self.model_
 
 
-def training_plan(estimator: Any, kind: int, edge: float, rate: LearningRate, **more: Any) -> TrainingPlan:
-    """The plan that the parameters of an estimator ask for."""
+def training_plan(estimator: Any, loss_code: int, threshold: float, rate: LearningRate, **more: Any) -> TrainingPlan:
+    """The plan that the parameters of an estimator (SGD or a perceptron) ask for; `more` are fields of the plan."""
     s, ratio = estimator, estimator.l1_ratio
     if s.penalty == "elasticnet" and ratio is None:
         raise ValueError(f"{type(s).__name__}: l1_ratio must be set when penalty is 'elasticnet'; got None")
-    l1, l2 = (ratio, 1 - ratio) if s.penalty == "elasticnet" else L1_L2_SHARES[s.penalty]
+    l1, l2 = L1_L2_SHARES[s.penalty](ratio)
     return TrainingPlan(
-        kind,
-        edge,
-        rate,
-        s.alpha * l1,
-        s.alpha * l2,
+        loss_code=loss_code,
+        threshold=threshold,
+        rate=rate,
+        l1=s.alpha * l1,
+        l2=s.alpha * l2,
         intercept=s.fit_intercept,
         shuffle=s.shuffle,
         max_iter=s.max_iter,
         tol=s.tol,
-        patience=s.n_iter_no_change,
+        n_iter_no_change=s.n_iter_no_change,
         **more,
     )
 
 
 def sgd_plan(estimator: Any) -> TrainingPlan:
     """The plan of SGDClassifier and SGDRegressor."""
-    s, (kind, edge) = estimator, LOSS_CODES[estimator.loss]
+    s, (loss_code, threshold) = estimator, LOSS_CODES[estimator.loss]
     if s.learning_rate == "optimal" and s.alpha == 0:
         raise ValueError(f"{type(s).__name__}: alpha must be > 0 where learning_rate='optimal', which divides by it")
-    rule = STEP_RULES.get(s.learning_rate, loop.GRADIENT_STEP)
-    if rule and s.loss not in ("hinge", "epsilon_insensitive"):
+    step_rule = STEP_RULES.get(s.learning_rate, loop.GRADIENT_STEP)
+    if step_rule and s.loss not in ("hinge", "epsilon_insensitive"):
         raise ValueError(
             f"{type(s).__name__}: learning_rate={s.learning_rate!r} takes its step from the loss 'hinge' of classes or "
             f"'epsilon_insensitive' of targets; got loss={s.loss!r}"
@@ -453,5 +411,6 @@ def sgd_plan(estimator: Any) -> TrainingPlan:
             "will refuse it. Take 0 or more",
             FutureWarning,
         )
-    edge = s.epsilon if edge is None else edge
-    return training_plan(s, kind, edge, LEARNING_RATES[s.learning_rate](s), rule=rule, average=int(s.average))
+    threshold = s.epsilon if threshold is None else threshold
+    rate = LEARNING_RATES[s.learning_rate](s)
+    return training_plan(s, loss_code, threshold, rate, step_rule=step_rule, average=int(s.average))
