@@ -70,7 +70,7 @@ def test_columns_whose_squares_overflow_are_refused_not_called_constant():
 @pytest.mark.parametrize("method", [LinearRegression, LeastAbsoluteRegressor])
 def test_coefficients_beyond_float32_are_refused(method):
     X, y = rows()
-    with pytest.raises(ValueError, match=r"leave the range of float32.*Give X in float64"):
+    with pytest.raises(ValueError, match=r"exceed the range of float32.*Give X in float64"):
         method().fit((X * 1e-41).astype(np.float32), y)
 
 

@@ -10,12 +10,12 @@ the second.
     class Method(Regressor):                              class Method(Classifier):
         coef_ = learned("coef")                               coef_ = learned("coef")
         def _fit(self, X, y, w):                              def _fit(self, X, y, w):
-            self.model_ = Linear(coef, intercept)                 self.model_ = Linear(coef, intercept)
+            self.model_ = LinearModel(coef, intercept)            self.model_ = LinearModel(coef, intercept)
         def predict(self, X):                                 def _scores(self, X):
             X = self._admit(X)                                    return class_scores(self.model_, X)
             return predictor(self.model_, X)                  def decision_function(self, X):
                                                                   X = self._admit(X)
-                                                                  return decision(self.model_, X)
+                                                                  return decision_values(self.model_, X)
 """
 
 from __future__ import annotations
@@ -25,15 +25,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.admission.sparse import configured_csr
 from fivefold.core.admission.tables import refuse_nonfinite
+from fivefold.core.estimators.base import Estimator
 from fivefold.core.numerics.affine_map import affine
 from fivefold.core.numerics.linalg import row_blocks
 from fivefold.core.parallel import map_parts
-from fivefold.core.types import Array, Table
+from fivefold.core.types import Array, Matrix, Table, Vector, Weights
 
 Result = TypeVar("Result")
 
@@ -42,49 +44,55 @@ Result = TypeVar("Result")
 class LinearModel:
     """A linear surface, and the route and the number of steps that found it."""
 
-    coef: Any  # (d,) or (outputs, d)
+    coef: Any  # (d,) or (outputs, d), an array or a sparse matrix
     intercept: Any  # a number or (outputs,)
-    centre: Array | None = None  # (d,)
+    centre: Vector | None = None  # (d,)
     offset: Any = None  # the height at the centre, () or (outputs,)
     solver: str = ""
-    n_iter: Any = 1
+    n_iter: Any = 1  # a number, or an array where scikit-learn has one
 
     def exchanged(self, name: str, value: Any) -> LinearModel:
-        """With another `coef` or `intercept` the surface is these two alone."""
+        """The same with another `coef` or `intercept`; the surface is then given by these two alone."""
         value = np.asarray(value)[()] if not issparse(value) else value
         return replace(self, **{name: value}, centre=None, offset=None)
 
 
 def centred_linear(
-    coef: Array, centre: Array, offset: Any, kind: Any, *, intercept: bool = True, solver: str = ""
+    coef: Array,
+    centre: Vector,
+    offset: Array | np.floating[Any],
+    dtype: DTypeLike,
+    *,
+    intercept: bool = True,
+    solver: str = "",
 ) -> LinearModel:
-    """The value from coefficients (d,) or (outputs, d) and the means of X (d,) and of the targets.
+    """The model of coefficients (d,) or (outputs, d), the means of X (d,), and the height there, () or (outputs,).
 
-    Numbers that users see get the type `kind`; without an intercept the means are zero and so is it.
+    Numbers that users see get this dtype; without an intercept the means are zero, and so is the intercept.
     """
-    at_zero = cast_learned(np.asarray(offset - coef @ centre), kind)[()] if intercept else 0.0
-    return LinearModel(cast_learned(coef, kind), at_zero, centre, offset, solver)
+    at_zero = cast_learned(np.asarray(offset - coef @ centre), dtype)[()] if intercept else 0.0
+    return LinearModel(cast_learned(coef, dtype), at_zero, centre, offset, solver)
 
 
-def cast_learned(numbers: Array, kind: Any) -> Array:
-    """Learned numbers in the type of X, if its range holds them."""
+def cast_learned(numbers: Array, dtype: DTypeLike) -> Array:
+    """Learned numbers in the dtype of X, if they are within its range."""
     with np.errstate(over="ignore"):
-        out = np.asarray(numbers, dtype=kind, order="C")
+        out = np.asarray(numbers, dtype=dtype, order="C")
     if np.isinf(out).any() and np.isfinite(numbers).all():
         raise ValueError(
-            f"learned numbers of up to {np.abs(numbers).max():.3g} leave the range of {np.dtype(kind)}: columns of X "
-            "vary so little. Give X in float64, or multiply its columns by a large number"
+            f"learned numbers of up to {np.abs(numbers).max():.3g} exceed the range of {np.dtype(dtype)} because "
+            "columns of X vary so little. Give X in float64, or multiply its columns by a large number"
         )
     return out
 
 
-def weights_or_none(w: Array) -> Array | None:
-    """The weights, or None where every row counts once: sums without weights are cheaper."""
+def weights_or_none(w: Weights) -> Weights | None:
+    """The weights, or None if every row counts once: sums without weights are cheaper."""
     return None if (w == 1.0).all() else w
 
 
-def predictor(model: LinearModel, X: Any) -> Array:
-    """eta of each row of a dense or sparse X, (n,) or (n, outputs), in the type of X."""
+def predictor(model: LinearModel, X: Table) -> Array:
+    """eta of each row of a dense or sparse X, (n,) or (n, outputs), in the dtype of X."""
     A = model.coef.toarray().T if issparse(model.coef) else model.coef.T
     if issparse(X):
         return np.asarray(X @ A + model.intercept).astype(X.dtype, copy=False)
@@ -101,16 +109,16 @@ def predictor(model: LinearModel, X: Any) -> Array:
     return out
 
 
-def finite_predictor(estimator: Any, model: LinearModel, X: Table) -> Array:
-    """The predictor, for a method that takes X unchecked: NaN and infinity in X show in what comes out."""
+def finite_predictor(estimator: Estimator, model: LinearModel, X: Table) -> Array:
+    """The predictor, for a method that takes X unchecked: NaN and infinity in X show in the result."""
     eta = predictor(model, X)
     if not np.isfinite(eta).all():
         refuse_nonfinite(estimator, X)
     return eta
 
 
-def solve_unchecked(estimator: Any, X: Table, solve: Callable[[], Result]) -> Result:
-    """What `solve` finds in an X that was not checked: its failure may be for NaN or infinity, which is then said."""
+def solve_unchecked(estimator: Estimator, X: Table, solve: Callable[[], Result]) -> Result:
+    """The result of `solve` for an X that was not checked: if it fails over NaN or infinity, the error says so."""
     try:
         with np.errstate(invalid="ignore", over="ignore"):
             return solve()
@@ -120,19 +128,19 @@ def solve_unchecked(estimator: Any, X: Table, solve: Callable[[], Result]) -> Re
 
 
 def decision_values(model: LinearModel, X: Table) -> Array:
-    """What a classifier's decision_function gives: (n,) for two classes, (n, K) for more."""
+    """The values of a classifier's decision_function: (n,) for two classes, (n, K) for more."""
     eta = predictor(model, X)
     return eta[:, 0] if eta.ndim == 2 and eta.shape[1] == 1 else eta
 
 
-def class_scores(model: LinearModel, X: Table) -> Array:
+def class_scores(model: LinearModel, X: Table) -> Matrix:
     """(n, K), the largest wins; the first of two classes scores zero."""
     eta = decision_values(model, X)
     return np.column_stack([np.zeros_like(eta), eta]) if eta.ndim == 1 else eta
 
 
 class SparseCoefficients:
-    """For a method whose `model_` is Linear: `coef_` can be kept sparse."""
+    """For a method whose `model_` is a LinearModel: `coef_` can be kept sparse."""
 
     model_: Any
 

@@ -96,22 +96,22 @@ class HuberRegressor(Regressor):
     epsilon
         residuals beyond epsilon times the scale count as absolute values; smaller is more robust.
     max_iter
-        most Newton steps.
+        maximum number of Newton steps.
     alpha
         strength of the penalty on the squared length of the coefficients.
     warm_start
         start from what the last fit found.
     fit_intercept
-        fit an offset; without it the surface passes through the origin.
+        fit an intercept; without one the surface passes through the origin.
     tol
         largest gradient that is not warned of; what is reached is usually far smaller.
 
     Attributes
     ----------
     coef_
-        one number a column.
+        shape (d,).
     intercept_
-        the answer at the origin.
+        the prediction at the origin.
     scale_
         sigma, the scale that epsilon multiplies.
     n_iter_
@@ -159,14 +159,14 @@ class HuberRegressor(Regressor):
     n_iter_ = learned("n_iter")
 
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Self:
-        """Learn from rows and their targets; a weight of two means a row is there twice."""
+        """Learn from rows and their targets; a weight of two counts a row twice."""
         super().fit(X, y, sample_weight)
         residual = np.ravel(np.asarray(to_numpy(y), dtype=np.float64)) - self.predict(X)
         self.outliers_ = np.abs(residual) > self.scale_ * self.epsilon
         return self
 
     def predict(self, X: UserTable) -> Any:
-        """The height of the surface at each row."""
+        """The predicted target of each row."""
         X = self._admit(X)
         return predictor(self.model_.linear, X)
 

@@ -65,7 +65,7 @@ class LassoBase(Regressor):
         return configured_csr(np.atleast_2d(self.coef_))
 
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, check_input: bool = True) -> Self:
-        """Learn from rows and their targets; a weight of two means a row is there twice.
+        """Learn from rows and their targets; a weight of two counts a row twice.
 
         `check_input` is taken for scikit-learn's signature: rows are always checked, once.
         """
@@ -73,7 +73,7 @@ class LassoBase(Regressor):
         return self
 
     def predict(self, X: UserTable) -> Any:
-        """The height of the surface at each row."""
+        """The predicted target of each row."""
         X = self._admit(X)
         return predictor(self.model_.linear, X)
 
@@ -145,13 +145,13 @@ class Lasso(LassoBase):
     alpha
         strength of the penalty.
     fit_intercept
-        fit an offset; without it the surface passes through the origin.
+        fit an intercept; without one the surface passes through the origin.
     precompute, copy_X
         kept for scikit-learn's signature: the Gram matrix is made where it pays, and X is never overwritten.
     max_iter
-        most steps; a step solves for one working set.
+        maximum number of steps; a step solves for one working set.
     tol
-        largest duality gap, as a share of y'y, that is not warned of; what is reached is usually far smaller.
+        duality gap, as a share of y'y, above which a warning is given; the gap reached is usually far smaller.
     warm_start
         start from what the last fit found.
     positive
@@ -164,11 +164,11 @@ class Lasso(LassoBase):
     Attributes
     ----------
     coef_
-        one number a column, or a row of them an output.
+        shape (d,), or (n_outputs, d).
     sparse_coef_
         the same as a sparse matrix.
     intercept_
-        the answer at the origin.
+        the prediction at the origin.
     dual_gap_
         upper bound of how far the objective is above its minimum.
     n_iter_
@@ -218,13 +218,13 @@ class ElasticNet(LassoBase):
     l1_ratio
         share of the penalty on the size: 1 is the lasso, 0 is ridge regression.
     fit_intercept
-        fit an offset; without it the surface passes through the origin.
+        fit an intercept; without one the surface passes through the origin.
     precompute, copy_X
         kept for scikit-learn's signature: the Gram matrix is made where it pays, and X is never overwritten.
     max_iter
-        most steps; a step solves for one working set.
+        maximum number of steps; a step solves for one working set.
     tol
-        largest duality gap, as a share of y'y, that is not warned of; what is reached is usually far smaller.
+        duality gap, as a share of y'y, above which a warning is given; the gap reached is usually far smaller.
     warm_start
         start from what the last fit found.
     positive
@@ -237,11 +237,11 @@ class ElasticNet(LassoBase):
     Attributes
     ----------
     coef_
-        one number a column, or a row of them an output.
+        shape (d,), or (n_outputs, d).
     sparse_coef_
         the same as a sparse matrix.
     intercept_
-        the answer at the origin.
+        the prediction at the origin.
     dual_gap_
         upper bound of how far the objective is above its minimum.
     n_iter_

@@ -261,7 +261,7 @@ class LassoCV(LassoCVBase):
     random_state: Seed = None
     selection: Literal["cyclic", "random"] = "cyclic"
 
-    l1_ratio: ClassVar[float] = 1.0
+    l1_ratio: ClassVar[float] = 1.0  # type: ignore[misc]  # a constant here, a parameter of ElasticNetCV
     path = staticmethod(lasso_path)
     card = Card(
         applications=("regression", "data mining"),

@@ -74,7 +74,7 @@ class LinearRegression(Regressor):
     Parameters
     ----------
     fit_intercept
-        fit an offset; without it the surface passes through the origin.
+        fit an intercept; without one the surface passes through the origin.
     copy_X, tol, n_jobs
         kept for scikit-learn's signature: X is never overwritten, the rank is decided by rounding, and all cores are
         used.
@@ -84,9 +84,9 @@ class LinearRegression(Regressor):
     Attributes
     ----------
     coef_
-        one number a column, or a row of them an output.
+        shape (d,), or (n_outputs, d).
     intercept_
-        the answer at the origin.
+        the prediction at the origin.
     rank_
         how many columns are independent.
     singular_
@@ -152,7 +152,7 @@ class LinearRegression(Regressor):
         )
 
     def predict(self, X: UserTable) -> Any:
-        """The height of the surface at each row."""
+        """The predicted target of each row."""
         X = self._admit(X)
         return finite_predictor(self, self.model_.linear, X)
 

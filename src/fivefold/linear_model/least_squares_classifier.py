@@ -46,14 +46,14 @@ class LeastSquaresClassifier(Classifier):
     threshold
         two classes: the output above which the second is predicted.
     fit_intercept
-        fit an offset.
+        fit an intercept.
     class_weight
         weights of the classes, "balanced", or None.
 
     Attributes
     ----------
     coef_, intercept_
-        one output for two classes, positive for the second; else one a class.
+        one output for two classes, positive for the second; else one per class.
     classes_
         the labels.
 
@@ -105,7 +105,7 @@ class LeastSquaresClassifier(Classifier):
         self.model_ = LinearModel(cast_learned(W, kind), intercept, mean, height)
 
     def decision_function(self, X: UserTable) -> Any:
-        """The output of each row: two classes, less the threshold; more, one a class."""
+        """The output of each row: two classes, less the threshold; more, one per class."""
         X = self._admit(X)
         out = decision_values(self.model_, X)
         return out - out.dtype.type(self.threshold) if out.ndim == 1 else out
@@ -147,18 +147,18 @@ class SigmoidRegressionClassifier(Classifier):
     alpha
         strength of a ridge penalty on the weights; without any, separable classes have no minimum.
     fit_intercept
-        fit an offset, which is never penalised.
+        fit an intercept, which is never penalised.
     tol
         stop when the gradient is this share of the gradient at zero.
     max_iter
-        steps of the solver at most.
+        maximum number of steps of the solver.
     class_weight
         weights of the classes, "balanced", or None.
 
     Attributes
     ----------
     coef_, intercept_
-        one output for two classes, positive for the second; else one a class.
+        one output for two classes, positive for the second; else one per class.
     classes_
         the labels.
     n_iter_
@@ -208,7 +208,7 @@ class SigmoidRegressionClassifier(Classifier):
         self.model_ = linear_from_outputs(x, design, done)
 
     def decision_function(self, X: UserTable) -> Any:
-        """The argument of the sigmoid: positive for the second of two classes, or one a class."""
+        """The argument of the sigmoid: positive for the second of two classes, or one per class."""
         X = self._admit(X)
         return decision_values(self.model_, X)
 

@@ -17,7 +17,6 @@ Cox (1958); Nocedal (1980); Lee, Sun & Saunders (2014).
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, replace
 from typing import Annotated, Any, Literal
 
@@ -33,7 +32,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Fraction, Index, NonNegative, Positive, Range, Seed
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Codes, Matrix, Table, Target, UserTable, Vector, Weights
 from fivefold.linear_model.base import SparseCoefficients, class_scores, decision_values
 from fivefold.linear_model.diagnostics.standard_errors import (
     SEPARATED_LOSS,
@@ -82,12 +81,12 @@ class LogLinearClassifier(SparseCoefficients, Classifier):
         eta = eta - eta.max(axis=1, keepdims=True)
         return eta - np.log(np.exp(eta).sum(axis=1, keepdims=True))
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         return class_scores(self.model_, X)
 
 
 def _warn_ignored(text: str) -> None:
-    warnings.warn(f"LogisticRegression: {text}", UserWarning, stacklevel=5)
+    warn(f"LogisticRegression: {text}", UserWarning)
 
 
 class LogisticRegression(LogLinearClassifier):
@@ -99,43 +98,43 @@ class LogisticRegression(LogLinearClassifier):
         kept for scikit-learn's signature: "l2", "l1" and "elasticnet" set l1_ratio (0, 1, as it is), None sets C to
         infinity.
     C
-        inverse strength of the penalty; np.inf is none, and maximum likelihood.
+        inverse strength of the penalty; np.inf is no penalty: maximum likelihood.
     l1_ratio
         share of the L1 penalty: 0 is L2, 1 is L1, between them the elastic net. None is 0.
     dual, random_state, verbose, n_jobs
         kept for scikit-learn's signature; they change nothing.
     tol
-        the objective in the end is at most a share tol^2 / 10 above the least, 1e-9 by default.
+        the objective ends at most a share tol^2 / 10 above its minimum, 1e-9 by default.
     fit_intercept
-        fit an offset, which is not penalised.
+        fit an intercept, which is not penalised.
     intercept_scaling
-        with solver="liblinear" the offset is penalised as the coefficient of a column of this value.
+        with solver="liblinear" the intercept is penalised as the coefficient of a column of this value.
     class_weight
         weights of the classes, a dictionary or "balanced"; they multiply the weights of the rows.
     solver
-        every name reaches the optimum of its objective, under any penalty; "liblinear" has an offset in the penalty.
+        every name reaches the optimum of its objective, under any penalty; "liblinear" also penalises the intercept.
     max_iter
-        passes over the rows, at most; samples before them do not count.
+        maximum number of passes over the rows; samples before them do not count.
     warm_start
         start from the coefficients of the last fit.
     reference_class
-        with three classes or more, the label whose coefficients are zero; None treats all classes alike.
+        with three classes or more, the label whose coefficients are zero; None treats all classes the same.
     stop_after
-        None goes to the optimum; a number descends from zero by plain gradients, and ends when so many steps in a row
-        bring no fewer errors on the rows: coefficients stay small. It takes no L1 penalty.
+        None goes to the optimum; a number descends from zero by plain gradients, and stops after this many steps in a
+        row without fewer errors on the rows: coefficients stay small. Not with an L1 penalty.
 
     Attributes
     ----------
     classes_
-        the labels; with two classes coefficients and log odds speak for the second.
+        the labels; with two classes coefficients and log odds are those of the second.
     coef_, intercept_
         (1, d) and (1,) for two classes, (K, d) and (K,) for more.
     n_iter_
         passes over the rows.
     history_, reason_
-        the objective before each pass and in the end, and why the descent ended.
+        the objective before each pass and at the end, and why the descent ended.
     likelihood_
-        of a fit without a penalty: the information and height behind `summary`; otherwise None.
+        the information and the log-likelihood behind `summary` after a fit without a penalty; otherwise None.
 
     Examples
     --------
@@ -198,30 +197,30 @@ class LogisticRegression(LogLinearClassifier):
         lasso = (
             None if ratio == 0 or np.isinf(C) else coefficient_strengths(risk, ratio / C, self._on_intercept(ratio / C))
         )
-        free, weight = bool(np.isinf(C)), float(w.sum())
+        unpenalised, weight = bool(np.isinf(C)), float(w.sum())
         with fit_steps(self, "pass", max(self.max_iter, 1), X) as monitor:
 
-            def told(x: Array, value: float) -> bool:
+            def report(x: Vector, value: float) -> bool:
                 stop = monitor(lambda: linear_from_risk(risk, x, X.dtype, 0), value)
-                return bool(stop) or (free and value < SEPARATED_LOSS * weight)
+                return bool(stop) or (unpenalised and value < SEPARATED_LOSS * weight)
 
-            found = self._descend(risk, lasso, told, free)
-        if free and self.stop_after is None:
+            found = self._descend(risk, lasso, report, unpenalised)
+        if unpenalised and self.stop_after is None:
             found, self.likelihood_ = self._likelihood(risk, found)
         else:
             self.likelihood_ = None
         self.model_ = linear_from_risk(risk, zero_sum_coefficients(risk, found.x), X.dtype, found.steps)
         self.history_, self.reason_ = found.history, found.reason
-        self._tell(found)
+        self._warn_unfinished(found)
 
-    def _descend(self, risk: EmpiricalRisk, lasso: Array | None, told: Monitor, free: bool) -> Minimum:
+    def _descend(self, risk: EmpiricalRisk, lasso: Vector | None, monitor: Monitor, unpenalised: bool) -> Minimum:
         start = self._start(risk)
         if self.stop_after is None:
-            tol = self.tol * UNPENALISED_TOL if free else self.tol
-            return minimise_risk(risk, start, lasso=lasso, tol=tol, max_iter=self.max_iter, monitor=told)
+            tol = self.tol * UNPENALISED_TOL if unpenalised else self.tol
+            return minimise_risk(risk, start, lasso=lasso, tol=tol, max_iter=self.max_iter, monitor=monitor)
         if lasso is not None:
             raise ValueError("LogisticRegression: stop_after descends by gradients, which an L1 penalty lacks at zero")
-        return early_stopped_descent(risk, start, patience=self.stop_after, max_iter=self.max_iter, monitor=told)
+        return early_stopped_descent(risk, start, patience=self.stop_after, max_iter=self.max_iter, monitor=monitor)
 
     def log_odds(self, X: Table, label: Any, against: Any) -> Any:
         """ln P(label | x) / P(against | x), linear in x; the coding of the classes does not matter."""
@@ -268,8 +267,8 @@ class LogisticRegression(LogLinearClassifier):
 
     def _risk(self, X: Table, y: Target, w: Weights, ridge: float) -> EmpiricalRisk:
         K = len(self.classes_)
-        free = self.fit_intercept and self.solver != "liblinear"
-        design = Design(X, self.fit_intercept, pilot_centre(X) if free else None)
+        centred = self.fit_intercept and self.solver != "liblinear"  # a penalised intercept fixes the origin
+        design = Design(X, self.fit_intercept, pilot_centre(X) if centred else None)
         risk = EmpiricalRisk(LogLoss(), design, 2.0 * y - 1.0, w)
         if K > 2:
             risk = EmpiricalRisk(SoftmaxLoss(), design, y, w, outputs=K, reference=self._reference())
@@ -300,37 +299,42 @@ class LogisticRegression(LogLinearClassifier):
         return start.ravel()
 
     def _likelihood(self, risk: EmpiricalRisk, found: Minimum) -> tuple[Minimum, MaximumLikelihood | None]:
-        """The maximum and the information there; classes that can be separated are reported."""
-        alike = bool(risk.outputs) and risk.reference is None
-        if alike:  # the first is as good a reference as any
+        """The maximum and the information there; warns if the classes can be separated."""
+        symmetric = bool(risk.outputs) and risk.reference is None
+        if symmetric:  # the first is as good a reference as any
             W = risk.shaped(found.x)
             risk, found = replace(risk, reference=0, ridge=0.0), replace(found, x=(W - W[0])[1:].ravel())
         H = fisher_information(risk, found.x)
         direction = separating_direction(risk, found.x, H)
         if direction is not None:
-            self._warn_of(risk, direction)
-        told = None
+            self._warn_separated(risk, direction)
+        likelihood = None
         if H is not None:
             if direction is None and found.reason == "converged":
                 found = replace(found, x=newton_refinement(risk, found.x, H))
                 H = risk.hessian(found.x)
             found = replace(found, x=shortest_maximum(found.x, H))
-            estimate, spread = intercept_first(risk, found.x, H)
+            estimate, information = intercept_first(risk, found.x, H)
             count = np.bincount(self._codes(risk), risk.s)
             shares = count / count.sum() if self.fit_intercept else np.full(len(count), 1 / len(count))
             columns = len(found.x) // risk.design.size * risk.design.X.shape[1]
-            told = MaximumLikelihood(
-                estimate, spread, count.sum(), -found.value, float(xlogy(count, shares).sum()), columns
+            likelihood = MaximumLikelihood(
+                estimate=estimate,
+                information=information,
+                count=count.sum(),
+                log_likelihood=-found.value,
+                null=float(xlogy(count, shares).sum()),
+                columns=columns,
             )
-        if alike:
+        if symmetric:
             W = risk.shaped(found.x)
             found = replace(found, x=(W - W.mean(axis=0)).ravel())
-        return found, told
+        return found, likelihood
 
-    def _codes(self, risk: EmpiricalRisk) -> Any:
+    def _codes(self, risk: EmpiricalRisk) -> Codes:
         return risk.y if risk.outputs else (risk.y > 0).astype(np.int64)
 
-    def _warn_of(self, risk: EmpiricalRisk, direction: Array) -> None:
+    def _warn_separated(self, risk: EmpiricalRisk, direction: Array) -> None:
         names = coefficient_names(self, risk.design.X.shape[1], False)
         listed = ", ".join(names[j] for j in separating_columns(risk, direction)) or "the intercept"
         warn(
@@ -340,7 +344,7 @@ class LogisticRegression(LogLinearClassifier):
             SeparationWarning,
         )
 
-    def _tell(self, found: Minimum) -> None:
+    def _warn_unfinished(self, found: Minimum) -> None:
         if found.reason == "interrupted":
             warn_kept_best(self, found.steps, "pass")
         elif found.reason == "max_iter" and self.max_iter > 0 and self.stop_after is None:

@@ -57,13 +57,13 @@ class MultiTaskLasso(_MultiTask):
     alpha
         strength of the penalty on the lengths of the rows of coefficients.
     fit_intercept
-        fit an offset for each target.
+        fit an intercept for each target.
     copy_X
         kept for scikit-learn's signature; X is never overwritten.
     max_iter
-        most steps; a step solves for one working set.
+        maximum number of steps; a step solves for one working set.
     tol
-        largest duality gap, as a share of the sum of squares of y, that is not warned of.
+        duality gap, as a share of the sum of squares of y, above which a warning is given.
     warm_start
         start from what the last fit found.
     random_state
@@ -78,7 +78,7 @@ class MultiTaskLasso(_MultiTask):
     sparse_coef_
         the same as a sparse matrix.
     intercept_
-        the answers at the origin.
+        the predictions at the origin.
     dual_gap_
         upper bound of how far the objective is above its minimum.
     eps_
@@ -127,13 +127,13 @@ class MultiTaskElasticNet(_MultiTask):
     l1_ratio
         share of the penalty on the lengths of the rows of coefficients; the rest is on their squares.
     fit_intercept
-        fit an offset for each target.
+        fit an intercept for each target.
     copy_X
         kept for scikit-learn's signature; X is never overwritten.
     max_iter
-        most steps; a step solves for one working set.
+        maximum number of steps; a step solves for one working set.
     tol
-        largest duality gap, as a share of the sum of squares of y, that is not warned of.
+        duality gap, as a share of the sum of squares of y, above which a warning is given.
     warm_start
         start from what the last fit found.
     random_state
@@ -148,7 +148,7 @@ class MultiTaskElasticNet(_MultiTask):
     sparse_coef_
         the same as a sparse matrix.
     intercept_
-        the answers at the origin.
+        the predictions at the origin.
     dual_gap_
         upper bound of how far the objective is above its minimum.
     eps_

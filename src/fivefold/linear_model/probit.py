@@ -5,17 +5,18 @@
 
 with m = y (w'x + b), plus lambda/2 |w|^2 or lambda |w|_1. The second loss with |w|^2 (lambda = 2) is what the PAC-Bayes
 bound with a Gaussian prior asks to be made small, for rows of unit length; with a Laplace prior it is lambda |w|_1,
-which leaves coefficients at zero exactly. It is descended from zero and from the logistic solution at several scales,
-and the best end is kept.
+which leaves coefficients exactly at zero. It is minimised from zero and from the logistic solution at several scales,
+and the best minimum is kept.
 
-For L1, theory suggests a strength for columns scaled to at most one: the lesser of the length |Phi|_2 of a row (root of
-the mean square) and |w|_1 of the solution, which depends on the strength in turn: a fixed point.
+For L1, theory suggests a strength for columns scaled to at most one: the smaller of the length |Phi|_2 of a row (root
+of the mean square) and |w|_1 of the solution, which depends on the strength in turn: a fixed point.
 
 Germain, Lacasse, Laviolette & Marchand (2009); McAllester (2003).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
@@ -27,25 +28,31 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Matrix, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import LinearModel, class_scores, decision_values
 from fivefold.linear_model.solvers.class_outputs import binary_probabilities, normalise_rows, one_vs_rest_targets
-from fivefold.linear_model.solvers.risk_solver import L1_L2_SHARES, centred_design, fit_linear, linear_from_outputs
+from fivefold.linear_model.solvers.risk_solver import (
+    L1_L2_SHARES,
+    centred_design,
+    column_strengths,
+    fit_linear,
+    linear_from_outputs,
+)
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.catalogue import Loss, ProbitLoss, ProbitMarginLoss
 
 PROBIT_LOSSES: dict[str, Loss] = {"likelihood": ProbitLoss(), "gibbs": ProbitMarginLoss()}
-THEORY_STRENGTHS = {"likelihood": 1.0, "gibbs": 2.0}  # lambda
-MAX_FIXED_POINT_ROUNDS = 60  # of the search for the fixed point
+THEORY_STRENGTHS = {"likelihood": 1.0, "gibbs": 2.0}  # loss -> lambda
+MAX_FIXED_POINT_ROUNDS = 60  # bisections of the search for the fixed point: more than float64 has digits
 
 
 @dataclass(frozen=True)
 class ProbitModel:
-    """The predictors, the strength of the penalty, and the mean loss on the rows learned from."""
+    """The predictors, the strength of the penalty, and the mean Gibbs error on the rows learned from."""
 
     linear: LinearModel
     strength: float
-    gibbs: float
+    gibbs: float  # mean of Phi(-m)
 
 
 class ProbitRegression(Classifier):
@@ -60,20 +67,20 @@ class ProbitRegression(Classifier):
         "l2", "l1" or None.
     alpha
         lambda in lambda/2 |w|^2 or lambda |w|_1; None is 1 for the likelihood and 2 for the Gibbs loss; "predicted",
-        for L1, is the fixed point of the lesser of row length and |w|_1.
+        for L1, is the fixed point of the smaller of row length and |w|_1.
     fit_intercept
-        fit an offset, which is not penalised; the theory has none.
+        fit an intercept, which is not penalised; the theory has no intercept.
     tol
         stop when the gradient is this share of the gradient at zero.
     max_iter
-        steps of the solver at most.
+        maximum number of steps of the solver.
     class_weight
         weights of the classes, "balanced", or None.
 
     Attributes
     ----------
     coef_, intercept_
-        of the predictors: one for two classes, positive for the second; else one a class.
+        of the predictors: one for two classes, positive for the second; else one per class.
     alpha_
         the strength used.
     gibbs_error_
@@ -132,8 +139,8 @@ class ProbitRegression(Classifier):
 
         def solve(strength: float) -> tuple[Array, int]:
             lasso, ridge = (strength * share for share in L1_L2_SHARES[self.penalty](0.0))
-            held = np.append(np.full(X.shape[1], ridge), np.zeros(design.size - X.shape[1]))
-            risks = [EmpiricalRisk(PROBIT_LOSSES[self.loss], design, t, w, held) for t in targets]
+            ridges = column_strengths(design, ridge)
+            risks = [EmpiricalRisk(PROBIT_LOSSES[self.loss], design, t, w, ridges) for t in targets]
             return fit_linear(self, risks, lasso, self.tol, self.max_iter)
 
         if self.alpha == "predicted":
@@ -152,7 +159,7 @@ class ProbitRegression(Classifier):
         self.model_ = ProbitModel(linear_from_outputs(x, design, done), strength, float(np.mean(errors)))
 
     def decision_function(self, X: UserTable) -> Any:
-        """The predictor of each row: positive for the second of two classes, or one a class."""
+        """The predictor of each row: positive for the second of two classes, or one per class."""
         X = self._admit(X)
         return decision_values(self.model_.linear, X)
 
@@ -161,7 +168,7 @@ class ProbitRegression(Classifier):
         P = ProbitLoss().inverse_link(self.decision_function(X))
         return binary_probabilities(P) if P.ndim == 1 else normalise_rows(P)
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         return class_scores(self.model_.linear, X)
 
 
@@ -174,7 +181,7 @@ def rms_row_length(X: Table, w: Array) -> float:
     return float(np.sqrt(np.sum(mean / np.maximum(largest, np.finfo(float).tiny))))
 
 
-def predicted_strength(length: float, size: Any) -> float:
+def predicted_strength(length: float, size: Callable[[float], float]) -> float:
     """lambda = min(length, size(lambda)), size being |w|_1 of the solution, which falls as lambda grows."""
     if size(length) >= length:
         return length

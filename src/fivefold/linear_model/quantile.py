@@ -120,16 +120,16 @@ class QuantileRegressor(Regressor):
     alpha
         strength of the penalty on the size of the coefficients.
     fit_intercept
-        fit an offset; without it the surface passes through the origin.
+        fit an intercept; without one the surface passes through the origin.
     solver, solver_options
         kept for scikit-learn's signature: every name takes the interior-point method and ends at an exact corner.
 
     Attributes
     ----------
     coef_
-        one number a column.
+        shape (d,).
     intercept_
-        the answer at the origin.
+        the prediction at the origin.
     n_iter_
         steps of the interior-point method.
 
@@ -195,16 +195,16 @@ class LeastAbsoluteRegressor(Regressor):
     ridge
         strength of a penalty on the squared length of the coefficients: sum of |r| + ridge/2 |w|^2 is minimised.
     fit_intercept
-        fit an offset; without it the surface passes through the origin.
+        fit an intercept; without one the surface passes through the origin.
     max_iter
-        most steps of the interior-point method.
+        maximum number of steps of the interior-point method.
 
     Attributes
     ----------
     coef_
-        one number a column.
+        shape (d,).
     intercept_
-        the answer at the origin.
+        the prediction at the origin.
     n_iter_
         steps taken.
 

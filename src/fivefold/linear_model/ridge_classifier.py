@@ -47,7 +47,7 @@ class RidgeClassifier(Classifier):
     alpha
         strength of the penalty.
     fit_intercept
-        fit an offset; without it the boundary passes through the origin.
+        fit an intercept; without one the boundary passes through the origin.
     copy_X, max_iter, tol, random_state
         kept for scikit-learn's signature; X is never overwritten and the solution is direct.
     class_weight

@@ -23,7 +23,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Fraction, NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Table, Target, UserTable, Weights
+from fivefold.core.types import Matrix, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import class_scores, decision_values, predictor
 from fivefold.linear_model.solvers.class_outputs import (
     binary_probabilities,
@@ -69,20 +69,20 @@ class RiskMinimiserRegressor(Regressor):
     ----------
     loss
         "squared", "absolute", "huber", "quantile", "insensitive", "squared_insensitive", "poisson", "gamma", or an
-        object of fivefold.optim.losses.catalogue, or one of your own class with value, slope and, if it has one,
+        object of fivefold.optim.losses.catalogue, or an object of your own with value, slope and, if it has one,
         curvature.
     penalty
         "l2", "l1", "elasticnet" or None.
     alpha
-        strength of the penalty beside the sum of the losses; ridge regression's with the squared loss.
+        strength of the penalty added to the sum of the losses; ridge regression's with the squared loss.
     l1_ratio
         share of the L1 part of an elastic net.
     fit_intercept
-        fit an offset, which is never penalised.
+        fit an intercept, which is never penalised.
     tol
         stop when the gradient is this share of the gradient at zero.
     max_iter
-        steps of the solver at most.
+        maximum number of steps of the solver.
 
     Attributes
     ----------
@@ -118,8 +118,8 @@ class RiskMinimiserRegressor(Regressor):
         "its own exists (Ridge, HuberRegressor, QuantileRegressor) it is quicker.",
         steps=(
             "Take the loss, the penalty and the rows as one objective.",
-            "Minimise it by L-BFGS, by proximal Newton beside an L1 penalty, or by rounding kinks.",
-            "Of kinks, hold the rows that rest on one and solve for the exact minimum.",
+            "Minimise it by L-BFGS, by proximal Newton for an L1 penalty, or by smoothing kinks.",
+            "Hold the rows that rest on a kink and solve for the exact minimum.",
         ),
         source="Vapnik (1992); Madsen & Nielsen (1993); Lee, Sun & Saunders (2014)",
         see_also=("Ridge", "RiskMinimiserClassifier"),
@@ -142,14 +142,14 @@ class RiskMinimiserRegressor(Regressor):
         x, done = fit_linear(self, [risk], lasso, self.tol, self.max_iter)
         self.model_ = linear_from_outputs(x, design, done, one=True)
 
-    def predict(self, X: Any) -> Any:
-        """What the loss predicts at each row: the surface, or its inverse link."""
+    def predict(self, X: UserTable) -> Any:
+        """The predicted target of each row: the surface, or the inverse link of the loss at it."""
         X = self._admit(X)
         loss = REGRESSOR_LOSSES[self.loss] if isinstance(self.loss, str) else self.loss
         return loss.inverse_link(predictor(self.model_, X))
 
 
-def _probable(estimator: Any) -> bool:
+def _has_probabilities(estimator: RiskMinimiserClassifier) -> bool:
     loss = CLASSIFIER_LOSSES[estimator.loss] if isinstance(estimator.loss, str) else estimator.loss
     return isinstance(loss, PROBABILITY_LOSSES)
 
@@ -161,31 +161,31 @@ class RiskMinimiserClassifier(Classifier):
     ----------
     loss
         "log", "softmax", "hinge", "squared_hinge", "squared", "probit", "probit_margin", "exponential", "perceptron",
-        "absolute", "huber", or an object of fivefold.optim.losses.catalogue, or one of your own class with value and
-        slope. Targets are -1 and +1; more than two classes are separated each from the rest, but for "softmax".
+        "absolute", "huber", or an object of fivefold.optim.losses.catalogue, or an object of your own with value and
+        slope. Targets are -1 and +1; of more than two classes each is separated from the rest, except with "softmax".
     penalty
         "l2", "l1", "elasticnet" or None.
     alpha
-        strength of the penalty beside the sum of the losses: 1 / C of a support vector machine.
+        strength of the penalty added to the sum of the losses: 1 / C of a support vector machine.
     l1_ratio
         share of the L1 part of an elastic net.
     fit_intercept
-        fit an offset, which is never penalised.
+        fit an intercept, which is never penalised.
     tol
         stop when the gradient is this share of the gradient at zero.
     max_iter
-        steps of the solver at most.
+        maximum number of steps of the solver.
     class_weight
         weights of the classes, "balanced", or None.
 
     Attributes
     ----------
     coef_, intercept_
-        of the predictors: one for two classes, positive for the second; else one a class.
+        of the predictors: one for two classes, positive for the second; else one per class.
     classes_
         the labels.
     n_iter_
-        steps taken, the most of all classes.
+        steps taken, the largest number over the classes.
 
     Examples
     --------
@@ -218,8 +218,8 @@ class RiskMinimiserClassifier(Classifier):
         "its own exists (LogisticRegression, LinearSVC) it is quicker.",
         steps=(
             "Take the loss, the penalty and the rows as one objective, for each class against the rest.",
-            "Minimise it by L-BFGS, by proximal Newton beside an L1 penalty, or by rounding kinks.",
-            "Of kinks, hold the rows that rest on one and solve for the exact minimum.",
+            "Minimise it by L-BFGS, by proximal Newton for an L1 penalty, or by smoothing kinks.",
+            "Hold the rows that rest on a kink and solve for the exact minimum.",
         ),
         source="Vapnik (1992); Madsen & Nielsen (1993); Lee, Sun & Saunders (2014)",
         see_also=("RiskMinimiserRegressor", "ProbitRegression"),
@@ -241,11 +241,11 @@ class RiskMinimiserClassifier(Classifier):
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         K, design = len(self.classes_), centred_design(X, w, self.fit_intercept)
         lasso, ridge = (self.alpha * share for share in L1_L2_SHARES[self.penalty](self.l1_ratio))
-        ridge_of = column_strengths(design, ridge)
+        ridges = column_strengths(design, ridge)
         if self._loss.kind == "classes":
-            risks = [EmpiricalRisk(self._loss, design, y, w, np.tile(ridge_of, K), K)]
+            risks = [EmpiricalRisk(self._loss, design, y, w, np.tile(ridges, K), K)]
         else:
-            risks = [EmpiricalRisk(self._loss, design, t, w, ridge_of) for t in one_vs_rest_targets(y, K)]
+            risks = [EmpiricalRisk(self._loss, design, t, w, ridges) for t in one_vs_rest_targets(y, K)]
         x, done = fit_linear(self, risks, lasso, self.tol, self.max_iter)
         if self._loss.kind == "classes":
             x = centre_offsets(x, X.shape[1])
@@ -253,13 +253,13 @@ class RiskMinimiserClassifier(Classifier):
         self.model_ = linear_from_outputs(x, design, done)
 
     def decision_function(self, X: UserTable) -> Any:
-        """The predictor of each row: positive for the second of two classes, or one a class."""
+        """The predictor of each row: positive for the second of two classes, or one per class."""
         X = self._admit(X)
         return decision_values(self.model_, X)
 
-    @available_if(_probable)
+    @available_if(_has_probabilities)
     def predict_proba(self, X: UserTable) -> Any:
-        """Probabilities of the classes, where the loss is a likelihood; of many classes scaled to sum to one."""
+        """Probabilities of the classes, if the loss is a likelihood; of many classes scaled to sum to one."""
         eta = self.decision_function(X)
         if self._loss.kind == "classes":
             return (
@@ -270,5 +270,5 @@ class RiskMinimiserClassifier(Classifier):
         P = self._loss.inverse_link(eta)
         return binary_probabilities(P) if P.ndim == 1 else normalise_rows(P)
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         return class_scores(self.model_, X)

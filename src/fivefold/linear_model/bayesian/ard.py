@@ -111,7 +111,7 @@ class ARDRegression(Regressor):
     Parameters
     ----------
     max_iter
-        updates of the precisions at most.
+        maximum number of updates of the precisions.
     tol
         stop when the coefficients move by less than this in sum.
     alpha_1, alpha_2
@@ -123,7 +123,7 @@ class ARDRegression(Regressor):
     threshold_lambda
         a column whose precision reaches it is dropped.
     fit_intercept
-        fit an offset, which is no random quantity here; without it the surface passes through the origin.
+        fit an intercept, which has no prior; without one the surface passes through the origin.
     copy_X, verbose
         kept for scikit-learn's signature; X is never overwritten and nothing is printed.
 
@@ -136,7 +136,7 @@ class ARDRegression(Regressor):
     sigma_
         posterior covariance of the coefficients that were kept.
     scores_
-        the log evidence, where asked for.
+        the log evidence, if `compute_score` asked for it.
     n_iter_
         updates made.
     X_offset_, X_scale_

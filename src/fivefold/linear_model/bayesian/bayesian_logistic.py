@@ -10,7 +10,7 @@ posterior. With mu and s^2 the mean and the variance of the predictor at x,
 which is nearer to one half than sigma(mu), the more so far from the data. For K classes softmax takes the place of
 sigma and every predictor gets its own kappa. The evidence
 
-    ln p(y) = -loss(w) - alpha/2 |w|^2 + d/2 ln alpha - 1/2 ln |H| + b/2 ln 2 pi        (b offsets, d weights)
+    ln p(y) = -loss(w) - alpha/2 |w|^2 + d/2 ln alpha - 1/2 ln |H| + b/2 ln 2 pi        (b intercepts, d weights)
 
 chooses alpha where it is not given: alpha |w|^2 = gamma, the number of weights that the data determine.
 
@@ -19,6 +19,7 @@ MacKay (1992); Spiegelhalter & Lauritzen (1990); Bishop (2006), section 4.5.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
@@ -30,15 +31,16 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, UserTable
+from fivefold.core.types import Array, Mask, Matrix, Table, Target, UserTable, Vector, Weights
 from fivefold.linear_model.base import LinearModel, decision_values
 from fivefold.linear_model.bayesian.ridge_spectrum import quadratic_form
 from fivefold.linear_model.solvers.class_outputs import binary_probabilities, centre_offsets
 from fivefold.linear_model.solvers.risk_solver import centred_design, fit_linear, linear_from_outputs
+from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.catalogue import LogLoss, SoftmaxLoss
 
-ALPHA_RANGE = 1e8  # alpha is looked for between one over this and this, columns at unit size
+ALPHA_RANGE = 1e8  # alpha is searched between one over this and this, for columns of unit variance
 
 
 @dataclass(frozen=True)
@@ -61,24 +63,24 @@ class BayesianLogisticRegression(Classifier):
         precision of the prior of the weights; chosen by the evidence when None. As it goes to zero the mode goes to
         maximum likelihood.
     fit_intercept
-        fit an offset that no prior holds back.
+        fit an intercept, which has no prior.
     tol
         stop when the gradient is this share of the gradient at zero.
     max_iter
-        steps of the solver at most.
+        maximum number of steps of the solver.
     class_weight
         weights of the classes, "balanced", or None.
 
     Attributes
     ----------
     coef_, intercept_
-        the mode: one predictor for two classes, positive for the second; else one a class.
+        the mode: one predictor for two classes, positive for the second; else one per class.
     covariance_
-        covariance of the coefficients of each predictor, the offset at the mean of the rows last.
+        covariance of the coefficients of each predictor, last the height at the mean of the rows.
     alpha_
         the precision used.
     evidence_
-        Laplace's log probability of the labels.
+        Laplace's approximation of the log probability of the labels.
     classes_
         the labels.
     n_iter_
@@ -122,18 +124,18 @@ class BayesianLogisticRegression(Classifier):
     alpha_ = learned("alpha")
     evidence_ = learned("evidence")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         K, d, design = len(self.classes_), X.shape[1], centred_design(X, w, self.fit_intercept)
         outputs = 0 if K == 2 else K
         penalised = np.tile(np.arange(design.size) < d, max(outputs, 1))
 
-        def at(alpha: float) -> tuple[EmpiricalRisk, Array, int]:
+        def at(alpha: float) -> tuple[EmpiricalRisk, Matrix, int]:
             target = np.where(y == 1, 1.0, -1.0) if K == 2 else y
             risk = EmpiricalRisk(LogLoss() if K == 2 else SoftmaxLoss(), design, target, w, alpha * penalised, outputs)
             x, done = fit_linear(self, [risk], 0.0, self.tol, self.max_iter)
             return risk, x if K == 2 else centre_offsets(x, d), done
 
-        alpha = _balance(at, penalised, _unit(design, w)) if self.alpha is None else self.alpha
+        alpha = _evidence_alpha(at, penalised, _mean_variance(design, w)) if self.alpha is None else self.alpha
         risk, x, done = at(alpha)
         H = risk.hessian(x.ravel())
         values, S = _inverse(H)
@@ -144,14 +146,15 @@ class BayesianLogisticRegression(Classifier):
         m = design.size
         blocks = np.array([S[k * m : (k + 1) * m, k * m : (k + 1) * m] for k in range(max(outputs, 1))])
         centre = np.zeros(d) if design.centre is None else design.centre
-        self.model_ = LaplacePosterior(linear_from_outputs(x, design, done), blocks, float(alpha), evidence, centre)
+        linear = linear_from_outputs(x, design, done)
+        self.model_ = LaplacePosterior(linear, blocks, float(alpha), evidence, centre)
 
     def decision_function(self, X: UserTable) -> Any:
-        """kappa mu: the log odds of the second of two classes, or one predictor a class."""
+        """kappa mu: the log odds of the second of two classes, or one predictor per class."""
         return self._shrunk(self._admit(X))
 
     def predict_proba(self, X: UserTable) -> Any:
-        """Probabilities with what is not known of the weights taken into account."""
+        """Probabilities that take the uncertainty of the weights into account."""
         X = self._admit(X)
         return _probabilities(self._shrunk(X)).astype(X.dtype)
 
@@ -166,7 +169,7 @@ class BayesianLogisticRegression(Classifier):
         return eta * (kappa[:, 0] if eta.ndim == 1 else kappa)
 
     def _variance(self, X: Table) -> Array:
-        """Of each predictor at each row."""
+        """The variance of each predictor at each row (n, outputs)."""
         centre, d = self.model_.centre, X.shape[1]
         out = []
         for S in self.model_.covariance:
@@ -181,8 +184,8 @@ class BayesianLogisticRegression(Classifier):
         return np.column_stack([np.zeros_like(eta), eta]) if eta.ndim == 1 else eta
 
 
-def _balance(at: Any, penalised: Array, unit: float) -> float:
-    """The precision with alpha |w|^2 = gamma, or the end of the range where there is none."""
+def _evidence_alpha(at: Callable[[float], tuple[EmpiricalRisk, Matrix, int]], penalised: Mask, unit: float) -> float:
+    """The precision with alpha |w|^2 = gamma, or the end of the range if there is none."""
 
     def excess(log_alpha: float) -> float:
         alpha = float(np.exp(log_alpha)) * unit
@@ -201,20 +204,20 @@ def _balance(at: Any, penalised: Array, unit: float) -> float:
     return float(np.exp(low if rises[0] <= 0 else high)) * unit
 
 
-def _unit(design: Any, w: Array) -> float:
+def _mean_variance(design: Design, w: Weights) -> float:
     """The mean variance of a column: the unit in which a precision is large or small."""
     d = design.X.shape[1]
     return max(float(design.gram(w).diagonal()[:d].mean() / w.sum()), np.finfo(float).tiny)
 
 
-def _inverse(H: Array) -> tuple[Array, Array]:
-    """Eigenvalues that are not zero, and the pseudo-inverse: a shift of all offsets alike says nothing."""
+def _inverse(H: Matrix) -> tuple[Vector, Matrix]:
+    """Eigenvalues that are not zero, and the pseudo-inverse: softmax does not see a shift that all intercepts share."""
     values, V = np.linalg.eigh(H)
     real = values > 1e-12 * values.max(initial=0.0)
     return values[real], (V[:, real] / values[real]) @ V[:, real].T
 
 
-def _probabilities(eta: Array) -> Any:
+def _probabilities(eta: Array) -> Matrix:
     if eta.ndim == 1:
         return binary_probabilities(LogLoss().inverse_link(eta))
     return SoftmaxLoss().inverse_link(np.asarray(eta, dtype=np.float64).T).T

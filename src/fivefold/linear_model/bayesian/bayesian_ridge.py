@@ -69,7 +69,7 @@ class BayesianRidge(Regressor):
     Parameters
     ----------
     max_iter
-        updates of the precisions at most.
+        maximum number of updates of the precisions.
     tol
         stop when the coefficients move by less than this in sum.
     alpha_1, alpha_2
@@ -81,7 +81,7 @@ class BayesianRidge(Regressor):
     compute_score
         keep the log evidence before every update and at the end.
     fit_intercept
-        fit an offset, which is no random quantity here; without it the surface passes through the origin.
+        fit an intercept, which has no prior; without one the surface passes through the origin.
     copy_X, verbose
         kept for scikit-learn's signature; X is never overwritten and nothing is printed.
 
@@ -94,7 +94,7 @@ class BayesianRidge(Regressor):
     sigma_
         posterior covariance of the coefficients.
     scores_
-        the log evidence, where asked for.
+        the log evidence, if `compute_score` asked for it.
     n_iter_
         updates made.
     X_offset_, X_scale_

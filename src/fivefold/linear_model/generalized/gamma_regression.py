@@ -26,13 +26,13 @@ class GammaRegressor(LikelihoodRegressor):
     alpha
         strength of the penalty on the squared coefficients; 0 is maximum likelihood.
     fit_intercept
-        fit an offset, which is not penalised.
+        fit an intercept, which is not penalised.
     solver, verbose
         kept for scikit-learn's signature; every solver reaches the same optimum.
     max_iter
-        passes over the rows, at most.
+        maximum number of passes over the rows.
     tol
-        the objective in the end is at most a share tol^2 / 10 above the least.
+        the objective ends at most a share tol^2 / 10 above its minimum.
     warm_start
         start from the coefficients of the last fit.
 

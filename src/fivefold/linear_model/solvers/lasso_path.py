@@ -80,7 +80,7 @@ def prepare_columns(X: Any, Y: Array, w: Array, *, centred: bool, joint: bool = 
 
 
 def gram_pays(n: int, d: int) -> bool:
-    """Does the Gram matrix of n rows and d columns pay?"""
+    """Whether the Gram matrix of n rows and d columns pay?"""
     return d <= MAX_COLUMNS_GRAM or (n > d and d <= MAX_COLUMNS_GRAM_TALL)
 
 
