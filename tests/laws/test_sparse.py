@@ -59,7 +59,7 @@ def test_an_index_outside_the_table_is_refused_by_every_method(case):
     X, y = thinned(case)
     clean, damaged = sparse.csr_matrix(X), sparse.csr_matrix(X)
     damaged.indices[7] = 1_000_000
-    with pytest.raises(ValueError, match=r"indices\[7\] = 1000000; indices there are from 0 to 3"):
+    with pytest.raises(ValueError, match=r"indices\[7\] = 1000000; indices there run from 0 to 3"):
         fitted(case, damaged, y)
     model = fitted(case, clean, y)
     use = next(getattr(model, name) for name in ("predict", "transform", "score_samples") if hasattr(model, name))
@@ -119,7 +119,7 @@ def damages():
         ):  # fmt: skip
             part = getattr(clean, name).copy()
             part[at] = value
-            words = {"indices": "indices there are from 0", "indptr": "pointers start at 0|points to 9999"}[name]
+            words = {"indices": "indices there run from 0", "indptr": "pointers start at 0|points to 9999"}[name]
             yield f"{kind}-{name}[{at}]={value}", with_parts(kind, **{name: part}), words
         yield f"{kind}-short indptr", with_parts(kind, indptr=clean.indptr[:-1]), "are needed"
         yield f"{kind}-short data", with_parts(kind, data=clean.data[:-1]), "values"

@@ -1,8 +1,8 @@
 """Blocks of rows on a pool of threads.
 
 The cut into parts depends on the number of rows alone, and parts are added in their order, so the
-number of threads never changes a result. BLAS cuts by the number of its threads: it gets one, here and in every public
-method of an estimator (`on_one_blas_thread`), and what is worth several threads is divided here.
+number of threads never changes a result. BLAS divides work by the number of its threads: it gets one thread, here and
+in every public method of an estimator (`on_one_blas_thread`), and work worth several threads is divided here.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from threadpoolctl import ThreadpoolController
 
 from fivefold.core.types import Table, Weights
 
-MIN_PART_ROWS = 8192  # a part has at least this many rows,
-MAX_PARTS = 64  # there are at most this many parts,
-BLOCK_ROWS = 2048  # and a part is worked through in blocks that stay in the cache
+MIN_PART_ROWS = 8192  # rows per part, at least
+MAX_PARTS = 64  # parts of a table, at most
+BLOCK_ROWS = 2048  # rows per block, in which a part is worked through: they stay in the cache
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -39,7 +39,7 @@ def threads() -> int:
 
 
 def row_parts(n: int, rows: int = MIN_PART_ROWS) -> list[tuple[int, int]]:
-    """Cut range(n) into at most PARTS runs of nearly equal length, at multiples of BLOCK."""
+    """Cut range(n) into at most MAX_PARTS runs of nearly equal length, at multiples of BLOCK_ROWS."""
     if n < 2 * rows:
         return [(0, n)]
     count = min(MAX_PARTS, n // rows)
@@ -57,7 +57,7 @@ def map_parts(work: Callable[[int, int], Any], n: int, *, rows: int = MIN_PART_R
 
 
 def map_items(work: Callable[[int], Any], count: int) -> list[Any]:
-    """[work(i) for i in range(count)], on the pool; results in order; each should be worth a thread's while."""
+    """[work(i) for i in range(count)], on the pool; results in order; each item should be worth a thread."""
     with one_blas_thread():
         if count < 2 or (several := threads()) < 2:
             return [work(i) for i in range(count)]
@@ -67,13 +67,13 @@ def map_items(work: Callable[[int], Any], count: int) -> list[Any]:
 
 
 class _OneBlasThread:
-    """Several threads of Python may be within at a time: the last one to leave restores what was found by the first."""
+    """BLAS on one thread while any thread of Python is inside; the last to leave restores what the first one found."""
 
     def __init__(self) -> None:
         self.release()
 
     def release(self) -> None:
-        """Nobody is within."""
+        """Forget every holder, as after a fork."""
         self._lock, self._holders = threading.Lock(), 0
         self._before: list[int] = []
 
@@ -97,13 +97,13 @@ _blas_limit = _OneBlasThread()
 
 
 def one_blas_thread() -> _OneBlasThread:
-    """Within it linear algebra runs on one thread."""
+    """A context in which linear algebra runs on one thread."""
     return _blas_limit
 
 
 def on_one_blas_thread(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, within `one_blas_thread`."""
-    if getattr(function, "limited", False):
+    """The function, run inside `one_blas_thread`."""
+    if getattr(function, "_blas_limited", False):
         return function
 
     @wraps(function)
@@ -111,7 +111,7 @@ def on_one_blas_thread(function: Callable[P, T]) -> Callable[P, T]:
         with one_blas_thread():
             return function(*args, **kwargs)
 
-    limited.limited = True  # type: ignore[attr-defined]  # a mark on a function
+    limited._blas_limited = True  # type: ignore[attr-defined]  # a mark on a function
     return limited
 
 
@@ -139,29 +139,32 @@ def scratch(name: str, *shape: int) -> Any:
 
 
 def _in_pool() -> bool:
-    """Is this a thread of the pool? It works alone: waiting for others of the pool could wait forever."""
-    return bool(getattr(_thread_state, "part", False))
+    """Is this a thread of the pool? It works alone: to wait for others of the pool could deadlock."""
+    return bool(getattr(_thread_state, "in_pool", False))
 
 
 def _run_in_pool(work: Callable[[int, int], Any], part: tuple[int, int]) -> Any:
-    _thread_state.part = True
+    _thread_state.in_pool = True
     try:
         return work(*part)
     finally:
-        _thread_state.part = False
+        _thread_state.in_pool = False
 
 
 @lru_cache(maxsize=8)
 def _cores(allowed: str | None) -> int:
-    """Cores that may be used, `allowed` by the environment: to ask the system costs more than a small part."""
+    """Cores that may be used; `allowed` (the environment) keys the cache: asking the system takes longer than a small
+    part.
+    """
     return cpu_count()
 
 
 @lru_cache(maxsize=1)
 def _blas() -> list[Any]:
-    """How each BLAS library says, and is told, its number of threads: pairs of functions.
+    """For each BLAS library, the functions that get and set its number of threads.
 
-    OpenBLAS is asked itself: threadpoolctl takes ten times as long, and since 3.8 obeys one thread of Python only.
+    OpenBLAS is called directly: threadpoolctl takes ten times as long, and since 3.8 works from one Python thread only.
+    `_get_symbol` is private to threadpoolctl; without it the slower functions are used.
     """
     found = []
     for library in ThreadpoolController().lib_controllers:

@@ -1,7 +1,7 @@
 """Generators of random numbers from what a user gives as random_state.
 
 The numbers are scikit-learn's and NumPy's: `check_random_state(7)` draws what `RandomState(7)` draws. NumPy fills the
-624 words of a new generator from the noise of the system, which takes as long as a small fit, before a seed overwrites
+624 words of a new generator from the system's entropy, which takes as long as a small fit, before a seed overwrites
 them all; here they are filled with zeros.
 """
 
@@ -16,7 +16,7 @@ from sklearn import utils
 
 
 class _Zeros(ISeedSequence):
-    """Words for a generator that is given a seed next; it keeps nothing of this."""
+    """Zeros for a generator that is seeded next, so that none of them remains."""
 
     def generate_state(self, n_words: int, dtype: Any = None) -> Any:
         return [0] * n_words  # a list is read faster, word by word

@@ -65,15 +65,19 @@ class Card:
 
     applications: tuple[Application, ...]
     use: str  # when to use it, and when not
-    steps: tuple[str, ...]  # the algorithm, a sentence a step
+    steps: tuple[str, ...]  # the algorithm, one sentence per step
     source: str  # literature
     see_also: tuple[str, ...] = ()  # names of other methods in the registry
-    variants: tuple[Mapping[str, Any], ...] = ()  # settings besides the defaults that every law checks as well
-    given: Mapping[str, Any] = field(default_factory=dict)  # arguments without a default, to try the method with
+    variants: tuple[Mapping[str, Any], ...] = ()  # further settings that every law checks, besides the defaults
+    given: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # values for arguments without a default, to try the method with
     search: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # values the study tries
     portfolio: bool = False  # in the study by default
-    growth: float = 1.0  # fit and predict take time as rows ** growth
-    order_dependent: bool = False  # updates follow the order of rows: weights mean repetition in distribution only
+    growth: float = 1.0  # fit and predict take time proportional to rows ** growth
+    order_dependent: bool = (
+        False  # updates follow the order of the rows: a weight of two equals a repeated row only in distribution
+    )
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ class TypedValue:
     type: str
 
 
-# What a method of a class gives; a list of answers is (n,), K classes or components, m columns.
+# What the methods of an estimator return: n rows, K classes or components, m columns.
 OUTPUT_TYPES = {
     "predict_proba": "probabilities (n, K)",
     "decision_function": "scores (n,) or (n, K)",
@@ -108,7 +112,7 @@ OUTPUT_TYPES = {
 
 @dataclass(frozen=True)
 class Method:
-    """A method and all the registry knows of it."""
+    """A method and everything the registry knows about it."""
 
     name: str
     chapter: str
@@ -149,7 +153,7 @@ class Method:
         kinds += ["missing values"] if takes.missing else []
         found = [TypedValue("X", f"table (n, d) of {', '.join(kinds)}" + ("; dense or sparse" if takes.sparse else ""))]
         if "y" in fit and fit["y"].default is inspect.Parameter.empty:
-            answers = "labels" if self._kind == "classifier" else "numbers"
+            answers = "labels" if self._estimator_type == "classifier" else "numbers"
             found.append(TypedValue("y", f"{answers} (n,)" + (" or (n, outputs)" if takes.outputs else "")))
         return tuple(
             found + ([TypedValue("sample_weight", "numbers (n,) from 0 up")] if "sample_weight" in fit else [])
@@ -157,16 +161,19 @@ class Method:
 
     @property
     def outputs(self) -> tuple[TypedValue, ...]:
-        """What a fitted one gives for new rows, or for those of fit, and of what type."""
+        """What a fitted estimator returns for rows, and of what type."""
         answers = {"classifier": "labels (n,)", "regressor": "numbers (n,)", "clusterer": "groups (n,), from 0 up"}
         answers["outlier_detector"] = "+1 inside or -1 outside (n,)"
         several = " or (n, outputs)" if self.cls.takes.outputs else ""
-        told = {"predict": answers.get(self._kind or "", "components (n,), from 0 up") + several, **OUTPUT_TYPES}
-        return tuple(TypedValue(name, kind) for name, kind in told.items() if hasattr(self.cls, name))
+        outputs = {
+            "predict": answers.get(self._estimator_type or "", "components (n,), from 0 up") + several,
+            **OUTPUT_TYPES,
+        }
+        return tuple(TypedValue(name, kind) for name, kind in outputs.items() if hasattr(self.cls, name))
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What it cannot do, or does slowly, as far as the class tells."""
+        """What it cannot do, or does slowly, as far as the class says."""
         takes, card = self.cls.takes, self.card
         found = {
             "missing values have to be filled first": not takes.missing,
@@ -190,7 +197,7 @@ class Method:
         return " ".join([self.card.use, *([f"Limits: {limits}."] if limits else []), chosen])
 
     @property
-    def _kind(self) -> str | None:
+    def _estimator_type(self) -> str | None:
         from sklearn.base import ClassifierMixin, ClusterMixin, OutlierMixin, RegressorMixin
 
         mixins = {

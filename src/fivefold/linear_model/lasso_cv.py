@@ -189,7 +189,7 @@ def _training(X: Table, y: Target, w: Weights, splits: list[Fold], centre: bool)
     partition = len(tests) == n and np.array_equal(np.sort(tests), np.arange(n))
     if partition and gram_pays(n - len(tests) // len(splits), d) and all(len(a) + len(b) == n for a, b in splits):
         parts = [cross_moments(X[test], y[test, None], w[test]) for _, test in splits]
-        rest = [reduce(CrossMoments.joined, parts[:k] + parts[k + 1 :]) for k in range(len(parts))]
+        rest = [reduce(CrossMoments.merged, parts[:k] + parts[k + 1 :]) for k in range(len(parts))]
         return [prepare_from_moments(moments, centred=centre) for moments in rest]
     return [prepare_columns(X[train], y[train, None], w[train], centred=centre) for train, _ in splits]
 

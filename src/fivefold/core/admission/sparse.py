@@ -2,7 +2,7 @@
 
 The loops read CSR without asking: pointers that rise from 0, columns of a row in order, none twice, none outside the
 table. SciPy checks none of that when arrays are put into a matrix, and keeps an entry that was stored twice as two
-parts of a sum. `canonical` reads every stored index once (13 ms for 10 million) and never writes to what it is given.
+parts of a sum. `canonical_csr` reads every stored index once (13 ms for 10 million) and never writes to its argument.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from fivefold.core.types import Indices, Table
 def configured_csr(X: Table) -> Any:
     """A matrix as a CSR of the kind that scikit-learn is set to give: a sparse matrix unless arrays are asked for.
 
-    >>> type(configured([[0.0, 1.0]])).__name__
+    >>> type(configured_csr([[0.0, 1.0]])).__name__
     'csr_matrix'
     """
     return csr_array(X) if get_config().get("sparse_interface") == "sparray" else csr_matrix(X)
 
 
 def canonical_csr(X: Table, name: str) -> Any:
-    """X as CSR of floats, sorted, without duplicates: its own arrays if they are so already, new ones if not.
+    """X as CSR of floats, sorted, without duplicates: its own arrays if they are so already, new ones otherwise.
 
     >>> from scipy.sparse import csr_array
-    >>> canonical(csr_array(([1, 2], [0, 0], [0, 2]), shape=(1, 3)), "X").toarray()
+    >>> canonical_csr(csr_array(([1, 2], [0, 0], [0, 2]), shape=(1, 3)), "X").toarray()
     array([[3., 0., 0.]])
     """
     name = f"{name}, a {type(X).__name__} of shape {X.shape},"
@@ -72,7 +72,7 @@ def _compressed(X: Table, name: str) -> None:
         raise ValueError(f"{name} has {len(indptr)} pointers in indptr; {majors + 1} are needed")
     if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
         at = int((indptr[1:] < indptr[:-1]).argmax()) + 1 if indptr[0] == 0 else 0
-        raise ValueError(f"{name} has indptr[{at}] = {indptr[at]}; pointers start at 0 and never fall")
+        raise ValueError(f"{name} has indptr[{at}] = {indptr[at]}; pointers start at 0 and never decrease")
     if len(X.data) != len(indices) or indptr[-1] > len(indices):
         raise ValueError(
             f"{name} points to {indptr[-1]} entries, but stores {len(indices)} indices and {len(X.data)} values"
@@ -141,6 +141,6 @@ def _in_range(indices: Indices, size: int, what: str, name: str, places: Any = N
         at = int(((some < 0) | (some >= size)).argmax())
         at = at if places is None else int(places[at])
         raise ValueError(
-            f"{name} has {what}[{at}] = {indices[at]}; indices there are from 0 to {size - 1}. Build the matrix again, "
+            f"{name} has {what}[{at}] = {indices[at]}; indices there run from 0 to {size - 1}. Build the matrix again, "
             "for example from its rows, columns and values with scipy.sparse.coo_array"
         )

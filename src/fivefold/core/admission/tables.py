@@ -31,12 +31,12 @@ from fivefold.core.types import Array, Table, Target, UserWeights, Weights
 
 FLOAT_TYPES = np.dtype(np.float64), np.dtype(np.float32)
 INTEGER_TYPES = np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_)
-MAX_BY_TYPECODE = {
+MAX_BY_TYPECODE = {  # largest size of a number, by NumPy's type code: squares and their sums stay finite
     "d": np.float64(1e100),
     "f": np.float64(1e18),
-}  # by type: squares of these, and their sums, are finite
-MIN_WEIGHT_RATIO = 1e-150  # weight, as a share of the largest: its square is a float
-MAX_LISTED = 8  # of a list of categories or columns, at most this many are named in a message
+}
+MIN_WEIGHT_RATIO = 1e-150  # smallest positive weight, relative to the largest: its square does not underflow
+MAX_LISTED = 8  # categories or columns named in a message
 
 
 @dataclass(frozen=True)
@@ -44,22 +44,22 @@ class Takes:
     """What a method accepts."""
 
     missing: bool = False
-    empty: bool = True  # where values may be missing, those of a whole column may: nothing is learned from it
+    empty: bool = True  # with `missing`: a column may be missing entirely, and nothing is learned from it
     categories: bool = False
     sparse: bool = False
     tensors: bool = False  # tensors stay on their device; otherwise they become NumPy arrays
-    positive: bool = False  # counts and the like: no negative numbers
+    positive: bool = False  # no negative numbers: counts and the like
     outputs: bool = False  # y may have several columns
     one_class: bool = True  # a y with one class can be learned from
-    infinite: bool = False  # infinity is a number beyond all others
+    infinite: bool = False  # infinity is a number larger than all others
     idle_classes: bool = False  # classes whose rows all have weight zero are among `classes_`, with probability zero
-    inner: bool = False  # an estimator inside judges: csc matrices and arrays of more dimensions reach it as they are
-    huge: bool = False  # numbers are only compared: those beyond LARGEST do no harm
-    finite_later: bool = False  # the method itself calls `refuse_unfinite` when its sums are not finite
+    inner: bool = False  # an inner estimator checks X itself: CSC matrices and arrays of more than two axes pass
+    huge: bool = False  # numbers are only compared, so ones beyond MAX_BY_TYPECODE do no harm
+    finite_later: bool = False  # the method itself calls `refuse_nonfinite` when its sums are not finite
 
     @property
     def unseen(self) -> bool:
-        """Is a category that fit did not see answered? It is a missing value."""
+        """Are categories that fit did not see allowed, as missing values?"""
         return self.missing and self.categories
 
 
@@ -73,7 +73,7 @@ class Categories:
 def admit(estimator: Any, X: Table, *, fitting: bool, learning: bool = False) -> Any:
     """X as a clean matrix; remembers names, width and categories when fitting, checks them after.
 
-    `learning`: a further batch is learned from, and a category that the first did not have is not passed over.
+    `learning`: the rows are a further batch to learn from, so a category that the first batch did not have is refused.
     """
     if X is None:
         raise ValueError(f"{_name(estimator)} needs a table X; got None")
@@ -108,9 +108,9 @@ def admit(estimator: Any, X: Table, *, fitting: bool, learning: bool = False) ->
 
 
 def _is_ready(estimator: Any, X: Table, fitting: bool) -> bool:
-    """Is X an array just as methods want it, of the width of fit? Then there is nothing to convert or to compare.
+    """Is X an array in the form that methods use, as wide as in fit? Then nothing has to be converted or compared.
 
-    The general way asks a dozen libraries what X is, which takes longer than a small fit.
+    The general path asks a dozen libraries what X is, which takes longer than a small fit.
     """
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in FLOAT_TYPES or not X.size or not X.flags.c_contiguous:
         return False
@@ -144,7 +144,7 @@ def _without_bad_values(estimator: Any, table: Any, fitting: bool) -> Any:
 
 
 def admit_for_members(estimator: Any, X: Table) -> Any:
-    """X for the members of an ensemble, which admit it themselves: a sparse one canonical, all else as it is."""
+    """X for the members of an ensemble, which admit it themselves; only a sparse X is changed, to canonical form."""
     if X is None:
         raise ValueError(f"{_name(estimator)} needs a table X; got None")
     return canonical_csr(X, f"{_name(estimator)}: X") if issparse(X) else X
@@ -154,12 +154,12 @@ def admit_pair(estimator: Any, X: Table, y: Target, *, numeric: bool = False, fi
     """X and its target."""
     if y is None:
         raise ValueError(
-            f"{_name(estimator)} requires y to be passed, but the target y is None: pass one label or value a row"
+            f"{_name(estimator)} requires y to be passed, but the target y is None: pass one label or value per row"
         )
     X = admit(estimator, X, fitting=fitting, learning=True)
     if (
         type(y) is np.ndarray and y.shape == X.shape[:1] and (y.dtype in INTEGER_TYPES or _is_ordinary_target(y))
-    ):  # as `_is_plain`
+    ):  # as `_is_ready`
         return X, y
     if issparse(y):
         raise ParameterError(f"{_name(estimator)}: sparse targets were given, not dense ones: pass y.toarray()")
@@ -189,7 +189,7 @@ def as_float64(estimator: Any, given: Any, what: str) -> Any:
 
 @contextmanager
 def _conversion_errors(estimator: Any, what: str) -> Iterator[None]:
-    """A conversion to numbers: what a library says when it fails, said of the input."""
+    """Around a conversion to numbers: an error of the library is raised again with the name of the input."""
     try:
         yield
     except (OverflowError, TypeError) as error:
@@ -198,7 +198,7 @@ def _conversion_errors(estimator: Any, what: str) -> Iterator[None]:
 
 
 def admit_weights(estimator: Any, sample_weight: UserWeights, X: Table) -> Any:
-    """One non-negative weight a row, ones by default; a weight of two means the row is there twice."""
+    """One non-negative weight per row, ones by default; a weight of two means the row is there twice."""
     if sample_weight is None:
         return np.ones(X.shape[0])
     given = given_weights(estimator, sample_weight, X.shape[0])
@@ -212,24 +212,24 @@ def admit_weights(estimator: Any, sample_weight: UserWeights, X: Table) -> Any:
         raise ValueError(f"{_name(estimator)}: sample_weight is zero for every row: nothing is left to learn from")
     if not 1 / MAX_BY_TYPECODE["d"] <= (largest := given.max()) <= MAX_BY_TYPECODE["d"]:
         raise ValueError(
-            f"{_name(estimator)}: sample_weight is at most {largest:g}, in row {int(given.argmax())}: sums over such "
-            f"weights leave the range of floats. Divide all by their largest, so that it is 1"
+            f"{_name(estimator)}: the largest sample_weight is {largest:g}, in row {int(given.argmax())}: sums over "
+            f"such weights leave the range of floats. Divide all weights by it, so that the largest is 1"
         )
-    given = np.where(given > 0, np.maximum(given, MIN_WEIGHT_RATIO * largest), 0.0)  # no sum tells the difference
+    given = np.where(given > 0, np.maximum(given, MIN_WEIGHT_RATIO * largest), 0.0)  # too small to change any sum
     return _check_sample_weight(given, np.empty((X.shape[0], 0)), dtype=np.float64)
 
 
 def given_weights(estimator: Any, sample_weight: UserWeights, n: int) -> Any:
-    """The weights as they were given, as numbers, one for all rows repeated; `admit_weights` says which are allowed."""
+    """The weights as given, as float64; a single number is repeated for every row. `admit_weights` checks them."""
     given = np.asarray(to_numpy(sample_weight))
     if given.dtype.kind == "c":
-        raise ValueError(f"{_name(estimator)}: sample_weight holds complex numbers; give one real number a row")
+        raise ValueError(f"{_name(estimator)}: sample_weight holds complex numbers; give one real number per row")
     given = as_float64(estimator, given, "sample_weight")
     return np.full(n, given) if given.ndim == 0 else given
 
 
 def keep_positive(w: Weights, *arrays: Any) -> tuple[Any, ...]:
-    """Drop the rows of weight zero: they are not there."""
+    """Drop the rows of weight zero: they count as absent."""
     if w.all():
         return (*arrays, w)
     kept = np.flatnonzero(w)
@@ -250,9 +250,9 @@ def as_rows(X: Table, layout: Literal["rows", "columns"] = "rows") -> Any:
 
 
 def refuse_nonfinite(estimator: Any, X: Table, *, fitting: bool = False) -> None:
-    """Infinity and NaN pass only for methods that take them, a whole column of NaN where they take that.
+    """Refuse infinity, NaN and whole columns of NaN, unless the method takes them.
 
-    Numbers so large that their squares overflow pass where they are only compared.
+    Numbers whose squares overflow are refused too, unless the method only compares numbers.
     """
     values = X.data if issparse(X) else X
     if is_tensor(X):
@@ -263,16 +263,16 @@ def refuse_nonfinite(estimator: Any, X: Table, *, fitting: bool = False) -> None
     if clean or (not is_tensor(X) and bool((np.abs(values) <= limit).all())):
         return
     if issparse(X) and estimator.takes.missing and bool((np.isnan(X.data) | (np.abs(X.data) <= limit)).all()):
-        return  # what a sparse matrix leaves out is zero, so no column is all missing
+        return  # entries that are not stored are zero, so no column is missing entirely
     dense = X.toarray() if issparse(X) else to_numpy(X)
     nan = np.isnan(dense)
     if not estimator.takes.infinite:
         _refuse(estimator, np.isinf(dense), "infinity", "Replace or clip those values")
-    hollow = nan.all(axis=0) & fitting
+    all_missing = nan.all(axis=0) & fitting
     if not estimator.takes.missing:
-        _refuse(estimator, nan & ~hollow, "NaN", "Impute or drop those rows")
+        _refuse(estimator, nan & ~all_missing, "NaN", "Impute or drop those rows")
     if not (estimator.takes.missing and estimator.takes.empty):
-        _refuse(estimator, nan & hollow, "NaN", "No value was observed: drop that column")
+        _refuse(estimator, nan & all_missing, "NaN", "No value was observed: drop that column")
     if not estimator.takes.huge:
         wider = " or give float64" if dense.dtype == np.float32 else ""
         cure = f"Squares of such numbers overflow: divide the column by a large number{wider}"
@@ -289,7 +289,7 @@ def _refuse(estimator: Any, bad: Any, kind: str, cure: str) -> None:
 
 
 def _tensor(estimator: Any, X: Table) -> Any:
-    """The tensor with real floats, or its copy on the host for a method that has no path for tensors."""
+    """The tensor as floats, or its copy on the host for a method that does not take tensors."""
     if not estimator.takes.tensors:
         if X.device.type != "cpu":
             warn(f"{_name(estimator)} runs on the CPU: the tensor on {X.device} was copied to the host")
@@ -341,7 +341,11 @@ class _Held:
 
 
 def _unlocked(X: Table) -> Any:
-    """The same memory without the read-only flag: to Numba the flag is a type, and every loop would compile again."""
+    """The same memory without the read-only flag, for compiled loops, none of which writes to X.
+
+    To Numba a read-only array is another type: every loop would be compiled twice, as frames and joblib's memory maps
+    give read-only arrays. A copy would take the memory of the table again in every worker.
+    """
     if issparse(X) or X.flags.writeable:
         return X
     interface = X.__array_interface__
@@ -393,21 +397,21 @@ def _numbers(estimator: Any, columns: list[Any], n: int, fitting: bool, learning
 
 
 def _column_values(estimator: Any, column: Any, j: int) -> tuple[Any, tuple[Any, ...] | None]:
-    """Numbers and None, or values and their categories; a truth value is a category to methods that take them."""
+    """Numbers and None, or values and their categories; a boolean is a category for methods that take categories."""
     if isinstance(column, np.ndarray):
         return _object_values(estimator, list(column), j)
     kind = column.dtype
-    truth = kind == nw.Boolean
-    if kind.is_numeric() or (truth and not estimator.takes.categories):
+    boolean = kind == nw.Boolean
+    if kind.is_numeric() or (boolean and not estimator.takes.categories):
         return column.cast(nw.Float32 if kind == nw.Float32 else nw.Float64).to_numpy(), None
-    hollow = kind == nw.Unknown and column.is_null().all()  # the type of a column of nulls
-    if truth or hollow or kind in (nw.Categorical, nw.Enum, nw.String, nw.Object):
+    all_missing = kind == nw.Unknown and column.is_null().all()  # the type of a column of nulls
+    if boolean or all_missing or kind in (nw.Categorical, nw.Enum, nw.String, nw.Object):
         values = column.to_list()
         for i in np.flatnonzero(column.is_null().to_numpy()):
             values[i] = None
-        if hollow or kind in (nw.String, nw.Object):
+        if all_missing or kind in (nw.String, nw.Object):
             return _object_values(estimator, values, j)
-        categories = (False, True) if truth else tuple(column.cat.get_categories().to_list())
+        categories = (False, True) if boolean else tuple(column.cat.get_categories().to_list())
         if not estimator.takes.categories and categories and _are_numbers(categories):
             return _object_values(estimator, values, j)
         return values, categories
@@ -487,7 +491,7 @@ def _levels_as_codes(estimator: Any, X: Table, learning: bool) -> Any:
 
 
 def _other_kind_error(estimator: Any, j: int, value: Any, seen: str) -> ValueError:
-    """A whole column read otherwise than in fit is no column of new categories."""
+    """For a column whose type differs from fit: it does not hold new categories, it was read differently."""
     value = value.item() if isinstance(value, np.generic) else value
     return ValueError(
         f"{_name(estimator)}: {_column(estimator, j)} holds {value!r} where fit saw {seen}. Give the column in the "
@@ -541,7 +545,7 @@ def _explained_error(estimator: Any, X: Table, error: Exception) -> Exception:
                 float(value)
             except (TypeError, ValueError, OverflowError):
                 return _not_number_error(estimator, j, i, value, error)
-    return ValueError(f"{_name(estimator)}: X, of type {type(X).__name__}, is no table of numbers ({error})")
+    return ValueError(f"{_name(estimator)}: X, of type {type(X).__name__}, is not a table of numbers ({error})")
 
 
 def _not_number_error(estimator: Any, j: int, row: int, value: Any, error: Exception) -> Exception:

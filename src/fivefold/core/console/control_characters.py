@@ -1,7 +1,7 @@
-"""Text of users as it may be shown: names and labels move no cursor, change no colour and turn no line around.
+"""Users' text made safe to show: names and labels cannot move the cursor, change colours or reverse a line.
 
-Control characters become their pictures (ESC is ␛), so that they are seen and do nothing; what has no picture becomes
-the replacement character. Line feeds and tabs stay. In JSON they are written as escapes, and are the same when read.
+Control characters become their pictures (ESC is ␛), so that they are visible and do nothing; those without a picture
+become the replacement character. Line feeds and tabs stay. In JSON they become escapes, which read back unchanged.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ UNPICTURED_CODES = (
     0xFEFF,
 )
 DISPLAY_TABLE = {**CONTROL_PICTURES, **dict.fromkeys(UNPICTURED_CODES, 0xFFFD)}
-JSON_ESCAPES = {
-    code: f"\\u{code:04x}" for code in chain([DELETE_CODE], UNPICTURED_CODES)
-}  # JSON itself escapes those below a space
+# JSON itself escapes the codes below a space
+JSON_ESCAPES = {code: f"\\u{code:04x}" for code in chain([DELETE_CODE], UNPICTURED_CODES)}
 
 
 def printable(text: str) -> str:

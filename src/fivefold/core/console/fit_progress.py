@@ -1,10 +1,10 @@
 """Progress of long fits: the one adapter to scikit-learn's callback protocol, and a line on the terminal.
 
-A fit that runs longer than `PATIENCE` seconds in a terminal draws a line with its step, its value and
+A fit that runs longer than `SECONDS_BEFORE_LINE` seconds in a terminal draws a line with its step, its value and
 the time left. Set FIVEFOLD_PROGRESS=0 to keep it quiet, or give the estimator callbacks of its own.
 
-Ctrl-C while a fit takes steps is noted, and raised where the step ends: the model of that step is whole, and what
-is left of the fit after its last step is not cut off. A second Ctrl-C acts at once.
+Ctrl-C during the steps of a fit is noted, and raised at the end of the step: the model of that step is complete, and
+what the fit does after its last step is not interrupted. A second Ctrl-C acts at once.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import Any
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.types import Table
 
-SECONDS_BEFORE_LINE = 2.0  # seconds before a line is drawn
-SECONDS_BETWEEN_LINES = 0.2  # seconds between two drawings
+SECONDS_BEFORE_LINE = 2.0  # of a fit before its line is first drawn
+SECONDS_BETWEEN_LINES = 0.2  # between two drawings
 
 StepValue = float | Callable[[], float]
 
@@ -33,18 +33,18 @@ class InterruptedWarning(UserWarning):
 
 
 class _InterruptState:
-    """What is known of Ctrl-C in the fits under way."""
+    """What is known about Ctrl-C in the running fits."""
 
-    fits = 0  # fits of the main thread under way, one inside the other
-    held = False  # is Ctrl-C noted, not raised?
+    running_fits = 0  # of the main thread, one inside the other
+    handler_installed = False  # is Ctrl-C noted instead of raised?
     pressed = False
-    told = False  # has a warning said that the fit was cut short?
+    warned = False  # has a warning said that the fit was interrupted?
 
     def hold(self) -> None:
-        """From the first step of a fit on; a handler that is not Python's own is left alone."""
-        ours = self.fits and not self.held and _in_main_thread()
+        """Note Ctrl-C from the first step of a fit on, unless somebody has installed another handler than Python's."""
+        ours = self.running_fits and not self.handler_installed and _in_main_thread()
         if ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self.held = True
+            self.handler_installed = True
             signal.signal(signal.SIGINT, self._note)
 
     def _note(self, number: int, frame: Any) -> None:
@@ -53,12 +53,12 @@ class _InterruptState:
         self.pressed = True
 
     def release(self) -> bool:
-        """At the end of the outermost fit; was Ctrl-C pressed without a word about it so far?"""
-        if self.held:
+        """End the noting, after the outermost fit; was Ctrl-C pressed, and no warning given yet?"""
+        if self.handler_installed:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        untold = self.pressed and not self.told
-        self.held = self.pressed = self.told = False
-        return untold
+        unreported = self.pressed and not self.warned
+        self.handler_installed = self.pressed = self.warned = False
+        return unreported
 
 
 _interrupt = _InterruptState()
@@ -69,17 +69,17 @@ def _in_main_thread() -> bool:
 
 
 class interruptible_fit:
-    """The learning part of a fit: Ctrl-C that is noted while it takes steps ends them, and never outlasts it."""
+    """The learning part of a fit: a noted Ctrl-C ends its steps, and is forgotten after it."""
 
     def __init__(self, estimator: Any) -> None:
-        self.estimator, self.main = estimator, _in_main_thread()
+        self.estimator, self.in_main_thread = estimator, _in_main_thread()
 
     def __enter__(self) -> None:
-        _interrupt.fits += self.main
+        _interrupt.running_fits += self.in_main_thread
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        _interrupt.fits -= self.main
-        if self.main and not _interrupt.fits and _interrupt.release() and kind is None:
+        _interrupt.running_fits -= self.in_main_thread
+        if self.in_main_thread and not _interrupt.running_fits and _interrupt.release() and kind is None:
             warn(
                 f"{type(self.estimator).__name__}: interrupted in its last step or in a part; the best model so "
                 "far was kept and can be used. Fit again to be sure that it is finished",
@@ -92,8 +92,8 @@ def fit_steps(estimator: Any, name: str, count: int, X: Table = None) -> Iterato
     """Yield `monitor(model, value) -> stop`, which reports one step of an iterative fit.
 
     A callback that asks for it gets a fitted copy of the estimator: its `model_` is the model of
-    that step, which costs nothing because models are immutable. Where one has to be made first,
-    give a function that makes it; so too for a value that takes time, which only the line on the terminal shows.
+    that step, which costs nothing because models are immutable. Pass a function if the model has to be
+    made first, and likewise for a value that takes time to compute: only the line on the terminal shows it.
     """
     _interrupt.hold()
     root = estimator._init_callback_context(max_subtasks=count)
@@ -122,10 +122,10 @@ def fit_steps(estimator: Any, name: str, count: int, X: Table = None) -> Iterato
 
 
 def warn_kept_best(estimator: Any, done: int, name: str) -> None:
-    """Say once that Ctrl-C ended the fit and that the best so far is kept; for a part, the whole fit says it."""
-    if _interrupt.pressed and (_interrupt.told or _interrupt.fits > 1 or not _in_main_thread()):
+    """Warn once that Ctrl-C ended the fit and the best model so far is kept; for an inner fit, the outer one warns."""
+    if _interrupt.pressed and (_interrupt.warned or _interrupt.running_fits > 1 or not _in_main_thread()):
         return
-    _interrupt.told = True
+    _interrupt.warned = True
     warn(
         f"{type(estimator).__name__}: interrupted after {done} {name}{'s' if done != 1 else ''}; the best model so far "
         "was kept and can be used. Fit again to finish",
@@ -138,26 +138,28 @@ class _ProgressLine:
 
     def __init__(self, title: str, name: str, count: int) -> None:
         self.title, self.name, self.count, self.done = title, name, count, 0
-        self.wanted = os.environ.get("FIVEFOLD_PROGRESS", "1") != "0" and sys.stderr is not None and sys.stderr.isatty()
+        self.is_wanted = (
+            os.environ.get("FIVEFOLD_PROGRESS", "1") != "0" and sys.stderr is not None and sys.stderr.isatty()
+        )
         self.start = time.monotonic()
-        self.due, self.width = self.start + SECONDS_BEFORE_LINE, 0
+        self.next_draw, self.drawn_width = self.start + SECONDS_BEFORE_LINE, 0
 
     def step(self, value: StepValue) -> None:
         self.done += 1
         now = time.monotonic()
-        if not self.wanted or now < self.due:
+        if not self.is_wanted or now < self.next_draw:
             return
-        self.due = now + SECONDS_BETWEEN_LINES
+        self.next_draw = now + SECONDS_BETWEEN_LINES
         spent = now - self.start
         left = spent / self.done * (self.count - self.done)
         known = value() if callable(value) else value
         text = f"{self.title}: {self.name} {self.done} of at most {self.count}, value {known:.6g}, "
         text += f"{spent:.0f} s so far, at most {left:.0f} s left (Ctrl-C keeps the best so far)"
-        sys.stderr.write("\r" + text.ljust(self.width))
+        sys.stderr.write("\r" + text.ljust(self.drawn_width))
         sys.stderr.flush()
-        self.width = len(text)
+        self.drawn_width = len(text)
 
     def clear(self) -> None:
-        if self.width:
-            sys.stderr.write("\r" + " " * self.width + "\r")
+        if self.drawn_width:
+            sys.stderr.write("\r" + " " * self.drawn_width + "\r")
             sys.stderr.flush()

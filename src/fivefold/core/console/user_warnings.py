@@ -1,4 +1,4 @@
-"""Warnings that point to the line of the user's that led to them, however deep inside the library they are given."""
+"""Warnings that point to the line of the user's code that led to them, however deep in the library they arise."""
 
 from __future__ import annotations
 

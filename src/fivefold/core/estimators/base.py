@@ -67,7 +67,7 @@ class learned:
         return self._get(estimator.model_)
 
     def __set__(self, estimator: Any, value: Any) -> None:
-        """Predictions follow what a user puts in the place of what was learned; before fit it is kept beside."""
+        """Predictions use the value that a user sets in place of what was learned; before fit it is only stored."""
         if "model_" in vars(estimator):
             estimator.model_ = replace_part(estimator.model_, self._path.split("."), value)
         else:
@@ -82,7 +82,7 @@ class learned_in_dtype(learned):
 
 
 def replace_part(model: Any, path: list[str], value: Any) -> Any:
-    """The model with another value at the end of the path; a model may say itself what follows from that."""
+    """The model with another value at the end of the path; its `exchanged`, if any, adapts what depends on it."""
     name, *rest = path
     new = replace_part(getattr(model, name), rest, value) if rest else value
     if (own := getattr(model, "exchanged", None)) is not None:
@@ -97,7 +97,7 @@ def _to_library_of_fit(estimator: Any, answer: Any) -> Any:
 
 
 def _wrap_fit(fit: Any) -> Any:
-    """Let `fit` take an array of another library; what is learned is then given as arrays of that library."""
+    """Let `fit` take an array of another library; learned attributes are then arrays of that library."""
 
     @wraps(fit)
     def wrapped(self: Any, X: Table, *args: Any, **options: Any) -> Any:
@@ -112,7 +112,7 @@ def _wrap_fit(fit: Any) -> Any:
 
 
 def _wrap_row_method(method: Any) -> Any:
-    """Let a method answer an array of another library with one of its kind."""
+    """Let a method answer an array of another library with an array of that library."""
 
     @wraps(method)
     def wrapped(self: Any, X: Table, *args: Any, **options: Any) -> Any:
@@ -124,7 +124,7 @@ def _wrap_row_method(method: Any) -> Any:
 
 
 def _wrap_rowless_method(method: Any) -> Any:
-    """Let a method without rows answer in the kind of the rows of fit."""
+    """Let a method that takes no rows answer with arrays of the library of fit's X."""
 
     @wraps(method)
     def wrapped(self: Any, *args: Any, **options: Any) -> Any:
@@ -169,7 +169,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 setattr(cls, name, rule(method))
         super().__init_subclass__(**options)
         dataclass(eq=False, repr=False)(cls)
-        cls.__init__.__annotations__ = {}  # help() shows names and defaults; the docs table shows the rest
+        cls.__init__.__annotations__ = {}  # help() shows names and defaults; the documented table has the rest
         for base in cls.__mro__:
             if base is cls or (base.__module__.startswith("fivefold.") and not issubclass(base, Estimator)):
                 _limit_blas(base)
@@ -192,12 +192,12 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         return admit(self, X, fitting=False)
 
     def _forget(self) -> None:
-        """Before a new fit: what was learned is gone, so that an error leaves no stale model."""
+        """Forget the previous fit, so that a failing fit leaves no stale model."""
         vars(self).pop("model_", None)
 
 
 def _limit_blas(cls: type) -> None:
-    """Every public method runs on one thread of BLAS: its bytes would depend on how many there are."""
+    """Run every public method on one BLAS thread: rounding would depend on the number of threads."""
     for name, method in list(vars(cls).items()):
         if name.startswith("_"):
             continue
@@ -227,7 +227,7 @@ class Unsupervised(Estimator):
         raise TypeError(f"{type(self).__name__} cannot be fitted in parts")
 
     def _label(self, X: Table) -> None:
-        """What is noted about the rows that were learned from, those of weight zero included."""
+        """Store what is learned about each row of fit, rows of weight zero included."""
 
     @with_callbacks
     def fit(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Self:
@@ -269,7 +269,7 @@ def _partial_fit_unweighted(self: Any, X: Any, y: Any = None) -> Any:
 
 
 class Clusterer(ClusterMixin, Unsupervised):
-    """Finds groups; `_assign(X)` places rows."""
+    """Finds groups; `_assign(X)` gives each row its group."""
 
     @with_callbacks
     def fit(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Self:
@@ -284,7 +284,7 @@ class Clusterer(ClusterMixin, Unsupervised):
         return self
 
     def _assign(self, X: Table) -> Any:
-        raise TypeError(f"{type(self).__name__} does not place rows")
+        raise TypeError(f"{type(self).__name__} does not assign rows to groups")
 
     def _label(self, X: Table) -> None:
         self.labels_ = self._assign(X)
@@ -303,18 +303,18 @@ class DensityEstimator(DensityMixin, Unsupervised):
 
 
 class OutlierDetector(OutlierMixin, Unsupervised):
-    """Marks rows that do not belong: -1 outlier, +1 inlier. The score of the last one inside is learned."""
+    """Marks rows that do not belong: -1 outlier, +1 inlier. The lowest score of an inlier is learned."""
 
     def score_samples(self, X: UserTable) -> Any:
         raise TypeError(f"{type(self).__name__} does not score rows")
 
     @property
     def offset_(self) -> float:
-        """The lowest score inside."""
-        raise TypeError(f"{type(self).__name__} does not say which scores are inside")
+        """The lowest score of an inlier."""
+        raise TypeError(f"{type(self).__name__} does not say which scores are inliers")
 
     def decision_function(self, X: UserTable) -> Any:
-        """Positive inside, negative outside."""
+        """Zero or more for inliers, negative for outliers."""
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: UserTable) -> Any:

@@ -16,8 +16,8 @@ import numpy as np
 
 from fivefold.core.numerics.arrays import is_foreign
 
-INTEGER_LIMIT = 2**63  # integers from here on fit no array
-MAX_MAGNITUDE = 1e100  # floats beyond it, and ranges above zero below one over it, overflow in squares and quotients
+INTEGER_LIMIT = 2**63  # integers from here on do not fit into an array of int64
+MAX_MAGNITUDE = 1e100  # larger floats, and positive ones below its inverse, overflow in squares and quotients
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Range:
     open_high: bool = False
 
     def __contains__(self, value: Any) -> bool:
-        if self.open_low and self.low == 0 and 0 < float(value) < 1 / MAX_MAGNITUDE:  # one over it overflows
+        if self.open_low and self.low == 0 and 0 < float(value) < 1 / MAX_MAGNITUDE:  # its inverse overflows
             return False
         above = value > self.low if self.open_low else value >= self.low
         below = value < self.high if self.open_high else value <= self.high
@@ -64,7 +64,7 @@ Seed = int | np.random.RandomState | None
 
 
 class ParameterError(ValueError, TypeError):
-    """A parameter or an argument that is not allowed; scikit-learn raises now one of the two types, now both."""
+    """A parameter or argument that is not allowed; scikit-learn raises sometimes one of the types, sometimes both."""
 
 
 @cache
@@ -89,13 +89,13 @@ def check_params(estimator: Any) -> None:
 
 
 def _is_extreme(value: Any) -> bool:
-    """Is it, or one over it, beyond LARGEST?"""
+    """Is it, or its inverse, larger than MAX_MAGNITUDE?"""
     plain = value.item() if isinstance(value, np.generic) else value  # float32 has no 1e100
     return bool(plain != 0 and not 1 / MAX_MAGNITUDE <= abs(plain) <= MAX_MAGNITUDE)
 
 
 def short_repr(value: Any) -> str:
-    """What was given, in a line: an array by its shape and type, anything else by its representation, cut if long."""
+    """A value in one line: an array by its shape and type, anything else by its representation, shortened if long."""
     if isinstance(value, np.ndarray) and value.size > 6:
         return f"an array of shape {value.shape} and type {value.dtype}"
     return SHORT_REPR.repr(value) if len(repr(value)) > 200 else repr(value)
@@ -111,7 +111,9 @@ def allows(hint: Any, value: Any) -> bool:
         return allows(base, value) and all(value in rule for rule in rules)
     if origin in (Union, types.UnionType):
         options = get_args(hint)
-        if isinstance(value, Integral) and int in map(_base, options):  # a count is judged as a count, not as a share
+        if isinstance(value, Integral) and int in map(
+            _base, options
+        ):  # an integer is checked as a count, not as a fraction
             options = tuple(option for option in options if _base(option) is not float)
         return any(allows(option, value) for option in options)
     if origin is Literal:

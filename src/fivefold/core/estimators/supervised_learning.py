@@ -1,4 +1,4 @@
-"""Supervised estimators: labels are encoded once, class and sample weights fold into one vector.
+"""Supervised estimators: labels are encoded once, class and sample weights are multiplied into one vector.
 
 `_fit(X, y, w)` gets y as codes 0..K-1 of `classes_` (int64) or as floats, w as positive float64. A
 method that can go on learning defines `_update(X, y, w)` and gets `partial_fit`.
@@ -24,7 +24,7 @@ from fivefold.core.types import Codes, Table, Target, UserTable, UserTarget, Use
 
 
 class Classifier(ClassifierMixin, Estimator):
-    """`_fit(X, y, w)` gets y as codes 0..K-1 of `classes_`; `_scores(X)` gives (n, K), the largest wins.
+    """`_fit(X, y, w)` gets y as codes 0..K-1 of `classes_`; `_scores(X)` gives (n, K), and the largest wins.
 
     Where `takes.outputs`, y may have several columns: then codes are (n, outputs), and `classes_` and scores are lists.
     """
@@ -66,7 +66,7 @@ class Classifier(ClassifierMixin, Estimator):
             X, y, w = keep_positive(w, X, y)
         self.classes_, codes = encode_labels(y)
         for classes in self.classes_ if y.ndim == 2 else [self.classes_]:
-            if classes.dtype.kind not in "iub":  # the labels say it as well as all rows, and are few
+            if classes.dtype.kind not in "iub":  # the few distinct labels tell as much as all rows
                 check_labels(classes)
         if len(self.classes_) < 2 and not self.takes.one_class:
             raise ValueError(f"{type(self).__name__} needs two classes or more; y holds one class: {y[0]!r}")
@@ -85,7 +85,7 @@ class Classifier(ClassifierMixin, Estimator):
         return self.classes_[np.concatenate(best)]
 
     def _fold(self, y: Target, codes: Codes, w: Weights) -> Any:
-        """Class weights folded into the weights of the rows."""
+        """The weights of the rows times those of their classes."""
         rule = getattr(self, "class_weight", None)
         if rule is None:
             return w
@@ -181,7 +181,7 @@ def _admitted_pairs(
 
 
 def check_labels(classes: Any) -> None:
-    """Refuse numbers that are no labels: fractions."""
+    """Refuse fractions: they are no labels."""
     with np.errstate(invalid="ignore"):  # a huge number is compared with its integer
         check_classification_targets(np.repeat(classes, 2))
 

@@ -38,14 +38,14 @@ def is_foreign(a: Any) -> bool:
 
 
 def to_numpy(a: Any) -> Any:
-    """A tensor, or a foreign array, as a NumPy array on the host; anything else as it is."""
+    """A tensor, or a foreign array, as a NumPy array on the host; anything else unchanged."""
     if is_tensor(a):
         return a.detach().cpu().numpy()
     return np.from_dlpack(a).copy() if is_foreign(a) else a
 
 
 def to_library_of(answer: Any, a: Any) -> Any:
-    """Numbers as an array of the library and on the device of `a`; labels of text and the like as they are."""
+    """Numbers as an array of the library and on the device of `a`; text and other labels unchanged."""
     if isinstance(answer, list | tuple):
         return type(answer)(to_library_of(part, a) for part in answer)
     if not isinstance(answer, np.ndarray | np.generic) or answer.dtype.kind not in "biuf":
@@ -55,7 +55,7 @@ def to_library_of(answer: Any, a: Any) -> Any:
 
 
 def like(values: Any, a: Any) -> Any:
-    """A contiguous copy of numbers, of the kind, the float type and on the device of `a`.
+    """A contiguous copy of numbers in the library, float type and device of `a`.
 
     >>> like([1, 2], np.zeros(3, dtype=np.float32))
     array([1., 2.], dtype=float32)

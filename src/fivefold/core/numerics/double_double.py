@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from fivefold.core.types import Doubles
 
 VELTKAMP_FACTOR = 134217729.0  # 2^27 + 1: cuts a mantissa of 53 bits into two halves whose products are exact
 
@@ -24,8 +23,8 @@ VELTKAMP_FACTOR = 134217729.0  # 2^27 + 1: cuts a mantissa of 53 bits into two h
 class DoubleDouble:
     """hi + lo, with lo below the last digit of hi."""
 
-    hi: Array
-    lo: Array
+    hi: Doubles
+    lo: Doubles
 
     def __add__(self, other: DoubleDouble) -> DoubleDouble:
         s, e = two_sum(self.hi, other.hi)
@@ -53,7 +52,7 @@ class DoubleDouble:
     def __getitem__(self, key: Any) -> DoubleDouble:
         return DoubleDouble(self.hi[key], self.lo[key])
 
-    def rounded(self) -> Array:
+    def rounded(self) -> Doubles:
         """The nearest plain numbers."""
         return self.hi + self.lo
 

@@ -1,7 +1,7 @@
 """Linear algebra that NumPy and SciPy do not have as a plain function.
 
 Second moments of a table in one pass over blocks of rows, merged as Chan, Golub & LeVeque (1979) do;
-symmetric eigenpairs with a sign that no routine decides; singular values and axes from the smaller Gram
+symmetric eigenpairs with signs that do not depend on the routine; singular values and axes from the smaller Gram
 matrix, or from a random sketch (Halko, Martinsson & Tropp, 2011); power iteration with deflation;
 definiteness with its proof. "Array" means a NumPy array or a tensor.
 """
@@ -23,19 +23,17 @@ from fivefold.core.numerics.arrays import is_tensor, like, namespace
 from fivefold.core.parallel import MIN_PART_ROWS, map_items, map_parts, one_blas_thread
 from fivefold.core.types import Array, Matrix, Table, Target, Weights
 
-PILOT_ROWS = 64  # the mean of so many rows is near enough to the mean of a part to sum about it
-MAX_SQUARED_MEAN_RATIO = (
-    16.0  # sums about zero are as good, to a digit, where no squared mean exceeds so many variances
-)
-MIN_ROWS_PER_COLUMN = 16  # a part has at least so many rows a column: its (d, d) sums stay small beside its rows
-WIDE_BLOCK_ROWS = 1024  # rows of a block of a wide table; four times as many of a narrow one stay in the cache
-MIN_PIECE_ROWS = 64  # rows of a piece of a product, at least
-MAX_PIECES = 16  # of a product, at most
-MIN_PIECE_PRODUCTS = 1 << 21  # multiplications that are worth a thread
-SUBSET_EIGEN_RATIO = 8  # a share of one in so many eigenpairs is found without the others
-MIN_SUBSET_EIGEN_ROWS = 128  # rows of a matrix from which on that saves time
-MIN_COEFFICIENT = 1e-7  # a column of unit length takes part in a combination from this share on
-RESIDUAL_FLOOR = 1e-13  # below this share of the norm of a matrix a residual is rounding
+PILOT_ROWS = 64  # rows whose mean is the origin of a part's sums: close enough to the part's own mean
+MAX_SQUARED_MEAN_RATIO = 16.0  # variances: sums about zero lose at most a digit if no squared mean exceeds this many
+MIN_ROWS_PER_COLUMN = 16  # rows per column that a part has at least, so that its (d, d) sums are small beside its rows
+WIDE_BLOCK_ROWS = 1024  # rows per block of a wide table; of a narrow one, four times as many fit into the cache
+MIN_PIECE_ROWS = 64  # rows per piece of a product, at least
+MAX_PIECES = 16  # pieces of a product, at most
+MIN_PIECE_PRODUCTS = 1 << 21  # multiplications per piece, at least: fewer are not worth a thread
+SUBSET_EIGEN_RATIO = 8  # only the wanted eigenpairs are computed if they are at most one in this many,
+MIN_SUBSET_EIGEN_ROWS = 128  # and the matrix has more rows than this; otherwise all are as fast
+MIN_COEFFICIENT = 1e-7  # smallest coefficient, for columns of unit length, that counts as part of a combination
+RESIDUAL_FLOOR = 1e-13  # residuals below this fraction of the matrix norm are rounding errors
 
 
 class TableMoments(NamedTuple):
@@ -61,7 +59,7 @@ def weighted_moments(X: Any, w: Any = None, *, products: Any = np.float64) -> Ta
     return reduce(_merged, map_parts(part, len(X), rows=max(MIN_PART_ROWS, MIN_ROWS_PER_COLUMN * X.shape[1])))
 
 
-@np.errstate(invalid="ignore")  # of infinite rows the sums are NaN, and no warning is needed
+@np.errstate(invalid="ignore")  # infinite rows give NaN, without a warning
 def _part_moments(X: Table, root: Any, kind: np.dtype[Any], lo: int, hi: int) -> TableMoments:
     d = X.shape[1]
     pilot = X[lo : min(lo + PILOT_ROWS, hi)].astype(np.float64)
@@ -87,7 +85,7 @@ def _merged(one: TableMoments, other: TableMoments) -> TableMoments:
 
 
 class CrossMoments(NamedTuple):
-    """Moments of rows x beside targets y: what least squares needs of a table, and no more."""
+    """Moments of rows x beside targets y: all that least squares needs from a table."""
 
     weight: float
     mean: Array  # (d,) of x
@@ -107,7 +105,7 @@ class CrossMoments(NamedTuple):
             self.spread + self.weight * self.offset**2,
         )
 
-    def joined(self, other: CrossMoments) -> CrossMoments:
+    def merged(self, other: CrossMoments) -> CrossMoments:
         """The moments of the rows of both."""
         return _merged_cross(self, other)
 
@@ -115,7 +113,7 @@ class CrossMoments(NamedTuple):
 def cross_moments(X: Any, Y: Any, w: Any = None) -> CrossMoments:
     """Moments of the rows of an array or a sparse matrix and of their targets Y (n, t), each counted w times.
 
-    One pass, in float64, about the means of a few rows: (X, Y) is never put together.
+    One pass, in float64, about the means of a few rows; no joint matrix (X, Y) is built.
     """
     if issparse(X):
         return _sparse_cross(X, Y.astype(np.float64, copy=False), w)
@@ -157,15 +155,15 @@ def _part_cross(X: Table, Y: Target, root: Any, lo: int, hi: int) -> CrossMoment
 
 def _merged_cross(one: CrossMoments, other: CrossMoments) -> CrossMoments:
     weight = one.weight + other.weight
-    gap, rise = other.mean - one.mean, other.offset - one.offset
-    share, pull = other.weight / weight, one.weight * other.weight / weight
+    mean_shift, target_shift = other.mean - one.mean, other.offset - one.offset
+    share, merge_weight = other.weight / weight, one.weight * other.weight / weight
     return CrossMoments(
         weight,
-        one.mean + share * gap,
-        one.scatter + other.scatter + np.outer(gap, pull * gap),
-        one.offset + share * rise,
-        one.cross + other.cross + np.outer(gap, pull * rise),
-        one.spread + other.spread + pull * rise**2,
+        one.mean + share * mean_shift,
+        one.scatter + other.scatter + np.outer(mean_shift, merge_weight * mean_shift),
+        one.offset + share * target_shift,
+        one.cross + other.cross + np.outer(mean_shift, merge_weight * target_shift),
+        one.spread + other.spread + merge_weight * target_shift**2,
     )
 
 
@@ -212,7 +210,7 @@ def row_blocks(X: Table, lo: int, hi: int) -> Iterator[tuple[int, int, Any]]:
 
 
 def product(A: Matrix, B: Matrix) -> Any:
-    """A @ B, the rows of a NumPy array A divided over the pool: by its shape, so threads change no byte of it."""
+    """A @ B, the rows of a NumPy array A divided over the pool by its shape: threads do not change the result."""
     if not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray)):
         return A @ B
     n, count = len(A), _pieces(len(A), A.size * (B.size // len(B)))
@@ -227,30 +225,31 @@ def product(A: Matrix, B: Matrix) -> Any:
 
 
 def cross_product(A: Matrix, B: Matrix) -> Any:
-    """A.T @ B, as the sum over runs of rows, or by rows of the result where these are more."""
+    """A.T @ B, summed over runs of rows, or by rows of the result if these are more."""
     n, d = A.shape
     if n < d or not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray)):
         return product(A.T, B)
     count = _pieces(
         n // max(1, d // (4 * MIN_PIECE_ROWS)), A.size * (B.size // n)
-    )  # few, where each of the sums is large
+    )  # few pieces if each of the sums is large
     cuts = [n * i // count for i in range(count + 1)]
-    same = B is A  # of one matrix with itself: half the work
+    same = B is A  # a matrix with itself takes half the work
     rows = [slice(*ends) for ends in pairwise(cuts)]
     return reduce(np.add, map_items(lambda i: (Z := A[rows[i]]).T @ (Z if same else B[rows[i]]), count))
 
 
 def _pieces(rows: int, work: int) -> int:
-    """Into how many a product is cut."""
+    """Number of pieces into which a product is cut."""
     return max(1, min(MAX_PIECES, rows // MIN_PIECE_ROWS, work // MIN_PIECE_PRODUCTS))
 
 
 def linear_dependencies(A: Array, tol: float = 1e-10) -> dict[int, tuple[int, ...]]:
     """Columns that are combinations of columns before them, and of which.
 
-    Column by column: what the independent columns so far leave of it, relative to its length, is compared with tol.
+    Column by column: the part orthogonal to the independent columns so far, relative to the column, is compared with
+    tol.
 
-    >>> dependencies(np.array([[1.0, 2.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]]))
+    >>> linear_dependencies(np.array([[1.0, 2.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]]))
     {1: (0,), 3: (0, 2)}
     """
     size = np.linalg.norm(A, axis=0)
@@ -302,7 +301,7 @@ def eigen(
 ) -> EigenDecomposition:
     """Eigenpairs of a symmetric array, sorted; the largest entry of each vector is positive.
 
-    With `count` at least so many, the first in that order: a few of a large matrix cost a third of all.
+    With `count`, at least the first `count` pairs: a few pairs of a large matrix take a third of the time of all.
 
     >>> eigen(np.array([[10.0, 7.0], [7.0, 10.0]])).values
     array([17.,  3.])
@@ -326,7 +325,7 @@ def eigen(
 
 
 def fix_signs(rows: Any) -> Any:
-    """Rows of an array, each turned so that its entry of largest size is positive."""
+    """Rows of an array, each multiplied by -1 if its largest entry in size is negative."""
     xp = namespace(rows)
     if 0 in rows.shape:
         return rows
@@ -345,7 +344,7 @@ def gram_svd(A: Matrix, k: int) -> SingularAxes:
     """Singular values, k or all, and k axes of an array or a sparse matrix, from the smaller of A^T A and A A^T.
 
     If A A^T u = s^2 u then A^T u = s v; orthogonalising the A^T u in order gives the v, and unit vectors
-    orthogonal to them where s is zero. Values below 1e-8 of the largest drown in rounding.
+    orthogonal to them where s is zero. Values below 1e-8 of the largest are lost to rounding.
     """
     n, d = A.shape
     G = cross_product(A, A) if d <= n else cross_product(A.T, A.T)
@@ -362,11 +361,11 @@ def randomized_svd(
 ) -> SingularAxes:
     """The k largest singular values and axes of an array, a sparse matrix or an operator, from a random sketch.
 
-    A block of k + oversamples random vectors goes `steps` times through A and A^T, made well conditioned
+    A block of k + oversamples random vectors goes `steps` times through A and A^T, kept well conditioned
     after each product by `normalise`: "LU", "QR", "none", or "auto" (none for two steps or fewer).
     """
     M = A if A.shape[0] >= A.shape[1] else A.T
-    Q = like(rng.normal(size=(M.shape[1], k + oversamples)), A)  # like: also of an operator, which has a dtype
+    Q = like(rng.normal(size=(M.shape[1], k + oversamples)), A)  # an operator has a dtype too
     condition = NORMALISERS[normalise] if normalise != "auto" else _unchanged if steps <= 2 else _lu
     for _ in range(steps):
         Q = condition(cross_product(M, condition(product(M, Q))))
@@ -376,7 +375,7 @@ def randomized_svd(
 
 
 def thin_svd(A: Matrix) -> tuple[Any, Any, Any]:
-    """U, singular values and V^T of an array, without the vectors that belong to no value; A may be used up."""
+    """U, singular values and V^T of an array, without vectors that belong to no value; A may be overwritten."""
     if is_tensor(A):
         return namespace(A).linalg.svd(A, full_matrices=False)
     return linalg.svd(A, full_matrices=False, overwrite_a=True, check_finite=False)
@@ -389,7 +388,7 @@ def _qr(Q: Matrix) -> Any:
 
 
 def _lu(Q: Matrix) -> Any:
-    """A triangular factor spans the same space as Q and costs half of orthogonal vectors; tensors have none."""
+    """The columns of the triangular factor span the same space as Q for half the cost of QR; tensors use QR."""
     return _qr(Q) if is_tensor(Q) else linalg.lu(Q, permute_l=True, check_finite=False)[0]
 
 
@@ -424,19 +423,19 @@ def power_iteration(
     A: Array,
     rng: np.random.RandomState,
     *,
-    found: Any = (),
+    orthogonal_to: Any = (),
     shift: float = 0.0,
     tol: float = RESIDUAL_FLOOR,
     max_iter: int = 10_000,
 ) -> Eigenpair:
-    """The largest eigenvalue of a symmetric A among vectors orthogonal to the rows of `found`.
+    """The largest eigenvalue of a symmetric A among vectors orthogonal to the rows of `orthogonal_to`.
 
     x <- (A + shift I) x, projected and scaled to unit length, from a random start, until |A x - r x| is
-    below tol |A|, r being the Rayleigh quotient. The error falls by (l_2 + shift) / (l_1 + shift) a step.
+    below tol |A|, r being the Rayleigh quotient. The error falls by (l_2 + shift) / (l_1 + shift) per step.
     A shift of at least the size of the lowest eigenvalue makes "largest" algebraic; A without negative
     eigenvalues needs none.
     """
-    F = np.asarray(found, dtype=np.float64).reshape(-1, len(A))
+    F = np.asarray(orthogonal_to, dtype=np.float64).reshape(-1, len(A))
     enough = max(tol, RESIDUAL_FLOOR) * float(np.linalg.norm(A))
     x = _unit(_orthogonal_part(F, rng.standard_normal(len(A))))
     for step in range(1, max_iter + 1):
@@ -452,7 +451,7 @@ def leading_eigenpairs(A: Array, k: int, rng: np.random.RandomState, **options: 
     """The k largest eigenpairs of a symmetric A, one after the other by power iteration."""
     pairs: list[Eigenpair] = []
     for _ in range(k):
-        pairs.append(power_iteration(A, rng, found=[pair.vector for pair in pairs], **options))
+        pairs.append(power_iteration(A, rng, orthogonal_to=[pair.vector for pair in pairs], **options))
     return pairs
 
 
@@ -467,7 +466,7 @@ def eigen_by_deflation(A: Array, rng: np.random.RandomState, **options: Any) -> 
     for sign in (1.0, -1.0):
         rest = sign * A
         while len(vectors) < len(A):
-            pair = power_iteration(rest, rng, found=vectors, shift=size, **options)
+            pair = power_iteration(rest, rng, orthogonal_to=vectors, shift=size, **options)
             if pair.value <= 10 * RESIDUAL_FLOOR * size:
                 break
             rest = deflate(rest, pair.value, pair.vector)
@@ -512,7 +511,7 @@ class Definiteness:
 
 
 def definiteness(M: Array, tol: float = 1e-12) -> Definiteness:
-    """Classify a symmetric matrix by its eigenvalues; those below tol times the largest size count as zero."""
+    """Classify a symmetric matrix by its eigenvalues; those below tol times the largest in size count as zero."""
     values, vectors = eigen(M)
     floor = tol * float(np.abs(values).max())
     high, low = float(values[0]), float(values[-1])

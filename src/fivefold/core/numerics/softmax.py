@@ -17,13 +17,13 @@ FAST_IN_ORDER = FAST - {"reassoc"}  # the range reduction needs the written orde
 
 
 def softmax(L: Any, w: Any, out: Any) -> float:
-    """out = w * softmax of L over its first axis; returns sum w * logsumexp. L is used up."""
+    """out = w * softmax of L over its first axis; returns sum w * logsumexp. L is overwritten."""
     m = L.shape[1]
     return float(_softmax(L, L.view(np.int64), w, scratch("top", m), scratch("acc", m), out, out.view(np.int64)))
 
 
 def row_argmax(L: Matrix) -> Any:
-    """Index of the largest number of each row of L (n, K), the first of equals; NumPy's argmax holds the lock."""
+    """Index of the largest number of each row of L (n, K), the first of equals; NumPy's holds the interpreter lock."""
     best = np.empty(len(L), dtype=np.int64)
     _largest(np.ascontiguousarray(L), best)
     return best

@@ -1,8 +1,8 @@
 """Do the arrays of a model that was read from a file fit together?
 
-Compiled loops do not look where they read: a child beyond the last node, a column beyond the last or a walk without an
-end would crash or hang the process. A class whose arrays loops walk through has a method `check_arrays(columns)`, which
-`core.store` calls when it has read one: `columns` is the number that the estimator around it was fitted on.
+Compiled loops do not check bounds: a child beyond the last node, a column beyond the last or a path without an end
+would crash or hang the process. A class whose arrays such loops read has a method `check_arrays(columns)`, which
+`model_files.load` calls: `columns` is the number of columns that the estimator around it was fitted on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 
 def check_children(children: Collection[Any], count: int) -> None:
-    """Every child of a tree of `count` nodes, -1 where there is none, comes behind its parent: no walk is endless."""
+    """Every child of a tree of `count` nodes, -1 where there is none, comes after its parent: every path ends."""
     if count == 0:
         raise ValueError("a tree has no nodes")
     at = np.arange(count)
@@ -26,31 +26,31 @@ def check_children(children: Collection[Any], count: int) -> None:
         check_indices("children", child[inner], count)
     first, *others = (np.asarray(child) >= 0 for child in children)
     if any(np.any(first != other) for other in others):
-        raise ValueError("a node of a tree has some of its children and not all")
+        raise ValueError("a node of a tree has only some of its children")
 
 
 def check_indices(what: str, indices: Any, count: int) -> None:
     """Indices from 0 to below `count`."""
     found = np.asarray(indices)
     if found.size and (int(found.min()) < 0 or int(found.max()) >= count):
-        raise ValueError(f"{what} go from {found.min()} to {found.max()}, where there are {count}")
+        raise ValueError(f"{what} range from {found.min()} to {found.max()}, but there are only {count}")
 
 
 def check_lengths(count: int, *arrays: Any) -> None:
-    """Arrays of this many rows; None stands for one that is not there."""
+    """Arrays of this many rows; None stands for an absent one."""
     if odd := [len(array) for array in arrays if array is not None and len(array) != count]:
         raise ValueError(f"an array has {odd[0]} rows where others have {count}")
 
 
 def check_offsets(starts: Any, count: int) -> None:
-    """Where each of several things begins, and, last, where they end: from 0 to `count`, never back."""
+    """Where each of several runs begins, and, last, where they end: from 0 to `count`, never decreasing."""
     found = np.asarray(starts)
     if found.ndim != 1 or not len(found) or found[0] != 0 or found[-1] != count or np.any(np.diff(found) < 0):
-        raise ValueError(f"parts that follow each other do not fill {count} places")
+        raise ValueError(f"offsets do not run from 0 to {count}")
 
 
 def check_category_sets(start: Any, bits: Any, feature: Any) -> None:
-    """Sets of categories one after the other in `bits`; those of one column have one length. -1 stands for none."""
+    """Sets of categories, one after the other in `bits`; all of a column have the same length. -1 stands for none."""
     if start is None:
         return
     found = np.asarray(start)
@@ -60,4 +60,4 @@ def check_category_sets(start: Any, bits: Any, feature: Any) -> None:
     length = np.append(order, len(bits))[np.searchsorted(order, found[some], side="right")] - found[some]
     for column in np.unique(feature[some]):
         if len(np.unique(length[feature[some] == column])) > 1:
-            raise ValueError("sets of categories of one column have several lengths")
+            raise ValueError("sets of categories of one column differ in length")

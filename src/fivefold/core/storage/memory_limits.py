@@ -1,7 +1,7 @@
 """Limits on what packed files unpack to, and on tables by the memory that is free.
 
-A few bytes can unpack to any number: a limit is checked by the sizes that a file declares before anything is unpacked,
-and again while it is. FIVEFOLD_MAX_UNPACKED, such as 4GB, raises it.
+A few bytes can unpack to any number. The limit is checked against the sizes that a file declares before anything is
+unpacked, and again while it is. FIVEFOLD_MAX_UNPACKED, such as 4GB, raises it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 UNPACKED_VARIABLE = "FIVEFOLD_MAX_UNPACKED"
-DEFAULT_MAX_UNPACKED = 10**9
+DEFAULT_MAX_UNPACKED = 10**9  # bytes
 DECIMAL_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 BINARY_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
@@ -35,7 +35,7 @@ def parse_size(text: str) -> int:
 
     Examples
     --------
-    >>> as_bytes("4GB"), as_bytes("1.5 MiB"), as_bytes("800")
+    >>> parse_size("4GB"), parse_size("1.5 MiB"), parse_size("800")
     (4000000000, 1572864, 800)
     """
     found = re.fullmatch(r"([0-9]*\.?[0-9]+) *([kmgt]?)(i?)b?", text.strip().lower())
@@ -49,7 +49,7 @@ def format_size(size: float) -> str:
 
     Examples
     --------
-    >>> in_words(2.5e9), in_words(120)
+    >>> format_size(2.5e9), format_size(120)
     ('2.5 GB', '120 bytes')
     """
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
@@ -59,7 +59,7 @@ def format_size(size: float) -> str:
 
 
 def free_memory() -> int | None:
-    """Bytes of memory that can be had, within the limit of a container; None where the system does not say."""
+    """Bytes of memory that are free, within the limit of a container; None where the system does not say."""
     found = []
     try:
         lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())

@@ -4,9 +4,9 @@ skops has no registry to join: `load` needs the list of trusted types. Trusted a
 estimator that the package defines below its faces, what scikit-learn's estimators are made of, and plain data. A file
 is audited by the names in it; nothing of it is built before. Functions are not trusted, unless the caller names them.
 
-Before anything is unpacked the archive is looked at: how much it unpacks to, in all and in proportion, that no two of
-its members share bytes or a name, and that they are packed in a way that is written here. Once built, every part that
-loops walk through without looking, such as a tree, is asked whether its arrays fit together (`check_arrays`).
+Before anything is unpacked the archive is inspected: how much it unpacks to, in all and in proportion, that no two
+members share bytes or a name, and that they are packed by a method listed here. Once built, every part that loops read
+without checking bounds, such as a tree, is asked whether its arrays fit together (`check_arrays`).
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ SKLEARN_PART_MODULES = (  # modules whose classes are parts of scikit-learn's fi
 )
 SCHEMA_ENTRY = "schema.json"  # the member of an archive that names the classes
 ZIP_METHODS = (ZIP_STORED, ZIP_DEFLATED)
-ENCRYPTED_FLAG = 1  # flag of a member
-MEMBER_HEADER_BYTES = 30  # bytes of a member's own header
+ENCRYPTED_FLAG = 1  # bit in the flags of a member
+MEMBER_HEADER_BYTES = 30  # of the fixed part of a member's own header
 ALWAYS_ALLOWED_BYTES = 100_000_000  # bytes that any file may unpack to
-MAX_UNPACKED_RATIO = 100  # of what it unpacks to, beyond that, and the size of a file
+MAX_UNPACKED_RATIO = 100  # unpacked to packed size, for files that unpack to more than ALWAYS_ALLOWED_BYTES
 UNTRUSTED_PACKAGES = ("__main__", "cli", "datasets", "plot", "study")
 
 
@@ -70,7 +70,7 @@ class SuspectArchiveError(ValueError):
 
 
 def save(model: Any, file: str | PathLike[str], also: Collection[str] = ()) -> None:
-    """Write a fitted model; one that `load` would refuse is not written to the end."""
+    """Write a fitted model; one that `load` would refuse raises an error."""
     try:
         _skops().dump(model, file, compression=ZIP_DEFLATED, compresslevel=6)
     except (AttributeError, TypeError, ValueError, NotImplementedError) as error:  # skops has no error of its own
@@ -134,22 +134,24 @@ def check_archive(file: str | PathLike[str]) -> None:
     """Refuse an archive by what its directory says, before a byte of it is unpacked."""
     with ZipFile(file) as archive:
         members = sorted(archive.infolist(), key=lambda member: member.header_offset)
-        size, whole, most = _size(archive), sum(member.file_size for member in members), max_unpacked()
+        size, unpacked, limit = _size(archive), sum(member.file_size for member in members), max_unpacked()
         if len({member.filename for member in members}) < len(members):
             raise SuspectArchiveError("two of its members have the same name")
-        if odd := [m.filename for m in members if m.compress_type not in ZIP_METHODS or m.flag_bits & ENCRYPTED_FLAG]:
-            raise SuspectArchiveError(f"{odd[0]!r} is not packed as model files are")
+        if bad_members := [
+            m.filename for m in members if m.compress_type not in ZIP_METHODS or m.flag_bits & ENCRYPTED_FLAG
+        ]:
+            raise SuspectArchiveError(f"{bad_members[0]!r} is not packed as model files are")
         ends = [_end(archive, member) for member in members]
         starts = [*(member.header_offset for member in members[1:]), archive.start_dir]
         if any(end > start for end, start in zip(ends, starts, strict=bool(members))):
             raise SuspectArchiveError("its members overlap")
-        if whole > most or (
-            whole > ALWAYS_ALLOWED_BYTES and whole > MAX_UNPACKED_RATIO * size and not is_set_by_user()
+        if unpacked > limit or (
+            unpacked > ALWAYS_ALLOWED_BYTES and unpacked > MAX_UNPACKED_RATIO * size and not is_set_by_user()
         ):
             raise SuspectArchiveError(
-                f"{format_size(size)} unpack to {format_size(whole)}. If that is meant, set {UNPACKED_VARIABLE} to a "
-                "size such as "
-                f"{format_size(max(2 * whole, most)).replace(' ', '')}"
+                f"{format_size(size)} unpack to {format_size(unpacked)}. If that is meant, set {UNPACKED_VARIABLE} to "
+                "a size such as "
+                f"{format_size(max(2 * unpacked, limit)).replace(' ', '')}"
             )
 
 
@@ -180,7 +182,7 @@ def check_parts(model: Any) -> None:
         part, columns = ahead.pop()
         if (id(part), columns) in seen:
             continue
-        seen[id(part), columns] = part  # kept, so that its number stays its own
+        seen[id(part), columns] = part  # kept alive, so that its id is not reused
         kind = type(part)
         if check := getattr(kind, "check_arrays", PART_CHECKS.get(f"{kind.__module__}.{kind.__qualname__}")):
             check(part, columns)
@@ -212,7 +214,7 @@ def _untrusted(types: Collection[str], also: Collection[str]) -> list[str]:
 
 
 def _is_known(name: str) -> bool:
-    """Is it a class, ours or a part of scikit-learn's, that only holds what was learned?"""
+    """Is it a class, of fivefold or a part of scikit-learn's estimators, that only holds what was learned?"""
     module, _, cls = name.rpartition(".")
     package, _, below = module.partition(".")
     ours = package == __name__.partition(".")[0] and below.split(".")[0] not in UNTRUSTED_PACKAGES
@@ -259,7 +261,7 @@ def _check_ball_tree(tree: Any, columns: int) -> None:
     check_lengths(len(nodes), np.asarray(tree.node_bounds)[0])
 
 
-PART_CHECKS: Mapping[str, Callable[[Any, int], None]] = {  # parts of others that loops walk through without looking
+PART_CHECKS: Mapping[str, Callable[[Any, int], None]] = {  # classes of other libraries whose loops do not check bounds
     "sklearn.tree._tree.Tree": _check_sklearn_tree,
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor": _check_predictor,
     "sklearn.neighbors._ball_tree.BallTree64": _check_ball_tree,
