@@ -29,7 +29,7 @@ def line(labels):
     y = np.array([c == "+" for c in labels], dtype=np.int32)
     criterion = Entropy(y, np.ones(len(y)), 2)
     tree = grow_multiway(
-        value_codes(np.arange(1.0, len(y) + 1)[:, None], [False]), criterion, MultiwaySettings(least_gain=1e-9)
+        value_codes(np.arange(1.0, len(y) + 1)[:, None], [False]), criterion, MultiwaySettings(min_gain=1e-9)
     )
     return tree, weighted_impurity(criterion, tree.sums)[1] * NATS
 

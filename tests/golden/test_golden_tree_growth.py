@@ -116,7 +116,7 @@ def test_information_gain_is_the_mutual_information_of_the_column_and_the_class(
         table = np.array([[np.sum((x == v) & (y == k)) for k in range(3)] for v in range(5)])
         assert information_gain(table) == pytest.approx(mutual_info_score(x, y) / NATS, abs=1e-12)
         tree = grow_multiway(value_codes(x[:, None].astype(float), [True]), Entropy(y.astype(np.int32), np.ones(60), 3),
-                             MultiwaySettings(depth=1))  # fmt: skip
+                             MultiwaySettings(max_depth=1))  # fmt: skip
         assert information_gain(tree.sums[1:]) == pytest.approx(mutual_info_score(x, y) / NATS, abs=1e-12)
 
 

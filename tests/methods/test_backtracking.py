@@ -30,7 +30,10 @@ def test_more_alternatives_never_err_more_on_the_rows_that_judge_them(seed):
     columns, criterion = value_codes(X, [False] * 5), Entropy(y, np.ones(150), 2)
     made = [
         mistakes(
-            grow_multiway(columns, criterion, MultiwaySettings(depth=3, tries=t), held), X, y, np.flatnonzero(held)
+            grow_multiway(columns, criterion, MultiwaySettings(max_depth=3, alternatives=t), held),
+            X,
+            y,
+            np.flatnonzero(held),
         )
         for t in (1, 2, 3, 5)
     ]

@@ -22,13 +22,13 @@ def table(n=200, seed=0):
 @pytest.mark.parametrize("classes", [2, 4])
 def test_the_usual_impurities_keep_the_axioms(phi, classes):
     """E-69."""
-    assert check_axioms(phi, classes).broken == ()
+    assert check_axioms(phi, classes).violations == ()
 
 
 def test_a_product_of_shares_is_an_impurity_of_two_classes_and_not_of_three():
     """Where a third class has no share, the product is zero."""
-    assert check_axioms(lambda s: s.prod(axis=1)).broken == ()
-    assert check_axioms(lambda s: s.prod(axis=1), 3).broken == ("phi(p, 1 - p) is largest at p = 1/2",)
+    assert check_axioms(lambda s: s.prod(axis=1)).violations == ()
+    assert check_axioms(lambda s: s.prod(axis=1), 3).violations == ("phi(p, 1 - p) is largest at p = 1/2",)
 
 
 @pytest.mark.parametrize(
@@ -42,13 +42,13 @@ def test_a_product_of_shares_is_an_impurity_of_two_classes_and_not_of_three():
 )
 def test_what_is_no_impurity_is_told_by_the_axiom_it_breaks(phi, said):
     """E-69."""
-    assert any(said in text for text in check_axioms(phi).broken)
+    assert any(said in text for text in check_axioms(phi).violations)
     with pytest.raises(ValueError, match="criterion is no impurity"):
         ID3Classifier(criterion=phi).fit(*table())
 
 
 def test_a_function_of_the_wrong_shape_is_refused():
-    with pytest.raises(ValueError, match="gave an array of shape"):
+    with pytest.raises(ValueError, match="returned an array of shape"):
         check_axioms(lambda shares: shares)
 
 

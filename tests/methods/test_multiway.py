@@ -73,7 +73,7 @@ def test_the_best_grouping_equals_that_of_a_brute_force_over_all_subsets(kind):
     rng = np.random.RandomState(3)
     x = rng.randint(7, size=300)
     y = (rng.rand(300) < np.array([0.1, 0.9, 0.4, 0.6, 0.2, 0.8, 0.5])[x]).astype(np.int32)
-    tree = classes_tree(x[:, None].astype(float), y, [True], MultiwaySettings(nominal="groups", depth=1), kind)
+    tree = classes_tree(x[:, None].astype(float), y, [True], MultiwaySettings(nominal="groups", max_depth=1), kind)
     table = np.array([[np.sum((x == v) & (y == k)) for k in range(2)] for v in range(7)])
 
     def left(mask):
@@ -121,7 +121,7 @@ def test_two_thresholds_equal_a_brute_force_over_all_pairs():
     """E-64."""
     rng = np.random.RandomState(1)
     x, y = rng.rand(40), rng.randint(3, size=40).astype(np.int32)
-    tree = classes_tree(x[:, None], y, [False], MultiwaySettings(thresholds=2, depth=1))
+    tree = classes_tree(x[:, None], y, [False], MultiwaySettings(thresholds=2, max_depth=1))
     counts = np.eye(3)[y[np.argsort(x)]]
     best = max(
         information_gain([counts[:i].sum(axis=0), counts[i:j].sum(axis=0), counts[j:].sum(axis=0)])
@@ -136,8 +136,8 @@ def test_the_index_of_a_row_is_chosen_by_gain_and_not_by_gain_ratio():
     X, _ = noisy(200)
     y = ((X[:, 0] > 1) ^ (np.arange(200) % 10 == 0)).astype(np.int32)
     X = np.column_stack([np.arange(200.0), X[:, :2]])
-    by_gain = classes_tree(X, y, [True] * 3, MultiwaySettings(choice="gain"))
-    by_ratio = classes_tree(X, y, [True] * 3, MultiwaySettings(choice="ratio"))
+    by_gain = classes_tree(X, y, [True] * 3, MultiwaySettings(selection="gain"))
+    by_ratio = classes_tree(X, y, [True] * 3, MultiwaySettings(selection="ratio"))
     assert by_gain.feature[0] == 0 and by_ratio.feature[0] != 0
 
 
@@ -203,7 +203,7 @@ def test_no_node_below_the_least_share_is_divided():
 def test_a_node_pure_enough_is_a_leaf_and_a_gain_too_high_to_reach_leaves_the_root():
     """E-61's threshold on the impurity; D-27."""
     X, y = noisy()
-    tree = classes_tree(X, y, [True, True, False, False], MultiwaySettings(least_impurity=0.5))
+    tree = classes_tree(X, y, [True, True, False, False], MultiwaySettings(min_impurity=0.5))
     shares = tree.sums / tree.sums.sum(axis=1, keepdims=True)
     bits = -(shares * np.log2(np.where(shares > 0, shares, 1))).sum(axis=1)
     assert (bits[tree.feature >= 0] > 0.5).all()
@@ -217,7 +217,7 @@ def test_looking_ahead_is_never_worse_at_that_depth(seed):
     X, y = rng.randint(2, size=(80, 5)).astype(float), rng.randint(2, size=80).astype(np.int32)
     totals = []
     for ahead in (0, 1):
-        tree = classes_tree(X, y, [True] * 5, MultiwaySettings(depth=2, ahead=ahead))
+        tree = classes_tree(X, y, [True] * 5, MultiwaySettings(max_depth=2, lookahead=ahead))
         leaves = tree.sums[tree.leaves]
         totals.append(sum(row.sum() * -sum(p * np.log2(p) for p in row / row.sum() if p > 0) for row in leaves))
     assert totals[1] <= totals[0] + 1e-9
@@ -257,7 +257,7 @@ def test_a_matrix_of_losses_moves_the_cut():
     x, y = np.arange(10.0)[:, None], np.array([0, 0, 0, 0, 1, 0, 1, 0, 0, 1], dtype=np.int32)
     loss = np.array([[0.0, 5.0], [1.0, 0.0]])  # answering 0 where it is 1 costs five
     tree = grow_multiway(
-        value_codes(x, [False]), ExpectedCost(y, np.ones(10), loss), MultiwaySettings(depth=1, least_gain=1e-9)
+        value_codes(x, [False]), ExpectedCost(y, np.ones(10), loss), MultiwaySettings(max_depth=1, min_gain=1e-9)
     )
     cost = [
         min(loss[0, 1] * y[:i].sum(), (1 - y[:i]).sum()) + min(5.0 * y[i:].sum(), (1 - y[i:]).sum())

@@ -46,7 +46,7 @@ def noisy(n=300, seed=0):
 
 def small_tree(seed=0):
     X, y = noisy(60, seed)
-    return grow_multiway(value_codes(X, [False] * 3), Entropy(y, np.ones(60), 2), MultiwaySettings(depth=4))
+    return grow_multiway(value_codes(X, [False] * 3), Entropy(y, np.ones(60), 2), MultiwaySettings(max_depth=4))
 
 
 def prunings_of(parent, t=0):

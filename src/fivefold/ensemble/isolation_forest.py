@@ -247,7 +247,7 @@ def _isolation_tree(X: Table, model: IsolationModel, i: int, width: int) -> tupl
         features = np.sort(np.random.default_rng([int(model.seeds[i]), 1]).choice(d, width, replace=False))
     some = X[rows][:, features]
     some, w = np.ascontiguousarray(some.toarray() if issparse(some) else some), c[rows].astype(np.float64)
-    rules = GrowthLimits(depth=ceil(log2(max(model.count, 2))), features=1, seed=int(model.seeds[i]))
+    rules = GrowthLimits(max_depth=ceil(log2(max(model.count, 2))), n_columns=1, seed=int(model.seeds[i]))
     grown = grow_random_tree(some, np.arange(len(rows), dtype=np.int32), ConstantImpurity(w), rules)
     tree, weight = grown.tree, grown.sums(w)[:, 0]
     length = (tree.depth + mean_path_length(weight))[:, None]

@@ -86,7 +86,7 @@ def or_single_column(node: Node, asked: Question | None) -> Question | None:
 def _allowed(node: Node, sides: Array) -> bool:
     count, weight = np.bincount(sides), np.bincount(sides, node.w)
     held = count > 0
-    return bool(count[held].min() >= node.rules.least_leaf and weight[held].min() >= node.rules.least_weight)
+    return bool(count[held].min() >= node.rules.min_leaf and weight[held].min() >= node.rules.min_weight)
 
 
 class DiscriminantTreeClassifier(BaseRowTreeClassifier):

@@ -220,7 +220,7 @@ class OccamTreeClassifier(Classifier):
         K = len(self.classes_)
         criterion = CRITERIA[self.criterion](y.astype(np.int32), w, K)
         depth = 2**31 - 1 if self.max_depth is None else self.max_depth
-        grown = grow(X, criterion, GrowthLimits(depth=depth, least_gain=1e-9))
+        grown = grow(X, criterion, GrowthLimits(max_depth=depth, min_gain=1e-9))
         price = PRICE_PER_BIT if self.price is None else self.price
         self.model_ = _OccamPruner(grown.tree, X.astype(np.float64), y, w, K, price, self.simplify).tree()
 

@@ -112,11 +112,11 @@ class _HistogramRounds:
         rng = np.random.RandomState(seed)
         self.bins = _bins(estimator, rows, columns, rng) if earlier is None else earlier.bins
         limits = HistogramLimits(
-            estimator.max_leaf_nodes or 0,
-            2**31 - 1 if estimator.max_depth is None else estimator.max_depth,
-            estimator.min_samples_leaf,
+            max_leaves=estimator.max_leaf_nodes or 0,
+            max_depth=2**31 - 1 if estimator.max_depth is None else estimator.max_depth,
+            min_rows=estimator.min_samples_leaf,
             ridge=float(estimator.l2_regularization),
-            features=float(estimator.max_features),
+            column_share=float(estimator.max_features),
         )
         self.grower = HistogramGrower(self.bins, self.bins.codes(rows.X), limits, columns.signs, columns.teams)
         base = np.asarray(target.start(rows.y, rows.w), dtype=np.float64) if earlier is None else earlier.base

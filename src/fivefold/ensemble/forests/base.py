@@ -158,9 +158,9 @@ class ForestMethods(WarmStart, MemberSequence):
     def _grown(self, X: Any, target: Any, w: Any, draws: SampleDraws, trees: Any) -> Any:
         """All trees, those from before first."""
         w = _integer_weights(w if target.factors is None else w * target.factors) if draws.bag is None else None
-        manners = constraints_of(self, X, np.ones(X.shape[0]), means=target.one_mean)
-        sign = manners.sign if manners is not None and manners.sign.any() else None
-        tried, grow_one = columns_tried(self.max_features, X.shape[1]), self._grower(self, X, target, manners)
+        constraints = constraints_of(self, X, np.ones(X.shape[0]), means=target.one_mean)
+        sign = constraints.sign if constraints is not None and constraints.sign.any() else None
+        tried, grow_one = columns_tried(self.max_features, X.shape[1]), self._grower(self, X, target, constraints)
 
         def one(i: int) -> None:
             c = target.weights(w if draws.bag is None else draws.of(i))

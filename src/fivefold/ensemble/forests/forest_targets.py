@@ -145,35 +145,43 @@ class NumberTarget:
         return np.stack(values, axis=1) + self.centre, spread, grown.sums(w)[:, 0]
 
 
-def best_split_grower(estimator: Any, X: Table, target: Any, manners: ColumnConstraints | None) -> Callable[..., Any]:
+def best_split_grower(
+    estimator: Any, X: Table, target: Any, constraints: ColumnConstraints | None
+) -> Callable[..., Any]:
     """A function of rows, their weights and rules that grows a tree of the best cuts; with its target and weights."""
     leaves = estimator.max_leaf_nodes or 0
-    if not leaves and (manners is None or not manners.sign.any()) and target.tallied:
-        ranked, kinds = rank_columns(X), None if manners is None else category_codes(X, manners.levels)
+    if not leaves and (constraints is None or not constraints.sign.any()) and target.tallied:
+        ranked, kinds = rank_columns(X), None if constraints is None else category_codes(X, constraints.levels)
 
         def shared(rows: Indices, w: Weights, rules: GrowthLimits) -> Any:
-            unit = 1.0 if manners is None else _fresh_constraints(manners, w[rows]).unit
-            return grow_forest_tree(X, ranked, rows, target.criterion(w), rules, coded=kinds, unit=unit), target, w
+            unit = 1.0 if constraints is None else _fresh_constraints(constraints, w[rows]).unit
+            return grow_forest_tree(X, ranked, rows, target.criterion(w), rules, codes=kinds, unit=unit), target, w
 
         return shared
 
     def exact(rows: Indices, w: Weights, rules: GrowthLimits) -> Any:
         some, w = target.take(rows), w[rows]
-        return grow(X[rows], some.criterion(w), rules, leaves=leaves, manner=_fresh_constraints(manners, w)), some, w
+        return (
+            grow(X[rows], some.criterion(w), rules, leaves=leaves, constraints=_fresh_constraints(constraints, w)),
+            some,
+            w,
+        )
 
     return exact
 
 
-def random_split_grower(estimator: Any, X: Table, target: Any, manners: ColumnConstraints | None) -> Callable[..., Any]:
+def random_split_grower(
+    estimator: Any, X: Table, target: Any, constraints: ColumnConstraints | None
+) -> Callable[..., Any]:
     """The same with thresholds drawn at random."""
     values, leaves = to_dense(X), estimator.max_leaf_nodes or 0
 
     def draw(rows: Indices, w: Weights, rules: GrowthLimits) -> Any:
-        criterion, own = target.criterion(w), _fresh_constraints(manners, w[rows])
-        return grow_random_tree(X, rows, criterion, rules, leaves=leaves, values=values, manners=own), target, w
+        criterion, own = target.criterion(w), _fresh_constraints(constraints, w[rows])
+        return grow_random_tree(X, rows, criterion, rules, leaves=leaves, values=values, constraints=own), target, w
 
     return draw
 
 
-def _fresh_constraints(manners: Any, w: Weights) -> Any:
-    return None if manners is None else column_constraints(w, manners.levels, manners.sign)
+def _fresh_constraints(constraints: Any, w: Weights) -> Any:
+    return None if constraints is None else column_constraints(w, constraints.levels, constraints.sign)

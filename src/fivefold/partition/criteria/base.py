@@ -1,40 +1,43 @@
-"""What a split is worth: sums of the rows' statistics on either side, scored.
+"""What a split is worth: the statistics of the rows on either side, summed and scored.
 
-A criterion holds the targets and weights of the rows, and the rules that the grower calls in compiled loops:
+A criterion holds the targets and weights of the rows, and implements these functions, which compiled loops call:
 
-    accumulate(c, order, lo, hi, sums)      statistics of the rows order[lo:hi], summed
-    impurity(c, sums)                       impurity of a node a unit of weight
-    scores(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight)
-    tally(c, bins, rows, lo, hi, table)     statistics of the rows by bin, in the criterion's own form
-    sweep(c, table, bins, start, sums, left, gain, weight, place)
-    merit(c, left, sums)                    total fall of the impurity when `left` of `sums` goes left
+    n_statistics(c)                             number of statistics of a node
+    accumulate(c, order, lo, hi, sums)          statistics of the rows order[lo:hi], summed
+    impurity(c, sums), total_weight(c, sums)    impurity of a node per unit of weight, and its weight
+    score_cuts(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight)
+    add_to_bins(c, bins, rows, lo, hi, table)   statistics of the rows by bin, in the criterion's own form
+    score_bin_cuts(c, table, bins, start, sums, left, gain, weight, place)
+    split_gain(c, left, sums)                   total fall of the impurity when `left` of `sums` goes left
 
-    weigh(c, row), aims(c), aim(c, row, j)  weight of a row, and the targets whose means put categories in order
-    output(c, j)                            the criterion of one output, where `c` holds those of several
+    row_weight(c, row)                          weight of a row
+    n_targets(c), row_target(c, row, j)         the targets whose means put categories in order
+    output_criterion(c, j)                      the criterion of output j, where `c` holds the targets of several
 
-`scores` fills, for i = 0, 1, ..., gain[i] with the total fall of the impurity, weight times impurity of the node less
-that of its sides, when rows order[lo : lo + i + 1] go left and the others right, and weight[i] with the weight on the
-left. Rows order[mid:hi] lack the value; they go right, or left where `missing_left` says so. `left` and `right` are
-scratch of the size of `sums`. `sweep` does the same for the cuts behind each bin of a table that holds rows: place[i]
-is the bin of cut i, and what bin `start` holds, if there is one, is on the left from the beginning.
+`score_cuts` fills, for i = 0, 1, ..., gain[i] with the total fall of the impurity (weight times impurity of the node
+minus that of its sides) when rows order[lo : lo + i + 1] go left and the others right, and weight[i] with the weight on
+the left. Rows order[mid:hi] have a missing value; they go left where `missing_left` is true, else right. `left` and
+`right` are scratch of the size of `sums`. `score_bin_cuts` does the same for the cuts after each bin of a table that
+holds rows: place[i] is the bin of cut i, and the rows of bin `start`, unless it is -1, are on the left from the start.
 
-    criterion       statistics                  impurity
-    TwoClasses      rows, rows of class 1       Gini 1 - sum p^2, all weights one
-    TwoCounts       the same                    the same, weights are whole numbers
-    Gini            weight of each class        1 - sum p^2
-    Entropy         weight of each class        -sum p log2 p
-    CountedEntropy  the same                    the same, weights are whole numbers and logarithms looked up
-    Mistakes        weight of each class        1 - max p
-    Risk            weight, cost of each answer mean cost of the cheapest answer
-    Squares         sums of w, w y, w y^2       variance
-    Deviance        sums of w, w y, w y log y   half the mean Poisson deviance
-    Absolute        w, deviation, median        mean absolute deviation from the median
-    Extremes        w, least, largest           half the range: the worst error of the best constant
-    Newton          rows, gradients, curvatures -G^2 / (H + ridge) / 2
-    Several         those of each output        mean over the outputs
+    criterion           statistics                    impurity
+    BinaryGini          rows, rows of class 1         Gini 1 - sum p^2, all weights one
+    BinaryCountGini     the same                      the same, weights are whole numbers
+    Gini                weight of each class          1 - sum p^2
+    Entropy             weight of each class          -sum p log2 p
+    TabulatedEntropy    the same                      the same, weights are whole numbers and logarithms tabulated
+    Misclassification   weight of each class          1 - max p
+    ExpectedCost        weight, cost of each answer   mean cost of the cheapest answer
+    SquaredError        sums of w, w y, w y^2         variance
+    PoissonDeviance     sums of w, w y, w y log y     half the mean Poisson deviance
+    AbsoluteError       w, deviation, median          mean absolute deviation from the median
+    MaxError            w, smallest, largest target   half the range: the worst error of the best constant
+    NewtonGain          rows, gradients, curvatures   -G^2 / (H + ridge) / 2
+    ConstantImpurity    weight                        1
+    MultiOutput         those of each output          mean over the outputs
 
-Absolute and Extremes do not add: they have no `tally`, `sweep` and `merit`, and suit sorted columns and drawn
-thresholds.
+The statistics of AbsoluteError and MaxError do not add: they have no `add_to_bins`, `score_bin_cuts` and `split_gain`,
+and can be used with sorted columns and with random thresholds only.
 
 Breiman, Friedman, Olshen & Stone (1984); Quinlan (1993); Friedman (2001).
 """
@@ -46,7 +49,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.compilation.jit import generic
-from fivefold.core.types import Array, Codes, Indices, Weights
+from fivefold.core.types import Codes, Doubles, Indices
 
 
 @generic
@@ -56,18 +59,18 @@ def n_statistics(c: Any) -> int:
 
 
 @generic
-def accumulate(c: Any, order: Indices, lo: int, hi: int, sums: Array) -> None:
+def accumulate(c: Any, order: Indices, lo: int, hi: int, sums: Doubles) -> None:
     """Add up the statistics of rows order[lo:hi]."""
 
 
 @generic
-def impurity(c: Any, sums: Array) -> float:
-    """Impurity of a node, a unit of weight."""
+def impurity(c: Any, sums: Doubles) -> float:
+    """Impurity of a node per unit of weight."""
     raise NotImplementedError
 
 
 @generic
-def total_weight(c: Any, sums: Array) -> float:
+def total_weight(c: Any, sums: Doubles) -> float:
     """Weight of a node."""
     raise NotImplementedError
 
@@ -80,31 +83,39 @@ def score_cuts(
     mid: int,
     hi: int,
     missing_left: bool,
-    sums: Array,
-    left: Any,
-    right: Any,
-    gain: Any,
-    weight: Weights,
+    sums: Doubles,
+    left: Doubles,
+    right: Doubles,
+    gain: Doubles,
+    weight: Doubles,
 ) -> None:
-    """Gains and weights on the left of every cut of a sorted column."""
+    """Fill the gain of every cut of a sorted column, and the weight on its left."""
 
 
 @generic
-def add_to_bins(c: Any, bins: Codes, rows: Indices, lo: int, hi: int, table: Any) -> None:
-    """Add the statistics of each of rows[lo:hi] to the row of the table that its bin names."""
+def add_to_bins(c: Any, bins: Codes, rows: Indices, lo: int, hi: int, table: Doubles) -> None:
+    """Add the statistics of each of rows[lo:hi] to the row of the table that belongs to its bin."""
 
 
 @generic
-def split_gain(c: Any, left: Any, sums: Array) -> float:
-    """Total fall of the impurity when `left` of the statistics goes left."""
+def split_gain(c: Any, left: Doubles, sums: Doubles) -> float:
+    """Total fall of the impurity when `left` of the statistics `sums` goes left."""
     raise NotImplementedError
 
 
 @generic
 def score_bin_cuts(
-    c: Any, table: Any, bins: int, start: int, sums: Array, left: Any, gain: Any, weight: Weights, place: Any
+    c: Any,
+    table: Doubles,
+    bins: int,
+    start: int,
+    sums: Doubles,
+    left: Doubles,
+    gain: Doubles,
+    weight: Doubles,
+    place: Indices,
 ) -> int:
-    """Gains, weights on the left and places of the cuts behind every bin with rows; their number."""
+    """Fill gain, weight on the left and place of the cut after every bin with rows; return their number."""
     raise NotImplementedError
 
 
@@ -116,26 +127,34 @@ def row_weight(c: Any, row: int) -> float:
 
 @generic
 def n_targets(c: Any) -> int:
-    """How many targets there are whose means may put categories in order."""
+    """Number of targets whose means may put categories in order."""
     raise NotImplementedError
 
 
 @generic
 def row_target(c: Any, row: int, j: int) -> float:
-    """Target j of a row: a number, or whether it is of a class; of two classes, the second."""
+    """Target j of a row: a number, or whether it is of class j; with two classes, of the second one."""
     raise NotImplementedError
 
 
 @generic
 def output_criterion(c: Any, j: int) -> Any:
-    """The criterion of output j, from one that holds the targets of all."""
+    """The criterion of output j, from one that holds the targets of all outputs."""
     raise NotImplementedError
 
 
 def score_additive_bins(
-    c: Any, table: Any, bins: int, start: int, sums: Array, left: Any, gain: Any, weight: Weights, place: Any
+    c: Any,
+    table: Doubles,
+    bins: int,
+    start: int,
+    sums: Doubles,
+    left: Doubles,
+    gain: Doubles,
+    weight: Doubles,
+    place: Indices,
 ) -> int:
-    """A `sweep` for any statistics that add."""
+    """`score_bin_cuts` for any statistics that add."""
     whole, k = total_weight(c, sums), 0
     for q in range(len(left)):
         left[q] = table[start, q] if start >= 0 else 0.0

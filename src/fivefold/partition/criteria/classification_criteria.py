@@ -1,8 +1,8 @@
-"""Criteria for classes: Gini, entropy, mistakes, risk; statistics are weights of classes, or costs of answers."""
+"""Criteria for classes: Gini, entropy, misclassification, expected cost; statistics are class weights, or costs."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,17 +24,17 @@ from fivefold.partition.criteria.base import (
     total_weight,
 )
 
-LOW_WORD_MASK = np.int64(2**32 - 1)
+LOW_WORD_MASK = np.int64(2**32 - 1)  # of packed counts: the low word counts all rows, the high word those of class 1
 
 
 class BinaryGini(NamedTuple):
-    """Gini for two classes and weights of one: counts are integers, and the loop is short."""
+    """Gini for two classes where all weights are one: counts are integers, and the loop is short."""
 
     y: Indices  # (n,) uint8
 
 
 class BinaryCountGini(NamedTuple):
-    """Gini for two classes and whole weights, as of rows drawn with replacement."""
+    """Gini for two classes and whole-number weights, such as those of rows drawn with replacement."""
 
     packed: Indices  # (n,) int64: weight, and 2**32 times the weight where the class is 1
 
@@ -48,27 +48,27 @@ class Gini(NamedTuple):
 
 
 class Entropy(NamedTuple):
-    """Bits to say the class of a row."""
+    """Bits to encode the class of a row."""
 
-    y: Any
-    w: Any
+    y: Indices  # (n,) int32 codes
+    w: Array  # (n,) float64
     classes: int
 
 
 class Misclassification(NamedTuple):
-    """Share of the rows that the commonest class gets wrong."""
+    """Share of the rows that are not of the commonest class."""
 
-    y: Any
-    w: Any
+    y: Indices  # (n,) int32 codes
+    w: Array  # (n,) float64
     classes: int
 
 
 class ExpectedCost(NamedTuple):
     """Mean cost of the cheapest answer."""
 
-    y: Any
-    w: Any
-    loss: Array  # (K, K): loss[i, k] is the cost of answering i where it is k
+    y: Indices  # (n,) int32 codes
+    w: Array  # (n,) float64
+    loss: Array  # (K, K): loss[i, k] is the cost of answering class i where the true class is k
 
 
 # Two classes
@@ -214,7 +214,7 @@ score_bin_cuts.rule(Gini, Entropy, Misclassification, ExpectedCost)(score_additi
 
 @jit
 def start_left_counts(c, order, mid, end, left):
-    """The weight of each class among rows mid..end of the order: what is on the left before the first cut."""
+    """Fill `left` with the weight of each class among rows order[mid:end]: what is on the left before the first cut."""
     for k in range(c.classes):
         left[k] = 0.0
     for i in range(mid, end):
@@ -294,27 +294,27 @@ def _(c, left, sums):
 @score_cuts.rule(Entropy)
 def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
     start_left_counts(c, order, mid, hi if missing_left else mid, left)
-    W, L, surprise_left, surprise_right, whole = 0.0, 0.0, 0.0, 0.0, 0.0
-    for k in range(c.classes):  # sums of x log2 x: the weight times the entropy is W log2 W less their sum
+    W, L, x_log_x_left, x_log_x_right, whole = 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(c.classes):  # sums of x log2 x: weight times entropy is W log2 W minus their sum
         right[k] = sums[k] - left[k]
         W += sums[k]
         L += left[k]
-        surprise_left += left[k] * np.log2(left[k]) if left[k] > 0.0 else 0.0
-        surprise_right += right[k] * np.log2(right[k]) if right[k] > 0.0 else 0.0
+        x_log_x_left += left[k] * np.log2(left[k]) if left[k] > 0.0 else 0.0
+        x_log_x_right += right[k] * np.log2(right[k]) if right[k] > 0.0 else 0.0
         whole += sums[k] * np.log2(sums[k]) if sums[k] > 0.0 else 0.0
     whole = W * np.log2(W) - whole
     for i in range(mid - lo):
         k, w = c.y[order[lo + i]], c.w[order[lo + i]]
-        surprise_left -= left[k] * np.log2(left[k]) if left[k] > 0.0 else 0.0
-        surprise_right -= right[k] * np.log2(right[k]) if right[k] > 0.0 else 0.0
+        x_log_x_left -= left[k] * np.log2(left[k]) if left[k] > 0.0 else 0.0
+        x_log_x_right -= right[k] * np.log2(right[k]) if right[k] > 0.0 else 0.0
         left[k] += w
         right[k] -= w
-        surprise_left += left[k] * np.log2(left[k])
-        surprise_right += right[k] * np.log2(right[k]) if right[k] > 0.0 else 0.0
+        x_log_x_left += left[k] * np.log2(left[k])
+        x_log_x_right += right[k] * np.log2(right[k]) if right[k] > 0.0 else 0.0
         L += w
         R = W - L
         weight[i] = L
-        gain[i] = whole - (L * np.log2(L) - surprise_left) - ((R * np.log2(R) - surprise_right) if R > 0.0 else 0.0)
+        gain[i] = whole - (L * np.log2(L) - x_log_x_left) - ((R * np.log2(R) - x_log_x_right) if R > 0.0 else 0.0)
 
 
 @impurity.rule(Misclassification)
@@ -357,7 +357,7 @@ def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
         gain[i] = best_left + best_right - most
 
 
-# Risk
+# Expected cost
 
 
 @n_statistics.rule(ExpectedCost)
@@ -414,7 +414,7 @@ def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
     whole = sums[1]
     for k in range(K):
         whole = min(whole, sums[1 + k])
-    for i in range(lo - (hi - mid) if missing_left else lo, mid):  # those without a value first
+    for i in range(lo - (hi - mid) if missing_left else lo, mid):  # rows with a missing value first
         row = order[i] if i >= lo else order[hi + i - lo]
         w, y = c.w[row], c.y[row]
         left[0] += w

@@ -1,6 +1,6 @@
-"""A criterion without a target: every node is as worth dividing as any other, until its rows cannot be told apart.
+"""A criterion without a target: every node is as impure as any other, until its rows are all equal.
 
-With one column drawn at a node, and a threshold, trees isolate rows: those that stand apart are alone after few cuts.
+With one column and one threshold drawn at random per node, trees isolate rows: outliers are alone after few cuts.
 
 Liu, Ting & Zhou (2008).
 """

@@ -1,8 +1,8 @@
-"""Impurities of classes that users bring: any function of the shares, and the axioms by which one is an impurity.
+"""Impurities of classes that users supply: any function of the class shares that satisfies the axioms of an impurity.
 
     phi(p, 1 - p)   zero at p = 0 and p = 1,   largest at p = 1/2,   rising up to there and falling after
 
-A function takes the shares of the classes (m, K) and gives (m,) numbers. Entropy, Gini and the share of mistakes pass.
+The function takes the shares of the classes (m, K) and returns m numbers. Entropy, Gini and the share of mistakes pass.
 
 Breiman, Friedman, Olshen & Stone (1984), section 2.4; Alpaydin (2020), section 9.2.1.
 """
@@ -11,42 +11,42 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Indices, Matrix, Vector
 from fivefold.partition.criteria.classification_criteria import Entropy
 
-GRID_STEPS = 200  # of the grid of shares, an even number
-RELATIVE_TOLERANCE = 1e-9  # a share of the largest value that counts as rounding
+GRID_STEPS = 200  # steps of the grid of shares on which the axioms are checked; even, so that 1/2 is on it
+RELATIVE_TOLERANCE = 1e-9  # differences below this share of the largest value are rounding
 
-ImpurityFunction = Callable[[Any], Any]
+ImpurityFunction = Callable[[Matrix], Vector]
 
 
 class CustomImpurity(NamedTuple):
     """A criterion of classes whose impurity is a function of their shares."""
 
-    y: Any
-    w: Any
+    y: Indices  # (n,) int32 codes
+    w: Array  # (n,) float64
     classes: int
     phi: ImpurityFunction
 
     @property
-    def counted(self) -> Entropy:
+    def class_counts_criterion(self) -> Entropy:
         """A criterion with the same statistics that compiled loops know: the weight of each class."""
         return Entropy(self.y, self.w, self.classes)
 
-    def measured(self, table: Any) -> tuple[Any, Any]:
-        """Weight, and weight times impurity, of each row of a table of weights of the classes (m, K)."""
+    def weighted_impurity(self, table: Matrix) -> tuple[Vector, Vector]:
+        """Weight, and weight times impurity, of each row of a table of class weights (m, K)."""
         weight = table.sum(axis=1)
         shares = table / np.where(weight > 0, weight, 1.0)[:, None]
         return weight, np.where(weight > 0, weight * np.asarray(self.phi(shares), dtype=np.float64), 0.0)
 
-    def best_pair(self, prefix: Any, sums: Array, least: float) -> tuple[float, int, int]:
-        """The least impurity that a pair of thresholds leaves, and their places; -1 where no pair is allowed."""
+    def best_threshold_pair(self, prefix: Matrix, sums: Array, least: float) -> tuple[float, int, int]:
+        """The least impurity that a pair of thresholds leaves, and their places; (inf, -1, -1) where no pair fits."""
         i, j = np.triu_indices(len(prefix), 1)
-        parts = [self.measured(part) for part in (prefix[i], prefix[j] - prefix[i], sums - prefix[j])]
+        parts = [self.weighted_impurity(part) for part in (prefix[i], prefix[j] - prefix[i], sums - prefix[j])]
         fits = np.logical_and.reduce([(weight >= least) & (weight > 0) for weight, _ in parts])
         if not fits.any():
             return np.inf, -1, -1
@@ -57,31 +57,31 @@ class CustomImpurity(NamedTuple):
 
 @dataclass(frozen=True)
 class ImpurityAxioms:
-    """What holds of a function that would be an impurity."""
+    """Which axioms of an impurity a function satisfies."""
 
     pure_is_zero: bool
     half_is_most: bool
     rises_then_falls: bool
 
     @property
-    def broken(self) -> tuple[str, ...]:
-        """Those that do not hold, in words."""
-        said = (
+    def violations(self) -> tuple[str, ...]:
+        """The axioms that do not hold, in words."""
+        axioms = (
             (self.pure_is_zero, "phi(0, 1) and phi(1, 0) are zero"),
             (self.half_is_most, "phi(p, 1 - p) is largest at p = 1/2"),
             (self.rises_then_falls, "phi(p, 1 - p) rises up to p = 1/2 and falls after"),
         )
-        return tuple(text for held, text in said if not held)
+        return tuple(text for holds, text in axioms if not holds)
 
 
 def check_axioms(phi: ImpurityFunction, classes: int = 2) -> ImpurityAxioms:
-    """Which axioms of an impurity a function keeps between the first two of so many classes.
+    """Which axioms of an impurity a function satisfies between the first two of this many classes.
 
     Examples
     --------
-    >>> axioms(lambda shares: 1 - shares.max(axis=1)).broken
+    >>> check_axioms(lambda shares: 1 - shares.max(axis=1)).violations
     ()
-    >>> axioms(lambda shares: shares[:, 0]).broken[0]
+    >>> check_axioms(lambda shares: shares[:, 0]).violations[0]
     'phi(0, 1) and phi(1, 0) are zero'
     """
     p = np.linspace(0.0, 1.0, GRID_STEPS + 1)
@@ -90,8 +90,8 @@ def check_axioms(phi: ImpurityFunction, classes: int = 2) -> ImpurityAxioms:
     values = np.asarray(phi(shares), dtype=np.float64)
     if values.shape != p.shape or not np.isfinite(values).all():
         raise ValueError(
-            f"an impurity takes the shares of the classes, an array (m, K), and gives m finite numbers; of {len(p)} "
-            f"rows it gave an array of shape {values.shape}"
+            f"an impurity takes the shares of the classes, an array (m, K), and returns m finite numbers; for {len(p)} "
+            f"rows it returned an array of shape {values.shape}"
         )
     slack, half = RELATIVE_TOLERANCE * max(float(np.abs(values).max()), 1e-300), GRID_STEPS // 2
     steps = np.diff(values)

@@ -1,12 +1,12 @@
-"""How the questions of a node compete: gain, split information, gain ratio.
+"""How the splits of a node are compared: gain, split information, gain ratio.
 
     gain          G = I(node) - sum_b W_b / W I(b)                       I is the impurity of a criterion
-    information   H = -sum_b W_b / W log2(W_b / W)                       rows without a value are one more part
-    gain ratio    G / H, among the questions whose gain is average or more
+    information   H = -sum_b W_b / W log2(W_b / W)                       rows with a missing value are one more part
+    gain ratio    G / H, among the splits with at least average gain
 
-Gain prefers columns of many values: a number that names each row has the largest gain there is. The ratio divides by
-what it takes to say the branch. A ratio alone would take a question that hardly divides, where G and H are both near
-zero; hence the condition on the gain.
+Gain prefers columns of many values: a column with a different value in each row has the largest possible gain. The
+ratio divides by the bits it takes to encode the branch. Alone, it would choose splits that hardly divide, where G and H
+are both near zero; hence the condition on the gain.
 
 Quinlan (1986, 1993).
 """
@@ -19,48 +19,50 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
-from fivefold.core.types import Weights
+from fivefold.core.types import Mask, Matrix, Vector, Weights
 from fivefold.partition.criteria.base import impurity, total_weight
 from fivefold.partition.criteria.custom_impurity import CustomImpurity
 
-GAIN_SHORTFALL = 1e-3  # bits by which a gain may fall short of the average and still compete, as in C4.5's release 8
+GAIN_SHORTFALL = 1e-3  # bits by which a gain may fall short of the average and still count as average (C4.5 release 8)
 
 
 class SplitCandidate(NamedTuple):
-    """The best question about one column."""
+    """The best split of one column."""
 
     feature: int
-    gain: float  # fall of the impurity, a unit of the node's weight
-    information: float  # bits to say the branch
-    key: Any  # thresholds of a numeric column, or the branch of each code of a discrete one (-1 for none)
+    gain: float  # fall of the impurity per unit of the node's weight
+    information: float  # bits to encode the branch
+    key: Any  # thresholds of a numeric column (floats), or the branch of each code of a discrete one (-1 for none)
     discrete: bool
     branches: int
 
 
-def best_gain(gain: Any, bits: Any, many: Any, slack: float) -> int:
-    """The column of largest gain (-inf where there is no question); of equal ones the first."""
+def best_gain(gain: Vector, bits: Vector, many: Mask, slack: float) -> int:
+    """The column of largest gain (-inf where it has no split); the first of equal ones."""
     return int((gain >= gain.max() - slack).argmax())
 
 
-def best_ratio(gain: Any, bits: Any, many: Any, slack: float) -> int:
-    """The column of largest gain a bit among those that gain the average or more; columns of `many` values aside."""
-    asked = gain > -np.inf
-    usual = gain[asked & ~many]
+def best_ratio(gain: Vector, bits: Vector, many: Mask, slack: float) -> int:
+    """The column of largest gain per bit among those with at least average gain, which columns of `many` values do not
+    enter into.
+    """
+    splits = gain > -np.inf
+    usual = gain[splits & ~many]
     if not len(usual):
-        usual = gain[asked]
-    fair = asked & (gain >= usual.sum() / len(usual) - GAIN_SHORTFALL)
+        usual = gain[splits]
+    fair = splits & (gain >= usual.sum() / len(usual) - GAIN_SHORTFALL)
     if not fair.any():
-        fair = asked
+        fair = splits
     ratio = np.where(fair, 0.0, -np.inf)
     np.divide(gain, bits, out=ratio, where=fair & (bits > 0))
     return int((ratio >= ratio.max() - slack).argmax())
 
 
-SELECTIONS: dict[str, Callable[[Any, Any, Any, float], int]] = {"gain": best_gain, "ratio": best_ratio}
+SELECTIONS: dict[str, Callable[[Vector, Vector, Mask, float], int]] = {"gain": best_gain, "ratio": best_ratio}
 
 
 def split_information(weights: Weights) -> float:
-    """Bits to say the part of a row, from the weights of the parts.
+    """Bits to encode the part that a row belongs to, from the weights of the parts.
 
     Examples
     --------
@@ -72,12 +74,12 @@ def split_information(weights: Weights) -> float:
     return float(max(-(p * np.log2(p)).sum(), 0.0)) + 0.0  # no negative zero
 
 
-def entropy(counts: Any) -> float:
-    """Bits to say the class of a row, from the weights of the classes; the same formula as `split_information`."""
+def entropy(counts: Weights) -> float:
+    """Bits to encode the class of a row, from the weights of the classes; the same formula as `split_information`."""
     return split_information(counts)
 
 
-def information_gain(table: Any) -> float:
+def information_gain(table: Matrix) -> float:
     """Fall of the entropy, from the weights of the classes (columns) in each part (rows).
 
     Examples
@@ -91,8 +93,8 @@ def information_gain(table: Any) -> float:
     return float(entropy(table.sum(axis=0)) - after)
 
 
-def gain_ratio(table: Any) -> float:
-    """Information gain a bit of split information; zero where there is one part only.
+def gain_ratio(table: Matrix) -> float:
+    """Information gain per bit of split information; zero where there is only one part.
 
     Examples
     --------
@@ -103,10 +105,10 @@ def gain_ratio(table: Any) -> float:
     return information_gain(table) / bits if bits > 0 else 0.0
 
 
-def weighted_impurity(criterion: Any, table: Any) -> tuple[Any, Any]:
+def weighted_impurity(criterion: Any, table: Matrix) -> tuple[Vector, Vector]:
     """Weight, and weight times impurity, of each row of a table of statistics (m, q)."""
     if isinstance(criterion, CustomImpurity):
-        return criterion.measured(table)
+        return criterion.weighted_impurity(table)
     weight, total = np.zeros((2, len(table)))
     _weighted_impurity(criterion, np.ascontiguousarray(table), weight, total)
     return weight, total

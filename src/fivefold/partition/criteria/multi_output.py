@@ -1,7 +1,7 @@
-"""A criterion for several outputs at once: the mean of theirs.
+"""A criterion for several outputs at once: the mean of the criteria of the outputs.
 
-Statistics of the outputs stand one after another; the targets are stacked, (outputs, n), in one criterion of the kind
-that every output has.
+The statistics of the outputs follow one another; the targets are stacked, (outputs, n), in one criterion, whose kind
+all outputs share.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fivefold.core.types import Array, Indices
+from fivefold.core.types import Indices
 from fivefold.partition.criteria.base import (
     accumulate,
     add_to_bins,
@@ -31,14 +31,14 @@ from fivefold.partition.criteria.base import (
 class MultiOutput(NamedTuple):
     """The same criterion for every output."""
 
-    every: Array  # a criterion whose targets are (outputs, n)
-    start: Indices  # (outputs + 1,) int64: where the statistics of each begin
+    stacked: Any  # a criterion whose targets are (outputs, n)
+    start: Indices  # (outputs + 1,) int64: where the statistics of each output begin
 
 
-def multi_output(every: Any) -> MultiOutput:
+def multi_output(stacked: Any) -> MultiOutput:
     """The criterion of all outputs, from one that holds the targets of all."""
-    widths = [n_statistics(output_criterion(every, j)) for j in range(len(every.y))]
-    return MultiOutput(every, np.concatenate([[0], np.cumsum(widths)]).astype(np.int64))
+    widths = [n_statistics(output_criterion(stacked, j)) for j in range(len(stacked.y))]
+    return MultiOutput(stacked, np.concatenate([[0], np.cumsum(widths)]).astype(np.int64))
 
 
 @n_statistics.rule(MultiOutput)
@@ -49,20 +49,20 @@ def _(c):
 @accumulate.rule(MultiOutput)
 def _(c, order, lo, hi, sums):
     for j in range(len(c.start) - 1):
-        accumulate(output_criterion(c.every, j), order, lo, hi, sums[c.start[j] : c.start[j + 1]])
+        accumulate(output_criterion(c.stacked, j), order, lo, hi, sums[c.start[j] : c.start[j + 1]])
 
 
 @impurity.rule(MultiOutput)
 def _(c, sums):
     total, outputs = 0.0, len(c.start) - 1
     for j in range(outputs):
-        total += impurity(output_criterion(c.every, j), sums[c.start[j] : c.start[j + 1]])
+        total += impurity(output_criterion(c.stacked, j), sums[c.start[j] : c.start[j + 1]])
     return total / outputs
 
 
 @total_weight.rule(MultiOutput)
 def _(c, sums):
-    return total_weight(output_criterion(c.every, 0), sums[: c.start[1]])
+    return total_weight(output_criterion(c.stacked, 0), sums[: c.start[1]])
 
 
 @score_cuts.rule(MultiOutput)
@@ -72,7 +72,7 @@ def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
     for j in range(outputs):
         a, b = c.start[j], c.start[j + 1]
         score_cuts(
-            output_criterion(c.every, j),
+            output_criterion(c.stacked, j),
             order,
             lo,
             mid,
@@ -93,7 +93,7 @@ def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
 @add_to_bins.rule(MultiOutput)
 def _(c, bins, rows, lo, hi, table):
     for j in range(len(c.start) - 1):
-        add_to_bins(output_criterion(c.every, j), bins, rows, lo, hi, table[:, c.start[j] : c.start[j + 1]])
+        add_to_bins(output_criterion(c.stacked, j), bins, rows, lo, hi, table[:, c.start[j] : c.start[j + 1]])
 
 
 @split_gain.rule(MultiOutput)
@@ -101,7 +101,7 @@ def _(c, left, sums):
     total, outputs = 0.0, len(c.start) - 1
     for j in range(outputs):
         a, b = c.start[j], c.start[j + 1]
-        total += split_gain(output_criterion(c.every, j), left[a:b], sums[a:b])
+        total += split_gain(output_criterion(c.stacked, j), left[a:b], sums[a:b])
     return total / outputs
 
 
@@ -110,21 +110,21 @@ score_bin_cuts.rule(MultiOutput)(score_additive_bins)
 
 @row_weight.rule(MultiOutput)
 def _(c, row):
-    return c.every.w[row]
+    return c.stacked.w[row]
 
 
 @n_targets.rule(MultiOutput)
 def _(c):
     count = 0
     for j in range(len(c.start) - 1):
-        count += n_targets(output_criterion(c.every, j))
+        count += n_targets(output_criterion(c.stacked, j))
     return count
 
 
 @row_target.rule(MultiOutput)
 def _(c, row, j):
     k = 0
-    while j >= n_targets(output_criterion(c.every, k)):
-        j -= n_targets(output_criterion(c.every, k))
+    while j >= n_targets(output_criterion(c.stacked, k)):
+        j -= n_targets(output_criterion(c.stacked, k))
         k += 1
-    return row_target(output_criterion(c.every, k), row, j)
+    return row_target(output_criterion(c.stacked, k), row, j)

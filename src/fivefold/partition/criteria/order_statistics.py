@@ -1,12 +1,12 @@
-"""Criteria for numbers that look at the order of the targets: absolute error about the median, worst error.
+"""Criteria for numbers that depend on the order of the targets: absolute error about the median, worst error.
 
-Absolute. The rows of a node are sorted by their target once; along a column, two sums over the sorted targets, of the
-weights and of the weighted targets, are kept in binary indexed trees, so that a row costs the logarithm of the node's
-size. With k the place of the median,
+AbsoluteError. The rows of a node are sorted by their target once; along a column, two sums over the sorted targets, of
+the weights and of the weighted targets, are kept in binary indexed trees, so that adding a row costs the logarithm of
+the node's size. With m the median,
 
     sum w |y - m| = sum_{y > m} w (y - m) + sum_{y <= m} w (m - y)
 
-Extremes. The worst error of a constant is least halfway between the least and the largest target; a cut is judged by
+MaxError. The worst error of a constant is least halfway between the smallest and the largest target; a cut is judged by
 the worse of its two sides.
 
 Fenwick (1994).
@@ -14,12 +14,12 @@ Fenwick (1994).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
-from fivefold.core.types import Array, Indices, Target, Weights
+from fivefold.core.types import Array, Doubles, Indices, Target, Weights
 from fivefold.partition.criteria.base import (
     accumulate,
     impurity,
@@ -39,17 +39,17 @@ class AbsoluteError(NamedTuple):
     """Mean absolute deviation from the median."""
 
     y: Array  # (n,) float64
-    w: Any
-    place: Indices  # (n,) int32: of a row among those of its node, by target
-    rows: Indices  # (n,) int32: rows of a node by target, where the node stands
-    sorted: Array  # (n,) their targets
+    w: Array  # (n,) float64
+    rank: Indices  # (n,) int32 scratch: rank of a row's target within its node
+    rows_by_target: Indices  # (n,) int32 scratch: the rows of a node by target, at the node's range
+    sorted_targets: Array  # (n,) scratch: their targets
 
 
 class MaxError(NamedTuple):
     """Half the range of the target."""
 
-    y: Any
-    w: Any
+    y: Array  # (n,) float64
+    w: Array  # (n,) float64
 
 
 def absolute_error(y: Target, w: Weights) -> AbsoluteError:
@@ -84,7 +84,7 @@ def _(c, row, j):
 
 @output_criterion.rule(AbsoluteError)
 def _(c, j):
-    return AbsoluteError(c.y[j], c.w, c.place[j], c.rows[j], c.sorted[j])
+    return AbsoluteError(c.y[j], c.w, c.rank[j], c.rows_by_target[j], c.sorted_targets[j])
 
 
 @output_criterion.rule(MaxError)
@@ -96,17 +96,13 @@ def _(c, j):
 def _(c, order, lo, hi, sums):
     W = 0.0
     for i in range(lo, hi):
-        c.rows[i], c.sorted[i] = order[i], c.y[order[i]]
+        c.rows_by_target[i], c.sorted_targets[i] = order[i], c.y[order[i]]
         W += c.w[order[i]]
-    heap_sort(c.sorted, c.rows, lo, hi)
-    below, at, cost = c.w[c.rows[lo]], lo, 0.0
-    while at < hi - 1 and below < W / 2.0:
-        at += 1
-        below += c.w[c.rows[at]]
-    median = (c.sorted[at] + c.sorted[at + 1]) / 2.0 if at < hi - 1 and below == W / 2.0 else c.sorted[at]
+    heap_sort(c.sorted_targets, c.rows_by_target, lo, hi)
+    median, cost = sorted_median(c.sorted_targets, c.rows_by_target, c.w, lo, hi, W), 0.0
     for i in range(lo, hi):
-        c.place[c.rows[i]] = i - lo
-        cost += c.w[c.rows[i]] * abs(c.sorted[i] - median)
+        c.rank[c.rows_by_target[i]] = i - lo
+        cost += c.w[c.rows_by_target[i]] * abs(c.sorted_targets[i] - median)
     sums[0], sums[1], sums[2] = W, cost, median
 
 
@@ -123,27 +119,38 @@ def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
         top *= 2
     weights, products = np.zeros(m + 1), np.zeros(m + 1)
     W, S = 0.0, 0.0
-    for i in range(lo - (hi - mid) if missing_left else lo, mid):  # those without a value first
+    for i in range(lo - (hi - mid) if missing_left else lo, mid):  # rows with a missing value first
         row = order[i] if i >= lo else order[hi + i - lo]
         W += c.w[row]
         S += c.w[row] * c.y[row]
-        fenwick_add(weights, products, c.place[row], c.w[row], c.y[row], m)
+        fenwick_add(weights, products, c.rank[row], c.w[row], c.y[row], m)
         if i >= lo:
             weight[i - lo] = W
-            gain[i - lo] = sums[1] - _deviation(weights, products, c.sorted, lo, top, m, W, S)
+            gain[i - lo] = sums[1] - _deviation(weights, products, c.sorted_targets, lo, top, m, W, S)
     weights[:], products[:] = 0.0, 0.0
     W, S = 0.0, 0.0
     for i in range(mid if missing_left else hi, lo, -1):
         row = order[i - 1]
         if i <= mid:
-            gain[i - 1 - lo] -= _deviation(weights, products, c.sorted, lo, top, m, W, S) if W > 0.0 else 0.0
+            gain[i - 1 - lo] -= _deviation(weights, products, c.sorted_targets, lo, top, m, W, S) if W > 0.0 else 0.0
         W += c.w[row]
         S += c.w[row] * c.y[row]
-        fenwick_add(weights, products, c.place[row], c.w[row], c.y[row], m)
+        fenwick_add(weights, products, c.rank[row], c.w[row], c.y[row], m)
+
+
+@jit
+def sorted_median(targets, rows, w, lo, hi, W):
+    """The weighted median of sorted targets[lo:hi] of these rows, of total weight W; halfway between two middles."""
+    below, at = w[rows[lo]], lo
+    while at < hi - 1 and below < W / 2.0:
+        at += 1
+        below += w[rows[at]]
+    return (targets[at] + targets[at + 1]) / 2.0 if at < hi - 1 and below == W / 2.0 else targets[at]
 
 
 @jit
 def fenwick_add(weights, products, place, w, y, m):
+    """Add a row of rank `place` to the binary indexed trees of the weights and of their products with targets."""
     i = np.int64(place) + 1
     while i <= m:
         weights[i] += w
@@ -161,13 +168,13 @@ def _deviation(weights, products, ascending, lo, top, m, W, S):
             a += weights[at]
             s += products[at]
         step //= 2
-    median = ascending[lo + min(at, m - 1)]  # the first with half of the weight at or below it
+    median = ascending[lo + min(at, m - 1)]  # the first target with half of the weight at or below it
     return (S - 2.0 * s) - median * (W - 2.0 * a)
 
 
 @jit
 def fenwick_median(weights, ascending, lo, m, W):
-    """The median by the tree of the weights, of sum W; halfway between two middles."""
+    """The median from the tree of the weights, whose sum is W; halfway between two middle targets."""
     top = 1
     while 2 * top <= m:
         top *= 2
@@ -214,12 +221,12 @@ def _(c, order, lo, mid, hi, missing_left, sums, left, right, gain, weight):
         low, high = min(low, c.y[order[i - 1]]), max(high, c.y[order[i - 1]])
 
 
-def medians(grown: GrownTree, y: Target, w: Weights) -> tuple[Any, Any]:
-    """Weighted median and mean absolute deviation of the targets of every node; halfway between two middles."""
+def medians(grown: GrownTree, y: Target, w: Weights) -> tuple[Doubles, Doubles]:
+    """Weighted median and mean absolute deviation of the targets of every node; halfway between two middle targets."""
     tree, rows = grown.tree, np.argsort(grown.leaf, kind="stable")
     rows = rows[grown.leaf[rows] >= 0].astype(np.int32)
     leaves = np.where(tree.feature < 0, tree.rows, 0)
-    start = np.cumsum(leaves) - leaves  # rows stand leaf by leaf
+    start = np.cumsum(leaves) - leaves  # rows are grouped by leaf
     middle, deviation = np.empty(len(tree)), np.empty(len(tree))
     _medians(rows, y[rows], start, start + tree.rows, y, w, np.empty(len(y), dtype=np.int32), middle, deviation)
     return middle, deviation
@@ -233,18 +240,14 @@ def _medians(rows, keys, start, end, y, w, items, middle, deviation):
             keys[i], items[i] = y[rows[i]], rows[i]
             W += w[rows[i]]
         heap_sort(keys, items, lo, hi)
-        below, at, cost = w[items[lo]], lo, 0.0
-        while at < hi - 1 and below < W / 2.0:
-            at += 1
-            below += w[items[at]]
-        middle[t] = (keys[at] + keys[at + 1]) / 2.0 if at < hi - 1 and below == W / 2.0 else keys[at]
+        middle[t], cost = sorted_median(keys, items, w, lo, hi, W), 0.0
         for i in range(lo, hi):
             cost += w[items[i]] * abs(keys[i] - middle[t])
         deviation[t] = cost / W
 
 
-def midranges(grown: GrownTree, y: Target) -> tuple[Any, Any]:
-    """Middle and half of the range of the targets of every node."""
+def midranges(grown: GrownTree, y: Target) -> tuple[Doubles, Doubles]:
+    """Middle and half-width of the range of the targets of every node."""
     tree, seen = grown.tree, grown.leaf >= 0
     low, high = np.full(len(tree), np.inf), np.full(len(tree), -np.inf)
     at = tree.leaves[grown.leaf[seen]]

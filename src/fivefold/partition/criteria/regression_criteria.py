@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,28 +23,28 @@ from fivefold.partition.criteria.base import (
     total_weight,
 )
 
-RELATIVE_ROUNDING = 1e-15  # share of the mean square: a spread about the mean below it is rounding
+RELATIVE_ROUNDING = 1e-15  # share of the mean square: a variance below it is rounding
 
 
 class SquaredError(NamedTuple):
     """Variance about the mean."""
 
-    y: Array  # (n,) float64, near zero mean: far from it squares lose digits
-    w: Any
+    y: Array  # (n,) float64, of mean near zero: far from it squares lose digits
+    w: Array  # (n,) float64
 
 
 class PoissonDeviance(NamedTuple):
     """Half the Poisson deviance from the mean; targets are not negative."""
 
-    y: Any
-    w: Any
+    y: Array  # (n,) float64
+    w: Array  # (n,) float64
 
 
 class NewtonGain(NamedTuple):
-    """What one Newton step gains: targets are gradients and curvatures of a loss."""
+    """The gain of one Newton step: targets are gradients and curvatures of a loss."""
 
-    g: Any
-    h: Any
+    g: Array  # (n,) gradients
+    h: Array  # (n,) curvatures
     ridge: float
 
 
@@ -62,7 +62,7 @@ def _(c, order, lo, hi, sums):
         b += w * y
         q += w * y * y
         low, high = min(low, y), max(high, y)
-    # of equal targets rounding would leave a spread
+    # where all targets are equal, rounding would leave a variance
     sums[0], sums[1], sums[2] = a, b, q if low < high else b * b / max(a, 1e-300)
 
 
@@ -249,8 +249,8 @@ def _(c, j):
     return PoissonDeviance(c.y[j], c.w)
 
 
-def round_centre(Y: Target, w: Weights) -> Any:
-    """A round number near the mean of each target (outputs, n): whole numbers stay whole about it."""
+def round_centre(Y: Target, w: Weights) -> Array:
+    """A round number near the mean of each target (outputs, n): whole numbers minus it stay whole."""
     mean = np.average(Y, axis=1, weights=w)
     spread = np.sqrt(np.average((Y - mean[:, None]) ** 2, axis=1, weights=w))
     with np.errstate(all="ignore"):

@@ -1,9 +1,9 @@
-"""Statistics of the two sides of a node that a threshold divides, without an order of its rows.
+"""Statistics of the two sides of a node that a threshold divides, without sorting its rows.
 
-    sides(c, rows, lo, hi, x, bar, order, sums, left, right)
+    split_statistics(c, rows, lo, hi, x, bar, order, sums, left, right)
 
 x[i] is the value of row rows[lo + i]; rows with x <= bar go left. `sums` are the statistics of the node: where they
-add, those on the right are what is left of them. `order[lo:hi]` is scratch.
+add, those on the right are `sums` minus those on the left. `order[lo:hi]` is scratch.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.compilation.jit import generic, jit
-from fivefold.core.types import Array, Indices
+from fivefold.core.types import Array, Doubles, Indices
 from fivefold.partition.criteria.base import accumulate, output_criterion
 from fivefold.partition.criteria.classification_criteria import (
     LOW_WORD_MASK,
@@ -32,13 +32,23 @@ from fivefold.partition.criteria.regression_criteria import PoissonDeviance, Squ
 
 @generic
 def split_statistics(
-    c: Any, rows: Indices, lo: int, hi: int, x: Array, bar: float, order: Indices, sums: Array, left: Any, right: Any
+    c: Any,
+    rows: Indices,
+    lo: int,
+    hi: int,
+    x: Array,
+    bar: float,
+    order: Indices,
+    sums: Doubles,
+    left: Doubles,
+    right: Doubles,
 ) -> None:
-    """Fill the statistics of both sides."""
+    """Fill `left` and `right` with the statistics of both sides."""
 
 
 @jit
 def _rest(sums, left, right):
+    """The statistics on the right: those of the node minus those on the left."""
     for q in range(len(sums)):
         right[q] = sums[q] - left[q]
 
@@ -115,7 +125,7 @@ def _(c, rows, lo, hi, x, bar, order, sums, left, right):
 def _(c, rows, lo, hi, x, bar, order, sums, left, right):
     for j in range(len(c.start) - 1):
         a, b = c.start[j], c.start[j + 1]
-        split_statistics(output_criterion(c.every, j), rows, lo, hi, x, bar, order, sums[a:b], left[a:b], right[a:b])
+        split_statistics(output_criterion(c.stacked, j), rows, lo, hi, x, bar, order, sums[a:b], left[a:b], right[a:b])
 
 
 @split_statistics.rule(AbsoluteError, PoissonDeviance, MaxError)

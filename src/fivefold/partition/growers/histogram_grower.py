@@ -1,13 +1,13 @@
-"""Trees for boosting, grown from histograms of gradients: the leaf that gains most is divided next.
+"""Growing trees for boosting from histograms of gradients: the leaf that gains most is divided next.
 
     value = -G / (H + ridge)
     gain = 1/2 (G_left^2 / (H_left + ridge) + G_right^2 / (H_right + ridge) - G^2 / (H + ridge))
 
 Gradients and curvatures are rounded to whole multiples of a small power of two, so sums are sums of integers: the same
-in any order, and the histogram of a node less that of its smaller side is exactly that of the other. A bin holds two
+in any order, and the histogram of a node minus that of its smaller side is exactly that of the other. A bin holds two
 64-bit numbers, the gradient, and curvature and count side by side. Missing values go to the side that gains more.
-Levels of a category are put in the order of G / H and cut there (Fisher, 1958). Where the answer must not fall along a
-column, the values of the sides are kept apart by their mean.
+Levels of a category are put in the order of G / H and cut there (Fisher, 1958). Where the answer is monotonic along a
+column, the mean of the values of the two sides bounds the values below each.
 
 Friedman (2001); Ke et al. (2017) for leaf-wise growth; Shi et al. (2022) for rounded gradients.
 """
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.parallel import map_items, map_parts, row_parts, threads
+from fivefold.core.types import Array, Codes, Doubles, Indices, Mask
 from fivefold.partition.histograms.bins import COLUMNS_PER_WORD, MISSING_BIN, Bins, pack_codes
 from fivefold.partition.histograms.histogram_loops import (
     BINS_PER_COLUMN,
@@ -31,53 +32,57 @@ from fivefold.partition.histograms.histogram_loops import (
     CURVATURE_EPSILON,
     CUT_BIN,
     GAIN,
-    GATHER_ROWS,
-    GROUPS_PER_PASS,
+    LEFT_G,
+    LEFT_N,
     LOWER_BOUND,
     MAX_ROWS,
+    N_LEVELS,
     SECOND_PASS,
     SIGN,
     SIZE,
     UPPER_BOUND,
     VALUE,
+    BinnedRows,
     G,
     H,
     N,
+    NodeSearch,
     add_leaf_values,
     build_histograms,
     gradient_extent,
     quantise_gradients,
+    search_buffers,
     search_histograms,
     separate_rows,
     split_node,
 )
 
-CURVATURE_BITS = 37  # bits of a sum of curvatures, beside the count and the sign
+CURVATURE_BITS = 37  # bits of a sum of curvatures: what 64 bits leave beside the count and the sign
 UNBOUNDED = 1e300
-MIN_PARALLEL_ROWS = 49_152  # rows of a node that has all threads to itself
-ROWS_PER_THREAD = 4096  # rows of a histogram worth a thread
-GROUPS_PER_THREAD = 16  # groups of columns worth a thread, where cuts are sought
-MAX_NODES_AT_ONCE = 8  # nodes divided at a time, at most,
-MIN_PARALLEL_VALUES = 2**19  # and only if the first has so many values: below it threads cost more than they save
-BLOCK_ROWS = 32_768  # rows of a part of longer passes
-TABLE_CACHE_BYTES = 2**26  # bytes of histograms that are kept for later
+MIN_PARALLEL_ROWS = 49_152  # rows from which one node is divided by all threads
+ROWS_PER_THREAD = 4096  # rows of a histogram from which another thread pays
+GROUPS_PER_THREAD = 16  # groups of columns from which another thread pays in the search for a cut
+MAX_NODES_AT_ONCE = 8  # nodes divided at the same time, one per thread, but only if the first
+MIN_PARALLEL_VALUES = 2**19  # has at least this many values (rows x columns): below it threads cost more than they save
+BLOCK_ROWS = 32_768  # rows per part of passes over all rows
+TABLE_CACHE_BYTES = 2**26  # bytes of histograms that are kept for nodes to be divided later
 
-NEITHER_SIDE, NO_TABLE = np.zeros(2, dtype=bool), np.zeros(0, dtype=np.int64)
+NO_TABLE = np.zeros(0, dtype=np.int64)
 
 
 class HistogramLimits(NamedTuple):
-    """When to stop, and how many columns a node tries."""
+    """When to stop, and how many columns are tried per node."""
 
-    leaves: int = 31  # 0 for any number
-    depth: int = 2**31 - 1
-    rows: int = 20
-    curvature: float = 1e-3
+    max_leaves: int = 31  # 0 for any number
+    max_depth: int = 2**31 - 1
+    min_rows: int = 20  # minimum rows of a leaf
+    min_curvature: float = 1e-3  # minimum sum of curvatures in a leaf
     ridge: float = 0.0
-    features: float = 1.0  # share of the columns tried at a node
+    column_share: float = 1.0  # share of the columns tried per node
 
 
 class QuantisationUnits(NamedTuple):
-    """What one unit of the rounded gradient and curvature is worth."""
+    """The gradient and the curvature that one unit of the rounded numbers stands for."""
 
     gradient: float
     curvature: float
@@ -87,88 +92,79 @@ class QuantisationUnits(NamedTuple):
 class HistogramTree:
     """A tree: a row goes from node t to left[t] or to right[t]; leaves have feature -1."""
 
-    feature: Any  # (m,) int32
-    threshold: Any  # (m,) float64
-    left: Any  # (m,) int32
-    right: Any
-    missing_left: Any  # (m,) uint8
-    category: Any  # (m,) int32: the row of `sets` that decides, -1 for a threshold
-    sets: Any  # (c, 8) uint32: bins that go left
-    value: Any  # (m,) float64
-    gain: Any  # (m,) float64
-    rows: Any  # (m,) int64
+    feature: Indices  # (m,) int32
+    threshold: Doubles  # (m,)
+    left: Indices  # (m,) int32
+    right: Indices  # (m,) int32
+    missing_left: Indices  # (m,) uint8
+    category: Indices  # (m,) int32: the row of `sets` that decides, -1 for a threshold
+    sets: Codes  # (c, 8) uint32: bins that go left, one bit per bin
+    value: Doubles  # (m,)
+    gain: Doubles  # (m,)
+    rows: Indices  # (m,) int64
 
 
 @dataclass(slots=True)
 class _HistogramNode:
-    """Rows lo..hi of the list."""
+    """A node with rows lo..hi of the list."""
 
     lo: int
     hi: int
     depth: int
-    way: int  # from the root, a bit a turn
-    sums: Any  # (6,) float64: G, H, N, VALUE, LOW, HIGH
-    teams: Any  # (teams,) bool: teams of columns that it may use
-    at: int = 0  # its number in the tree
-    table: Any = None  # (columns * WIDTH * 2,) int64
-    best: Any = None  # (8,) float64: its cut
-    goes: Any = None  # (WIDTH,) uint8: bins on the left of its cut
-    sides: tuple[_HistogramNode, ...] = ()  # what it is divided into, once that is known
-    left: int = -1  # the number of its left side, once it is divided
+    path: int  # from the root, one bit per turn below a leading 1
+    sums: Doubles  # (6,): G, H, N, VALUE, LOWER_BOUND, UPPER_BOUND
+    interaction_sets: Mask | None  # (s,): sets of columns that it may use; None for no limits
+    index: int = 0  # its number in the tree
+    table: Any = None  # None before it is built; (columns * BINS_PER_COLUMN * 2,) int64: its histograms
+    best: Any = None  # None before it is found; (CUT_NUMBERS,): its cut
+    bins_left: Any = None  # likewise; (BINS_PER_COLUMN,) uint8: 1 for bins on the left of its cut
+    sides: tuple[_HistogramNode, ...] = ()  # its children, once they have been worked out
+    left: int = -1  # the index of its left child, once it has been divided
 
 
 Queue = list[tuple[float, int, _HistogramNode]]
 
 
-class _Scratch(NamedTuple):
-    """What a thread writes on."""
-
-    held: Any  # ((2 + TEAM) * STRIP,) int64: gathered rows
-    lines: Any  # (2, WIDTH) int64: sums on the left of each cut
-    gains: Any  # (WIDTH,)
-    order: Any  # (2, 2, WIDTH) int64: of each side, levels in their order, of a column and of the best
-    found: Any  # (2, 8): of each side, the best cut
-
-    @classmethod
-    def new(cls) -> _Scratch:
-        """Empty."""
-        held, lines = (
-            np.zeros((2 + GROUPS_PER_PASS) * GATHER_ROWS, dtype=np.int64),
-            np.zeros((2, BINS_PER_COLUMN), dtype=np.int64),
-        )
-        return cls(
-            held, lines, np.zeros(BINS_PER_COLUMN), np.zeros((2, 2, BINS_PER_COLUMN), dtype=np.int64), np.zeros((2, 8))
-        )
-
-
 class HistogramGrower:
     """Grows tree after tree from the same binned rows.
 
-    A node with many rows has all threads to itself. Smaller ones are divided a few at a time, a thread each: those that
-    gain most, which are likely to be next, so what is known of them too early is seldom in vain and changes no tree.
-    Small ones are divided one by one.
+    A node with many rows is divided by all threads. Smaller ones are divided a few at a time, one thread each: those
+    that gain most, which are likely to be next, so that this work is seldom wasted and changes no tree. Small ones are
+    divided one by one.
     """
 
-    def __init__(self, bins: Bins, codes: Any, limits: HistogramLimits, signs: Any = None, teams: Any = None) -> None:
+    def __init__(
+        self,
+        bins: Bins,
+        codes: Codes,
+        limits: HistogramLimits,
+        signs: Indices | None = None,
+        interaction_sets: Mask | None = None,
+    ) -> None:
         d, n = codes.shape
         self.bins, self.codes, self.limits = bins, codes, limits
-        self.words, self.groups = pack_codes(codes), -(-d // COLUMNS_PER_WORD)
+        self.groups = -(-d // COLUMNS_PER_WORD)
         self.columns = np.zeros((d, 3), dtype=np.int64)
         self.columns[:, SIZE], self.columns[:, CATEGORICAL] = bins.sizes, bins.categorical
         self.columns[:, SIGN] = 0 if signs is None else signs
-        self.teams = None if teams is None else np.asarray(teams, dtype=bool)
+        self.interaction_sets = None if interaction_sets is None else np.asarray(interaction_sets, dtype=bool)
         self.everything = np.ones(d, dtype=np.uint8)
         self.packed = np.empty((n, 2), dtype=np.int64)
-        self.rows, self.spare = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+        self.rows = np.empty(n, dtype=np.int32)
+        self.data = BinnedRows(
+            self.rows, np.empty(n, dtype=np.int32), pack_codes(codes), self.packed.reshape(-1), self.columns
+        )
         self.threads = threads()
-        self.scratch = [_Scratch.new() for _ in range(1 if self.threads == 1 else max(self.threads, MAX_NODES_AT_ONCE))]
+        self.scratch = [
+            search_buffers() for _ in range(1 if self.threads == 1 else max(self.threads, MAX_NODES_AT_ONCE))
+        ]
         self.size = self.groups * COLUMNS_PER_WORD * BINS_PER_COLUMN * 2
-        self.tables: list[Any] = []  # free to use
-        self.room = max(8, TABLE_CACHE_BYTES // (8 * self.size))
+        self.tables: list[Indices] = []  # free to use
+        self.max_queued_tables = max(8, TABLE_CACHE_BYTES // (8 * self.size))
         self.nodes: list[_HistogramNode] = []
 
-    def grow(self, g: Any, h: Any, repeats: Any, seed: int = 0) -> HistogramTree:
-        """The tree of Newton steps for gradients and curvatures of rows that are there `repeats` times."""
+    def grow(self, g: Array, h: Array, repeats: Indices, seed: int = 0) -> HistogramTree:
+        """The tree of Newton steps for the gradients and curvatures of rows that each count `repeats` times."""
         limits, units, self.seed = self.limits, _quantisation_units(g, h, repeats), seed
         per = 1 / units.gradient, 1 / units.curvature
         sums = map_parts(
@@ -180,145 +176,165 @@ class HistogramGrower:
         )
         a, b = (sum(part[i] for part in sums) for i in range(2))
         whole = (a * units.gradient, (b >> COUNT_BITS) * units.curvature, b & COUNT_MASK)
-        self.terms = np.array([limits.rows, limits.curvature, limits.ridge + CURVATURE_EPSILON, *units])
+        self.terms = np.array([limits.min_rows, limits.min_curvature, limits.ridge + CURVATURE_EPSILON, *units])
         root = self._node(0, len(g), 0, 1, whole, (-UNBOUNDED, UNBOUNDED), None)
-        root.teams = None if self.teams is None else np.ones(len(self.teams), dtype=bool)
+        root.interaction_sets = (
+            None if self.interaction_sets is None else np.ones(len(self.interaction_sets), dtype=bool)
+        )
         self.nodes = [root]
-        if self._may(root, 1):
+        if self._can_split(root, 1):
             root.table = self._table()
             self._fill(root.table, root.lo, root.hi, None)
-            self._weigh((root,))
-        ahead: Queue = []
-        self._line_up(ahead, root)
+            self._search((root,))
+        queue: Queue = []
+        self._enqueue(queue, root)
         leaves = 1
-        while ahead and (leaves < limits.leaves or not limits.leaves):
-            node = heapq.heappop(ahead)[2]
+        while queue and (leaves < limits.max_leaves or not limits.max_leaves):
+            node = heapq.heappop(queue)[2]
             leaves += 1
             if not node.sides:
-                self._divide(node, ahead, leaves)
+                self._split_next(node, queue, leaves)
             node.left = len(self.nodes)
             self.nodes += node.sides
             for i, side in enumerate(node.sides):
-                side.at = node.left + i
-                self._line_up(ahead, side)
-        for _, _, node in ahead:
+                side.index = node.left + i
+                self._enqueue(queue, side)
+        for _, _, node in queue:
             for one in (node, *node.sides):
-                self._give_back(one)
-        return self._grown()
+                self._release_table(one)
+        return self._tree()
 
-    def leaves(self) -> list[tuple[int, Any]]:
-        """The leaves of the tree that grew last, and their rows, increasing."""
-        return [(node.at, np.sort(self.rows[node.lo : node.hi])) for node in self.nodes if node.left < 0]
+    def leaves(self) -> list[tuple[int, Indices]]:
+        """The leaves of the tree that was grown last, and their rows in increasing order."""
+        return [(node.index, np.sort(self.rows[node.lo : node.hi])) for node in self.nodes if node.left < 0]
 
-    def add(self, value: Any, out: Any) -> None:
-        """Add to each row the value of its leaf."""
+    def add(self, value: Array, out: Array) -> None:
+        """Add the value of its leaf to each row of `out`."""
         leaves = [node for node in self.nodes if node.left < 0]
         ends = np.array([(node.lo, node.hi) for node in leaves])
-        add_leaf_values(ends, value[[node.at for node in leaves]], self.rows, out)
+        add_leaf_values(ends, value[[node.index for node in leaves]], self.rows, out)
 
     def _node(
-        self, lo: int, hi: int, depth: int, way: int, sums: Any, bounds: tuple[float, float], teams: Any
+        self, lo: int, hi: int, depth: int, path: int, sums: Any, bounds: tuple[float, float], interaction_sets: Any
     ) -> _HistogramNode:
         value = -sums[G] / (sums[H] + self.limits.ridge + CURVATURE_EPSILON)
         numbers = np.array([*sums, min(max(value, bounds[0]), bounds[1]), *bounds])
-        return _HistogramNode(lo, hi, depth, way, numbers, teams)
+        return _HistogramNode(lo, hi, depth, path, numbers, interaction_sets)
 
-    def _may(self, node: _HistogramNode, leaves: int) -> bool:
-        """May it be divided?"""
+    def _can_split(self, node: _HistogramNode, leaves: int) -> bool:
+        """Can a node be divided in a tree that has this many leaves?"""
         limits = self.limits
-        full = limits.leaves and leaves >= limits.leaves
-        return not full and node.depth < limits.depth and node.sums[N] >= 2 * limits.rows and node.hi - node.lo > 1
+        full = limits.max_leaves and leaves >= limits.max_leaves
+        return (
+            not full and node.depth < limits.max_depth and node.sums[N] >= 2 * limits.min_rows and node.hi - node.lo > 1
+        )
 
-    def _line_up(self, ahead: Queue, node: _HistogramNode) -> None:
+    def _enqueue(self, queue: Queue, node: _HistogramNode) -> None:
+        """Put a node that can be divided into the queue; only so many nodes in it keep their histograms."""
         if node.best is None:
-            self._give_back(node)
-        else:  # the order does not matter where any number may be divided: the last first needs least memory
-            heapq.heappush(ahead, (-node.best[GAIN] if self.limits.leaves else -float(node.at), node.at, node))
-            if len(ahead) > self.room:
-                self._give_back(node)
+            self._release_table(node)
+        else:  # without a limit on leaves the order does not matter: last in, first out needs least memory
+            heapq.heappush(
+                queue, (-node.best[GAIN] if self.limits.max_leaves else -float(node.index), node.index, node)
+            )
+            if len(queue) > self.max_queued_tables:
+                self._release_table(node)
 
-    def _divide(self, node: _HistogramNode, ahead: Queue, leaves: int) -> None:
-        """Work out the sides of a node, and beside it those of the next ones that have none yet."""
+    def _split_next(self, node: _HistogramNode, queue: Queue, leaves: int) -> None:
+        """Work out the children of a node, and at the same time those of the next nodes of the queue."""
         wave, width = [node], min(2 * self.threads, MAX_NODES_AT_ONCE)
         if (
             self.threads > 1
             and MIN_PARALLEL_VALUES <= (node.hi - node.lo) * len(self.columns)
             and node.hi - node.lo < MIN_PARALLEL_ROWS
         ):
-            nexts = [one for _, _, one in heapq.nsmallest(2 * width, ahead)]
-            if self.limits.leaves:
-                width = min(width, 1 + self.limits.leaves - leaves - sum(bool(one.sides) for one in nexts))
+            nexts = [one for _, _, one in heapq.nsmallest(2 * width, queue)]
+            if self.limits.max_leaves:
+                width = min(width, 1 + self.limits.max_leaves - leaves - sum(bool(one.sides) for one in nexts))
             wave += [one for one in nexts if not one.sides and one.hi - one.lo < MIN_PARALLEL_ROWS][: max(0, width - 1)]
         if len(wave) == 1:
-            self._work_out(node, leaves, None)
+            self._split(node, leaves, None)
         else:
             wave.sort(key=lambda one: one.lo - one.hi)  # the largest first
-            map_items(lambda k: self._work_out(wave[k], leaves, k), len(wave))
+            map_items(lambda k: self._split(wave[k], leaves, k), len(wave))
 
-    def _work_out(self, node: _HistogramNode, leaves: int, slot: int | None) -> None:
-        """The sides of a node, with histograms and cuts where they may be divided in turn."""
+    def _split(self, node: _HistogramNode, leaves: int, slot: int | None) -> None:
+        """Work out the children of a node, with histograms and cuts where they can be divided in turn."""
         f = int(node.best[COLUMN])
-        bounds, part = (node.sums[LOWER_BOUND], node.sums[UPPER_BOUND]), node.best[4:7]
-        teams = None if self.teams is None else node.teams & self.teams[:, f]
-        left = self._node(node.lo, node.hi, node.depth + 1, 2 * node.way, part, bounds, teams)
-        right = self._node(node.lo, node.hi, node.depth + 1, 2 * node.way + 1, node.sums[:3] - part, bounds, teams)
+        bounds, part = (node.sums[LOWER_BOUND], node.sums[UPPER_BOUND]), node.best[LEFT_G : LEFT_N + 1]
+        interaction_sets = (
+            None if self.interaction_sets is None else node.interaction_sets & self.interaction_sets[:, f]
+        )
+        left = self._node(node.lo, node.hi, node.depth + 1, 2 * node.path, part, bounds, interaction_sets)
+        right = self._node(
+            node.lo, node.hi, node.depth + 1, 2 * node.path + 1, node.sums[:3] - part, bounds, interaction_sets
+        )
         if sign := int(self.columns[f, SIGN]):
             lower, upper = (left, right)[::sign]
             lower.sums[UPPER_BOUND] = upper.sums[LOWER_BOUND] = 0.5 * (lower.sums[VALUE] + upper.sums[VALUE])
         at_once = slot is not None or node.hi - node.lo < 2 * ROWS_PER_THREAD
-        (self._at_once if at_once else self._by_steps)(f, node, left, right, leaves, slot)
-        self._give_back(node)
+        (self._split_in_one_call if at_once else self._split_in_steps)(f, node, left, right, leaves, slot)
+        self._release_table(node)
         node.sides = left, right
 
-    def _at_once(
+    def _split_in_one_call(
         self, f: int, node: _HistogramNode, left: _HistogramNode, right: _HistogramNode, leaves: int, slot: int | None
     ) -> None:
-        """Rows, histograms and cuts of the sides in one compiled call."""
-        deeper = self._may(left, leaves) or self._may(right, leaves)
+        """Rows, histograms and cuts of the children in one compiled call."""
+        deeper = self._can_split(left, leaves) or self._can_split(right, leaves)
         if deeper and node.table is None:
             node.table = self._table()
             self._fill(node.table, node.lo, node.hi, slot)
-        held, lines, gains, order, found = self.scratch[slot or 0]
-        asked = np.array([self._may(left, 1), self._may(right, 1)]) if deeper else NEITHER_SIDE
-        table = self._table() if deeper else NO_TABLE
+        work, table = self.scratch[slot or 0], self._table() if deeper else NO_TABLE
+        left_search, right_search = (
+            NodeSearch(deeper and self._can_split(side, 1), self._allowed(side), side.sums) for side in (left, right)
+        )
         middle = split_node(
-            self.codes[f], node.goes, self.rows, self.spare, node.lo, node.hi, self.words, self.columns,
-            self.packed.reshape(-1), held, node.table if deeper else NO_TABLE, table, asked, self._allowed(left),
-            self._allowed(right), left.sums, right.sums, self.terms, lines, gains, order, found,
-        )  # fmt: skip
+            self.data,
+            self.codes[f],
+            node.bins_left,
+            node.lo,
+            node.hi,
+            node.table if deeper else NO_TABLE,
+            table,
+            left_search,
+            right_search,
+            self.terms,
+            work,
+        )
         left.hi = right.lo = middle
         if deeper:
             small, large = (left, right) if middle - node.lo <= node.hi - middle else (right, left)
             small.table, large.table, node.table = table, node.table, None
             for i, side in enumerate((left, right)):
-                self._settle(side, found[i], order[i, 1])
+                self._keep_cut(side, work.found[i], work.order[i, 1])
 
-    def _by_steps(
+    def _split_in_steps(
         self, f: int, node: _HistogramNode, left: _HistogramNode, right: _HistogramNode, leaves: int, slot: int | None
     ) -> None:
-        """The same, each step on all threads."""
-        left.hi = right.lo = middle = self._separated(f, node)
+        """The same in steps, each on all threads."""
+        left.hi = right.lo = middle = self._partition(f, node)
         small, large = (left, right) if middle - node.lo <= node.hi - middle else (right, left)
-        if self._may(small, leaves) or self._may(large, leaves):
+        if self._can_split(small, leaves) or self._can_split(large, leaves):
             if node.table is None:
                 node.table = self._table()
                 self._fill(node.table, node.lo, node.hi, slot)
             small.table, large.table, node.table = self._table(), node.table, None
             self._fill(small.table, small.lo, small.hi, slot)
-            self._weigh((small, large))
+            self._search((small, large))
 
-    def _settle(self, node: _HistogramNode, found: Any, order: Any) -> None:
-        """Keep the cut that was found, if there is one."""
+    def _keep_cut(self, node: _HistogramNode, found: Any, order: Any) -> None:
+        """Give the node the cut that was found, if there is one."""
         if found[GAIN] > 0:
             node.best = found.copy()
-            node.goes = self._goes(node, order)
+            node.bins_left = self._bins_left(node, order)
 
-    def _separated(self, f: int, node: _HistogramNode) -> int:
-        """Put the rows that go left first, in parts where they are many; where the others begin."""
+    def _partition(self, f: int, node: _HistogramNode) -> int:
+        """Put the rows that go left first, in parallel parts where there are many; return where the others begin."""
         ends = [(node.lo + a, node.lo + b) for a, b in row_parts(node.hi - node.lo, BLOCK_ROWS)]
         each = map_items if len(ends) > 1 else _map_serial
-        rows, spare, column = self.rows, self.spare, self.codes[f]
-        counts = each(lambda i: separate_rows(column, node.goes, rows, spare, *ends[i]), len(ends))
+        rows, spare, column = self.rows, self.data.spare, self.codes[f]
+        counts = each(lambda i: separate_rows(column, node.bins_left, rows, spare, *ends[i]), len(ends))
         at = node.lo
         for (lo, _), count in zip(ends, counts, strict=True):
             if at < lo:
@@ -330,67 +346,72 @@ class HistogramGrower:
             at += hi - lo - count
         return middle
 
-    def _weigh(self, sides: tuple[_HistogramNode, ...]) -> None:
-        """Best cuts of a node, or of two sides: the smaller with its histogram, the other with that of both."""
+    def _search(self, sides: tuple[_HistogramNode, ...]) -> None:
+        """Find the best cut of the root, or of two children: the smaller has its histogram, the other that of both."""
         small, large, columns = sides[0], sides[-1], len(self.columns)
-        asked = [(i, node, self._allowed(node)) for i, node in enumerate(sides) if self._may(node, 1)]
+        wanted = [
+            (i, node, NodeSearch(True, self._allowed(node), node.sums))
+            for i, node in enumerate(sides)
+            if self._can_split(node, 1)
+        ]
         count = max(1, min(self.threads, self.groups // GROUPS_PER_THREAD))
         scratch = self.scratch[:count]
 
         def some(k: int) -> None:
             first, last = columns * k // count, columns * (k + 1) // count
             if large is not small:
-                large.table[first * BINS_PER_COLUMN * 2 : last * BINS_PER_COLUMN * 2] -= small.table[
-                    first * BINS_PER_COLUMN * 2 : last * BINS_PER_COLUMN * 2
-                ]
-            _, lines, gains, order, found = scratch[k]
-            for i, node, allowed in asked:
-                search_histograms(node.table, first, last, self.columns, allowed, node.sums, self.terms, lines, gains,
-                                  order[i], found[i])  # fmt: skip
+                part = slice(first * BINS_PER_COLUMN * 2, last * BINS_PER_COLUMN * 2)
+                large.table[part] -= small.table[part]
+            for i, node, search in wanted:
+                search_histograms(node.table, first, last, self.columns, search, self.terms, scratch[k], i)
 
         (map_items if count > 1 else _map_serial)(some, count)
-        for i, node, _ in asked:
-            best = max(scratch, key=lambda one: float(one.found[i, GAIN]))
-            self._settle(node, best.found[i], best.order[i, 1])
+        for i, node, _ in wanted:
+            best = max(scratch, key=lambda work: float(work.found[i, GAIN]))
+            self._keep_cut(node, best.found[i], best.order[i, 1])
 
     def _fill(self, table: Any, lo: int, hi: int, slot: int | None) -> None:
-        """The histogram of rows lo..hi of the list; without a slot on all threads, each with a table of its own."""
+        """Build the histogram of rows lo..hi; without a slot on all threads, each with a table of its own."""
         count = 1 if slot is not None else max(1, min(self.threads, (hi - lo) // ROWS_PER_THREAD))
         tables = [table, *(self._table() for _ in range(count - 1))]
-        packed, scratch = self.packed.reshape(-1), self.scratch[slot or 0 :]
+        scratch = self.scratch[slot or 0 :]
 
         def some(k: int) -> None:
             ends = lo + (hi - lo) * k // count, lo + (hi - lo) * (k + 1) // count
-            build_histograms(self.words, len(self.columns), self.rows, *ends, packed, scratch[k].held, tables[k])
+            build_histograms(self.data, *ends, scratch[k].gathered, tables[k])
 
         (map_items if count > 1 else _map_serial)(some, count)
         for more in tables[1:]:
             table += more
         self.tables += tables[1:]
 
-    def _goes(self, node: _HistogramNode, order: Any) -> Any:
-        """Which bins go left; missing values, if there were none, with the many."""
-        best, goes = node.best, np.zeros(BINS_PER_COLUMN, dtype=np.uint8)
+    def _bins_left(self, node: _HistogramNode, order: Any) -> Any:
+        """Which bins go left; where the node has no missing values, they go with the majority."""
+        best, left = node.best, np.zeros(BINS_PER_COLUMN, dtype=np.uint8)
         f, cut = int(best[COLUMN]), int(best[CUT_BIN]) + 1
         if self.columns[f, CATEGORICAL]:
-            levels = order[: int(best[7])]
-            goes[levels[:cut] if best[SECOND_PASS] == 0 else levels[len(levels) - cut :]] = 1
+            levels = order[: int(best[N_LEVELS])]
+            left[levels[:cut] if best[SECOND_PASS] == 0 else levels[len(levels) - cut :]] = 1
         else:
-            goes[:cut] = 1
-            goes[MISSING_BIN] = best[SECOND_PASS]
+            left[:cut] = 1
+            left[MISSING_BIN] = best[SECOND_PASS]
         if int(node.table[2 * (f * BINS_PER_COLUMN + MISSING_BIN) + 1]) & MAX_ROWS == 0:
-            goes[MISSING_BIN] = 2 * best[4 + N] > node.sums[N]
-        return goes
+            left[MISSING_BIN] = 2 * best[LEFT_N] > node.sums[N]
+        return left
 
     def _allowed(self, node: _HistogramNode) -> Any:
-        """The columns that a node tries: the seed and the way from the root draw them, so weights mean repetition."""
-        if self.teams is None and self.limits.features >= 1:
+        """The columns that a node may use, drawn by the seed and the path from the root: weights mean repetition."""
+        if self.interaction_sets is None and self.limits.column_share >= 1:
             return self.everything
-        allowed = self.everything if self.teams is None else self.teams[node.teams].any(axis=0).astype(np.uint8)
-        if self.limits.features < 1:
+        allowed = (
+            self.everything
+            if self.interaction_sets is None
+            else self.interaction_sets[node.interaction_sets].any(axis=0).astype(np.uint8)
+        )
+        if self.limits.column_share < 1:
             columns = np.flatnonzero(allowed)
-            count = max(1, int(np.ceil(self.limits.features * len(columns))))
-            drawn = np.random.default_rng([self.seed, node.way]).permutation(columns)[:count]
+            count = max(1, int(np.ceil(self.limits.column_share * len(columns))))
+            drawn = np.random.default_rng([self.seed, node.path]).permutation(columns)[:count]
             allowed = np.zeros_like(allowed)
             allowed[drawn] = 1
         return allowed
@@ -401,29 +422,33 @@ class HistogramGrower:
         except IndexError:
             return np.empty(self.size, dtype=np.int64)
 
-    def _give_back(self, node: _HistogramNode) -> None:
+    def _release_table(self, node: _HistogramNode) -> None:
         if node.table is not None:
             self.tables.append(node.table)
             node.table = None
 
-    def _grown(self) -> HistogramTree:
+    def _tree(self) -> HistogramTree:
         nodes = self.nodes
         inner = np.array([node.left >= 0 for node in nodes])
         feature = np.array([int(node.best[COLUMN]) if node.left >= 0 else -1 for node in nodes], dtype=np.int32)
         by_set = inner & self.bins.categorical[feature]
+        left = np.array([node.left for node in nodes], dtype=np.int32)
+        by_threshold = zip(nodes, inner & ~by_set, strict=True)
         return HistogramTree(
-            feature,
-            np.array(
-                [self._threshold(node) if one else np.nan for node, one in zip(nodes, inner & ~by_set, strict=True)]
+            feature=feature,
+            threshold=np.array([self._threshold(node) if plain else np.nan for node, plain in by_threshold]),
+            left=left,
+            right=np.where(inner, left + 1, -1).astype(np.int32),
+            missing_left=np.array(
+                [node.bins_left[MISSING_BIN] if node.left >= 0 else 0 for node in nodes], dtype=np.uint8
             ),
-            left := np.array([node.left for node in nodes], dtype=np.int32),
-            np.where(inner, left + 1, -1).astype(np.int32),
-            np.array([node.goes[MISSING_BIN] if node.left >= 0 else 0 for node in nodes], dtype=np.uint8),
-            np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int32),
-            np.array([_pack_bins(nodes[t].goes) for t in np.flatnonzero(by_set)], dtype=np.uint32).reshape(-1, 8),
-            np.array([node.sums[VALUE] for node in nodes]),
-            np.array([node.best[GAIN] if node.left >= 0 else 0.0 for node in nodes]),
-            np.array([node.hi - node.lo for node in nodes]),
+            category=np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int32),
+            sets=np.array([_pack_bins(nodes[t].bins_left) for t in np.flatnonzero(by_set)], dtype=np.uint32).reshape(
+                -1, 8
+            ),
+            value=np.array([node.sums[VALUE] for node in nodes]),
+            gain=np.array([node.best[GAIN] if node.left >= 0 else 0.0 for node in nodes]),
+            rows=np.array([node.hi - node.lo for node in nodes]),
         )
 
     def _threshold(self, node: _HistogramNode) -> float:
@@ -435,13 +460,13 @@ def _map_serial(work: Any, count: int) -> list[Any]:
     return [work(i) for i in range(count)]
 
 
-def _pack_bins(goes: Any) -> Any:
+def _pack_bins(goes: Codes) -> Codes:
     """A mask of bins as bits (8,) uint32."""
     return np.packbits(goes, bitorder="little").view(np.uint32)
 
 
-def _quantisation_units(g: Any, h: Any, repeats: Any) -> QuantisationUnits:
-    """Powers of two, so that products with them are exact, and sums fit their bits."""
+def _quantisation_units(g: Array, h: Array, repeats: Indices) -> QuantisationUnits:
+    """Units that are powers of two, so that products with them are exact, and such that sums fit their bits."""
     bounds = map_parts(lambda lo, hi: gradient_extent(g[lo:hi], h[lo:hi], repeats[lo:hi]), len(g), rows=BLOCK_ROWS)
     top, total = max(max(b[0] for b in bounds), 1e-290), max(sum(b[1] for b in bounds), 1e-290)
     return QuantisationUnits(

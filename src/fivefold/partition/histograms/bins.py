@@ -1,9 +1,9 @@
 """Columns in at most 255 bins: what histograms are made of.
 
-Numbers: a column with few distinct values has a bin for each, others have bins of nearly equal weight. A value x is in
-bin b if edges[b - 1] < x <= edges[b]. Categories: a level has a bin of its own; where there are more levels than bins
-the rarest share the last one. The last code, MISSING_BIN, is for missing values and for levels never seen. Codes are
-kept by column, where rows are told apart, and side by side in words of `GROUP` columns, where rows are added up.
+Numbers: a column with few distinct values has one bin per value, others have bins of nearly equal weight. A value x is
+in bin b if edges[b - 1] < x <= edges[b]. Categories: one bin per level; where there are more levels than bins the
+rarest share the last one. The last code, MISSING_BIN, is for missing values and for levels never seen. Codes are kept
+by column, for separating rows, and packed in words of COLUMNS_PER_WORD columns, for adding rows up.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import numpy as np
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_items, map_parts
 from fivefold.core.storage.array_checks import check_lengths
-from fivefold.core.types import Array, Codes, Indices, Mask, Table, Weights
+from fivefold.core.types import Array, Codes, Indices, Mask, Rng, Table, Weights
 
 MISSING_BIN = 255
-COLUMNS_PER_WORD = 8  # histograms of so many columns fit the first cache
-EDGE_SAMPLE_ROWS = 200_000  # rows that decide the edges
+COLUMNS_PER_WORD = 8  # one byte per column; histograms of this many columns fit the first-level cache
+EDGE_SAMPLE_ROWS = 200_000  # rows: edges are computed from a sample of at most this many
 
 
 @dataclass(frozen=True)
 class Bins:
     """The bins of each column."""
 
-    edges: tuple[Any, ...]  # numbers: upper ends of the bins but the last; categories: the levels, increasing
-    place: tuple[Any, ...]  # categories: the bin of each level; numbers: empty
-    sizes: Indices  # (d,) int64: bins of the values that are there
+    edges: tuple[Array, ...]  # numbers: upper edges of all bins except the last; categories: the levels, increasing
+    place: tuple[Codes, ...]  # categories: the bin of each level; numbers: empty
+    sizes: Indices  # (d,) int64: bins of known values
     categorical: Mask  # (d,) bool
 
     def check_arrays(self, columns: int) -> None:
@@ -40,14 +40,14 @@ class Bins:
         for f in np.flatnonzero(self.categorical):
             check_lengths(len(self.edges[f]), self.place[f])
 
-    def codes(self, X: Table) -> Any:
+    def codes(self, X: Table) -> Codes:
         """Codes of the rows of X: (columns, n) uint8."""
         out = np.empty(X.shape[::-1], dtype=np.uint8)
         map_items(lambda f: self._column(X, f, out[f]), len(out))
         return out
 
-    def levels(self, X: Table) -> Any:
-        """X with the bin in the place of each level, NaN for a level never seen; numbers stay as they are."""
+    def levels(self, X: Table) -> Array:
+        """X with each level replaced by its bin, NaN for a level never seen; numbers are unchanged."""
         if not self.categorical.any():
             return X
         X = X.copy()
@@ -58,10 +58,10 @@ class Bins:
         return X
 
     def pooled(self) -> list[tuple[int, int]]:
-        """Columns whose rarest levels share a bin, and how many levels they are."""
+        """The columns whose rarest levels share a bin, and how many levels share it."""
         return [(f, int((p == p.max()).sum())) for f, p in enumerate(self.place) if len(p) > self.sizes[f]]
 
-    def _column(self, X: Table, f: int, out: Any) -> None:
+    def _column(self, X: Table, f: int, out: Codes) -> None:
         if self.categorical[f]:
             _level_codes(X, f, self.edges[f], self.place[f], out)
         else:
@@ -70,15 +70,15 @@ class Bins:
             _codes(X, f, padded, out)
 
 
-def pack_codes(codes: Codes) -> Any:
-    """Words (n * groups,) int64: the codes of a row follow each other; columns that only fill a group are zero."""
+def pack_codes(codes: Codes) -> Codes:
+    """Words (n * groups,) int64: the codes of a row follow each other; the last word of a row is padded with zeros."""
     d, n = codes.shape
     out = np.zeros((n, -(-d // COLUMNS_PER_WORD) * COLUMNS_PER_WORD), dtype=np.uint8)
     map_parts(lambda lo, hi: np.copyto(out[lo:hi, :d], codes[:, lo:hi].T), n)
     return out.reshape(-1).view(np.int64)
 
 
-def find_bins(X: Any, w: Any, max_bins: int, categorical: Any, rng: np.random.RandomState) -> Bins:
+def find_bins(X: Table, w: Weights, max_bins: int, categorical: Mask, rng: Rng) -> Bins:
     """Bins of every column of X, at most max_bins each; edges lie halfway between values, or at weighted quantiles."""
     n, d = X.shape
     some: Any = slice(None)
@@ -87,7 +87,7 @@ def find_bins(X: Any, w: Any, max_bins: int, categorical: Any, rng: np.random.Ra
         share = None if weights is None else w / w.sum()
         some, weights = np.sort(rng.choice(n, EDGE_SAMPLE_ROWS, replace=share is not None, p=share)), None
 
-    def column(f: int) -> tuple[Any, Any, int]:
+    def column(f: int) -> tuple[Array, Codes, int]:
         if categorical[f]:
             return _levels(np.asarray(X[:, f], dtype=np.float64), w, max_bins)
         edges = _edges(np.asarray(X[some, f], dtype=np.float64), weights, max_bins)
@@ -97,7 +97,8 @@ def find_bins(X: Any, w: Any, max_bins: int, categorical: Any, rng: np.random.Ra
     return Bins(edges, place, np.array(sizes, dtype=np.int64), np.asarray(categorical, dtype=bool))
 
 
-def _edges(x: Any, w: Any, max_bins: int) -> Any:
+def _edges(x: Array, w: Weights | None, max_bins: int) -> Array:
+    """The edges of a column of numbers."""
     known = ~np.isnan(x)
     if not known.all():
         x, w = x[known], None if w is None else w[known]
@@ -116,13 +117,14 @@ def _edges(x: Any, w: Any, max_bins: int) -> Any:
     return np.unique(_halfway(x[at], x[after]))
 
 
-def _halfway(a: Any, b: Array) -> Any:
-    """Between numbers a <= b; finite, so that what is infinite lies beyond it."""
+def _halfway(a: Array, b: Array) -> Array:
+    """The midpoints of a <= b, made finite, so that infinite values lie beyond the edge."""
     with np.errstate(invalid="ignore"):
         return np.nan_to_num(a / 2 + b / 2, nan=0.0)
 
 
-def _levels(x: Array, w: Weights, max_bins: int) -> tuple[Any, Any, int]:
+def _levels(x: Array, w: Weights, max_bins: int) -> tuple[Array, Codes, int]:
+    """The levels of a column of categories, the bin of each, and the number of bins."""
     known = ~np.isnan(x)
     levels, at = np.unique(x[known], return_inverse=True)
     size = min(len(levels), max_bins)
@@ -140,7 +142,7 @@ def _codes(X, f, edges, out):
     n = X.shape[0]
     for i in range(n):
         x = X[i, f]
-        a = 0  # edges below x; a search without branches, over edges padded by infinity
+        a = 0  # edges below x; a branchless binary search over edges padded with infinity
         for k in range(8):
             half = 128 >> k
             a += half if edges[a + half - 1] < x else 0

@@ -87,7 +87,7 @@ class HyperplaneClimber:
         node, weights = self.node, start.weights.copy()
         at, gains = np.array([start.threshold, start.gain]), np.empty(cycles * len(ways))
         self.room.v[:] = node.along(weights)
-        limits = node.rules.least_leaf, float(node.rules.least_weight), node.tie, MIN_CYCLE_GAIN * node.total
+        limits = node.rules.min_leaf, float(node.rules.min_weight), node.tie, MIN_CYCLE_GAIN * node.total
         moves = _climb(node.criterion, node.sums, bases, ways, pivots, weights, at, self.room, *limits, cycles, gains)
         if not moves:
             return start
@@ -164,12 +164,12 @@ def varying_columns(node: Node) -> Any:
 
 
 @jit(error_model="numpy")
-def _climb(c, sums, bases, ways, pivots, weights, at, room, least_leaf, least_weight, tie, enough, cycles, gains):
+def _climb(c, sums, bases, ways, pivots, weights, at, room, min_leaf, min_weight, tie, enough, cycles, gains):
     moves = 0
     for _ in range(cycles):
         before = at[1]
         for a in range(len(bases)):
-            if _tilt(c, sums, bases[a], ways[a], pivots, weights, at, room, least_leaf, least_weight, tie):
+            if _tilt(c, sums, bases[a], ways[a], pivots, weights, at, room, min_leaf, min_weight, tie):
                 gains[moves] = at[1]
                 moves += 1
         if at[1] - before <= enough:
@@ -178,7 +178,7 @@ def _climb(c, sums, bases, ways, pivots, weights, at, room, least_leaf, least_we
 
 
 @jit(error_model="numpy")
-def _tilt(c, sums, base, way, pivots, weights, at, room, least_leaf, least_weight, tie):
+def _tilt(c, sums, base, way, pivots, weights, at, room, min_leaf, min_weight, tie):
     """Tilt about the best pivot and move to the best threshold, where the gain at[1] rises; did it?"""
     m, v, keys, items, sign, found = len(base), room.v, room.keys, room.items, room.sign, room.found
     best, t = at[1], 0.0
@@ -197,7 +197,7 @@ def _tilt(c, sums, base, way, pivots, weights, at, room, least_leaf, least_weigh
                 keys[i] = r / u
                 sign[i] = 1 if u > 0.0 else -1
         quick_sort(keys, items, m, room.stack)
-        sweep_cuts(c, keys, items, sign, sums, room.work, least_leaf, least_weight, tie, found)
+        sweep_cuts(c, keys, items, sign, sums, room.work, min_leaf, min_weight, tie, found)
         if found[0] > best + tie and p < len(pivots):
             best, t = found[0], found[1]
     if found[0] <= at[1] + tie:

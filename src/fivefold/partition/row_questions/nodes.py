@@ -16,7 +16,7 @@ of the impurity by any division. A finder that returns None makes a leaf.
 
 The driver goes down depth first. It closes nodes by `rules` before the finder is asked (depth, rows, impurity), divides
 the rows by `question.sides`, drops branches that no row takes (`question.only`), and refuses a question that leaves
-fewer rows or less weight in a branch than the rules allow, or does not lower the impurity, by `least_gain` where that
+fewer rows or less weight in a branch than the rules allow, or does not lower the impurity, by `min_gain` where that
 is positive. The criterion is any of partition.criteria whose statistics add and that holds `y` and `w`: Gini, Entropy,
 Mistakes, Squares.
 """
@@ -226,7 +226,7 @@ def grow_nodes(
         own = criterion._replace(y=criterion.y[members], w=criterion.w[members])
         node = Node(X[members], members, own, sum_statistics(own, np.arange(len(members))), depth, rules)
         if t == 0:
-            floor = max(rules.least_impurity, RELATIVE_TIE * node.total / node.weight)
+            floor = max(rules.min_impurity, RELATIVE_TIE * node.total / node.weight)
         with one_blas_thread():
             asked, sides = _ask(node, finder, floor)
         questions.append(asked)
@@ -253,7 +253,7 @@ def sum_statistics(criterion: Any, rows: Indices) -> Any:
 def _ask(node: Node, finder: Callable[[Node], Question | None], floor: float) -> tuple[Question | None, Any]:
     """The question of a node and the branch of its rows; None where it is a leaf, one as pure as `floor` included."""
     rules, closed = node.rules, (None, None)
-    if node.depth >= rules.depth or len(node.rows) < rules.least_split:
+    if node.depth >= rules.max_depth or len(node.rows) < rules.min_split:
         return closed
     if node.total <= floor * node.weight:
         return closed
@@ -269,9 +269,9 @@ def _ask(node: Node, finder: Callable[[Node], Question | None], floor: float) ->
         sides = asked.sides(node.X)
         counts = np.bincount(sides, minlength=asked.branches)
     weights = np.bincount(sides, node.w, minlength=asked.branches)
-    if counts.min() < max(rules.least_leaf, 1) or weights.min() < rules.least_weight:
+    if counts.min() < max(rules.min_leaf, 1) or weights.min() < rules.min_weight:
         return closed
-    return (asked, sides) if node.gain(sides) > max(rules.least_gain, node.tie) else closed
+    return (asked, sides) if node.gain(sides) > max(rules.min_gain, node.tie) else closed
 
 
 @jit(error_model="numpy")

@@ -38,21 +38,21 @@ def best_score_cut(criterion: Any, sums: Any, keys: Any, rules: GrowthLimits, si
     order = np.argsort(keys, axis=1)
     keys = np.take_along_axis(keys, order, axis=1)
     tie = RELATIVE_TIE * float(total_weight(criterion, sums) * impurity(criterion, sums))
-    _sweep_each(criterion, keys, order, sign, sums, work, rules.least_leaf, rules.least_weight, tie, found)
+    _sweep_each(criterion, keys, order, sign, sums, work, rules.min_leaf, rules.min_weight, tie, found)
     best = found[:, 0].max()
     place = int((found[:, 0] >= best - tie).argmax()) if best > -np.inf else 0
     return ScoreCut(float(found[place, 0]), float(found[place, 1]), place)
 
 
 @jit(error_model="numpy")
-def _sweep_each(c, keys, order, sign, sums, work, least_leaf, least_weight, tie, found):
+def _sweep_each(c, keys, order, sign, sums, work, min_leaf, min_weight, tie, found):
     for k in range(keys.shape[0]):
         s = k if sign.shape[0] > 1 else 0
-        sweep_cuts(c, keys[k], order[k], sign[s], sums, work, least_leaf, least_weight, tie, found[k])
+        sweep_cuts(c, keys[k], order[k], sign[s], sums, work, min_leaf, min_weight, tie, found[k])
 
 
 @jit(error_model="numpy")
-def sweep_cuts(c, keys, order, sign, sums, work, least_leaf, least_weight, tie, found):
+def sweep_cuts(c, keys, order, sign, sums, work, min_leaf, min_weight, tie, found):
     """Fill `found` with the gain and the threshold of the best cut; keys are sorted, and order names their rows."""
     left, one = work[0], work[1]
     m, q, total = len(keys), len(sums), total_weight(c, sums)
@@ -73,10 +73,10 @@ def sweep_cuts(c, keys, order, sign, sums, work, least_leaf, least_weight, tie, 
         for a in range(q):
             left[a] += step * one[a]
         low, high = keys[i], keys[i + 1]
-        if not high - low > KEY_TOLERANCE * (abs(low) + abs(high)) or min(count, m - count) < least_leaf:
+        if not high - low > KEY_TOLERANCE * (abs(low) + abs(high)) or min(count, m - count) < min_leaf:
             continue
         weight = total_weight(c, left)
-        if min(weight, total - weight) < least_weight:
+        if min(weight, total - weight) < min_weight:
             continue
         gain = split_gain(c, left, sums)
         if gain > found[0] + tie:

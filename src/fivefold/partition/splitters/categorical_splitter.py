@@ -1,26 +1,26 @@
-"""Exact splits of columns that hold categories or that the answer must follow.
+"""Exact splits of columns that hold categories, or along which the answer is monotonic.
 
-Categories. The rows of a node stand level by level; the levels are put in the order of the mean target of their rows,
-and the column is cut like a sorted one. For two classes or a number under squared error, Gini or entropy no division of
-the levels into two sets gains more. With more classes every class takes its turn as the target.
+Categories. The rows of a node are grouped by level; the levels are put in the order of the mean target of their rows,
+and the column is cut like a sorted one. For two classes, or a number, under squared error, Gini or entropy no division
+of the levels into two sets gains more. With more classes every class takes its turn as the target.
 
-Levels put in order by the target gain something by chance, the more the more levels there are. On new rows the means
-of L levels explain less than on those they were taken from (Mallows, 1973); what lasts is the share
+Levels ordered by the target gain something by chance, the more so the more levels there are. On new rows the means of L
+levels explain less than on those they were computed from (Mallows, 1973); the share that lasts is
 
     1 - 2 (L - 2) s^2 / B,   B = sum_k n_k (mean_k - mean)^2
 
-with s^2 the variance within levels, estimated from n - L degrees of freedom and, for where these are few, `PRIOR` more
+with s^2 the variance within levels, estimated from n - L degrees of freedom and, in case these are few, PRIOR_ROWS more
 that have the variance of the node. Columns compete by that share of their gain. Where none of it lasts the levels are
-not divided: those of one row each say nothing.
+not divided: levels of one row each tell nothing.
 
-Monotone columns: see `bounds`.
+Monotonic columns: see `monotonic_constraints`.
 
 Fisher (1958); Mallows (1973); Breiman, Friedman, Olshen & Stone (1984), section 4.2 and theorem 4.5.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from fivefold.core.types import Indices
 from fivefold.partition.criteria.base import n_targets, row_target, row_weight, score_cuts
 from fivefold.partition.sort_loops import heap_sort
 from fivefold.partition.splitters.base import (
+    BEST_GAIN,
+    BEST_ORDER,
     ColumnConstraints,
     divide_list,
     mark_split,
@@ -46,21 +48,21 @@ from fivefold.partition.splitters.presorted_splitter import (
     partition_column,
 )
 
-PRIOR_ROWS = 20.0  # rows that speak for levels that do not differ
+PRIOR_ROWS = 20.0  # prior degrees of freedom: this many rows' worth of evidence that the levels do not differ
 
 
 class CategoricalSplitter(NamedTuple):
-    """Sorted columns, and the manner of each."""
+    """Sorted columns, and the constraints of each."""
 
     order: Indices  # (d, n) int32
-    rank: Any
-    flag: Any
-    manner: ColumnConstraints
+    rank: Indices  # (d, n) int32
+    flag: Indices  # (n,) uint8: 1 where the row goes left
+    constraints: ColumnConstraints
 
 
-def categorical_splitter(columns: PresortedSplitter, manner: ColumnConstraints) -> CategoricalSplitter:
-    """Sorted columns with what is asked of them."""
-    return CategoricalSplitter(*columns, manner)
+def categorical_splitter(columns: PresortedSplitter, constraints: ColumnConstraints) -> CategoricalSplitter:
+    """Sorted columns with their constraints."""
+    return CategoricalSplitter(*columns, constraints)
 
 
 @row_list.rule(CategoricalSplitter)
@@ -80,19 +82,19 @@ def _(splitter, j, lo, hi, work):
 
 @search_split.rule(CategoricalSplitter)
 def _(splitter, criterion, f, lo, hi, rules, total, work):
-    order, rank, manner = splitter.order[f], splitter.rank[f], splitter.manner
+    order, rank, constraints = splitter.order[f], splitter.rank[f], splitter.constraints
     mid = known_end(rank, lo, hi)
     if mid == lo or (mid == hi and rank[lo] == rank[mid - 1]):
         return False
-    if manner.levels[f] > 0:
-        return search_level_groups(criterion, order, rank, lo, mid, hi, rules, manner.unit, total, work)
+    if constraints.levels[f] > 0:
+        return search_level_groups(criterion, order, rank, lo, mid, hi, rules, constraints.unit, total, work)
     known = 0.0
     for side in range(2 if mid < hi else 1):
         score_cuts(criterion, order, lo, mid, hi, side == 1, work.sums, work.left, work.right, work.gain, work.weight)
-        if mid < hi and rules.doubt > 0.0:
+        if mid < hi and rules.missing_chi_square > 0.0:
             known = keep_gaps_with_most(mid - lo, side, known, rules, total, work.gain, work.weight, work.best)
-        if manner.sign[f] != 0:
-            forbid_cuts(criterion, manner, f, order, lo, mid, hi, side, total, work.gain, work.weight)
+        if constraints.sign[f] != 0:
+            forbid_cuts(criterion, constraints, f, order, lo, mid, hi, side, total, work.gain, work.weight)
         choose_cut(rank, lo, mid, hi, side, rules, total, work.gain, work.weight, work.best)
     return True
 
@@ -102,9 +104,9 @@ def _(splitter, criterion, f, lo, hi, work, node):
     order = splitter.order[f]
     middle = flag_left_rows(order, splitter.rank[f], lo, hi, work.best, splitter.flag, node)
     left, right = 0.0, 0.0
-    if splitter.manner.sign[f] != 0:
+    if splitter.constraints.sign[f] != 0:
         left, right = side_answers(criterion, order, splitter.flag, lo, hi)
-    pass_bounds(splitter.manner, f, lo, middle, left, right)
+    pass_bounds(splitter.constraints, f, lo, middle, left, right)
     return middle
 
 
@@ -112,23 +114,24 @@ def _(splitter, criterion, f, lo, hi, work, node):
 def search_level_groups(criterion, order, rank, lo, mid, hi, rules, unit, total, work):
     """Fill work.best if a division of the levels beats it; is there one? The levels are left in the order of the best.
 
-    Rows of a level stand together, those without one from mid on; work.best[5] is the target that put them in order.
+    The rows of a level stand together, those with a missing value from mid on; BEST_ORDER is the target that put the
+    levels in order.
     """
     turns, winner, best, found = n_targets(criterion), 0, work.best, mid < hi
     for turn in range(turns):
         share = order_levels(criterion, order, rank, lo, mid, turn, unit, work)
-        found, before, known = found or share > 0.0, best[0], 0.0
+        found, before, known = found or share > 0.0, best[BEST_GAIN], 0.0
         for side in range(2 if mid < hi else 1):
             score_cuts(
                 criterion, order, lo, mid, hi, side == 1, work.sums, work.left, work.right, work.gain, work.weight
             )
-            if mid < hi and rules.doubt > 0.0:
+            if mid < hi and rules.missing_chi_square > 0.0:
                 known = keep_gaps_with_most(mid - lo, side, known, rules, total, work.gain, work.weight, best)
-            for i in range(mid - lo - 1):  # the last leaves all levels on one side: nothing is sorted by the target
+            for i in range(mid - lo - 1):  # the last cut leaves all levels on one side: nothing is sorted by the target
                 work.gain[i] = work.gain[i] * share if share > 0.0 else -np.inf
             choose_cut(rank, lo, mid, hi, side, rules, total, work.gain, work.weight, best)
-        if best[0] > before:
-            best[5] = winner = turn
+        if best[BEST_GAIN] > before:
+            best[BEST_ORDER] = winner = turn
     if winner < turns - 1:
         order_levels(criterion, order, rank, lo, mid, winner, unit, work)
     return found
@@ -138,7 +141,7 @@ def search_level_groups(criterion, order, rank, lo, mid, hi, rules, unit, total,
 def order_levels(criterion, order, rank, lo, mid, j, unit, work):
     """Put the levels in the order of their mean target j, rows of a level together; the share of gains that will last.
 
-    `order` and `rank` may not be those of `work`.
+    `order` and `rank` must not be those of `work`.
     """
     mean, start, level, rows, count = work.gain, work.rank, work.weight, work.order, 0
     A, S, squares, between, i = 0.0, 0.0, 0.0, 0.0, lo

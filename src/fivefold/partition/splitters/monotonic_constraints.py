@@ -1,7 +1,7 @@
-"""Answers that follow a column: cuts that would break the order are ruled out, bounds pass down the tree.
+"""Monotonic constraints: cuts that would break the order are ruled out, and bounds pass down the tree.
 
 Where the answer must rise with a column, the answer on the left of a cut may not exceed that on the right, and both
-stay within the bounds of the node; the point halfway between them bounds what stands below. The answer of a node is the
+stay within the bounds of the node; the midpoint of the two bounds everything below. The answer of a node is the
 mean of its targets or, under the absolute error, their median.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.compilation.jit import generic, jit
-from fivefold.core.types import Array, Indices, Weights
+from fivefold.core.types import Doubles, Indices
 from fivefold.partition.criteria.base import row_target, row_weight, total_weight
 from fivefold.partition.criteria.classification_criteria import (
     BinaryCountGini,
@@ -27,6 +27,7 @@ from fivefold.partition.criteria.multi_output import MultiOutput
 from fivefold.partition.criteria.order_statistics import AbsoluteError, MaxError, fenwick_add, fenwick_median
 from fivefold.partition.criteria.regression_criteria import PoissonDeviance, SquaredError
 from fivefold.partition.criteria.tabulated_entropy import TabulatedEntropy
+from fivefold.partition.splitters.base import ColumnConstraints
 
 CLASS_CRITERIA = BinaryGini, BinaryCountGini, Gini, Entropy, TabulatedEntropy, Misclassification, ExpectedCost
 MEAN_CRITERIA = (*CLASS_CRITERIA, SquaredError, PoissonDeviance, MaxError, ConstantImpurity, MultiOutput)
@@ -35,7 +36,7 @@ MEAN_CRITERIA = (*CLASS_CRITERIA, SquaredError, PoissonDeviance, MaxError, Const
 @generic
 def forbid_cuts(
     c: Any,
-    manner: Any,
+    constraints: ColumnConstraints,
     f: int,
     order: Indices,
     lo: int,
@@ -43,44 +44,44 @@ def forbid_cuts(
     hi: int,
     side: int,
     total: float,
-    gain: Any,
-    weight: Weights,
+    gain: Doubles,
+    weight: Doubles,
 ) -> None:
-    """Rule out cuts, scored by `scores`, whose sides may not answer so; rows order[mid:hi] are left where side is 1."""
+    """Rule out cuts whose sides would break the constraint; rows order[mid:hi] go left where side is 1."""
 
 
 @generic
-def side_answers(c: Any, order: Indices, flag: Any, lo: int, hi: int) -> tuple[float, float]:
-    """Answers of the rows order[lo:hi] of a node that go left, by their flag, and of the others."""
+def side_answers(c: Any, order: Indices, flag: Indices, lo: int, hi: int) -> tuple[float, float]:
+    """The answer of the rows order[lo:hi] that are flagged to go left, and that of the others."""
     raise NotImplementedError
 
 
 @generic
-def node_answer(c: Any, sums: Array) -> float:
-    """The answer of the rows whose statistics these are."""
+def node_answer(c: Any, sums: Doubles) -> float:
+    """The answer of the rows with these statistics."""
     raise NotImplementedError
 
 
 @jit
-def pass_bounds(manner, f, lo, middle, left, right):
+def pass_bounds(constraints, f, lo, middle, left, right):
     """Bounds of the two sides of a cut, whose answers are `left` and `right`."""
-    manner.low[middle], manner.high[middle] = manner.low[lo], manner.high[lo]
+    constraints.low[middle], constraints.high[middle] = constraints.low[lo], constraints.high[lo]
     between = (left + right) / 2.0
-    if manner.sign[f] > 0:
-        manner.high[lo] = manner.low[middle] = between
-    elif manner.sign[f] < 0:
-        manner.low[lo] = manner.high[middle] = between
+    if constraints.sign[f] > 0:
+        constraints.high[lo] = constraints.low[middle] = between
+    elif constraints.sign[f] < 0:
+        constraints.low[lo] = constraints.high[middle] = between
 
 
 @jit
-def within_bounds(manner, f, lo, left, right):
-    """May the sides of a cut of the node that begins at lo answer so?"""
-    low, high = manner.low[lo], manner.high[lo]
-    return manner.sign[f] * (left - right) <= 0.0 and low <= left <= high and low <= right <= high
+def within_bounds(constraints, f, lo, left, right):
+    """Do these answers of the two sides keep to the constraint and to the bounds of the node that begins at lo?"""
+    low, high = constraints.low[lo], constraints.high[lo]
+    return constraints.sign[f] * (left - right) <= 0.0 and low <= left <= high and low <= right <= high
 
 
 @forbid_cuts.rule(*MEAN_CRITERIA)
-def _(c, manner, f, order, lo, mid, hi, side, total, gain, weight):
+def _(c, constraints, f, order, lo, mid, hi, side, total, gain, weight):
     T, S = 0.0, 0.0
     for i in range(lo, hi):
         part = row_weight(c, order[i]) * row_target(c, order[i], 0)
@@ -90,28 +91,29 @@ def _(c, manner, f, order, lo, mid, hi, side, total, gain, weight):
     for i in range(mid - lo):
         T += row_weight(c, order[lo + i]) * row_target(c, order[lo + i], 0)
         L = weight[i]
-        if L >= total or not within_bounds(manner, f, lo, T / L, (S - T) / (total - L)):
+        if L >= total or not within_bounds(constraints, f, lo, T / L, (S - T) / (total - L)):
             gain[i] = -np.inf
 
 
 @forbid_cuts.rule(AbsoluteError)
-def _(c, manner, f, order, lo, mid, hi, side, total, gain, weight):
+def _(c, constraints, f, order, lo, mid, hi, side, total, gain, weight):
     m, W, first = hi - lo, 0.0, lo - (hi - mid) if side == 1 else lo
     weights, products, left = np.zeros(m + 1), np.zeros(m + 1), np.empty(mid - lo)
     for i in range(first, mid):
         row = order[i] if i >= lo else order[hi + i - lo]
         W += c.w[row]
-        fenwick_add(weights, products, c.place[row], c.w[row], c.y[row], m)
+        fenwick_add(weights, products, c.rank[row], c.w[row], c.y[row], m)
         if i >= lo:
-            left[i - lo] = fenwick_median(weights, c.sorted, lo, m, W)
+            left[i - lo] = fenwick_median(weights, c.sorted_targets, lo, m, W)
     weights[:], W = 0.0, 0.0
     for i in range(mid if side == 1 else hi, lo, -1):
         if i <= mid and not (
-            W > 0.0 and within_bounds(manner, f, lo, left[i - 1 - lo], fenwick_median(weights, c.sorted, lo, m, W))
+            W > 0.0
+            and within_bounds(constraints, f, lo, left[i - 1 - lo], fenwick_median(weights, c.sorted_targets, lo, m, W))
         ):
             gain[i - 1 - lo] = -np.inf
         W += c.w[order[i - 1]]
-        fenwick_add(weights, products, c.place[order[i - 1]], c.w[order[i - 1]], 0.0, m)
+        fenwick_add(weights, products, c.rank[order[i - 1]], c.w[order[i - 1]], 0.0, m)
 
 
 @side_answers.rule(*MEAN_CRITERIA)
@@ -134,17 +136,17 @@ def _(c, order, flag, lo, hi):
 
 @jit
 def _flagged_median(c, flag, side, lo, hi):
-    """Median of the rows of a side; c.rows[lo:hi] are those of the node in the order of their targets."""
+    """Median of the rows of a side; c.rows_by_target[lo:hi] are those of the node in the order of their targets."""
     W, below, found, low = 0.0, 0.0, False, 0.0
     for i in range(lo, hi):
-        W += c.w[c.rows[i]] * (flag[c.rows[i]] == side)
+        W += c.w[c.rows_by_target[i]] * (flag[c.rows_by_target[i]] == side)
     for i in range(lo, hi):
-        if flag[c.rows[i]] == side:
-            below += c.w[c.rows[i]]
+        if flag[c.rows_by_target[i]] == side:
+            below += c.w[c.rows_by_target[i]]
             if not found and below >= W / 2.0:
-                low, found = c.sorted[i], True
+                low, found = c.sorted_targets[i], True
             if below > W / 2.0:
-                return (low + c.sorted[i]) / 2.0
+                return (low + c.sorted_targets[i]) / 2.0
     return low
 
 

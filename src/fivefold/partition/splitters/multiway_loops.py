@@ -1,62 +1,64 @@
-"""The questions of a node, in compiled loops: what each column offers, and the rows of every branch.
+"""Multiway splits in compiled loops: the best split of every column of a node, and the rows of every branch.
 
-A node has its rows, and for every column the list of those whose value is known, in the order of the codes. Equal codes
-stand together, so a pass over a list sees all values of a column; the lists of the branches are parts of those of the
-node, and nothing is sorted again. A row may be in several branches by fractions: weights are those at the node at hand.
+A node has its rows and, per column, the list of those whose value is known, in the order of the codes. Equal codes
+stand together, so one pass over a list sees all values of a column; the lists of the branches are parts of those of the
+node, and nothing is sorted again. A row may be in several branches by fractions: its weights are those in this node.
 
-    cut_by_threshold   the best threshold of each column: fall of the impurity, split information, where it is
-    parted_by_value    the same for a branch a value, and for one value against the rest
-    sent               the branch of each row
-    poured             the rows of each branch, and their statistics
-    divided            the lists of each branch
-    agreed             how much weight the best question about each column sends as the question at hand does
+    search_thresholds     the best threshold of each column: gain, split information, position
+    search_value_splits   the same with one branch per value, or one value against the rest
+    table_by_code         statistics of a column by value
+    assign_branches       the branch of each row
+    distribute_rows       the rows of each branch, and their statistics
+    divide_row_lists      the lists of each branch
+    surrogate_agreement   how much weight the best question about each column sends the same way as a given question
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
+from fivefold.core.types import Doubles
 from fivefold.partition.criteria.base import accumulate, impurity, score_cuts, total_weight
 from fivefold.partition.splitters.base import RELATIVE_TIE
 
-WEIGHT_TOLERANCE = 1e-9  # weights are sums of fractions
-AGREEMENT_TOLERANCE = 1e-10  # a share of an agreement that is rounding
-NO_BRANCH, ALL_BRANCHES = -2, -1  # sides of rows
+WEIGHT_TOLERANCE = 1e-9  # weights that differ by less are equal: they are sums of fractions
+AGREEMENT_TOLERANCE = 1e-10  # relative difference of two agreements that is rounding
+NO_BRANCH, ALL_BRANCHES = -2, -1  # what `side` holds for rows that are in no branch, or in all of them by fractions
 
-# Columns of what is offered
+# Columns of the table of candidate splits, one row per column of the data
 GAIN, BITS, CODE_BELOW, CODE_ABOVE = range(4)
-# Columns of what agrees
+# Columns of the table of surrogates, one row per column of the data
 AGREEMENT, MAJORITY, KNOWN_WEIGHT, BELOW, ABOVE, BRANCH_BELOW = range(6)
 
 
 class SplitLimits(NamedTuple):
     """What a question must keep to."""
 
-    least_leaf: float  # weight of a branch
-    share: float  # of the known weight, on each side of a threshold
-    most: float  # of that, not more
-    charged: bool  # the choice of a threshold costs bits
-    least_gain: float  # a unit of weight
+    min_leaf: float  # minimum weight of a branch
+    min_side_share: float  # minimum share of the known weight on each side of a threshold,
+    max_side_weight: float  # but no more than this weight is required
+    threshold_cost: bool  # choosing a threshold costs log2(candidates) bits
+    min_gain: float  # per unit of weight
 
 
 class SplitBuffers(NamedTuple):
-    """Working memory: statistics (q,), and a number for each row (n,)."""
+    """Working memory: statistics (q,), and one number per row (n,)."""
 
-    sums: Any
-    left: Any
-    right: Any
-    gain: Any
-    weight: Any
+    sums: Doubles
+    left: Doubles
+    right: Doubles
+    gain: Doubles
+    weight: Doubles
 
 
 @jit(error_model="numpy")
 def search_thresholds(criterion, codes, columns, order, lo, known, total, terms, room, out):
-    """The best threshold of each of some columns: gain, bits, and the codes on either side.
+    """The best threshold of each of `columns`: gain, bits, and the codes on either side, written into `out`.
 
-    The gain is a unit of the weight `total` of the node, and stays where there is no question.
+    Gains are per unit of the weight `total` of the node. The row of a column that cannot be cut is left unchanged.
     """
     gain, weight = room.gain, room.weight
     for f in range(len(columns)):
@@ -66,7 +68,7 @@ def search_thresholds(criterion, codes, columns, order, lo, known, total, terms,
             continue
         accumulate(criterion, rows, lo, lo + m, room.sums)
         W = total_weight(criterion, room.sums)
-        least = max(terms.least_leaf, min(terms.share * W, terms.most)) - WEIGHT_TOLERANCE
+        least = max(terms.min_leaf, min(terms.min_side_share * W, terms.max_side_weight)) - WEIGHT_TOLERANCE
         score_cuts(criterion, rows, lo, lo + m, lo + m, False, room.sums, room.left, room.right, gain, weight)
         most, tried = -np.inf, 0
         for i in range(m - 1):
@@ -80,8 +82,8 @@ def search_thresholds(criterion, codes, columns, order, lo, known, total, terms,
         slack, i = RELATIVE_TIE * max(W * impurity(criterion, room.sums) - most, 1.0), 0
         while gain[i] < most - slack:
             i += 1
-        worth = (gain[i] - (np.log2(tried) if terms.charged else 0.0)) / total
-        if worth >= terms.least_gain:
+        worth = (gain[i] - (np.log2(tried) if terms.threshold_cost else 0.0)) / total
+        if worth >= terms.min_gain:
             whole = max(total, W)
             out[j, GAIN], out[j, CODE_BELOW], out[j, CODE_ABOVE] = worth, code[rows[lo + i]], code[rows[lo + i + 1]]
             out[j, BITS] = (
@@ -93,7 +95,7 @@ def search_thresholds(criterion, codes, columns, order, lo, known, total, terms,
 
 @jit(error_model="numpy")
 def search_value_splits(criterion, codes, columns, order, lo, known, total, terms, against_rest, room, out):
-    """The same for a branch a value, or the best value against the rest: its code is noted."""
+    """The same with one branch per value, or for the best value against the rest, whose code is noted."""
     part, rest, sums = room.left, room.right, room.sums
     for f in range(len(columns)):
         j = columns[f]
@@ -101,9 +103,9 @@ def search_value_splits(criterion, codes, columns, order, lo, known, total, term
         if m < 2 or code[rows[lo]] == code[rows[lo + m - 1]]:
             continue
         accumulate(criterion, rows, lo, lo + m, sums)
-        W, enough, begin = total_weight(criterion, sums), terms.least_leaf - WEIGHT_TOLERANCE, lo
+        W, enough, begin = total_weight(criterion, sums), terms.min_leaf - WEIGHT_TOLERANCE, lo
         whole = max(total, W)
-        left, held, inside, said, which = 0.0, 0, 0.0, entropy_term((whole - W) / whole), 0
+        left, held, inside, bits, which = 0.0, 0, 0.0, entropy_term((whole - W) / whole), 0
         for i in range(lo, lo + m):
             if i + 1 < lo + m and code[rows[i]] == code[rows[i + 1]]:
                 continue
@@ -113,7 +115,7 @@ def search_value_splits(criterion, codes, columns, order, lo, known, total, term
             if not against_rest:
                 left += impure
                 held += weight >= enough
-                said += entropy_term(weight / whole)
+                bits += entropy_term(weight / whole)
             elif weight >= enough and W - weight >= enough:
                 for k in range(len(part)):
                     rest[k] = sums[k] - part[k]
@@ -121,8 +123,8 @@ def search_value_splits(criterion, codes, columns, order, lo, known, total, term
                 if held == 0 or impure < left - RELATIVE_TIE * max(left, 1.0):
                     left, held, inside, which = impure, 2, weight, code[rows[i]]
         worth = (W * impurity(criterion, sums) - left) / total
-        if held >= 2 and worth >= terms.least_gain:
-            out[j, GAIN], out[j, CODE_BELOW], out[j, BITS] = worth, which, said
+        if held >= 2 and worth >= terms.min_gain:
+            out[j, GAIN], out[j, CODE_BELOW], out[j, BITS] = worth, which, bits
             if against_rest:
                 out[j, BITS] += entropy_term(inside / whole) + entropy_term((W - inside) / whole)
 
@@ -147,9 +149,10 @@ def table_by_code(criterion, code, rows, lo, m, present, table):
 
 @jit
 def assign_branches(code, discrete, key, rows, w, side, branch, weight):
-    """The branch of each row by the branches of the codes, or by the last codes of the branches; rows without one.
+    """Find the branch of each row, and return how many rows have none.
 
-    `branch` lists them, `side` has them by row; `weight` is summed by branch.
+    `key` holds the branch of each code of a discrete column, or the last code of each branch of a numeric one.
+    `branch` is filled in the order of `rows`, `side` by row number; `weight` is summed by branch.
     """
     lost = 0
     for i in range(len(rows)):
@@ -171,9 +174,9 @@ def assign_branches(code, discrete, key, rows, w, side, branch, weight):
 
 @jit(error_model="numpy")
 def distribute_rows(criterion, rows, at, into, w, side, ends, out_rows, out_w, sums, weight, total):
-    """Rows rows[at] by the branches `into`, with statistics, weight and weight times impurity of each branch.
+    """Group the rows rows[at] by their branches `into`; statistics, weight and weight times impurity of each branch.
 
-    Those of branch b are out_rows[ends[b] : ends[b + 1]].
+    The rows of branch b are out_rows[ends[b] : ends[b + 1]].
     """
     B = len(sums)
     for i in range(len(rows)):
@@ -201,7 +204,7 @@ def distribute_rows(criterion, rows, at, into, w, side, ends, out_rows, out_w, s
 
 @jit
 def divide_row_lists(order, lo, known, side, begin, out, counts):
-    """The lists of the branches, from begin[b] on in `out`, and how many rows each has; none where begin[b] < 0."""
+    """The lists of each branch b, from begin[b] on in `out`, and how many rows each holds; none where begin[b] < 0."""
     B = len(begin)
     for j in range(len(order)):
         for i in range(lo, lo + known[j]):
@@ -220,9 +223,9 @@ def divide_row_lists(order, lo, known, side, begin, out, counts):
 
 @jit
 def surrogate_agreement(codes, discrete, order, lo, known, side, w, feature, agreement, low, high, out):
-    """For each column the weight that its best question sends as `side` says, and that of the larger side.
+    """Per column, the weight that its best question sends the same way as `side`, and the weight of the larger side.
 
-    A threshold is told by the codes around it and the side of values up to it.
+    A threshold is described by the codes on either side of it and the branch of values up to it.
     """
     for j in range(len(codes)):
         code, rows = codes[j], order[j]

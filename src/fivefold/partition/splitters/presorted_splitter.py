@@ -2,13 +2,12 @@
 
 Column f lists the rows by their value; a node is the same range lo..hi of every column. Dividing a node is a stable
 partition of the range in each column, so no node is ever sorted again: a level of the tree costs one pass over the
-data.
-Values are compared by their ranks, so float64 columns are exact in four bytes; missing values have the last rank.
+data. Values are compared by their ranks, so float64 columns are exact in four bytes; missing values have the last rank.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,22 +16,34 @@ from fivefold.core.parallel import MIN_PART_ROWS, map_items
 from fivefold.core.types import Indices, Table
 from fivefold.partition.column_access import column_reader
 from fivefold.partition.criteria.base import score_cuts
-from fivefold.partition.splitters.base import RELATIVE_TIE, divide_list, mark_split, n_row_lists, row_list, search_split
-from fivefold.partition.tree_arrays.binary_tree import ROW_ABOVE, ROW_BELOW
+from fivefold.partition.splitters.base import (
+    BEST_CUT,
+    BEST_GAIN,
+    BEST_MISSING_LEFT,
+    BEST_TIE,
+    RELATIVE_TIE,
+    ROW_ABOVE,
+    ROW_BELOW,
+    divide_list,
+    mark_split,
+    n_row_lists,
+    row_list,
+    search_split,
+)
 
 MISSING_RANK = np.int32(2**31 - 1)
 FASTMATH_INF = FAST - {"nnan", "ninf"}  # gains of forbidden cuts are -inf
 
 
 class PresortedSplitter(NamedTuple):
-    """Rows of each column by value (d, n), the ranks of their values, and a flag for each row."""
+    """The rows of each column by value (d, n), the ranks of their values, and one flag per row."""
 
-    order: Any  # int32
-    rank: Any  # int32
-    flag: Indices  # (n,) uint8: does the row go left?
+    order: Indices  # (d, n) int32
+    rank: Indices  # (d, n) int32
+    flag: Indices  # (n,) uint8: 1 where the row goes left
 
-    def copied(self) -> PresortedSplitter:
-        """The same columns to be divided anew."""
+    def copy(self) -> PresortedSplitter:
+        """A copy whose columns can be divided again."""
         return PresortedSplitter(self.order.copy(), self.rank.copy(), self.flag)
 
 
@@ -51,7 +62,7 @@ def presort(X: Table) -> PresortedSplitter:
         np.cumsum(x[1:known] != x[: max(known - 1, 0)], out=rank[f, 1:known])
         rank[f, known:] = MISSING_RANK
 
-    if n * d < MIN_PART_ROWS:  # so few are sorted before a thread begins
+    if n * d < MIN_PART_ROWS:  # starting threads would take longer
         for f in range(d):
             column(f)
     else:
@@ -69,9 +80,9 @@ def known_end(rank, lo, hi):
 
 @jit(fastmath=FASTMATH_INF, error_model="numpy")
 def best_sorted_cut(criterion, order, rank, lo, hi, rules, total, work):
-    """Fill work.best = (gain, position, missing left) if a cut of this column beats it; has the column two values?
+    """Fill work.best if a cut of this column beats it; has the column two values?
 
-    A cut at position i sends rows order[lo : i + 1] left.
+    A cut at position i (BEST_CUT) sends rows order[lo : i + 1] left.
     """
     mid = known_end(rank, lo, hi)
     absent = hi - mid
@@ -80,7 +91,7 @@ def best_sorted_cut(criterion, order, rank, lo, hi, rules, total, work):
     known = 0.0
     for side in range(2 if absent > 0 else 1):
         score_cuts(criterion, order, lo, mid, hi, side == 1, work.sums, work.left, work.right, work.gain, work.weight)
-        if absent > 0 and rules.doubt > 0.0:
+        if absent > 0 and rules.missing_chi_square > 0.0:
             known = keep_gaps_with_most(mid - lo, side, known, rules, total, work.gain, work.weight, work.best)
         choose_cut(rank, lo, mid, hi, side, rules, total, work.gain, work.weight, work.best)
     return True
@@ -88,14 +99,15 @@ def best_sorted_cut(criterion, order, rank, lo, hi, rules, total, work):
 
 @jit(error_model="numpy")
 def keep_gaps_with_most(cuts, side, known, rules, total, gain, weight, best):
-    """Rule out cuts that part missing values from most of the known ones, unless they tell something of their own.
+    """Rule out cuts that separate missing values from the majority of the known ones, unless the evidence is strong.
 
-    The last cut, with missing values on the right, parts them from the known: what it gains, in units of the impurity
-    of a row, is a chi-square. Asked for one side after the other; returns the known weight, negative if they tell.
+    The last cut, with missing values on the right, separates them from all known values: its gain, in units of the
+    impurity per row, is a chi-square. Called for one side after the other; returns the known weight, or -1 where the
+    missing values may go either way.
     """
     if side == 0:
         known = weight[cuts - 1]
-        if gain[cuts - 1] * RELATIVE_TIE * total > rules.doubt * best[3]:
+        if gain[cuts - 1] * RELATIVE_TIE * total > rules.missing_chi_square * best[BEST_TIE]:
             known = -1.0
     for i in range(cuts if known >= 0.0 else 0):
         left = weight[i] - (total - known if side == 1 else 0.0)
@@ -106,22 +118,22 @@ def keep_gaps_with_most(cuts, side, known, rules, total, gain, weight, best):
 
 @jit(fastmath=FASTMATH_INF, error_model="numpy")
 def choose_cut(rank, lo, mid, hi, side, rules, total, gain, weight, best):
-    """The first cut that gains most, between values that differ and with enough on either side."""
+    """Fill `best` with the first cut that gains most, between values that differ and with enough rows on each side."""
     extra = hi - mid if side == 1 else 0
-    first, last = rules.least_leaf - 1 - extra, hi - lo - extra - rules.least_leaf
+    first, last = rules.min_leaf - 1 - extra, hi - lo - extra - rules.min_leaf
     if first < 0:
         first = 0
     if last > mid - lo:
         last = mid - lo
-    top, slack, least = best[0], best[3], rules.least_weight
+    top, slack, least = best[BEST_GAIN], best[BEST_TIE], rules.min_weight
     for i in range(first, last):
         if gain[i] > top + slack:
             enough = least <= 0.0 or (weight[i] >= least and total - weight[i] >= least)
             if enough and rank[lo + i] != rank[lo + i + 1]:
                 top = gain[i]
-                best[0], best[1], best[2] = top, lo + i, side
+                best[BEST_GAIN], best[BEST_CUT], best[BEST_MISSING_LEFT] = top, lo + i, side
                 if mid == hi:  # a value that is missing later goes with most of the weight
-                    best[2] = 1.0 if 2.0 * weight[i] > total else 0.0
+                    best[BEST_MISSING_LEFT] = 1.0 if 2.0 * weight[i] > total else 0.0
 
 
 @row_list.rule(PresortedSplitter)
@@ -151,8 +163,8 @@ def _(splitter, j, lo, hi, work):
 
 @jit
 def flag_left_rows(order, rank, lo, hi, best, flag, node):
-    """Flag the rows that go left by the cut of one column; where the others begin. The node gets its neighbours."""
-    at, missing_left, mid = np.int64(best[1]), np.int64(best[2]), known_end(rank, lo, hi)
+    """Flag the rows that the cut sends left; return where the others begin. The node notes the rows next to the cut."""
+    at, missing_left, mid = np.int64(best[BEST_CUT]), np.int64(best[BEST_MISSING_LEFT]), known_end(rank, lo, hi)
     for i in range(lo, hi):
         flag[order[i]] = i <= at if i < mid else missing_left
     node[ROW_BELOW] = order[at]

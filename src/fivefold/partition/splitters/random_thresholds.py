@@ -1,6 +1,6 @@
-"""Splits at thresholds drawn at random: one a column, the best of the columns tried.
+"""Splits at thresholds drawn at random: one per column, and the best of the columns tried.
 
-The threshold is uniform between the least and the largest value in the node; of a column of categories each level gets
+The threshold is uniform between the smallest and the largest value in the node. Each level of a categorical column gets
 a random number, so a cut is a random set of levels. The seed, the node and the column decide the draw, not the rows.
 Missing values go to the side that gains more.
 
@@ -18,6 +18,14 @@ from fivefold.core.types import Array, Indices
 from fivefold.partition.criteria.base import impurity, total_weight
 from fivefold.partition.criteria.threshold_statistics import split_statistics
 from fivefold.partition.splitters.base import (
+    BEST_CUT,
+    BEST_DRAW_KEY,
+    BEST_GAIN,
+    BEST_LEFT_ANSWER,
+    BEST_MISSING_LEFT,
+    BEST_ORDER,
+    BEST_RIGHT_ANSWER,
+    BEST_TIE,
     GOLDEN_RATIO_64,
     ColumnConstraints,
     divide_list,
@@ -35,9 +43,9 @@ class RandomThresholds(NamedTuple):
 
     rows: Indices  # (m,) int32
     values: Array  # (n, d)
-    threshold: Array  # (m,) float64: of a cut, where its right side begins
-    order: Indices  # (m,) int32 scratch: rows as a cut would have them
-    manner: ColumnConstraints
+    threshold: Array  # (m,) float64: the threshold of each cut, at the place where its right side begins
+    order: Indices  # (m,) int32 scratch: rows in the order that a cut would give them
+    constraints: ColumnConstraints
 
 
 @row_list.rule(RandomThresholds)
@@ -71,11 +79,11 @@ def _state(rules, f, key):
 
 @jit
 def _fill_values(splitter, f, lo, hi, draw, out):
-    """Values of the rows of a node; of a category the random number that the draw (a fraction) and its level decide."""
+    """Values of the rows of a node; for a category, a random number decided by the draw (a fraction) and its level."""
     some, values = splitter.rows[lo:hi], splitter.values[:, f]
     for i in range(len(some)):
         out[i] = values[some[i]]
-    if splitter.manner.levels[f] > 0:
+    if splitter.constraints.levels[f] > 0:
         for i in range(len(some)):
             if out[i] == out[i]:
                 level = np.uint64(np.int64(out[i])) + np.uint64(1)
@@ -85,7 +93,7 @@ def _fill_values(splitter, f, lo, hi, draw, out):
 @search_split.rule(RandomThresholds)
 def _(splitter, criterion, f, lo, hi, rules, total, work):
     best, x, m = work.best, work.gain, hi - lo
-    draw = _uniform(_state(rules, f, best[4]))
+    draw = _uniform(_state(rules, f, best[BEST_DRAW_KEY]))
     _fill_values(splitter, f, lo, hi, draw, x)
     low, high, absent = np.inf, -np.inf, 0
     for i in range(m):
@@ -104,24 +112,25 @@ def _(splitter, criterion, f, lo, hi, rules, total, work):
         count = 0
         for i in range(m):
             count += x[i] <= threshold
-        if count < rules.least_leaf or m - count < rules.least_leaf:
+        if count < rules.min_leaf or m - count < rules.min_leaf:
             continue
         split_statistics(
             criterion, splitter.rows, lo, hi, x, threshold, splitter.order, work.sums, work.left, work.right
         )
         L, R = total_weight(criterion, work.left), total_weight(criterion, work.right)
-        if L < rules.least_weight or R < rules.least_weight:
+        if L < rules.min_weight or R < rules.min_weight:
             continue
         left, right = 0.0, 0.0
-        if splitter.manner.sign[f] != 0:
+        if splitter.constraints.sign[f] != 0:
             left, right = node_answer(criterion, work.left), node_answer(criterion, work.right)
-            if not within_bounds(splitter.manner, f, lo, left, right):
+            if not within_bounds(splitter.constraints, f, lo, left, right):
                 continue
         gain = whole - L * impurity(criterion, work.left) - R * impurity(criterion, work.right)
-        if gain > best[0] + best[3]:
-            best[0], best[1], best[2], best[5], best[6], best[7] = gain, threshold, side, draw, left, right
+        if gain > best[BEST_GAIN] + best[BEST_TIE]:
+            best[BEST_GAIN], best[BEST_CUT], best[BEST_MISSING_LEFT] = gain, threshold, side
+            best[BEST_ORDER], best[BEST_LEFT_ANSWER], best[BEST_RIGHT_ANSWER] = draw, left, right
             if absent == 0:  # a value that is missing later goes with most of the weight
-                best[2] = 1.0 if L > R else 0.0
+                best[BEST_MISSING_LEFT] = 1.0 if L > R else 0.0
     return True
 
 
@@ -134,19 +143,19 @@ def _missing_first(x, m):
 
 @mark_split.rule(RandomThresholds)
 def _(splitter, criterion, f, lo, hi, work, node):
-    """Rows of the left side first, then the others; where they begin."""
+    """Put the rows of the left side first, then the others; return where these begin."""
     some, others, x, best = splitter.rows[lo:hi], work.order, work.gain, work.best
     left, right = np.int64(0), np.int64(0)
-    _fill_values(splitter, f, lo, hi, best[5], x)
-    if best[2] > 0.0:
+    _fill_values(splitter, f, lo, hi, best[BEST_ORDER], x)
+    if best[BEST_MISSING_LEFT] > 0.0:
         _missing_first(x, hi - lo)
     for i in range(len(some)):
-        row, goes = some[i], np.int64(x[i] <= best[1])
+        row, goes = some[i], np.int64(x[i] <= best[BEST_CUT])
         some[left] = others[right] = row  # one of the two stays
         left += goes
         right += 1 - goes
     for i in range(right):
         some[left + i] = others[i]
-    splitter.threshold[lo + left] = best[1]
-    pass_bounds(splitter.manner, f, lo, lo + left, best[6], best[7])
+    splitter.threshold[lo + left] = best[BEST_CUT]
+    pass_bounds(splitter.constraints, f, lo, lo + left, best[BEST_LEFT_ANSWER], best[BEST_RIGHT_ANSWER])
     return lo + left

@@ -1,8 +1,8 @@
-"""Questions that are scored from a table, the statistics of a node by code.
+"""Splits that are scored from a table: the statistics of a node by value of a column.
 
-These are pairs of thresholds, groups of many values where there are more than two classes, and all questions under an
-impurity that a user brings. Thresholds are scored from prefixes of the table, branches from its rows, groups from sums
-of rows. Many values of more than two classes are cut along the first principal direction of their class shares.
+These are pairs of thresholds, groups of many values where there are more than two classes, and all splits under a
+user's own impurity. Thresholds are scored from prefix sums of the table, branches from its rows, groups from sums of
+rows. Many values of more than two classes are cut along the first principal direction of their class shares.
 
 Breiman et al. (1984), section 4.2.2; Coppersmith, Hong & Hosking (1999).
 """
@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
-from fivefold.core.types import Array, Mask, Weights
+from fivefold.core.types import Array, Indices, Mask, Weights
 from fivefold.partition.criteria.base import impurity, total_weight
 from fivefold.partition.criteria.classification_criteria import ExpectedCost
 from fivefold.partition.criteria.custom_impurity import CustomImpurity
@@ -26,99 +26,112 @@ from fivefold.partition.splitters.base import RELATIVE_TIE
 from fivefold.partition.splitters.multiway_loops import WEIGHT_TOLERANCE, SplitLimits
 from fivefold.partition.splitters.value_group_loops import MAX_VALUES_EXHAUSTIVE
 
-MAX_PAIR_THRESHOLDS = 256  # thresholds of which all pairs are tried
+MAX_PAIR_THRESHOLDS = 256  # thresholds per column of which all pairs are tried: 32,640
+
+
+RowImpurities = tuple[Array, Array]  # weight, and weight times impurity, of each row of a table
+
+
+class TableSplit(NamedTuple):
+    """A split found from a table of statistics."""
+
+    impurity: float  # total impurity that it leaves
+    weights: Array  # weight of each branch
+    branch: Indices  # branch of each row of the table
+    tried: int  # thresholds it was chosen from
 
 
 @dataclass(frozen=True)
 class TableSplitter:
-    """How a table of statistics is asked."""
+    """Finds the best split of a table of statistics."""
 
     criterion: Any
-    counted: Any  # the same statistics, in compiled loops
+    loop_criterion: Any  # a criterion with the same statistics that compiled loops know
     growth: Any
     terms: SplitLimits
 
-    def best(self, discrete: bool, table: Any, sums: Array, each: Any) -> Any:
-        """Impurity left by the best question, weights of its branches, branch of each value, and thresholds tried.
-
-        `each` has weight and total impurity of the rows of the table; None where there is no question.
-        """
+    def best_split(self, discrete: bool, table: Array, sums: Array, each: RowImpurities) -> TableSplit | None:
+        """The best split, or None where there is none; `each` has weight and impurity of each row of the table."""
         if discrete:
             return NOMINAL_SPLITS[self.growth.nominal](self, table, sums, each)
-        return self._two_cuts(table, sums) if self.growth.thresholds == 2 else self._one_cut(table, sums)
+        return self._two_thresholds(table, sums) if self.growth.thresholds == 2 else self._one_threshold(table, sums)
 
-    def _side(self, weight: float) -> float:
-        """The least weight on a side of a threshold."""
-        return max(self.terms.least_leaf, min(self.terms.share * weight, self.terms.most)) - WEIGHT_TOLERANCE
+    def _min_side(self, weight: float) -> float:
+        """The minimum weight on each side of a threshold."""
+        return (
+            max(self.terms.min_leaf, min(self.terms.min_side_share * weight, self.terms.max_side_weight))
+            - WEIGHT_TOLERANCE
+        )
 
-    def _one_cut(self, table: Any, sums: Array) -> Any:
+    def _one_threshold(self, table: Array, sums: Array) -> TableSplit | None:
         """The best threshold."""
         prefix = np.cumsum(table[:-1], axis=0)
         (L, a), (R, b) = weighted_impurity(self.criterion, prefix), weighted_impurity(self.criterion, sums - prefix)
-        least = self._side(float(L[0] + R[0]))
+        least = self._min_side(float(L[0] + R[0]))
         fits = (L >= least) & (R >= least) & (L > 0) & (R > 0)
         if not fits.any():
             return None
         left = np.where(fits, a + b, np.inf)
         i = _first_least(left)
-        return left[i], np.array([L[i], R[i]]), np.arange(len(table)) > i, int(fits.sum())
+        which = (np.arange(len(table)) > i).astype(np.int64)
+        return TableSplit(left[i], np.array([L[i], R[i]]), which, int(fits.sum()))
 
-    def _two_cuts(self, table: Any, sums: Array) -> Any:
+    def _two_thresholds(self, table: Array, sums: Array) -> TableSplit | None:
         """The best pair of thresholds; a single one where no pair fits."""
         prefix = np.cumsum(table[:-1], axis=0)
         places = np.unique(
             np.linspace(0, len(prefix) - 1, min(len(prefix), MAX_PAIR_THRESHOLDS)).round().astype(np.int64)
         )
-        best, least = np.array([np.inf, -1.0, -1.0]), self._side(float(total_weight(self.counted, sums)))
+        best, least = np.array([np.inf, -1.0, -1.0]), self._min_side(float(total_weight(self.loop_criterion, sums)))
         if isinstance(self.criterion, CustomImpurity):
-            best[:] = self.criterion.best_pair(prefix[places], sums, least)
+            best[:] = self.criterion.best_threshold_pair(prefix[places], sums, least)
         else:
             _best_pair(self.criterion, prefix[places], sums, least, np.zeros(len(sums)), best)
-        one = self._one_cut(table, sums)
-        if best[1] < 0 or (one is not None and one[0] <= best[0] + RELATIVE_TIE * max(float(best[0]), 0.0)):
+        one = self._one_threshold(table, sums)
+        if best[1] < 0 or (one is not None and one.impurity <= best[0] + RELATIVE_TIE * max(float(best[0]), 0.0)):
             return one
         i, j = places[int(best[1])], places[int(best[2])]
         weight, _ = weighted_impurity(self.criterion, np.array([prefix[i], prefix[j] - prefix[i], sums - prefix[j]]))
         at = np.arange(len(table))
-        return best[0], weight, (at > i).astype(np.int64) + (at > j), len(places)
+        return TableSplit(float(best[0]), weight, (at > i).astype(np.int64) + (at > j), len(places))
 
-    def _by_value(self, table: Any, sums: Array, each: Any) -> Any:
+    def _per_value(self, table: Array, sums: Array, each: RowImpurities) -> TableSplit | None:
         weight, total = each
-        if (weight >= self.growth.least_leaf - WEIGHT_TOLERANCE).sum() < 2:
+        if (weight >= self.growth.min_leaf - WEIGHT_TOLERANCE).sum() < 2:
             return None
-        return total.sum(), weight, np.arange(len(table)), 1
+        return TableSplit(float(total.sum()), weight, np.arange(len(table)), 1)
 
-    def _grouped(self, table: Any, sums: Array, each: Any) -> Any:
+    def _two_groups(self, table: Array, sums: Array, each: RowImpurities) -> TableSplit | None:
         """The best two groups of values."""
         v, score = len(table), _order_scores(self.criterion, table, each[0])
         if score is None:
             subsets = (np.arange(1, 2 ** (v - 1))[:, None] >> np.arange(v) & 1).astype(np.float64)
-            return self._best_part(subsets @ table, sums, lambda i: subsets[i] > 0)
+            return self._best_group(subsets @ table, sums, lambda i: subsets[i] > 0)
         order = np.argsort(score, kind="stable")
-        return self._best_part(np.cumsum(table[order[:-1]], axis=0), sums, lambda i: np.argsort(order) <= i)
+        return self._best_group(np.cumsum(table[order[:-1]], axis=0), sums, lambda i: np.argsort(order) <= i)
 
-    def _one_against_rest(self, table: Any, sums: Array, each: Any) -> Any:
-        return self._best_part(table, sums, lambda i: np.arange(len(table)) == i)
+    def _one_vs_rest(self, table: Array, sums: Array, each: RowImpurities) -> TableSplit | None:
+        return self._best_group(table, sums, lambda i: np.arange(len(table)) == i)
 
-    def _best_part(self, inside: Mask, sums: Array, members: Callable[[int], Any]) -> Any:
-        """The best of some groups of values, by their statistics; `members(i)` is a mask of the values in one."""
+    def _best_group(self, inside: Array, sums: Array, members: Callable[[int], Mask]) -> TableSplit | None:
+        """The best of some groups of values, from their statistics; `members(i)` is a mask of the values in group i."""
         (L, a), (R, b) = weighted_impurity(self.criterion, inside), weighted_impurity(self.criterion, sums - inside)
-        least = self.growth.least_leaf - WEIGHT_TOLERANCE
+        least = self.growth.min_leaf - WEIGHT_TOLERANCE
         left = np.where((L >= least) & (R >= least), a + b, np.inf)
         i = _first_least(left)
         if not np.isfinite(left[i]):
             return None
-        return left[i], np.array([L[i], R[i]]), 1 - members(i).astype(np.int64), 1
+        return TableSplit(left[i], np.array([L[i], R[i]]), 1 - members(i).astype(np.int64), 1)
 
 
 NOMINAL_SPLITS = {
-    "values": TableSplitter._by_value,
-    "groups": TableSplitter._grouped,
-    "dummies": TableSplitter._one_against_rest,
+    "values": TableSplitter._per_value,
+    "groups": TableSplitter._two_groups,
+    "dummies": TableSplitter._one_vs_rest,
 }
 
 
-def _order_scores(criterion: Any, table: Any, weight: Weights) -> Any:
+def _order_scores(criterion: Any, table: Array, weight: Weights) -> Array | None:
     """Numbers that put values in the order along which groups are cut; None where all groupings can be tried."""
     if isinstance(criterion, SquaredError | PoissonDeviance):
         profile = table[:, 1:2]
@@ -134,21 +147,15 @@ def _order_scores(criterion: Any, table: Any, weight: Weights) -> Any:
     return np.round(profile @ direction, 9)  # equal scores stay equal
 
 
-def _first_least(left: Any) -> int:
-    """The first of the least, up to rounding."""
+def _first_least(left: Array) -> int:
+    """The index of the first minimum, up to rounding."""
     least = left.min()
     return int(np.argmax(left <= least + RELATIVE_TIE * max(abs(least), 1.0))) if np.isfinite(least) else 0
 
 
-def midpoint_below(low: Any, high: Any) -> Any:
-    """Halfway, but below the upper one also where they differ by rounding only."""
-    middle = low / 2 + high / 2
-    return np.where((middle >= high) | (middle < low), low, middle)
-
-
 @jit(error_model="numpy")
 def _best_pair(criterion, prefix, sums, least, part, best):
-    """The pair of thresholds that leaves the least impurity: best holds it and the two places."""
+    """Fill `best` with the least impurity that a pair of thresholds leaves, and the two places."""
     m, q = prefix.shape
     for i in range(m):
         L = total_weight(criterion, prefix[i])

@@ -1,14 +1,14 @@
 """The best two groups of the values of discrete columns, in compiled loops.
 
 For two classes, or numbers, the best of all groupings cuts the values ordered by the mean of the target; for more
-classes all groupings of a few values are tried, each from the sums of one that has a value less.
+classes all groupings of a few values are tried, the sums of each computed from those of a grouping with one value less.
 
 Breiman et al. (1984), section 4.2.2.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,39 +26,39 @@ from fivefold.partition.splitters.multiway_loops import (
     table_by_code,
 )
 
-MAX_VALUES_EXHAUSTIVE = 8  # values whose groupings are all tried
-MEAN_RESOLUTION = 1e9  # means that differ by less than one of so many are equal
+MAX_VALUES_EXHAUSTIVE = 8  # columns with at most this many values have all their groupings tried: 127
+MEAN_RESOLUTION = 1e9  # means are rounded to 1/1e9, so that equal means stay equal
 
 
 class GroupBuffers(NamedTuple):
-    """Which targets there are, and working memory for columns of v values."""
+    """The number of classes, and working memory for columns of v values."""
 
     classes: int  # 0 for numbers
     table: Array  # (v, q)
     present: Indices  # (v,) int64
     mean: Array  # (v,)
     order: Indices  # (v,) int64
-    sums: Any  # (2 ** (ALL - 1), q) of all groups without the last value
+    sums: Array  # (2 ** (MAX_VALUES_EXHAUSTIVE - 1), q) of all groups without the last value
 
 
 def group_buffers(levels: int, width: int, classes: int) -> GroupBuffers:
-    """Working memory for columns of so many values and so many statistics."""
+    """Working memory for columns of this many values and this many statistics."""
     whole = np.empty((2, levels), dtype=np.int64)
     return GroupBuffers(
-        classes,
-        np.zeros((levels, width)),
-        whole[0],
-        np.zeros(levels),
-        whole[1],
-        np.zeros((2 ** (MAX_VALUES_EXHAUSTIVE - 1), width)),
+        classes=classes,
+        table=np.zeros((levels, width)),
+        present=whole[0],
+        mean=np.zeros(levels),
+        order=whole[1],
+        sums=np.zeros((2 ** (MAX_VALUES_EXHAUSTIVE - 1), width)),
     )
 
 
 @jit(error_model="numpy")
 def search_value_groups(criterion, codes, columns, order, lo, known, total, terms, room, groups, start, key, out):
-    """For each of some columns gain and bits of the best two groups; the group of each code from key[start[j]] on.
+    """Gain and bits of the best two groups of each of `columns`; the group of each code from key[start[j]] on.
 
-    Columns of many values and classes are not decided: out[j, HIGH] is one.
+    Columns with many values of more than two classes are left undecided: out[j, CODE_ABOVE] is set to one.
     """
     part, rest, sums, table = room.left, room.right, room.sums, groups.table
     for f in range(len(columns)):
@@ -71,7 +71,7 @@ def search_value_groups(criterion, codes, columns, order, lo, known, total, term
             out[j, CODE_ABOVE] = 1.0
             continue
         accumulate(criterion, rows, lo, lo + m, sums)
-        W, enough, count = total_weight(criterion, sums), terms.least_leaf - WEIGHT_TOLERANCE, values - 1
+        W, enough, count = total_weight(criterion, sums), terms.min_leaf - WEIGHT_TOLERANCE, values - 1
         if groups.classes > 2:
             count = (1 << count) - 1
         else:
@@ -90,7 +90,7 @@ def search_value_groups(criterion, codes, columns, order, lo, known, total, term
             if chosen < 0 or impure < left - RELATIVE_TIE * max(left, 1.0):
                 left, inside, chosen = impure, L, i
         worth = (W * impurity(criterion, sums) - left) / total
-        if chosen < 0 or worth < terms.least_gain:
+        if chosen < 0 or worth < terms.min_gain:
             continue
         whole = max(total, W)
         out[j, GAIN] = worth
@@ -118,7 +118,7 @@ def order_values(criterion, values, groups):
 
 @jit
 def add_group(i, groups, part):
-    """The sums of group i: the first i + 1 values in order, or those of the bits of i + 1."""
+    """The sums of group i: the first i + 1 values in order, or the values whose bits are set in i + 1."""
     if groups.classes <= 2:
         for k in range(len(part)):
             part[k] += groups.table[groups.order[i], k]

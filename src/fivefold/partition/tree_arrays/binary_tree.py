@@ -1,9 +1,9 @@
-"""A tree as a struct of arrays, in the order of a walk that goes left first.
+"""A binary tree as a struct of arrays, its nodes in preorder.
 
 Row x goes from node t to `left[t]` if x[feature[t]] <= threshold[t], else to `right[t]`; a missing value goes left
 where `missing_left[t]` says so. Leaves have feature -1. Where the column holds categories, the cut is a set of them:
-the bits of the set of node t begin at byte `set_start[t]` of `set_bits`; a category that its rows did not show goes
-with the missing values.
+the bits of the set of node t begin at byte `set_start[t]` of `set_bits`; a category that none of its rows had
+goes with the missing values.
 """
 
 from __future__ import annotations
@@ -18,13 +18,9 @@ from scipy.sparse import issparse
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_parts
 from fivefold.core.storage.array_checks import check_category_sets, check_children, check_indices, check_lengths
-from fivefold.core.types import Array, Codes, Indices, Table, UserTable, Weights
-from fivefold.partition.column_access import values_at
-
-FEATURE, ROW_BELOW, ROW_ABOVE, MISSING_LEFT, CHILD, BEGIN, END, DEPTH, DRAW_KEY = range(
-    9
-)  # fields of a node while it grows
-NODE_FIELDS = 9
+from fivefold.core.types import Array, Codes, Indices, Mask, Matrix, Table, UserTable, Weights
+from fivefold.partition.column_access import midpoint_below, values_at
+from fivefold.partition.splitters.base import BEGIN, CHILD, DEPTH, END, FEATURE, MISSING_LEFT, ROW_ABOVE, ROW_BELOW
 
 
 @dataclass(frozen=True)
@@ -34,12 +30,12 @@ class Tree:
     feature: Indices  # (m,) int32, -1 for a leaf
     threshold: Array  # (m,) float64
     left: Indices  # (m,) int32, -1 for a leaf
-    right: Any
+    right: Indices  # (m,) int32, -1 for a leaf
     missing_left: Indices  # (m,) uint8
     depth: Indices  # (m,) int32
     rows: Indices  # (m,) int64: rows it grew from
     set_start: Any = None  # (m,) int64, -1 where there is no set; None for a tree without sets
-    set_bits: Any = None  # uint8
+    set_bits: Any = None  # uint8; None likewise
 
     def check_arrays(self, columns: int) -> None:
         """Refuse arrays, as of an altered file, that do not make a tree over this many columns."""
@@ -55,11 +51,11 @@ class Tree:
         return len(self.feature)
 
     @cached_property
-    def leaves(self) -> Any:
+    def leaves(self) -> Indices:
         """Indices of the leaves, from left to right."""
         return np.flatnonzero(self.feature < 0)
 
-    def apply(self, X: UserTable) -> Any:
+    def apply(self, X: UserTable) -> Indices:
         """The leaf of each row."""
         out = np.empty(X.shape[0], dtype=np.int64)
         nodes = (self.feature, self.threshold, self.left, self.right, self.missing_left)
@@ -74,12 +70,12 @@ class Tree:
             map_parts(lambda lo, hi: _descend_sets(X[lo:hi], *nodes, *sets, out[lo:hi]), len(out))
         return out
 
-    def chosen(self, t: int, levels: int) -> Any:
+    def chosen(self, t: int, levels: int) -> Mask:
         """Which of the categories of its column node t sends left: a mask."""
         start = self.set_start[t]
         return np.unpackbits(self.set_bits[start : start + (levels + 7) // 8], count=levels, bitorder="little") == 1
 
-    def aggregate(self, at_leaves: Any) -> Any:
+    def aggregate(self, at_leaves: Matrix | Codes) -> Matrix:
         """Sums (m, q) of every node from those of the leaves (leaves, q), from the bottom up."""
         out = np.zeros((len(self), at_leaves.shape[1]))
         out[self.leaves] = at_leaves
@@ -93,59 +89,78 @@ class GrownTree(NamedTuple):
     tree: Tree
     leaf: Indices  # (n,) int64
 
-    def sums(self, *columns: Any) -> Any:
-        """Sums of these columns, one number a row each, over the rows of every node: (m, len(columns))."""
+    def sums(self, *columns: Array) -> Matrix:
+        """Sums over the rows of every node of these columns, each with one number per row: (m, len(columns))."""
         seen = self.leaf >= 0
         at = [np.bincount(self.leaf[seen], column[seen], len(self.tree.leaves)) for column in columns]
         return self.tree.aggregate(np.stack(at, axis=1))
 
-    def counts(self, codes: Codes, w: Weights, classes: int) -> Any:
+    def counts(self, codes: Codes, w: Weights, classes: int) -> Matrix:
         """Weight of each class in every node: (m, classes)."""
         seen = self.leaf >= 0
         at = np.bincount(self.leaf[seen] * classes + codes[seen], w[seen], len(self.tree.leaves) * classes)
         return self.tree.aggregate(at.reshape(-1, classes))
 
 
-def assemble_tree(nodes: Any, members: Any, X: Any, levels: Any = None, drawn: Any = None) -> GrownTree:
-    """The tree of the nodes a grower left, thresholds halfway between the values on either side.
+def assemble_tree(
+    nodes: Indices, members: Indices, X: Table, levels: Indices | None = None, thresholds: Array | None = None
+) -> GrownTree:
+    """The tree of the nodes (m, NODE_FIELDS) a grower left; thresholds lie halfway between the values on either side.
 
-    `levels` (d,) counts the categories of each column; `drawn` holds thresholds where the right side of a cut begins.
+    `members` are the rows in the order in which nodes refer to them. `levels` (d,) counts the categories of each
+    column. `thresholds`, where they were drawn at random, holds that of each cut at the place where its right side
+    begins.
     """
     place, order = np.empty(len(nodes), dtype=np.int64), np.empty(len(nodes), dtype=np.int64)
     _preorder(nodes, place, order, np.zeros(len(nodes) + 1, dtype=np.int64))
-    middle = nodes[np.where(nodes[:, FEATURE] >= 0, nodes[:, CHILD] + 1, 0), BEGIN][
-        order
-    ]  # where the right side begins
+    right_child = np.where(nodes[:, FEATURE] >= 0, nodes[:, CHILD] + 1, 0)
+    middle = nodes[right_child, BEGIN][order]  # where the right side begins
     nodes = nodes[order]
     inner = nodes[:, FEATURE] >= 0
     left, right = np.full(len(nodes), -1, dtype=np.int32), np.full(len(nodes), -1, dtype=np.int32)
     left[inner], right[inner] = place[nodes[inner, CHILD]], place[nodes[inner, CHILD] + 1]
     rows = (nodes[:, END] - nodes[:, BEGIN]).astype(np.int64)
-    threshold = np.where(inner, drawn[middle], np.nan) if drawn is not None else _thresholds(nodes, inner, X)
+    threshold = _thresholds(nodes, inner, X) if thresholds is None else np.where(inner, thresholds[middle], np.nan)
     missing_left = np.where(inner, nodes[:, MISSING_LEFT], 0).astype(np.uint8)
     start, bits = _sets(nodes, inner, middle, missing_left, members, X, levels)
     if start is not None:
         threshold[start >= 0] = np.nan
     feature = np.where(inner, nodes[:, FEATURE], -1).astype(np.int32)
-    tree = Tree(feature, threshold, left, right, missing_left, nodes[:, DEPTH].copy(), rows, start, bits)
+    tree = Tree(
+        feature=feature,
+        threshold=threshold,
+        left=left,
+        right=right,
+        missing_left=missing_left,
+        depth=nodes[:, DEPTH].copy(),
+        rows=rows,
+        set_start=start,
+        set_bits=bits,
+    )
     leaf = np.full(X.shape[0], -1, dtype=np.int64)
     leaf[members] = np.repeat(np.arange(len(tree.leaves)), rows[tree.leaves])  # leaves hold the rows from left to right
     return GrownTree(tree, leaf)
 
 
-def _thresholds(nodes: Indices, inner: Any, X: Table) -> Any:
-    """Halfway between the neighbours, but below the upper one also where they differ by rounding only."""
+def _thresholds(nodes: Indices, inner: Mask, X: Table) -> Array:
+    """Halfway between the values on either side of each cut; infinite where only missing values are on the right."""
     out = np.full(len(nodes), np.nan)
     f = nodes[inner, FEATURE]
     low, high = values_at(X, nodes[inner, ROW_BELOW], f), values_at(X, nodes[inner, ROW_ABOVE], f)
-    middle = low / 2 + high / 2
-    middle = np.where((middle >= high) | (middle < low), low, middle)
-    out[inner] = np.where(nodes[inner, ROW_ABOVE] >= 0, middle, np.inf)
+    out[inner] = np.where(nodes[inner, ROW_ABOVE] >= 0, midpoint_below(low, high), np.inf)
     return out
 
 
-def _sets(nodes: Indices, inner: Any, middle: Any, missing_left: Any, members: Any, X: Table, levels: Codes) -> Any:
-    """Where the set of each node begins, and the bits of all sets; None for both where no column holds categories."""
+def _sets(
+    nodes: Indices,
+    inner: Mask,
+    middle: Indices,
+    missing_left: Indices,
+    members: Indices,
+    X: Table,
+    levels: Indices | None,
+) -> tuple[Indices | None, Indices | None]:
+    """Where the set of each node begins, and the bits of all sets; (None, None) where no column holds categories."""
     if levels is None or not levels.any():
         return None, None
     start, which = np.full(len(nodes), -1, dtype=np.int64), np.flatnonzero(inner & (levels[nodes[:, FEATURE]] > 0))
@@ -174,7 +189,7 @@ def _fill_sets(which, nodes, middle, missing_left, members, X, levels, start, bi
 
 @jit
 def _add_up(left, right, out):
-    """Sums of inner nodes: children stand behind their parents."""
+    """Sums of inner nodes: children stand after their parents."""
     for i in range(len(left)):
         t = len(left) - 1 - i
         for q in range(out.shape[1] if left[t] >= 0 else 0):

@@ -194,12 +194,12 @@ def growth_limits(estimator: Any, X: Table, w: Weights, seed: int) -> GrowthLimi
     n, d = X.shape
     total = float(w.sum())
     return GrowthLimits(
-        depth=2**31 - 1 if estimator.max_depth is None else estimator.max_depth,
-        least_split=max(2, _row_count(estimator.min_samples_split, n)),
-        least_leaf=_row_count(estimator.min_samples_leaf, n),
-        least_weight=estimator.min_weight_fraction_leaf * total,
-        least_gain=(estimator.min_impurity_decrease - np.finfo(np.float64).eps) * total,
-        features=0 if (tried := columns_tried(estimator.max_features, d)) == d else tried,
+        max_depth=2**31 - 1 if estimator.max_depth is None else estimator.max_depth,
+        min_split=max(2, _row_count(estimator.min_samples_split, n)),
+        min_leaf=_row_count(estimator.min_samples_leaf, n),
+        min_weight=estimator.min_weight_fraction_leaf * total,
+        min_gain=(estimator.min_impurity_decrease - np.finfo(np.float64).eps) * total,
+        n_columns=0 if (tried := columns_tried(estimator.max_features, d)) == d else tried,
         seed=seed,
     )
 

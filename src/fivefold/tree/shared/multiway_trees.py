@@ -160,7 +160,7 @@ class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
     def _criterion(self, y: Target, w: Weights, K: int) -> Any:
         if isinstance(self.criterion, str):
             return CRITERIA[self.criterion](y, w, K)
-        if broken := check_axioms(self.criterion, K).broken:
+        if broken := check_axioms(self.criterion, K).violations:
             raise ValueError(
                 f"{type(self).__name__}: criterion is no impurity: it must hold that {' and '.join(broken)}"
             )
@@ -168,18 +168,18 @@ class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
 
     def _growth(self) -> MultiwaySettings:
         return MultiwaySettings(
-            choice=self.selection,
+            selection=self.selection,
             thresholds=self.thresholds,
             nominal=self.nominal,
             missing=self.missing,
-            quinlan=self.selection == "ratio",
-            depth=2**31 - 1 if self.max_depth is None else self.max_depth,
-            least_leaf=self.min_samples_leaf,
-            least_share=self.min_share,
-            least_impurity=self.min_impurity,
-            least_gain=-np.inf if self.min_gain is None else max(self.min_gain, 1e-9),
-            ahead=self.lookahead,
-            tries=self.alternatives,
+            c45_release8=self.selection == "ratio",
+            max_depth=2**31 - 1 if self.max_depth is None else self.max_depth,
+            min_leaf=self.min_samples_leaf,
+            min_share=self.min_share,
+            min_impurity=self.min_impurity,
+            min_gain=-np.inf if self.min_gain is None else max(self.min_gain, 1e-9),
+            lookahead=self.lookahead,
+            alternatives=self.alternatives,
         )
 
     def _held(self, X: Table, y: Target) -> Any:

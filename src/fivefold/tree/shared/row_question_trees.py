@@ -188,11 +188,11 @@ def node_rules(estimator: Any, n: int, w: Weights) -> GrowthLimits:
     """The rules of stopping that the parameters ask for."""
     total = float(w.sum())
     return GrowthLimits(
-        depth=2**31 - 1 if estimator.max_depth is None else estimator.max_depth,
-        least_split=max(2, _rows(estimator.min_samples_split, n)),
-        least_leaf=_rows(estimator.min_samples_leaf, n),
-        least_weight=estimator.min_weight_fraction_leaf * total,
-        least_gain=(estimator.min_impurity_decrease - np.finfo(np.float64).eps) * total,
+        max_depth=2**31 - 1 if estimator.max_depth is None else estimator.max_depth,
+        min_split=max(2, _rows(estimator.min_samples_split, n)),
+        min_leaf=_rows(estimator.min_samples_leaf, n),
+        min_weight=estimator.min_weight_fraction_leaf * total,
+        min_gain=(estimator.min_impurity_decrease - np.finfo(np.float64).eps) * total,
     )
 
 

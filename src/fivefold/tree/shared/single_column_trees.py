@@ -41,21 +41,22 @@ from fivefold.tree.shared.base import (
 MISSING_CHI_SQUARES = {"learned": 0.0, "tested": 9.0, "majority": np.inf}
 
 
-def _grow(estimator: Any, X: Table, w: Weights, criterion: Any, manners: Any) -> GrownTree:
+def _grow(estimator: Any, X: Table, w: Weights, criterion: Any, constraints: Any) -> GrownTree:
     """The tree that the parameters ask for."""
     rules = growth_limits(estimator, X, w, seed_of(estimator))._replace(
-        least_impurity=float(estimator.min_impurity), doubt=MISSING_CHI_SQUARES[estimator.missing] * unit_weight(w)
+        min_impurity=float(estimator.min_impurity),
+        missing_chi_square=MISSING_CHI_SQUARES[estimator.missing] * unit_weight(w),
     )
     leaves = estimator.max_leaf_nodes or 0
     if estimator.splitter == "random":
-        if rules.doubt > 0:
+        if rules.missing_chi_square > 0:
             raise ValueError(
                 f"{type(estimator).__name__}: missing={estimator.missing!r} needs splitter='best': with thresholds "
                 "drawn at random missing values go to the side that gains more; leave missing='learned'"
             )
         rows = np.arange(X.shape[0], dtype=np.int32)
-        return grow_random_tree(X, rows, criterion, rules, leaves=leaves, manners=manners)
-    return grow(X, criterion, rules, leaves=leaves, manner=manners)
+        return grow_random_tree(X, rows, criterion, rules, leaves=leaves, constraints=constraints)
+    return grow(X, criterion, rules, leaves=leaves, constraints=constraints)
 
 
 class BaseTreeClassifier(TreeMethods, Classifier):
@@ -77,8 +78,8 @@ class BaseTreeClassifier(TreeMethods, Classifier):
         sizes = tuple(len(classes) for classes in each)
         codes = y.reshape(len(y), -1)
         loss = self._losses(sizes)
-        manners = constraints_of(self, X, w, means=sizes == (2,) and loss is None)
-        grown = _grow(self, X, w, _class_criterion(self.criterion, codes, w, sizes, loss), manners)
+        constraints = constraints_of(self, X, w, means=sizes == (2,) and loss is None)
+        grown = _grow(self, X, w, _class_criterion(self.criterion, codes, w, sizes, loss), constraints)
         shares, impurities = [], []
         for code, K in zip(codes.T, sizes, strict=True):
             counts = grown.counts(code, w, K)
@@ -89,8 +90,8 @@ class BaseTreeClassifier(TreeMethods, Classifier):
                 if loss is not None
                 else IMPURITY_FUNCTIONS[self.criterion](shares[-1])
             )
-        if manners is not None and manners.sign.any():
-            second = clip_monotonic(grown.tree, shares[0][:, 1], manners.sign)
+        if constraints is not None and constraints.sign.any():
+            second = clip_monotonic(grown.tree, shares[0][:, 1], constraints.sign)
             shares = [np.stack([1 - second, second], axis=1)]
         tried, value = columns_tried(self.max_features, X.shape[1]), np.concatenate(shares, axis=1)
         model = TreeModel(grown.tree, value, np.mean(impurities, axis=0), weight, X.shape[1], tried, sizes)
@@ -181,12 +182,12 @@ class BaseTreeRegressor(TreeMethods, Regressor):
             self._refuse_negative(Y)
         centre = round_centre(Y, w) if centred else np.zeros(len(Y))  # about it squares keep their digits
         Y = Y - centre[:, None]
-        manners = constraints_of(self, X, w, means=len(Y) == 1 and answer is not _middle)
-        grown = _grow(self, X, w, multi_output(make(Y, w)) if len(Y) > 1 else make(Y[0], w), manners)
+        constraints = constraints_of(self, X, w, means=len(Y) == 1 and answer is not _middle)
+        grown = _grow(self, X, w, multi_output(make(Y, w)) if len(Y) > 1 else make(Y[0], w), constraints)
         weight = grown.sums(w)[:, 0]
         values, impurities = zip(*(answer(grown, t, w) for t in Y), strict=True)
-        if manners is not None and manners.sign.any():
-            values = (clip_monotonic(grown.tree, values[0], manners.sign),)
+        if constraints is not None and constraints.sign.any():
+            values = (clip_monotonic(grown.tree, values[0], constraints.sign),)
         value, impurity = np.stack(values, axis=1) + centre, np.maximum(np.mean(impurities, axis=0), 0.0)
         tried, sizes = columns_tried(self.max_features, X.shape[1]), (1,) * len(Y)
         model = TreeModel(grown.tree, value, impurity, weight, X.shape[1], tried, sizes)
