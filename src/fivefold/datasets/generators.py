@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import expit
 
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Codes, Matrix, Vector
 
 COURSE_SEED = 11111997
 MIXTURE_MEANS = ((-4.0, 2.0), (5.0, 6.0), (4.0, -4.0))
@@ -34,7 +34,7 @@ def mixture_1d(
     stds: Sequence[float] = (10.0, 5.0),
     weights: Sequence[float] = (0.5, 0.5),
     random_state: Any = COURSE_SEED,
-) -> tuple[Any, Any]:
+) -> tuple[Vector, Codes]:
     """Points (n,) from a mixture of Gaussians on the line, and the component each came from.
 
     Examples
@@ -51,11 +51,11 @@ def mixture_1d(
 def mixture_2d(
     n: int = 1000,
     *,
-    means: Any = MIXTURE_MEANS,
-    covariances: Any = MIXTURE_COVARIANCES,
+    means: Sequence[Sequence[float]] | Matrix = MIXTURE_MEANS,
+    covariances: Sequence[Sequence[Sequence[float]]] | Array = MIXTURE_COVARIANCES,
     weights: Sequence[float] = (0.25, 0.25, 0.5),
     random_state: Any = COURSE_SEED,
-) -> tuple[Any, Any]:
+) -> tuple[Matrix, Codes]:
     """Points (n, d) from a mixture of Gaussians, and the component each came from.
 
     Examples
@@ -70,8 +70,8 @@ def mixture_2d(
 
 
 def separable_classes(
-    n: int = 250, *, means: Any = ((1.0, 1.0), (5.0, 6.0)), random_state: Any = COURSE_SEED
-) -> tuple[Any, Any]:
+    n: int = 250, *, means: Sequence[Sequence[float]] = ((1.0, 1.0), (5.0, 6.0)), random_state: Any = COURSE_SEED
+) -> tuple[Matrix, Codes]:
     """Two round classes far apart with half of the points each: first those of label -1, then those of +1.
 
     Examples
@@ -93,7 +93,7 @@ def disc(
     variance: float = 2.0,
     radius: float = 1.25**2,
     random_state: Any = COURSE_SEED,
-) -> tuple[Any, Any]:
+) -> tuple[Matrix, Codes]:
     """One round cloud: label -1 within the radius around its centre, +1 outside.
 
     Examples
@@ -107,20 +107,20 @@ def disc(
     return X, np.where(np.linalg.norm(X - centre, axis=1) <= radius, -1, 1)
 
 
-def sigmoid_sine(x: Array) -> Any:
+def sigmoid_sine(x: Array) -> Array:
     """The logistic sigmoid times the sine."""
     return expit(x) * np.sin(x)
 
 
 def noisy_curve(
     n: int = 20,
-    f: Callable[[Any], Any] = sigmoid_sine,
+    f: Callable[[Vector], Vector] = sigmoid_sine,
     *,
     noise: float = 1.0,
     low: float = -4.0,
     high: float = 7.0,
     random_state: Any = COURSE_SEED,
-) -> tuple[Any, Any]:
+) -> tuple[Matrix, Vector]:
     """Points x (n, 1), uniform between the ends, and f(x) with Gaussian noise of that standard deviation.
 
     Examples
@@ -138,11 +138,11 @@ def noisy_curve(
 class CourseDatasets:
     """The five data sets, drawn one after the other from one seed: pairs of points and their component or target."""
 
-    mixture_1d: tuple[Any, Any]
-    mixture_2d: tuple[Any, Any]
-    separable: tuple[Any, Any]
-    disc: tuple[Any, Any]
-    noisy_curve: tuple[Any, Any]
+    mixture_1d: tuple[Vector, Codes]
+    mixture_2d: tuple[Matrix, Codes]
+    separable: tuple[Matrix, Codes]
+    disc: tuple[Matrix, Codes]
+    noisy_curve: tuple[Matrix, Vector]
 
 
 def course_datasets(seed: int = COURSE_SEED) -> CourseDatasets:
@@ -155,5 +155,10 @@ def course_datasets(seed: int = COURSE_SEED) -> CourseDatasets:
     (array([3.6357, 5.8628, 5.5724]), array([-1.2384, -0.8361, -0.5947]))
     """
     rng = np.random.RandomState(seed)
-    drawn = (make(random_state=rng) for make in (mixture_1d, mixture_2d, separable_classes, disc, noisy_curve))
-    return CourseDatasets(*drawn)
+    return CourseDatasets(  # the order decides the numbers: all draw from one stream
+        mixture_1d=mixture_1d(random_state=rng),
+        mixture_2d=mixture_2d(random_state=rng),
+        separable=separable_classes(random_state=rng),
+        disc=disc(random_state=rng),
+        noisy_curve=noisy_curve(random_state=rng),
+    )

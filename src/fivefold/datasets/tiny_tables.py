@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Method
-from fivefold.core.types import Codes, Table
+from fivefold.core.types import Codes, Matrix, Table, Target, UserTable, Vector
 
 N_ROWS, N_COLUMNS, N_CLASSES = 60, 4, 3  # of every tiny table
 
@@ -24,8 +24,8 @@ class TinyTable:
     """Rows and a target; `kind` says what is special about them."""
 
     kind: str
-    X: Any
-    y: Any
+    X: UserTable
+    y: Target
 
 
 def tiny_tables(method: Method) -> tuple[TinyTable, ...]:
@@ -55,7 +55,7 @@ def tiny_tables(method: Method) -> tuple[TinyTable, ...]:
     return tuple(TinyTable(kind, Z, y) for kind, Z in tables)
 
 
-def _regression_targets(method: Method, X: Table, rng: np.random.Generator) -> Any:
+def _regression_targets(method: Method, X: Table, rng: np.random.Generator) -> Vector | Matrix:
     """Targets of a regressor: positive, as some require; two columns if it needs several outputs."""
     y = np.abs(X.sum(axis=1) + rng.normal(size=N_ROWS)) + 0.1
     wanted = method.cls(**method.card.given).__sklearn_tags__().target_tags

@@ -25,13 +25,13 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from fivefold.core.types import Target
+from fivefold.core.types import Array, Codes, Target, UserTable, UserTarget, Vector
 from fivefold.evaluation.metrics import is_positive
 
 CONFIDENCE = 0.95  # of the Wilson intervals of the shares
 
 # Upper edges of bins, without the last one.
-BIN_EDGES: Mapping[str, Callable[[Any, int], Any]] = {
+BIN_EDGES: Mapping[str, Callable[[Vector, int], Vector]] = {
     "uniform": lambda p, count: np.linspace(0, 1, count + 1)[1:-1],
     "quantile": lambda p, count: np.unique(np.quantile(p, np.linspace(0, 1, count + 1)[1:-1])),
 }
@@ -51,11 +51,11 @@ class Reliability:
         Wilson interval of each share, at 95 %, (B,).
     """
 
-    predicted: Any
-    observed: Any
-    counts: Any
-    low: Any
-    high: Any
+    predicted: Vector
+    observed: Vector
+    counts: Codes
+    low: Vector
+    high: Vector
     assumptions: tuple[str, ...] = ("the rows are independent and took no part in training or calibration",)
 
     @property
@@ -73,7 +73,7 @@ class Reliability:
         return f"calibration error {self.expected_error:.4g} expected, {self.largest_error:.4g} at most, on {n} rows"
 
 
-def reliability(y: Target, p: Any, *, bins: int = 10, strategy: str = "uniform", positive: Any = None) -> Reliability:
+def reliability(y: Target, p: Array, *, bins: int = 10, strategy: str = "uniform", positive: Any = None) -> Reliability:
     """The reliability diagram of probabilities p of the positive class; bins of equal width, or of equal numbers.
 
     `positive` is the class that the probabilities are for; if None, the greater of two labels.
@@ -93,7 +93,7 @@ def reliability(y: Target, p: Any, *, bins: int = 10, strategy: str = "uniform",
     return Reliability(np.bincount(where, p) / n, k / n, n, low, high)
 
 
-def confidence(y: Any, P: Any, classes: Any) -> tuple[Any, Any]:
+def confidence(y: UserTarget, P: UserTable, classes: UserTarget) -> tuple[Codes, Vector]:
     """Was the most probable class right, and how probable was it? For `reliability` of several classes.
 
     Examples
@@ -123,7 +123,7 @@ class BrierDecomposition:
 
 
 def brier(
-    y: Target, p: Any, *, bins: int | None = None, strategy: str = "uniform", positive: Any = None
+    y: Target, p: Array, *, bins: int | None = None, strategy: str = "uniform", positive: Any = None
 ) -> BrierDecomposition:
     """The Brier score of probabilities of the positive class, in parts; by default every distinct probability is a bin.
 
@@ -150,7 +150,7 @@ def brier(
     )
 
 
-def _bins(p: Any, count: int, strategy: str) -> Any:
+def _bins(p: Vector, count: int, strategy: str) -> Codes:
     """The bin of every row, numbered without gaps."""
     if strategy not in BIN_EDGES:
         raise ValueError(f"strategy must be one of {', '.join(map(repr, BIN_EDGES))}; got {strategy!r}")

@@ -25,7 +25,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fivefold.core.types import Table, Target
+from fivefold.core.types import Array, Codes, Indices, Labels, Mask, Matrix, Table, Target, Vector
 
 ROUNDING = 1e-9  # ranks are integers; alpha (n + 1) within this of an integer counts as that integer
 EXCHANGEABLE = "calibration rows and new rows are exchangeable, as independent draws from one source are"
@@ -59,13 +59,13 @@ class PredictionIntervals:
         the least probability that a target lies inside.
     """
 
-    centre: Any
-    low: Any
-    high: Any
+    centre: Vector
+    low: Vector
+    high: Vector
     level: float
     assumptions: tuple[str, ...] = (EXCHANGEABLE, UNSEEN_CALIBRATION)
 
-    def cover(self, y: Target) -> Any:
+    def cover(self, y: Target) -> Mask:
         """Does each interval hold its target?"""
         return (self.low <= np.asarray(y)) & (np.asarray(y) <= self.high)
 
@@ -79,8 +79,8 @@ class ConformalRegressor:
     """A fitted regressor and its scores on rows it has not seen; made by `conformal_regressor`."""
 
     model: Any
-    scores: Any = field(repr=False)  # (n,), sorted
-    scale: Callable[[Any], Any] | None = None
+    scores: Vector = field(repr=False)  # (n,), sorted
+    scale: Callable[[Table], Array] | None = None
 
     def interval(self, X: Table, alpha: float = 0.1) -> PredictionIntervals:
         """Intervals that miss the target with probability at most alpha."""
@@ -91,7 +91,7 @@ class ConformalRegressor:
 
 
 def conformal_regressor(
-    model: Any, X: Table, y: Target, *, scale: Callable[[Any], Any] | None = None
+    model: Any, X: Table, y: Target, *, scale: Callable[[Table], Array] | None = None
 ) -> ConformalRegressor:
     """Calibrate a fitted regressor on rows it has not seen.
 
@@ -113,7 +113,7 @@ def conformal_regressor(
     return ConformalRegressor(model, np.sort(residuals), scale)
 
 
-def _scale(scale: Callable[[Any], Any] | None, X: Any) -> Any:
+def _scale(scale: Callable[[Table], Array] | None, X: Table) -> Vector | float:
     if scale is None:
         return 1.0
     values = np.asarray(scale(X), dtype=float)
@@ -125,14 +125,14 @@ def _scale(scale: Callable[[Any], Any] | None, X: Any) -> Any:
 class NonconformityScore(Protocol):
     """Nonconformity (n, K) of every class, from class probabilities (n, K)."""
 
-    def __call__(self, P: Any) -> Any: ...
+    def __call__(self, P: Matrix) -> Matrix: ...
 
 
 @dataclass(frozen=True)
 class LAC:
     """Least ambiguous classes: 1 - p(y | x)."""
 
-    def __call__(self, P: Any) -> Any:
+    def __call__(self, P: Matrix) -> Matrix:
         return 1.0 - P
 
 
@@ -151,7 +151,7 @@ class APS:
 
     rng: np.random.Generator | None = None
 
-    def __call__(self, P: Any) -> Any:
+    def __call__(self, P: Matrix) -> Matrix:
         order = np.argsort(-P, axis=1, kind="stable")
         ranked = np.take_along_axis(P, order, axis=1)
         u = 1.0 if self.rng is None else self.rng.random((len(P), 1))
@@ -174,17 +174,17 @@ class PredictionSets:
         the least probability that the true class is inside.
     """
 
-    members: Any
-    classes: Any
+    members: Mask
+    classes: Labels
     level: float
     assumptions: tuple[str, ...] = (EXCHANGEABLE, UNSEEN_CALIBRATION)
 
     @property
-    def sizes(self) -> Any:
+    def sizes(self) -> Codes:
         """Number of classes in each set; 0 means that the row resembles no class."""
         return self.members.sum(axis=1)
 
-    def cover(self, y: Target) -> Any:
+    def cover(self, y: Target) -> Mask:
         """Does each set hold the true class?"""
         k, known = _class_codes(self.classes, y)
         return self.members[np.arange(len(k)), k] & known
@@ -204,9 +204,9 @@ class ConformalClassifier:
 
     model: Any
     score: NonconformityScore
-    scores: tuple[Any, ...] = field(repr=False)  # sorted; one array, or one per class
+    scores: tuple[Vector, ...] = field(repr=False)  # sorted; one array, or one per class
 
-    def p_values(self, X: Table) -> Any:
+    def p_values(self, X: Table) -> Matrix:
         """For every class (m, K), the share of calibration rows that fit no better than the row would in that class."""
         S = self.score(np.asarray(self.model.predict_proba(X)))
         reference = self.scores if len(self.scores) > 1 else self.scores * S.shape[1]
@@ -247,7 +247,7 @@ def conformal_classifier(
     return ConformalClassifier(model, score, tuple(np.sort(group) for group in groups))
 
 
-def _class_codes(classes: Any, y: Target) -> tuple[Any, Any]:
+def _class_codes(classes: Labels, y: Target) -> tuple[Indices, Mask]:
     """The index of each label among sorted classes, and whether it is one of them."""
     y = np.asarray(y)
     k = np.searchsorted(classes, y).clip(0, len(classes) - 1)

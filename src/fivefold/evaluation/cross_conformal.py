@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fivefold.core._sklearn import _safe_indexing as rows_of
-from fivefold.core.types import Array, Table, Target
+from fivefold.core.types import Array, Codes, Table, Target, Vector
 from fivefold.evaluation.conformal import PredictionIntervals, conformal_rank
 from fivefold.evaluation.validation import splits_of
 
@@ -32,8 +32,8 @@ class CrossConformalRegressor:
     """Regressors fitted without one fold each, and the residuals of the rows left out."""
 
     models: tuple[Any, ...]
-    fold: Any = field(repr=False)  # (n,)
-    residuals: Any = field(repr=False)  # (n,)
+    fold: Codes = field(repr=False)  # (n,)
+    residuals: Vector = field(repr=False)  # (n,)
 
     def guarantee(self, alpha: float) -> float:
         """The least probability, by theory, that a target is inside; in practice it is about 1 - alpha."""
@@ -59,7 +59,7 @@ class CrossConformalRegressor:
         return PredictionIntervals(F.mean(axis=0), -low, high, self.guarantee(alpha), assumptions)
 
 
-def _kth(values: Array, k: int) -> Any:
+def _kth(values: Array, k: int) -> Vector:
     """The k-th smallest of every column; infinite if there are fewer values."""
     if k > len(values):
         return np.full(values.shape[1], np.inf)

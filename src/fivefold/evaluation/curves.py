@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import model_selection
 
-from fivefold.core.types import Table, Target
+from fivefold.core.types import Matrix, Table, Target, Vector
 from fivefold.evaluation.row_losses import Loss, default_loss, loss_scorer
 from fivefold.evaluation.validation import INDEPENDENT_ROWS, SIMILAR_FIT, splits_of
 
@@ -35,24 +36,24 @@ class LossCurve:
     """
 
     name: str
-    values: Any
-    train: Any
-    test: Any
+    values: Sequence[Any] | NDArray[Any]  # of a parameter, so anything
+    train: Matrix
+    test: Matrix
     assumptions: tuple[str, ...] = (INDEPENDENT_ROWS, SIMILAR_FIT)
 
     @property
-    def mean(self) -> Any:
+    def mean(self) -> Vector:
         """Loss on unseen rows at every value, averaged over splits, (V,)."""
         return self.test.mean(axis=1)
 
     @property
-    def error(self) -> Any:
+    def error(self) -> Vector:
         """Standard error of that mean, the splits taken as independent, (V,)."""
         J = self.test.shape[1]
         return self.test.std(axis=1, ddof=1) / np.sqrt(J) if J > 1 else np.full(len(self.test), np.inf)
 
     @property
-    def gap(self) -> Any:
+    def gap(self) -> Vector:
         """Loss on unseen rows minus loss on training rows, (V,)."""
         return self.mean - self.train.mean(axis=1)
 
@@ -105,7 +106,7 @@ def learning_curve(
     model: Any,
     X: Table,
     y: Target,
-    sizes: Any = (0.1, 0.2, 0.4, 0.7, 1.0),
+    sizes: Sequence[float] = (0.1, 0.2, 0.4, 0.7, 1.0),
     *,
     cv: Any = 5,
     loss: Loss | None = None,

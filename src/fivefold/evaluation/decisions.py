@@ -22,13 +22,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.types import Matrix, Table, Target, UserTable, UserTarget
+from fivefold.core.types import Indices, Labels, Matrix, Table, Target, UserTable, UserTarget, Vector
 from fivefold.evaluation.base import MetaClassifier
 
 ROUNDING = 8 * np.finfo(float).eps  # risks closer than this, relative to their size, are equal
 
 
-def conditional_risks(P: Matrix, losses: Any = None) -> Any:
+def conditional_risks(P: Matrix, losses: Matrix | None = None) -> Matrix:
     """Expected loss (n, A) of every action, from class probabilities (n, K) and losses (A, K), 0 and 1 by default.
 
     Examples
@@ -44,7 +44,7 @@ def conditional_risks(P: Matrix, losses: Any = None) -> Any:
     return P @ L.T
 
 
-def decide(P: Matrix, losses: Any = None, *, reject: float | None = None) -> Any:
+def decide(P: Matrix, losses: Matrix | None = None, *, reject: float | None = None) -> Indices:
     """The index of the action of least risk, the first of equals; -1 where every action risks more than `reject`.
 
     Examples
@@ -60,7 +60,7 @@ def decide(P: Matrix, losses: Any = None, *, reject: float | None = None) -> Any
     return np.where(least > reject + ROUNDING * np.maximum(np.abs(least), 1.0), -1, best)
 
 
-def likelihood_ratio_threshold(losses: Any, priors: Sequence[float]) -> float:
+def likelihood_ratio_threshold(losses: Matrix, priors: Sequence[float]) -> float:
     """Class 1 of two is chosen where p(x | 1) / p(x | 2) exceeds this; losses (2, 2), rows are decisions.
 
     Examples
@@ -124,7 +124,7 @@ class MinimumRiskClassifier(MetaClassifier):
         self._names()
         return self
 
-    def risks(self, X: Table) -> Any:
+    def risks(self, X: Table) -> Matrix:
         """Expected loss (n, A) of every action on every row."""
         return conditional_risks(self.predict_proba(X), self.losses)
 
@@ -138,7 +138,7 @@ class MinimumRiskClassifier(MetaClassifier):
         answers[at == -1] = self.reject_label
         return answers
 
-    def _names(self) -> Any:
+    def _names(self) -> Labels:
         K = len(self.classes_)
         count = K if self.losses is None else len(self.losses)
         names = self.classes_ if self.actions is None else np.asarray(self.actions)
@@ -162,9 +162,9 @@ class ErrorRejectCurve:
         share of wrong answers among the other rows.
     """
 
-    thresholds: Any
-    rejected: Any
-    error: Any
+    thresholds: Vector
+    rejected: Vector
+    error: Vector
 
     @property
     def area(self) -> float:
@@ -178,7 +178,7 @@ class ErrorRejectCurve:
         )
 
 
-def error_reject(y: Target, P: Matrix, classes: Any) -> ErrorRejectCurve:
+def error_reject(y: Target, P: Matrix, classes: Labels) -> ErrorRejectCurve:
     """The error-reject curve of class probabilities (n, K) on labelled rows, a point per distinct largest probability.
 
     Examples

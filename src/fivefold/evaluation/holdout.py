@@ -20,7 +20,7 @@ from sklearn.base import clone, is_classifier
 
 from fivefold.core._sklearn import _safe_indexing as rows_of
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Indices, Table, Target
+from fivefold.core.types import Indices, Matrix, Table, Target, Vector
 from fivefold.evaluation.row_losses import Loss, default_loss
 from fivefold.evaluation.selection import SelectionRule, least_loss
 from fivefold.evaluation.validation import INDEPENDENT_ROWS, ThreeWaySplit, Validation, three_way_split
@@ -48,10 +48,10 @@ class HoldOutResult:
 
     candidates: tuple[Any, ...]
     parts: tuple[ThreeWaySplit, ...]
-    training: Any
-    validation: Any
-    chosen: Any
-    test: Any
+    training: Matrix
+    validation: Matrix
+    chosen: Indices
+    test: Vector
     model: Any
     assumptions: tuple[str, ...] = (INDEPENDENT_ROWS,)
 
@@ -182,6 +182,6 @@ def _fit_rows(model: Any, X: Table, y: Target, rows: Indices) -> Any:
     return clone(model).fit(rows_of(X, rows), rows_of(y, rows))
 
 
-def _row_losses(model: Any, X: Table, y: Target, rows: Indices, loss: Loss) -> Any:
+def _row_losses(model: Any, X: Table, y: Target, rows: Indices, loss: Loss) -> Vector:
     Z = rows_of(X, rows)
     return np.asarray(loss(Z, rows_of(y, rows), model.predict(Z)), dtype=float)

@@ -15,12 +15,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.optimize import bisect
 from scipy.stats import pearsonr
 from sklearn.metrics import confusion_matrix
 
-from fivefold.core.types import Array, Target
+from fivefold.core.types import Array, Indices, Mask, Target, UserTarget, Vector
+
+Count = int | float | NDArray[Any]  # a number of rows or a sum of weights: one, or one per threshold
 
 TAIL_PROBABILITY = 1e-12  # probability that is cut off at either end of a density
 CONSTANT_TOLERANCE = 1e-12  # values whose range is below this share of the largest are constant up to rounding
@@ -40,13 +43,13 @@ class ConfusionCounts:
     (0.88, 0.844444, 0.689655)
     """
 
-    tp: Any
-    fp: Any
-    fn: Any
-    tn: Any
+    tp: Count
+    fp: Count
+    fn: Count
+    tn: Count
 
     @classmethod
-    def from_labels(cls, y: Any, predicted: Any, *, positive: Any = None) -> ConfusionCounts:
+    def from_labels(cls, y: UserTarget, predicted: UserTarget, *, positive: Any = None) -> ConfusionCounts:
         """Counts of predicted against true labels; `positive` as in `is_positive`.
 
         >>> ConfusionCounts.from_labels(["ill", "well", "ill"], ["ill", "ill", "well"], positive="ill")
@@ -60,54 +63,54 @@ class ConfusionCounts:
         return cls(int(tp), int(fp), int(fn), int(tn))
 
     @property
-    def accuracy(self) -> Any:
+    def accuracy(self) -> Array:
         """Share of rows that are right."""
         return _safe_ratio(self.tp + self.tn, self.tp + self.fp + self.fn + self.tn)
 
     @property
-    def precision(self) -> Any:
+    def precision(self) -> Array:
         """Share of the detections that are positive; 0 where nothing was detected."""
         return _safe_ratio(self.tp, self.tp + self.fp)
 
     @property
-    def recall(self) -> Any:
+    def recall(self) -> Array:
         """Share of the positives that were detected."""
         return _safe_ratio(self.tp, self.tp + self.fn)
 
     @property
-    def specificity(self) -> Any:
+    def specificity(self) -> Array:
         """Share of the negatives that were not detected."""
         return _safe_ratio(self.tn, self.tn + self.fp)
 
     @property
-    def false_positive_rate(self) -> Any:
+    def false_positive_rate(self) -> Array:
         """Share of the negatives that were wrongly detected."""
         return _safe_ratio(self.fp, self.tn + self.fp)
 
     @property
-    def true_positive_rate(self) -> Any:
+    def true_positive_rate(self) -> Array:
         """Share of the positives that were detected: the recall."""
         return self.recall
 
     @property
-    def false_negative_rate(self) -> Any:
+    def false_negative_rate(self) -> Array:
         """Share of the positives that were missed."""
         return _safe_ratio(self.fn, self.tp + self.fn)
 
     @property
-    def rebalanced_accuracy(self) -> Any:
+    def rebalanced_accuracy(self) -> Array:
         """Accuracy if every positive counts N/P: the mean of recall and specificity, or the one that is defined."""
         P, N = (np.asarray(part, dtype=float) for part in (self.tp + self.fn, self.tn + self.fp))
         both = _safe_ratio(_safe_ratio(N, P) * self.tp + self.tn, 2 * N)
         return np.where(P == 0, self.specificity, np.where(N == 0, self.recall, both))
 
-    def f_score(self, beta: float = 1.0) -> Any:
+    def f_score(self, beta: float = 1.0) -> Array:
         """The weighted harmonic mean of precision and recall; a large beta leans to recall."""
         b2 = beta**2
         return _safe_ratio((1 + b2) * self.tp, (1 + b2) * self.tp + b2 * self.fn + self.fp)
 
 
-def is_positive(y: Target, positive: Any = None, *, other_labels: Any = ()) -> Any:
+def is_positive(y: Target, positive: Any = None, *, other_labels: UserTarget = ()) -> Mask:
     """Which labels are the positive one: the one named, or the greater of two.
 
     `other_labels` are further labels, such as predicted ones. If all labels are among 0 and 1, or -1 and 1, there are
@@ -135,13 +138,13 @@ def is_positive(y: Target, positive: Any = None, *, other_labels: Any = ()) -> A
     return y == positive
 
 
-def _safe_ratio(part: Any, whole: Any) -> Any:
+def _safe_ratio(part: Count, whole: Count) -> Array:
     """part / whole, 0 where there is no whole."""
     part, whole = np.asarray(part, dtype=float), np.asarray(whole, dtype=float)
     return np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=whole != 0)
 
 
-def pearson_correlation(y: Target, predicted: Any) -> float:
+def pearson_correlation(y: Target, predicted: Target) -> float:
     """Pearson's correlation of predictions and targets; NaN (undefined) if either is constant.
 
     Examples
@@ -169,11 +172,11 @@ class DensityROC:
     positive: Any
     negative: Any
 
-    def at(self, threshold: Any) -> tuple[Any, Any]:
+    def at(self, threshold: float | Vector) -> tuple[Array, Array]:
         """Rates of false and of true positives where scores above the threshold are called positive."""
         return self.negative.sf(threshold), self.positive.sf(threshold)
 
-    def curve(self, count: int = 201) -> tuple[Any, Any, Any]:
+    def curve(self, count: int = 201) -> tuple[Array, Array, Array]:
         """Rates of false and of true positives, and the thresholds, from the strictest to the loosest."""
         share = np.linspace(0, 1, count)
         both = np.concatenate([self.positive.isf(share), self.negative.isf(share)])
@@ -188,7 +191,7 @@ class DensityROC:
 
 
 def misclassification_rate(
-    densities: Sequence[Any], priors: Sequence[float], decide: Callable[[Any], Any] | None = None
+    densities: Sequence[Any], priors: Sequence[float], decide: Callable[[Vector], Indices] | None = None
 ) -> float:
     """The probability of a wrong class on one column of known densities: frozen distributions of scipy.stats.
 
@@ -205,7 +208,7 @@ def misclassification_rate(
     if len(pi) != len(densities) or (pi < 0).any() or abs(pi.sum() - 1) > 1e-8:
         raise ValueError(f"{len(densities)} densities need as many priors that add up to 1; got {priors}")
 
-    def best(x: Array) -> Any:
+    def best(x: Vector) -> Indices:
         return np.argmax([p * density.pdf(x) for p, density in zip(pi, densities, strict=True)], axis=0)
 
     decide = decide or best
@@ -220,6 +223,6 @@ def misclassification_rate(
     return float(1 - sum(masses))
 
 
-def _find_change(decide: Callable[[Any], Any], low: float, high: float, first: int) -> float:
+def _find_change(decide: Callable[[Vector], Indices], low: float, high: float, first: int) -> float:
     """The point between low and high where the answer stops being `first`."""
     return float(bisect(lambda x: 1.0 if decide(np.array([x]))[0] == first else -1.0, low, high, xtol=1e-14))

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Target
+from fivefold.core.types import Array, Table, Target
 
 CHUNK_ROWS = 65536  # at most this many rows are drawn at a time, so that memory does not grow with n
 
-Source = Callable[[int, np.random.Generator], tuple[Any, Any]]
-PredictionLoss = Callable[[Any, Any], Any]
+Source = Callable[[int, np.random.Generator], tuple[Table, Target]]
+PredictionLoss = Callable[[Target, Target], Array]
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class RiskEstimate:
     error: float
 
 
-def zero_one_loss(y: Target, predicted: Any) -> Any:
+def zero_one_loss(y: Target, predicted: Target) -> Array:
     """1 for a wrong class, 0 for the right one."""
     return np.not_equal(y, predicted).astype(float)
 
 
-def squared_loss(y: Target, predicted: Any) -> Any:
+def squared_loss(y: Target, predicted: Target) -> Array:
     """The squared difference."""
     return np.square(np.subtract(y, predicted))
 

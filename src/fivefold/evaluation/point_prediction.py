@@ -13,7 +13,7 @@ A density is a frozen distribution of scipy.stats, or a sample of it with weight
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,7 +21,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import gaussian_kde
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Vector
 
 TAIL_PROBABILITY = 1e-12  # probability that is cut off at either end of a density
 GRID_POINTS = 2001  # points of the grid on which the mode is looked for before it is refined
@@ -31,9 +31,9 @@ class PredictiveDensity(Protocol):
     """A predictive density: any frozen distribution of scipy.stats, or a `WeightedSample`."""
 
     def mean(self) -> Any: ...
-    def ppf(self, q: Any) -> Any: ...
+    def ppf(self, q: float | Array) -> Any: ...
     def pdf(self, x: Array) -> Any: ...
-    def expect(self, func: Callable[[Any], Any]) -> Any: ...
+    def expect(self, func: Callable[[Array], Array]) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,14 @@ class WeightedSample:
     (22.0, 3.0)
     """
 
-    values: Any
-    weights: Any = None
+    values: Sequence[float] | Array
+    weights: Sequence[float] | Array | None = None
 
     def mean(self) -> float:
         """The weighted mean."""
         return float(np.average(self.values, weights=self.weights))
 
-    def ppf(self, q: Any) -> Any:
+    def ppf(self, q: float | Array) -> Any:
         """The smallest value at or below which the share q lies."""
         v, w = self._sorted()
         return v[np.minimum(np.searchsorted(np.cumsum(w), np.asarray(q) - 1e-12), len(v) - 1)]
@@ -63,12 +63,12 @@ class WeightedSample:
         """A Gaussian kernel estimate with Scott's width."""
         return gaussian_kde(np.asarray(self.values, dtype=float), weights=self.weights)(x)
 
-    def expect(self, function: Callable[[Any], Any]) -> float:
+    def expect(self, function: Callable[[Array], Array]) -> float:
         """The weighted mean of a function."""
         v, w = self._sorted()
         return float(w @ function(v))
 
-    def _sorted(self) -> tuple[Any, Any]:
+    def _sorted(self) -> tuple[Vector, Vector]:
         v = np.asarray(self.values, dtype=float)
         w = np.ones(len(v)) if self.weights is None else np.asarray(self.weights, dtype=float)
         order = np.argsort(v, kind="stable")

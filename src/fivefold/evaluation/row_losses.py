@@ -19,28 +19,28 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from fivefold.core.types import Table, Target
+from fivefold.core.types import Array, Table, Target
 from fivefold.evaluation import monte_carlo_risk
 
-Loss = Callable[[Any, Any, Any], Any]  # X, y, predicted -> (n,)
+Loss = Callable[[Table, Target, Target], Array]  # X, y, predicted -> (n,)
 
 
-def zero_one_row_loss(X: Table, y: Target, predicted: Any) -> Any:
+def zero_one_row_loss(X: Table, y: Target, predicted: Target) -> Array:
     """1 for a wrong class, 0 for the right one."""
     return monte_carlo_risk.zero_one_loss(y, predicted)
 
 
-def squared_row_loss(X: Table, y: Target, predicted: Any) -> Any:
+def squared_row_loss(X: Table, y: Target, predicted: Target) -> Array:
     """The squared difference."""
     return monte_carlo_risk.squared_loss(y, predicted)
 
 
-def absolute_row_loss(X: Table, y: Target, predicted: Any) -> Any:
+def absolute_row_loss(X: Table, y: Target, predicted: Target) -> Array:
     """The absolute difference."""
     return np.abs(np.subtract(y, predicted))
 
 
-def weighted_loss(loss: Loss, weight: Callable[[Any], Any]) -> Loss:
+def weighted_loss(loss: Loss, weight: Callable[[Table], Array]) -> Loss:
     """`loss` times `weight(X)`, one number per row.
 
     Examples

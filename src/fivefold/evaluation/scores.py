@@ -25,7 +25,7 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
-from fivefold.core.types import Target
+from fivefold.core.types import Labels, Matrix, Table, Target
 from fivefold.evaluation.metrics import pearson_correlation as pearson
 
 MIN_PROBABILITY = 1e-15  # smaller probabilities count as this in the log loss, which stays below 34.6
@@ -39,16 +39,16 @@ class CachedPredictions:
     X: Any
 
     @cached_property
-    def predictions(self) -> Any:
+    def predictions(self) -> Target:
         """Classes or numbers, (n,)."""
         return self.model.predict(self.X)
 
     @cached_property
-    def proba(self) -> Any:
+    def proba(self) -> Matrix:
         """Probabilities of the classes that training saw, (n, K)."""
         return self.model.predict_proba(self.X)
 
-    def proba_for(self, classes: Any) -> Any:
+    def proba_for(self, classes: Labels) -> Matrix:
         """Probabilities of these classes, (n, len(classes)); zero for classes that training never saw."""
         known = np.asarray(self.model.classes_)
         k = np.searchsorted(known, classes).clip(0, len(known) - 1)
@@ -65,9 +65,9 @@ class Score:
     larger_is_better: bool
     low: float  # the least it can be
     high: float  # the most it can be
-    function: Callable[[CachedPredictions, Any], float]
+    function: Callable[[CachedPredictions, Target], float]
 
-    def score_model(self, model: Any, X: Any, y: Any) -> float:
+    def score_model(self, model: Any, X: Table, y: Target) -> float:
         """The score of a fitted model on rows."""
         return self.function(CachedPredictions(model, X), y)
 

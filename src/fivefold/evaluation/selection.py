@@ -24,7 +24,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fivefold.core._sklearn import _safe_indexing as rows_of
-from fivefold.core.types import Table, Target
+from fivefold.core.types import Array, Table, Target
 from fivefold.evaluation.row_losses import Loss, default_loss
 from fivefold.evaluation.validation import (
     INDEPENDENT_ROWS,
@@ -182,7 +182,7 @@ def _first_candidate(candidates: Sequence[Any]) -> Any:
 
 def _choose_and_judge(
     candidates: Sequence[Any], X: Table, y: Target, groups: Any, split: Split, options: dict[str, Any]
-) -> tuple[float, Any, Selection]:
+) -> tuple[float, Array, Selection]:
     """Mean loss of the chosen candidate on training rows, its loss on each test row, and the choice."""
     (Z, t), (Z_test, t_test) = ((rows_of(X, rows), rows_of(y, rows)) for rows in split)
     found = select(candidates, Z, t, groups=None if groups is None else rows_of(groups, split[0]), **options)
@@ -209,7 +209,8 @@ def diagnose(found: Validation, reference: Validation | float) -> FitVerdict:
     if isinstance(reference, Validation):
         folds, rows, level = reference.test, reference.losses[0], reference.training
     else:
-        folds = rows = level = reference
+        folds = rows = np.asarray(reference)
+        level = reference
     gap = found.test - folds  # (J,)
     beyond = gap if len(gap) > 1 else found.losses[0] - rows
     if gap.mean() <= beyond.std(ddof=1) / np.sqrt(len(beyond)) + ROUNDING * abs(level):

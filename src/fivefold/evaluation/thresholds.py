@@ -21,11 +21,11 @@ from sklearn.metrics import confusion_matrix_at_thresholds
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from fivefold.core.types import Array, Target, UserTable, UserTarget, UserWeights
+from fivefold.core.types import Array, Target, UserTable, UserTarget, UserWeights, Vector
 from fivefold.evaluation.base import MetaClassifier
-from fivefold.evaluation.metrics import ConfusionCounts, is_positive
+from fivefold.evaluation.metrics import ConfusionCounts, Count, is_positive
 
-Measure = Callable[[ConfusionCounts], Any]  # one number per threshold, the larger the better
+Measure = Callable[[ConfusionCounts], Count]  # one number per threshold, the larger the better
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Costs:
     fp: float
     fn: float
 
-    def __call__(self, counts: ConfusionCounts) -> Any:
+    def __call__(self, counts: ConfusionCounts) -> Count:
         return -(self.fp * counts.fp + self.fn * counts.fn)
 
     @property
@@ -63,10 +63,10 @@ class ThresholdSweep:
 
     def best(self, measure: str | Measure) -> ChosenThreshold:
         """The threshold where the measure is largest, the highest of equals; infinite if none or all are positive."""
-        values = get_measure(measure)(self.counts)
+        values = np.asarray(get_measure(measure)(self.counts))
         i = int(np.argmax(values))
         at = ConfusionCounts(
-            *(float(part[i]) for part in (self.counts.tp, self.counts.fp, self.counts.fn, self.counts.tn))
+            *(float(np.asarray(part)[i]) for part in (self.counts.tp, self.counts.fp, self.counts.fn, self.counts.tn))
         )
         t = np.append(self.thresholds, -np.inf)
         middle = t[i] if i == 0 else t[i] / 2 + t[i + 1] / 2
@@ -198,7 +198,7 @@ class ThresholdClassifier(MetaClassifier):
             raise ValueError(f"positive must be one of {self.classes_.tolist()}; got {self.positive!r}")
         return int(at[0])
 
-    def _orient_scores(self, scores: Array) -> Any:
+    def _orient_scores(self, scores: Array) -> Vector:
         """Scores (n,) oriented so that larger means positive."""
         if scores.ndim == 2:
             return scores[:, self._positive_index()]

@@ -23,7 +23,7 @@ from sklearn.model_selection import check_cv, train_test_split
 
 from fivefold.core._sklearn import _safe_indexing as rows_of
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Matrix, Table, Target
+from fivefold.core.types import Indices, Matrix, Table, Target, Vector
 from fivefold.evaluation.row_losses import Loss, default_loss
 
 MAX_FITS = 10_000  # more fits than this (leave-p-out soon has millions) must be allowed by the caller
@@ -32,7 +32,7 @@ ROUNDING = 8 * np.finfo(float).eps  # losses closer than this, relative to their
 INDEPENDENT_ROWS = "the rows are independent draws from the source of the rows to come"
 SIMILAR_FIT = "a model fitted on the training rows of a split errs like one fitted on all rows"
 
-Split = tuple[Any, Any]
+Split = tuple[Indices, Indices]
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class Validation:
         indices of training and test rows of each split.
     """
 
-    train: Any
-    test: Any
-    losses: tuple[Any, ...]
+    train: Vector
+    test: Vector
+    losses: tuple[Vector, ...]
     splits: tuple[Split, ...]
     assumptions: tuple[str, ...] = (INDEPENDENT_ROWS, SIMILAR_FIT)
 
@@ -132,7 +132,7 @@ def splits_of(
     return tuple(cv.split(X, y, groups))
 
 
-def _judge_split(model: Any, X: Table, y: Target, split: Split, loss: Loss) -> tuple[float, Any]:
+def _judge_split(model: Any, X: Table, y: Target, split: Split, loss: Loss) -> tuple[float, Vector]:
     """Mean loss on the training rows of a split, and the loss of each test row."""
     train, test = ((rows_of(X, rows), rows_of(y, rows)) for rows in split)
     fitted = clone(model).fit(*train)
@@ -144,9 +144,9 @@ def _judge_split(model: Any, X: Table, y: Target, split: Split, loss: Loss) -> t
 class ThreeWaySplit:
     """Indices of three sets of rows with three roles: fit, choose, estimate."""
 
-    train: Any
-    validation: Any
-    test: Any
+    train: Indices
+    validation: Indices
+    test: Indices
 
 
 def three_way_split(
@@ -169,7 +169,7 @@ def three_way_split(
     return ThreeWaySplit(first, middle, last)
 
 
-def smoother_residuals(S: Matrix, y: Target) -> Any:
+def smoother_residuals(S: Matrix, y: Target) -> Vector:
     """Leave-one-out residuals of a linear smoother f = S y, without refitting: (y_i - f_i) / (1 - S_ii).
 
     Exact for least squares, ridge and kernel ridge, whose fit to the other rows stays the same if row i takes the value

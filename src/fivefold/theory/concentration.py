@@ -21,11 +21,12 @@ Hoeffding (1963); Chernoff (1952); Angluin & Valiant (1979); Clopper & Pearson (
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import bdtr, bdtri, rel_entr
+
+from fivefold.core.types import Array, Vector
 
 ConfidenceLimits = tuple[float, float]
 
@@ -72,12 +73,12 @@ def hoeffding_rows(margin: float, delta: float, *, sides: int = 2) -> int:
 # Union bound
 
 
-def split_evenly(delta: float, statements: int) -> Any:
+def split_evenly(delta: float, statements: int) -> Vector:
     """An equal part of delta for each statement."""
     return np.full(statements, delta / statements)
 
 
-def split_by_length(delta: float, lengths: Sequence[float]) -> Any:
+def split_by_length(delta: float, lengths: Sequence[float]) -> Vector:
     """delta 2^-length for a statement whose code has that many bits; no code may be a prefix of another (Kraft)."""
     weights = 2.0 ** -np.asarray(lengths, dtype=float)
     if weights.sum() > 1 + 1e-12:
@@ -139,13 +140,13 @@ def relative_right_side(mu: float, mean: float, n: int, delta: float) -> float:
 # Chernoff in KL form
 
 
-def binary_kl(p: Any, q: Any) -> Any:
+def binary_kl(p: float | Array, q: float | Array) -> Array:
     """KL(p, q) of two Bernoulli distributions, in nats; infinite if q excludes an outcome that p allows."""
     p, q = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
     return rel_entr(p, q) + rel_entr(1 - p, 1 - q)
 
 
-def binary_kl_below(p: Any, q: Any) -> Any:
+def binary_kl_below(p: float | Array, q: float | Array) -> Array:
     """KL(p, q) if p < q, otherwise zero: the exponent of P(mean <= p)."""
     return np.where(np.asarray(p) < np.asarray(q), binary_kl(p, q), 0.0)
 

@@ -13,12 +13,10 @@ interval of F if the test of p_ij - mu does not reject:
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.special import fdtri
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Matrix, Vector
 from fivefold.evaluation.comparison.pairing import pair_scores
 from fivefold.evaluation.comparison.result import (
     UNKNOWN_INTERVAL,
@@ -33,7 +31,7 @@ from fivefold.inference.paired_tests import halving_f_test
 N_HALVINGS = 5  # random halvings of the rows; the distributions of t and F hold for five
 
 
-def five_by_two_t(a: Any, b: Array, *, alternative: Alternative = "two-sided", alpha: float = 0.05) -> Comparison:
+def five_by_two_t(a: Array, b: Array, *, alternative: Alternative = "two-sided", alpha: float = 0.05) -> Comparison:
     """Scores of shape (5, 2), one row per halving; the estimate is the difference on the first half only.
 
     Liberal if half of the rows are few: at a level of 5% it rejected equal learners in 12.3% of simulations.
@@ -49,7 +47,7 @@ def five_by_two_t(a: Any, b: Array, *, alternative: Alternative = "two-sided", a
     return student_comparison("5x2cv t", p[0, 0], np.sqrt(s2.mean()), N_HALVINGS, alternative, alpha, "halves")
 
 
-def five_by_two_f(a: Any, b: Array, *, alpha: float = 0.05) -> Comparison:
+def five_by_two_f(a: Array, b: Array, *, alpha: float = 0.05) -> Comparison:
     """Scores of shape (5, 2), one row per halving; all ten differences are used.
 
     Liberal if half of the rows are few: at a level of 5% it rejected equal learners in 16.2% of simulations.
@@ -83,7 +81,7 @@ def five_by_two_f(a: Any, b: Array, *, alpha: float = 0.05) -> Comparison:
     )
 
 
-def _halving_differences(a: Any, b: Array) -> tuple[Any, Any]:
+def _halving_differences(a: Array, b: Array) -> tuple[Matrix, Vector]:
     """Differences (5, 2) and the variance within each halving (5,)."""
     A, B = pair_scores(a, b)
     if A.shape != (N_HALVINGS, 2):

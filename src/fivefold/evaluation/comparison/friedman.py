@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.special import chdtrc, fdtrc, ndtr
@@ -141,7 +141,7 @@ def friedman_test(
     )
 
 
-def nemenyi(found: Friedman) -> Any:
+def nemenyi(found: Friedman) -> Matrix:
     """p-values (k, k) of all pairs at once, from the studentized range."""
     gaps = np.abs(np.subtract.outer(found.mean_ranks, found.mean_ranks))
     P = studentized_range.sf(gaps / found.error * np.sqrt(2), len(found.learners), np.inf)

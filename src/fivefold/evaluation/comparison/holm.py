@@ -8,12 +8,13 @@ Holm (1979), A simple sequentially rejective multiple test procedure.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Vector
 
-def holm(p_values: Sequence[float] | Any) -> Any:
+
+def holm(p_values: Sequence[float] | Vector) -> Vector:
     """Adjusted p-values in the order given.
 
     Examples

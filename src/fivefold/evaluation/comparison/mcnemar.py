@@ -16,13 +16,13 @@ McNemar (1947); Fagerland, Lydersen & Laake (2013), for mid-p; Bonett & Price (2
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from fivefold.evaluation.comparison.pairing import pair_scores
+from fivefold.evaluation.comparison.pairing import LearnerScores, pair_scores
 from fivefold.evaluation.comparison.result import UNBOUNDED, Comparison, count_rejecting, level_of_tail, make_comparison
 
 Variant = Literal["exact", "mid-p", "chi2", "continuity"]
@@ -37,7 +37,9 @@ class VariantResult(NamedTuple):
     dof: tuple[float, ...]
 
 
-def mcnemar_test(right_a: Any, right_b: Any, *, variant: Variant = "exact", alpha: float = 0.05) -> Comparison:
+def mcnemar_test(
+    right_a: LearnerScores, right_b: LearnerScores, *, variant: Variant = "exact", alpha: float = 0.05
+) -> Comparison:
     """Whether A and B are right (true or 1) on each row of one test set; the statistic is b - c or chi-square.
 
     Examples

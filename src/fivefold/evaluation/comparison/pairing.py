@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-LearnerScores = Sequence[float] | Mapping[Any, float] | Any
+from fivefold.core.types import Array, Vector
+
+LearnerScores = Sequence[float] | Mapping[Any, float] | NDArray[Any]  # in order, or by the name of the split
 ROUNDING = 8 * np.finfo(float).eps  # a difference up to this share of the scores is rounding
 
 
-def pair_scores(a: LearnerScores, b: LearnerScores) -> tuple[Any, Any]:
+def pair_scores(a: LearnerScores, b: LearnerScores) -> tuple[Array, Array]:
     """Both learners' scores as checked arrays in the same order; mappings from fold to score are matched by key."""
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         if a.keys() != b.keys():
@@ -29,7 +32,7 @@ def pair_scores(a: LearnerScores, b: LearnerScores) -> tuple[Any, Any]:
     return A, B
 
 
-def differences(a: LearnerScores, b: LearnerScores, *, min_scores: int = 1) -> Any:
+def differences(a: LearnerScores, b: LearnerScores, *, min_scores: int = 1) -> Vector:
     """A - B, one per fold; differences within rounding of the scores are zero."""
     A, B = pair_scores(a, b)
     if A.ndim != 1 or len(A) < min_scores:

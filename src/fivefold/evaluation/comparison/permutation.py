@@ -12,10 +12,10 @@ Fisher (1935); Hartigan (1969), for the interval.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Matrix
 from fivefold.evaluation.comparison.pairing import ROUNDING, LearnerScores, differences
 from fivefold.evaluation.comparison.result import (
     UNBOUNDED,
@@ -82,12 +82,12 @@ def permutation_test(
     )
 
 
-def _all_sign_flips(n: int) -> Iterator[Any]:
+def _all_sign_flips(n: int) -> Iterator[Matrix]:
     """All patterns of flipped signs (1 is flipped) except the observed one, which flips none."""
     yield ((np.arange(1, 2**n)[:, None] >> np.arange(n)) & 1).astype(float)
 
 
-def _random_sign_flips(n: int, draws: int, rng: np.random.Generator) -> Iterator[Any]:
+def _random_sign_flips(n: int, draws: int, rng: np.random.Generator) -> Iterator[Matrix]:
     """draws - 1 random patterns of flipped signs, in blocks."""
     size = max(1, BLOCK_CELLS // n)
     for start in range(0, draws - 1, size):

@@ -12,12 +12,13 @@ Wilcoxon (1945); Hodges & Lehmann (1963).
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.special import ndtr
 from scipy.stats import binom, rankdata
 
+from fivefold.core.types import Codes, Vector
 from fivefold.evaluation.comparison.pairing import LearnerScores, differences
 from fivefold.evaluation.comparison.result import (
     UNBOUNDED,
@@ -62,7 +63,7 @@ def sign_test(
         wins - losses,
         (cdf[wins], cdf[losses]),
         _critical_values(cdf, level, n),
-        np.median(d),
+        float(np.median(d)),
         ordered_interval(d, binom.cdf(np.arange(len(d)), len(d), 0.5), level),
         alpha=alpha,
         alternative=alternative,
@@ -112,7 +113,7 @@ def wilcoxon_test(
     )
 
 
-def signed_rank_cdf(ranks: Any) -> Any:
+def signed_rank_cdf(ranks: Vector | Codes) -> Vector:
     """P(2 R+ <= j) for j = 0, 1, ..., each rank counting for R+ with probability 1/2; 2 R+ is whole even with ties."""
     ranks = np.asarray(ranks, dtype=float)
     if len(ranks) > MAX_EXACT_DIFFERENCES:
@@ -123,7 +124,7 @@ def signed_rank_cdf(ranks: Any) -> Any:
     return np.minimum(np.cumsum(p), 1.0)
 
 
-def _critical_values(cdf: Any, level: float, total: float) -> tuple[float, float]:
+def _critical_values(cdf: Vector, level: float, total: float) -> tuple[float, float]:
     """Critical values of a statistic from -total to total in equal steps, with this distribution function."""
     k = count_rejecting(cdf, level)
     if k == 0:

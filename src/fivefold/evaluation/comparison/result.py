@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from fivefold.core.types import Vector
 from fivefold.evaluation.comparison.type_one_error import liberal_caution
 
 Alternative = Literal["two-sided", "greater", "less"]
@@ -183,12 +184,12 @@ def make_comparison(
     )
 
 
-def count_rejecting(cdf: Any, level: float) -> int:
+def count_rejecting(cdf: Vector, level: float) -> int:
     """How many of the smallest outcomes reject, given their distribution function; one exactly at the level rejects."""
     return int(np.searchsorted(cdf, level * (1 + 1e-12), side="right"))
 
 
-def ordered_interval(points: Any, cdf: Any, level: float) -> tuple[float, float]:
+def ordered_interval(points: Vector, cdf: Vector, level: float) -> tuple[float, float]:
     """From the k-th smallest to the k-th largest point: the differences that neither tail would reject at the level.
 
     `cdf[j]` is the probability that at most j points lie below the true difference. If there are

@@ -12,6 +12,7 @@ Jordan, 2002).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -20,11 +21,11 @@ from sklearn.base import clone
 from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.utils.multiclass import unique_labels
 
-from fivefold.core.types import Array, Table, Target
+from fivefold.core.types import Array, Labels, Mask, Matrix, Table, Target, UserTable, UserTarget, Vector
 from fivefold.distributions.gaussian import Gaussian, GaussianMembers, GroupWeights, Tied
 from fivefold.evaluation.comparison.result import Comparison
 from fivefold.evaluation.comparison.t_tests import corrected_resampled_t
-from fivefold.evaluation.validation import Validation, cross_validate, splits_of
+from fivefold.evaluation.validation import Split, Validation, cross_validate, splits_of
 
 Paradigm = Literal["generative", "discriminative"]
 OUTLIER_DISTANCE = 10.0  # in standard deviations: outliers are added this far beyond their class, on the right side
@@ -50,11 +51,11 @@ def paradigm_classifier(paradigm: Paradigm) -> Any:
 class GenerativeView:
     """What only a generative model offers: densities of the classes, and what follows from them."""
 
-    classes: Array  # (K,)
+    classes: Labels  # (K,)
     priors: Array  # (K,)
     members: GaussianMembers  # K Gaussians with one covariance
 
-    def posterior(self, X: Table, priors: Any = None) -> Any:
+    def posterior(self, X: Table, priors: Sequence[float] | Vector | None = None) -> Matrix:
         """P(C_k | x), with the given priors or those of the training rows."""
         priors = self.priors if priors is None else np.asarray(priors, dtype=float)
         if len(priors) != len(self.classes) or not (priors.min() >= 0 and np.isclose(priors.sum(), 1)):
@@ -64,17 +65,17 @@ class GenerativeView:
         P = np.exp(L - L.max(axis=1, keepdims=True))
         return P / P.sum(axis=1, keepdims=True)
 
-    def sample(self, n: int, rng: np.random.RandomState) -> tuple[Any, Any]:
+    def sample(self, n: int, rng: np.random.RandomState) -> tuple[Matrix, Labels]:
         """Rows and labels drawn from the model."""
         which = rng.choice(len(self.classes), size=n, p=self.priors)
         return self.members.sample(which, rng), self.classes[which]
 
-    def log_density(self, X: Table) -> Any:
+    def log_density(self, X: Table) -> Vector:
         """log p(x): low where no class has rows."""
         L = self.members.log_prob(np.asarray(X, dtype=float)) + np.log(self.priors)
         return np.logaddexp.reduce(L, axis=1)
 
-    def outliers(self, X: Table, share: float = 0.01, *, draws: int = 10_000, seed: int = 0) -> Any:
+    def outliers(self, X: Table, share: float = 0.01, *, draws: int = 10_000, seed: int = 0) -> Mask:
         """Rows whose density is below that of all but this share of the model's own samples."""
         own = self.log_density(self.sample(draws, np.random.RandomState(seed))[0])
         return self.log_density(X) < np.quantile(own, share)
@@ -113,7 +114,7 @@ class ParadigmReport:
         return f"the {'generative' if self.test.estimate < 0 else 'discriminative'} one errs less"
 
 
-def generative_view(X: Any, y: Any) -> GenerativeView:
+def generative_view(X: UserTable, y: UserTarget) -> GenerativeView:
     """Gaussian densities of the classes with a common covariance, and the shares of the classes as priors.
 
     Examples
@@ -189,11 +190,11 @@ def compare_paradigms(
     )
 
 
-def _split_predictions(model: Any, X: Table, y: Target, split: Any) -> Any:
+def _split_predictions(model: Any, X: Table, y: Target, split: Split) -> Labels:
     return clone(model).fit(X[split[0]], y[split[0]]).predict(X[split[1]])
 
 
-def _add_outliers(X: Table, y: Target, view: GenerativeView) -> tuple[Any, Any]:
+def _add_outliers(X: Table, y: Target, view: GenerativeView) -> tuple[Matrix, Labels]:
     """The rows, and a twentieth more of the last class placed far behind it, where any sensible boundary is right."""
     last, mean = view.classes[-1], view.members.mean
     d = X.shape[1]

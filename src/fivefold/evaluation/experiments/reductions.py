@@ -22,7 +22,7 @@ from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from fivefold.core.types import Table, Target
+from fivefold.core.types import Array, Table, Target
 from fivefold.evaluation.comparison.result import Comparison
 from fivefold.evaluation.comparison.t_tests import corrected_resampled_t
 from fivefold.evaluation.row_losses import Loss, default_loss
@@ -141,7 +141,7 @@ def _class_reductions(direct: Any) -> dict[str, Any]:
     return {"one-vs-rest": OneVsRestClassifier(direct), "one-vs-one": OneVsOneClassifier(direct)}
 
 
-def _mean_squared(X: Table, y: Target, predicted: Any) -> Any:
+def _mean_squared(X: Table, y: Target, predicted: Target) -> Array:
     return ((np.asarray(y) - predicted) ** 2).mean(axis=1)
 
 

@@ -16,16 +16,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
-from fivefold.core.types import Array, Matrix, Table, Target
+from fivefold.core.types import Array, Mask, Matrix, Vector
 from fivefold.evaluation.comparison.five_by_two import N_HALVINGS, five_by_two_f, five_by_two_t
-from fivefold.evaluation.comparison.friedman import friedman_test
+from fivefold.evaluation.comparison.friedman import Friedman, friedman_test
 from fivefold.evaluation.comparison.mcnemar import mcnemar_test
 from fivefold.evaluation.comparison.permutation import permutation_test
 from fivefold.evaluation.comparison.rank_tests import sign_test, wilcoxon_test
+from fivefold.evaluation.comparison.result import Comparison
 from fivefold.evaluation.comparison.t_tests import corrected_resampled_t, one_sample_t, paired_t
 
 
@@ -39,7 +40,7 @@ class SimulationDesign:
     mu: float = 0.1  # half the distance between the class means along every column
     advantage: float = 0.0  # of the first learner
 
-    def draw(self, rng: np.random.Generator) -> tuple[Any, Any]:
+    def draw(self, rng: np.random.Generator) -> tuple[Array, Vector]:
         """Columns (learners, rows, width) and classes -1 and 1 (rows,), half of each."""
         y = rng.permutation(np.resize([-1.0, 1.0], self.rows))
         mu = np.full(self.learners, self.mu)
@@ -58,17 +59,17 @@ class SimulatedScores:
     folds: Array  # (learners, 10): ten folds
     repeats: Array  # (learners, 10): five folds, twice
     halves: Array  # (learners, 5, 2)
-    rows: Array  # (learners, n_test): right or wrong on a third of the rows
+    rows: Mask  # (learners, n_test): right or wrong on a third of the rows
     datasets: Array  # (learners, 12): twelve small tables, each tested on a third of its rows
 
 
-def fold_masks(rows: int, folds: int, repeats: int, rng: np.random.Generator) -> Any:
+def fold_masks(rows: int, folds: int, repeats: int, rng: np.random.Generator) -> Mask:
     """Which rows are test rows in each fold, (repeats * folds, rows)."""
     codes = np.stack([rng.permutation(rows) % folds for _ in range(repeats)])  # (repeats, rows)
     return (codes[:, None] == np.arange(folds)[:, None]).reshape(-1, rows)
 
 
-def correct_rows(X: Table, y: Target, test: Any) -> Any:
+def correct_rows(X: Array, y: Vector, test: Mask) -> Mask:
     """Whether each learner, trained on the other rows of every split, is right: (learners, splits, rows)."""
     train = ~test
     means = [((train & (y == c)).astype(float) @ X) / (train & (y == c)).sum(axis=1)[:, None] for c in (-1, 1)]
@@ -78,7 +79,7 @@ def correct_rows(X: Table, y: Target, test: Any) -> Any:
     return (side > 0) == (y > 0)
 
 
-def split_accuracies(X: Table, y: Target, test: Any) -> Any:
+def split_accuracies(X: Array, y: Vector, test: Mask) -> Matrix:
     """Share of the test rows of every split that each learner classifies correctly, (learners, splits)."""
     return (correct_rows(X, y, test) & test).sum(axis=2) / test.sum(axis=1)
 
@@ -97,18 +98,18 @@ def simulate_scores(design: SimulationDesign, rng: np.random.Generator) -> Simul
     )
 
 
-def _holdout_accuracies(design: SimulationDesign, rng: np.random.Generator) -> Any:
+def _holdout_accuracies(design: SimulationDesign, rng: np.random.Generator) -> Matrix:
     X, y = design.draw(rng)
     return split_accuracies(X, y, fold_masks(design.rows, 3, 1, rng)[:1])
 
 
-def _friedman_over(over: Any, S: Matrix) -> Any:
+def _friedman_over(over: Literal["data sets", "folds", "repeats"], S: Matrix) -> Friedman:
     learners, splits = S.shape
     return friedman_test(S.T, [str(i) for i in range(learners)], [str(j) for j in range(splits)], over=over)
 
 
 # The result of each test on one simulation, by the name and kind that INFLATED_LEVELS uses.
-TESTS: Mapping[tuple[str, str], Callable[[SimulatedScores], Any]] = {
+TESTS: Mapping[tuple[str, str], Callable[[SimulatedScores], Comparison | Friedman]] = {
     ("corrected resampled t", "folds"): lambda s: corrected_resampled_t(s.folds[0], s.folds[1], 9, 1),
     ("corrected resampled t", "repeats"): lambda s: corrected_resampled_t(s.repeats[0], s.repeats[1], 4, 1),
     ("one-sample t", "folds"): lambda s: one_sample_t(s.folds[0] - s.folds[1]),
@@ -141,7 +142,7 @@ def rejection_rates(
     design: SimulationDesign,
     simulations: int,
     rng: np.random.Generator,
-    tests: Mapping[tuple[str, str], Callable[[SimulatedScores], Any]] = TESTS,
+    tests: Mapping[tuple[str, str], Callable[[SimulatedScores], Comparison | Friedman]] = TESTS,
 ) -> dict[tuple[str, str], float]:
     """The share of simulations in which each test rejects at its level.
 

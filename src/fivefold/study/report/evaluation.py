@@ -184,8 +184,8 @@ def _threshold_table(one: OutOfFoldPredictions, positive: Any, cuts: list[tuple[
             Cell(format_number(cut.threshold, 3), cut.threshold),
             Cell(f"{float(cut.counts.recall):.1%}", float(cut.counts.recall)),
             Cell(f"{float(cut.counts.precision):.1%}", float(cut.counts.precision)),
-            Cell(f"{cut.counts.fn:g}", cut.counts.fn),
-            Cell(f"{cut.counts.fp:g}", cut.counts.fp),
+            Cell(f"{cut.counts.fn:g}", float(cut.counts.fn)),
+            Cell(f"{cut.counts.fp:g}", float(cut.counts.fp)),
             Cell(f"{-cut.value / n:.3f}", -cut.value / n),
         )
         for costs, cut in cuts
