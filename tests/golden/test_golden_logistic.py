@@ -219,7 +219,7 @@ def test_cross_entropy_is_the_negative_log_likelihood_and_its_gradient_is_right(
         else EmpiricalRisk(SoftmaxLoss(), Design(X), y, np.ones(len(y)), outputs=K)
     )
     x = 0.5 * rng.normal(size=4 if K == 2 else 4 * K)
-    W = np.atleast_2d(risk.shaped(x))
+    W = np.atleast_2d(risk.coefficient_matrix(x))
     eta = X @ W[:, :3].T + W[:, 3]
     P = softmax(np.column_stack([np.zeros(len(y)), eta]) if K == 2 else eta, axis=1)
     value, gradient = risk.value_and_gradient(x)

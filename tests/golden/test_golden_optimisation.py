@@ -168,7 +168,7 @@ class TestComparison:
     def test_the_harness_gives_the_paths_of_the_text(self):
         text = {"steepest descent": SteepestDescent(FixedStep(0.1)), "BFGS": BFGS(FixedStep(0.25))}
         found = compare_solvers(LANDSCAPES, text, tol=0, max_iter=100, grid=1)
-        ends = {(c.function, c.solver): c.found.x for c in found}
+        ends = {(c.function, c.solver): c.minimum.x for c in found}
         assert_allclose(ends["Rosenbrock", "BFGS"], (1.00000065, 1.00000127), atol=5e-9)
         assert_allclose(ends["quadratic", "BFGS"], (5, 5), atol=1e-9)
         assert_allclose(ends["quadratic", "steepest descent"], (5, 5), atol=1e-3)
@@ -176,13 +176,13 @@ class TestComparison:
     def test_what_is_reported_is_what_happened(self):
         found = {(c.function, c.solver): c for c in compare_solvers(LANDSCAPES, SOLVERS, grid=3, max_iter=200)}
         newton, bfgs = found["quadratic", "Newton"], found["quadratic", "BFGS"]
-        assert newton.found.steps == newton.hessians == 1 and newton.turn == 0
-        assert bfgs.hessians == 0 and bfgs.values > bfgs.found.steps
+        assert newton.minimum.steps == newton.hessians == 1 and newton.turning_angle == 0
+        assert bfgs.hessians == 0 and bfgs.values > bfgs.minimum.steps
         # conjugate gradients remember vectors, BFGS a matrix, and takes no more steps for it on the valley
         conjugate, quasi = found["Rosenbrock", "conjugate gradients"], found["Rosenbrock", "BFGS"]
         assert conjugate.memory < quasi.memory and quasi.values < conjugate.values
-        assert all(c.basin == 1 for (function, _), c in found.items() if function == "quadratic")
-        assert found["Rosenbrock", "BFGS"].basin == 1 > found["Rosenbrock", "steepest descent"].basin
+        assert all(c.basin_share == 1 for (function, _), c in found.items() if function == "quadratic")
+        assert found["Rosenbrock", "BFGS"].basin_share == 1 > found["Rosenbrock", "steepest descent"].basin_share
         assert all(0 < c.noise < 0.1 for (function, _), c in found.items() if function == "quadratic")
         lines = comparison_table(tuple(found.values())).splitlines()
         assert len(lines) == 9 and lines[0].split()[:2] == ["function", "solver"]

@@ -125,12 +125,12 @@ def test_a_smooth_loss_has_one_derivative_everywhere_and_others_a_kink(loss):
 @over_losses
 def test_the_bend_bounds_the_second_derivative(loss):
     y, eta = pairs(loss)
-    if np.isfinite(loss.bend):
+    if np.isfinite(loss.max_curvature):
         wide = np.linspace(-30, 30, 6001)
         for t in TARGETS[loss.kind]:
             C = np.abs(loss.curvature(t, wide))
-            assert C.max() <= loss.bend * (1 + 1e-9)
-            assert C.max() >= 0.99 * loss.bend or name(loss) in ("Huber",)
+            assert C.max() <= loss.max_curvature * (1 + 1e-9)
+            assert C.max() >= 0.99 * loss.max_curvature or name(loss) in ("Huber",)
     elif has(loss.curvature, y, eta):
         assert np.abs(loss.curvature(y, eta + 30)).max() > 1e6 or np.abs(loss.curvature(y, eta - 30)).max() > 1e6
 
@@ -178,7 +178,7 @@ def test_terms_are_the_weighted_sums(loss):
         y, eta = rng.choice(TARGETS[loss.kind], n), 2 * rng.standard_normal(n)
     s, slope = rng.uniform(0.1, 3, n), np.empty_like(eta)
     expected, slopes = np.sum(s * loss.value(y, eta)), s * loss.slope(y, eta)
-    total = loss.terms(y, eta.copy(), s, slope)
+    total = loss.weighted_sum(y, eta.copy(), s, slope)
     assert total == pytest.approx(expected, rel=1e-12)
     assert_allclose(slope, slopes, rtol=1e-9, atol=1e-12)
 
@@ -224,16 +224,16 @@ class TestMarginLosses:
 
     def test_values(self):
         """B-86, A-36, E-260."""
-        assert_allclose(LogLoss().of(self.m), [2.1269, 1.3133, 0.6931, 0.3133, 0.1269], atol=5e-5)
-        assert_allclose(HingeLoss().of(self.m), [3, 2, 1, 0, 0])
-        assert_allclose(ProbitMarginLoss().of(self.m), [0.9772, 0.8413, 0.5, 0.1587, 0.0228], atol=5e-5)
-        assert_allclose(SquaredMarginLoss().of(self.m), [4.5, 2, 0.5, 0, 0.5])
-        assert_allclose(ZeroOneLoss().of(self.m), [1, 1, 0, 0, 0])
-        assert_allclose(MarginErrorLoss().of(self.m), [1, 1, 1, 0, 0])
+        assert_allclose(LogLoss().at(self.m), [2.1269, 1.3133, 0.6931, 0.3133, 0.1269], atol=5e-5)
+        assert_allclose(HingeLoss().at(self.m), [3, 2, 1, 0, 0])
+        assert_allclose(ProbitMarginLoss().at(self.m), [0.9772, 0.8413, 0.5, 0.1587, 0.0228], atol=5e-5)
+        assert_allclose(SquaredMarginLoss().at(self.m), [4.5, 2, 0.5, 0, 0.5])
+        assert_allclose(ZeroOneLoss().at(self.m), [1, 1, 0, 0, 0])
+        assert_allclose(MarginErrorLoss().at(self.m), [1, 1, 1, 0, 0])
 
     def test_values_at_zero(self):
         """E-261: 0/1 counts zero as an error there; squared is (1 - m)^2, twice ours."""
-        assert [HingeLoss().of(0.0), 2 * SquaredMarginLoss().of(0.0), LogLoss().of(0.0)] == [1, 1, np.log(2)]
+        assert [HingeLoss().at(0.0), 2 * SquaredMarginLoss().at(0.0), LogLoss().at(0.0)] == [1, 1, np.log(2)]
 
     @pytest.mark.parametrize(
         "loss", [HingeLoss(), SquaredHingeLoss(), MarginErrorLoss(), ExponentialLoss(), RampLoss()], ids=name
@@ -241,26 +241,26 @@ class TestMarginLosses:
     def test_upper_bounds_of_the_zero_one_loss(self, loss):
         """A-36, B-86, D-290; twice the square too."""
         m = np.linspace(-4, 4, 801)
-        assert (loss.of(m) >= ZeroOneLoss().of(m)).all()
-        assert (2 * SquaredMarginLoss().of(m) >= ZeroOneLoss().of(m)).all()
-        assert (LogLoss().of(m) / np.log(2) >= ZeroOneLoss().of(m)).all()
+        assert (loss.at(m) >= ZeroOneLoss().at(m)).all()
+        assert (2 * SquaredMarginLoss().at(m) >= ZeroOneLoss().at(m)).all()
+        assert (LogLoss().at(m) / np.log(2) >= ZeroOneLoss().at(m)).all()
 
     def test_hinge_is_zero_beyond_the_margin_and_linear_below(self):
         """A-36, D-290, E-260: its value is the slack xi."""
         m = np.linspace(1, 9, 50)
-        assert not HingeLoss().of(m).any() and not HingeLoss().of_slope(m).any()
-        assert_allclose(HingeLoss().of(2 - m), m - 1, atol=1e-15)
+        assert not HingeLoss().at(m).any() and not HingeLoss().slope_at(m).any()
+        assert_allclose(HingeLoss().at(2 - m), m - 1, atol=1e-15)
 
     def test_asymptotes_of_the_log_loss(self):
         """B-86: -m far to the left, e^-m far to the right."""
-        assert_allclose(LogLoss().of(-np.array([10.0, 30.0])), [10, 30], atol=1e-4)
-        assert_allclose(LogLoss().of(np.array([10.0, 30.0])), np.exp([-10.0, -30]), rtol=1e-4)
+        assert_allclose(LogLoss().at(-np.array([10.0, 30.0])), [10, 30], atol=1e-4)
+        assert_allclose(LogLoss().at(np.array([10.0, 30.0])), np.exp([-10.0, -30]), rtol=1e-4)
 
     def test_nothing_overflows(self):
         """E-126: also the sigmoid, stable for large sizes."""
         m = np.array([-1e4, -800.0, 800.0, 1e4])
-        assert_allclose(LogLoss().of(m), [1e4, 800, 0, 0])
-        assert_allclose(LogLoss().of_slope(m), [-1, -1, 0, 0])
+        assert_allclose(LogLoss().at(m), [1e4, 800, 0, 0])
+        assert_allclose(LogLoss().slope_at(m), [-1, -1, 0, 0])
         assert_allclose(LogLoss().inverse_link(m), [0, 0, 1, 1])
 
 

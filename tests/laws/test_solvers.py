@@ -205,7 +205,7 @@ class TestFixedRates:
 
     def test_a_decreasing_rate_converges_from_a_rate_that_is_too_large(self):
         objective, d = PROBLEMS["quadratic, condition 100"]
-        fixed, falling = FixedStep(2.2 / 100), DecreasingStep(2.2 / 100, half=50)
+        fixed, falling = FixedStep(2.2 / 100), DecreasingStep(2.2 / 100, half_life=50)
         assert minimise(objective, np.zeros(d), SteepestDescent(fixed), max_iter=2000).reason == "diverged"
         found = minimise(objective, np.zeros(d), SteepestDescent(falling), tol=1e-2, max_iter=100_000)
         assert found.reason == "converged"
@@ -215,7 +215,7 @@ class TestFixedRates:
         scheduled = minimise(
             objective, np.zeros(d), SteepestDescent(ScheduledStep(lambda k: 0.5 / (1 + k))), max_iter=9
         )
-        same = minimise(objective, np.zeros(d), SteepestDescent(DecreasingStep(0.5, half=1)), max_iter=9)
+        same = minimise(objective, np.zeros(d), SteepestDescent(DecreasingStep(0.5, half_life=1)), max_iter=9)
         assert scheduled.history == same.history
         x = np.zeros(d)
         for k in range(9):
@@ -233,7 +233,7 @@ class TestSearches:
     @pytest.mark.parametrize("land", LANDSCAPES, ids=lambda land: land.name)
     def test_a_search_answers_a_point_on_the_line_with_its_value_and_gradient(self, land, search):
         here = Point.at(land.function, np.array(land.start))
-        t, there = search.walk(land.function, here, -here.gradient, 0.05)
+        t, there = search.find_step(land.function, here, -here.gradient, 0.05)
         assert t > 0
         assert_allclose(there.x, here.x - t * here.gradient, rtol=1e-15)
         assert there.value == land.function.value(there.x)
@@ -246,7 +246,7 @@ class TestSearches:
     def test_at_the_minimum_along_a_line_the_gradient_is_orthogonal_to_the_step(self, search, atol):
         here = Point.at(BOWL.function, np.array(BOWL.start))
         step = -here.gradient
-        _, there = search.walk(BOWL.function, here, step, 0.01)
+        _, there = search.find_step(BOWL.function, here, step, 0.01)
         cosine = there.gradient @ step / np.linalg.norm(there.gradient) / np.linalg.norm(step)
         assert abs(cosine) < atol
 
@@ -255,14 +255,14 @@ class TestSearches:
         for land in LANDSCAPES:
             here = Point.at(land.function, np.array(land.start))
             slope = -here.gradient @ here.gradient
-            t, there = Wolfe(curvature=0.1).walk(land.function, here, -here.gradient, trial)
+            t, there = Wolfe(curvature=0.1).find_step(land.function, here, -here.gradient, trial)
             assert there.value <= here.value + 1e-4 * t * slope
             assert abs(there.gradient @ here.gradient) <= 0.1 * abs(slope)
 
     @pytest.mark.parametrize("trial", [1e-6, 0.01, 1.0, 100.0])
     def test_armijo_takes_the_first_of_its_trials_that_falls_enough(self, trial):
         here = Point.at(VALLEY.function, np.array(VALLEY.start))
-        t, there = Armijo().walk(VALLEY.function, here, -here.gradient, trial)
+        t, there = Armijo().find_step(VALLEY.function, here, -here.gradient, trial)
         slope = -here.gradient @ here.gradient
         assert there.value <= here.value + 1e-4 * t * slope
         if t < trial:
@@ -275,15 +275,15 @@ class TestSearches:
         here = Point.at(f, np.ones(3))
         for search in (Armijo(), Wolfe(), FixedStep(1.0)):
             calls.clear()
-            search.walk(f, here, -here.gradient, 1.0)
+            search.find_step(f, here, -here.gradient, 1.0)
             assert len(calls) == 1
 
     def test_a_line_without_a_minimum_is_named(self):
         here = Point.at(VALLEY.function, np.array([0.0, 2.0]))
         with pytest.raises(ValueError, match="curvature along the line"):
-            ExactSearch().walk(VALLEY.function, here, np.array([1.0, 0.0]))
+            ExactSearch().find_step(VALLEY.function, here, np.array([1.0, 0.0]))
         with pytest.raises(TypeError, match="TwiceSmooth"):
-            ExactSearch().walk(PROBLEMS["linear residuals"][0], here, here.x)
+            ExactSearch().find_step(PROBLEMS["linear residuals"][0], here, here.x)
 
 
 class TestNewton:

@@ -88,7 +88,7 @@ def test_a_logarithm_of_what_is_not_positive_is_refused_with_its_place():
     with pytest.raises(ValueError, match=r"column 1 holds -2 in row 1; a logarithm needs numbers above zero"):
         BasisExpansion("log").fit([[1.0, 2.0], [3.0, -2.0]])
     assert BasisExpansion(Logs((0,))).fit([[1.0, 2.0], [3.0, -2.0]]).n_features_out_ == 2
-    with pytest.raises(ValueError, match="'waves' is no basis"):
+    with pytest.raises(ValueError, match="'waves' is not a basis"):
         BasisExpansion(["waves"]).fit(x)
 
 

@@ -44,7 +44,7 @@ def test_products_of_a_design_are_those_of_its_matrix(kind, intercept, centred):
         (design.gram(), Z.T @ Z),
         (design.gram(H), (Z * H[:, None]).T @ Z),
         (design.gram(R[0]), (Z * R[0][:, None]).T @ Z),
-        (design.squares(H), (Z**2).T @ H),
+        (design.gram_diagonal(H), (Z**2).T @ H),
         (design.columns(np.array([1, 3])).gram(), (Z.T @ Z)[np.ix_(*2 * [[1, 3, *([D] if intercept else [])]])]),
     ):
         np.testing.assert_allclose(ours, plain, atol=1e-11 * np.abs(plain).max())
@@ -64,7 +64,7 @@ def test_derivatives_of_a_risk_of_classes_are_those_of_differences(kind, interce
     A = risk.hessian(x)
     np.testing.assert_allclose(risk.gradient(x), slopes, atol=1e-6 * np.abs(slopes).max())
     np.testing.assert_allclose(A, bends, atol=1e-6 * np.abs(A).max())
-    np.testing.assert_allclose(risk.bends(x), A.diagonal(), rtol=1e-9)
+    np.testing.assert_allclose(risk.hessian_diagonal(x), A.diagonal(), rtol=1e-9)
     v = RNG.normal(size=len(x))
     np.testing.assert_allclose(risk.hessian_product(x, v), A @ v, atol=1e-9 * np.abs(A).max())
 
@@ -77,8 +77,8 @@ def test_a_compiled_loss_is_the_plain_one(loss):
     eta = np.append(4 * RNG.normal(size=2000), [0.0, 30.0, -30.0])
     y = np.sign(RNG.normal(size=len(eta))) if loss.kind == "margin" else RNG.gamma(2.0, size=len(eta))
     s, slope, plain = RNG.uniform(size=len(eta)), np.empty(len(eta)), np.empty(len(eta))
-    value = loss.terms(y, eta.copy(), s, slope)
-    assert value == pytest.approx(Loss.terms(loss, y, eta, s, plain), rel=1e-13)
+    value = loss.weighted_sum(y, eta.copy(), s, slope)
+    assert value == pytest.approx(Loss.weighted_sum(loss, y, eta, s, plain), rel=1e-13)
     np.testing.assert_allclose(slope, plain, rtol=1e-12, atol=1e-14)
 
 

@@ -58,7 +58,8 @@ def test_a_working_set_too_large_for_a_gram_matrix_is_solved_through_the_residua
     data = prepare_columns(sp.csr_array(X) if sparse else X, y[:, None], w, centred=True).problems[0]
     net = ElasticNetObjective(data, 2.0, l2)
     gram, residual = (
-        minimise(net, np.zeros(400), CoordinateDescent(limit=limit), tol=1e-9 * data.total) for limit in (4096, 10)
+        minimise(net, np.zeros(400), CoordinateDescent(limit=limit), tol=1e-9 * data.target_square)
+        for limit in (4096, 10)
     )
     assert residual.reason == "converged"
     assert residual.value == pytest.approx(gram.value, rel=1e-8)
@@ -71,10 +72,10 @@ def test_the_gap_bounds_the_distance_to_the_minimum_from_any_point(shape):
     rng = np.random.default_rng(0)
     for l1, l2 in ((5.0, 0.0), (5.0, 2.0), (0.0, 2.0)):
         net = ElasticNetObjective(data, l1, l2)
-        best = minimise(net, np.zeros(shape[1]), CoordinateDescent(), tol=1e-11 * data.total)
+        best = minimise(net, np.zeros(shape[1]), CoordinateDescent(), tol=1e-11 * data.target_square)
         for scale in (0.0, 0.01, 1.0):
             x = best.x + scale * rng.normal(size=shape[1]) * (rng.random(shape[1]) < 0.1)
-            assert net.value(x) - best.value <= net.violation(x) + 1e-10 * data.total
+            assert net.value(x) - best.value <= net.violation(x) + 1e-10 * data.target_square
 
 
 def test_a_quadratic_model_has_strengths_of_its_own_for_each_coordinate():

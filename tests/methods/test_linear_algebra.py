@@ -294,7 +294,7 @@ class TestElimination:
             ([[1, 2]], "A must be square; got 1 x 2"),
             ([1, 2], "A must be a matrix"),
             ([[1, np.nan], [0, 1]], r"A must be finite; A\[0, 1\] is nan"),
-            ([[1, 2], [3]], "A must hold real numbers, as many in every row"),
+            ([[1, 2], [3]], "A must hold real numbers, the same number in every row"),
             ([[1j]], "A must hold real numbers"),
             ([["x"]], "A must hold real numbers"),
             ([[1e-320, 0], [0, 1]], "too large for floating point"),

@@ -65,7 +65,7 @@ def test_margin_losses_are_drawn_with_their_values():
     assert names == ["0/1", "margin", "hinge", "square", "log", "probit"]
     curves = {line.get_label(): line.get_xydata() for line in ax.lines}
     for name, loss in (("hinge", HingeLoss()), ("log", LogLoss()), ("square", SquaredMarginLoss())):
-        assert_allclose(curves[name][:, 1], loss.of(curves[name][:, 0]))
+        assert_allclose(curves[name][:, 1], loss.at(curves[name][:, 0]))
     printed = {
         "log": [2.1269, 1.3133, 0.6931, 0.3133, 0.1269],
         "hinge": [3, 2, 1, 0, 0],

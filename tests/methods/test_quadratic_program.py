@@ -27,7 +27,10 @@ def test_the_conditions_of_a_minimum_hold_at_the_solution(seed):
     h = G @ inside + rng.uniform(0, 1, m) * (rng.random(m) < 0.7)  # some constraints have no room
     found = solve_qp(B.T @ B + (0 if singular else 0.1) * np.eye(d), rng.normal(size=d), A, A @ inside, G, h, -9.0, 9.0)
     worst = found.residuals
-    assert max(worst.stationarity, worst.primal, worst.dual, worst.complementarity) == found.violation
+    assert (
+        max(worst.stationarity, worst.primal_infeasibility, worst.dual_infeasibility, worst.complementarity)
+        == found.violation
+    )
     assert found.violation <= (1e-7 if singular else 1e-10)
 
 
@@ -76,7 +79,7 @@ def test_an_equality_that_another_implies_is_left_out():
         solve_qp(I2, [0.0, 0.0], A=[[1.0, 1.0], [2.0, 2.0]], b=[1.0, 3.0])
 
 
-def test_a_function_that_falls_for_ever_is_proved_to_do_so():
+def test_a_function_that_falls_without_end_is_proved_to_do_so():
     P, q = np.diag([1.0, 0.0]), np.array([0.0, -1.0])
     with pytest.raises(UnboundedError, match="falls without end") as caught:
         solve_qp(P, q, lb=0.0)
@@ -127,6 +130,6 @@ def test_the_solver_runs_on_the_one_loop_and_its_violation_is_judged_from_outsid
     from fivefold.optim.minimise import minimise
 
     program = QuadraticProgram.of(2 * I2, [-2.0, -5.0], G=[[1.0, 1.0]], h=[2.0], lb=0.0)
-    found = minimise(program, program.lifted([7.0, 7.0]), DualActiveSet(), tol=1e-12)
+    found = minimise(program, program.with_zero_multipliers([7.0, 7.0]), DualActiveSet(), tol=1e-12)
     assert found.reason == "converged" and found.violation < 1e-12
     assert_allclose(found.x, [0.25, 1.75, 1.5, 0, 0], atol=1e-12)

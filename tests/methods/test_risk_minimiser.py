@@ -148,10 +148,10 @@ def test_l1_leaves_gradients_below_its_strength_at_zeros(loss, strength):
 class Cubed(MarginLoss):
     """max(0, 1 - m)^3: smooth, and without a second derivative written down."""
 
-    def of(self, m):
+    def at(self, m):
         return np.maximum(1 - m, 0.0) ** 3
 
-    def of_slope(self, m):
+    def slope_at(self, m):
         return -3 * np.maximum(1 - m, 0.0) ** 2
 
 

@@ -66,7 +66,7 @@ def test_a_batch_of_all_rows_is_gradient_descent():
     found = minimise(risk, np.zeros(4), SGD(rate=ConstantRate(0.1), batch=None), tol=0.0, max_iter=7)
     x = np.zeros(4)
     for _ in range(7):
-        x = x - 0.1 * risk.gradient(x) / risk.terms
+        x = x - 0.1 * risk.gradient(x) / risk.n_terms
     np.testing.assert_allclose(found.x, x, rtol=1e-12)  # rounding: rows are added in another order
 
 
@@ -161,7 +161,7 @@ def test_momentum_of_the_text_is_a_running_mean_of_gradients():
 @pytest.mark.parametrize("inside", [True, False])
 def test_rmsprop_does_not_see_the_scale_of_gradients(inside):
     """C-55: with eps -> 0 the steps stay the same when each coordinate of the gradient is scaled."""
-    rule, scale = RMSProp(eps=1e-300, inside=inside), np.array([1e-3, 1.0, 1e3])
+    rule, scale = RMSProp(eps=1e-300, eps_inside_root=inside), np.array([1e-3, 1.0, 1e3])
     x, y, moments, scaled = np.zeros(3), np.zeros(3), (np.zeros(3),), (np.zeros(3),)
     rng = np.random.default_rng(0)
     for t in range(1, 6):
@@ -175,7 +175,9 @@ def test_the_eps_of_rmsprop_stands_where_it_is_put():
     """C-55: alpha / sqrt(V + eps), or alpha / (sqrt(V) + eps)."""
     g = np.array([2.0])
     for inside, size in ((True, np.sqrt(0.4 + 0.25)), (False, np.sqrt(0.4) + 0.25)):
-        x, (V,) = RMSProp(decay=0.9, eps=0.25, inside=inside).advance(lambda x: g, np.zeros(1), (np.zeros(1),), 0.1, 1)
+        x, (V,) = RMSProp(decay=0.9, eps=0.25, eps_inside_root=inside).advance(
+            lambda x: g, np.zeros(1), (np.zeros(1),), 0.1, 1
+        )
         np.testing.assert_allclose((V[0], x[0]), (0.4, -0.1 * 2 / size))
 
 

@@ -9,10 +9,10 @@ from fivefold.optim.stochastic.learning_rates import ConstantRate
 PAIRS = {
     "momentum": (SGD(momentum=0.9, form="classic"), lambda optim, p: optim.SGD(p, 0.01, momentum=0.9)),
     "Adagrad": (Adagrad(), lambda optim, p: optim.Adagrad(p, 0.01)),
-    "RMSProp": (RMSProp(decay=0.9, inside=False), lambda optim, p: optim.RMSprop(p, 0.01, alpha=0.9)),
+    "RMSProp": (RMSProp(decay=0.9, eps_inside_root=False), lambda optim, p: optim.RMSprop(p, 0.01, alpha=0.9)),
     "Adadelta": (Adadelta(decay=0.9), lambda optim, p: optim.Adadelta(p, 0.01, rho=0.9)),
-    "Adam": (Adam(inside=False), lambda optim, p: optim.Adam(p, 0.01)),
-    "AMSGrad": (Adam(inside=False, amsgrad=True), lambda optim, p: optim.Adam(p, 0.01, amsgrad=True)),
+    "Adam": (Adam(eps_inside_root=False), lambda optim, p: optim.Adam(p, 0.01)),
+    "AMSGrad": (Adam(eps_inside_root=False, amsgrad=True), lambda optim, p: optim.Adam(p, 0.01, amsgrad=True)),
 }
 
 

@@ -1,8 +1,8 @@
-"""Bayes' rule over one Gaussian a class.
+"""Bayes' rule with one Gaussian per class.
 
     g_k(x) = log p(x | y = k) + log P(y = k)        P(y = k | x) = exp g_k(x) / sum_l exp g_l(x)
 
-What the classes share, such as a common determinant, may be left out of g.
+Terms that the classes share, such as a common determinant, may be left out of g.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.numerics.arrays import logsumexp
 from fivefold.core.parallel import map_parts
-from fivefold.core.types import Array, Target, UserTable, Weights
+from fivefold.core.types import Array, Matrix, Target, UserTable, Weights
 
 
 class learned_in_dtype(learned):
-    """A part of `model_` in the type of the training rows; settings may leave it out."""
+    """A part of `model_` in the dtype of the training rows; it may be absent, depending on the settings."""
 
     def __get__(self, estimator: Any, owner: type | None = None) -> Any:
         part = super().__get__(estimator, owner)
@@ -34,38 +34,38 @@ class learned_in_dtype(learned):
 
 
 class GaussianDiscriminant(Classifier):
-    """Classifier by discriminants: `_scores(X)` gives a fresh array of g_k for every row and class."""
+    """Classifier by discriminants: `_scores(X)` returns a new array of g_k for every row and class."""
 
     takes = Takes(one_class=False)
 
     means_ = learned_in_dtype("means")
     priors_ = learned_in_dtype("priors")
 
-    def decision_function(self, X: UserTable) -> Any:
+    def decision_function(self, X: UserTable) -> Array:
         """The discriminants (n, K); for two classes the log odds (n,) of the second."""
         scores = self._scores(self._admit(X))
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    def predict_log_proba(self, X: UserTable) -> Any:
+    def predict_log_proba(self, X: UserTable) -> Matrix:
         """Log probability of each class."""
         X = self._admit(X)
         scores = self._scores(X)
 
-        def part(lo: int, hi: int) -> Any:
-            # less the largest before the cast, so that float32 keeps the digits that matter
+        def part(lo: int, hi: int) -> Matrix:
+            # subtract the largest before the cast, so that float32 keeps the digits that matter
             logs = (scores[lo:hi] - scores[lo:hi].max(axis=1, keepdims=True)).astype(X.dtype, copy=False)
             return logs - logsumexp(logs, axis=1)[:, None]
 
         return np.concatenate(map_parts(part, len(X)))
 
-    def predict_proba(self, X: UserTable) -> Any:
+    def predict_proba(self, X: UserTable) -> Matrix:
         """Probability of each class."""
         logs = self.predict_log_proba(X)
         map_parts(lambda lo, hi: np.exp(logs[lo:hi], out=logs[lo:hi]), len(logs))
         return logs
 
-    def _shares(self, y: Target, w: Weights, given: Any) -> Any:
-        """The priors given, or else the shares of the classes."""
+    def _priors(self, y: Target, w: Weights, given: Any) -> Array:
+        """The given priors, or else the shares of the classes."""
         K, name = len(self.classes_), type(self).__name__
         if given is None:
             return np.bincount(y, w, K) / w.sum()

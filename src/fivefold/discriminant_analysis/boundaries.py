@@ -13,13 +13,12 @@ Duda, Hart & Stork (2001), section 2.6.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from fivefold.core.types import Array
 
-ZERO_SHARE = 1e-9  # beside the numbers it is a difference of, this is zero
+ZERO_SHARE = 1e-9  # a difference below this share of the numbers subtracted counts as zero
 
 
 @dataclass(frozen=True)
@@ -31,9 +30,9 @@ class ClassHyperplane:
 
     @classmethod
     def between(cls, mean_i: Array, mean_j: Array, w: Array, log_odds: float) -> ClassHyperplane:
-        """Of two classes with these means and log P_i / P_j, when w = Sigma^-1 (mean_i - mean_j)."""
+        """The boundary of two classes with these means and log P_i / P_j; w = Sigma^-1 (mean_i - mean_j)."""
         apart = mean_i - mean_j
-        distance = apart @ w  # squared, of Mahalanobis
+        distance = apart @ w  # squared Mahalanobis distance
         if not distance > 0:
             raise ValueError("the two classes have the same mean: no hyperplane lies between them")
         return cls(w, (mean_i + mean_j) / 2 - log_odds / distance * apart)
@@ -44,8 +43,8 @@ class Quadric:
     """The points x with x' A x + b' x + c = 0; the left side is the log odds of the first class.
 
     `kind` is "hyperplane", "pair of hyperplanes", "hypersphere", "hyperellipsoid", "hyperparaboloid",
-    "hyperhyperboloid" or "hypercone", with " cylinder" added where there are directions along which nothing
-    changes; "flat" for a point, line or plane of fewer dimensions; "nowhere" or "everywhere".
+    "hyperhyperboloid" or "hypercone", with " cylinder" added where it is constant along some
+    direction; "flat" for a point, line or plane of fewer dimensions; "nowhere" or "everywhere".
     """
 
     A: Array  # (d, d)
@@ -55,9 +54,9 @@ class Quadric:
 
     @classmethod
     def between(cls, means: Array, precisions: Array, levels: Array) -> Quadric:
-        """Of two classes with log densities levels - (x - mean)' precision (x - mean) / 2."""
+        """The boundary of two classes with log densities levels - (x - mean)' precision (x - mean) / 2."""
         origin = means.mean(axis=0)
-        m = means - origin  # about the middle: far from zero c would be a difference of large numbers
+        m = means - origin  # relative to the midpoint: far from zero c would be a difference of large numbers
         A = (precisions[1] - precisions[0]) / 2
         b0, b1 = np.einsum("kij,kj->ki", precisions, m)
         b = b0 - b1
@@ -68,7 +67,7 @@ class Quadric:
 
 
 def _kind(A: Array, b: Array, c: float, *sizes: float) -> str:
-    """Type of z' A z + b' z + c = 0; `sizes` are those of the numbers A, b and c are differences of."""
+    """Type of z' A z + b' z + c = 0; `sizes` are the magnitudes of the numbers subtracted to form A, b and c."""
     flat_A, flat_b, flat_c = (ZERO_SHARE * size for size in sizes)
     values, V = np.linalg.eigh(A)
     curved = np.abs(values) > flat_A
@@ -76,14 +75,14 @@ def _kind(A: Array, b: Array, c: float, *sizes: float) -> str:
     level = c - (b[curved] ** 2 / (4 * l)).sum()  # with the squares completed: sum l z^2 = -level
     level = level if abs(level) > flat_c else 0.0
     if np.linalg.norm(b[~curved]) > flat_b:
-        return _named("hyperparaboloid" if len(l) else "hyperplane", len(l) and len(l) < len(b) - 1)
+        return _kind_name("hyperparaboloid" if len(l) else "hyperplane", 0 < len(l) < len(b) - 1)
     if not len(l):
         return "nowhere" if level else "everywhere"
     if (l > 0).all() or (l < 0).all():
         return _bounded(l, level, len(l) < len(b), bool(np.ptp(l) <= flat_A))
     if level:
-        return _named("hyperhyperboloid", len(l) < len(b))
-    return "pair of hyperplanes" if len(l) == 2 else _named("hypercone", len(l) < len(b))
+        return _kind_name("hyperhyperboloid", len(l) < len(b))
+    return "pair of hyperplanes" if len(l) == 2 else _kind_name("hypercone", len(l) < len(b))
 
 
 def _bounded(l: Array, level: float, cylinder: bool, even: bool) -> str:
@@ -94,8 +93,8 @@ def _bounded(l: Array, level: float, cylinder: bool, even: bool) -> str:
         return "pair of hyperplanes" if level else "hyperplane"
     if not level:
         return "flat"
-    return _named("hypersphere" if even else "hyperellipsoid", cylinder)
+    return _kind_name("hypersphere" if even else "hyperellipsoid", cylinder)
 
 
-def _named(kind: str, cylinder: Any) -> str:
+def _kind_name(kind: str, cylinder: bool) -> str:
     return kind + " cylinder" if cylinder else kind

@@ -4,13 +4,13 @@
 
 The term x' Sigma^-1 x is the same in all classes and drops out, so boundaries are hyperplanes. Columns v
 with v' Sigma v = 1 that spread the class means most are the discriminant axes of Fisher (1936) and Rao
-(1948): `transform`. The solvers differ in how they meet Sigma (`solvers`).
+(1948): `transform`. The solvers differ in how they treat Sigma (`lda_solvers`).
 
-Everything is computed about the mean c of the class means. With z = x - c and m_k = mu_k - c
+Everything is computed relative to the mean c of the class means. With z = x - c and m_k = mu_k - c
 
     g_k(x) = z' Sigma^-1 m_k - m_k' Sigma^-1 m_k / 2 + log P(y = k)  +  z' Sigma^-1 c + c' Sigma^-1 c / 2
 
-and what stands last is common to the classes, so an offset of the data costs no digits of a posterior.
+and the last two terms are common to the classes, so data far from zero cost no digits of a posterior.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class LinearDiscriminants:
         return self.metric.means
 
     @property
-    def offset(self) -> Any:
-        """g_k at the centre (K,), less what is common."""
+    def offset(self) -> Array:
+        """g_k at the centre (K,), without the terms common to all classes."""
         return log_priors(self.priors) - 0.5 * ((self.means - self.metric.centre) * self.metric.slope).sum(1)
 
     @property
@@ -55,16 +55,16 @@ class LinearDiscriminants:
         return slope[1:] - slope[:1] if len(slope) == 2 else slope + self.metric.common
 
     @property
-    def level(self) -> Any:
+    def discriminant_at_centre(self) -> Array:
         """The discriminants at the centre (K,), or for two classes their difference (1,)."""
         offset = self.offset
         common = 0.5 * self.metric.centre @ self.metric.common
         return offset[1:] - offset[:1] if len(offset) == 2 else offset + common
 
     @property
-    def intercept(self) -> Any:
+    def intercept(self) -> Array:
         """The discriminants at zero."""
-        return self.level - self.coef @ self.metric.centre
+        return self.discriminant_at_centre - self.coef @ self.metric.centre
 
     @property
     def ratio(self) -> Array:
@@ -81,16 +81,17 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         "lsqr" and "eigen" take shrinkage or an estimator of covariance; "svd" and "eigen" drop directions in which no
         class varies.
     shrinkage
-        share of a sphere in the covariance of each class: 0 leaves it, 1 makes it sigma^2 I, so that equal
-        priors give the nearest mean; "auto" is the amount of Ledoit and Wolf; None is 0.
+        share of a multiple of the identity in the covariance of each class: 0 leaves it unchanged, 1 makes it sigma^2
+        I, so that with equal priors the nearest mean wins; "auto" is the amount of Ledoit and Wolf; None is 0.
     priors
         class probabilities; the weighted shares of the classes when None.
     n_components
-        how many axes `transform` gives; at most, and by default, the smaller of columns and classes less one.
+        number of axes of `transform`; at most, and by default, the smaller of columns and classes less one.
     store_covariance
-        keep `covariance_` with the solver "svd"; the others always do.
+        keep `covariance_` with the solver "svd"; the other solvers always do.
     tol
-        for "svd": directions whose spread within classes, columns scaled to one, is not above it are dropped.
+        for "svd": directions whose spread within classes, with columns scaled to unit spread, does not exceed it are
+        dropped.
     covariance_estimator
         an object whose `fit` learns `covariance_` from the rows of a class, as in sklearn.covariance.
 
@@ -105,9 +106,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     means_, priors_, classes_
         of the classes.
     scalings_
-        the axes, one a column.
+        the axes, one per column.
     xbar_
-        the mean of the class means by their priors.
+        the mean of the class means, weighted by the priors.
 
     Examples
     --------
@@ -129,7 +130,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     card = Card(
         applications=("classification", "dimension reduction", "visualization"),
-        use="Classes of similar shape, few rows a class, probabilities wanted; a picture of labelled data. With "
+        use="Classes of similar shape, few rows per class, probabilities wanted; a picture of labelled data. With "
         "as many columns as rows take shrinkage='auto'. Classes that differ in shape need the quadratic form.",
         steps=(
             "Take the mean of each class and the scatter about it.",
@@ -169,7 +170,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 f"LinearDiscriminantAnalysis: n_components={self.n_components} cannot be larger than "
                 f"min(n_features, n_classes - 1) = {most}"
             )
-        priors = self._shares(y, w, self.priors)
+        priors = self._priors(y, w, self.priors)
         rule = Shrinkage(self.shrinkage, self.covariance_estimator)
         metric = SOLVERS[self.solver](X, GroupWeights(y, w, K), priors, rule, self.tol, self.store_covariance)
         n_axes = min(self.n_components or most, metric.axes.shape[1])
@@ -184,10 +185,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def decision_function(self, X: UserTable) -> Any:
         """The discriminants (n, K); for two classes the log odds (n,) of the second."""
         X, model = self._admit(X), self.model_
-        scores = affine(X, model.metric.centre, model.coef.T, model.level)
+        scores = affine(X, model.metric.centre, model.coef.T, model.discriminant_at_centre)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def hyperplane(self, i: int, j: int) -> ClassHyperplane:
+    def hyperplane(self, i: Any, j: Any) -> ClassHyperplane:
         """The boundary between two classes, by label: w.(x - x0) = 0, positive on the side of i."""
         priors, means, slope = self.model_.priors, self.model_.means, self.model_.metric.slope
         a, b = self._index(i), self._index(j)

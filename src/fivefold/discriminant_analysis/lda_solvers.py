@@ -1,4 +1,4 @@
-"""The metric of linear discriminant analysis: slopes Sigma^-1 m_k and the axes that spread the means.
+"""The metric of linear discriminant analysis: slopes Sigma^-1 m_k and the axes along which the means spread.
 
 svd    Sigma = pooled scatter / n. Columns are scaled to unit spread within classes, directions with no spread
        dropped, the rest whitened; the axes are the singular vectors of the whitened class means.
@@ -8,7 +8,7 @@ eigen  the same Sigma; axes are all solutions of (Sigma_total - Sigma) v = l Sig
        the null space of Sigma.
 
 The scatter within classes has the squares of the singular values of the centred rows for eigenvalues. Squares of
-small values drown in rounding; where that matters, and where there are few rows for so many columns, the rows
+small values are lost in rounding; where that matters, and where there are few rows for the number of columns, the rows
 themselves are decomposed.
 """
 
@@ -25,12 +25,12 @@ from fivefold.core.numerics.linalg import fix_signs
 from fivefold.discriminant_analysis.shrinkage import Shrinkage
 from fivefold.distributions.gaussian import Array, Diagonal, Full, Gaussian, GroupMoments, GroupWeights
 
-MIN_CORRELATION_EIG = 1e-5  # an eigenvalue of a correlation below this has lost five digits or more
+MIN_CORRELATION_EIG = 1e-5  # a smaller eigenvalue of a correlation matrix has lost five digits or more
 
 
 @dataclass(frozen=True)
 class DiscriminantMetric:
-    """Class means about a centre, and what the shared covariance makes of them."""
+    """Class means, and their slopes and axes in the metric of the shared covariance."""
 
     means: Array  # (K, d)
     centre: Array  # (d,)
@@ -42,23 +42,25 @@ class DiscriminantMetric:
     covariance: Array | None  # (d, d)
 
 
-def by_svd(X: Array, R: GroupWeights, priors: Array, rule: Shrinkage, tol: float, keep: bool) -> DiscriminantMetric:
-    """Whitened by the spread within classes."""
-    rule.refuse("svd", "take solver='lsqr' or 'eigen'")
+def by_svd(
+    X: Array, R: GroupWeights, priors: Array, rule: Shrinkage, tol: float, store_covariance: bool
+) -> DiscriminantMetric:
+    """Whiten by the spread within classes."""
+    rule.refuse_for("svd", "take solver='lsqr' or 'eigen'")
     d = X.shape[1]
-    compact = keep or R.count * d <= len(X)
+    compact = store_covariance or R.count * d <= len(X)
     stats = Gaussian(Full() if compact else Diagonal()).stats(X, R)
     centre = priors @ stats.mean
     M = stats.mean - centre
     W = _within(X, R, stats, tol)  # (d, r)
     _, s, Vt = svd(np.sqrt(priors)[:, None] * M @ W, full_matrices=False)
-    axes = _turned(Vt[s > tol * s[0]] @ W.T)
-    covariance = np.tensordot(priors / stats.weight, stats.scatter, 1) if keep else None
+    axes = _as_columns(Vt[s > tol * s[0]] @ W.T)
+    covariance = np.tensordot(priors / stats.weight, stats.scatter, 1) if store_covariance else None
     return DiscriminantMetric(stats.mean, centre, M @ axes @ axes.T, np.zeros(d), axes, s**2, np.zeros(d), covariance)
 
 
 def by_least_squares(
-    X: Array, R: GroupWeights, priors: Array, rule: Shrinkage, tol: float, keep: bool
+    X: Array, R: GroupWeights, priors: Array, rule: Shrinkage, tol: float, store_covariance: bool
 ) -> DiscriminantMetric:
     """Slopes by least squares."""
     stats = Gaussian(Full()).stats(X, R)
@@ -71,14 +73,14 @@ def by_least_squares(
     root = np.sqrt(priors)[:, None]
     spread, U = eigh(root * M @ (root * slope).T)
     kept = spread > np.finfo(np.float64).eps * R.count * spread[-1]
-    axes = _turned(((U[:, kept] / np.sqrt(spread[kept])).T @ (root * slope))[::-1])
+    axes = _as_columns(((U[:, kept] / np.sqrt(spread[kept])).T @ (root * slope))[::-1])
     return DiscriminantMetric(stats.mean, centre, np.array(slope), common, axes, spread[kept][::-1], centre, sigma)
 
 
 def by_eigenvectors(
-    X: Array, R: GroupWeights, priors: Array, rule: Shrinkage, tol: float, keep: bool
+    X: Array, R: GroupWeights, priors: Array, rule: Shrinkage, tol: float, store_covariance: bool
 ) -> DiscriminantMetric:
-    """All axes, by a generalised eigenproblem."""
+    """All axes, from a generalised eigenproblem."""
     stats = Gaussian(Full()).stats(X, R)
     centre = priors @ stats.mean
     M = stats.mean - centre
@@ -88,11 +90,11 @@ def by_eigenvectors(
     W = _whitening(scale, np.sqrt(values), V, np.sqrt(len(V) * np.finfo(np.float64).eps))
     if (missing := len(sigma) - W.shape[1]) > 0:
         warn(
-            f"LinearDiscriminantAnalysis: {missing} of {len(sigma)} directions are left out, since no class varies "
+            f"LinearDiscriminantAnalysis: {missing} of {len(sigma)} directions are dropped, because no class varies "
             "along them: the covariance within classes is singular. Drop columns, or give shrinkage"
         )
     spread, U = eigh(W.T @ (total - sigma) @ W)
-    V = _turned(U[:, ::-1].T @ W.T)
+    V = _as_columns(U[:, ::-1].T @ W.T)
     return DiscriminantMetric(stats.mean, centre, M @ V @ V.T, V @ (V.T @ centre), V, spread[::-1], centre, sigma)
 
 
@@ -147,8 +149,8 @@ def _no_spread() -> ValueError:
     )
 
 
-def _turned(axes: Array) -> Array:
-    """Axes in rows as columns, each with its largest entry positive."""
+def _as_columns(axes: Array) -> Array:
+    """Transpose axes in rows to columns, each with its largest entry positive."""
     return np.ascontiguousarray(fix_signs(axes).T)
 
 

@@ -3,8 +3,8 @@
     g_k(x) = -(x - mu_k)' Sigma_k^-1 (x - mu_k) / 2 - log |Sigma_k| / 2 + log P(y = k)
            = x' W_k x + w_k' x + w_k0,    W_k = -Sigma_k^-1 / 2,    w_k = Sigma_k^-1 mu_k
 
-Boundaries are hyperquadrics. Sigma_k is the scatter of the class over its weight, drawn towards the identity by
-`reg_param` or towards a sphere by shrinkage, and no direction is left without variance.
+Boundaries are hyperquadrics. Sigma_k is the scatter of the class over its weight, shrunk towards the identity by
+`reg_param` or towards a multiple of it by `shrinkage`, and no direction is left without variance.
 
 Duda, Hart & Stork (2001), section 2.6; Ledoit & Wolf (2004) for shrinkage.
 """
@@ -26,7 +26,7 @@ from fivefold.discriminant_analysis.shrinkage import Shrinkage
 from fivefold.distributions.gaussian import Array, Full, Gaussian, GaussianMembers, GroupMoments, GroupWeights
 
 LOG_2PI = float(np.log(2 * np.pi))
-MIN_VARIANCE_SHARE = 1e-12  # beside the mean variance, a variance that a Cholesky factor still sees
+MIN_VARIANCE_SHARE = 1e-12  # as a share of the mean variance: the least variance that a Cholesky factor resolves
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class QuadraticDiscriminants:
 
     @property
     def covariances(self) -> list[Array] | None:
-        """(d, d) for each class, if they are to be shown."""
+        """(d, d) per class, if store_covariance."""
         return list(self.members.covariance.matrix) if self.store_covariance else None
 
     @property
@@ -71,7 +71,8 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
     solver
         "svd" takes `reg_param`, "eigen" takes shrinkage or an estimator of covariance.
     shrinkage
-        share of a sphere in the covariance of each class, or "auto" for the amount of Ledoit and Wolf.
+        share of a multiple of the identity in the covariance of each class, or "auto" for the amount of Ledoit and
+        Wolf.
     priors
         class probabilities; the weighted shares of the classes when None.
     reg_param
@@ -80,14 +81,14 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
         keep `covariance_`.
     tol
         the least variance of a class in any direction, in units of the mean variance where that is below one;
-        a class flatter than that is widened to it, with a warning.
+        smaller variances are raised to it, with a warning.
     covariance_estimator
         an object whose `fit` learns `covariance_` from the rows of a class, as in sklearn.covariance.
 
     Attributes
     ----------
     covariance_
-        one matrix a class.
+        one matrix per class.
     means_, priors_, classes_
         of the classes.
     rotations_
@@ -133,7 +134,7 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
     rotations_ = learned_in_dtype("rotations")
     scalings_ = learned_in_dtype("scalings")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         K, d = len(self.classes_), X.shape[1]
         self._refuse_single_rows(y, w)
         R = GroupWeights(y, w, K)
@@ -141,10 +142,10 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
         rule = Shrinkage(self.shrinkage, self.covariance_estimator)
         sigma = COVARIANCE_RULES[self.solver](X, R, stats, rule, self.reg_param)
         members = GaussianMembers(stats.mean, Full().of(self._widened(sigma), d))
-        self.model_ = QuadraticDiscriminants(self._shares(y, w, self.priors), members, self.store_covariance, X.dtype)
+        self.model_ = QuadraticDiscriminants(self._priors(y, w, self.priors), members, self.store_covariance, X.dtype)
 
     def _refuse_single_rows(self, y: Target, w: Weights) -> None:
-        """A class of one row, there once, has no covariance."""
+        """Refuse a class with a single row of weight at most one: it has no covariance."""
         alone = (np.bincount(y) == 1) & (np.bincount(y, w) <= 1)
         if alone.any():
             label = self.classes_.tolist()[alone.argmax()]
@@ -153,16 +154,16 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
                 "defined; give two rows or more of every class, or take the linear form"
             )
 
-    def quadric(self, i: int, j: int) -> Quadric:
+    def quadric(self, i: Any, j: Any) -> Quadric:
         """The boundary between two classes, by label: x' A x + b' x + c = 0, positive on the side of i."""
         pair, model = [self._index(i), self._index(j)], self.model_
         return Quadric.between(model.means[pair], model.members.covariance.precision[pair], model.levels[pair])
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Array:
         model = self.model_
         return model.members.log_prob(X, log_priors(model.priors) + 0.5 * X.shape[1] * LOG_2PI)
 
-    def _widened(self, sigma: Array) -> Any:
+    def _widened(self, sigma: Array) -> Array:
         """The covariances, with no variance below the floor in any direction."""
         K, d, _ = sigma.shape
         spread = float(np.einsum("kii->", sigma)) / (K * d)
@@ -172,25 +173,25 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
             )
         floor = max(self.tol * min(1.0, spread), MIN_VARIANCE_SHARE * spread)
         try:
-            np.linalg.cholesky(sigma - floor * np.eye(d))  # there is one if every variance is above the floor
+            np.linalg.cholesky(sigma - floor * np.eye(d))  # exists if every variance is above the floor
             return sigma
         except np.linalg.LinAlgError:
             values, V = np.linalg.eigh(sigma)
         flattest = self.classes_.tolist()[values[:, 0].argmin()]
         warn(
             f"QuadraticDiscriminantAnalysis: the covariance of class {flattest!r} is not full rank (no more rows than "
-            f"columns, or columns that determine one another); directions in which it is flat get the variance "
+            f"columns, or columns that determine one another); flat directions are given the variance "
             f"{floor:.3g}. {REMEDIES[self.solver]}, or drop columns"
         )
         return V * np.maximum(values, floor)[:, None, :] @ V.transpose(0, 2, 1)
 
 
-def _towards_identity(X: Array, R: GroupWeights, stats: GroupMoments, rule: Shrinkage, reg_param: float) -> Any:
-    rule.refuse("svd", "take solver='eigen'")
+def _towards_identity(X: Array, R: GroupWeights, stats: GroupMoments, rule: Shrinkage, reg_param: float) -> Array:
+    rule.refuse_for("svd", "take solver='eigen'")
     return (1 - reg_param) * stats.scatter / stats.weight[:, None, None] + reg_param * np.eye(X.shape[1])
 
 
-def _shrunk(X: Array, R: GroupWeights, stats: GroupMoments, rule: Shrinkage, reg_param: float) -> Any:
+def _shrunk(X: Array, R: GroupWeights, stats: GroupMoments, rule: Shrinkage, reg_param: float) -> Array:
     return rule(X, R, stats)
 
 

@@ -1,9 +1,9 @@
-"""Covariance of each class, shrunk towards a sphere or left to an estimator.
+"""Covariance of each class, shrunk towards a multiple of the identity or left to an estimator.
 
     Sigma_k = (1 - a) S_k + a (tr S_k / d) I
 
 The amount a is given, or that of Ledoit & Wolf (2004) for standardised columns: the mean squared
-error of S_k as an estimate, beta, over its squared distance from the sphere, delta, at most one. With
+error of S_k as an estimate, beta, over its squared distance from that multiple, delta, at most one. With
 weights w of total n and z the standardised deviation of a row,
 
     d n beta = sum_i w_i |z_i|^4 / n - |S|_F^2        d delta = |S|_F^2 - (tr S)^2 / d
@@ -20,7 +20,7 @@ from sklearn.base import clone
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
 from fivefold.distributions.gaussian import Array, GroupMoments, GroupWeights
 
-ROUNDING_SPREAD = 1e-14  # a standard deviation this share of the mean is rounding
+ROUNDING_SPREAD = 1e-14  # a standard deviation below this share of the mean is rounding
 
 
 @dataclass(frozen=True)
@@ -28,17 +28,17 @@ class Shrinkage:
     """How covariances are estimated from moments."""
 
     amount: float | Literal["auto"] | None = None
-    estimator: Any = None  # fitted to the rows of a class; has covariance_ then
+    estimator: Any = None  # its `fit` learns `covariance_` from the rows of a class
 
-    def refuse(self, solver: str, cure: str) -> None:
-        """For a solver that never forms a covariance."""
+    def refuse_for(self, solver: str, remedy: str) -> None:
+        """Raise if set, for a solver that never forms a covariance."""
         if self.estimator is not None:
-            raise ValueError(f"covariance_estimator is not supported with solver={solver!r}; {cure}")
+            raise ValueError(f"covariance_estimator is not supported with solver={solver!r}; {remedy}")
         if self.amount is not None:
             # the error that scikit-learn raises here
-            raise NotImplementedError(f"shrinkage not supported with {solver!r} solver; {cure}")
+            raise NotImplementedError(f"shrinkage not supported with {solver!r} solver; {remedy}")
 
-    def __call__(self, X: Array, R: GroupWeights, stats: GroupMoments) -> Any:
+    def __call__(self, X: Array, R: GroupWeights, stats: GroupMoments) -> Array:
         """Covariance (K, d, d) of each group of rows."""
         if self.estimator is not None:
             if self.amount:
@@ -51,14 +51,14 @@ class Shrinkage:
         return ledoit_wolf(X, R, stats) if self.amount == "auto" else shrink_covariance(S, self.amount)
 
 
-def shrink_covariance(S: Array, amount: Any) -> Any:
-    """Matrices (K, d, d) mixed with spheres of the same trace, by one amount or one for each."""
+def shrink_covariance(S: Array, amount: float | Array) -> Array:
+    """Matrices (K, d, d) mixed with multiples of the identity of the same trace, by one amount or one per matrix."""
     K, d, _ = S.shape
     a = np.broadcast_to(amount, K)[:, None, None]
     return (1 - a) * S + a * np.trace(S, axis1=1, axis2=2)[:, None, None] / d * np.eye(d)
 
 
-def ledoit_wolf(X: Array, R: GroupWeights, stats: GroupMoments) -> Any:
+def ledoit_wolf(X: Array, R: GroupWeights, stats: GroupMoments) -> Array:
     """Covariance (K, d, d) of each group, shrunk by the amount of Ledoit & Wolf after standardising."""
     n, d = stats.weight, X.shape[1]
     S = stats.scatter / n[:, None, None]
@@ -73,7 +73,7 @@ def ledoit_wolf(X: Array, R: GroupWeights, stats: GroupMoments) -> Any:
     return shrink_covariance(S, amount) * units
 
 
-def _fourth_powers(X: Array, R: GroupWeights, mean: Array, scale: Array) -> Any:
+def _fourth_powers(X: Array, R: GroupWeights, mean: Array, scale: Array) -> Array:
     """sum_i w_i |(x_i - mean) / scale|^4 of each group (K,)."""
 
     def part(lo: int, hi: int) -> Array:
@@ -90,7 +90,7 @@ def _fourth_powers(X: Array, R: GroupWeights, mean: Array, scale: Array) -> Any:
 
 
 def _fitted(estimator: Any, X: Array, w: Array) -> Array:
-    """Covariance by a covariance estimator; a weight is a repetition, so only whole ones can be passed on."""
+    """Covariance by an estimator; weights are passed on as repetitions, so they must be whole numbers."""
     name = type(estimator).__name__
     if (w != np.rint(w)).any():
         raise ValueError(f"{name} takes no weights, and sample_weight holds fractions; use shrinkage instead")

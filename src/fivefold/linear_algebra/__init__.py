@@ -1,6 +1,6 @@
-"""Linear algebra to look at: axioms tried on examples, elimination step by step, bases, maps and projections.
+"""Linear algebra for learning: axioms tried on examples, elimination step by step, bases, maps and projections.
 
-NumPy and SciPy calculate; what is here explains: every function returns a report that prints in plain words.
+NumPy and SciPy calculate; this package explains: every function returns a report that prints in plain words.
 """
 
 from fivefold.linear_algebra.axioms import Axiom as Axiom

@@ -10,10 +10,10 @@
 
 An axiom that fails comes with the example on which it fails, which is a proof. One that holds has held on every example
 drawn, up to rounding, which is evidence. A norm gives the metric d(x, y) = |x - y|; a metric comes from a norm exactly
-where it is the same everywhere and grows with scale, and then |x| = d(x, 0).
+if it is invariant under translation and homogeneous, and then |x| = d(x, 0).
 
-The zero and the negative of a vector are what `zero` and `negative` say or, without them, looked for: in a vector space
-0u is the zero and (-1)u the negative of u, whatever addition and multiplication are.
+The zero and the negative of a vector are given by `zero` and `negative` or, without them, searched for: in a vector
+space 0u is the zero and (-1)u the negative of u, whatever addition and multiplication are.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from fivefold.core.types import Array, Target
+from fivefold.core.types import Array
 
-DRAWS = 200  # triples of vectors, each with two scalars
+DRAWS = 200  # examples tried: triples of vectors, each with two scalars
 SCALARS = (-2.0, -1.0, -0.5, 0.0, 0.25, 1.0, 3.0)
-TOL = 1e-9  # relative: a few operations on numbers of 16 digits
+TOL = 1e-9  # relative difference that counts as rounding: a few operations on numbers of 16 digits
 
 Vector = Any  # whatever the given addition adds
 Sides = tuple[Any, Any]
@@ -37,24 +38,26 @@ Sides = tuple[Any, Any]
 
 @dataclass(frozen=True)
 class Axiom:
-    """One axiom: does it hold, by how much is it missed at most, and where."""
+    """One axiom: whether it holds, its largest violation, and an example where it fails."""
 
     name: str
     statement: str
     holds: bool
     gap: float  # largest difference of the two sides, relative to their size; infinite where a side does not exist
-    example: Mapping[str, Any] | None = None  # on which it fails
+    example: Mapping[str, Any] | None = None  # the first example on which it fails
 
     def __str__(self) -> str:
         line = f"{'holds' if self.holds else 'FAILS'}  {self.name}: {self.statement}"
         if self.example is None:
             return line
-        return line + "; not for " + ", ".join(f"{name} = {_short(value)}" for name, value in self.example.items())
+        return (
+            line + "; not for " + ", ".join(f"{name} = {_abbreviated(value)}" for name, value in self.example.items())
+        )
 
 
 @dataclass(frozen=True)
 class AxiomReport:
-    """The verdict on each axiom after this many examples; `closure` says whether results stay in the set."""
+    """The verdict on each axiom after `draws` examples; `closure` tells whether results stay in the set."""
 
     subject: str
     axioms: tuple[Axiom, ...]
@@ -63,7 +66,7 @@ class AxiomReport:
 
     @property
     def holds(self) -> bool:
-        """Does everything hold on every example?"""
+        """Does every axiom hold on every example?"""
         return not self.failures
 
     @property
@@ -107,11 +110,11 @@ def vector_space_axioms(
     member
         Is a vector in the set? The zero, the negatives, the sums and the multiples must be; by default anything is.
     zero, negative
-        The zero and the negative of a vector, where 0u and (-1)u are not meant.
+        The zero and the negative of a vector, if they are not 0u and (-1)u.
     scalars
         Numbers to multiply with.
     draws, tol, seed
-        Examples tried, relative difference that counts as rounding, and the seed of the draw.
+        Number of examples, relative difference that counts as rounding, and the seed of the examples.
 
     Examples
     --------
@@ -134,26 +137,28 @@ def vector_space_axioms(
     inside = member or (lambda u: True)
     origin, found_zero = _zero(samples, add, multiply, zero, inside, tol)
     opposite = _negative(add, multiply, negative, origin, inside, tol)
-    drawn = list(_drawn(samples, scalars, draws, seed))
+    drawn = list(_draw_examples(samples, scalars, draws, seed))
 
-    def judged(name: str, statement: str, sides: Callable[..., Sides], *letters: str) -> Axiom:
-        return _judged(name, statement, ((_pick(d, letters), sides(*(d[k] for k in letters))) for d in drawn), tol)
+    def verdict(name: str, statement: str, sides: Callable[..., Sides], *letters: str) -> Axiom:
+        return _axiom_verdict(
+            name, statement, ((_pick(d, letters), sides(*(d[k] for k in letters))) for d in drawn), tol
+        )
 
     axioms = (
-        judged("associativity", "(u + v) + w = u + (v + w)",
+        verdict("associativity", "(u + v) + w = u + (v + w)",
                lambda u, v, w: (add(add(u, v), w), add(u, add(v, w))), "u", "v", "w"),
-        judged("commutativity", "u + v = v + u", lambda u, v: (add(u, v), add(v, u)), "u", "v"),
-        judged("zero", "u + 0 = u for one 0 of the set",
+        verdict("commutativity", "u + v = v + u", lambda u, v: (add(u, v), add(v, u)), "u", "v"),
+        verdict("zero", "u + 0 = u for one 0 of the set",
                lambda u: (add(u, origin) if found_zero else None, u), "u"),
-        judged("inverse", "u + (-u) = 0 for a -u of the set",
+        verdict("inverse", "u + (-u) = 0 for a -u of the set",
                lambda u: (add(u, opposite(u)) if opposite(u) is not None else None, origin), "u"),
-        judged("distributivity over vectors", "a(u + v) = au + av",
+        verdict("distributivity over vectors", "a(u + v) = au + av",
                lambda a, u, v: (multiply(a, add(u, v)), add(multiply(a, u), multiply(a, v))), "a", "u", "v"),
-        judged("distributivity over scalars", "(a + b)u = au + bu",
+        verdict("distributivity over scalars", "(a + b)u = au + bu",
                lambda a, b, u: (multiply(a + b, u), add(multiply(a, u), multiply(b, u))), "a", "b", "u"),
-        judged("associativity over scalars", "a(bu) = (ab)u",
+        verdict("associativity over scalars", "a(bu) = (ab)u",
                lambda a, b, u: (multiply(a, multiply(b, u)), multiply(a * b, u)), "a", "b", "u"),
-        judged("unit scalar", "1u = u", lambda u: (multiply(1.0, u), u), "u"),
+        verdict("unit scalar", "1u = u", lambda u: (multiply(1.0, u), u), "u"),
     )  # fmt: skip
     stays = (
         _true("closure under addition", "u + v is in the set", drawn, ("u", "v"), lambda u, v: inside(add(u, v))),
@@ -181,7 +186,7 @@ def norm_axioms(
     >>> norm_axioms(lambda x: np.sqrt(np.abs(x)).sum() ** 2, X).failures
     ('triangle inequality',)
     """
-    drawn = list(_drawn(_rows(vectors), scalars, draws, seed))
+    drawn = list(_draw_examples(_rows(vectors), scalars, draws, seed))
     origin = np.zeros_like(drawn[0]["u"])
     axioms = (
         _below(
@@ -213,7 +218,7 @@ def metric_axioms(
     >>> metric_axioms(lambda x, y: ((x - y) ** 2).sum(), X).failures
     ('triangle inequality',)
     """
-    drawn = list(_drawn(_rows(points), (1.0,), draws, seed))
+    drawn = list(_draw_examples(_rows(points), (1.0,), draws, seed))
     axioms = (
         _true("non-negativity", "d(x, y) >= 0", drawn, ("x", "y"), lambda x, y: metric(x, y) >= 0),
         _true(
@@ -238,7 +243,7 @@ def norm_metric_axioms(
     tol: float = TOL,
     seed: int = 0,
 ) -> AxiomReport:
-    """The axioms of a metric and the two that it has besides if it comes from a norm: then |x| = d(x, 0) is that norm.
+    """The axioms of a metric and the two more of one that comes from a norm: then |x| = d(x, 0) is that norm.
 
     Examples
     --------
@@ -248,7 +253,7 @@ def norm_metric_axioms(
     >>> norm_metric_axioms(discrete_metric, X).failures
     ('homogeneity',)
     """
-    drawn = list(_drawn(_rows(points), scalars, draws, seed))
+    drawn = list(_draw_examples(_rows(points), scalars, draws, seed))
     besides = (
         _equal(
             "translation invariance", "d(x + z, y + z) = d(x, y)", drawn, ("x", "y", "z"),
@@ -284,7 +289,7 @@ def linearity_axioms(
     >>> linearity_axioms(lambda x: np.linalg.norm(x), X, scalars=(1, 2)).failures
     ('additivity',)
     """
-    drawn = list(_drawn(_rows(vectors), scalars, draws, seed))
+    drawn = list(_draw_examples(_rows(vectors), scalars, draws, seed))
     axioms = (
         _equal("additivity", "f(x + y) = f(x) + f(y)", drawn, ("x", "y"), lambda x, y: (f(x + y), f(x) + f(y)), tol),
         _equal("homogeneity", "f(ax) = a f(x)", drawn, ("a", "x"), lambda a, x: (f(a * x), a * np.asarray(f(x))), tol),
@@ -303,7 +308,7 @@ def induced_metric(norm: Callable[[Array], float]) -> Callable[[Any, Any], float
     return lambda x, y: float(norm(np.subtract(x, y)))
 
 
-def discrete_metric(x: Array, y: Target) -> float:
+def discrete_metric(x: ArrayLike, y: ArrayLike) -> float:
     """0 for equal points, 1 for others: a metric that comes from no norm.
 
     Examples
@@ -328,8 +333,8 @@ def _rows(vectors: Any) -> list[Array]:
     return samples
 
 
-def _drawn(samples: list[Vector], scalars: Sequence[float], draws: int, seed: int) -> Iterator[dict[str, Any]]:
-    """Vectors u v w, also called x y z, and numbers a b. The first draws take every sample in turn."""
+def _draw_examples(samples: list[Vector], scalars: Sequence[float], draws: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Vectors u v w, also called x y z, and numbers a b. The first examples use every sample in turn."""
     rng = np.random.default_rng(seed)
     n = len(samples)
     for i in range(max(draws, n)):
@@ -343,7 +348,7 @@ def _pick(drawn: Mapping[str, Any], letters: Sequence[str]) -> dict[str, Any]:
     return {letter: drawn[letter] for letter in letters}
 
 
-def _judged(name: str, statement: str, cases: Any, tol: float) -> Axiom:
+def _axiom_verdict(name: str, statement: str, cases: Any, tol: float) -> Axiom:
     """Equality of two sides in every case; the example kept is the first that fails."""
     worst, example = 0.0, None
     for values, (left, right) in cases:
@@ -362,7 +367,7 @@ def _equal(
     sides: Callable[..., Sides],
     tol: float,
 ) -> Axiom:
-    return _judged(name, statement, ((_pick(d, letters), sides(*(d[k] for k in letters))) for d in drawn), tol)
+    return _axiom_verdict(name, statement, ((_pick(d, letters), sides(*(d[k] for k in letters))) for d in drawn), tol)
 
 
 def _below(
@@ -373,12 +378,12 @@ def _below(
     sides: Callable[..., Sides],
     tol: float,
 ) -> Axiom:
-    """The left side is at most the right: what it has above it is the gap."""
+    """The left side is at most the right: its excess is the gap."""
 
     def clipped(left: float, right: float) -> Sides:
         return max(left, right), right
 
-    return _judged(
+    return _axiom_verdict(
         name, statement, ((_pick(d, letters), clipped(*sides(*(d[k] for k in letters)))) for d in drawn), tol
     )
 
@@ -427,5 +432,5 @@ def _negative(
     return of
 
 
-def _short(value: Any) -> str:
+def _abbreviated(value: Any) -> str:
     return np.array2string(np.asarray(value), precision=3, separator=", ", threshold=6, edgeitems=2)

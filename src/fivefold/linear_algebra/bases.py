@@ -4,8 +4,8 @@
     f(x_i) = sum_j a_ji z_j     column i of M = (a_ji) holds the coordinates of f(x_i) in the basis z; mu = M lambda
     A' = B^-1 A B               the map A in the basis B: same trace, determinant and eigenvalues
 
-The arithmetic of a change of basis and of a linear map is the same and is read in two ways: the vector stays and is
-described anew, or the description stays and the vector moves. `plot.change_of_basis` draws both readings and
+The arithmetic of a change of basis and of a linear map is the same, read in two ways: the vector stays and its
+coordinates change, or the coordinates' basis stays and the vector moves. `plot.change_of_basis` draws both readings and
 `plot.transformation` what a map does to a grid.
 """
 
@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from fivefold.core.types import Array, Matrix
+from fivefold.core.types import Array
 from fivefold.linear_algebra.axioms import AxiomReport, linearity_axioms
 from fivefold.linear_algebra.matrix_input import format_matrix, matrix
 from fivefold.linear_algebra.regularity import regularity
 
-ORTHONORMAL = 1e-12  # how far U'U may be from the identity
+ORTHONORMAL = 1e-12  # largest difference allowed between U'U and the identity
 
 
 @dataclass(frozen=True)
@@ -96,9 +97,9 @@ class ChangeOfBasis:
 
     @property
     def eigenvalues(self) -> Any:
-        """Of both; complex where the map turns every direction."""
+        """Eigenvalues of both; complex where the map rotates every direction."""
         values = np.linalg.eigvals(self.matrix)
-        return values if np.any(values.imag) else values.real  # whatever type this NumPy gives real ones
+        return values if np.any(values.imag) else values.real  # NumPy versions differ in the type of real eigenvalues
 
     def __str__(self) -> str:
         (t, s), (d, e) = self.traces, self.determinants
@@ -112,7 +113,7 @@ class ChangeOfBasis:
         )
 
 
-def change_of_basis(A: Matrix, basis: Any) -> ChangeOfBasis:
+def change_of_basis(A: ArrayLike, basis: Any) -> ChangeOfBasis:
     """The map A in another basis, B^-1 A B.
 
     Parameters
@@ -137,10 +138,10 @@ def change_of_basis(A: Matrix, basis: Any) -> ChangeOfBasis:
     [ 0  1 ]
     trace 4 and 4, determinant 3 and 3
     """
-    A, B = matrix(A, square=True), basis if isinstance(basis, Basis) else Basis(basis)
-    if len(A) != len(B):
-        raise ValueError(f"A maps vectors of size {len(A)}; the basis has vectors of size {len(B)}")
-    return ChangeOfBasis(A, B, B.coordinates(A @ B.columns))
+    M, B = matrix(A, square=True), basis if isinstance(basis, Basis) else Basis(basis)
+    if len(M) != len(B):
+        raise ValueError(f"A maps vectors of size {len(M)}; the basis has vectors of size {len(B)}")
+    return ChangeOfBasis(M, B, B.coordinates(M @ B.columns))
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ class LinearMap:
     matrix: Array  # (m, d)
     source: Basis
     target: Basis
-    linearity: AxiomReport  # the test that f passed
+    linearity: AxiomReport  # the report of the test that f passed
 
     def __call__(self, x: Any) -> Array:
         """The image of a vector, through its coordinates."""
@@ -174,7 +175,7 @@ def linear_map(
     target
         The basis of what f gives; by default the standard basis.
     draws, tol, seed
-        Linearity is tried on this many random vectors, up to this relative difference.
+        Number of random vectors on which linearity is tried, relative difference allowed, and their seed.
 
     Examples
     --------
@@ -198,7 +199,7 @@ def linear_map(
     if not found.holds:
         raise ValueError(
             f"f is not linear: fails {', '.join(found.failures)}. Only a linear function has a matrix; "
-            "an affine one has after f(0) is taken off"
+            "an affine one has a matrix once f(0) is subtracted"
         )
     return LinearMap(Z.coordinates(np.column_stack([_image(f, x) for x in B.columns.T])), B, Z, found)
 

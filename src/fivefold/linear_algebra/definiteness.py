@@ -13,14 +13,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fivefold.core.numerics.linalg import Definiteness
 from fivefold.core.numerics.linalg import definiteness as classify
-from fivefold.core.types import Matrix
 from fivefold.linear_algebra.matrix_input import matrix
 
 
-def definiteness(A: Matrix, tol: float = 1e-12) -> Definiteness:
+def definiteness(A: ArrayLike, tol: float = 1e-12) -> Definiteness:
     """Classify a symmetric matrix.
 
     Parameters
@@ -47,9 +47,11 @@ def definiteness(A: Matrix, tol: float = 1e-12) -> Definiteness:
         i, j = np.unravel_index(int(gap.argmax()), gap.shape)
         raise ValueError(
             f"A must be symmetric; A[{i}, {j}] = {M[i, j]:g} and A[{j}, {i}] = {M[j, i]:g}. The quadratic form is that "
-            "of (A + A') / 2: give that"
+            "of (A + A') / 2: pass that"
         )
-    _, power = np.frexp(np.abs(M).max())  # near the ends of floating point sums would overflow or vanish
+    _, power = np.frexp(
+        np.abs(M).max()
+    )  # scaled, because near the limits of floating point sums would overflow or vanish
     found = classify(np.ldexp(M / 2 + M.T / 2, -power), tol)
     factor = None if found.factor is None else found.factor * 2.0 ** (power / 2)
     return replace(found, values=np.ldexp(found.values, power), factor=factor)

@@ -2,10 +2,10 @@
 
 A matrix is brought to reduced row echelon form: in each column the largest entry that is left is swapped up (partial
 pivoting), its row divided by it, and the column cleared above and below. [A, I] becomes [I, A^-1]; the product of the
-pivots, with the sign of the swaps, is the determinant. An entry counts as zero where it is rounding of the numbers
-that its row and column began with.
+pivots, with the sign of the swaps, is the determinant. An entry counts as zero where it is within the rounding of
+the numbers that its row and column started with.
 
-This is for learning from. To solve A x = b use numpy.linalg.solve, which takes a third of the work and loses fewer
+This is for learning. To solve A x = b use numpy.linalg.solve, which takes a third of the work and loses fewer
 digits than multiplying with an inverse does.
 
 Golub & Van Loan (2013), Matrix Computations, section 3.4.
@@ -21,12 +21,12 @@ import numpy as np
 from fivefold.core.types import Array, Matrix
 from fivefold.linear_algebra.matrix_input import format_matrix, matrix
 
-ROUNDING = 16 * np.finfo(float).eps  # per row, of what a row and a column began with
+ROUNDING = 16 * np.finfo(float).eps  # per row, as a share of the sizes that a row and a column started with
 
 
 @dataclass(frozen=True)
 class EliminationStep:
-    """One operation on rows and the matrix after it."""
+    """One row operation and the matrix after it."""
 
     operation: str
     matrix: Array
@@ -38,7 +38,7 @@ class Elimination:
 
     steps: tuple[EliminationStep, ...]  # the first is the matrix as it was given
     width: int
-    pivots: tuple[int, ...]  # columns of the left block that have one
+    pivots: tuple[int, ...]  # columns of the left block that have a pivot
     determinant: float | None  # of the left block, where it is square
 
     @property
@@ -74,7 +74,7 @@ class Inverse:
 
 
 def eliminate(A: Matrix, right: Any = None, *, tol: float | None = None) -> Elimination:
-    """Reduce A, and do the same to `right` beside it.
+    """Reduce A, and apply the same operations to `right`.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def eliminate(A: Matrix, right: Any = None, *, tol: float | None = None) -> Elim
     M = left if right is None else np.hstack([left, _beside(right, len(left))])
     rows, width = left.shape
     tol = ROUNDING * max(left.shape) if tol is None else tol
-    height = np.abs(left).max(axis=1)  # size of every row, then of every column of rows of size one
+    height = np.abs(left).max(axis=1)  # size of every row, then of every column once rows have size one
     breadth = (np.abs(left) / np.where(height > 0, height, 1.0)[:, None]).max(axis=0)
     steps, pivots, determinant = [EliminationStep("start", M.copy())], list[int](), 1.0
     for j in range(width):

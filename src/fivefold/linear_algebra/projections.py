@@ -12,8 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from fivefold.core.types import Array, Weights
+from fivefold.core.types import Array
 from fivefold.linear_algebra.matrix_input import vector
 
 
@@ -41,7 +42,7 @@ class Projection:
         )
 
 
-def project(v: Array, w: Weights) -> Projection:
+def project(v: ArrayLike, w: ArrayLike) -> Projection:
     """Project v onto the direction of w.
 
     Examples
@@ -51,18 +52,18 @@ def project(v: Array, w: Weights) -> Projection:
     >>> project([3, 4], [2, 0]).vector
     array([3., 0.])
     """
-    v, w = vector(v, "v"), vector(w, "w")
-    if len(v) != len(w):
-        raise ValueError(f"v and w must have one size; got {len(v)} and {len(w)}")
-    size = float(np.abs(w).max())
+    a, b = vector(v, "v"), vector(w, "w")
+    if len(a) != len(b):
+        raise ValueError(f"v and w must have one size; got {len(a)} and {len(b)}")
+    size = float(np.abs(b).max())
     if size == 0:
         raise ValueError("w must not be zero: it has no direction to project on")
-    unit = w / size  # no square of a large or small number is formed
+    unit = b / size  # avoids the square of a large or small number
     unit = unit / np.linalg.norm(unit)
-    scalar = float(v @ unit)
-    residual = v - scalar * unit
+    scalar = float(a @ unit)
+    residual = a - scalar * unit
     rest = float(residual @ unit)  # what rounding left along w
-    return Projection(v, w, scalar + rest, (scalar + rest) * unit, residual - rest * unit)
+    return Projection(a, b, scalar + rest, (scalar + rest) * unit, residual - rest * unit)
 
 
 def _written(v: Array) -> str:

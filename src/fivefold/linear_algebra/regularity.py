@@ -1,12 +1,12 @@
-"""Regularity of a matrix: conditions that say the same, each found in its own way.
+"""Regularity of a matrix: equivalent conditions, each tested in its own way.
 
     determinant not zero     LU factors
     rows independent         QR factors of A' with pivoting
     columns independent      singular values
     an inverse exists        Gauss-Jordan elimination reaches the identity
 
-For a square matrix one holds exactly if all do. Rows and columns are brought to one size first, so units decide
-nothing; what is left below the rounding of n numbers counts as zero. The condition number s_1 / s_n tells how many
+For a square matrix one holds exactly if all do. Rows and columns are scaled to one size first, so units do
+not matter; a remainder below the rounding of n numbers counts as zero. The condition number s_1 / s_n tells how many
 digits an answer loses: 1e8 loses eight of sixteen. A matrix that is singular up to rounding may pass one test and fail
 another; then the report says so.
 """
@@ -16,19 +16,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import lu, qr
 
-from fivefold.core.types import Array, Matrix
+from fivefold.core.types import Array
 from fivefold.linear_algebra.elimination import eliminate
 from fivefold.linear_algebra.matrix_input import matrix
 
 
 @dataclass(frozen=True)
 class Regularity:
-    """What every condition says of one matrix."""
+    """The result of every condition for one matrix."""
 
     shape: tuple[int, int]
-    determinant: float | None  # None where the matrix is not square, infinite or zero where it has no double
+    determinant: float | None  # None if not square; infinite or zero where it exceeds the range of a double
     determinant_not_zero: bool
     full_row_rank: bool
     full_column_rank: bool
@@ -54,7 +55,7 @@ class Regularity:
 
     @property
     def agree(self) -> bool:
-        """Do the conditions say the same, as for a square matrix they should?"""
+        """Do the conditions agree, as they should for a square matrix?"""
         return len(set(self.conditions.values())) == 1
 
     def __str__(self) -> str:
@@ -79,7 +80,7 @@ class Regularity:
         return "\n".join([verdict, *lines, f"  condition number {self.condition:.3g}{digits}"])
 
 
-def regularity(A: Matrix, *, tol: float | None = None) -> Regularity:
+def regularity(A: ArrayLike, *, tol: float | None = None) -> Regularity:
     """Report whether A is regular, by every equivalent condition.
 
     Parameters
@@ -103,11 +104,11 @@ def regularity(A: Matrix, *, tol: float | None = None) -> Regularity:
     """
     M = matrix(A)
     square = len(M) == M.shape[1]
-    even = _of_one_size(M)
+    scaled = _of_one_size(M)
     tol = 16 * np.finfo(float).eps * max(M.shape) if tol is None else tol
-    row_rank = _count(np.abs(np.diag(qr(even.T, mode="r", pivoting=True)[0])), tol)
-    column_rank = _count(np.linalg.svd(even, compute_uv=False), tol)
-    pivots = np.abs(np.diag(lu(even, permute_l=True)[1])) if square else np.zeros(1)
+    row_rank = _count(np.abs(np.diag(qr(scaled.T, mode="r", pivoting=True)[0])), tol)
+    column_rank = _count(np.linalg.svd(scaled, compute_uv=False), tol)
+    pivots = np.abs(np.diag(lu(scaled, permute_l=True)[1])) if square else np.zeros(1)
     singular_values = np.linalg.svd(M, compute_uv=False)
     least = float(singular_values[-1])
     regular = column_rank == min(M.shape)
@@ -120,7 +121,7 @@ def regularity(A: Matrix, *, tol: float | None = None) -> Regularity:
             determinant_not_zero=not_zero,
             full_row_rank=row_rank == len(M),
             full_column_rank=column_rank == M.shape[1],
-            inverse_exists=bool(square and eliminate(even, tol=tol).rank == len(M)),
+            inverse_exists=bool(square and eliminate(scaled, tol=tol).rank == len(M)),
             row_rank=row_rank,
             column_rank=column_rank,
             condition=float(singular_values[0]) / least if regular and least > 0 else np.inf,
@@ -136,5 +137,5 @@ def _of_one_size(M: Array) -> Array:
 
 
 def _count(sizes: Array, tol: float) -> int:
-    """How many are not zero beside the largest."""
+    """The number of sizes that are not zero relative to the largest."""
     return int(np.sum(sizes > tol * sizes.max(initial=0.0)))

@@ -1,10 +1,10 @@
-"""Naive loops beside one call into an optimised library: a micro-benchmark of linear algebra.
+"""Naive loops against one call into an optimised library: a micro-benchmark of linear algebra.
 
     matrix product     c_ij = sum_k a_ik b_kj            three loops, n^3 products, or A @ B
     distance matrix    d_ij = sum_k (x_ik - y_jk)^2      three loops, or |x|^2 + |y|^2 - 2 x.y by one product
 
-Both do the same arithmetic. A loop pays the interpreter at every number and walks memory as it comes; BLAS keeps blocks
-in the cache and works on several numbers at once (Goto & van de Geijn, 2008). Run it: python -m
+Both do the same arithmetic. A loop pays the interpreter for every number and reads memory in its own order; BLAS keeps
+blocks in the cache and works on several numbers at once (Goto & van de Geijn, 2008). Run it: python -m
 fivefold.linear_algebra.timing 100 200 400
 """
 
@@ -47,7 +47,7 @@ def naive_distances(X: Any, Y: Any) -> list[list[Any]]:
 
 @dataclass(frozen=True)
 class Timing:
-    """One task of size n done in two ways: the least seconds of each, and how far the results differ."""
+    """One task of size n done in two ways: the shortest time of each, in seconds, and how far the results differ."""
 
     task: str
     n: int
@@ -69,7 +69,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class TimedTask:
-    """A thing to calculate in two ways from two n x n matrices."""
+    """A task on two n x n matrices that can be done in two ways."""
 
     name: str
     naive: Callable[[Any, Any], Any]
@@ -96,11 +96,11 @@ def time_loops(
     sizes
         The n to try; loops take n^3 steps, about a second for n = 200.
     repeats
-        The least time of this many runs counts; the first vectorised run, which wakes threads, does not.
+        The shortest time of this many runs counts; the first vectorised run, which starts threads, does not.
     seed
         Decides the matrices.
     clock
-        What tells the time, in seconds.
+        A function that returns the time in seconds.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def time_loops(
     rng, found = np.random.default_rng(seed), []
     for n in sizes:
         A, B = rng.standard_normal((2, n, n))
-        rows = A.tolist(), B.tolist()  # numbers of Python: loops over arrays would be slower still
+        rows = A.tolist(), B.tolist()  # Python numbers: loops over arrays would be slower still
         for task in TIMED_TASKS:
             task.vectorised(A, B)
             slow, result = _least(task.naive, rows, repeats, clock)
@@ -132,7 +132,7 @@ def _dot(u: Any, v: Any = None) -> Any:
 
 
 def _least(work: Callable[..., Any], given: tuple[Any, Any], repeats: int, clock: Callable[[], float]) -> Any:
-    """Least seconds of some runs, and the result."""
+    """The shortest time of some runs in seconds, and the result."""
     least = float("inf")
     for _ in range(repeats):
         start = clock()

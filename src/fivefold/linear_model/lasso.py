@@ -129,7 +129,7 @@ class LassoBase(Regressor):
         linear = centred_linear(coef, ready.centre, offset, kind, intercept=self.fit_intercept)
         gaps, counts = np.array([m.violation for m in found]) / ready.weight, [max(m.steps, 1) for m in found]
         alone = len(found) == 1
-        eps = self.tol * max(problem.total for problem in ready.problems)
+        eps = self.tol * max(problem.target_square for problem in ready.problems)
         return SparseFit(linear, gaps[0] if alone else gaps, counts[0] if alone else counts, eps)
 
 

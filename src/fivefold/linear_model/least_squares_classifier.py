@@ -122,16 +122,16 @@ class SquaredSigmoidLoss(MarginLoss):
     """(r - sigma(eta))^2 / 2 for r = (y + 1) / 2, which is sigma(-m)^2 / 2 of the margin m = y eta."""
 
     convex: ClassVar[bool] = False
-    bend: ClassVar[float] = 0.08
+    max_curvature: ClassVar[float] = 0.08
 
-    def of(self, m: Any) -> Any:
+    def at(self, m: Any) -> Any:
         return 0.5 * expit(-m) ** 2
 
-    def of_slope(self, m: Any) -> Any:
+    def slope_at(self, m: Any) -> Any:
         q = expit(-m)
         return -q * q * (1 - q)
 
-    def of_curvature(self, m: Any) -> Any:
+    def curvature_at(self, m: Any) -> Any:
         q = expit(-m)
         return q * q * (1 - q) * (2 - 3 * q)
 

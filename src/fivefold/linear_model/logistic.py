@@ -59,8 +59,8 @@ from fivefold.linear_model.solvers.risk_solver import (
 from fivefold.optim.design import Design, pilot_centre
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.catalogue import LogLoss, SoftmaxLoss
-from fivefold.optim.objective import Minimum
-from fivefold.optim.risk_minimisation.preconditioned_descent import Monitor, minimise_risk
+from fivefold.optim.objective import Minimum, Monitor
+from fivefold.optim.risk_minimisation.preconditioned_descent import minimise_risk
 
 
 class LogLinearClassifier(SparseCoefficients, Classifier):
@@ -302,7 +302,7 @@ class LogisticRegression(LogLinearClassifier):
         """The maximum and the information there; warns if the classes can be separated."""
         symmetric = bool(risk.outputs) and risk.reference is None
         if symmetric:  # the first is as good a reference as any
-            W = risk.shaped(found.x)
+            W = risk.coefficient_matrix(found.x)
             risk, found = replace(risk, reference=0, ridge=0.0), replace(found, x=(W - W[0])[1:].ravel())
         H = fisher_information(risk, found.x)
         direction = separating_direction(risk, found.x, H)
@@ -327,7 +327,7 @@ class LogisticRegression(LogLinearClassifier):
                 columns=columns,
             )
         if symmetric:
-            W = risk.shaped(found.x)
+            W = risk.coefficient_matrix(found.x)
             found = replace(found, x=(W - W.mean(axis=0)).ravel())
         return found, likelihood
 

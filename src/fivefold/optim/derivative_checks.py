@@ -5,7 +5,7 @@
 
 A convex set holds the segment between any two of its points. A convex function lies below its chords, above its
 tangents, and has a positive semi-definite Hessian; v is a subgradient at x0 if f(x) >= f(x0) + v'(x - x0) for all x.
-These four are tried at random points: one that fails is a proof, and is returned; none is evidence only.
+These four are tried at random points: a failure is a proof, and is returned; the absence of one is only evidence.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ EPS = float(np.finfo(np.float64).eps)
 DIFFERENCE_STEPS = {
     "forward": EPS**0.5,
     "central": EPS ** (1 / 3),
-}  # of a coordinate: rounding and curvature do equal harm
+}  # as a share of the coordinate: there the errors of rounding and of curvature are about equal
 DifferenceMethod = Literal["forward", "central"]
-VALUE_ROUNDING = 1e-9  # of the values compared
+VALUE_ROUNDING = 1e-9  # as a share of the values compared: a smaller gap is rounding
 
 
 def jacobian_by_differences(
-    f: Callable[[Array], Array], x: Array, method: DifferenceMethod = "central", *, share: float | None = None
+    f: Callable[[Array], Array], x: Array, method: DifferenceMethod = "central", *, relative_step: float | None = None
 ) -> Array:
     """Derivatives (m, d) of the values f (m,) in every coordinate of x (d,)."""
     x = np.asarray(x, dtype=np.float64)
-    h = (DIFFERENCE_STEPS[method] if share is None else share) * np.maximum(1.0, np.abs(x))
-    h = (x + h) - x  # a step that x can be moved by exactly
+    h = (DIFFERENCE_STEPS[method] if relative_step is None else relative_step) * np.maximum(1.0, np.abs(x))
+    h = (x + h) - x  # rounded to a step that floating point adds exactly
     middle = f(x) if method == "forward" else None
     columns = []
     for step in np.diag(h):
@@ -55,7 +55,7 @@ def gradient_by_differences(f: Callable[[Array], float], x: Array, method: Diffe
 
 @dataclass(frozen=True)
 class GradientCheck:
-    """A gradient beside its differences; `error` is their largest gap, as a share of the larger of them and one."""
+    """A gradient and its differences; `error` is their largest gap over the largest entry of both, or over one."""
 
     analytic: Array
     numeric: Array
@@ -77,7 +77,7 @@ def check_gradient(objective: SmoothObjective, x: Array, method: DifferenceMetho
 
 
 def compare_derivatives(analytic: Array, numeric: Array) -> GradientCheck:
-    """Derivatives of any shape beside their differences."""
+    """Compare derivatives of any shape with their differences."""
     scale = max(1.0, float(np.abs(analytic).max()), float(np.abs(numeric).max()))
     return GradientCheck(analytic, numeric, float(np.abs(analytic - numeric).max()) / scale)
 
@@ -98,24 +98,24 @@ PointSampler = Callable[[np.random.RandomState], Array]
 
 
 def check_convex_set(
-    inside: Callable[[Array], bool], draw: PointSampler, rng: np.random.RandomState, tries: int = 1000
+    contains: Callable[[Array], bool], draw: PointSampler, rng: np.random.RandomState, n_draws: int = 1000
 ) -> ClaimCheck:
     """Whether segments between points of the set stay in it; `draw` gives candidates, and those inside are used.
 
     The witness is two points of the set and the point between them that is not in it.
     """
-    for x, y, a in _pairs(lambda rng: _kept(inside, draw, rng), rng, tries):
+    for x, y, a in _pairs(lambda rng: _kept(contains, draw, rng), rng, n_draws):
         z = a * x + (1 - a) * y
-        if not inside(z):
+        if not contains(z):
             return ClaimCheck(False, (x, y, z), 1.0)
     return ClaimCheck(True)
 
 
 def check_chords(
-    f: Callable[[Array], float], draw: PointSampler, rng: np.random.RandomState, tries: int = 1000
+    f: Callable[[Array], float], draw: PointSampler, rng: np.random.RandomState, n_draws: int = 1000
 ) -> ClaimCheck:
     """Whether f(a x + (1 - a) y) <= a f(x) + (1 - a) f(y); f needs no derivative."""
-    for x, y, a in _pairs(draw, rng, tries):
+    for x, y, a in _pairs(draw, rng, n_draws):
         z = a * x + (1 - a) * y
         chord = a * f(x) + (1 - a) * f(y)
         gap = f(z) - chord
@@ -125,10 +125,10 @@ def check_chords(
 
 
 def check_tangents(
-    objective: SmoothObjective, draw: PointSampler, rng: np.random.RandomState, tries: int = 1000
+    objective: SmoothObjective, draw: PointSampler, rng: np.random.RandomState, n_draws: int = 1000
 ) -> ClaimCheck:
     """Whether f(y) >= f(x) + grad f(x)'(y - x)."""
-    for x, y, _ in _pairs(draw, rng, tries):
+    for x, y, _ in _pairs(draw, rng, n_draws):
         value, g = objective.value_and_gradient(x)
         found = _support(objective.value, value, g, x, y)
         if not found:
@@ -137,10 +137,10 @@ def check_tangents(
 
 
 def check_curvature(
-    objective: TwiceSmoothObjective, draw: PointSampler, rng: np.random.RandomState, tries: int = 200
+    objective: TwiceSmoothObjective, draw: PointSampler, rng: np.random.RandomState, n_draws: int = 200
 ) -> ClaimCheck:
     """Whether the Hessian is positive semi-definite; the witness is a point and a direction in which it is not."""
-    for _ in range(tries):
+    for _ in range(n_draws):
         x = draw(rng)
         found = definiteness(objective.hessian(x))
         if found.witness is not None:
@@ -149,11 +149,16 @@ def check_curvature(
 
 
 def check_subgradient(
-    f: Callable[[Array], float], v: Array, x0: Array, draw: PointSampler, rng: np.random.RandomState, tries: int = 1000
+    f: Callable[[Array], float],
+    v: Array,
+    x0: Array,
+    draw: PointSampler,
+    rng: np.random.RandomState,
+    n_draws: int = 1000,
 ) -> ClaimCheck:
     """Whether f(x) >= f(x0) + v'(x - x0) at the points drawn."""
     value = f(x0)
-    for _ in range(tries):
+    for _ in range(n_draws):
         found = _support(f, value, v, x0, draw(rng))
         if not found:
             return found
@@ -167,14 +172,14 @@ def _support(f: Callable[[Array], float], value: float, v: Array, x: Array, y: A
     return ClaimCheck(gap <= VALUE_ROUNDING * max(1.0, abs(there), abs(value)), (x, y), max(gap, 0.0))
 
 
-def _pairs(draw: PointSampler, rng: np.random.RandomState, tries: int) -> Iterator[tuple[Array, Array, float]]:
-    for _ in range(tries):
+def _pairs(draw: PointSampler, rng: np.random.RandomState, n_draws: int) -> Iterator[tuple[Array, Array, float]]:
+    for _ in range(n_draws):
         yield draw(rng), draw(rng), rng.random_sample()
 
 
-def _kept(inside: Callable[[Array], bool], draw: PointSampler, rng: np.random.RandomState) -> Array:
+def _kept(contains: Callable[[Array], bool], draw: PointSampler, rng: np.random.RandomState) -> Array:
     for _ in range(10_000):
         x = draw(rng)
-        if inside(x):
+        if contains(x):
             return x
-    raise ValueError("10000 points were drawn and none is in the set; draw nearer to it")
+    raise ValueError("10000 points were drawn and none is in the set; draw closer to it")

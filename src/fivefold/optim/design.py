@@ -1,10 +1,10 @@
-"""The matrix of a linear predictor: eta = (X - centre) w + b, dense or sparse, and what a solver asks of it.
+"""The matrix of a linear predictor: eta = (X - centre) w + b, dense or sparse, and the products that solvers need.
 
 Coefficients are one vector (w, b), or K of them as a matrix (K, d + 1); predictors of K outputs are (K, n), so that
 what belongs to one output lies together. Dense rows are centred, and float32 widened, block by block in scratch memory,
 so data far from zero lose no digits; a sparse matrix stays sparse and its centre is subtracted from the products. Every
-product runs over parts of the rows on the pool, and the parts are added in order: the number of threads never changes
-a result.
+product runs over parts of the rows on the thread pool, and the parts are added in order: the number of threads never
+changes a result.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from scipy.sparse import csr_array, issparse
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
 from fivefold.core.types import Array
 
-BLOCK_NUMBERS = 1 << 17  # numbers of a block: with its predictors and slopes it stays in the cache
-MIN_BLOCK_ROWS = 128  # rows of a block of a wide table
-PILOT_ROWS = 500  # rows, or up to twice as many, whose mean is a centre
-MAX_SQUARED_OFFSET = 100.0  # squared spreads: a mean farther than that from zero costs digits
+BLOCK_NUMBERS = 1 << 17  # numbers per block: a block with its predictors and slopes stays in the cache
+MIN_BLOCK_ROWS = 128  # rows per block, at least, however wide the table
+PILOT_ROWS = 500  # the centre is the mean of this many rows, or of up to twice as many
+MAX_SQUARED_OFFSET = 100.0  # squared mean over variance: a column farther from zero than this loses digits in products
 
 
 @dataclass(frozen=True)
 class Design:
-    """Rows of X, less `centre` where it is given, with a column of ones at the end where `intercept` says so."""
+    """Rows of X less `centre`, where one is given, with a column of ones at the end if `intercept`."""
 
     X: Any  # (n, d), C-contiguous or CSR
     intercept: bool = True
@@ -48,9 +48,9 @@ class Design:
         return issparse(self.X)
 
     def blocks(self, lo: int, hi: int) -> Iterator[tuple[int, int, Any]]:
-        """(a, b, rows a..b) of rows lo..hi, float64 and centred where dense; a block is scratch in the cache."""
+        """(a, b, rows a..b) of rows lo..hi, float64 and centred where dense; the next block may overwrite it."""
         if self.sparse:
-            yield lo, hi, self._run(lo, hi)
+            yield lo, hi, self._row_slice(lo, hi)
             return
         rows = min(
             BLOCK_ROWS, max(MIN_BLOCK_ROWS, BLOCK_NUMBERS // max(1, self.X.shape[1]) // MIN_BLOCK_ROWS * MIN_BLOCK_ROWS)
@@ -71,13 +71,13 @@ class Design:
 
         def part(lo: int, hi: int) -> None:
             for a, b, Z in self.blocks(lo, hi):
-                eta[..., a:b] = self.scores(Z, x)
+                eta[..., a:b] = self.predictor_block(Z, x)
 
         map_parts(part, len(self))
         return eta
 
-    def scores(self, Z: Any, x: Array) -> Array:
-        """Predictors of the rows of one block."""
+    def predictor_block(self, Z: Any, x: Array) -> Array:
+        """Predictors of the rows of one block Z."""
         w, b = self.split(x)
         eta = Z @ w if w.ndim == 1 else np.ascontiguousarray((Z @ np.ascontiguousarray(w.T)).T)
         eta += self._shift(w, b)
@@ -88,12 +88,12 @@ class Design:
         zero = np.zeros((*r.shape[:-1], self.size))
 
         def part(lo: int, hi: int) -> Array:
-            return sum((self.pull(Z, r[..., a:b]) for a, b, Z in self.blocks(lo, hi)), zero)
+            return sum((self.transpose_block(Z, r[..., a:b]) for a, b, Z in self.blocks(lo, hi)), zero)
 
         return sum(map_parts(part, len(self)), zero)
 
-    def pull(self, Z: Any, r: Array) -> Array:
-        """The rows of one block, each times its r, summed."""
+    def transpose_block(self, Z: Any, r: Array) -> Array:
+        """The sum of the rows of one block Z, each times its r."""
         out, d = np.empty((*r.shape[:-1], self.size)), self.X.shape[1]
         total = r.sum(axis=-1)
         out[..., :d] = r @ Z
@@ -104,7 +104,7 @@ class Design:
         return out
 
     def gram(self, h: Array | None = None) -> Array:
-        """sum over rows of h z z^T, z the row with its one; h of any sign, one by default."""
+        """sum over rows of h z z^T, z the row with its one; h of any sign, one for every row by default."""
         zero = np.zeros((self.size,) * 2)
 
         def part(lo: int, hi: int) -> Array:
@@ -112,7 +112,7 @@ class Design:
 
         return sum(map_parts(part, len(self), rows=BLOCK_ROWS), zero)
 
-    def gram_of_classes(self, P: Array, s: Array) -> Array:
+    def softmax_gram(self, P: Array, s: Array) -> Array:
         """sum over rows of s (diag(p) - p p^T) x z z^T, the Kronecker product, for probabilities P (K, n)."""
         K, m = len(P), self.size
         zero = np.zeros((K * m, K * m))
@@ -127,12 +127,12 @@ class Design:
 
         return sum(map_parts(part, len(self), rows=BLOCK_ROWS), zero)
 
-    def squares(self, h: Array) -> Array:
+    def gram_diagonal(self, h: Array) -> Array:
         """The diagonal of the Gram matrix: sum over rows of h z_j^2, (size,) for h (n,), (K, size) for (K, n)."""
         zero = np.zeros((*h.shape[:-1], self.size))
 
         def part(lo: int, hi: int) -> Array:
-            return sum((self._squares(Z, h[..., a:b]) for a, b, Z in self.blocks(lo, hi)), zero)
+            return sum((self._gram_diagonal_block(Z, h[..., a:b]) for a, b, Z in self.blocks(lo, hi)), zero)
 
         return sum(map_parts(part, len(self)), zero)
 
@@ -140,17 +140,17 @@ class Design:
         """The same rows with these columns only."""
         centre = None if self.centre is None else self.centre[chosen]
         if self.sparse:
-            return replace(self, X=self.by_columns[:, chosen].tocsr(), centre=centre)
+            return replace(self, X=self.as_csc[:, chosen].tocsr(), centre=centre)
         return replace(self, X=np.ascontiguousarray(self.X[:, chosen]), centre=centre)
 
     @cached_property
-    def by_columns(self) -> Any:
-        """A sparse X with its columns at hand."""
+    def as_csc(self) -> Any:
+        """A sparse X stored by columns; converted once."""
         return self.X.tocsc()
 
-    def thinned(self, step: int) -> Design:
-        """Every step-th row."""
-        X = self.X[::step]
+    def subsample(self, stride: int) -> Design:
+        """Every stride-th row."""
+        X = self.X[::stride]
         return replace(self, X=X if self.sparse else np.ascontiguousarray(X))
 
     def split(self, x: Array) -> tuple[Array, Any]:
@@ -163,16 +163,16 @@ class Design:
             b = b - w @ self.centre
         return np.asarray(b)[..., None] if np.ndim(b) else b
 
-    def _run(self, lo: int, hi: int) -> Any:
-        """Rows lo..hi of a sparse X, which share its memory; made once."""
-        if (lo, hi) not in self._runs:
+    def _row_slice(self, lo: int, hi: int) -> Any:
+        """Rows lo..hi of a sparse X, which share its memory; each slice is made once."""
+        if (lo, hi) not in self._row_slices:
             a, b = self.X.indptr[lo], self.X.indptr[hi]
             arrays = self.X.data[a:b], self.X.indices[a:b], self.X.indptr[lo : hi + 1] - a
-            self._runs[lo, hi] = csr_array(arrays, shape=(hi - lo, self.X.shape[1]))
-        return self._runs[lo, hi]
+            self._row_slices[lo, hi] = csr_array(arrays, shape=(hi - lo, self.X.shape[1]))
+        return self._row_slices[lo, hi]
 
     @cached_property
-    def _runs(self) -> dict[tuple[int, int], Any]:
+    def _row_slices(self) -> dict[tuple[int, int], Any]:
         return {}
 
     def _products(self, Z: Any, h: Array | None) -> Array:
@@ -189,7 +189,7 @@ class Design:
             G = (Z * h[:, None]).T @ Z
         else:
             A = Z * np.sqrt(h)[:, None]
-            G = A.T @ A  # of one matrix with itself: half the work
+            G = A.T @ A  # BLAS does half the work for a product of a matrix with itself
         out[:d, :d] = G
         if self.intercept:
             out[d, :d] = out[:d, d] = total
@@ -212,7 +212,7 @@ class Design:
             return Z
         return Z.toarray() - (0.0 if self.centre is None else self.centre)
 
-    def _squares(self, Z: Any, h: Array) -> Array:
+    def _gram_diagonal_block(self, Z: Any, h: Array) -> Array:
         out, d = np.empty((*h.shape[:-1], self.size)), self.X.shape[1]
         total = h.sum(axis=-1)
         out[..., :d] = h @ (Z * Z if isinstance(Z, np.ndarray) else Z.power(2))
@@ -224,7 +224,7 @@ class Design:
 
 
 def pilot_centre(X: Any) -> Array | None:
-    """The mean of some rows where a column is far from zero beside its spread, so that products would lose digits."""
+    """The mean of some rows, if some column is so far from zero for its spread that products would lose digits."""
     if issparse(X):
         return None
     rows = X[:: max(1, len(X) // PILOT_ROWS)].astype(np.float64, copy=False)

@@ -1,7 +1,7 @@
 """Penalised empirical risk: sum of s_i loss(y_i, eta_i) + 1/2 sum of ridge_j x_j^2, eta = design x.
 
 Any loss, any design: the objective of every linear model. A pass over the rows gives value and gradient, block by
-block: the block's predictors, the loss and its slopes, and the slopes pulled back, while the block is in the cache.
+block: predictors, loss and slopes, then the slopes times the rows, while the block is in the cache.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from fivefold.optim.objective import FiniteSum, TwiceSmoothObjective
 
 @dataclass(frozen=True)
 class EmpiricalRisk(TwiceSmoothObjective, FiniteSum):
-    """Targets y, weights s and an L2 penalty `ridge`: a number, or one for each coefficient (zero for an intercept).
+    """Targets y, weights s and an L2 penalty `ridge`: a number, or one per coefficient (zero for an intercept).
 
-    `outputs` is K where the loss takes K predictors a row; the coefficients are then K rows of (w, b), flattened, and
+    `outputs` is K where the loss takes K predictors per row; the coefficients are then K rows of (w, b), flattened, and
     the loss is that of class probabilities p, with second derivatives diag(p) - p p^T. The row of the class
-    `reference`, where there is one, is zero and left out.
+    `reference`, if given, is fixed at zero and left out.
     """
 
     loss: Loss
@@ -37,10 +37,10 @@ class EmpiricalRisk(TwiceSmoothObjective, FiniteSum):
     reference: int | None = None
 
     @property
-    def terms(self) -> int:
+    def n_terms(self) -> int:
         return len(self.design)
 
-    def shaped(self, x: Array) -> Array:
+    def coefficient_matrix(self, x: Array) -> Array:
         """The coefficients as (K, size), or (size,) for one predictor."""
         if not self.outputs:
             return x
@@ -48,66 +48,66 @@ class EmpiricalRisk(TwiceSmoothObjective, FiniteSum):
         return W if self.reference is None else np.insert(W, self.reference, 0.0, axis=0)
 
     def value_and_gradient(self, x: Array) -> tuple[float, Array]:
-        W = self.shaped(x)
+        W = self.coefficient_matrix(x)
         ridge = self.ridge * x  # a number or a vector
 
         def part(lo: int, hi: int) -> tuple[float, Array]:
             total, g = 0.0, np.zeros(W.shape)
             for a, b, Z in self.design.blocks(lo, hi):
-                eta = self.design.scores(Z, W)
+                eta = self.design.predictor_block(Z, W)
                 slope = scratch("slope", *eta.shape)
-                total += self.loss.terms(self.y[a:b], eta, self.s[a:b], slope)
-                g += self.design.pull(Z, slope)
+                total += self.loss.weighted_sum(self.y[a:b], eta, self.s[a:b], slope)
+                g += self.design.transpose_block(Z, slope)
             return total, g
 
         parts = map_parts(part, len(self.design))
         value = sum(total for total, _ in parts) + 0.5 * float(x @ ridge)
-        return value, self._flat(sum((g for _, g in parts), np.zeros(W.shape))) + ridge
+        return value, self._free_vector(sum((g for _, g in parts), np.zeros(W.shape))) + ridge
 
     def hessian(self, x: Array) -> Array:
-        eta = self.design.predictor(self.shaped(x))
+        eta = self.design.predictor(self.coefficient_matrix(x))
         H = self._gram(eta)
         H.reshape(-1)[:: len(H) + 1] += self.ridge
         return H
 
-    def bends(self, x: Array) -> Array:
+    def hessian_diagonal(self, x: Array) -> Array:
         """The diagonal of the Hessian."""
-        eta = self.design.predictor(self.shaped(x))
+        eta = self.design.predictor(self.coefficient_matrix(x))
         if self.outputs:
             P = self.loss.inverse_link(eta)
-            return self._flat(self.design.squares(self.s * P * (1 - P))) + self.ridge
-        return self.design.squares(self.s * self.loss.curvature(self.y, eta)) + self.ridge
+            return self._free_vector(self.design.gram_diagonal(self.s * P * (1 - P))) + self.ridge
+        return self.design.gram_diagonal(self.s * self.loss.curvature(self.y, eta)) + self.ridge
 
     def hessian_product(self, x: Array, v: Array) -> Array:
         if self.outputs:
-            P = self.loss.inverse_link(self.design.predictor(self.shaped(x)))
-            V = P * self.design.predictor(self.shaped(v))
-            return self._flat(self.design.transpose(self.s * (V - P * V.sum(axis=0)))) + self.ridge * v
+            P = self.loss.inverse_link(self.design.predictor(self.coefficient_matrix(x)))
+            V = P * self.design.predictor(self.coefficient_matrix(v))
+            return self._free_vector(self.design.transpose(self.s * (V - P * V.sum(axis=0)))) + self.ridge * v
         h = self.s * self.loss.curvature(self.y, self.design.predictor(x))
         return self.design.transpose(h * self.design.predictor(v)) + self.ridge * v
 
     def batch(self, x: Array, rows: NDArray[np.int64]) -> Array:
-        W, Z = self.shaped(x), self.design.X[rows]
+        W, Z = self.coefficient_matrix(x), self.design.X[rows]
         if not self.design.sparse and self.design.centre is not None:
             Z = Z - self.design.centre
-        eta = self.design.scores(Z, W)
+        eta = self.design.predictor_block(Z, W)
         slope = np.empty_like(eta)
-        self.loss.terms(self.y[rows], eta, self.s[rows], slope)
-        return self._flat(self.design.pull(Z, slope)) * (self.terms / len(rows)) + self.ridge * x
+        self.loss.weighted_sum(self.y[rows], eta, self.s[rows], slope)
+        return self._free_vector(self.design.transpose_block(Z, slope)) * (self.n_terms / len(rows)) + self.ridge * x
 
-    def thinned(self, step: int) -> EmpiricalRisk:
-        """Every step-th row, weighing as much as all of them."""
-        s = self.s[::step]
-        return replace(self, design=self.design.thinned(step), y=self.y[::step], s=s * (self.s.sum() / s.sum()))
+    def subsample(self, stride: int) -> EmpiricalRisk:
+        """Every stride-th row, with weights scaled to the total weight of all rows."""
+        s = self.s[::stride]
+        return replace(self, design=self.design.subsample(stride), y=self.y[::stride], s=s * (self.s.sum() / s.sum()))
 
-    def _flat(self, G: Array) -> Array:
-        """What belongs to the free coefficients, as one vector."""
+    def _free_vector(self, G: Array) -> Array:
+        """The entries of the free coefficients, as one vector."""
         return (G if self.reference is None else np.delete(G, self.reference, axis=0)).ravel()
 
     def _gram(self, eta: Array) -> Array:
         if self.outputs:
             P = self.loss.inverse_link(eta)
-            return self.design.gram_of_classes(
+            return self.design.softmax_gram(
                 P if self.reference is None else np.delete(P, self.reference, axis=0), self.s
             )
         return self.design.gram(self.s * self.loss.curvature(self.y, eta))

@@ -1,9 +1,9 @@
-"""Functions given by the user as objectives, and two landscapes on which solvers can be watched.
+"""Functions given by the user as objectives, and two landscapes to watch solvers on.
 
     bowl      (t1 - 5)^2 + (t1 - 5)(t2 - 5) + (t2 - 5)^2, a convex quadratic with its minimum 0 at (5, 5)
     valley    (t2 - t1^2)^2 + 0.01 (1 - t1)^2, a flat variant of Rosenbrock's, with its minimum 0 at (1, 1)
 
-Derivatives that are not given are taken by central differences. The largest value of f is the least of -f.
+Derivatives that are not given are taken by central differences. To maximise f is to minimise -f.
 
     >>> from fivefold.optim.minimise import minimise
     >>> from fivefold.optim.smooth.bfgs import BFGS
@@ -28,7 +28,7 @@ from fivefold.optim.objective import Minimum, ResidualObjective, SmoothObjective
 
 @dataclass(frozen=True)
 class Function(TwiceSmoothObjective):
-    """f with the derivatives that are known."""
+    """f with those of its derivatives that are known."""
 
     f: Callable[[Array], float]
     slope: Callable[[Array], Any] | None = None
@@ -47,8 +47,8 @@ class Function(TwiceSmoothObjective):
 
     def hessian(self, x: Array) -> Array:
         if self.curvature is None:
-            # gradients that are differences themselves have lost half their digits: their differences need room
-            H = jacobian_by_differences(self.gradient, x, share=1e-4 if self.slope is None else None)
+            # gradients by differences have lost half their digits, so differences of them need longer steps
+            H = jacobian_by_differences(self.gradient, x, relative_step=1e-4 if self.slope is None else None)
             return (H + H.T) / 2
         return np.asarray(self.curvature(x), dtype=np.float64)
 
@@ -61,7 +61,7 @@ class ResidualFunction(ResidualObjective):
     >>> from fivefold.optim.smooth.nonlinear_least_squares import LevenbergMarquardt
     >>> from fivefold.optim.minimise import minimise
     >>> t = np.linspace(0, 4, 20)
-    >>> decay = Misfit(lambda x: x[0] * np.exp(-x[1] * t) - 3 * np.exp(-0.7 * t))
+    >>> decay = ResidualFunction(lambda x: x[0] * np.exp(-x[1] * t) - 3 * np.exp(-0.7 * t))
     >>> minimise(decay, [1.0, 1.0], LevenbergMarquardt(), tol=1e-6).x.round(4)
     array([3. , 0.7])
     """

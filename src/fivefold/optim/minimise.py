@@ -3,10 +3,10 @@
 A solver is a value with two rules:
 
     start(objective, x0)       -> State
-    step(objective, state)     -> State, or Stuck where nothing lowers the value
+    step(objective, state)     -> State; raises NoDescentError where nothing lowers the value
 
-and the loop does what they share: stopping by the violation, the history, the path, divergence, progress, and Ctrl-C,
-after which the best point so far is the answer.
+The loop does what all solvers share: stopping by the violation, the history, the path, divergence, progress, and
+Ctrl-C, after which the best point so far is the result.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import numpy as np
 from fivefold.core.types import Array
 from fivefold.optim.objective import Minimum, Objective, Reason
 
-DIVERGENCE_VALUE = 1e100  # a value beyond it, or none, is divergence
+DIVERGENCE_VALUE = 1e100  # an absolute value beyond this, or NaN, counts as divergence
 
 
 class NoDescentError(Exception):
-    """No step from here lowers the value: the state is as good as the solver can make it."""
+    """No step from here lowers the value: the solver can do no better than its present state."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class State:
 
 
 class Solver(ABC):
-    """An iterative rule. `accepts` names the kinds of objective it can work on.
+    """An iterative rule. `accepts` lists the kinds of objective it can minimise.
 
     A solver is `convergent` if, with its default fields, it reaches the minimum of every convex objective it accepts;
-    tests/laws/test_solvers.py finds every solver of the package and asks it for that.
+    tests/laws/test_solvers.py finds every solver of the package and checks that it does.
     """
 
     accepts: ClassVar[tuple[type, ...]] = (Objective,)
@@ -67,18 +67,19 @@ def minimise(
     record: bool = False,
     monitor: Callable[[Array, float], bool] | None = None,
 ) -> Minimum:
-    """Go from x0 until the violation is at most tol, for max_iter steps at most.
+    """Iterate from x0 until the violation is at most tol, for at most max_iter steps.
 
-    `record` keeps every point in `path`; `monitor(x, value)` is told of every step and ends the loop by answering True.
+    `record` keeps every point in `path`; `monitor(x, value)` is called after every step and ends the loop by returning
+    True.
     """
     if not isinstance(objective, solver.accepts):
         wanted = " or ".join(kind.__name__ for kind in solver.accepts)
         raise TypeError(f"{type(solver).__name__} minimises a {wanted}; got a {type(objective).__name__}")
     x0 = np.array(x0, dtype=np.float64)
     state = solver.start(objective, x0)
-    best, history, path, reason = state, [state.value], [state.x], _verdict(state, tol)
+    best, history, path, reason = state, [state.value], [state.x], _stop_reason(state, tol)
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # a value beyond all bounds is seen by the verdict
+        with np.errstate(over="ignore", invalid="ignore"):  # _stop_reason reports a value beyond all bounds
             while reason is None and len(history) <= max_iter:
                 state = solver.step(objective, state)
                 history.append(state.value)
@@ -86,7 +87,7 @@ def minimise(
                     path.append(state.x)
                 if state.value <= best.value:
                     best = state
-                reason = _verdict(state, tol)
+                reason = _stop_reason(state, tol)
                 if reason is None and monitor is not None and monitor(state.x, state.value):
                     reason = "stopped"
     except NoDescentError:
@@ -94,11 +95,11 @@ def minimise(
     except KeyboardInterrupt:
         reason, state = "interrupted", best
     x = best.x if reason == "diverged" else state.x
-    value, violation = objective.judged(x)
+    value, violation = objective.value_and_violation(x)
     return Minimum(x, value, violation, tuple(history), reason or "max_iter", tuple(path) if record else ())
 
 
-def _verdict(state: State, tol: float) -> Reason | None:
-    if not abs(state.value) <= DIVERGENCE_VALUE:  # also where it is not a number
+def _stop_reason(state: State, tol: float) -> Reason | None:
+    if not abs(state.value) <= DIVERGENCE_VALUE:  # also true for NaN
         return "diverged"
     return "converged" if state.violation <= tol else None

@@ -1,18 +1,19 @@
-"""What a solver is given, and what it answers.
+"""What a solver is given and what it returns.
 
-    Smooth        f with its gradient
-    TwiceSmooth   and its Hessian
-    Residuals     f = half the sum of squares of residuals, with their derivatives
-    FiniteSum     f = sum of n terms, with the gradient of a batch of them
-    Composite     smooth f plus a penalty with a prox
+    SmoothObjective        f with its gradient
+    TwiceSmoothObjective   f with its gradient and Hessian
+    ResidualObjective      f = half the sum of squares of residuals, with their derivatives
+    FiniteSum              f = sum of n terms, with the gradient of a batch of them
+    CompositeObjective     smooth f plus a penalty with a prox
 
 Every objective says how far a point is from being a minimum: `violation(x)`, zero exactly at the points where the
-first-order conditions hold. It is computed from the objective alone, never from what a solver believes.
+first-order conditions hold. It is computed from the objective alone, never from a solver's own records.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,10 +24,11 @@ from fivefold.core.types import Array
 from fivefold.optim.penalties.proximal_operators import Penalty
 
 Reason = Literal["converged", "max_iter", "stuck", "diverged", "stopped", "interrupted"]
+Monitor = Callable[[Array, float], bool]  # called with the point and its value after every step; True ends the loop
 
 
 class Objective(ABC):
-    """A function of a vector that can be judged from outside."""
+    """A function of a vector that says how far a point is from its minimum."""
 
     @abstractmethod
     def value(self, x: Array) -> float:
@@ -36,8 +38,8 @@ class Objective(ABC):
     def violation(self, x: Array) -> float:
         """Distance from the first-order conditions of a minimum, in the units of the gradient."""
 
-    def judged(self, x: Array) -> tuple[float, float]:
-        """Value and violation, which share their work where that is cheaper."""
+    def value_and_violation(self, x: Array) -> tuple[float, float]:
+        """Value and violation, computed together where that is cheaper."""
         return self.value(x), self.violation(x)
 
 
@@ -46,7 +48,7 @@ class SmoothObjective(Objective):
 
     @abstractmethod
     def value_and_gradient(self, x: Array) -> tuple[float, Array]:
-        """f(x) and its gradient, which share most of their work."""
+        """f(x) and its gradient, computed together because they share most of their work."""
 
     def value(self, x: Array) -> float:
         return self.value_and_gradient(x)[0]
@@ -56,9 +58,9 @@ class SmoothObjective(Objective):
         return self.value_and_gradient(x)[1]
 
     def violation(self, x: Array) -> float:
-        return self.judged(x)[1]
+        return self.value_and_violation(x)[1]
 
-    def judged(self, x: Array) -> tuple[float, float]:
+    def value_and_violation(self, x: Array) -> tuple[float, float]:
         value, g = self.value_and_gradient(x)
         return value, float(np.abs(g).max(initial=0.0))
 
@@ -96,16 +98,16 @@ class ResidualObjective(SmoothObjective):
 
 
 class FiniteSum(SmoothObjective):
-    """f = sum of n terms, each with a share of whatever is not a term: what stochastic solvers sample."""
+    """f = sum of n terms, any penalty spread evenly over them: what stochastic solvers sample."""
 
     @property
     @abstractmethod
-    def terms(self) -> int:
-        """n."""
+    def n_terms(self) -> int:
+        """The number of terms n."""
 
     @abstractmethod
     def batch(self, x: Array, rows: NDArray[np.int64]) -> Array:
-        """Mean gradient of the terms of these rows times n: over random rows its mean is the gradient of f."""
+        """n times the mean gradient of the terms of these rows; over random rows its mean is the gradient of f."""
 
 
 @dataclass(frozen=True)
@@ -120,14 +122,14 @@ class CompositeObjective(Objective):
 
     def violation(self, x: Array) -> float:
         """Length, in the largest coordinate, of a unit proximal-gradient step: zero where 0 is in the subgradient."""
-        return self.judged(x)[1]
+        return self.value_and_violation(x)[1]
 
-    def judged(self, x: Array) -> tuple[float, float]:
+    def value_and_violation(self, x: Array) -> tuple[float, float]:
         value, g = self.smooth.value_and_gradient(x)
         return value + self.penalty.value(x), self.violation_at(x, g)
 
     def violation_at(self, x: Array, gradient: Array) -> float:
-        """The same where the gradient of the smooth part is known already."""
+        """The violation at x, where the gradient of the smooth part is already known."""
         return float(np.abs(x - self.penalty.prox(x - gradient, 1.0)).max(initial=0.0))
 
 
@@ -136,8 +138,8 @@ class Minimum:
     """Where a solver stopped, how far that is from a minimum, and why it stopped.
 
     `violation` is recomputed from the objective at `x`. `history` holds the value before every step and at the end,
-    `path` the points if they were asked for. "converged": the violation fell to the tolerance; "stuck": no step lowers
-    the value further, which at a minimum is rounding; "diverged": the values grow without bound.
+    `path` the points if `record` asked for them. "converged": the violation fell to the tolerance; "stuck": no step
+    lowers the value further, which at a minimum is rounding; "diverged": the values grow without bound.
     """
 
     x: Array

@@ -72,7 +72,7 @@ def margin_losses(
     ax = axes(ax, x="margin $m = y f(x)$", y="loss")
     m = np.linspace(within[0], within[1], 901)
     for i, (name, loss) in enumerate((MARGIN_LOSSES if losses is None else losses).items()):
-        ax.plot(m, loss.of(m), color=colour(i), lw=1.6, ls="-" if loss.convex else (0, (4, 2)), label=name)
+        ax.plot(m, loss.at(m), color=colour(i), lw=1.6, ls="-" if loss.convex else (0, (4, 2)), label=name)
     for place in (0.0, 1.0):
         ax.axvline(place, color=LIGHT_GREY, lw=1, zorder=0)
     ax.set_ylim(-0.05, 3.2)

@@ -1,8 +1,8 @@
-"""General basis expansion: f(x) = sum_j w_j phi_j(x), linear in functions that are chosen beforehand.
+"""General basis expansion: f(x) = sum_j w_j phi_j(x), linear in functions chosen beforehand.
 
-The functions come from `bases`: polynomials, bells, steps, waves, logarithms, thresholds, kernels at the data, or
-functions of your own. A linear method on the new columns fits a curve; with one kernel for every row and the penalty
-a'Ka it is kernel ridge regression.
+The functions come from `basis_functions`: polynomials, Gaussians, sigmoids, sines, logarithms, thresholds, kernels at
+the data, or functions of your own. A linear method on the new columns fits a curve; with one kernel per row and the
+penalty a'Ka it is kernel ridge regression.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ NAMED_BASES: dict[str, Basis] = {
 
 @dataclass(frozen=True)
 class LearnedBases:
-    """The bases as the rows made them, and how many functions they hold."""
+    """The bases fitted to the rows, and their number of functions."""
 
     bases: tuple[Basis, ...]
     count: int
@@ -64,9 +64,9 @@ class BasisExpansion(TransformerMixin, Unsupervised):
     Attributes
     ----------
     bases_
-        the functions as the rows made them.
+        the bases fitted to the rows.
     n_features_out_
-        number of columns given.
+        number of columns returned.
 
     Examples
     --------
@@ -88,8 +88,9 @@ class BasisExpansion(TransformerMixin, Unsupervised):
 
     card = Card(
         applications=("data mining",),
-        use="A linear method that must bend, with functions chosen by what is known of the problem. Take 'orthogonal' "
-        "rather than 'polynomial' for degrees above five; SplineTransformer for smooth curves without choices.",
+        use="A linear method that must fit curves, with functions chosen by what is known about the problem. Take "
+        "'orthogonal' rather than 'polynomial' for degrees above five; SplineTransformer for smooth curves without "
+        "choices.",
         steps=(
             "Fill in what the bases leave to the data: ranges, centres, cuts.",
             "Evaluate every function at every row, side by side.",
@@ -112,7 +113,7 @@ class BasisExpansion(TransformerMixin, Unsupervised):
         unknown = [b for b in given if not isinstance(b, Basis) and b not in NAMED_BASES]
         if unknown:
             raise ValueError(
-                f"BasisExpansion: {unknown[0]!r} is no basis; give an object of "
+                f"BasisExpansion: {unknown[0]!r} is not a basis; give an object of "
                 "fivefold.preprocessing.basis_functions, or "
                 f"one of {', '.join(NAMED_BASES)}"
             )

@@ -1,8 +1,8 @@
 """Families of basis functions phi_1, ..., phi_m of a row; `BasisExpansion` evaluates one or several of them.
 
     Powers          x_j, x_j^2, ..., x_j^p                          any x
-    Orthogonal      polynomials that the rows learned from make     any x
-                    uncorrelated: Legendre's on their range
+    Legendre-       Legendre polynomials of x_j, on the range       any x
+     Polynomials    of the rows learned from
     Gaussians       exp(-|x - m|^2 / (2 width^2))                   centres given, or rows
     Bumps           exp(-(x_j - m)^2 / (2 width^2))                 along each column
     Sigmoids        1 / (1 + e^-((x_j - m) / width))                along each column
@@ -11,15 +11,15 @@
     Thresholds      1 where x_j > c                                 any x
     HalfPlanes      1 where a'x > c                                 any x
     Functions       functions of your own                           as they say
-    Kernels         k(x, x_i), one for every row learned from       as the kernel says
+    Kernels         k(x, x_i), one per row learned from             as the kernel says
 
-A basis is a value; `learn(X)` gives the functions for a table, and these map rows to columns.
+A basis is an immutable value; `learn(X)` returns it fitted to a table, and calling that maps rows to columns.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,7 +35,7 @@ class Basis(ABC):
     """Functions of a row."""
 
     def learn(self, X: Array) -> Basis:
-        """The same with what depends on the rows filled in."""
+        """The same basis with the parts that depend on the rows filled in."""
         return self
 
     @abstractmethod
@@ -43,8 +43,8 @@ class Basis(ABC):
         """The functions at each row, (n, m)."""
 
     @abstractmethod
-    def names(self, columns: Any) -> list[str]:
-        """What they are called, given the names of the columns."""
+    def names(self, columns: Sequence[str]) -> list[str]:
+        """Names of the functions, given the names of the columns."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Powers(Basis):
     def __call__(self, X: Array) -> Array:
         return np.hstack([np.vander(x, self.degree + 1, increasing=True)[:, 1:] for x in X.T])
 
-    def names(self, columns: Any) -> list[str]:
+    def names(self, columns: Sequence[str]) -> list[str]:
         return [c if p == 1 else f"{c}^{p}" for c in columns for p in range(1, self.degree + 1)]
 
 
@@ -76,13 +76,13 @@ class LegendrePolynomials(Basis):
         U = (X - (self.high + self.low) / 2) / half
         return np.hstack([legendre.legvander(u, self.degree)[:, 1:] for u in U.T])
 
-    def names(self, columns: Any) -> list[str]:
+    def names(self, columns: Sequence[str]) -> list[str]:
         return [f"P{p}({c})" for c in columns for p in range(1, self.degree + 1)]
 
 
 @dataclass(frozen=True)
 class Gaussians(Basis):
-    """Bells around centres (m, d) in the space of all columns; the rows learned from where none are given."""
+    """Gaussians around centres (m, d) in the space of all columns; by default around the rows learned from."""
 
     width: float = 1.0
     centres: Any = None
@@ -93,11 +93,11 @@ class Gaussians(Basis):
     def __call__(self, X: Array) -> Any:
         return np.exp(squared_distances(X, self.centres) / (-2 * self.width**2))
 
-    def names(self, columns: Any) -> list[str]:
+    def names(self, columns: Sequence[str]) -> list[str]:
         return [f"gaussian{i}" for i in range(len(self.centres))]
 
 
-def _spaced(X: Array, centres: Matrix, count: int) -> Any:
+def _spaced(X: Array, centres: Any, count: int) -> Matrix:
     """Centres along each column (d, m): as given, or evenly between the least and the largest value."""
     if centres is not None:
         return np.broadcast_to(np.asarray(centres, dtype=float), (X.shape[1], np.shape(centres)[-1]))
@@ -106,7 +106,7 @@ def _spaced(X: Array, centres: Matrix, count: int) -> Any:
 
 @dataclass(frozen=True)
 class Bumps(Basis):
-    """Bells along each column, `count` of them evenly spaced where no centres are given."""
+    """Gaussians along each column; without centres `count` of them, evenly spaced."""
 
     width: float = 1.0
     centres: Any = None
@@ -120,13 +120,13 @@ class Bumps(Basis):
             [np.exp(-((x[:, None] - m) ** 2) / (2 * self.width**2)) for x, m in zip(X.T, self.centres, strict=True)]
         )
 
-    def names(self, columns: Any) -> list[str]:
+    def names(self, columns: Sequence[str]) -> list[str]:
         return [f"bump({c}, {m:g})" for c, own in zip(columns, self.centres, strict=True) for m in own]
 
 
 @dataclass(frozen=True)
 class Sigmoids(Basis):
-    """Smooth steps along each column, `count` of them evenly spaced where no centres are given."""
+    """Smooth steps along each column; without centres `count` of them, evenly spaced."""
 
     width: float = 1.0
     centres: Any = None
@@ -138,13 +138,13 @@ class Sigmoids(Basis):
     def __call__(self, X: Array) -> Array:
         return np.hstack([expit((x[:, None] - m) / self.width) for x, m in zip(X.T, self.centres, strict=True)])
 
-    def names(self, columns: Any) -> list[str]:
+    def names(self, columns: Sequence[str]) -> list[str]:
         return [f"sigmoid({c}, {m:g})" for c, own in zip(columns, self.centres, strict=True) for m in own]
 
 
 @dataclass(frozen=True)
 class Fourier(Basis):
-    """Sines and cosines of frequencies 1 .. order over a period of each column; its range where none is given."""
+    """Sines and cosines of frequencies 1 .. order over a period of each column; by default its range."""
 
     order: int = 3
     period: Any = None
@@ -156,11 +156,11 @@ class Fourier(Basis):
 
     def __call__(self, X: Array) -> Array:
         k = np.arange(1, self.order + 1)
-        # whole periods are taken off first, without rounding: the angles of times in seconds keep all their digits
+        # whole periods are removed first, without rounding: large x, such as times in seconds, keep all their digits
         angles = [2 * np.pi * (np.fmod(x, p) / p)[:, None] * k for x, p in zip(X.T, self.period, strict=True)]
         return np.hstack([np.hstack([np.sin(a), np.cos(a)]) for a in angles])
 
-    def names(self, columns: Any) -> list[str]:
+    def names(self, columns: Sequence[str]) -> list[str]:
         return [f"{f}{k}({c})" for c in columns for f in ("sin", "cos") for k in range(1, self.order + 1)]
 
 
@@ -184,14 +184,14 @@ class Logs(Basis):
                 )
         return np.log(X[:, list(own)])
 
-    def names(self, columns: Any) -> list[str]:
+    def names(self, columns: Sequence[str]) -> list[str]:
         own = range(len(columns)) if self.columns is None else self.columns
         return [f"log({columns[j]})" for j in own]
 
 
 @dataclass(frozen=True)
 class Thresholds(Basis):
-    """1 where a column exceeds a cut; `count` cuts at its quantiles where none are given."""
+    """1 where a column exceeds a cut; without cuts `count` of them, at its quantiles."""
 
     cuts: Any = None  # (m,), or (d, m)
     count: int = 3
@@ -204,7 +204,7 @@ class Thresholds(Basis):
     def __call__(self, X: Array) -> Array:
         return np.hstack([x[:, None] > c for x, c in zip(X.T, self.cuts, strict=True)]).astype(float)
 
-    def names(self, columns: Any) -> list[str]:
+    def names(self, columns: Sequence[str]) -> list[str]:
         return [f"{c} > {v:g}" for c, own in zip(columns, self.cuts, strict=True) for v in own]
 
 
@@ -218,7 +218,7 @@ class HalfPlanes(Basis):
     def __call__(self, X: Array) -> Any:
         return (X @ np.atleast_2d(self.directions).T > np.asarray(self.cuts)).astype(float)
 
-    def names(self, columns: Any) -> list[str]:
+    def names(self, columns: Sequence[str]) -> list[str]:
         return [f"half plane {i}" for i in range(len(np.atleast_2d(self.directions)))]
 
 
@@ -231,15 +231,15 @@ class Functions(Basis):
     def __call__(self, X: Array) -> Array:
         return np.column_stack([np.asarray(f(X), dtype=float).reshape(len(X)) for f in self.functions])
 
-    def names(self, columns: Any) -> list[str]:
+    def names(self, columns: Sequence[str]) -> list[str]:
         return [f"{f.__name__}{i}" for i, f in enumerate(self.functions)]
 
 
 @dataclass(frozen=True)
 class Kernels(Basis):
-    """k(x, x_i) for every row x_i learned from; `whitened` turns them so that |w|^2 is a'Ka of f = sum a_i k(x_i, .).
+    """k(x, x_i) for every row x_i learned from; `whitened` rotates them so that |w|^2 is a'Ka of f = sum a_i k(x_i, .).
 
-    With it ridge regression of the new columns, without an offset, is kernel ridge regression.
+    Ridge regression on the whitened columns, without an intercept, is kernel ridge regression.
     """
 
     kernel: Callable[[Any, Any], Any]  # (n, d), (m, d) -> (n, m)
@@ -258,5 +258,5 @@ class Kernels(Basis):
         K = np.asarray(self.kernel(X, self.points))
         return K @ self.root if self.whitened else K
 
-    def names(self, columns: Any) -> list[str]:
+    def names(self, columns: Sequence[str]) -> list[str]:
         return [f"kernel{i}" for i in range(self.root.shape[1] if self.whitened else len(self.points))]

@@ -1,4 +1,4 @@
-"""Names of the columns that a transformer gives."""
+"""Names of the columns that a transformer returns."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ class SameNames(SameNamesBase):
 
 
 def input_names(estimator: Any, given: Any) -> Any:
-    """Names of the columns of fit, or x0, x1, ..."""
+    """Names of the columns seen in fit, or x0, x1, ..."""
     check_is_fitted(estimator)
     return _check_feature_names_in(estimator, given)

@@ -1,12 +1,12 @@
-"""Features of images from small patches taken as templates.
+"""Features of images: how well small patches fit as templates.
 
 Templates are patches of training images, drawn at random, centred and of unit length. A feature is how well a template
 fits anywhere in an image: the largest correlation of the template with a patch of its size,
 
     f_t(image) = max over places of  t . (patch - mean) / |patch - mean|
 
-between -1 and 1. With `cells` > 1 the image is cut into cells x cells parts and each has its own maximum, so that
-roughly where a template fits is told as well. Thousands of such simple features feed a learner that knows nothing of
+between -1 and 1. With `cells` > 1 the image is cut into cells x cells parts, each with its own maximum, so that the
+features also tell roughly where a template fits. Thousands of such simple features feed a learner that knows nothing of
 images; they are learned from training images only, so in a pipeline every fold draws its own.
 
 Ullman, Vidal-Naquet & Sali (2002); Coates, Lee & Ng (2011).
@@ -25,19 +25,19 @@ from fivefold.core.estimators.params import Count, Seed
 from fivefold.core.numerics.arrays import like
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Table, UserTable, Weights
+from fivefold.core.types import Array, Indices, Matrix, Table, UserTable, Weights
 from fivefold.spatial.centres.seeding import draw_rows
 from fivefold.spatial.points import Points
 
-FLAT_PATCH_SHARE = 1e-9  # of the largest pixel: a patch that varies less is flat and fits nothing
-IMAGES_PER_BLOCK = 256  # images at a time
+FLAT_PATCH_SHARE = 1e-9  # as a share of the largest pixel: a patch that varies less is flat and fits nothing
+IMAGES_PER_BLOCK = 256  # images correlated at a time, which bounds the memory
 
 
 @dataclass(frozen=True)
 class Templates:
     """Templates (T, p q) of unit length, and the shapes they belong to."""
 
-    templates: Any
+    templates: Matrix
     image: tuple[int, int]
     patch: tuple[int, int]
     cells: int
@@ -50,14 +50,14 @@ class PatchFeatures(Transformer):
     Parameters
     ----------
     n_templates
-        number of templates; features are this many, times cells^2.
+        number of templates; there are cells^2 features per template.
     patch_size
-        height and width of a patch, a number for both; cut to the image where it is larger.
+        height and width of a patch, or one number for both; clipped to the size of the image.
     image_shape
-        height and width of an image, whose pixels are the columns row by row; by default square where the number of
-        columns is, else one line.
+        height and width of an image, whose pixels are the columns, row by row; by default a square if the number of
+        columns is one, else a single line.
     cells
-        parts along each side with a maximum of their own.
+        parts along each side, each with its own maximum.
     random_state
         decides the templates.
 
@@ -86,7 +86,7 @@ class PatchFeatures(Transformer):
     card = Card(
         applications=("data mining",),
         use="Small images in front of a linear method or a forest, as many simple features in place of pixels. Not for "
-        "large photographs, where learned filters do better, nor for tables whose columns are no pixels.",
+        "large photographs, where learned filters do better, nor for tables whose columns are not pixels.",
         steps=(
             "Draw training images by weight, and a place in each; take the patch there.",
             "Centre each patch and give it unit length: a template.",
@@ -151,20 +151,20 @@ class PatchFeatures(Transformer):
         return height, width
 
 
-def _windows(X: Table, image: tuple[int, int], patch: tuple[int, int]) -> Any:
-    """Patches of every place (n, places, p q), row by row."""
+def _windows(X: Matrix, image: tuple[int, int], patch: tuple[int, int]) -> Array:
+    """Patches at every place (n, places, p q), row by row."""
     views = sliding_window_view(X.reshape(-1, *image), patch, axis=(1, 2))
     return views.reshape(len(X), -1, patch[0] * patch[1])
 
 
-def _unit(patches: Any, flat: float) -> Any:
-    """Patches about their mean, of unit length; zero where they are flat."""
+def _unit(patches: Array, flat: float) -> Array:
+    """Patches less their mean, of unit length; zero where they are flat."""
     D = patches - patches.mean(axis=-1, keepdims=True)
     length = np.linalg.norm(D, axis=-1, keepdims=True)
     return np.where(length > flat, D / np.where(length > 0, length, 1.0), 0.0)
 
 
-def _cells(image: tuple[int, int], patch: tuple[int, int], cells: int) -> list[Any]:
+def _cells(image: tuple[int, int], patch: tuple[int, int], cells: int) -> list[Indices]:
     """Indices of the places in each cell; cells without a place are left out."""
     down, across = image[0] - patch[0] + 1, image[1] - patch[1] + 1
     rows, columns = (np.arange(m) * cells // m for m in (down, across))

@@ -1,13 +1,14 @@
-"""Polynomial features: all products of at most so many columns.
+"""Polynomial features: all products of at most `degree` columns.
 
     (a, b) -> (1, a, b, a^2, ab, b^2)          degree 2
 
-A linear model of these is a polynomial of the columns. High powers of raw numbers are nearly dependent (degree 20 on
-[-4, 7] has a condition number near 1e32): scale first, or take orthogonal polynomials (`BasisExpansion`).
+A linear model of these is a polynomial of the columns. High powers of unscaled numbers are nearly dependent (degree 20
+on [-4, 7] has a condition number near 1e32): scale first, or take orthogonal polynomials (`BasisExpansion`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from itertools import chain, combinations, combinations_with_replacement
 from math import comb
@@ -24,7 +25,7 @@ from fivefold.core.estimators.base import Unsupervised, learned
 from fivefold.core.estimators.params import Index
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table
+from fivefold.core.types import Array, Indices, Labels, Sparse, Table, UserTable
 from fivefold.preprocessing.feature_names import input_names
 from fivefold.preprocessing.polynomial_loops import expand_dense, expand_sparse
 
@@ -40,13 +41,13 @@ class Monomials:
     bias: bool
 
     def count(self, least: int | None = None) -> int:
-        """How many of them, from degree `least` up."""
+        """Their number, from degree `least` up."""
         lowest = max(1, self.least if least is None else least)
         return self.bias + sum(self.choices(self.d, t) for t in range(lowest, self.highest + 1))
 
     @property
     def highest(self) -> int:
-        """The highest degree that has products: distinct columns run out."""
+        """The highest degree that has products: at most d if columns must be distinct."""
         return min(self.most, self.d) if self.strict else self.most
 
     def choices(self, m: int, r: int) -> int:
@@ -55,14 +56,14 @@ class Monomials:
             return 1
         return comb(m, r) if self.strict else comb(m + r - 1, r) if m else 0
 
-    def columns(self) -> Any:
+    def columns(self) -> Iterator[tuple[int, ...]]:
         """The columns of each product, in order."""
         pick = combinations if self.strict else combinations_with_replacement
         every = chain.from_iterable(pick(range(self.d), t) for t in range(max(1, self.least), self.highest + 1))
         return chain([()], every) if self.bias else every
 
-    def runs(self) -> Any:
-        """What the compiled loop multiplies: (column, source, length, target) of every run, degree 2 and up."""
+    def product_runs(self) -> Indices:
+        """The products of the compiled loop: (column, source, length, target) of every run, from degree 2 up."""
         found, target = [], self.bias + self.d
         for t in range(2, self.highest + 1):
             end = target  # of the products of degree t - 1
@@ -74,8 +75,8 @@ class Monomials:
         return np.array(found, dtype=np.int64).reshape(-1, 4)
 
     @property
-    def dropped(self) -> int:
-        """Products below the least degree, which the loop makes on its way."""
+    def n_below_min_degree(self) -> int:
+        """Number of products below the least degree, which the loop computes on its way."""
         return self.count(1) - self.count()
 
 
@@ -87,13 +88,15 @@ class PolynomialExpansion:
     size: int
 
     def check_arrays(self, columns: int) -> None:
-        """Numbers from a model file that decide where the loop writes."""
+        """Check the numbers of a model file that decide where the loop writes."""
         terms = self.terms
         if terms.d != columns or not 0 <= terms.least <= terms.most:
             raise ValueError(
                 f"products of {terms.least} to {terms.most} of {terms.d} columns, where there are {columns}"
             )
-        degrees = terms.highest - max(1, terms.least) + 1  # each has a product, so that too many are seen uncounted
+        degrees = (
+            terms.highest - max(1, terms.least) + 1
+        )  # each has at least one product: too many degrees are refused before counting them
         if degrees > self.size or terms.count() != self.size:
             raise ValueError(f"products of up to {terms.most} of {columns} columns are not {self.size}")
 
@@ -106,7 +109,7 @@ class PolynomialFeatures(TransformerMixin, Unsupervised):
     degree
         the highest degree, or (lowest, highest).
     interaction_only
-        no column twice in a product.
+        only products of distinct columns.
     include_bias
         a column of ones first.
     order
@@ -117,7 +120,7 @@ class PolynomialFeatures(TransformerMixin, Unsupervised):
     powers_
         the power of each column in each product.
     n_output_features_
-        how many products.
+        number of products.
 
     Examples
     --------
@@ -136,10 +139,10 @@ class PolynomialFeatures(TransformerMixin, Unsupervised):
     card = Card(
         applications=("data mining",),
         use="Curves and interactions for a linear model, few columns, low degree. The number of products grows as "
-        "columns ** degree; kernels reach the same without making them.",
+        "columns ** degree; kernels achieve the same without computing them.",
         steps=(
             "List the products by degree and by their columns.",
-            "Make each degree from the one below it, a run of products at a time.",
+            "Compute each degree from the one below it, a run of products at a time.",
         ),
         source="Gergonne (1815)",
         see_also=("SplineTransformer", "BasisExpansion"),
@@ -166,7 +169,7 @@ class PolynomialFeatures(TransformerMixin, Unsupervised):
         self.model_ = PolynomialExpansion(terms, size)
 
     def _range(self) -> tuple[int, int]:
-        pair = tuple(self.degree)  # type: ignore[arg-type]  # an integer has its own way
+        pair = tuple(self.degree)  # type: ignore[arg-type]  # `_fit` handles an integer
         if len(pair) != 2 or not all(isinstance(v, Integral) for v in pair) or not 0 <= pair[0] <= pair[1]:
             raise ValueError(
                 "PolynomialFeatures: degree=(min_degree, max_degree) must be non-negative integers that fulfil "
@@ -186,8 +189,8 @@ class PolynomialFeatures(TransformerMixin, Unsupervised):
         names = input_names(self, input_features)
         return np.array([_name(names, row) for row in self.powers_], dtype=object)
 
-    def transform(self, X: Any) -> Any:
-        """The products of each row; those of a csc matrix are a csc matrix, those of other sparse ones csr."""
+    def transform(self, X: UserTable) -> Table:
+        """The products of each row; a csc matrix gives a csc matrix, any other sparse matrix csr."""
         given, X = X, self._admit(X)
         terms = self.model_.terms
         if issparse(X):
@@ -195,9 +198,9 @@ class PolynomialFeatures(TransformerMixin, Unsupervised):
         return _dense(X, terms, self.model_.size, self.order)
 
 
-def _dense(X: Array, terms: Monomials, size: int, order: Any) -> Array:
+def _dense(X: Array, terms: Monomials, size: int, order: Literal["C", "F"]) -> Array:
     out = np.empty((len(X), size), dtype=X.dtype, order=order)
-    runs, bias, dropped = terms.runs(), int(terms.bias), terms.dropped
+    runs, bias, dropped = terms.product_runs(), int(terms.bias), terms.n_below_min_degree
     if terms.most == 0:
         out[:] = 1
         return out
@@ -218,7 +221,7 @@ def _dense(X: Array, terms: Monomials, size: int, order: Any) -> Array:
     return out
 
 
-def _sparse(X: Table, terms: Monomials) -> Any:
+def _sparse(X: Sparse, terms: Monomials) -> Sparse:
     X = X.copy() if not X.has_sorted_indices else X
     X.sort_indices()
     n, d = X.shape
@@ -237,6 +240,6 @@ def _sparse(X: Table, terms: Monomials) -> Any:
     return hstack(blocks, format="csr", dtype=X.dtype)
 
 
-def _name(names: Any, powers: Array) -> str:
+def _name(names: Labels, powers: Indices) -> str:
     parts = [names[j] if p == 1 else f"{names[j]}^{p}" for j, p in enumerate(powers) if p]
     return " ".join(parts) or "1"

@@ -1,8 +1,8 @@
 """Compiled expansions: products of columns, dense and sparse.
 
 Monomials of degree t are ordered by their columns c_1 <= ... <= c_t. Those that begin with column j are x_j times the
-monomials of degree t - 1 that begin with j or later, which lie together: a run. A row is made of runs, each one
-multiple of numbers already there.
+monomials of degree t - 1 that begin with j or later, which are contiguous: a run. A row is built from runs, each a
+multiple of numbers computed before.
 """
 
 from typing import Any
@@ -43,9 +43,9 @@ def expand_sparse(
     out_data: Any,
     out_indices: Any,
 ) -> None:
-    """Products of `degree` stored entries of each row, from place start[i] on; `strict` takes no entry twice.
+    """Products of `degree` stored entries of each row, written from start[i] on; `strict` uses no entry twice.
 
-    counts[m, r] is the number of choices of r columns out of m: it gives the place of a choice among all.
+    counts[m, r] is the number of choices of r columns out of m, which gives the rank of a choice among all.
     """
     at, rank = np.zeros(degree, dtype=np.int64), np.zeros(degree + 1, dtype=np.int64)
     product = np.ones(degree + 1)

@@ -3,8 +3,8 @@
     CommonScaler     x -> c (x - m),   (1/n) sum_i |c (x_i - m)|^2 = 1         m = 0 unless centred
     Normalizer       x -> x / |x|                                              a row of zeros stays
 
-One common factor keeps the shape of the cloud, unlike a factor a column. With it a penalty of strength one is a
-sensible start, even with more columns than rows; a centred target of one column gets unit variance.
+One common factor keeps the shape of the cloud of rows, unlike a factor per column. With it a penalty of strength one is
+a sensible start, even with more columns than rows; a centred target of one column gets unit variance.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class CommonScaler(SameNames, TransformerMixin, Unsupervised):
     Parameters
     ----------
     centre
-        take the mean from each column first.
+        subtract the mean of each column first.
 
     Attributes
     ----------
     factor_
-        what rows are multiplied by.
+        the factor that rows are multiplied by.
     centre_
-        what is taken from them first; zero without centring.
+        subtracted from rows first; zero without centring.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class CommonScaler(SameNames, TransformerMixin, Unsupervised):
     card = Card(
         applications=("denoising",),
         use="Before a penalised linear model whose columns share a unit (pixels, counts, sensors): a penalty of one is "
-        "then a sensible start. Columns of unlike units need a factor each.",
+        "then a sensible start. Columns in different units need a factor each.",
         steps=("Take the mean squared length of the rows.", "Divide by its root."),
         source="Shalev-Shwartz & Ben-David (2014), chapter 13",
         see_also=("Normalizer", "Ridge"),
@@ -79,7 +79,7 @@ class CommonScaler(SameNames, TransformerMixin, Unsupervised):
 
     def _fit(self, X: Table, w: Weights) -> None:
         centre = w @ X / w.sum() if self.centre else np.zeros(X.shape[1])
-        # squares of what is left when the largest is divided by neither vanish nor overflow
+        # after division by the largest entry, squares neither vanish nor overflow
         largest = float(np.abs(X - centre).max(initial=0.0)) or 1.0
         square = float(w @ (((X - centre) / largest) ** 2).sum(axis=1)) / float(w.sum())
         with np.errstate(over="ignore", divide="ignore"):
@@ -87,19 +87,19 @@ class CommonScaler(SameNames, TransformerMixin, Unsupervised):
         self.model_ = CommonScale(factor if np.isfinite(factor) else 1.0, centre)
 
     def transform(self, X: UserTable) -> Any:
-        """Rows in the common unit."""
+        """Scaled rows."""
         X = self._admit(X)
         return ((X - self.model_.centre) * self.model_.factor).astype(X.dtype)
 
     def inverse_transform(self, X: UserTable) -> Any:
-        """Rows in their own unit again."""
+        """Rows in their original units."""
         X = np.asarray(X)
         return X / self.model_.factor + self.model_.centre
 
     def undo(self, coef: Matrix, intercept: Any = 0.0, target: CommonScaler | None = None) -> tuple[Any, Any]:
         """Coefficients and intercept in the units of the data, of a model learned from scaled rows.
 
-        `target` is the scaler, fitted to the column y, of the targets that the model learned.
+        `target` is the scaler, fitted to y as a column, of the targets that the model was trained on.
         """
         coef = np.asarray(coef) * self.model_.factor
         intercept = intercept - coef @ self.model_.centre
@@ -117,7 +117,7 @@ ROW_NORMS = {
 
 @dataclass(frozen=True)
 class ColumnCount:
-    """Nothing is learned but the number of columns."""
+    """Only the number of columns is learned."""
 
     columns: int
 
@@ -130,7 +130,7 @@ class Normalizer(SameNames, TransformerMixin, Unsupervised):
     norm
         "l2", "l1" or "max".
     copy
-        False lets `transform` overwrite a NumPy array of floats or a csr matrix that it is given.
+        False lets `transform` overwrite its argument if that is a NumPy array of floats or a csr matrix.
 
     Examples
     --------
@@ -167,7 +167,7 @@ class Normalizer(SameNames, TransformerMixin, Unsupervised):
         self.model_ = ColumnCount(X.shape[1])
 
     def transform(self, X: UserTable, copy: bool | None = None) -> Any:
-        """Rows of unit length; `copy` in place of the parameter of that name."""
+        """Rows of unit length; `copy` overrides the parameter of that name."""
         given, X = X, self._admit(X)
         overwrite = not (self.copy if copy is None else copy)
         inplace = overwrite and X is given

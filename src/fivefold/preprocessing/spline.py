@@ -3,8 +3,8 @@
     B_{i,0}(x) = 1 between knots i and i + 1
     B_{i,k}(x) = (x - t_i) / (t_{i+k} - t_i) B_{i,k-1}(x) + (t_{i+k+1} - x) / (t_{i+k+1} - t_{i+1}) B_{i+1,k-1}(x)
 
-Of n_knots + degree - 1 splines a column only degree + 1 are not zero at a point, so only these are computed. Beyond the
-outer knots the splines stay as they are at the knot, go on along a line or as polynomials, repeat, or are refused.
+Of n_knots + degree - 1 splines per column only degree + 1 are not zero at a point, so only these are computed. Beyond
+the outer knots the splines are constant, continue as lines or polynomials, repeat, or raise an error.
 
 De Boor (1978); Eilers & Marx (1996).
 """
@@ -25,7 +25,7 @@ from fivefold.core.estimators.base import Unsupervised, learned
 from fivefold.core.estimators.params import Index, Range
 from fivefold.core.parallel import map_parts
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, UserTable, Weights
+from fivefold.core.types import Array, Indices, Sparse, Table, UserTable, Weights
 from fivefold.preprocessing.feature_names import input_names
 from fivefold.preprocessing.spline_loops import scatter_windows, spline_windows
 
@@ -38,12 +38,12 @@ class SplineKnots:
 
     knots: Array  # (d, knots)
     degree: int
-    n_splines: int  # of a column
+    n_splines: int  # per column
     n_out: int
     periodic: bool
 
     def check_arrays(self, columns: int) -> None:
-        """Numbers from a model file that loops over the knots and the splines lean on."""
+        """Check the numbers of a model file that loops over knots and splines rely on."""
         d, per_column = columns, self.n_splines + (1 + self.periodic) * self.degree + 1
         if self.degree < 0 or self.n_splines < 1 or np.shape(self.knots) != (d, per_column):
             raise ValueError(
@@ -54,7 +54,7 @@ class SplineKnots:
 
 
 class _MissingIfHandled:
-    """Missing values are taken where `handle_missing` says so."""
+    """Missing values are accepted if `handle_missing` is "zeros"."""
 
     def __get__(self, estimator: Any, owner: type) -> Takes:
         return Takes(missing=estimator is not None and estimator.handle_missing == "zeros")
@@ -66,28 +66,28 @@ class SplineTransformer(TransformerMixin, Unsupervised):
     Parameters
     ----------
     n_knots
-        number of knots, where `knots` is a rule.
+        number of knots, unless `knots` is an array.
     degree
-        of the polynomials between knots.
+        degree of the polynomials between knots.
     knots
         "uniform" between the least and the largest value, "quantile", or an array (n_knots, columns).
     extrapolation
         beyond the outer knots: "constant", "linear", "continue", "periodic", or "error".
     include_bias
-        keep the last spline of each column; all of them sum to one.
+        keep the last spline of each column, with which the splines of a column sum to one.
     order
         memory order of a dense result.
     handle_missing
-        "error", or "zeros": a missing value has no spline.
+        "error", or "zeros": all splines of a missing value are zero.
     sparse_output
-        give a sparse matrix.
+        return a sparse matrix.
 
     Attributes
     ----------
     bsplines_
         the splines of each column.
     n_features_out_
-        number of columns given.
+        number of columns returned.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class SplineTransformer(TransformerMixin, Unsupervised):
         return [BSpline.construct_fast(t, coef, model.degree, extrapolate=on) for t in model.knots]
 
     def _fit(self, X: Table, w: Weights) -> None:
-        base, degree, d = self._base(X.astype(np.float64), w), self.degree, X.shape[1]  # (knots, d)
+        base, degree, d = self._base_knots(X.astype(np.float64), w), self.degree, X.shape[1]  # (knots, d)
         periodic = self.extrapolation == "periodic"
         if periodic and degree >= len(base):
             raise ValueError(
@@ -155,7 +155,7 @@ class SplineTransformer(TransformerMixin, Unsupervised):
         knots = np.array([_extended(t, degree, periodic) for t in base.T])
         self.model_ = SplineKnots(knots, degree, n_splines, d * (n_splines - (not self.include_bias)), periodic)
 
-    def _base(self, X: Array, w: Array) -> Array:
+    def _base_knots(self, X: Array, w: Array) -> Array:
         if isinstance(self.knots, str):
             at = np.linspace(0, 1, self.n_knots)
             return KNOT_RULES[self.knots](X, w, at)
@@ -192,8 +192,8 @@ class SplineTransformer(TransformerMixin, Unsupervised):
         map_parts(part, len(X))
         return out
 
-    def _windows(self, column: Array, j: int) -> tuple[Any, Array]:
-        """The number of the first spline and the values of those that are not zero, of each row."""
+    def _windows(self, column: Array, j: int) -> tuple[Indices, Array]:
+        """Per row, the index of the first spline that is not zero, and the values of those that are not."""
         t, degree = self.model_.knots[j], self.model_.degree
         x = column.astype(np.float64)
         low, high = t[degree], t[-degree - 1]
@@ -204,7 +204,8 @@ class SplineTransformer(TransformerMixin, Unsupervised):
         if self.extrapolation == "error" and (below.any() or above.any()):
             raise ValueError(
                 f"SplineTransformer: `X` contains values beyond the limits of the knots: column {j} holds "
-                f"{x[below | above][0]:g}, the knots go from {low:g} to {high:g}. Clip it, or extrapolate otherwise"
+                f"{x[below | above][0]:g}, the knots go from {low:g} to {high:g}. Clip it, or choose another "
+                "extrapolation"
             )
         at = low + (x - low) % (high - low) if self.model_.periodic and high > low else x
         if self.extrapolation in ("constant", "linear"):
@@ -219,7 +220,7 @@ class SplineTransformer(TransformerMixin, Unsupervised):
         values[missing] = 0
         return first, values
 
-    def _sparse(self, X: Array, count: int) -> Any:
+    def _sparse(self, X: Array, count: int) -> Sparse:
         n, d, K = len(X), X.shape[1], self.model_.n_splines
         columns, data = [], []
         for j in range(d):
@@ -237,16 +238,16 @@ class SplineTransformer(TransformerMixin, Unsupervised):
 
 def _uniform(X: Array, w: Array, at: Array) -> Array:
     low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
-    low, high = np.nan_to_num(low), np.nan_to_num(high)  # no value at all: every knot at zero
+    low, high = np.nan_to_num(low), np.nan_to_num(high)  # no value at all: all knots at zero
     return np.linspace(low, high, num=len(at), endpoint=True)
 
 
 def _quantile(X: Array, w: Array, at: Array) -> Array:
-    """Quantiles with linear interpolation of the rows, each there w times."""
-    return np.column_stack([_repeated(x[~np.isnan(x)], w[~np.isnan(x)], at) for x in X.T])
+    """Quantiles with linear interpolation, each row counted w times."""
+    return np.column_stack([_weighted_quantile(x[~np.isnan(x)], w[~np.isnan(x)], at) for x in X.T])
 
 
-def _repeated(x: Array, w: Array, at: Array) -> Any:
+def _weighted_quantile(x: Array, w: Array, at: Array) -> Array:
     if not len(x):
         return np.zeros_like(at)
     order = np.argsort(x, kind="stable")
@@ -255,7 +256,7 @@ def _repeated(x: Array, w: Array, at: Array) -> Any:
     low = np.floor(place + 1e-9)
     share = np.maximum(place - low, 0.0)
 
-    def value(index: Array) -> Any:
+    def value(index: Array) -> Array:
         return x[np.minimum(np.searchsorted(ends, index + 1e-9, side="right"), len(x) - 1)]
 
     return (1 - share) * value(low) + share * value(np.ceil(place - 1e-9))

@@ -6,14 +6,14 @@ import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
 
-MIN_KNOT_GAP = 1e-300  # knots no further apart than this are one
+MIN_KNOT_GAP = 1e-300  # knots no further apart than this count as equal
 
 
 @jit(fastmath=FAST, error_model="numpy")
 def spline_windows(x: Any, knots: Any, degree: Any, first: Any, values: Any) -> None:
-    """Of each x: the number of the first B-spline that is not zero, and the values of it and the next `degree`.
+    """For each x, the index of the first B-spline that is not zero, and the values of it and the next `degree`.
 
-    Beyond the ends the polynomials of the outermost interval go on.
+    Beyond the ends the polynomials of the outermost interval continue.
     """
     n, low, high = len(x), degree, len(knots) - degree - 2
     left, right = np.empty(degree + 1), np.empty(degree + 1)

@@ -1,14 +1,15 @@
-"""Linear support vector machines for classes and for numbers, with the intercept penalised like a coefficient.
+"""Linear support vector machines for classification and regression, the intercept penalised like a coefficient.
 
     LinearSVC    min over w, b of   1/2 |w|^2 + 1/2 (b / k)^2 + C sum of s_i max(0, 1 - y_i (w'x_i + b))^p
     LinearSVR    min over w, b of   1/2 |w|^2 + 1/2 (b / k)^2 + C sum of s_i max(0, |t_i - w'x_i - b| - epsilon)^p
 
 p is 1 or 2 and k is `intercept_scaling`: the intercept is the coefficient of a column of k's. With K > 2 classes there
-is one problem a class, against all others; or one problem for all classes,
+is one problem per class, against all others; or one problem for all classes,
 
     min over W, b of   1/2 sum over k of |w_k|^2 + C sum of s_i max over k of (1[k != y_i] + eta_ik - eta_iy)
 
-with one margin between the class of a row and the best of the others. `linear_routes` says how they are solved.
+with one margin between the class of a row and the best of the others. The solvers are in
+optim/risk_minimisation/linear_svm_solvers.
 
 Cortes & Vapnik (1995); Crammer & Singer (2001); Fan, Chang, Hsieh, Wang & Lin (2008).
 """
@@ -54,34 +55,35 @@ class LinearSVC(SparseCoefficients, Classifier):
     loss
         "squared_hinge" or "hinge" (not with "l1").
     dual
-        kept for scikit-learn's signature: the route is chosen by the shape of X and reaches the same optimum.
+        has no effect, and is accepted as in scikit-learn: the solver is chosen by the shape of X and reaches the same
+        optimum.
     tol
-        how exact: a thousandth of it is the share of the slope at zero that may be left, a hundred-thousandth the
-        share of the value at zero that may lie between the problem and its dual.
+        precision: the gradient may be left at tol / 1e3 of that at zero, or the duality gap at tol / 1e5 of the value
+        at zero, depending on the solver.
     C
-        weight of the losses beside the penalty.
+        weight of the losses relative to the penalty.
     multi_class
-        "ovr": one machine a class, against all others. "crammer_singer": one problem for all classes; `loss`,
-        `penalty` and `dual` are then not asked.
+        "ovr": one machine per class, against all others. "crammer_singer": one problem for all classes, which ignores
+        `loss`, `penalty` and `dual`.
     fit_intercept
-        fit an offset; without it the boundary passes through the origin.
+        fit an intercept; without it the boundary passes through the origin.
     intercept_scaling
-        the larger, the less the intercept is penalised.
+        the larger it is, the less the intercept is penalised.
     class_weight
-        a weight for each class, or "balanced": inversely to their shares.
+        a weight per class, or "balanced": inversely proportional to the class shares.
     verbose
-        kept for scikit-learn's signature.
+        has no effect, and is accepted as in scikit-learn.
     random_state
         seed of the order in which rows are visited when there are many columns.
     max_iter
-        most steps of the solver.
+        maximum number of steps of the solver.
 
     Attributes
     ----------
     coef_, intercept_
-        one row and number a class; for two classes one of each, positive for the second.
+        one row and one number per class; for two classes one of each, positive for the second class.
     n_iter_
-        steps taken, the most of any class.
+        steps taken; the largest number of any class.
     classes_
         the labels.
 
@@ -111,11 +113,11 @@ class LinearSVC(SparseCoefficients, Classifier):
     card = Card(
         applications=("classification",),
         use="Many rows or many columns, sparse text, labels wanted and no probabilities. Scale the columns first. "
-        "Where classes bend around one another take a kernel.",
+        "Where the boundary is curved take a kernel.",
         steps=(
             "Code the class +1 and all others -1.",
             "Minimise the penalty plus C times the losses of the margins.",
-            "Give a row to the class whose machine answers highest.",
+            "Assign a row to the class whose machine scores highest.",
         ),
         source="Cortes & Vapnik (1995); Fan et al. (2008); Mangasarian (2002)",
         see_also=("LinearSVR", "Ridge"),
@@ -141,21 +143,21 @@ class LinearSVC(SparseCoefficients, Classifier):
         if self.class_weight is not None:
             share = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[y], sample_weight=w)
         if self.multi_class == "crammer_singer":
-            self.model_ = _fitted_at_once(self, CrammerSingerDual(design, y, self.C * w * share[y], K, ridge), X)
+            self.model_ = _fitted_crammer_singer(self, CrammerSingerDual(design, y, self.C * w * share[y], K, ridge), X)
             return
         risks = []
         for k in range(K) if K > 2 else (1,):
             sign = np.where(y == k, 1.0, -1.0)
-            # as liblinear: against all others a class is weighed and the others are not
+            # as in liblinear: against all others only the rows of the class itself get its weight
             s = self.C * w * (share[y] if K == 2 else np.where(y == k, share[k], 1.0))
             risks.append(EmpiricalRisk(CLASSIFIER_LOSSES[self.loss], design, sign, s, ridge))
         self.model_ = _fitted(self, risks, X)
 
-    def _fold(self, y: Target, codes: Codes, w: Weights) -> Any:
-        return w  # `_fit` weighs the classes, each in its own problem
+    def _fold(self, y: Target, codes: Codes, w: Weights) -> Weights:
+        return w  # `_fit` applies the class weights, each in its own problem
 
     def decision_function(self, X: UserTable) -> Any:
-        """Signed answer of the machine of each class (n, K); for two classes (n,), positive for the second."""
+        """Signed score of the machine of each class (n, K); for two classes (n,), positive for the second."""
         X = self._admit(X)
         return decision_values(self.model_, X)
 
@@ -169,33 +171,34 @@ class LinearSVR(Regressor):
     Parameters
     ----------
     epsilon
-        errors up to this size cost nothing; it depends on the scale of the target.
+        errors up to this size cost nothing; in units of the target.
     tol
-        how exact: a thousandth of it is the share of the slope at zero that may be left, a hundred-thousandth the
-        share of the value at zero that may lie between the problem and its dual.
+        precision: the gradient may be left at tol / 1e3 of that at zero, or the duality gap at tol / 1e5 of the value
+        at zero, depending on the solver.
     C
-        weight of the losses beside the penalty.
+        weight of the losses relative to the penalty.
     loss
-        "epsilon_insensitive", or its square.
+        "epsilon_insensitive", or "squared_epsilon_insensitive", its square.
     fit_intercept
-        fit an offset; without it the surface passes through the origin.
+        fit an intercept; without it the surface passes through the origin.
     intercept_scaling
-        the larger, the less the intercept is penalised.
+        the larger it is, the less the intercept is penalised.
     dual
-        kept for scikit-learn's signature: the route is chosen by the shape of X and reaches the same optimum.
+        has no effect, and is accepted as in scikit-learn: the solver is chosen by the shape of X and reaches the same
+        optimum.
     verbose
-        kept for scikit-learn's signature.
+        has no effect, and is accepted as in scikit-learn.
     random_state
         seed of the order in which rows are visited when there are many columns.
     max_iter
-        most steps of the solver.
+        maximum number of steps of the solver.
 
     Attributes
     ----------
     coef_
-        one number a column.
+        one number per column.
     intercept_
-        the answer at the origin.
+        the prediction at the origin.
     n_iter_
         steps taken.
 
@@ -222,8 +225,8 @@ class LinearSVR(Regressor):
     takes = Takes(sparse=True)
     card = Card(
         applications=("regression",),
-        use="A linear surface that a few wild targets must not bend; many columns, sparse or not. Scale columns and "
-        "target first. With Gaussian noise least squares is better.",
+        use="A linear surface that a few outlying targets must not distort; many columns, sparse or not. Scale columns "
+        "and target first. With Gaussian noise least squares is better.",
         steps=(
             "Count the part of each error beyond epsilon as its loss.",
             "Minimise the penalty plus C times the losses.",
@@ -245,77 +248,77 @@ class LinearSVR(Regressor):
         self.model_ = replace(model, coef=model.coef[0])
 
     def predict(self, X: UserTable) -> Any:
-        """The height of the surface at each row."""
+        """Predicted target of each row."""
         X = self._admit(X)
         return predictor(self.model_, X)
 
 
-def _design(machine: Any, X: Table) -> tuple[Design, Any]:
-    """Columns and a one where there is an intercept, and what a square of each coefficient costs."""
-    ridge = np.ones(X.shape[1] + machine.fit_intercept)
-    if machine.fit_intercept:
-        ridge[-1] = 1.0 / machine.intercept_scaling**2
-    return Design(X, intercept=machine.fit_intercept), ridge
+def _design(estimator: LinearSVC | LinearSVR, X: Table) -> tuple[Design, Array]:
+    """The design, with a column of ones for an intercept, and the penalty on the square of each coefficient."""
+    ridge = np.ones(X.shape[1] + estimator.fit_intercept)
+    if estimator.fit_intercept:
+        ridge[-1] = 1.0 / estimator.intercept_scaling**2
+    return Design(X, intercept=estimator.fit_intercept), ridge
 
 
-def _refuse(machine: LinearSVC) -> None:
-    if machine.multi_class == "ovr" and machine.penalty == "l1" and machine.loss == "hinge":
+def _refuse(estimator: LinearSVC) -> None:
+    if estimator.multi_class == "ovr" and estimator.penalty == "l1" and estimator.loss == "hinge":
         raise ValueError("LinearSVC: penalty='l1' takes loss='squared_hinge'; got loss='hinge'")
 
 
-def _fitted(machine: Any, risks: list[EmpiricalRisk], X: Table) -> LinearModel:
-    """One problem an output, solved; scikit-learn's shapes and types."""
-    seed = _seed(machine.random_state)
-    route = solve_l1_svm if getattr(machine, "penalty", "l2") == "l1" else solve_svm
+def _fitted(estimator: LinearSVC | LinearSVR, risks: list[EmpiricalRisk], X: Table) -> LinearModel:
+    """Solve one problem per output; shapes and types are scikit-learn's."""
+    seed = _seed(estimator.random_state)
+    route = solve_l1_svm if getattr(estimator, "penalty", "l2") == "l1" else solve_svm
     found: list[Minimum] = []
-    with fit_steps(machine, "step", len(risks) * machine.max_iter, X) as monitor:
+    with fit_steps(estimator, "step", len(risks) * estimator.max_iter, X) as monitor:
         for k, risk in enumerate(risks):
 
-            def talk(x: Array, value: float, k: int = k) -> bool:
+            def report(x: Array, value: float, k: int = k) -> bool:
                 xs = [*(done.x for done in found), x] + [np.zeros_like(x)] * (len(risks) - k - 1)
-                return monitor(lambda: _linear(machine, xs, k + 1, X.dtype), value)
+                return monitor(lambda: _linear(estimator, xs, k + 1, X.dtype), value)
 
-            found.append(route(risk, machine.tol, machine.max_iter, seed, talk))
+            found.append(route(risk, estimator.tol, estimator.max_iter, seed, report))
             if found[-1].reason in ("interrupted", "stopped"):
                 break
-    _say(machine, found)
+    _warn_unconverged(estimator, found)
     rest = [np.zeros_like(found[0].x)] * (len(risks) - len(found))
-    return _linear(machine, [done.x for done in found] + rest, max(1, *(done.steps for done in found)), X.dtype)
+    return _linear(estimator, [done.x for done in found] + rest, max(1, *(done.steps for done in found)), X.dtype)
 
 
-def _fitted_at_once(machine: LinearSVC, dual: CrammerSingerDual, X: Table) -> LinearModel:
-    """One problem for all classes; of two classes the second less the first is kept."""
-    seed = _seed(machine.random_state)
+def _fitted_crammer_singer(estimator: LinearSVC, dual: CrammerSingerDual, X: Table) -> LinearModel:
+    """Solve one problem for all classes; for two classes keep the second less the first."""
+    seed = _seed(estimator.random_state)
 
     def linear(W: Matrix, n_iter: int) -> LinearModel:
-        return _linear(machine, [W[1] - W[0]] if dual.classes == 2 else list(W), n_iter, X.dtype)
+        return _linear(estimator, [W[1] - W[0]] if dual.classes == 2 else list(W), n_iter, X.dtype)
 
-    with fit_steps(machine, "step", machine.max_iter, X) as monitor:
+    with fit_steps(estimator, "step", estimator.max_iter, X) as monitor:
         found = solve_crammer_singer(
-            dual, machine.tol, machine.max_iter, seed, lambda W, value: monitor(linear(W, 1), value)
+            dual, estimator.tol, estimator.max_iter, seed, lambda W, value: monitor(linear(W, 1), value)
         )
-    _say(machine, [found])
+    _warn_unconverged(estimator, [found])
     return linear(found.x, max(1, found.steps))
 
 
-def _seed(given: Any) -> int:
-    """A number for the order of the rows; to make a generator takes as long as a small fit."""
+def _seed(given: Seed) -> int:
+    """A number for the order of the rows; making a generator takes as long as a small fit."""
     return int(given) if isinstance(given, Integral) else int(check_random_state(given).randint(2**31 - 1))
 
 
-def _linear(machine: Any, xs: list[Any], n_iter: int, kind: Any) -> LinearModel:
+def _linear(estimator: LinearSVC | LinearSVR, xs: list[Array], n_iter: int, dtype: np.dtype[Any]) -> LinearModel:
     x = np.array(xs)
-    if not machine.fit_intercept:
-        return LinearModel(x.astype(kind), 0.0, n_iter=n_iter)
-    return LinearModel(np.ascontiguousarray(x[:, :-1], dtype=kind), x[:, -1].astype(kind), n_iter=n_iter)
+    if not estimator.fit_intercept:
+        return LinearModel(x.astype(dtype), 0.0, n_iter=n_iter)
+    return LinearModel(np.ascontiguousarray(x[:, :-1], dtype=dtype), x[:, -1].astype(dtype), n_iter=n_iter)
 
 
-def _say(machine: Any, found: list[Minimum]) -> None:
+def _warn_unconverged(estimator: LinearSVC | LinearSVR, found: list[Minimum]) -> None:
     if found[-1].reason == "interrupted":
-        warn_kept_best(machine, sum(done.steps for done in found), "step")
+        warn_kept_best(estimator, sum(done.steps for done in found), "step")
     elif any(done.reason == "max_iter" for done in found):
         warn(
-            f"{type(machine).__name__}: max_iter={machine.max_iter} steps were not enough for tol={machine.tol:g}; "
-            "raise max_iter, or scale the columns",
+            f"{type(estimator).__name__}: max_iter={estimator.max_iter} steps were not enough for "
+            f"tol={estimator.tol:g}; raise max_iter, or scale the columns",
             ConvergenceWarning,
         )

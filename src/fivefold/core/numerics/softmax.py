@@ -41,6 +41,27 @@ def _largest(L, best):
 
 
 @jit(fastmath=FAST_IN_ORDER, error_model="numpy")
+def exp_mantissa(v):
+    """m and t with e^v = m 2^k, k in the low bits of t: `bits of m += bits of t << 52` completes e^v. |v| <= 700."""
+    t = v * 1.4426950408889634 + ROUNDING_SHIFT
+    z = t - ROUNDING_SHIFT
+    r = (v - z * 6.93145751953125e-1) - z * 1.42860682030941723212e-6
+    p = 1.0 / 479001600.0
+    p = p * r + 1.0 / 39916800.0
+    p = p * r + 1.0 / 3628800.0
+    p = p * r + 1.0 / 362880.0
+    p = p * r + 1.0 / 40320.0
+    p = p * r + 1.0 / 5040.0
+    p = p * r + 1.0 / 720.0
+    p = p * r + 1.0 / 120.0
+    p = p * r + 1.0 / 24.0
+    p = p * r + 1.0 / 6.0
+    p = p * r + 0.5
+    p = p * r + 1.0
+    return p * r + 1.0, t
+
+
+@jit(fastmath=FAST_IN_ORDER, error_model="numpy")
 def _softmax(L, bits, w, top, acc, R, R_bits):
     K, m = L.shape
     for i in range(m):
@@ -51,24 +72,7 @@ def _softmax(L, bits, w, top, acc, R, R_bits):
             top[i] = max(top[i], L[k, i])
     for k in range(K):
         for i in range(m):
-            v = max(L[k, i] - top[i], -700.0)
-            t = v * 1.4426950408889634 + ROUNDING_SHIFT
-            z = t - ROUNDING_SHIFT
-            r = (v - z * 6.93145751953125e-1) - z * 1.42860682030941723212e-6
-            p = 1.0 / 479001600.0
-            p = p * r + 1.0 / 39916800.0
-            p = p * r + 1.0 / 3628800.0
-            p = p * r + 1.0 / 362880.0
-            p = p * r + 1.0 / 40320.0
-            p = p * r + 1.0 / 5040.0
-            p = p * r + 1.0 / 720.0
-            p = p * r + 1.0 / 120.0
-            p = p * r + 1.0 / 24.0
-            p = p * r + 1.0 / 6.0
-            p = p * r + 0.5
-            p = p * r + 1.0
-            R[k, i] = p * r + 1.0
-            L[k, i] = t
+            R[k, i], L[k, i] = exp_mantissa(max(L[k, i] - top[i], -700.0))
         for i in range(m):
             R_bits[k, i] += bits[k, i] << 52
         for i in range(m):

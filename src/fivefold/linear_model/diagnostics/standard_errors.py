@@ -116,7 +116,7 @@ def newton_refinement(risk: EmpiricalRisk, x: Array, H: Array) -> Array:
 
 def separating_direction(risk: EmpiricalRisk, x: Array, H: Array | None) -> Array | None:
     """A direction in which every row is at least as well classified and some are better; None where none is found."""
-    eta = risk.design.predictor(risk.shaped(x))
+    eta = risk.design.predictor(risk.coefficient_matrix(x))
     if not np.abs(eta).max(initial=0.0) > STEEP_PREDICTOR:
         return None
     candidates = [x]
@@ -135,7 +135,7 @@ def _flattest(H: Array) -> tuple[Array, Array]:
 
 
 def _separates(risk: EmpiricalRisk, v: Array) -> bool:
-    eta = risk.design.predictor(risk.shaped(v))
+    eta = risk.design.predictor(risk.coefficient_matrix(v))
     if not risk.outputs:
         margin = risk.y * eta
     else:
@@ -149,16 +149,16 @@ def _separates(risk: EmpiricalRisk, v: Array) -> bool:
 def separating_columns(risk: EmpiricalRisk, v: Array) -> list[int]:
     """The columns a direction uses most, each counted by its spread."""
     d = risk.design.X.shape[1]
-    W = np.atleast_2d(risk.shaped(v))[:, :d]
+    W = np.atleast_2d(risk.coefficient_matrix(v))[:, :d]
     w = np.abs(W - W.mean(axis=0)).max(axis=0) if len(W) > 1 else np.abs(W[0])
-    size = w * np.sqrt(np.maximum(risk.design.squares(risk.s)[:d], 0.0))
+    size = w * np.sqrt(np.maximum(risk.design.gram_diagonal(risk.s)[:d], 0.0))
     order = np.argsort(-size, kind="stable")[:MAX_COLUMNS_NAMED]
     return [int(j) for j in order if size[j] > 0.05 * size[order[0]]]
 
 
 def fisher_information(risk: EmpiricalRisk, x: Array) -> Array | None:
     """The Hessian at x, unless it costs too much."""
-    return risk.hessian(x) if risk.terms * float(len(x)) ** 2 <= MAX_INFORMATION_COST else None
+    return risk.hessian(x) if risk.n_terms * float(len(x)) ** 2 <= MAX_INFORMATION_COST else None
 
 
 def coefficient_names(estimator: Any, d: int, intercept: bool) -> tuple[str, ...]:

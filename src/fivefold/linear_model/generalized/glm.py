@@ -137,7 +137,7 @@ class LikelihoodRegressor(Regressor):
     def predict(self, X: UserTable) -> Any:
         """The mean of the target at each row."""
         X, model = self._admit(X), self.model_
-        return np.asarray(model.link.mean(predictor(model.linear, X)), dtype=X.dtype)
+        return np.asarray(model.link.inverse(predictor(model.linear, X)), dtype=X.dtype)
 
     def score(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> float:
         """The share of the deviance that is explained: 1 is perfect, 0 no better than the mean."""
@@ -176,13 +176,13 @@ class LikelihoodRegressor(Regressor):
                 start[-1] = known.linear.intercept + (0.0 if centre is None else coef @ centre)
         elif self.fit_intercept:
             mean = np.average(risk.y, weights=risk.s)
-            start[-1] = link.of(np.clip(mean, self._model()[0].low + 1e-8, self._model()[0].high - 1e-8))
+            start[-1] = link.link(np.clip(mean, self._model()[0].low + 1e-8, self._model()[0].high - 1e-8))
         return start
 
     def _refuse(self, family: Family, y: Array) -> None:
-        bad = ~family.possible(y)
+        bad = ~family.is_possible(y)
         if bad.any():
-            ends = f"{'[' if family.at_low else '('}{family.low:g}, {family.high:g}]"
+            ends = f"{'[' if family.low_included else '('}{family.low:g}, {family.high:g}]"
             raise ValueError(
                 f"{type(self).__name__}: Some value(s) of y are out of the valid range {ends} of the family "
                 f"{type(family).__name__}: {y[bad.argmax()]:g} in row {int(bad.argmax())}, {int(bad.sum())} in all"
@@ -285,11 +285,17 @@ def _linear(risk: EmpiricalRisk, x: Array, kind: Any, passes: int) -> LinearMode
 def _likelihood(risk: EmpiricalRisk, found: Minimum, family: Family, link: Link, H: Array) -> MaximumLikelihood:
     """Fisher's information at the maximum; the dispersion by Pearson's statistic where the family leaves it open."""
     eta = risk.design.predictor(found.x)
-    mu, s, y = link.mean(eta), risk.s, risk.y
+    mu, s, y = link.inverse(eta), risk.s, risk.y
     count, d = float(s.sum()), risk.design.X.shape[1]
     estimate, spread = intercept_first(risk, found.x, H)
     dof = count - risk.design.size
-    phi = 1.0 if family.known else float(s @ ((y - mu) ** 2 / family.variance(mu)) / dof) if dof > 0 else np.nan
+    phi = (
+        1.0
+        if family.dispersion_known
+        else float(s @ ((y - mu) ** 2 / family.variance(mu)) / dof)
+        if dof > 0
+        else np.nan
+    )
     flat = np.full(len(y), np.average(y, weights=s))
     if phi == 0.0:  # every target is met: without spread there is no density
         return MaximumLikelihood(estimate, spread, count, np.nan, np.nan, d, phi)

@@ -16,8 +16,8 @@ import numpy as np
 from fivefold.core.types import Array
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.minimise import minimise
-from fivefold.optim.objective import Minimum
-from fivefold.optim.risk_minimisation.preconditioned_descent import Monitor, WhitenedObjective
+from fivefold.optim.objective import Minimum, Monitor
+from fivefold.optim.risk_minimisation.preconditioned_descent import WhitenedObjective
 from fivefold.optim.smooth.steepest_descent import SteepestDescent
 
 
@@ -42,7 +42,7 @@ class FewestErrors:
 
 def misclassified(risk: EmpiricalRisk, x: Array) -> Any:
     """The rows on the wrong side: a mask (n,)."""
-    eta = risk.design.predictor(risk.shaped(x))
+    eta = risk.design.predictor(risk.coefficient_matrix(x))
     if not risk.outputs:
         return np.where(eta > 0, 1.0, -1.0) != risk.y
     return eta.argmax(axis=0) != risk.y
@@ -50,7 +50,7 @@ def misclassified(risk: EmpiricalRisk, x: Array) -> Any:
 
 def early_stopped_descent(risk: EmpiricalRisk, x0: Array, *, patience: int, max_iter: int, monitor: Monitor) -> Minimum:
     """Steepest descent, columns scaled alike, until `patience` steps in a row bring no fewer errors."""
-    scale = 1 / np.sqrt(np.maximum(risk.bends(np.zeros_like(x0)), np.finfo(np.float64).tiny))
+    scale = 1 / np.sqrt(np.maximum(risk.hessian_diagonal(np.zeros_like(x0)), np.finfo(np.float64).tiny))
     view = WhitenedObjective(risk, x0, scale)
     kept = FewestErrors(risk, patience, x0)
     kept(x0)

@@ -36,8 +36,7 @@ from fivefold.optim.losses.catalogue import (
     SquaredLoss,
 )
 from fivefold.optim.minimise import Solver, State, minimise
-from fivefold.optim.objective import Minimum, Objective
-from fivefold.optim.risk_minimisation.preconditioned_descent import Monitor
+from fivefold.optim.objective import Minimum, Monitor, Objective
 from fivefold.optim.stochastic import sgd_loops as loop
 from fivefold.optim.stochastic.learning_rates import AdaptiveRate, LearningRate
 from fivefold.optim.stochastic.sgd_loops import DenseRows, SparseRows, as_rows, sgd_epoch, shuffle_rows

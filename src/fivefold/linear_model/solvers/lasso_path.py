@@ -102,7 +102,7 @@ def alpha_grid(data: ColumnProducts, weight: float, l1_ratio: float, eps: float,
             "l1_ratio above zero (Automatic alpha grid generation is not supported for l1_ratio=0)"
         )
     zero = data.at(np.zeros_like(data.q))
-    top = float(ElasticNetObjective(data, 0.0, positive=positive).urges(zero).max(initial=0.0)) / (weight * l1_ratio)
+    top = float(ElasticNetObjective(data, 0.0, positive=positive).pulls(zero).max(initial=0.0)) / (weight * l1_ratio)
     if top <= np.finfo(np.float64).resolution:
         return np.full(count, np.finfo(np.float64).resolution)
     return np.geomspace(top, top * eps, num=count)
@@ -136,20 +136,20 @@ def _fit_net(
 ) -> Minimum:
     """The minimum for one strength; warns where the gap stays above tol |y|^2."""
     net = ElasticNetObjective(data, l1, l2, positive)
-    if data.whole and data.q.ndim == 1 and rng is None and monitor is None and max_iter > 0:
+    if data.has_gram and data.q.ndim == 1 and rng is None and monitor is None and max_iter > 0:
         at_once = _in_one_step(net, x0)
-        if at_once.violation <= min(tol, TIGHT_GAP) * data.total:
+        if at_once.violation <= min(tol, TIGHT_GAP) * data.target_square:
             return at_once
         x0 = at_once.x
     solver, first = CoordinateDescent(rng), min(max_iter, TIGHT_GAP_STEPS)
-    found = minimise(net, x0, solver, tol=min(tol, TIGHT_GAP) * data.total, max_iter=first, monitor=monitor)
+    found = minimise(net, x0, solver, tol=min(tol, TIGHT_GAP) * data.target_square, max_iter=first, monitor=monitor)
     if found.reason == "max_iter" and first < max_iter:  # rounding may keep the gap from closing further
-        more = minimise(net, found.x, solver, tol=tol * data.total, max_iter=max_iter - first, monitor=monitor)
+        more = minimise(net, found.x, solver, tol=tol * data.target_square, max_iter=max_iter - first, monitor=monitor)
         found = replace(more, history=(*found.history, *more.history[1:]))
-    if found.reason == "max_iter" and found.violation > tol * data.total:
+    if found.reason == "max_iter" and found.violation > tol * data.target_square:
         warn(
             f"the duality gap is {found.violation:.3g} after {max_iter} steps, above tol * |y|^2 = "
-            f"{tol * data.total:.3g}; raise max_iter or tol, or scale the columns alike",
+            f"{tol * data.target_square:.3g}; raise max_iter or tol, or scale the columns alike",
             ConvergenceWarning,
         )
     return found
@@ -159,7 +159,7 @@ def _in_one_step(net: ElasticNetObjective, x0: Array) -> Minimum:
     """Where Z'Z is at hand the first step is the last: its outcome, without asking what a loop would ask."""
     data = net.data
     value = net.value_at(data.at(x0))
-    G, q = data.block(np.arange(len(x0)))
+    G, q = data.gram_block(np.arange(len(x0)))
     point = data.at(solve_quadratic_net(G, q, net.l1, net.l2, x0, positive=net.positive))
     end = net.value_at(point)
     return Minimum(point.x, end, net.gap_at(point), (value, end), "converged")

@@ -27,13 +27,12 @@ from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.catalogue import LogLoss
 from fivefold.optim.minimise import Solver, minimise
-from fivefold.optim.objective import CompositeObjective, Minimum
+from fivefold.optim.objective import CompositeObjective, Minimum, Monitor
 from fivefold.optim.penalties.proximal_operators import L1
 from fivefold.optim.proximal.proximal_gradient import FISTA
 from fivefold.optim.proximal.proximal_newton import ProximalNewton
 from fivefold.optim.risk_minimisation.convexified_hessian import ConvexifiedObjective
 from fivefold.optim.risk_minimisation.kink_smoothing import minimise_kinked
-from fivefold.optim.risk_minimisation.preconditioned_descent import Monitor
 from fivefold.optim.risk_minimisation.subsample_start import start_from_subsample
 from fivefold.optim.smooth.lbfgs import LBFGS
 from fivefold.optim.smooth.newton import Newton
@@ -172,7 +171,7 @@ def linear_from_outputs(x: Matrix, design: Design, n_iter: int, *, one: bool = F
 
 def linear_from_risk(risk: EmpiricalRisk, x: Vector, dtype: DTypeLike, passes: int) -> LinearModel:
     """The learned value for the free coefficients of a classifier's risk, one row of `coef` per output."""
-    W, design = np.atleast_2d(risk.shaped(x)), risk.design
+    W, design = np.atleast_2d(risk.coefficient_matrix(x)), risk.design
     w, b = design.split(W)
     count = np.array([passes], dtype=np.int32)
     if design.centre is None:
@@ -192,7 +191,7 @@ def zero_sum_coefficients(risk: EmpiricalRisk, x: Vector) -> Vector:
     """Among coefficients that predict the same, those whose intercepts sum to zero, if no penalty decides."""
     if not risk.outputs or risk.reference is not None:
         return x
-    W = risk.shaped(x).copy()
+    W = risk.coefficient_matrix(x).copy()
     flat = np.broadcast_to(risk.ridge, x.shape)[: W.shape[1]] == 0
     if risk.design.intercept and flat[-1]:
         W[:, -1] -= W[:, -1].mean()

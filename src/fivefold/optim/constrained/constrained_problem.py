@@ -2,14 +2,14 @@
 
     min (or max) over x of  J(x)     subject to   f(x) = 0,   g(x) >= 0
 
-With f = J, or -J where J is to be large, and one multiplier a constraint, the Lagrangian and the conditions of Karush,
+With J replaced by -J for a maximum, and one multiplier per constraint, the Lagrangian and the conditions of Karush,
 Kuhn and Tucker are
 
     L(x, lambda, mu) = J(x) + lambda'f(x) - mu'g(x)
     stationarity  grad_x L = 0        primal  f = 0, g >= 0        dual  mu >= 0        complementarity  mu_i g_i = 0
 
 The unknown of a solver is the point with its multipliers, z = (x, lambda, mu), so that the largest residual of the
-conditions is the violation of the problem, computed from the problem alone, and the one loop serves here too. A step of
+conditions is the violation of the problem, computed from the problem alone, and `minimise` serves here too. A step of
 
     PenaltyMethod         minimises J + rho/2 (|f|^2 + |min(g, 0)|^2), then raises rho
     AugmentedLagrangian   minimises J + rho/2 (|f + lambda/rho|^2 + |min(g - mu/rho, 0)|^2), then takes
@@ -36,36 +36,36 @@ from fivefold.optim.objective import Minimum, Objective, Reason, SmoothObjective
 from fivefold.optim.smooth.lbfgs import LBFGS
 
 FEASIBILITY_SHARE = 0.25  # a round that leaves more than this share of the infeasibility needs a larger rho
-MAX_RHO = 1e12  # of rho: beyond it the inner problem is rounding
-INNER_TOL_SHARE = 0.1  # an inner problem is solved to this share of what is violated now
-MIN_INNER_TOL = 1e-12  # and never closer than this
-INNER_SOLVER = LBFGS()  # what minimises the smooth functions
+MAX_RHO = 1e12  # beyond this rho the inner problem is dominated by rounding
+INNER_TOL_SHARE = 0.1  # an inner problem is solved to this share of the present violation
+MIN_INNER_TOL = 1e-12  # but never more closely than this
+INNER_SOLVER = LBFGS()  # minimises the smooth inner problems
 
 
 @dataclass(frozen=True)
 class KKTResiduals:
-    """Largest entries by which the conditions of Karush, Kuhn and Tucker fail; zero at a solution."""
+    """Largest violations of the conditions of Karush, Kuhn and Tucker; zero at a solution."""
 
     stationarity: float
-    primal: float
-    dual: float
+    primal_infeasibility: float
+    dual_infeasibility: float
     complementarity: float
 
     @property
     def largest(self) -> float:
         """The worst of the four."""
-        return max(self.stationarity, self.primal, self.dual, self.complementarity)
+        return max(self.stationarity, self.primal_infeasibility, self.dual_infeasibility, self.complementarity)
 
 
 class ConstrainedPoint(NamedTuple):
-    """A problem at a point: the function to be small, its gradient, the constraints and their derivatives."""
+    """A problem at a point: the function to minimise, its gradient, the constraints and their derivatives."""
 
     value: float
     gradient: Array  # (d,)
-    equal: Array  # f, (p,)
-    equal_slopes: Array  # (p, d)
-    above: Array  # g, (m,)
-    above_slopes: Array  # (m, d)
+    equalities: Array  # f, (p,)
+    equality_jacobian: Array  # (p, d)
+    inequalities: Array  # g, (m,)
+    inequality_jacobian: Array  # (m, d)
 
 
 class ConstrainedObjective(Objective):
@@ -78,7 +78,7 @@ class ConstrainedObjective(Objective):
 
     @abstractmethod
     def at(self, x: Array) -> ConstrainedPoint:
-        """Everything of first order at x."""
+        """Values and first derivatives at x."""
 
     @abstractmethod
     def curvature(self, x: Array, equality: Array, inequality: Array) -> Array:
@@ -89,7 +89,7 @@ class ConstrainedObjective(Objective):
         d, p, _ = self.sizes
         return z[:d], z[d : d + p], z[d + p :]
 
-    def lifted(self, x: Array) -> Array:
+    def with_zero_multipliers(self, x: Array) -> Array:
         """x with multipliers zero."""
         d, p, m = self.sizes
         x = np.asarray(x, dtype=np.float64)
@@ -111,12 +111,12 @@ class ConstrainedObjective(Objective):
 
 def kkt_residuals(point: ConstrainedPoint, equality: Any, inequality: Any) -> KKTResiduals:
     """The residuals of any problem whose first derivatives at x are in `point`, for multipliers of its constraints."""
-    slope = point.gradient + equality @ point.equal_slopes - inequality @ point.above_slopes
+    slope = point.gradient + equality @ point.equality_jacobian - inequality @ point.inequality_jacobian
     return KKTResiduals(
         _largest(slope),
-        max(_largest(point.equal), _largest(np.minimum(point.above, 0.0))),
+        max(_largest(point.equalities), _largest(np.minimum(point.inequalities, 0.0))),
         _largest(np.minimum(inequality, 0.0)),
-        _largest(inequality * point.above),
+        _largest(inequality * point.inequalities),
     )
 
 
@@ -125,19 +125,19 @@ class ConstrainedProblem(ConstrainedObjective):
     """`objective` under `equalities` = 0 and `inequalities` >= 0, each a smooth function of x; sense "min" or "max"."""
 
     objective: SmoothObjective
-    unknowns: int
+    n_unknowns: int
     equalities: Sequence[SmoothObjective] = ()
     inequalities: Sequence[SmoothObjective] = ()
     sense: Literal["min", "max"] = "min"
 
     @property
     def sign(self) -> float:
-        """What the objective is multiplied by to be made small."""
+        """The factor that makes the objective one to minimise."""
         return {"min": 1.0, "max": -1.0}[self.sense]
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        return self.unknowns, len(self.equalities), len(self.inequalities)
+        return self.n_unknowns, len(self.equalities), len(self.inequalities)
 
     def at(self, x: Array) -> ConstrainedPoint:
         value, gradient = self.objective.value_and_gradient(x)
@@ -201,23 +201,25 @@ class AugmentedFunction(TwiceSmoothObjective):
         equality, inequality = self.multipliers(point)
         squares = float(equality @ equality + inequality @ inequality)
         before = float(self.equality @ self.equality + self.inequality @ self.inequality)
-        slope = point.gradient + equality @ point.equal_slopes - inequality @ point.above_slopes
+        slope = point.gradient + equality @ point.equality_jacobian - inequality @ point.inequality_jacobian
         return point.value + (squares - before) / (2 * self.rho), slope
 
     def hessian(self, x: Array) -> Array:
         point = self.problem.at(x)
         equality, inequality = self.multipliers(point)
-        E, N = point.equal_slopes, point.above_slopes[inequality > 0]
+        E, N = point.equality_jacobian, point.inequality_jacobian[inequality > 0]
         return self.problem.curvature(x, equality, inequality) + self.rho * (E.T @ E + N.T @ N)
 
     def multipliers(self, point: ConstrainedPoint) -> tuple[Array, Array]:
         """lambda + rho f and max(mu - rho g, 0): at the minimum they make the Lagrangian stationary."""
-        return self.equality + self.rho * point.equal, np.maximum(self.inequality - self.rho * point.above, 0.0)
+        return self.equality + self.rho * point.equalities, np.maximum(
+            self.inequality - self.rho * point.inequalities, 0.0
+        )
 
 
 @dataclass(frozen=True)
 class AugmentedLagrangian(Solver):
-    """The method of multipliers; `inner` minimises smooth functions, `rho` grows where feasibility comes too slowly."""
+    """The method of multipliers; `inner` minimises smooth functions, `rho` grows where feasibility is slow."""
 
     inner: Solver = INNER_SOLVER
     rho: float = 10.0
@@ -268,14 +270,14 @@ def _inner_minimum(
     if rho > MAX_RHO:
         raise NoDescentError
     x, *_ = problem.split(state.x)
-    before = kkt_residuals(problem.at(x), equality, inequality).primal
+    before = kkt_residuals(problem.at(x), equality, inequality).primal_infeasibility
     smooth = AugmentedFunction(problem, equality, inequality, rho)
     tol = max(MIN_INNER_TOL, INNER_TOL_SHARE * min(state.violation, smooth.violation(x)))
     found = minimise(smooth, x, solver.inner, tol=tol, max_iter=solver.inner_steps)
     point = problem.at(found.x)
     equality, inequality = smooth.multipliers(point)
     residuals = kkt_residuals(point, equality, inequality)
-    settled = residuals.primal <= stays * before or residuals.primal <= MIN_INNER_TOL
+    settled = residuals.primal_infeasibility <= stays * before or residuals.primal_infeasibility <= MIN_INNER_TOL
     z = np.concatenate([found.x, equality, inequality])
     if np.array_equal(z, state.x) and settled:
         raise NoDescentError
@@ -296,17 +298,19 @@ def minimise_constrained(
 
     >>> from fivefold.optim.constrained.quadratic_program import QuadraticProgram
     >>> nearest = QuadraticProgram.of(2.0, 0.0, G=-1.0, h=-1.0)  # min x^2 with x >= 1
-    >>> found = minimise_under(nearest, [5.0])
+    >>> found = minimise_constrained(nearest, [5.0])
     >>> found.x.round(6), found.inequality.round(6)
     (array([1.]), array([2.]))
     """
     solver = AugmentedLagrangian() if solver is None else solver
-    found = minimise(problem, problem.lifted(x0), solver, tol=tol, max_iter=max_iter, record=record, monitor=monitor)
+    found = minimise(
+        problem, problem.with_zero_multipliers(x0), solver, tol=tol, max_iter=max_iter, record=record, monitor=monitor
+    )
     return split_solution(problem, found)
 
 
 def split_solution(problem: ConstrainedObjective, found: Minimum) -> ConstrainedSolution:
-    """What a solver found of a problem, taken apart; for a maximum the value and the equality multipliers of J."""
+    """A solver's result split into point and multipliers; for a maximum, with value and equality multipliers of J."""
     x, equality, inequality = problem.split(found.x)
     plain = ConstrainedSolution(
         x, found.value, equality, inequality, problem.residuals(found.x), found.reason, found.history,

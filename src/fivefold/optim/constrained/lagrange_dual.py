@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from fivefold.core.types import Array, Target
+from fivefold.core.types import Array
 from fivefold.optim.constrained.constrained_problem import ConstrainedObjective
 from fivefold.optim.constrained.quadratic_program import QuadraticProgram, solve_qp
 from fivefold.optim.minimise import Solver, minimise
@@ -47,7 +47,7 @@ def minimax(phi: Any) -> MinimaxReport:
     """max_y min_x phi(x, y) <= min_x max_y phi(x, y) for phi as a matrix, x its row and y its column.
 
     >>> minimax([[1.0, 4.0], [3.0, 2.0]])
-    Minimax(maximin=2.0, minimax=3.0, saddle=None)
+    MinimaxReport(maximin=2.0, minimax=3.0, saddle=None)
     """
     phi = np.asarray(phi, dtype=np.float64)
     least, most = phi.min(axis=0), phi.max(axis=1)
@@ -70,11 +70,11 @@ class QuadraticDual:
         y = np.asarray(y, dtype=np.float64)
         return float(self.constant + self.linear @ y - 0.5 * y @ self.Q @ y)
 
-    def feasible(self, y: Target, tol: float = 0.0) -> bool:
+    def feasible(self, y: Array, tol: float = 0.0) -> bool:
         """Are the multipliers of the inequalities not negative?"""
         return bool((np.asarray(y)[len(self.program.b) :] >= -tol).all())
 
-    def recover(self, y: Target) -> Array:
+    def recover(self, y: Array) -> Array:
         """The x that minimises the Lagrangian for these multipliers."""
         M = np.vstack([self.program.A, self.program.G])
         return -cho_solve(self.factor, self.program.q + np.asarray(y, dtype=np.float64) @ M)
@@ -85,7 +85,7 @@ class QuadraticDual:
         y = solve_qp(self.Q, -self.linear, lb=lb).x
         x = self.recover(y)
         point = self.program.at(x)
-        infeasible = max(np.abs(point.equal).max(initial=0.0), -point.above.min(initial=0.0))
+        infeasible = max(np.abs(point.equalities).max(initial=0.0), -point.inequalities.min(initial=0.0))
         return DualityReport(point.value, self.value(y), x, y, float(infeasible))
 
 
@@ -120,7 +120,7 @@ class DualityReport:
     dual: float
     x: Array
     multipliers: Array  # of the equalities, then of the inequalities
-    infeasible: float = 0.0  # by how much x fails the worst constraint: the gap is one only where this is zero
+    infeasible: float = 0.0  # largest violation of a constraint by x: the gap is a bound only where this is zero
 
     @property
     def gap(self) -> float:
@@ -136,7 +136,7 @@ class DualityReport:
 
 @dataclass(frozen=True)
 class Lagrangian(SmoothObjective):
-    """x -> f(x) + lambda'c(x) - mu'g(x) for fixed multipliers: no constraint is left."""
+    """x -> f(x) + lambda'c(x) - mu'g(x) for fixed multipliers, without constraints."""
 
     problem: ConstrainedObjective
     equality: Array
@@ -144,8 +144,8 @@ class Lagrangian(SmoothObjective):
 
     def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         point = self.problem.at(x)
-        value = point.value + float(self.equality @ point.equal - self.inequality @ point.above)
-        slope = point.gradient + self.equality @ point.equal_slopes - self.inequality @ point.above_slopes
+        value = point.value + float(self.equality @ point.equalities - self.inequality @ point.inequalities)
+        slope = point.gradient + self.equality @ point.equality_jacobian - self.inequality @ point.inequality_jacobian
         return value, slope
 
 
@@ -160,7 +160,8 @@ def lagrangian_bound(
 ) -> Minimum:
     """The dual function at these multipliers, by minimising the Lagrangian over x without constraints.
 
-    Its value is a lower bound where the solver finds the global minimum: for convex f and c linear, g concave, any one.
+    Its value is a lower bound where the solver finds the global minimum: for convex f, linear c and concave g, any
+    minimum is global.
     """
     inequality = np.asarray(inequality, dtype=np.float64)
     if (inequality < 0).any():
@@ -178,5 +179,5 @@ def duality_gap(problem: ConstrainedObjective, z: Array, solver: Solver | None =
     inequality = np.maximum(inequality, 0.0)
     bound = lagrangian_bound(problem, equality, inequality, x, solver)
     point = problem.at(x)
-    infeasible = max(np.abs(point.equal).max(initial=0.0), -point.above.min(initial=0.0))
+    infeasible = max(np.abs(point.equalities).max(initial=0.0), -point.inequalities.min(initial=0.0))
     return DualityReport(point.value, bound.value, x, np.append(equality, inequality), float(infeasible))

@@ -9,9 +9,8 @@ Newton's method from many starts, in complex numbers where the functions allow i
 or if some eps_i^2 = g_i(x) is negative, which makes the slack imaginary. What is left is classified by the Hessian of
 the Lagrangian on the tangent space of the active constraints, and by the signs of the multipliers.
 
-Signs are those of fivefold.optim.constrained.constrained_problem: where J is to be small mu_i stands for -mu_i above,
-so that multipliers
-of active inequalities are positive at a solution for either sense.
+Signs are those of fivefold.optim.constrained.constrained_problem: where J is minimised mu_i stands for -mu_i above, so
+that multipliers of active inequalities are positive at a solution for either sense.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ from fivefold.optim.objective import TwiceSmoothObjective
 
 StationaryKind = Literal["minimum", "maximum", "saddle", "undecided"]
 
-NEWTON_STARTS = 40  # of Newton's method in each branch
-MAX_NEWTON_STEPS = 100
-ROOT_TOL = 1e-10  # size of the system at a root, as a share of its size at the unit ball
-SAME_ROOT_DISTANCE = 1e-6  # roots nearer than this are one
-MAX_INEQUALITIES = 12  # inequalities; each one more doubles the work
+NEWTON_STARTS = 40  # random starts of Newton's method per branch
+MAX_NEWTON_STEPS = 100  # per start
+ROOT_TOL = 1e-10  # norm of the system at a root, as a share of the largest unknown, or of one
+SAME_ROOT_DISTANCE = 1e-6  # roots closer than this are the same
+MAX_INEQUALITIES = 12  # each further one doubles the work
 
 
 @dataclass(frozen=True)
@@ -86,8 +85,8 @@ def stationary_points(
 ) -> StationaryPoints:
     """Roots of every branch from `starts` random points, normal with deviation `spread`.
 
-    A root that no start leads to is missed: more starts make that less likely. Functions must be `TwiceSmooth`; with
-    `Analytic` ones complex roots are found too, and listed among the discarded.
+    A root that no start leads to is missed: more starts make that less likely. Functions must be a
+    `TwiceSmoothObjective`; with `AnalyticFunction` complex roots are found too, and listed among the discarded.
     """
     m = len(problem.inequalities)
     if m > MAX_INEQUALITIES:
@@ -156,9 +155,9 @@ def _system(problem: ConstrainedProblem, active: tuple[int, ...], v: Array) -> t
     point, chosen = problem.at(x), list(active)
     inequality = np.zeros(m, dtype=v.dtype)
     inequality[chosen] = some
-    N = np.vstack([point.equal_slopes, -point.above_slopes[chosen]])
+    N = np.vstack([point.equality_jacobian, -point.inequality_jacobian[chosen]])
     slope = point.gradient + np.append(equality, some) @ N
-    F = np.concatenate([slope, point.equal, -point.above[chosen]])
+    F = np.concatenate([slope, point.equalities, -point.inequalities[chosen]])
     zero = np.zeros((len(N), len(N)))
     return F, np.block([[problem.curvature(x, equality, inequality), N.T], [N, zero]])
 
@@ -170,7 +169,7 @@ def _classified_root(
     _, p, m = problem.sizes
     inequality = np.zeros(m, dtype=x.dtype)
     inequality[list(active)] = multipliers[p:]
-    slack = problem.at(x).above
+    slack = problem.at(x).inequalities
     slack[list(active)] = 0.0
     real = max(np.abs(v.imag).max(initial=0.0) for v in (x, multipliers)) <= SAME_ROOT_DISTANCE
     sign = problem.sign
@@ -178,7 +177,9 @@ def _classified_root(
         return StationaryPoint(x, sign * problem.at(x).value, sign * multipliers[:p], inequality, slack, active, None)
     x, multipliers, inequality, slack = x.real, multipliers.real, inequality.real, slack.real
     point = problem.at(x)
-    kind = _kind(problem, active, x, multipliers[:p], inequality, np.vstack([point.equal_slopes, point.above_slopes]))
+    kind = _kind(
+        problem, active, x, multipliers[:p], inequality, np.vstack([point.equality_jacobian, point.inequality_jacobian])
+    )
     return StationaryPoint(
         x, float(np.real(sign * point.value)), sign * multipliers[:p], inequality, slack, active, kind
     )
@@ -191,7 +192,7 @@ def _kind(
     p, mu = len(equality), inequality[list(active)]
     N = slopes[[*range(p), *(p + i for i in active)]]
     T = null_space(N) if len(N) else np.eye(len(x))
-    low = high = 0.0  # a single point has no curvature: the multipliers decide
+    low = high = 0.0  # where the tangent space is a single point the multipliers decide
     if T.shape[1]:
         values = definiteness(T.T @ np.real(problem.curvature(x, equality, inequality)) @ T).values
         low, high = float(values[-1]), float(values[0])

@@ -10,11 +10,11 @@ P = L L', N the normals of the active constraints and L^-1 N = Q [R; 0], a step 
 reflection updates when a constraint enters and rotations when one leaves.
 
 If the violated normal is a combination of the active ones, and none of those can be dropped, that combination proves
-that no point satisfies the constraints: `Infeasible` carries it.
+that no point satisfies the constraints: `InfeasibleError` carries it.
 
 Where P is singular, proximal points are taken: each minimises the function plus delta/2 |x - last|^2, a strictly convex
-program. They reach a minimum, or run off along a direction in which the function falls for ever, which `Unbounded`
-carries.
+program. They reach a minimum, or diverge along a direction in which the function falls without end, which
+`UnboundedError` carries.
 
 Goldfarb & Idnani (1983); Rockafellar (1976).
 """
@@ -39,13 +39,13 @@ from fivefold.optim.constrained.constrained_problem import (
 from fivefold.optim.minimise import NoDescentError, Solver, State, minimise
 
 SINGULAR_RCOND = 1e-11  # reciprocal condition of P below which it counts as singular
-DEPENDENT_NORMAL = 1e-13  # share of a squared normal outside the active ones below which it counts as their combination
-IMPLIED_SLACK = 1e-9  # slack of a dependent equality, as a share of its right side, that counts as none
-DELTA_SHRINK = 0.1  # delta falls by this share from one proximal point to the next,
-MIN_DELTA = 1e-6  # to this share of the largest diagonal entry of P: the factor of P + delta keeps ten digits
-VALUE_ROUNDING = 1e-12  # of the value: a smaller fall is none
-INFINITE_BOUND = 1e20  # a bound this far away is none
-UNBOUNDED_RESIDUAL = 1e-9  # residuals of a direction, as a share of it, that make it one of unbounded fall
+DEPENDENT_NORMAL = 1e-13  # share of a squared normal outside the span of the active ones: below it, it is in their span
+IMPLIED_SLACK = 1e-9  # slack of a dependent equality, as a share of its right side, that counts as zero
+DELTA_SHRINK = 0.1  # delta falls by this factor from one proximal point to the next,
+MIN_DELTA = 1e-6  # down to this share of the largest diagonal entry of P: the factor of P + delta keeps ten digits
+VALUE_ROUNDING = 1e-12  # as a share of the value: a smaller decrease is rounding
+INFINITE_BOUND = 1e20  # a bound at least this large is no bound
+UNBOUNDED_RESIDUAL = 1e-9  # a direction whose residuals are below this share of its length is one of unbounded descent
 
 
 class InfeasibleError(ValueError):
@@ -84,14 +84,14 @@ class QuadraticProgram(ConstrainedObjective):
     b: Array  # (p,)
     G: Array  # (m, d)
     h: Array  # (m,)
-    low: Any = ()  # unknowns bounded from below, and
-    high: Any = ()  # from above: the last rows of G
+    low: Any = ()  # unknowns bounded from below,
+    high: Any = ()  # and from above: their bounds are the last rows of G
 
     @classmethod
     def of(
         cls, P: Any, q: Any, A: Any = None, b: Any = None, G: Any = None, h: Any = None, lb: Any = None, ub: Any = None
     ) -> QuadraticProgram:
-        """A program from arrays, or numbers where there is one unknown; what is left out does not constrain."""
+        """A program from arrays, or numbers where there is one unknown; arguments left out do not constrain."""
         P = np.atleast_2d(np.asarray(P, dtype=np.float64))
         d = len(P)
         if P.shape != (d, d) or not np.allclose(P, P.T, rtol=1e-10, atol=1e-10 * np.abs(P).max(initial=0.0)):
@@ -119,7 +119,7 @@ class QuadraticProgram(ConstrainedObjective):
 
     @property
     def scale(self) -> float:
-        """What a residual is measured by."""
+        """The scale that residuals are compared with."""
         return max(1.0, *(float(np.abs(v).max(initial=0.0)) for v in (self.q, self.b, self.h)))
 
 
@@ -139,8 +139,8 @@ def solve_qp(
     """Minimise 1/2 x'P x + q'x subject to A x = b, G x <= h and lb <= x <= ub.
 
     P must have no negative eigenvalue. The solution has the multipliers of each kind of constraint and the residuals of
-    the conditions of a minimum; constraints no point satisfies raise `Infeasible`, a function that falls for ever
-    `Unbounded`, each with its proof.
+    the conditions of a minimum; constraints that no point satisfies raise `InfeasibleError`, a function that falls
+    without end `UnboundedError`, each with its proof.
 
     >>> found = solve_qp([[2.0, 0.0], [0.0, 2.0]], [-2.0, -5.0], G=[[1.0, 1.0]], h=[2.0], lb=0.0)
     >>> found.x, found.inequality, round(found.value, 9)
@@ -152,7 +152,7 @@ def solve_qp(
         singular = _refuse_saddle(program.P)
         solver: Solver = ProximalPoint() if singular else DualActiveSet()
         found = minimise(
-            program, program.lifted(np.zeros(d)), solver, tol=tol * program.scale,
+            program, program.with_zero_multipliers(np.zeros(d)), solver, tol=tol * program.scale,
             max_iter=max_iter or (1000 if singular else 20 * (d + p + m) + 100),
         )  # fmt: skip
         whole = split_solution(program, found)
@@ -163,7 +163,7 @@ def solve_qp(
 
 
 class ActiveSet(NamedTuple):
-    """The active constraints in the order they came, their multipliers, and the factors of their normals."""
+    """The active constraints in the order they were added, their multipliers, and the factors of their normals."""
 
     rows: tuple[int, ...]  # equalities are 0..p-1, inequalities follow
     signs: tuple[float, ...]  # an equality may hold from either side
@@ -177,7 +177,7 @@ class UnitConstraints(NamedTuple):
 
     N: Array
     beta: Array
-    size: Array  # what the normals were divided by
+    norms: Array  # lengths of the normals as given
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class DualActiveSet(Solver):
 def _add_constraint(
     program: QuadraticProgram, x: Array, active: ActiveSet, k: int, sign: float, sides: UnitConstraints
 ) -> tuple[Array, ActiveSet]:
-    """Move until constraint k holds, dropping those in the way; give up with the proof where it cannot hold."""
+    """Move until constraint k holds, dropping those in the way; raises InfeasibleError where it cannot hold."""
     p, n, beta, u_new = len(program.b), sign * sides.N[k], sign * float(sides.beta[k]), 0.0
     while True:
         q = len(active.rows)
@@ -237,7 +237,7 @@ def _add_constraint(
         t1, t2 = ratios[j] if q else np.inf, np.inf if dependent else max(-slack, 0.0) / curvature
         t = min(t1, t2)
         if t == np.inf:
-            raise InfeasibleError(*_infeasibility_proof(program, active, k, sign, r, sides.size))
+            raise InfeasibleError(*_infeasibility_proof(program, active, k, sign, r, sides.norms))
         if not dependent:
             x = x + t * (rest @ active.J[q:])
         u_new += t
@@ -248,7 +248,7 @@ def _add_constraint(
 
 
 def _insert_normal(active: ActiveSet, k: int, sign: float, u: float, d: Array) -> ActiveSet:
-    """A reflection of the free columns brings what is left of the new normal onto the first of them."""
+    """A reflection of the free columns maps the rest of the new normal onto the first of them."""
     q, J, R = len(active.rows), active.J.copy(), active.R.copy()
     v, size = d[q:].copy(), float(np.linalg.norm(d[q:]))
     first = -size if v[0] > 0 else size
@@ -276,10 +276,10 @@ def _remove_normal(active: ActiveSet, j: int) -> ActiveSet:
 def _dual_state(
     program: QuadraticProgram, x: Array, active: ActiveSet, sides: UnitConstraints, waiting: frozenset[int]
 ) -> State:
-    """The state at x; its violation is that of the constraints, for the other conditions hold all the time."""
-    z = np.append(x, _multipliers(program, active, active.u, sides.size))
+    """The state at x; its violation is that of the constraints, because the other conditions always hold."""
+    z = np.append(x, _multipliers(program, active, active.u, sides.norms))
     slack, p = sides.N @ x - sides.beta, len(program.b)
-    short = sides.size * slack
+    short = sides.norms * slack
     worst = max(float(np.abs(short[:p]).max(initial=0.0)), -float(short[p:].min(initial=0.0)))
     return State(z, float(x @ (0.5 * (program.P @ x) + program.q)), worst, (active, sides, slack, waiting))
 
@@ -306,18 +306,18 @@ def _infeasibility_proof(
 
 @dataclass(frozen=True)
 class ProximalPoint(Solver):
-    """A singular P made definite about the last point; each step is a program for the dual active set.
+    """A singular P made definite around the last point; each step is a program for the dual active set.
 
-    `near` is the first delta as a share of the largest diagonal entry of P, or of q where P is zero.
+    `initial_delta` is the first delta as a share of the largest diagonal entry of P, or of q where P is zero.
     """
 
-    near: float = 1e-4
+    initial_delta: float = 1e-4
 
     accepts = (QuadraticProgram,)
 
     def start(self, objective: QuadraticProgram, x0: Array) -> State:
         size = float(objective.P.diagonal().max(initial=0.0)) or float(np.abs(objective.q).max()) or 1.0
-        return State(x0, objective.value(x0), objective.violation(x0), (self.near * size, MIN_DELTA * size))
+        return State(x0, objective.value(x0), objective.violation(x0), (self.initial_delta * size, MIN_DELTA * size))
 
     def step(self, objective: QuadraticProgram, state: State) -> State:
         x, (delta, least) = objective.split(state.x)[0], state.memory
@@ -325,7 +325,7 @@ class ProximalPoint(Solver):
         inner = replace(objective, P=objective.P + delta * np.eye(d), q=objective.q - delta * x)
         found = minimise(inner, state.x, DualActiveSet(), tol=1e-12 * inner.scale, max_iter=20 * (d + p + m) + 100)
         move = objective.split(found.x)[0] - x
-        if _falls_for_ever(objective, move):
+        if _falls_without_end(objective, move):
             raise UnboundedError(move / np.linalg.norm(move))
         value, violation = objective.value(found.x), objective.violation(found.x)
         falls = value < state.value - VALUE_ROUNDING * max(1.0, abs(value))
@@ -334,7 +334,7 @@ class ProximalPoint(Solver):
         return State(found.x, value, violation, (max(DELTA_SHRINK * delta, least), least))
 
 
-def _falls_for_ever(program: QuadraticProgram, move: Array) -> bool:
+def _falls_without_end(program: QuadraticProgram, move: Array) -> bool:
     """Is the function linear and falling along `move`, and no constraint ever reached?"""
     size = float(np.linalg.norm(move))
     if size == 0:

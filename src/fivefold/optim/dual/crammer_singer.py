@@ -1,4 +1,4 @@
-"""One margin between classes: the machine of Crammer and Singer, solved by its dual a row at a time.
+"""One margin between all classes: the machine of Crammer and Singer, solved in the dual one row at a time.
 
     primal    min over W of  1/2 sum over k of w_k'R w_k + sum of s_i max over k of (1[k != y_i] - (w_{y_i} - w_k)'z_i)
     dual      min over A of  1/2 sum over k of |Z'a_k|^2_(1/R) + sum of a_ik over k != y_i       w_k = R^-1 Z'a_k
@@ -8,8 +8,8 @@ multipliers of one row, with h = z_i'R^-1 z_i, u_k its upper bounds and g_k = w_
 
     a_k <- min(u_k, (beta - b_k) / h)        b_k = g_k - h a_k,  beta such that they sum to zero
 
-A multiplier that rests at its bound and is pushed against it is left out of the next passes, and a row of which one is
-left; before the end all are asked again. The sum of the two values is the duality gap.
+A multiplier that rests at its bound and is pushed against it is left out of the next passes, and so is a row with a
+single multiplier left; the next step visits all of them again. The sum of the two values is the duality gap.
 
 Crammer & Singer (2001); Keerthi, Sundararajan, Chang, Hsieh & Lin (2008).
 """
@@ -23,15 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivefold.core.compilation.jit import FAST, jit
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Indices
 from fivefold.optim.design import Design
 from fivefold.optim.dual.dual_coordinate_descent import as_csr_arrays, row_squares, shuffled_runs
 from fivefold.optim.minimise import NoDescentError, Solver, State
 from fivefold.optim.objective import Objective
 
-MAX_PASSES = 3000  # over the rows that stay in, at most, in one step,
-MAX_VISITS_PER_ROW = 10  # of each row on average, at most,
-VIOLATION_SHARE = 0.02  # or until the worst row is out of place by this share of what it was
+MAX_PASSES = 3000  # per step, at most, over the rows that were not left out
+MAX_VISITS_PER_ROW = 10  # per step, at most, on average
+VIOLATION_SHARE = 0.02  # a step ends when the worst violation is this share of that of its first pass
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class CrammerSingerDual(Objective):
     ridge: Array  # (size,), the diagonal of R, one number for all columns
 
     def primal(self, a: Array) -> Array:
-        """The coefficients (K, size) that belong to the multipliers."""
+        """The coefficients (K, size) of the multipliers."""
         return self.design.transpose(np.ascontiguousarray(a.reshape(-1, self.classes).T)) / self.ridge
 
     def value(self, a: Array) -> float:
@@ -56,7 +56,7 @@ class CrammerSingerDual(Objective):
         return self.value_at(a, W) + self.primal_value(W)
 
     def value_at(self, a: Array, W: Array) -> float:
-        """The value where the coefficients are known already."""
+        """The value where the coefficients are already known."""
         own = np.take_along_axis(a.reshape(-1, self.classes), self.y[:, None], axis=1)
         return 0.5 * float((self.ridge * W * W).sum()) + float(a.sum() - own.sum())
 
@@ -70,7 +70,7 @@ class CrammerSingerDual(Objective):
 
 @dataclass(frozen=True)
 class CrammerSingerCoordinate(Solver):
-    """Passes over runs of rows, in an order drawn anew each time from `seed`; a step is a few of them."""
+    """Passes over runs of rows, in a new random order each time, drawn from `seed`; a step is a few passes."""
 
     seed: int = 0
 
@@ -87,7 +87,8 @@ class CrammerSingerCoordinate(Solver):
         h = np.maximum(column * row_squares(design) + one, np.finfo(np.float64).tiny)
         X, loop = (as_csr_arrays(design.X), sparse_pass) if design.sparse else ((design.X,), dense_pass)
         order = np.tile(np.arange(objective.classes), (n, 1))
-        open_classes, rows, first, visits = np.full(n, objective.classes), np.arange(n), None, MAX_VISITS_PER_ROW * n
+        rows: Indices = np.arange(n)
+        open_classes, first, visits = np.full(n, objective.classes), None, MAX_VISITS_PER_ROW * n
         for _ in range(MAX_PASSES):
             rows, visits = shuffled_runs(rows, rng), visits - len(rows)
             kept, worst = loop(*X, rows, objective.y, objective.s, h, column, one, order, open_classes, a, W)
@@ -96,21 +97,21 @@ class CrammerSingerCoordinate(Solver):
             if worst <= VIOLATION_SHARE * first or visits <= 0 or not kept:
                 break
         if first == 0.0:
-            raise NoDescentError  # every row is where it should be, to the last digit
+            raise NoDescentError  # every row is at its minimum, to the last digit
         return _state(objective, a.ravel(), rng)
 
 
 def _state(dual: CrammerSingerDual, a: Array, rng: Any) -> State:
-    W = dual.primal(a)  # anew: what was kept up to date has gathered rounding
+    W = dual.primal(a)  # recomputed, because the running value accumulates rounding
     value = dual.value_at(a, W)
     return State(a, value, value + dual.primal_value(W), (W, rng))
 
 
 @jit(error_model="numpy")
 def shrink_classes(g, a, own, s, order, count):
-    """Put the classes that rest at their bound behind the others; gives how many stay and how far a is out of place.
+    """Move the classes that rest at their bound behind the others; returns how many stay, and the violation of the row.
 
-    A slope below the least of those that may rise pushes a multiplier up against its bound.
+    A multiplier at its bound is pushed against it by a slope below the least slope of those that may rise.
     """
     low, high = np.inf, -np.inf
     for t in range(count):
@@ -133,7 +134,7 @@ def minimise_row(g, a, own, s, h, order, count, top, new):
     for t in range(count):
         k = order[t]
         b = g[k] - h * a[k]
-        v = b + h * s if k == own else b  # beyond it the multiplier is at its bound
+        v = b + h * s if k == own else b  # from this value on the multiplier is at its bound
         at = t
         while at > 0 and top[at - 1] < v:
             top[at] = top[at - 1]
@@ -151,9 +152,9 @@ def minimise_row(g, a, own, s, h, order, count, top, new):
 
 @jit(error_model="numpy")
 def update_row(g, i, own, s, h, order, open_classes, a, top, new):
-    """The multipliers of row i to their minimum, their change in `new`; gives how far they were out of place.
+    """Set the multipliers of row i to their minimum, their change in `new`; returns their violation before.
 
-    A row that cannot move is -1.
+    Returns -1 for a row that cannot move.
     """
     count, off = shrink_classes(g, a[i], own, s, order[i], open_classes[i])
     open_classes[i] = count
@@ -170,8 +171,8 @@ def update_row(g, i, own, s, h, order, open_classes, a, top, new):
 def dense_pass(X, rows, y, s, h, column, one, order, open_classes, a, W):
     """One pass over `rows` of a table; a and W (K, size) change in place, rows that stay in are moved to the front.
 
-    `column` and `one` are the metric of a column and of the intercept, zero where there is none. Gives the number of
-    rows that stay in, and how far the worst row was out of place.
+    `column` and `one` are 1 / R of a column and of the intercept, zero where there is none. Returns the number of rows
+    that stay in, and the largest violation of a row.
     """
     kept, worst, d, K = 0, 0.0, X.shape[1], W.shape[0]
     g, top, new = np.empty(K), np.empty(K), np.empty(K)

@@ -1,12 +1,13 @@
 """The interior point method for the machine of Crammer and Singer: few steps, each a weighted Gram matrix.
 
-With multipliers l_ik = s_i 1[k = y_i] - a_ik >= 0 that sum to s_i over a row, a height xi_i and slacks
+With multipliers l_ik = s_i 1[k = y_i] - a_ik >= 0 that sum to s_i over a row, a loss xi_i and slacks
 t_ik = xi_i - 1[k != y_i] - w_k'z_i >= 0, the minimum is where l t = mu for mu falling to zero. With D = l / t, P_i the
 shares of D_i in its sum and c = (aim - l t) / t, Newton's step is found from a system of the size of W alone:
 
     (R + sum of |D_i| (diag(P_i) - P_i P_i') x z_i z_i') dW = Z'(P sum of c - c)        dl = c - D (dxi - dW z)
 
-the same Gram matrix as that of multinomial logistic regression. Rows, sums and slacks are met exactly from the start.
+the same Gram matrix as that of multinomial logistic regression. The equations of sums and slacks hold exactly from the
+start.
 Each step is predicted with mu = 0 first, which says how far mu can fall (Mehrotra, 1992).
 """
 
@@ -24,7 +25,7 @@ from fivefold.optim.minimise import NoDescentError, Solver, State
 
 
 class ClassIterate(NamedTuple):
-    """Multipliers and slacks above zero, and the coefficients of the multipliers."""
+    """Positive multipliers and slacks, and the coefficients of the multipliers."""
 
     multipliers: Array  # (K, n)
     slacks: Array  # (K, n)
@@ -49,14 +50,14 @@ class CrammerSingerInterior(Solver):
         D = at.multipliers / at.slacks
         total = D.sum(axis=0)
         P = D / total
-        G = design.gram_of_classes(P, total)
+        G = design.softmax_gram(P, total)
         solve = ridge_solver(G, np.tile(objective.ridge, objective.classes))
         left = objective.ridge * (objective.primal(_signed(objective, at.multipliers)) - at.W)
 
         def move(aim: Any) -> tuple[Array, Array, Array]:
             c = aim / at.slacks - at.multipliers
-            pull = P * c.sum(axis=0) - c
-            dW = solve((design.transpose(pull) + left).ravel()).reshape(shape)
+            slopes = P * c.sum(axis=0) - c
+            dW = solve((design.transpose(slopes) + left).ravel()).reshape(shape)
             deta = design.predictor(dW)
             dt = (c.sum(axis=0) + (D * deta).sum(axis=0)) / total - deta
             return c - D * dt, dt, dW
@@ -86,7 +87,7 @@ def _signed(dual: CrammerSingerDual, multipliers: Array) -> Array:
 
 
 def _margin_scores(dual: CrammerSingerDual, W: Array) -> Array:
-    """eta, and one more for the classes that are not the row's own, (K, n)."""
+    """eta, plus one for the classes other than the row's own, (K, n)."""
     eta = dual.design.predictor(W) + 1.0
     eta[dual.y, np.arange(len(dual.y))] -= 1.0
     return eta

@@ -1,12 +1,13 @@
-"""Dual coordinate descent: one multiplier at a time to its own minimum, the coefficients kept up to date.
+"""Dual coordinate descent: one multiplier at a time to its own minimum, with the coefficients updated along the way.
 
-With h = z_i'R^-1 z_i + bend_i and g = z_i'x - y_i + bend_i a_i, the minimum over a_i alone is
+With c the curvature of the dual term and e its tube width, h = z_i'R^-1 z_i + c_i and g = z_i'x - y_i + c_i a_i, the
+minimum over a_i alone is
 
-    a_i <- S(a_i - g / h, insensitive / h) clipped to its box        x <- x + R^-1 z_i (change of a_i)
+    a_i <- S(a_i - g / h, e / h) clipped to its box        x <- x + R^-1 z_i (change of a_i)
 
-with S(z, t) = sign(z) max(|z| - t, 0). A step starts with a pass over all rows; rows that rest where the term has a
-kink or the box an edge, and are pushed against it harder than any row was out of place in the pass before, are left
-out of its further passes.
+with S(z, t) = sign(z) max(|z| - t, 0). A step starts with a pass over all rows. Rows at a kink of their term or a
+bound of the box, and pushed against it by more than the largest violation of the pass before, are left out of its
+further passes.
 
 Hsieh, Chang, Lin, Keerthi & Sundararajan (2008); Ho & Lin (2012).
 """
@@ -20,36 +21,35 @@ import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.types import Array, Indices, Rng, Table
+from fivefold.optim.design import Design
 from fivefold.optim.dual.box_dual import BoxDual
 from fivefold.optim.minimise import NoDescentError, Solver, State
 from fivefold.optim.proximal.coordinate_descent_loops import soft_threshold
 from fivefold.optim.stochastic.sgd_loops import shuffle_rows
 
-MAX_PASSES = 300  # over the rows that stay in, at most, in one step,
-MAX_VISITS_PER_ROW = 6  # of each row on average, at most,
-VIOLATION_SHARE = 0.02  # or until the worst row is out of place by this share of what it was
-MAX_ROWS_ONE_CALL, ONE_CALL_VISIT_FACTOR = (
-    2000,
-    5,
-)  # rows: below, a step is one compiled call, as calls take longer than passes, and worth so many
-VIOLATION_ROUNDING = 1e-5  # of how far a row was out of place at first
-ROWS_PER_RUN = 4  # rows next to one another are visited together: memory is read far faster so
+MAX_PASSES = 300  # per step, at most, over the rows that were not left out
+MAX_VISITS_PER_ROW = 6  # per step, at most, on average
+VIOLATION_SHARE = 0.02  # a step ends when the worst violation is this share of that of its first pass
+MAX_ROWS_ONE_CALL = 2000  # with at most this many dense rows a step is one compiled call,
+ONE_CALL_VISIT_FACTOR = 5  # with this many times the visits, because the call costs more than a pass
+VIOLATION_ROUNDING = 1e-5  # as a share of the first violation: a step of one call ends below it
+ROWS_PER_RUN = 4  # adjacent rows are visited together, because memory is then read far faster
 
 
 @dataclass(frozen=True)
 class DualCoordinateDescent(Solver):
-    """Passes over runs of rows, in an order drawn anew each time from `seed`; a step is a few of them."""
+    """Passes over runs of rows, in a new random order each time, drawn from `seed`; a step is a few passes."""
 
     seed: int = 0
 
     accepts = (BoxDual,)
 
     def start(self, objective: BoxDual, x0: Array) -> State:
-        metric, design = objective.metric, objective.risk.design
-        column, one = float(metric[0]), float(metric[-1]) if design.intercept else 0.0
-        if (metric[: design.X.shape[1]] != column).any():
-            raise TypeError("DualCoordinate takes one penalty for all columns; scale the columns instead")
-        h = column * row_squares(design) + one + objective.box.bend
+        inverse_ridge, design = objective.inverse_ridge, objective.risk.design
+        column, one = float(inverse_ridge[0]), float(inverse_ridge[-1]) if design.intercept else 0.0
+        if (inverse_ridge[: design.X.shape[1]] != column).any():
+            raise TypeError("DualCoordinateDescent takes one penalty for all columns; scale the columns instead")
+        h = column * row_squares(design) + one + objective.terms.curvature
         fixed = (np.maximum(h, np.finfo(np.float64).tiny), column, one)
         small = len(objective.risk.s) <= MAX_ROWS_ONE_CALL and not design.sparse
         return _state(objective, x0, fixed, self.seed if small else np.random.RandomState(self.seed), np.inf)
@@ -57,15 +57,16 @@ class DualCoordinateDescent(Solver):
     def step(self, objective: BoxDual, state: State) -> State:
         kept_x, fixed, rng, worst = state.memory
         a, x = state.x.copy(), kept_x.copy()
-        design, box = objective.risk.design, objective.box
+        design, dual_terms = objective.risk.design, objective.terms
         X, loop = (as_csr_arrays(design.X), sparse_pass) if design.sparse else ((design.X,), dense_pass)
-        terms = objective.risk.y, box.low, box.high, box.insensitive, box.bend
+        terms = objective.risk.y, dual_terms.low, dual_terms.high, dual_terms.tube_width, dual_terms.curvature
         if isinstance(rng, int):
             first, worst = dense_step(design.X, rng, worst, *terms, *fixed, a, x)
             if first == 0.0:
                 raise NoDescentError
             return _state(objective, a, fixed, rng + 1, worst)
-        rows, first, visits = np.arange(len(a)), None, MAX_VISITS_PER_ROW * len(a)
+        rows: Indices = np.arange(len(a))
+        first, visits = None, MAX_VISITS_PER_ROW * len(a)
         for _ in range(MAX_PASSES):
             rows, visits = shuffled_runs(rows, rng), visits - len(rows)
             kept, worst = loop(*X, rows, worst, *terms, *fixed, a, x)
@@ -74,17 +75,17 @@ class DualCoordinateDescent(Solver):
             if worst <= VIOLATION_SHARE * first or visits <= 0 or not kept:
                 break
         if first == 0.0:
-            raise NoDescentError  # every row is where it should be, to the last digit
+            raise NoDescentError  # every row is at its minimum, to the last digit
         return _state(objective, a, fixed, rng, worst)
 
 
 def _state(dual: BoxDual, a: Array, fixed: Any, rng: Any, worst: float) -> State:
-    x = dual.primal(a)  # anew: what was kept up to date has gathered rounding
+    x = dual.primal(a)  # recomputed, because the running value accumulates rounding
     value = dual.value_at(a, x)
     return State(a, value, value + dual.primal_value(x, dual.predictor(x)), (x, fixed, rng, worst))
 
 
-def row_squares(design: Any) -> Array:
+def row_squares(design: Design) -> Array:
     """|x_i|^2 of each row."""
     if not design.sparse:
         return np.einsum("ij,ij->i", design.X, design.X, dtype=np.float64)
@@ -94,7 +95,7 @@ def row_squares(design: Any) -> Array:
     return out
 
 
-def shuffled_runs(rows: Indices, rng: Rng) -> Any:
+def shuffled_runs(rows: Indices, rng: Rng) -> Indices:
     """Runs of rows in random order."""
     whole = len(rows) // ROWS_PER_RUN * ROWS_PER_RUN
     runs = rng.permutation(rows[:whole].reshape(-1, ROWS_PER_RUN))
@@ -102,7 +103,7 @@ def shuffled_runs(rows: Indices, rng: Rng) -> Any:
 
 
 def as_csr_arrays(X: Table) -> tuple[Any, ...]:
-    """Arrays of one type, so that the loop is compiled once."""
+    """The arrays of a CSR matrix in fixed types, so that the loop is compiled once."""
     return X.data.astype(np.float64, copy=False), X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64)
 
 
@@ -131,12 +132,12 @@ def sparse_squares(data, indptr, out):
             out[i] += data[start + t] * data[start + t]
 
 
-@jit(error_model="numpy")  # as several lanes at once, gathering and scattering is slower
+@jit(error_model="numpy")  # without fastmath: vectorised, its gathers and scatters are slower
 def sparse_pass(data, indices, indptr, rows, worst, y, low, high, insensitive, bend, h, column, one, a, x):
     """One pass over `rows` of a CSR matrix; a and x change in place, rows that stay in are moved to the front.
 
-    `column` and `one` are the metric of a column and of the intercept, zero where there is none. Gives the number of
-    rows that stay in, and how far the worst row was out of place.
+    `column` and `one` are 1 / R of a column and of the intercept, zero where there is none. Returns the number of rows
+    that stay in, and the largest violation of a row.
     """
     kept, most, last = 0, 0.0, len(x) - 1
     for k in range(len(rows)):
@@ -193,8 +194,10 @@ def dense_pass(X, rows, worst, y, low, high, insensitive, bend, h, column, one, 
 
 @jit(error_model="numpy")
 def dense_step(X, seed, worst, y, low, high, insensitive, bend, h, column, one, a, x):
-    """The passes of one step over rows of a table, in an order that the seed decides; how far the worst row was out of
-    place in the first, and in the last."""
+    """The passes of one step over rows of a table, in an order that the seed decides.
+
+    Returns the largest violation of a row in the first pass and in the last.
+    """
     rows, visits, first, top, whole = (
         np.arange(len(a)),
         ONE_CALL_VISIT_FACTOR * MAX_VISITS_PER_ROW * len(a),
@@ -212,7 +215,7 @@ def dense_step(X, seed, worst, y, low, high, insensitive, bend, h, column, one, 
         whole = worst <= VIOLATION_SHARE * top or kept == 0
         if visits <= 0 or (len(rows) == len(a) and worst <= VIOLATION_ROUNDING * first):
             break
-        if whole:  # rows that were left out are looked at again
+        if whole:  # the rows that were left out are visited again
             rows, worst = np.arange(len(a)), np.inf
         else:
             rows = rows[:kept]

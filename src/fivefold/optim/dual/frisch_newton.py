@@ -1,16 +1,16 @@
-"""Risks that are linear on either side of a kink, minimised exactly.
+"""Risks that are linear on either side of a kink, minimised exactly by the Frisch-Newton interior point method.
 
-    F(x) = sum_i max(low_i r_i, high_i r_i) + sum_j edge_j |x_j| + 1/2 sum_j ridge_j x_j^2,    r = y - Zx
+    F(x) = sum_i max(low_i r_i, high_i r_i) + sum_j l1_j |x_j| + 1/2 sum_j ridge_j x_j^2,    r = y - Zx
 
-low < 0 < high are the slopes of row i: (q - 1) s and q s for the quantile q. Splitting r = u - v, with one dual number
-a for each row, the minimum is where
+low < 0 < high are the slopes of row i: (q - 1) s and q s for the quantile q. Splitting r = u - v, with one dual
+variable a per row, the minimum is where
 
     Z'a + e = ridge x,    low <= a <= high,    (high - a) u = 0,    (a - low) v = 0,
 
-e being the duals of the edges, which are rows of their own with target zero. The interior-point method holds both
-products at mu > 0 and lets mu fall: Newton's step is a weighted least squares problem with weights
+e being the duals of the L1 terms, which are treated as additional rows with target zero. The method holds both products
+at mu > 0 and lets mu fall: Newton's step is a weighted least squares problem with weights
 1 / (u / (high - a) + v / (a - low)), predicted with mu = 0 first (Mehrotra, 1992). When the gap is small the rows on
-the kink show; solving for them alone gives the minimum to rounding, and its duals prove it.
+the kink can be told; solving for them alone gives the minimum to rounding, and its duals prove it.
 
 Portnoy & Koenker (1997), after Frisch.
 """
@@ -30,41 +30,41 @@ from fivefold.optim.minimise import NoDescentError, Solver, State
 from fivefold.optim.objective import Objective
 from fivefold.optim.smooth.newton import inverse_solver
 
-STEP_TO_BOUNDARY = 0.9995  # of the way to the nearest wall
-POLISH_GAP = 1e-5  # gap, as a share of the value, below which the rows on the kink show
-MAX_STALLED_STEPS = 6  # steps without a smaller gap before what is left is rounding
-VALUE_ROUNDING = 1e-14  # of the value at the start: a difference that is rounding
-MIN_SLACK_SHARE = 1e-17  # of the distance between two walls: less room than this is none that floats can tell
-ZERO_RESIDUAL = 1e-9  # residual, as a share of target and prediction, that is zero
+STEP_TO_BOUNDARY = 0.9995  # share of the way to the nearest bound that a step goes
+POLISH_GAP = 1e-5  # duality gap, as a share of the value, below which the rows on the kink can be told
+MAX_STALLED_STEPS = 6  # steps in a row without a smaller gap, after which the rest is rounding
+VALUE_ROUNDING = 1e-14  # as a share of the value at the start: a smaller difference is rounding
+MIN_SLACK_SHARE = 1e-17  # as a share of the distance between the bounds: a smaller slack is rounding
+ZERO_RESIDUAL = 1e-9  # as a share of target and prediction: a smaller residual counts as zero
 
 
 @dataclass(frozen=True)
 class PiecewiseLinearRisk(Objective):
-    """F of the module's text; `edge` and `ridge` have one number for each coefficient."""
+    """F of the module's text; `l1` and `ridge` have one number per coefficient."""
 
     design: Design
     y: Array
     low: Array  # (n,), negative
     high: Array  # (n,), positive
-    edge: Array  # (size,)
+    l1: Array  # (size,)
     ridge: Array  # (size,)
 
     def value(self, x: Array) -> float:
         r = self.residual(x)
-        return float(np.maximum(self.low * r, self.high * r).sum() + self.edge @ np.abs(x) + 0.5 * self.ridge @ x**2)
+        return float(np.maximum(self.low * r, self.high * r).sum() + self.l1 @ np.abs(x) + 0.5 * self.ridge @ x**2)
 
     def violation(self, x: Array) -> float:
-        """Least size of a subgradient: rows and coefficients on their kink choose freely within their slopes."""
+        """Size of the smallest subgradient: on a kink any slope between the two sides may be taken."""
         r = self.residual(x)
         kink = np.abs(r) <= ZERO_RESIDUAL * (np.abs(self.y) + np.abs(self.y - r))
-        zero = (np.abs(x) <= ZERO_RESIDUAL * float(np.abs(x).max(initial=0.0))) & (self.edge > 0)
-        g = self.ridge * x + np.where(zero, 0.0, self.edge * np.sign(x))
+        zero = (np.abs(x) <= ZERO_RESIDUAL * float(np.abs(x).max(initial=0.0))) & (self.l1 > 0)
+        g = self.ridge * x + np.where(zero, 0.0, self.l1 * np.sign(x))
         g -= self.design.transpose(np.where(kink, 0.0, np.where(r > 0, self.high, self.low)))
         A = np.column_stack([self.rows(np.flatnonzero(kink)).T, np.eye(len(x))[:, zero]])
         if not A.shape[1]:
             return float(np.abs(g).max(initial=0.0))
-        bounds = np.append(self.low[kink], -self.edge[zero]), np.append(self.high[kink], self.edge[zero])
-        # exact, in steps as many as there are choices to make
+        bounds = np.append(self.low[kink], -self.l1[zero]), np.append(self.high[kink], self.l1[zero])
+        # exact, in as many steps as there are free slopes
         found = lsq_linear(A, g, bounds, method="bvls" if A.shape[1] <= 4 * len(x) else "trf")
         return float(np.abs(found.fun).max(initial=0.0))
 
@@ -72,7 +72,7 @@ class PiecewiseLinearRisk(Objective):
         """y - Zx."""
         return self.y - self.design.predictor(x)
 
-    def rows(self, which: Any) -> Array:
+    def rows(self, which: Indices) -> Array:
         """Rows of Z."""
         Z = self.design.X[which]
         Z = np.asarray(Z.toarray() if self.design.sparse else Z, dtype=np.float64)
@@ -81,7 +81,7 @@ class PiecewiseLinearRisk(Objective):
 
 
 class PrimalDualIterate(NamedTuple):
-    """A point inside all walls; the edges are rows n, n + 1, ... of a, u and v."""
+    """A point strictly inside the bounds; the L1 terms are rows n, n + 1, ... of a, u and v."""
 
     x: Array
     a: Array
@@ -91,28 +91,28 @@ class PrimalDualIterate(NamedTuple):
 
 @dataclass(frozen=True)
 class FrischNewton(Solver):
-    """A step is one predicted and corrected Newton step; near the end, also the exact minimum that it points to."""
+    """A step is one predicted and corrected Newton step; near the end it also tries the exact minimum."""
 
     accepts = (PiecewiseLinearRisk,)
 
     def start(self, objective: PiecewiseLinearRisk, x0: Array) -> State:
         box = _PrimalDualProblem.of(objective)
         r = box.residual(x0)
-        room = float((box.high - box.low) @ np.abs(r)) / box.width or 1.0
-        inside = PrimalDualIterate(x0, np.zeros(len(r)), np.maximum(r, 0) + room, np.maximum(-r, 0) + room)
+        margin = float((box.high - box.low) @ np.abs(r)) / box.width or 1.0
+        inside = PrimalDualIterate(x0, np.zeros(len(r)), np.maximum(r, 0) + margin, np.maximum(-r, 0) + margin)
         value = objective.value(x0)
         return State(x0, value, np.inf, (box, inside, np.inf, 0, value))
 
     def step(self, objective: PiecewiseLinearRisk, state: State) -> State:
         box, inside, least, idle, first = state.memory
-        inside = box.newton(inside)
+        inside = box.newton_step(inside)
         gap = box.gap(inside)
         idle = 0 if gap < least else idle + 1
         if idle == MAX_STALLED_STEPS:
             raise NoDescentError
         x, value, violation = inside.x, objective.value(inside.x), gap
         if gap <= POLISH_GAP * max(value, POLISH_GAP * first):
-            corner = box.exact(inside)
+            corner = box.exact_minimum(inside)
             if corner is not None and (exact := objective.value(corner)) <= value + VALUE_ROUNDING * first:
                 proven = objective.violation(corner) <= ZERO_RESIDUAL * box.width
                 x, value, violation = corner, exact, 0.0 if proven else gap
@@ -121,66 +121,66 @@ class FrischNewton(Solver):
 
 @dataclass(frozen=True)
 class _PrimalDualProblem:
-    """Rows and edges together: targets y, walls low and high, and the width between them as the weight of a row."""
+    """Rows and L1 terms together: targets y and bounds low and high, whose distance is the weight of a row."""
 
     objective: PiecewiseLinearRisk
     y: Array
     low: Array
     high: Array
-    edges: Any  # the coefficients that have one
+    l1_rows: Indices  # the coefficients with an L1 penalty
 
     @classmethod
     def of(cls, objective: PiecewiseLinearRisk) -> _PrimalDualProblem:
-        edges = np.flatnonzero(objective.edge > 0)
-        strength, zero = objective.edge[edges], np.zeros(len(edges))
+        l1_rows = np.flatnonzero(objective.l1 > 0)
+        strength, zero = objective.l1[l1_rows], np.zeros(len(l1_rows))
         ends = np.append(objective.low, -strength), np.append(objective.high, strength)
-        return cls(objective, np.append(objective.y, zero), *ends, edges)
+        return cls(objective, np.append(objective.y, zero), *ends, l1_rows)
 
     @property
     def width(self) -> float:
         return float((self.high - self.low).sum())
 
     def residual(self, x: Array) -> Array:
-        return np.append(self.objective.residual(x), -x[self.edges])
+        return np.append(self.objective.residual(x), -x[self.l1_rows])
 
     def transpose(self, a: Array) -> Array:
         n = len(self.objective.y)
         out = self.objective.design.transpose(a[:n])
-        out[self.edges] += a[n:]
+        out[self.l1_rows] += a[n:]
         return out
 
-    def times(self, x: Array) -> Array:
-        return np.append(self.objective.design.predictor(x), x[self.edges])
+    def design_product(self, x: Array) -> Array:
+        return np.append(self.objective.design.predictor(x), x[self.l1_rows])
 
-    def room(self, at: PrimalDualIterate) -> tuple[Array, Array]:
-        """Below the upper walls and above the lower ones; where rounding leaves none, what rounding can hide."""
+    def slacks(self, at: PrimalDualIterate) -> tuple[Array, Array]:
+        """Distances to the upper and to the lower bounds; where rounding leaves none, what rounding can hide."""
         least = MIN_SLACK_SHARE * (self.high - self.low)
         return np.maximum(self.high - at.a, least), np.maximum(at.a - self.low, least)
 
     def gap(self, at: PrimalDualIterate) -> float:
-        """Value less dual value, at a dual point that satisfies its equation."""
+        """The duality gap, at a dual point that satisfies its equation."""
         return float((self.high - at.a) @ at.u + (at.a - self.low) @ at.v)
 
-    def newton(self, at: PrimalDualIterate) -> PrimalDualIterate:
+    def newton_step(self, at: PrimalDualIterate) -> PrimalDualIterate:
         ridge, n = self.objective.ridge, len(self.objective.y)
-        (s, t), weight = self.room(at), self.high - self.low
+        (s, t), weight = self.slacks(at), self.high - self.low
         D = 1.0 / (at.u / s + at.v / t)
         H = self.objective.design.gram(D[:n])
         H[np.diag_indices_from(H)] += ridge
-        H[self.edges, self.edges] += D[n:]
+        H[self.l1_rows, self.l1_rows] += D[n:]
         solve = inverse_solver(H)
         r, off = self.residual(at.x), self.transpose(at.a) - ridge * at.x
 
         def move(up: Any, down: Any) -> tuple[Array, Array, Array, Array]:
             c = r - up / s + down / t
             dx = solve(self.transpose(D * c) + off)
-            da = D * (c - self.times(dx))
+            da = D * (c - self.design_product(dx))
             return dx, da, (up - at.u * s + at.u * da) / s, (down - at.v * t - at.v * da) / t
 
         _, da, du, dv = move(0.0, 0.0)
-        walk = min(_max_step(s, -da), _max_step(t, da), _max_step(at.u, du), _max_step(at.v, dv))
+        length = min(_max_step(s, -da), _max_step(t, da), _max_step(at.u, du), _max_step(at.v, dv))
         now = self.gap(at)
-        then = float((s - walk * da) @ (at.u + walk * du) + (t + walk * da) @ (at.v + walk * dv))
+        then = float((s - length * da) @ (at.u + length * du) + (t + length * da) @ (at.v + length * dv))
         mu = (max(then, 0.0) / now) ** 2 * then / (2 * weight.sum()) * weight
         dx, da, du, dv = move(mu + da * du, mu - da * dv)
         inner, outer = min(_max_step(s, -da), _max_step(t, da)), min(_max_step(at.u, du), _max_step(at.v, dv))
@@ -188,7 +188,7 @@ class _PrimalDualProblem:
             inner = outer = min(inner, outer)
         return PrimalDualIterate(at.x + outer * dx, at.a + inner * da, at.u + outer * du, at.v + outer * dv)
 
-    def exact(self, at: PrimalDualIterate) -> Array | None:
+    def exact_minimum(self, at: PrimalDualIterate) -> Array | None:
         """The minimum if the rows that seem to be on the kink are, and those alone."""
         objective, p = self.objective, len(at.x)
         if not objective.ridge.any():
@@ -205,9 +205,9 @@ class _PrimalDualProblem:
         return None if found is None else found[:p]
 
     def _corner(self, at: PrimalDualIterate) -> Array:
-        """The point that fits as many rows as there are directions; the shortest where columns depend."""
-        (s, t), p = self.room(at), len(at.x)
-        soft = (self.high - self.low) * (at.u / s + at.v / t)  # for each unit of weight
+        """The point that fits as many rows as there are directions; the shortest one where columns are dependent."""
+        (s, t), p = self.slacks(at), len(at.x)
+        soft = (self.high - self.low) * (at.u / s + at.v / t)  # per unit of weight
         stiff = 1.0 / np.maximum(soft, np.finfo(np.float64).tiny)
         some = np.argsort(-stiff, kind="stable")[: 4 * p + 8]
         A = self._rows(some)
@@ -222,14 +222,14 @@ class _PrimalDualProblem:
         out = np.zeros((len(which), p))
         data = which < n
         out[data] = self.objective.rows(which[data])
-        out[~data, self.edges[which[~data] - n]] = 1.0
+        out[~data, self.l1_rows[which[~data] - n]] = 1.0
         return out
 
 
-def _max_step(room: Array, step: Array) -> float:
+def _max_step(slack: Array, step: Array) -> float:
     """The share of a step that keeps a positive vector positive."""
     closing = step < 0
-    return min(1.0, STEP_TO_BOUNDARY * float(np.min(-room[closing] / step[closing], initial=np.inf)))
+    return min(1.0, STEP_TO_BOUNDARY * float(np.min(-slack[closing] / step[closing], initial=np.inf)))
 
 
 def _scaled_solution(A: Array, b: Array) -> Array | None:

@@ -1,16 +1,17 @@
 """The interior point method for the dual of a linear machine: few steps, each a weighted Gram matrix.
 
 Split a = a+ - a- where the loss is insensitive, so that the terms are linear: c'a over low <= a <= high, each a_i with
-the sign of its row in Z'a. With multipliers u, v of the edges and mu falling to zero
+the sign of its row in Z'a. With multipliers u, v of the bounds and mu falling to zero
 
     sign z'x - c - u + v = 0        (a - low) u = mu        (high - a) v = mu        R x = Z'(sign a)
 
-and Newton's step is found from a system of the size of x alone, r = Z'(sign a) - R x being what is left of the last:
+and Newton's step is found from a system of the size of x alone, r = Z'(sign a) - R x being the residual of the last
+equation:
 
     t = u / (a - low) + v / (high - a)    (R + Z' diag(1/t) Z) dx = Z'(sign b / t) + r    da = (b - sign z'dx) / t
 
-x is a variable of its own: where columns differ in scale by as many digits as a number has, it cannot be had from a, a
-difference of sums far larger than itself. Each step is predicted with mu = 0 first, which says how far mu can fall
+x is a separate variable: where columns differ in scale by as many digits as a number has, it cannot be computed from a,
+as a difference of sums far larger than itself. Each step is predicted with mu = 0 first, which says how far mu can fall
 (Mehrotra, 1992). The scale of the columns does not matter to the number of steps.
 
 Ferris & Munson (2002).
@@ -18,6 +19,7 @@ Ferris & Munson (2002).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -29,12 +31,12 @@ from fivefold.core.types import Array
 from fivefold.optim.dual.box_dual import BoxDual
 from fivefold.optim.minimise import NoDescentError, Solver, State
 
-STEP_TO_BOUNDARY = 0.995  # of the way to the nearest edge
-MIN_SLACK_SHARE = 1e-17  # of the distance between two edges: less room than this is none that floats can tell
+STEP_TO_BOUNDARY = 0.995  # share of the way to the nearest bound that a step goes
+MIN_SLACK_SHARE = 1e-17  # as a share of the distance between the bounds: a smaller slack is rounding
 
 
 class InteriorIterate(NamedTuple):
-    """A point inside all edges; arrays (1, n), or (2, n) where a was split."""
+    """A point strictly inside the bounds; arrays (1, n), or (2, n) where a was split."""
 
     a: Array
     u: Array
@@ -45,22 +47,22 @@ class InteriorIterate(NamedTuple):
 
 @dataclass(frozen=True)
 class InteriorPoint(Solver):
-    """For a Hinge or Insensitive loss and a design with few columns."""
+    """For a HingeLoss or InsensitiveLoss and a design with few columns."""
 
     accepts = (BoxDual,)
 
     def start(self, objective: BoxDual, x0: Array) -> State:
-        _, c, low, high = _terms(objective)
+        _, c, low, high = _split_terms(objective)
         a = low + 0.5 * (high - low) * np.ones_like(c)
         x, eta = np.zeros(objective.risk.design.size), np.zeros(c.shape[1])
-        room = np.abs(c).mean() or 1.0
-        return _state(objective, InteriorIterate(a, np.maximum(-c, 0) + room, np.maximum(c, 0) + room, x, eta))
+        margin = np.abs(c).mean() or 1.0
+        return _state(objective, InteriorIterate(a, np.maximum(-c, 0) + margin, np.maximum(c, 0) + margin, x, eta))
 
     def step(self, objective: BoxDual, state: State) -> State:
         at: InteriorIterate = state.memory
-        sign, c, low, high = _terms(objective)
-        design, ridge = objective.risk.design, 1.0 / objective.metric
-        least = MIN_SLACK_SHARE * (high - low)  # room that rounding closed
+        sign, c, low, high = _split_terms(objective)
+        design, ridge = objective.risk.design, 1.0 / objective.inverse_ridge
+        least = MIN_SLACK_SHARE * (high - low)  # where rounding left no slack
         below, above = np.maximum(at.a - low, least), np.maximum(high - at.a, least)
         t = at.u / below + at.v / above
         solve = ridge_solver(design.gram((1.0 / t).sum(axis=0)), ridge)
@@ -75,9 +77,9 @@ class InteriorPoint(Solver):
             return da, (up - at.u * da) / below - at.u, (down + at.v * da) / above - at.v, dx, deta
 
         da, du, dv, _, _ = move(0.0, 0.0)
-        mu = _mean(below, at.u, above, at.v)
+        mu = _complementarity(below, at.u, above, at.v)
         far = _max_step(below, above, at, da, du, dv)
-        guess = _mean(below + far * da, at.u + far * du, above - far * da, at.v + far * dv)
+        guess = _complementarity(below + far * da, at.u + far * du, above - far * da, at.v + far * dv)
         aim = mu * (guess / mu) ** 3
         da, du, dv, dx, deta = move(aim - da * du, aim + da * dv)
         step = min(1.0, STEP_TO_BOUNDARY * _max_step(below, above, at, da, du, dv))
@@ -90,22 +92,22 @@ class InteriorPoint(Solver):
 
 
 def _state(dual: BoxDual, at: InteriorIterate) -> State:
-    a = (_terms(dual)[0] * at.a).sum(axis=0)
+    a = (_split_terms(dual)[0] * at.a).sum(axis=0)
     value = dual.value(a)
-    dual.pair(a, at.x)
+    dual.remember_primal(a, at.x)
     return State(a, value, value + dual.primal_value(at.x, at.eta), at)
 
 
-def _terms(dual: BoxDual) -> tuple[Array, Array, Any, Any]:
+def _split_terms(dual: BoxDual) -> tuple[Array, Array, Any, Any]:
     """sign, c, low and high of the split multipliers, all (1, n) or (2, n)."""
-    y, box = dual.risk.y, dual.box
-    if not box.insensitive:
-        return np.ones((1, len(y))), y[None], box.low[None], box.high[None]
+    y, terms = dual.risk.y, dual.terms
+    if not terms.tube_width:
+        return np.ones((1, len(y))), y[None], terms.low[None], terms.high[None]
     sign = np.array([[1.0], [-1.0]])
-    return sign, sign * y - box.insensitive, np.zeros((2, 1)), np.stack([box.high, -box.low])
+    return sign, sign * y - terms.tube_width, np.zeros((2, 1)), np.stack([terms.high, -terms.low])
 
 
-def ridge_solver(G: Array, ridge: Array) -> Any:
+def ridge_solver(G: Array, ridge: Array) -> Callable[[Array], Array]:
     """b -> (G + diag(ridge))^-1 b."""
     G[np.diag_indices_from(G)] += ridge
     scale = 1 / np.sqrt(G.diagonal())
@@ -114,12 +116,13 @@ def ridge_solver(G: Array, ridge: Array) -> Any:
     return lambda b: scale * cho_solve(factor, scale * b, check_finite=False)
 
 
-def _mean(below: Array, u: Array, above: Array, v: Array) -> float:
+def _complementarity(below: Array, u: Array, above: Array, v: Array) -> float:
+    """The mean product of slack and multiplier."""
     return float((below * u).sum() + (above * v).sum()) / (2 * u.size)
 
 
 def _max_step(below: Array, above: Array, at: InteriorIterate, da: Array, du: Array, dv: Array) -> float:
-    """The longest step, one at most, that stays inside."""
+    """The longest step, at most one, that stays inside."""
     rate = max(float((-da / below).max()), float((da / above).max()))
     rate = max(rate, float((-du / at.u).max()), float((-dv / at.v).max()))
     return min(1.0, 1.0 / rate) if rate > 0 else 1.0

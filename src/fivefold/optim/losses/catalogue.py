@@ -3,16 +3,18 @@
 A loss sees the target y and the predictor eta = x'w + b of each row, nothing else. Margin losses take y in {-1, +1} and
 depend on m = y eta; regression losses depend on y - eta; likelihoods take the target as it is.
 
-    name                 value                              name                 value
-    Squared              (y - eta)^2 / 2                    Log                  ln(1 + e^-m)
-    Absolute             |y - eta|                          Hinge                max(0, 1 - m)
-    Quantile(q)          max(q r, (q - 1) r), r = y - eta   SquaredHinge         max(0, 1 - m)^2
-    Huber(d)             r^2 / 2, linear beyond d           ProbitMargin         Phi(-m), not convex
-    Insensitive(e)       max(0, |r| - e)                    Probit               -ln Phi(m)
-    SquaredInsensitive   its square                         Exponential          e^-m
-    Poisson              e^eta - y eta                      PerceptronLoss       max(0, -m)
-    Gamma                y e^-eta + eta                     ZeroOne, Ramp        for judging
-    Softmax              logsumexp(eta) - eta_y             MarginError          m < 1, for judging
+    name (each ends in Loss)   value                              name                 value
+    Squared                    (y - eta)^2 / 2                    Log                  ln(1 + e^-m)
+    Absolute                   |y - eta|                          Hinge                max(0, 1 - m)
+    Quantile(q)                max(q r, (q - 1) r), r = y - eta   SquaredHinge         max(0, 1 - m)^2
+    Huber(d)                   r^2 / 2, linear beyond d           ModifiedHuber        max(0, 1 - m)^2, -4 m for m < -1
+    Insensitive(e)             max(0, |r| - e)                    SquaredMargin        (1 - m)^2 / 2
+    SquaredInsensitive(e)      max(0, |r| - e)^2                  Probit               -ln Phi(m)
+    Poisson                    e^eta - y eta                      ProbitMargin         Phi(-m), not convex
+    Gamma                      y e^-eta + eta                     Exponential          e^-m
+    Softmax                    logsumexp(eta) - eta_y             Perceptron           max(0, -m)
+
+To evaluate only, as no solver can minimise them: ZeroOne (m < 0), MarginError (m < 1), Ramp min(1, max(0, 1 - m)).
 
 `slope` at a kink is the derivative from the side where the loss is smaller, so it is zero where zero is a subgradient.
 The conjugate is sup over eta of a eta - loss(y, eta), infinite where there is no supremum.
@@ -41,8 +43,8 @@ class Loss(ABC):
 
     kind: ClassVar[LossKind] = "regression"
     convex: ClassVar[bool] = True
-    smooth: ClassVar[bool] = True  # one derivative everywhere, so that solvers of `Smooth` accept it
-    bend: ClassVar[float] = np.inf  # least upper bound of the second derivative
+    smooth: ClassVar[bool] = True  # differentiable everywhere, so that solvers of a SmoothObjective accept it
+    max_curvature: ClassVar[float] = np.inf  # least upper bound of the second derivative
 
     @abstractmethod
     def value(self, y: Any, eta: Any) -> Any:
@@ -64,77 +66,77 @@ class Loss(ABC):
         """What the predictor predicts: the mean of the target, or a probability."""
         return eta
 
-    def terms(self, y: Any, eta: Any, s: Any, slope: Any) -> float:
-        """sum of s loss(y, eta); `slope` is filled with s loss'(y, eta), eta may be used up. Hot losses compile it."""
+    def weighted_sum(self, y: Any, eta: Any, s: Any, slope: Any) -> float:
+        """sum of s loss(y, eta); fills `slope` with s loss'(y, eta) and may overwrite eta."""
         np.multiply(s, self.slope(y, eta), out=slope)
         return float(np.sum(s * self.value(y, eta)))
 
 
 class RegressionLoss(Loss):
-    """A loss of r = y - eta: `of(r)`, its derivative `of_slope(r)` and second derivative `of_curvature(r)` in r."""
+    """A loss of r = y - eta: `at(r)`, its derivative `slope_at(r)` and second derivative `curvature_at(r)` in r."""
 
     @abstractmethod
-    def of(self, r: Any) -> Any:
+    def at(self, r: Any) -> Any:
         """The loss at a residual."""
 
     @abstractmethod
-    def of_slope(self, r: Array) -> Any:
+    def slope_at(self, r: Array) -> Any:
         """Its derivative in r."""
 
-    def of_curvature(self, r: Array) -> Any:
+    def curvature_at(self, r: Array) -> Any:
         """Its second derivative in r."""
         raise TypeError(f"{type(self).__name__} has no second derivative")
 
     def value(self, y: Any, eta: Any) -> Any:
-        return self.of(y - eta)
+        return self.at(y - eta)
 
     def slope(self, y: Any, eta: Any) -> Any:
-        return -self.of_slope(y - eta)
+        return -self.slope_at(y - eta)
 
     def curvature(self, y: Any, eta: Any) -> Any:
-        return self.of_curvature(y - eta)
+        return self.curvature_at(y - eta)
 
 
 class MarginLoss(Loss):
-    """A loss of m = y eta, y in {-1, +1}: `of(m)` and its derivatives in m."""
+    """A loss of m = y eta, y in {-1, +1}: `at(m)` and its derivatives in m."""
 
     kind = "margin"
 
     @abstractmethod
-    def of(self, m: Any) -> Any:
+    def at(self, m: Any) -> Any:
         """The loss at a margin."""
 
     @abstractmethod
-    def of_slope(self, m: Any) -> Any:
+    def slope_at(self, m: Any) -> Any:
         """Its derivative in m."""
 
-    def of_curvature(self, m: Any) -> Any:
+    def curvature_at(self, m: Any) -> Any:
         """Its second derivative in m."""
         raise TypeError(f"{type(self).__name__} has no second derivative")
 
     def value(self, y: Any, eta: Any) -> Any:
-        return self.of(y * eta)
+        return self.at(y * eta)
 
     def slope(self, y: Any, eta: Any) -> Any:
-        return y * self.of_slope(y * eta)
+        return y * self.slope_at(y * eta)
 
     def curvature(self, y: Any, eta: Any) -> Any:
-        return self.of_curvature(y * eta)
+        return self.curvature_at(y * eta)
 
 
 @dataclass(frozen=True)
 class SquaredLoss(RegressionLoss):
     """(y - eta)^2 / 2."""
 
-    bend = 1.0
+    max_curvature = 1.0
 
-    def of(self, r: Any) -> Any:
+    def at(self, r: Any) -> Any:
         return 0.5 * r**2
 
-    def of_slope(self, r: Array) -> Any:
+    def slope_at(self, r: Array) -> Any:
         return r
 
-    def of_curvature(self, r: Array) -> Any:
+    def curvature_at(self, r: Array) -> Any:
         return np.ones_like(r)
 
     def conjugate(self, y: Target, a: Any) -> Any:
@@ -147,10 +149,10 @@ class AbsoluteLoss(RegressionLoss):
 
     smooth = False
 
-    def of(self, r: Any) -> Any:
+    def at(self, r: Any) -> Any:
         return np.abs(r)
 
-    def of_slope(self, r: Array) -> Any:
+    def slope_at(self, r: Array) -> Any:
         return np.sign(r)
 
     def conjugate(self, y: Target, a: Any) -> Any:
@@ -164,10 +166,10 @@ class QuantileLoss(RegressionLoss):
     q: float = 0.5
     smooth = False
 
-    def of(self, r: Any) -> Any:
+    def at(self, r: Any) -> Any:
         return np.maximum(self.q * r, (self.q - 1) * r)
 
-    def of_slope(self, r: Array) -> Any:
+    def slope_at(self, r: Array) -> Any:
         return np.where(r > 0, self.q, np.where(r < 0, self.q - 1, 0.0))
 
     def conjugate(self, y: Target, a: Any) -> Any:
@@ -179,16 +181,16 @@ class HuberLoss(RegressionLoss):
     """r^2 / 2 up to delta, delta (|r| - delta / 2) beyond."""
 
     delta: float = 1.35
-    bend = 1.0
+    max_curvature = 1.0
 
-    def of(self, r: Any) -> Any:
+    def at(self, r: Any) -> Any:
         size = np.abs(r)
         return np.where(size <= self.delta, 0.5 * r**2, self.delta * (size - 0.5 * self.delta))
 
-    def of_slope(self, r: Array) -> Any:
+    def slope_at(self, r: Array) -> Any:
         return np.clip(r, -self.delta, self.delta)
 
-    def of_curvature(self, r: Array) -> Any:
+    def curvature_at(self, r: Array) -> Any:
         return (np.abs(r) <= self.delta).astype(float)
 
     def conjugate(self, y: Target, a: Any) -> Any:
@@ -202,10 +204,10 @@ class InsensitiveLoss(RegressionLoss):
     epsilon: float = 0.1
     smooth = False
 
-    def of(self, r: Any) -> Any:
+    def at(self, r: Any) -> Any:
         return np.maximum(np.abs(r) - self.epsilon, 0.0)
 
-    def of_slope(self, r: Array) -> Any:
+    def slope_at(self, r: Array) -> Any:
         return np.sign(r) * (np.abs(r) > self.epsilon)
 
     def conjugate(self, y: Target, a: Any) -> Any:
@@ -217,15 +219,15 @@ class SquaredInsensitiveLoss(RegressionLoss):
     """max(0, |r| - epsilon)^2."""
 
     epsilon: float = 0.1
-    bend = 2.0
+    max_curvature = 2.0
 
-    def of(self, r: Any) -> Any:
+    def at(self, r: Any) -> Any:
         return np.maximum(np.abs(r) - self.epsilon, 0.0) ** 2
 
-    def of_slope(self, r: Array) -> Any:
+    def slope_at(self, r: Array) -> Any:
         return 2 * np.sign(r) * np.maximum(np.abs(r) - self.epsilon, 0.0)
 
-    def of_curvature(self, r: Array) -> Any:
+    def curvature_at(self, r: Array) -> Any:
         return 2.0 * (np.abs(r) > self.epsilon)
 
     def conjugate(self, y: Target, a: Any) -> Any:
@@ -236,15 +238,15 @@ class SquaredInsensitiveLoss(RegressionLoss):
 class LogLoss(MarginLoss):
     """ln(1 + e^-m): the negative log-likelihood of logistic regression."""
 
-    bend = 0.25
+    max_curvature = 0.25
 
-    def of(self, m: Any) -> Any:
+    def at(self, m: Any) -> Any:
         return np.logaddexp(0.0, -m)
 
-    def of_slope(self, m: Any) -> Any:
+    def slope_at(self, m: Any) -> Any:
         return -expit(-m)
 
-    def of_curvature(self, m: Any) -> Any:
+    def curvature_at(self, m: Any) -> Any:
         return expit(m) * expit(-m)
 
     def conjugate(self, y: Target, a: Any) -> Any:
@@ -256,7 +258,7 @@ class LogLoss(MarginLoss):
     def inverse_link(self, eta: Any) -> Any:
         return expit(eta)
 
-    def terms(self, y: Any, eta: Any, s: Any, slope: Any) -> float:
+    def weighted_sum(self, y: Any, eta: Any, s: Any, slope: Any) -> float:
         return log_terms(y, eta, s, slope)
 
 
@@ -266,10 +268,10 @@ class HingeLoss(MarginLoss):
 
     smooth = False
 
-    def of(self, m: Any) -> Any:
+    def at(self, m: Any) -> Any:
         return np.maximum(1 - m, 0.0)
 
-    def of_slope(self, m: Any) -> Any:
+    def slope_at(self, m: Any) -> Any:
         return np.where(m < 1, -1.0, 0.0)
 
     def conjugate(self, y: Target, a: Any) -> Any:
@@ -281,38 +283,38 @@ class HingeLoss(MarginLoss):
 class SquaredHingeLoss(MarginLoss):
     """max(0, 1 - m)^2."""
 
-    bend = 2.0
+    max_curvature = 2.0
 
-    def of(self, m: Any) -> Any:
+    def at(self, m: Any) -> Any:
         return np.maximum(1 - m, 0.0) ** 2
 
-    def of_slope(self, m: Any) -> Any:
+    def slope_at(self, m: Any) -> Any:
         return -2 * np.maximum(1 - m, 0.0)
 
-    def of_curvature(self, m: Any) -> Any:
+    def curvature_at(self, m: Any) -> Any:
         return 2.0 * (m < 1)
 
     def conjugate(self, y: Target, a: Any) -> Any:
         b = -a * y
         return np.where(b >= 0, 0.25 * b**2 - b, np.inf)
 
-    def terms(self, y: Any, eta: Any, s: Any, slope: Any) -> float:
+    def weighted_sum(self, y: Any, eta: Any, s: Any, slope: Any) -> float:
         return squared_hinge_terms(y, eta, s, slope)
 
 
 @dataclass(frozen=True)
 class ModifiedHuberLoss(MarginLoss):
-    """max(0, 1 - m)^2 down to m = -1, the line -4 m below: a squared hinge that outliers do not rule."""
+    """max(0, 1 - m)^2 down to m = -1, the line -4 m below: a squared hinge that is robust to outliers."""
 
-    bend = 2.0
+    max_curvature = 2.0
 
-    def of(self, m: Any) -> Any:
+    def at(self, m: Any) -> Any:
         return np.where(np.asarray(m) < -1, -4.0 * m, np.maximum(1 - m, 0.0) ** 2)
 
-    def of_slope(self, m: Any) -> Any:
+    def slope_at(self, m: Any) -> Any:
         return -2 * np.clip(1 - m, 0.0, 2.0)
 
-    def of_curvature(self, m: Any) -> Any:
+    def curvature_at(self, m: Any) -> Any:
         return 2.0 * ((m < 1) & (m >= -1))
 
     def conjugate(self, y: Target, a: Any) -> Any:
@@ -327,15 +329,15 @@ class ModifiedHuberLoss(MarginLoss):
 class SquaredMarginLoss(MarginLoss):
     """(1 - m)^2 / 2, which for labels -1 and +1 is the squared loss."""
 
-    bend = 1.0
+    max_curvature = 1.0
 
-    def of(self, m: Any) -> Any:
+    def at(self, m: Any) -> Any:
         return 0.5 * (1 - m) ** 2
 
-    def of_slope(self, m: Any) -> Any:
+    def slope_at(self, m: Any) -> Any:
         return m - 1
 
-    def of_curvature(self, m: Any) -> Any:
+    def curvature_at(self, m: Any) -> Any:
         return np.ones_like(m)
 
     def conjugate(self, y: Target, a: Any) -> Any:
@@ -346,15 +348,15 @@ class SquaredMarginLoss(MarginLoss):
 class ProbitLoss(MarginLoss):
     """-ln Phi(m): the negative log-likelihood of probit regression."""
 
-    bend = 1.0
+    max_curvature = 1.0
 
-    def of(self, m: Any) -> Any:
+    def at(self, m: Any) -> Any:
         return -log_ndtr(m)
 
-    def of_slope(self, m: Any) -> Any:
+    def slope_at(self, m: Any) -> Any:
         return -_mills(m)
 
-    def of_curvature(self, m: Any) -> Any:
+    def curvature_at(self, m: Any) -> Any:
         ratio = _mills(m)
         return ratio * (ratio + m)
 
@@ -364,18 +366,18 @@ class ProbitLoss(MarginLoss):
 
 @dataclass(frozen=True)
 class ProbitMarginLoss(MarginLoss):
-    """Phi(-m): the chance that a Gaussian nudge of unit size turns the sign of the margin."""
+    """Phi(-m): the probability that Gaussian noise of unit variance flips the sign of the margin."""
 
     convex = False
-    bend = float(np.exp(-0.5)) / ROOT_2PI
+    max_curvature = float(np.exp(-0.5)) / ROOT_2PI
 
-    def of(self, m: Any) -> Any:
+    def at(self, m: Any) -> Any:
         return ndtr(-m)
 
-    def of_slope(self, m: Any) -> Any:
+    def slope_at(self, m: Any) -> Any:
         return -np.exp(-0.5 * m**2) / ROOT_2PI
 
-    def of_curvature(self, m: Any) -> Any:
+    def curvature_at(self, m: Any) -> Any:
         return m * np.exp(-0.5 * m**2) / ROOT_2PI
 
     def inverse_link(self, eta: Any) -> Any:
@@ -384,15 +386,15 @@ class ProbitMarginLoss(MarginLoss):
 
 @dataclass(frozen=True)
 class ExponentialLoss(MarginLoss):
-    """e^-m: the loss that AdaBoost lowers."""
+    """e^-m: the loss that AdaBoost minimises."""
 
-    def of(self, m: Any) -> Any:
+    def at(self, m: Any) -> Any:
         return np.exp(-m)
 
-    def of_slope(self, m: Any) -> Any:
+    def slope_at(self, m: Any) -> Any:
         return -np.exp(-m)
 
-    def of_curvature(self, m: Any) -> Any:
+    def curvature_at(self, m: Any) -> Any:
         return np.exp(-m)
 
     def conjugate(self, y: Target, a: Any) -> Any:
@@ -409,10 +411,10 @@ class PerceptronLoss(MarginLoss):
 
     smooth = False
 
-    def of(self, m: Any) -> Any:
+    def at(self, m: Any) -> Any:
         return np.maximum(-m, 0.0)
 
-    def of_slope(self, m: Any) -> Any:
+    def slope_at(self, m: Any) -> Any:
         return np.where(m < 0, -1.0, 0.0)
 
     def conjugate(self, y: Target, a: Any) -> Any:
@@ -422,29 +424,29 @@ class PerceptronLoss(MarginLoss):
 
 @dataclass(frozen=True)
 class ZeroOneLoss(MarginLoss):
-    """1 where m < 0; zero counts as right. For judging: its slope is zero."""
+    """1 where m < 0; m = 0 counts as correct. To evaluate only: its slope is zero."""
 
     convex = False
     smooth = False
 
-    def of(self, m: Any) -> Any:
+    def at(self, m: Any) -> Any:
         return (np.asarray(m) < 0).astype(float)
 
-    def of_slope(self, m: Any) -> Any:
+    def slope_at(self, m: Any) -> Any:
         return np.zeros_like(m)
 
 
 @dataclass(frozen=True)
 class MarginErrorLoss(MarginLoss):
-    """1 where m < 1. For judging."""
+    """1 where m < 1. To evaluate only."""
 
     convex = False
     smooth = False
 
-    def of(self, m: Any) -> Any:
+    def at(self, m: Any) -> Any:
         return (np.asarray(m) < 1).astype(float)
 
-    def of_slope(self, m: Any) -> Any:
+    def slope_at(self, m: Any) -> Any:
         return np.zeros_like(m)
 
 
@@ -455,10 +457,10 @@ class RampLoss(MarginLoss):
     convex = False
     smooth = False
 
-    def of(self, m: Any) -> Any:
+    def at(self, m: Any) -> Any:
         return np.clip(1 - m, 0.0, 1.0)
 
-    def of_slope(self, m: Any) -> Any:
+    def slope_at(self, m: Any) -> Any:
         return np.where((m < 1) & (m > 0), -1.0, 0.0)
 
 
@@ -484,7 +486,7 @@ class PoissonLoss(Loss):
     def inverse_link(self, eta: Any) -> Any:
         return np.exp(eta)
 
-    def terms(self, y: Any, eta: Any, s: Any, slope: Any) -> float:
+    def weighted_sum(self, y: Any, eta: Any, s: Any, slope: Any) -> float:
         return poisson_terms(y, eta, s, slope)
 
 
@@ -506,16 +508,16 @@ class GammaLoss(Loss):
     def inverse_link(self, eta: Any) -> Any:
         return np.exp(eta)
 
-    def terms(self, y: Any, eta: Any, s: Any, slope: Any) -> float:
+    def weighted_sum(self, y: Any, eta: Any, s: Any, slope: Any) -> float:
         return gamma_terms(y, eta, s, slope)
 
 
 @dataclass(frozen=True)
 class SoftmaxLoss(Loss):
-    """logsumexp(eta) - eta_y for K predictors a row, eta (K, n) and y the codes 0..K-1."""
+    """logsumexp(eta) - eta_y for K predictors per row, eta (K, n) and y the codes 0..K-1."""
 
     kind = "classes"
-    bend = 0.5
+    max_curvature = 0.5
 
     def value(self, y: Any, eta: Any) -> Any:
         return logsumexp(eta, axis=0) - eta[y, np.arange(len(y))]
@@ -535,11 +537,11 @@ class SoftmaxLoss(Loss):
     def inverse_link(self, eta: Any) -> Any:
         return stable_softmax(eta, axis=0)
 
-    def terms(self, y: Any, eta: Any, s: Any, slope: Any) -> float:
+    def weighted_sum(self, y: Any, eta: Any, s: Any, slope: Any) -> float:
         return softmax_terms(y, eta, s, slope)
 
 
-# Every loss by its name, with its usual parameter; models choose theirs from here.
+# Every loss by name, with its default parameter; models choose from these.
 LOSSES: dict[str, Loss] = {
     "squared": SquaredLoss(),
     "absolute": AbsoluteLoss(),
@@ -566,10 +568,10 @@ LOSSES: dict[str, Loss] = {
 
 
 def named_loss(loss: str | Loss) -> Loss:
-    """The loss of that name; a loss stays as it is.
+    """The loss of that name; a Loss is returned unchanged.
 
     >>> named_loss("huber")
-    Huber(delta=1.35)
+    HuberLoss(delta=1.35)
     >>> named_loss("hinge").value(np.array([1.0, -1.0]), np.array([0.25, 0.25]))
     array([0.75, 1.25])
     """

@@ -1,4 +1,4 @@
-"""Likelihoods of generalized linear models: a family says how the noise grows with the mean, a link ties mean and eta.
+"""Likelihoods of generalized linear models: a family gives the variance at each mean, a link ties mean and eta.
 
     g(mu) = eta = x.w + b          Var y = phi V(mu)
 
@@ -7,9 +7,9 @@
 
     family             V              canonical link         deviance / 2
     Normal             1              identity               (y - mu)^2 / 2
-    Counts             mu             log                    y ln(y / mu) - y + mu
+    Poisson            mu             log                    y ln(y / mu) - y + mu
     Binomial           mu (1 - mu)    logit                  y ln(y / mu) + (1 - y) ln((1 - y) / (1 - mu))
-    Positive           mu^2           inverse                (y - mu) / mu - ln(y / mu)
+    Gamma              mu^2           inverse                (y - mu) / mu - ln(y / mu)
     InverseGaussian    mu^3           inverse squared        (y - mu)^2 / (2 y mu^2)
     Tweedie(p)         mu^p           power 1 - p            the integral of (t - y) / t^p from y to mu
 
@@ -30,22 +30,22 @@ from fivefold.optim.losses.catalogue import ROOT_2PI, GammaLoss, Loss, PoissonLo
 from fivefold.optim.losses.tweedie_density import log_density_at_mean
 
 TINY = float(np.finfo(np.float64).tiny)
-PROBABILITY_MARGIN = 1e-15  # a probability this near to 0 or 1 is kept from it
+PROBABILITY_MARGIN = 1e-15  # probabilities are clipped to this distance from 0 and 1
 
 
 class Link(ABC):
     """eta = g(mu)."""
 
     @abstractmethod
-    def mean(self, eta: Any) -> Any:
+    def inverse(self, eta: Any) -> Any:
         """mu at eta."""
 
     @abstractmethod
-    def rate(self, eta: float) -> Any:
+    def inverse_derivative(self, eta: float) -> Any:
         """d mu / d eta."""
 
     @abstractmethod
-    def of(self, mu: Any) -> Any:
+    def link(self, mu: Any) -> Any:
         """eta at mu."""
 
 
@@ -53,13 +53,13 @@ class Link(ABC):
 class IdentityLink(Link):
     """eta = mu."""
 
-    def mean(self, eta: Any) -> Any:
+    def inverse(self, eta: Any) -> Any:
         return eta
 
-    def rate(self, eta: float) -> Any:
+    def inverse_derivative(self, eta: float) -> Any:
         return np.ones_like(eta)
 
-    def of(self, mu: Any) -> Any:
+    def link(self, mu: Any) -> Any:
         return mu
 
 
@@ -67,13 +67,13 @@ class IdentityLink(Link):
 class LogLink(Link):
     """eta = ln mu."""
 
-    def mean(self, eta: Any) -> Any:
+    def inverse(self, eta: Any) -> Any:
         return np.exp(np.clip(eta, -700.0, 700.0))
 
-    def rate(self, eta: float) -> Any:
-        return self.mean(eta)
+    def inverse_derivative(self, eta: float) -> Any:
+        return self.inverse(eta)
 
-    def of(self, mu: Any) -> Any:
+    def link(self, mu: Any) -> Any:
         return np.log(mu)
 
 
@@ -81,13 +81,13 @@ class LogLink(Link):
 class LogitLink(Link):
     """eta = ln(mu / (1 - mu))."""
 
-    def mean(self, eta: Any) -> Any:
+    def inverse(self, eta: Any) -> Any:
         return expit(eta)
 
-    def rate(self, eta: float) -> Any:
+    def inverse_derivative(self, eta: float) -> Any:
         return expit(eta) * expit(-eta)
 
-    def of(self, mu: Any) -> Any:
+    def link(self, mu: Any) -> Any:
         return logit(mu)
 
 
@@ -95,13 +95,13 @@ class LogitLink(Link):
 class ProbitLink(Link):
     """mu = Phi(eta)."""
 
-    def mean(self, eta: Any) -> Any:
+    def inverse(self, eta: Any) -> Any:
         return ndtr(eta)
 
-    def rate(self, eta: float) -> Any:
+    def inverse_derivative(self, eta: float) -> Any:
         return np.exp(-0.5 * np.square(eta)) / ROOT_2PI
 
-    def of(self, mu: Any) -> Any:
+    def link(self, mu: Any) -> Any:
         return ndtri(mu)
 
 
@@ -109,14 +109,14 @@ class ProbitLink(Link):
 class CloglogLink(Link):
     """mu = 1 - e^(-e^eta)."""
 
-    def mean(self, eta: Any) -> Any:
+    def inverse(self, eta: Any) -> Any:
         return -np.expm1(-np.exp(np.clip(eta, -700.0, 700.0)))
 
-    def rate(self, eta: float) -> Any:
-        e = np.clip(eta, -700.0, 6.5)  # beyond it the rate is below 1e-288
+    def inverse_derivative(self, eta: float) -> Any:
+        e = np.clip(eta, -700.0, 6.5)  # beyond it the derivative is below 1e-288
         return np.exp(e - np.exp(e))
 
-    def of(self, mu: Any) -> Any:
+    def link(self, mu: Any) -> Any:
         return np.log(-np.log1p(-mu))
 
 
@@ -126,14 +126,14 @@ class PowerLink(Link):
 
     power: float = -1.0
 
-    def mean(self, eta: Any) -> Any:
+    def inverse(self, eta: Any) -> Any:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(eta > 0, np.power(np.maximum(eta, TINY), 1 / self.power), np.nan)
 
-    def rate(self, eta: float) -> Any:
+    def inverse_derivative(self, eta: float) -> Any:
         return np.power(np.maximum(eta, TINY), 1 / self.power - 1) / self.power
 
-    def of(self, mu: Any) -> Any:
+    def link(self, mu: Any) -> Any:
         return np.power(mu, self.power)
 
 
@@ -141,10 +141,10 @@ class Family(ABC):
     """V, the half unit deviance, and which targets are possible."""
 
     canonical: ClassVar[Link]
-    known: ClassVar[bool] = False  # the dispersion phi is one
-    low: ClassVar[float] = -np.inf  # of a mean
+    dispersion_known: ClassVar[bool] = False  # the dispersion phi is not estimated but one
+    low: ClassVar[float] = -np.inf  # least value of a mean
     high: ClassVar[float] = np.inf
-    at_low: ClassVar[bool] = False  # a target may be at the low end
+    low_included: ClassVar[bool] = False  # a target may equal `low`
 
     @abstractmethod
     def variance(self, mu: Any) -> Any:
@@ -158,14 +158,14 @@ class Family(ABC):
     def log_density(self, y: Target, mu: Any, phi: float) -> Any:
         """ln p(y) of each row; NaN where it is not known."""
 
-    def possible(self, y: Target) -> Any:
+    def is_possible(self, y: Target) -> Any:
         """Which targets the family can give."""
-        return ((y >= self.low) if self.at_low else (y > self.low)) & (y <= self.high)
+        return ((y >= self.low) if self.low_included else (y > self.low)) & (y <= self.high)
 
 
 @dataclass(frozen=True)
 class NormalFamily(Family):
-    """Noise that does not grow."""
+    """Normal: the variance is constant."""
 
     canonical = IdentityLink()
 
@@ -184,9 +184,9 @@ class PoissonFamily(Family):
     """Poisson counts: the variance is the mean."""
 
     canonical = LogLink()
-    known = True
+    dispersion_known = True
     low = 0.0
-    at_low = True
+    low_included = True
 
     def variance(self, mu: Any) -> Any:
         return mu
@@ -203,9 +203,9 @@ class BinomialFamily(Family):
     """A share of successes between 0 and 1, each row counted by its weight."""
 
     canonical = LogitLink()
-    known = True
+    dispersion_known = True
     low, high = 0.0, 1.0
-    at_low = True
+    low_included = True
 
     def variance(self, mu: Any) -> Any:
         mu = np.clip(mu, PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN)
@@ -222,7 +222,7 @@ class BinomialFamily(Family):
 
 @dataclass(frozen=True)
 class GammaFamily(Family):
-    """Gamma: the spread is a share of the mean."""
+    """Gamma: the standard deviation is proportional to the mean."""
 
     canonical = PowerLink(-1.0)
     low = 0.0
@@ -239,7 +239,7 @@ class GammaFamily(Family):
 
 @dataclass(frozen=True)
 class InverseGaussianFamily(Family):
-    """Heavy tails to the right."""
+    """Inverse Gaussian: the variance grows with the cube of the mean."""
 
     canonical = PowerLink(-2.0)
     low = 0.0
@@ -256,17 +256,17 @@ class InverseGaussianFamily(Family):
 
 @dataclass(frozen=True)
 class TweedieFamily(Family):
-    """V = mu^power; between 1 and 2 the targets are positive with a lump at zero."""
+    """V = mu^power; between 1 and 2 targets are positive or, with positive probability, zero."""
 
     power: float = 1.5
-    canonical = LogLink()  # the canonical power link has no use
+    canonical = LogLink()  # the canonical power link is not used in practice
 
     @property
     def low(self) -> float:  # type: ignore[override]  # a constant of other families
         return -np.inf if self.power <= 0 else 0.0
 
     @property
-    def at_low(self) -> bool:  # type: ignore[override]  # the same
+    def low_included(self) -> bool:  # type: ignore[override]  # the same
         return self.power < 2
 
     def variance(self, mu: Any) -> Any:
@@ -278,7 +278,7 @@ class TweedieFamily(Family):
         return y_part - y * np.power(mu, 1 - p) / (1 - p) + np.power(mu, 2 - p) / (2 - p)
 
     def log_density(self, y: Target, mu: Any, phi: float) -> Any:
-        """Exact for powers above 1, with a lump at zero below 2; NaN for negative powers (optim.tweedie_density)."""
+        """Exact for powers above 1, by `tweedie_density`; NaN for negative powers."""
         if self.power < 0 or not 0 < phi < np.inf:
             return np.full(np.shape(y), np.nan)
         out, above = -self.half_deviance(y, mu) / phi, y > 0
@@ -297,22 +297,22 @@ class DevianceLoss(Loss):
 
     def value(self, y: Any, eta: Any) -> Any:
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            mu = self.link.mean(eta)
+            mu = self.link.inverse(eta)
             inside = np.isfinite(mu) & (mu > self.family.low) & (mu < np.inf)
             return np.where(inside, self.family.half_deviance(y, np.where(inside, mu, 1.0)), np.inf)
 
     def slope(self, y: Any, eta: Any) -> Any:
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            mu = self.link.mean(eta)
-            return (mu - y) / self.family.variance(mu) * self.link.rate(eta)
+            mu = self.link.inverse(eta)
+            return (mu - y) / self.family.variance(mu) * self.link.inverse_derivative(eta)
 
     def curvature(self, y: Any, eta: Any) -> Any:
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            mu = self.link.mean(eta)
-            return np.nan_to_num(self.link.rate(eta) ** 2 / self.family.variance(mu), posinf=1e300)
+            mu = self.link.inverse(eta)
+            return np.nan_to_num(self.link.inverse_derivative(eta) ** 2 / self.family.variance(mu), posinf=1e300)
 
     def inverse_link(self, eta: Any) -> Any:
-        return self.link.mean(eta)
+        return self.link.inverse(eta)
 
 
 @dataclass(frozen=True)
@@ -320,7 +320,7 @@ class BinomialLogitLoss(Loss):
     """ln(1 + e^eta) - y eta, y between 0 and 1: the binomial family under its canonical link."""
 
     kind = "likelihood"
-    bend = 0.25
+    max_curvature = 0.25
 
     def value(self, y: Any, eta: Any) -> Any:
         return np.logaddexp(0.0, eta) - y * eta
@@ -335,7 +335,7 @@ class BinomialLogitLoss(Loss):
         return expit(eta)
 
 
-CLOSED_FORMS: dict[tuple[type, type], Loss] = {  # the same up to a constant, without a detour over mu
+CLOSED_FORMS: dict[tuple[type, type], Loss] = {  # the same loss up to a constant, computed without forming mu
     (PoissonFamily, LogLink): PoissonLoss(),
     (GammaFamily, LogLink): GammaLoss(),
     (BinomialFamily, LogitLink): BinomialLogitLoss(),

@@ -1,7 +1,7 @@
 """Compiled losses of a block of rows: weighted slopes, and the weighted sum of the losses.
 
-The exponential is the polynomial of `core.softmax`, and ln(1 + e) = 2 atanh(e / (2 + e)) a series in an argument of at
-most 1/3: both run several numbers at a time, where the functions of the C library run one.
+The exponential is the polynomial of `core.numerics.softmax`; ln(1 + e) = 2 atanh(e / (2 + e)) is a series in an
+argument of at most 1/3. Both process several numbers at a time, where the functions of the C library process one.
 """
 
 from typing import Any
@@ -9,22 +9,22 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
-from fivefold.core.numerics.softmax import FAST_IN_ORDER, ROUNDING_SHIFT, softmax
+from fivefold.core.numerics.softmax import FAST_IN_ORDER, exp_mantissa, softmax
 from fivefold.core.parallel import scratch
 from fivefold.core.types import Array, Target
 
 
 def exponentials(v: Any, out: Any) -> Any:
     """out = e^v, v between -700 and 700."""
-    turn = scratch("turn", len(v))
-    _exp(v, turn, turn.view(np.int64), out, out.view(np.int64))
+    shifted = scratch("shifted", len(v))
+    _exp(v, shifted, shifted.view(np.int64), out, out.view(np.int64))
     return out
 
 
 def log_terms(y: Any, eta: Any, s: Any, slope: Any) -> float:
     """ln(1 + e^-m), m = y eta."""
-    turn = scratch("turn", len(eta))
-    return float(_log(y, eta, s, turn, turn.view(np.int64), slope, slope.view(np.int64)))
+    shifted = scratch("shifted", len(eta))
+    return float(_log(y, eta, s, shifted, shifted.view(np.int64), slope, slope.view(np.int64)))
 
 
 def squared_hinge_terms(y: Target, eta: float, s: Any, slope: Array) -> float:
@@ -43,7 +43,7 @@ def gamma_terms(y: Any, eta: Any, s: Any, slope: Any) -> float:
 
 
 def softmax_terms(y: Any, eta: Any, s: Any, slope: Any) -> float:
-    """logsumexp(eta) - eta_y, eta (K, m); eta is used up."""
+    """logsumexp(eta) - eta_y, eta (K, m); eta is overwritten."""
     right = _of_class(y, eta, s)
     total = softmax(eta, s, slope)
     _less_class(y, slope, s)
@@ -51,37 +51,20 @@ def softmax_terms(y: Any, eta: Any, s: Any, slope: Any) -> float:
 
 
 @jit(fastmath=FAST_IN_ORDER, error_model="numpy")
-def _exp(V, turn, bits, out, out_bits):
+def _exp(V, shifted, bits, out, out_bits):
     m = len(V)
     for i in range(m):
-        v = min(max(V[i], -700.0), 700.0)
-        t = v * 1.4426950408889634 + ROUNDING_SHIFT
-        z = t - ROUNDING_SHIFT
-        r = (v - z * 6.93145751953125e-1) - z * 1.42860682030941723212e-6
-        p = 1.0 / 479001600.0
-        p = p * r + 1.0 / 39916800.0
-        p = p * r + 1.0 / 3628800.0
-        p = p * r + 1.0 / 362880.0
-        p = p * r + 1.0 / 40320.0
-        p = p * r + 1.0 / 5040.0
-        p = p * r + 1.0 / 720.0
-        p = p * r + 1.0 / 120.0
-        p = p * r + 1.0 / 24.0
-        p = p * r + 1.0 / 6.0
-        p = p * r + 0.5
-        p = p * r + 1.0
-        out[i] = p * r + 1.0
-        turn[i] = t
+        out[i], shifted[i] = exp_mantissa(min(max(V[i], -700.0), 700.0))
     for i in range(m):
         out_bits[i] += bits[i] << 52
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def _log(y, eta, s, turn, bits, slope, slope_bits):
+def _log(y, eta, s, shifted, bits, slope, slope_bits):
     m, total = len(y), 0.0
     for i in range(m):
-        turn[i] = -abs(eta[i])
-    _exp(turn, turn, bits, slope, slope_bits)
+        shifted[i] = -abs(eta[i])
+    _exp(shifted, shifted, bits, slope, slope_bits)
     for i in range(m):
         e, a = slope[i], y[i] * eta[i]
         t = e / (2.0 + e)

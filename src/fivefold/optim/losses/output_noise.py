@@ -1,6 +1,6 @@
 """Noise of an output, and the loss that maximum likelihood makes of it.
 
-A model says y for an input; the target t is drawn about it. Minus its log density is a loss, up to a constant in y:
+A model outputs y for an input; the target t is drawn around it. Minus its log density is a loss, up to a constant in y:
 
     t ~ Bernoulli(y)                      -t ln y - (1 - t) ln(1 - y)                 two-class cross-entropy
     t ~ Mult_K(1, y)                      -sum_k t_k ln y_k                           cross-entropy of K classes
@@ -8,7 +8,7 @@ A model says y for an input; the target t is drawn about it. Minus its log densi
     t ~ sum_h g_h(x) p(t | y_h)           -ln sum_h g_h e^-loss(t, y_h)               competitive loss
 
 In the last one component h is chosen with the probability g_h, which depends on the input, and its noise is added to
-its own output: components compete for rows, and the share f_h = g_h e^-loss_h / sum is what each is responsible for. A
+its own output: components compete for rows, and the responsibility of each is its share f_h = g_h e^-loss_h / sum. A
 component is taught by f_h times the slope of its loss, the gate by f_h - g_h.
 
 Bishop (1995), chapter 6; Jacobs, Jordan, Nowlan & Hinton (1991) for the mixtures.
@@ -30,7 +30,7 @@ ROOT_2PI = float(np.sqrt(2 * np.pi))
 
 
 class OutputNoise(ABC):
-    """How targets fall about outputs: -log_prob(t, y) = loss(t, y) / scale + constant(t, y), the constant free of y."""
+    """Distribution of targets t around outputs y: -log_prob = loss(t, y) / scale + constant, the latter free of y."""
 
     loss_name: ClassVar[str]
 
@@ -52,7 +52,7 @@ class OutputNoise(ABC):
         return 1.0
 
     def constant(self, t: Any, y: Any) -> float:
-        """What does not depend on the values of y."""
+        """The part of -log_prob that does not depend on the values of y."""
         return 0.0
 
     @property
@@ -121,7 +121,7 @@ class MultinomialOutput(OutputNoise):
 
 @dataclass(frozen=True)
 class GaussianOutput(OutputNoise):
-    """Targets (n,) or (n, K) about outputs of the same shape, with deviation `sigma` in every coordinate.
+    """Targets (n,) or (n, K) around outputs of the same shape, with deviation `sigma` in every coordinate.
 
     Examples
     --------

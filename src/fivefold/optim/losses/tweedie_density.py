@@ -2,7 +2,7 @@
 
     f(y; mu, phi) = f(y; y, phi) e^(-d(y, mu) / (2 phi)),      f(y; y, phi) = f(1; 1, xi) / y,    xi = phi y^(p-2)
 
-so that one function of xi is left for each power p.
+which leaves one function of xi per power p.
 
     1 < p < 2    y is a sum of N gamma variables, N Poisson of mean lam = 1 / (xi (2-p)):
 
@@ -33,8 +33,8 @@ from scipy.special import gammaln
 
 from fivefold.core.types import Array
 
-NEGLIGIBLE_LOG_RATIO = 40.0  # a term e^-40 times the largest is below rounding
-MIN_STIRLING = 16.0  # from here on four terms of Stirling's series are exact
+NEGLIGIBLE_LOG_RATIO = 40.0  # terms below e^-40 of the largest are lost in rounding
+MIN_STIRLING = 16.0  # from this argument on, four terms of Stirling's series are exact to rounding
 SMALL_ANGLE = 0.1
 QUADRATURE_REACH, QUADRATURE_NODES = (
     4.6,
@@ -58,7 +58,7 @@ def _sum_of_gammas(xi: Any, p: float) -> Any:
     low, stride, mean = low[longest], step[longest], lam[longest]
     total = np.full_like(lam, -np.inf)
     for k in range(count.max(initial=0)):
-        m = np.count_nonzero(count > k)  # sums that still go on
+        m = np.count_nonzero(count > k)  # number of sums not yet finished
         j, mu = low[:m] + k * stride[:m], mean[:m]
         total[:m] = np.logaddexp(total[:m], _log_poisson(j, mu) + _log_poisson(j * a, mu * a) + np.log(j * a))
     total[longest] = total.copy()
@@ -66,7 +66,7 @@ def _sum_of_gammas(xi: Any, p: float) -> Any:
 
 
 def _log_poisson(x: Array, mean: Array) -> Any:
-    """x ln(mean) - mean - ln Gamma(x + 1), also for an x that is not whole."""
+    """x ln(mean) - mean - ln Gamma(x + 1), also for an x that is not an integer."""
     gap = (mean - x) / x
     log_ratio = np.where(gap > -0.5, np.log1p(np.maximum(gap, -0.5)), np.log(mean / x))
     return x * (log_ratio - gap) - 0.5 * np.log(2 * np.pi * x) - _beyond_stirling(x)
@@ -98,7 +98,7 @@ def _tilted_stable(xi: Any, p: float) -> Any:
 
 
 def _log_sinc(u: Array) -> Any:
-    """ln(sin(u) / u); for a small u by its series, for it is -u^2 / 6."""
+    """ln(sin(u) / u); for a small u, where it is near -u^2 / 6, by its series."""
     v = np.minimum(u, SMALL_ANGLE) ** 2
     series = -v * (1 / 6 + v * (1 / 180 + v * (1 / 2835 + v * (1 / 37800 + v / 467775))))
     return np.where(u < SMALL_ANGLE, series, np.log(np.sinc(u / np.pi)))

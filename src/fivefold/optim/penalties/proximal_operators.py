@@ -1,7 +1,8 @@
 """Penalties on coefficients: value, proximal map, and what the dual needs.
 
-The prox of a penalty g with step t is argmin_u g(u) + |u - x|^2 / (2 t). All act coordinate by coordinate but `Group`.
-`free` marks coordinates that are not penalised (an intercept): strengths are vectors, or one number for all.
+The prox of a penalty g with step t is argmin_u g(u) + |u - x|^2 / (2 t). All act coordinate by
+coordinate except GroupLassoPenalty. A strength is one number for all coordinates or a vector, zero where a coordinate
+(an intercept) is not penalised.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Penalty(ABC):
 
     @abstractmethod
     def prox(self, x: Array, step: Any) -> Array:
-        """argmin over u of g(u) + |u - x|^2 / (2 step); `step` is a number or one for each coordinate."""
+        """argmin over u of g(u) + |u - x|^2 / (2 step); `step` is a number, or one per coordinate."""
 
 
 @dataclass(frozen=True)

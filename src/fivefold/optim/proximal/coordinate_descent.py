@@ -2,18 +2,18 @@
 
     F(x) = 1/2 |y - Zx|^2 + l1 sum_j |x_j| + l2/2 sum_j |x_j|^2
 
-x_j is a number, kept above zero where `positive`, or a row of numbers, one for each target. A step
+x_j is a number, not negative if `positive`, or a row of numbers, one per target. A step
 
-    1. takes as working set W the coordinates that are not zero and those nearest to becoming so,
+    1. takes as working set W the coordinates that are not zero and those closest to leaving zero,
     2. minimises F over W from the Gram matrix of its columns: passes over the coordinates, each to its own minimum,
-       then the minimum with the signs as they are, from one Cholesky factor: if no sign changes it is the minimum over
-       W. Where a few rounds of this do not end, the penalty is weak or columns are dependent, and Newton steps on the
-       dual do (optim.semismooth). A W too large for a Gram matrix is worked on through the residual, passes
+       then the minimum for the present signs, from one Cholesky factor: if no sign changes it is the minimum over W.
+       If a few rounds of this do not converge, because the penalty is weak or columns are dependent, Newton steps on
+       the dual do (semismooth_newton). A W too large for a Gram matrix is minimised through the residual, with passes
        extrapolated from the last five,
-    3. takes the gradient of every column, and drops those that the duality gap proves to be zero at the minimum.
+    3. computes the gradient of every column, and drops those that the duality gap proves to be zero at the minimum.
 
-Where Z'Z is at hand W is everything. The violation is the duality gap, an upper bound of F(x) less its minimum, from
-the dual point that is a multiple of the residual.
+Where Z'Z is available W holds every column. The violation is the duality gap, an upper bound of F(x) less its minimum,
+from the dual point that is a multiple of the residual.
 
 Friedman, Hastie & Tibshirani (2010); Fercoq, Gramfort & Salmon (2015) for step 3; Bertrand & Massias (2021).
 """
@@ -37,65 +37,63 @@ from fivefold.optim.proximal.semismooth_newton import semismooth_newton
 
 Index = NDArray[np.int64]
 
-MAX_ROUNDS = 3  # of passes, and of exact or extrapolated steps, before Newton steps take over
-MAX_ROUNDS_LARGE = 100  # rounds where Newton's system would be too large
-FIRST_PASSES = 8  # before the first exact step; a Cholesky factor of k columns costs as much as k / SHARE passes
-COLUMNS_PER_PASS = 16
-ROUNDING_GAIN = 1e-24  # gain of a coordinate, as a share of the largest gain from zero, that is rounding
-GRADIENT_ROUNDING = 1e-12  # of the largest gradient: so far beyond l1 a gradient is still on the edge
-MAX_FACES = 10  # minima with the signs as they are in turn, each without the coordinate whose sign changed
-DIAGONAL_SHIFT = 1e-10  # of the largest diagonal entry, added where columns are dependent
-MIN_L2 = 1e-100  # an l2 that is too small to divide by
+MAX_ROUNDS = 3  # rounds of passes and an exact or extrapolated step before Newton steps take over
+MAX_ROUNDS_LARGE = 100  # the same where Newton's system would be too large
+FIRST_PASSES = 8  # passes before the first exact step, doubled in each round
+COLUMNS_PER_PASS = 16  # a Cholesky factor of k columns costs as much as k / 16 passes
+ROUNDING_GAIN = 1e-24  # as a share of the largest gain from zero: a smaller gain of a coordinate is rounding
+GRADIENT_ROUNDING = 1e-12  # as a share of the largest gradient: one that exceeds l1 by less counts as equal to l1
+MAX_FACES = 10  # minima over one sign pattern after another, each dropping the coordinate whose sign changed
+DIAGONAL_SHIFT = 1e-10  # share of the largest diagonal entry that is added where columns are dependent
+MIN_L2 = 1e-100  # a smaller l2 is not divided by
 MIN_WORKING_SET = 64  # columns of a working set, at least
 MAX_GRAM_COLUMNS = 4096  # columns of a Gram matrix, at most
-OPTIMALITY_ROUNDING = 1e-10  # of the largest gradient from zero: an optimality condition off by less holds
-MAX_NEWTON_UNKNOWNS = 1500  # unknowns of Newton's system for rows of numbers
-MAX_FACE_NEWTON_STEPS, SLOPE_SHARE = (
-    12,
-    0.5,
-)  # steps over smooth rows at most, and the share of the slope that each may leave
-EXTRAPOLATION_DEPTH = 5  # passes that an extrapolation looks back on
+OPTIMALITY_ROUNDING = 1e-10  # as a share of the largest gradient from zero: a smaller violation is rounding
+MAX_NEWTON_UNKNOWNS = 1500  # unknowns of Newton's system where each x_j is a row
+MAX_FACE_NEWTON_STEPS = 12  # Newton steps over the rows that are not zero
+SLOPE_SHARE = 0.5  # a Newton step over these rows must leave less than this share of the slope
+EXTRAPOLATION_DEPTH = 5  # passes that an extrapolation combines
 
 
 class ResidualPoint(NamedTuple):
-    """x, its pull Z'(y - Zx), and |y - Zx|^2."""
+    """x, the correlations Z'(y - Zx) of the columns with the residual, and |y - Zx|^2."""
 
     x: Array  # (d,) or (d, T)
-    pull: Array
-    square: float
+    correlations: Array
+    residual_square: float
 
 
 class ColumnProducts(ABC):
     """Columns and target as coordinate descent sees them."""
 
-    whole: bool  # is Z'Z at hand?
-    rows: int  # of Z; 0 where they are not
-    total: float  # |y|^2
+    has_gram: bool  # is the whole of Z'Z stored?
+    rows: int  # number of rows of Z; 0 where they are not stored
+    target_square: float  # |y|^2
     norms: Array  # (d,), |z_j|^2
 
     q: Array  # Z'y
-    last: ResidualPoint | None = None  # a path, and the loop of every solver, ask for the same point several times
+    last: ResidualPoint | None = None  # a path, and the loop of a solver, ask for the same point several times
 
     def at(self, x: Array, among: Index | None = None) -> ResidualPoint:
-        """The point x; with `among` perhaps the pull of these columns only, and zero elsewhere."""
+        """The point x; with `among` possibly the correlations of these columns only, and zero elsewhere."""
         if self.last is not None and (self.last.x is x or np.array_equal(self.last.x, x)):
             return self.last
-        point, complete = self.look(x, among)
+        point, complete = self.residual_point(x, among)
         if complete:
             self.last = point
         return point
 
     @abstractmethod
-    def look(self, x: Array, among: Index | None) -> tuple[ResidualPoint, bool]:
-        """The point x, and whether the pull of every column is in it."""
+    def residual_point(self, x: Array, among: Index | None) -> tuple[ResidualPoint, bool]:
+        """The point x, and whether it has the correlations of every column."""
 
     @abstractmethod
-    def block(self, W: Index) -> tuple[Array, Array]:
+    def gram_block(self, W: Index) -> tuple[Array, Array]:
         """Z'Z among the columns W, and their Z'y."""
 
     @abstractmethod
-    def passes(self, x: Array, W: Index, l1: float, l2: float, positive: bool, enough: float) -> Callable[[], bool]:
-        """One pass over W through the residual, x in place, as a function that says whether nothing was gained."""
+    def passes(self, x: Array, W: Index, l1: float, l2: float, positive: bool, tolerance: float) -> Callable[[], bool]:
+        """A function that makes one pass over W through the residual, x in place; true if nothing was gained."""
 
 
 @dataclass(frozen=True)
@@ -114,40 +112,44 @@ class ElasticNetObjective(Objective):
         return self.gap_at(self.data.at(x))
 
     def value_at(self, point: ResidualPoint) -> float:
-        """F where the pull is known."""
-        return 0.5 * (point.square + self.l2 * _dot(point.x, point.x)) + self.l1 * float(row_lengths(point.x).sum())
+        """F where the correlations are known."""
+        return 0.5 * (point.residual_square + self.l2 * _dot(point.x, point.x)) + self.l1 * float(
+            row_lengths(point.x).sum()
+        )
 
     def gap_at(self, point: ResidualPoint) -> float:
-        """The duality gap where the pull is known: the smaller of two bounds.
+        """The duality gap where the correlations are known: the smaller of two bounds.
 
-        One scales the residual until no column pulls more than l1; the other leaves it and pays the excess, which only
-        l2 > 0 allows. Without any penalty there is no bound, and the largest gain of one coordinate stands for it.
+        One scales the residual until no correlation exceeds l1; the other leaves it and pays for the excess, which
+        needs l2 > 0. Without any penalty there is no bound, and the largest gain of one coordinate is returned instead.
         """
         x, pull, square = point
         if self.l1 == 0 and self.l2 == 0:
             gains = np.divide(row_lengths(pull) ** 2, self.data.norms, out=np.zeros(len(x)), where=self.data.norms > 0)
             return float(gains.max(initial=0.0))
-        edge, own, along = self.l1 * float(row_lengths(x).sum()), self.l2 * _dot(x, x), _dot(x, pull)
-        c = self.scale(point)
-        gap = 0.5 * (1 - c) ** 2 * square + edge - c * along + 0.5 * (1 + c**2) * own
+        l1_part, l2_part, along = self.l1 * float(row_lengths(x).sum()), self.l2 * _dot(x, x), _dot(x, pull)
+        c = self.dual_scale(point)
+        gap = 0.5 * (1 - c) ** 2 * square + l1_part - c * along + 0.5 * (1 + c**2) * l2_part
         if self.l2 > MIN_L2:
             excess = np.maximum(self._sizes(pull) - self.l1, 0.0)
-            gap = min(gap, edge + 0.5 * own - along + _dot(excess, excess) / (2 * self.l2))
+            gap = min(gap, l1_part + 0.5 * l2_part - along + _dot(excess, excess) / (2 * self.l2))
         return max(gap, 0.0)
 
-    def scale(self, point: ResidualPoint) -> float:
+    def dual_scale(self, point: ResidualPoint) -> float:
         """The multiple of the residual that is a dual point."""
-        most = float(self.urges(point).max(initial=0.0))
+        most = float(self.pulls(point).max(initial=0.0))
         return 1.0 if most <= self.l1 else self.l1 / most
 
-    def urges(self, point: ResidualPoint) -> Array:
-        """How strongly each coordinate is pulled from zero: l1 holds it there."""
-        return self._sizes(point.pull - self.l2 * point.x)
+    def pulls(self, point: ResidualPoint) -> Array:
+        """How strongly each coordinate is pulled from zero; up to l1 it stays there."""
+        return self._sizes(point.correlations - self.l2 * point.x)
 
-    def possible(self, point: ResidualPoint, gap: float) -> Index:
-        """Coordinates that may differ from zero at the minimum, as far as the gap can tell."""
+    def unscreened(self, point: ResidualPoint, gap: float) -> Index:
+        """Coordinates that gap-safe screening cannot prove to be zero at the minimum."""
         reach = np.sqrt(2 * gap * (self.data.norms + self.l2))
-        return np.flatnonzero((self.scale(point) * self.urges(point) + reach >= self.l1) | (row_lengths(point.x) > 0))
+        return np.flatnonzero(
+            (self.dual_scale(point) * self.pulls(point) + reach >= self.l1) | (row_lengths(point.x) > 0)
+        )
 
     def _sizes(self, v: Array) -> Array:
         return v if self.positive else row_lengths(v)
@@ -155,7 +157,7 @@ class ElasticNetObjective(Objective):
 
 @dataclass(frozen=True)
 class CoordinateDescent(Solver):
-    """With `rng` a pass takes the coordinates in random order; `limit` bounds the Gram matrix of a working set."""
+    """With `rng` a pass visits the coordinates in random order; `limit` bounds the Gram matrix of a working set."""
 
     rng: np.random.RandomState | None = None
     limit: int = MAX_GRAM_COLUMNS
@@ -171,8 +173,8 @@ class CoordinateDescent(Solver):
         point, alive, size = state.memory
         W, data = self._working_set(objective, point, alive, size), objective.data
         x = point.x.copy()
-        if data.whole or len(W) <= self.limit:
-            G, q = data.block(W)
+        if data.has_gram or len(W) <= self.limit:
+            G, q = data.gram_block(W)
             x[W] = self._solve(G, q, objective, x[W])
         else:
             x = self._by_residual(objective, x, W)
@@ -180,23 +182,23 @@ class CoordinateDescent(Solver):
         value, gap = objective.value_at(new), objective.gap_at(new)
         if np.array_equal(x, point.x) or (len(W) == len(x) and value >= state.value and gap >= state.violation):
             raise NoDescentError
-        alive = None if data.whole else objective.possible(new, gap)
+        alive = None if data.has_gram else objective.unscreened(new, gap)
         return State(x, value, gap, (new, alive, len(W)))
 
     def _working_set(
         self, objective: ElasticNetObjective, point: ResidualPoint, alive: Index | None, size: int
     ) -> Index:
         d = len(point.x)
-        if objective.data.whole:
+        if objective.data.has_gram:
             return np.arange(d)
         among = np.arange(d) if alive is None else alive
         on = row_lengths(point.x)[among] > 0
-        weak = 2 * on.sum() > objective.data.rows  # nearly every row can be fitted: small steps would creep
+        weak = 2 * on.sum() > objective.data.rows  # a nearly perfect fit: small working sets are slow
         wanted = max(MIN_WORKING_SET, int(1.5 * on.sum()), max(4 * size, self.limit) if weak else size)
         if wanted >= len(among):
             return among
-        urge = np.where(on, np.inf, objective.urges(point)[among])
-        return np.sort(among[np.argpartition(-urge, wanted)[:wanted]])
+        pull = np.where(on, np.inf, objective.pulls(point)[among])
+        return np.sort(among[np.argpartition(-pull, wanted)[:wanted]])
 
     def _order(self, size: int) -> Index:
         return np.arange(size) if self.rng is None else self.rng.permutation(size)
@@ -206,12 +208,12 @@ class CoordinateDescent(Solver):
         l1, l2, order = objective.l1, objective.l2, self._order(len(q))
         if q.ndim == 1:
             return solve_quadratic_net(G, q, l1, l2, x, positive=objective.positive, order=order)
-        enough = ROUNDING_GAIN * _largest_gain(G, q, np.full(len(q), l2))
+        tolerance = ROUNDING_GAIN * _largest_gain(G, q, np.full(len(q), l2))
         x, g = x.copy(), q - G @ x
 
         def one_pass() -> bool:
             np.subtract(q, G @ x, out=g)
-            return bool(group_passes(G, g, x, l1, l2, order, enough, FIRST_PASSES) < FIRST_PASSES)
+            return bool(group_passes(G, g, x, l1, l2, order, tolerance, FIRST_PASSES) < FIRST_PASSES)
 
         def value(v: Array) -> float:
             return 0.5 * _dot(v, G @ v) - _dot(q, v) + l1 * float(row_lengths(v).sum()) + 0.5 * l2 * _dot(v, v)
@@ -229,8 +231,8 @@ class CoordinateDescent(Solver):
 
     def _by_residual(self, objective: ElasticNetObjective, x: Array, W: Index) -> Array:
         l1, l2, data = objective.l1, objective.l2, objective.data
-        enough = ROUNDING_GAIN * data.total
-        one_pass = data.passes(x, W[self._order(len(W))], l1, l2, objective.positive, enough)
+        tolerance = ROUNDING_GAIN * data.target_square
+        one_pass = data.passes(x, W[self._order(len(W))], l1, l2, objective.positive, tolerance)
         accelerate_passes(one_pass, x, objective.value, MAX_ROUNDS_LARGE)
         return x
 
@@ -246,7 +248,7 @@ def solve_quadratic_net(
     order: Index | None = None,
     rounds: int = MAX_ROUNDS,
 ) -> Array:
-    """argmin of 1/2 x'Gx - q'x + sum of l1 |x| + l2/2 x^2, strengths a number or one for each coordinate.
+    """argmin of 1/2 x'Gx - q'x + sum of l1 |x| + l2/2 x^2, strengths a number, or one per coordinate.
 
     Rounds of a few passes and one exact step; then Newton steps on the dual. Call it within
     core.parallel.one_blas_thread: the factors are small.
@@ -256,7 +258,7 @@ def solve_quadratic_net(
     x: Array = np.array(x0, dtype=np.float64)
     l1, l2 = (np.full(d, v) if np.ndim(v) == 0 else np.array(v, dtype=np.float64) for v in (l1, l2))
     order = np.arange(d) if order is None else order
-    enough, slack = ROUNDING_GAIN * _largest_gain(G, q, l2), GRADIENT_ROUNDING * float(np.abs(q).max(initial=0.0))
+    tolerance, slack = ROUNDING_GAIN * _largest_gain(G, q, l2), GRADIENT_ROUNDING * float(np.abs(q).max(initial=0.0))
     g = q - G @ x
 
     def settled(x: Array, faces: int = MAX_FACES) -> tuple[Array, bool]:
@@ -269,7 +271,7 @@ def solve_quadratic_net(
 
     for i in range(rounds):
         gram_passes(
-            G, g, x, l1, l2, positive, order, enough, (FIRST_PASSES << i) + np.count_nonzero(x) // COLUMNS_PER_PASS
+            G, g, x, l1, l2, positive, order, tolerance, (FIRST_PASSES << i) + np.count_nonzero(x) // COLUMNS_PER_PASS
         )
         x, done = settled(x, 1)
         if done:
@@ -289,7 +291,7 @@ def _on_face(G: Array, q: Array, l1: Array, l2: Array, x: Array) -> tuple[Array,
     factor, failed = dpotrf(H)
     if not failed:
         u = dpotrs(factor, rhs)[0]
-    else:  # dependent columns: the minimum that is nearest
+    else:  # dependent columns: the nearest minimum
         shifted = H.copy()
         shifted.reshape(-1)[:: len(A) + 1] += DIAGONAL_SHIFT * H.diagonal().max()
         factor, u = dpotrf(shifted)[0], v
@@ -337,7 +339,7 @@ def _on_smooth_face(G: Array, q: Array, l1: float, l2: float, x: Array) -> Array
 
 
 def _off_rows(G: Array, q: Array, l1: float, l2: float, x: Array) -> Array:
-    """How far each row is from satisfying its optimality condition."""
+    """By how much each row violates its optimality condition."""
     pull, size = q - G @ x - l2 * x, row_lengths(x)
     on = np.where(size > 0, size, 1.0)[:, None]
     return np.where(size > 0, row_lengths(pull - l1 * x / on), np.maximum(row_lengths(pull) - l1, 0.0))
@@ -350,10 +352,10 @@ def _is_held(g: Array, x: Array, l1: Array, positive: bool) -> bool:
 
 
 def accelerate_passes(one_pass: Callable[[], bool], x: Array, value: Callable[[Array], float], rounds: int) -> bool:
-    """Passes that change x in place, until one gains nothing; after every DEPTH an affine combination, if it is lower.
+    """Passes that change x in place, until one gains nothing; every few passes an affine combination, if it is lower.
 
-    The combination has weights that sum to one and make the differences of the passes cancel (Anderson, 1965). Says
-    whether a pass gained nothing.
+    The combination of the last EXTRAPOLATION_DEPTH passes has weights that sum to one and make their differences cancel
+    (Anderson, 1965). Returns whether a pass gained nothing.
     """
     for _ in range(rounds):
         seen = [x.copy()]
@@ -361,7 +363,7 @@ def accelerate_passes(one_pass: Callable[[], bool], x: Array, value: Callable[[A
             if one_pass():
                 return True
             seen.append(x.copy())
-        D = np.diff(np.array(seen).reshape(EXTRAPOLATION_DEPTH + 1, -1), axis=0)  # (DEPTH, d)
+        D = np.diff(np.array(seen).reshape(EXTRAPOLATION_DEPTH + 1, -1), axis=0)  # (EXTRAPOLATION_DEPTH, d)
         C = D @ D.T
         C[np.diag_indices_from(C)] += 1e-12 * np.trace(C)
         c = np.linalg.solve(C, np.ones(EXTRAPOLATION_DEPTH)) if C[0, 0] > 0 else np.zeros(EXTRAPOLATION_DEPTH)
@@ -382,5 +384,7 @@ def _dot(a: Array, b: Array) -> float:
 
 
 def _largest_gain(G: Array, q: Array, l2: Array) -> float:
-    bend = G.diagonal() + l2
-    return float(np.divide(row_lengths(q) ** 2, bend, out=np.zeros(len(bend)), where=bend > 0).max(initial=0.0))
+    curvature = G.diagonal() + l2
+    return float(
+        np.divide(row_lengths(q) ** 2, curvature, out=np.zeros(len(curvature)), where=curvature > 0).max(initial=0.0)
+    )

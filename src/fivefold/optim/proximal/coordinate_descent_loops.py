@@ -1,7 +1,7 @@
-"""Compiled passes of coordinate descent: each coordinate in turn to its own minimum, the others held.
+"""Compiled passes of coordinate descent: each coordinate in turn to its own minimum, the others fixed.
 
 For 1/2 x'Gx - q'x + sum of l1 |x| + l2/2 x^2 the minimum over x_j alone is S(g_j + G_jj x_j, l1_j) / (G_jj + l2_j),
-with g = q - Gx and S(z, a) = sign(z) max(|z| - a, 0); `positive` keeps the part above zero only.
+with g = q - Gx and S(z, a) = sign(z) max(|z| - a, 0); `positive` keeps only the part above zero.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from fivefold.core.compilation.jit import FAST, jit
 
 @jit(fastmath=FAST, error_model="numpy")
 def soft_threshold(z, a, positive):
-    """S(z, a); without its negative side where `positive`."""
+    """S(z, a), zero for negative z if `positive`."""
     if z > a:
         return z - a
     if z < -a and not positive:
@@ -20,63 +20,63 @@ def soft_threshold(z, a, positive):
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def gram_passes(G, g, x, l1, l2, positive, order, enough, passes):
-    """Passes over the coordinates of `order` with G at hand; x and g = q - Gx are updated in place.
+def gram_passes(G, g, x, l1, l2, positive, order, tolerance, passes):
+    """Passes over the coordinates of `order` for a stored G; x and g = q - Gx are updated in place.
 
-    Ends when no coordinate of a pass gains more than `enough`; gives the number of passes.
+    Ends when no coordinate of a pass gains more than `tolerance`; returns the number of passes.
     """
     d, m = len(x), len(order)
     for done in range(passes):
         largest = 0.0
         for i in range(m):
             j = order[i]
-            bend = G[j, j] + l2[j]
-            if bend <= 0.0:
+            curvature = G[j, j] + l2[j]
+            if curvature <= 0.0:
                 continue
-            new = soft_threshold(g[j] + G[j, j] * x[j], l1[j], positive) / bend
+            new = soft_threshold(g[j] + G[j, j] * x[j], l1[j], positive) / curvature
             step = new - x[j]
             if step != 0.0:
                 x[j] = new
                 row = G[j]
                 for k in range(d):
                     g[k] -= step * row[k]
-                largest = max(largest, bend * step * step)
-        if largest <= enough:
+                largest = max(largest, curvature * step * step)
+        if largest <= tolerance:
             return done + 1
     return passes
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def column_passes(Z, norms, r, x, l1, l2, positive, order, enough, passes):
-    """The same with columns at hand, Z (d, n) one a row, and the residual r = y - x Z updated in place."""
+def column_passes(Z, norms, r, x, l1, l2, positive, order, tolerance, passes):
+    """The same for stored columns, the rows of Z (d, n); the residual r = y - x Z is updated in place."""
     n, m = len(r), len(order)
     for done in range(passes):
         largest = 0.0
         for i in range(m):
             j = order[i]
-            bend = norms[j] + l2[j]
-            if bend <= 0.0:
+            curvature = norms[j] + l2[j]
+            if curvature <= 0.0:
                 continue
             column, z = Z[j], 0.0
             for k in range(n):
                 z += column[k] * r[k]
-            new = soft_threshold(z + norms[j] * x[j], l1[j], positive) / bend
+            new = soft_threshold(z + norms[j] * x[j], l1[j], positive) / curvature
             step = new - x[j]
             if step != 0.0:
                 x[j] = new
                 for k in range(n):
                     r[k] -= step * column[k]
-                largest = max(largest, bend * step * step)
-        if largest <= enough:
+                largest = max(largest, curvature * step * step)
+        if largest <= tolerance:
             return done + 1
     return passes
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def sparse_passes(data, indices, indptr, centre, root, norms, r, x, l1, l2, positive, order, enough, passes):
-    """The same for columns root (s - centre), s sparse: the centre is moved at the end of a step, as one number.
+def sparse_passes(data, indices, indptr, centre, root, norms, r, x, l1, l2, positive, order, tolerance, passes):
+    """The same for columns root (s - centre), s sparse: the shift by the centres is kept as one number.
 
-    The residual is r - shift * root; `shift` is folded into r before the answer.
+    The residual is r - shift * root; `shift` is folded into r at the end of a pass.
     """
     n, m = len(r), len(order)
     for done in range(passes):
@@ -87,15 +87,15 @@ def sparse_passes(data, indices, indptr, centre, root, norms, r, x, l1, l2, posi
             weight += root[k] * root[k]
         for i in range(m):
             j = order[i]
-            bend = norms[j] + l2[j]
-            if bend <= 0.0:
+            curvature = norms[j] + l2[j]
+            if curvature <= 0.0:
                 continue
             z, mass = 0.0, 0.0
             for p in range(indptr[j], indptr[j + 1]):
                 z += data[p] * r[indices[p]]
                 mass += data[p] * root[indices[p]]
             z -= shift * mass + centre[j] * (along - shift * weight)
-            new = soft_threshold(z + norms[j] * x[j], l1[j], positive) / bend
+            new = soft_threshold(z + norms[j] * x[j], l1[j], positive) / curvature
             step = new - x[j]
             if step != 0.0:
                 x[j] = new
@@ -103,16 +103,16 @@ def sparse_passes(data, indices, indptr, centre, root, norms, r, x, l1, l2, posi
                     r[indices[p]] -= step * data[p]
                 along -= step * mass
                 shift -= step * centre[j]
-                largest = max(largest, bend * step * step)
+                largest = max(largest, curvature * step * step)
         for k in range(n):
             r[k] -= shift * root[k]
-        if largest <= enough:
+        if largest <= tolerance:
             return done + 1
     return passes
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def group_passes(G, g, x, l1, l2, order, enough, passes):
+def group_passes(G, g, x, l1, l2, order, tolerance, passes):
     """gram_passes where each coordinate is a row x_j (T,): it shrinks as a whole, by its length. g = q - Gx (d, T)."""
     d, T = x.shape
     m, old, new = len(order), np.empty(T), np.empty(T)
@@ -120,15 +120,15 @@ def group_passes(G, g, x, l1, l2, order, enough, passes):
         largest = 0.0
         for i in range(m):
             j = order[i]
-            bend, square = G[j, j] + l2, 0.0
-            if bend <= 0.0:
+            curvature, square = G[j, j] + l2, 0.0
+            if curvature <= 0.0:
                 continue
             for t in range(T):
                 old[t] = x[j, t]
                 new[t] = g[j, t] + G[j, j] * old[t]
                 square += new[t] * new[t]
             length = np.sqrt(square)
-            keep = (1.0 - l1 / length) / bend if length > l1 else 0.0
+            keep = (1.0 - l1 / length) / curvature if length > l1 else 0.0
             gain = 0.0
             for t in range(T):
                 new[t] *= keep
@@ -140,8 +140,8 @@ def group_passes(G, g, x, l1, l2, order, enough, passes):
                 for k in range(d):
                     for t in range(T):
                         g[k, t] -= new[t] * row[k]
-                largest = max(largest, bend * gain)
-        if largest <= enough:
+                largest = max(largest, curvature * gain)
+        if largest <= tolerance:
             return done + 1
     return passes
 

@@ -3,8 +3,8 @@
     slopes s l'(eta), curvatures h = s l''(eta):    min over u of 1/2 |r - D Z (u - x)|^2 + ridge / 2 u^2 + lasso |u|
 
 D = diag(sqrt h), r = -slopes / sqrt h. Passes of coordinate descent need one column at a time, no matrix of columns by
-columns; only columns that are not zero or near to leave it take part in a pass. The parabola is minimised as exactly as
-the point deserves, and a step along u - x needs the predictors of that direction once.
+columns; only columns that are not zero, or close to leaving zero, take part. The parabola is minimised more exactly as
+the violation falls, and a step along u - x needs the predictors of that direction once.
 
 Friedman, Hastie & Tibshirani (2010); Yuan, Ho & Lin (2012).
 """
@@ -25,10 +25,10 @@ from fivefold.optim.penalties.proximal_operators import L1
 from fivefold.optim.proximal.coordinate_descent_loops import sparse_passes
 from fivefold.optim.smooth.line_search import MAX_TRIALS, SUFFICIENT_SHARE, VALUE_ROUNDING
 
-MAX_PASSES = 100
-INNER_TOL_SHARE = 1e-2  # of the squared violation: what a pass of a parabola may still gain
-ACTIVE_SLOPE_SHARE = 0.9  # of its strength: a slope beyond it lets a column at zero take part
-MIN_CURVATURE_SHARE = 1e-12  # of the largest curvature: no row has less
+MAX_PASSES = 100  # over the columns, per Newton step
+INNER_TOL_SHARE = 1e-2  # as a share of the squared violation: a pass that gains less ends the inner minimisation
+ACTIVE_SLOPE_SHARE = 0.9  # as a share of its strength: a column at zero with a larger slope takes part
+MIN_CURVATURE_SHARE = 1e-12  # as a share of the largest curvature: no row is given less
 
 
 class NewtonPoint(NamedTuple):
@@ -37,26 +37,26 @@ class NewtonPoint(NamedTuple):
     eta: Array
     slope: Array
     gradient: Array
-    bends: Array
+    curvatures: Array
     columns: Any  # the design with its column of ones, CSC
 
 
 @dataclass(frozen=True)
 class CoordinateNewton(Solver):
-    """For a Risk of one predictor a row and an L1 penalty; the violation is in units of the curvature."""
+    """For an EmpiricalRisk with one predictor per row and an L1 penalty; the violation is in units of the curvature."""
 
     accepts = (CompositeObjective,)
 
     def start(self, objective: CompositeObjective, x0: Array) -> State:
         risk = objective.smooth
         if not isinstance(risk, EmpiricalRisk) or risk.outputs or not isinstance(objective.penalty, L1):
-            raise TypeError("CoordinateNewton minimises a Risk of one predictor with an L1 penalty")
-        if risk.design.centre is not None or not risk.loss.smooth or not np.isfinite(risk.loss.bend):
-            raise TypeError("CoordinateNewton takes rows as they are, and a loss of bounded curvature")
+            raise TypeError("CoordinateNewton minimises an EmpiricalRisk with one predictor and an L1 penalty")
+        if risk.design.centre is not None or not risk.loss.smooth or not np.isfinite(risk.loss.max_curvature):
+            raise TypeError("CoordinateNewton needs a design without centre and a loss of bounded curvature")
         return _state(objective, x0, risk.design.predictor(x0), _columns(risk))
 
     def step(self, objective: CompositeObjective, state: State) -> State:
-        risk: Any = objective.smooth  # a Risk with an L1 penalty, as `start` saw to
+        risk: Any = objective.smooth  # an EmpiricalRisk with an L1 penalty: `start` checked it
         penalty: Any = objective.penalty
         x, here = state.x, state.memory
         u = _minimum_of_model(risk, np.broadcast_to(penalty.strength, x.shape), state)
@@ -85,14 +85,14 @@ def _columns(risk: EmpiricalRisk) -> Any:
 def _state(objective: CompositeObjective, x: Array, eta: Array, columns: Any) -> State:
     risk: Any = objective.smooth
     slope = np.empty_like(eta)
-    value = risk.loss.terms(risk.y, eta.copy(), risk.s, slope) + 0.5 * float(x @ (risk.ridge * x))
+    value = risk.loss.weighted_sum(risk.y, eta.copy(), risk.s, slope) + 0.5 * float(x @ (risk.ridge * x))
     g = risk.design.transpose(slope) + risk.ridge * x
-    bends = np.maximum(
-        risk.design.squares(risk.s * risk.loss.curvature(risk.y, eta)) + risk.ridge, np.finfo(np.float64).tiny
+    curvatures = np.maximum(
+        risk.design.gram_diagonal(risk.s * risk.loss.curvature(risk.y, eta)) + risk.ridge, np.finfo(np.float64).tiny
     )
-    away = x - objective.penalty.prox(x - g / bends, 1 / bends)
-    violation = float((np.abs(away) * np.sqrt(bends)).max(initial=0.0))
-    return State(x, value + objective.penalty.value(x), violation, NewtonPoint(eta, slope, g, bends, columns))
+    away = x - objective.penalty.prox(x - g / curvatures, 1 / curvatures)
+    violation = float((np.abs(away) * np.sqrt(curvatures)).max(initial=0.0))
+    return State(x, value + objective.penalty.value(x), violation, NewtonPoint(eta, slope, g, curvatures, columns))
 
 
 def _minimum_of_model(risk: EmpiricalRisk, lasso: Array, state: State) -> Array:
@@ -104,7 +104,7 @@ def _minimum_of_model(risk: EmpiricalRisk, lasso: Array, state: State) -> Array:
     order = np.flatnonzero((x != 0) | (np.abs(here.gradient) >= ACTIVE_SLOPE_SHARE * lasso))
     ridge = np.broadcast_to(np.asarray(risk.ridge, dtype=np.float64), x.shape).copy()
     scaled = A.data * root[A.indices]
-    norms = np.maximum(here.bends - ridge, 0.0)
+    norms = np.maximum(here.curvatures - ridge, 0.0)
     sparse_passes(
         scaled, A.indices, A.indptr, np.zeros(len(x)), root, norms, r, u, np.ascontiguousarray(lasso), ridge,
         False, order, INNER_TOL_SHARE * state.violation**2, MAX_PASSES,

@@ -2,10 +2,10 @@
 
     ProximalGradient    x' = prox(x - t grad f(x), t)
     FISTA               the same from y = x + (a - 1) / a' (x - before), a' = (1 + sqrt(1 + 4 a^2)) / 2
-    SAGA                with B (grad f_b(x) - kept_b) + the sum of what is kept, b a random one of B blocks of terms,
-                        for the gradient
+    SAGA                x' with B (grad f_b(x) - kept_b) + sum of kept in place of the gradient, b a random one of B
+                        blocks of terms, kept_b the last gradient of block b
 
-t is halved until the parabola of curvature 1 / t lies above f at x'. The momentum of FISTA starts again where it points
+t is halved until the parabola of curvature 1 / t lies above f at x'. The momentum of FISTA restarts where it points
 uphill, (y - x')'(x' - x) > 0, which gives linear convergence near the minimum; t may then grow again.
 
 Beck & Teboulle (2009); O'Donoghue & Candes (2015); Defazio, Bach & Lacoste-Julien (2014).
@@ -24,15 +24,15 @@ from fivefold.optim.objective import CompositeObjective, FiniteSum, SmoothObject
 from fivefold.optim.penalties.proximal_operators import NoPenalty, Penalty
 from fivefold.optim.smooth.line_search import MAX_TRIALS, Point
 
-VALUE_ROUNDING = 1e-14  # of the value: a parabola that rises by less is compared by gradients
-PROBE_LENGTH = 1e-4  # length of the step that measures the curvature first
+VALUE_ROUNDING = 1e-14  # as a share of the value: a parabola that rises by less is checked by gradients
+PROBE_LENGTH = 1e-4  # length of the first step, which measures the curvature
 
 
 @dataclass(frozen=True)
 class ProximalGradient(Solver):
-    """One gradient and one prox a step; t grows by a tenth between steps."""
+    """One gradient and one prox per step; t grows by `growth` between steps."""
 
-    grow: float = 1.1
+    growth: float = 1.1
 
     accepts = (CompositeObjective, SmoothObjective)
 
@@ -44,13 +44,13 @@ class ProximalGradient(Solver):
     def step(self, objective: Any, state: State) -> State:
         smooth, penalty = _parts(objective)
         here, t = state.memory
-        t, there = proximal_step(smooth, penalty, here, t * self.grow)
+        t, there = proximal_step(smooth, penalty, here, t * self.growth)
         return _state(penalty, there, (there, t))
 
 
 @dataclass(frozen=True)
 class FISTA(Solver):
-    """Accelerated proximal gradients; `restart=False` keeps the momentum whatever it does."""
+    """Accelerated proximal gradients; `restart=False` never resets the momentum."""
 
     restart: bool = True
 
@@ -76,8 +76,8 @@ class FISTA(Solver):
 class SAGA(Solver):
     """A step is an epoch: as many random blocks as there are, t = 1 / (3 L), L the largest curvature of a block seen.
 
-    The terms are dealt into `blocks`; of each the last gradient is kept, and where it was taken, so that the next one
-    tells how much it bends. An epoch that ends above the start is undone, and t halved.
+    The terms are divided into `blocks`; each keeps its last gradient and the point it belongs to, so that the next
+    gradient measures the curvature. An epoch that ends above the start is undone, and t halved.
     """
 
     blocks: int = 32
@@ -91,27 +91,27 @@ class SAGA(Solver):
             raise TypeError(f"SAGA samples the terms of a FiniteSum; got a {type(smooth).__name__}")
         dealt = self._dealt(smooth)
         kept = np.array([_share(smooth, x0, rows) for rows in dealt])  # (blocks, d)
-        bend = max(_block_curvature(smooth, x0, rows) for rows in dealt)
+        curvature = max(_block_curvature(smooth, x0, rows) for rows in dealt)
         here = Point.at(smooth, x0)
         places = np.tile(x0, (len(dealt), 1))
-        return _state(penalty, here, (kept, places, bend, here.value + penalty.value(x0), 0))
+        return _state(penalty, here, (kept, places, curvature, here.value + penalty.value(x0), 0))
 
     def step(self, objective: Any, state: State) -> State:
         smooth, penalty = _parts(objective)
-        kept, places, bend, ceiling, number = state.memory
+        kept, places, curvature, ceiling, number = state.memory
         dealt = self._dealt(smooth)
         order = np.random.RandomState([self.seed, 1, number]).randint(len(dealt), size=len(dealt))
         for _ in range(MAX_TRIALS):
-            x, bend, memory = _epoch(smooth, penalty, state.x, dealt, order, kept.copy(), places.copy(), bend)
-            found = _state(penalty, Point.at(smooth, x), (*memory, bend, ceiling, number + 1))
+            x, curvature, memory = _epoch(smooth, penalty, state.x, dealt, order, kept.copy(), places.copy(), curvature)
+            found = _state(penalty, Point.at(smooth, x), (*memory, curvature, ceiling, number + 1))
             if found.value <= ceiling:
                 return found
-            bend *= 2
+            curvature *= 2
         raise NoDescentError
 
     def _dealt(self, smooth: FiniteSum) -> list[Any]:
-        rows = np.random.RandomState([self.seed, 0]).permutation(smooth.terms)
-        return np.array_split(rows, min(self.blocks, smooth.terms))
+        rows = np.random.RandomState([self.seed, 0]).permutation(smooth.n_terms)
+        return np.array_split(rows, min(self.blocks, smooth.n_terms))
 
 
 def proximal_step(smooth: SmoothObjective, penalty: Penalty, y: Point, t: float) -> tuple[float, Point]:
@@ -130,8 +130,8 @@ def curvature_step(smooth: SmoothObjective, here: Point) -> float:
     if not length > 0:
         return 1.0
     there = smooth.gradient(here.x - PROBE_LENGTH / length * here.gradient)
-    bend = float(np.linalg.norm(there - here.gradient)) / PROBE_LENGTH
-    return 1 / bend if bend > 0 else 1.0
+    curvature = float(np.linalg.norm(there - here.gradient)) / PROBE_LENGTH
+    return 1 / curvature if curvature > 0 else 1.0
 
 
 def _holds(y: Point, there: Point, t: float) -> bool:
@@ -156,23 +156,23 @@ def _parts(objective: Any) -> tuple[Any, Penalty]:
 
 def _share(smooth: FiniteSum, x: Array, rows: Any) -> Array:
     """The gradient of the terms of these rows: over all blocks they add up to the gradient of f."""
-    return smooth.batch(x, rows) * (len(rows) / smooth.terms)
+    return smooth.batch(x, rows) * (len(rows) / smooth.n_terms)
 
 
 def _epoch(
-    smooth: FiniteSum, penalty: Penalty, x: Array, dealt: Any, order: Any, kept: Array, places: Array, bend: float
+    smooth: FiniteSum, penalty: Penalty, x: Array, dealt: Any, order: Any, kept: Array, places: Array, curvature: float
 ) -> tuple[Array, float, tuple[Array, Array]]:
     total = kept.sum(axis=0)
     for b in order:
         new = _share(smooth, x, dealt[b])
         change, way = new - kept[b], float(np.linalg.norm(x - places[b]))
         if way > 0:
-            bend = max(bend, float(np.linalg.norm(change)) / way)
-        t = 1 / (3 * len(dealt) * bend) if bend > 0 else 1.0
+            curvature = max(curvature, float(np.linalg.norm(change)) / way)
+        t = 1 / (3 * len(dealt) * curvature) if curvature > 0 else 1.0
         kept[b], places[b] = new, x
         x = penalty.prox(x - t * (len(dealt) * change + total), t)
         total += change
-    return x, bend, (kept, places)
+    return x, curvature, (kept, places)
 
 
 def _block_curvature(smooth: FiniteSum, x: Array, rows: Indices) -> float:

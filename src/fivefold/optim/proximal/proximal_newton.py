@@ -1,28 +1,29 @@
-"""The proximal Newton method: to the minimum of the touching parabola plus the penalty, by coordinate descent.
+"""The proximal Newton method: minimise the quadratic model plus the penalty, by coordinate descent.
 
     u = argmin of g'(u - x) + 1/2 (u - x)'H(u - x) + penalty(u)        x <- x + t (u - x)
 
-t is the first of 1, 1/2, 1/4, ... that lowers the sum enough. Once the coordinates that are zero are found the steps
-are Newton's on the others.
+t is the first of 1, 1/2, 1/4, ... that lowers the sum enough. Once the zero coordinates are identified the steps are
+Newton's on the others.
 
 Lee, Sun & Saunders (2014); Friedman, Hastie & Tibshirani (2010).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Indices
 from fivefold.optim.minimise import NoDescentError, Solver, State
 from fivefold.optim.objective import CompositeObjective, TwiceSmoothObjective
 from fivefold.optim.penalties.proximal_operators import L1, L2, ElasticNetPenalty, NoPenalty
 from fivefold.optim.proximal.coordinate_descent import solve_quadratic_net
 from fivefold.optim.smooth.line_search import MAX_TRIALS, SUFFICIENT_SHARE, VALUE_ROUNDING
 
-PENALTY_STRENGTHS: dict[type, Any] = {  # on |x| and on x^2 / 2
+PENALTY_STRENGTHS: dict[type, Callable[[Any], tuple[Any, Any]]] = {  # on |x| and on x^2 / 2
     NoPenalty: lambda penalty: (0.0, 0.0),
     L1: lambda penalty: (penalty.strength, 0.0),
     L2: lambda penalty: (0.0, penalty.strength),
@@ -32,27 +33,27 @@ PENALTY_STRENGTHS: dict[type, Any] = {  # on |x| and on x^2 / 2
 
 @dataclass(frozen=True)
 class ProximalNewton(Solver):
-    """For a smooth part with a Hessian of moderate size, and a penalty that acts on each coordinate alone."""
+    """For a smooth part with a Hessian of moderate size, and a penalty that acts on each coordinate separately."""
 
     accepts = (CompositeObjective,)
 
     def start(self, objective: CompositeObjective, x0: Array) -> State:
         if not isinstance(objective.smooth, TwiceSmoothObjective) or type(objective.penalty) not in PENALTY_STRENGTHS:
             raise TypeError(
-                "ProximalNewton minimises a TwiceSmooth with no penalty, L1, L2 or ElasticNet; got a "
+                "ProximalNewton minimises a TwiceSmoothObjective with no penalty, L1, L2 or ElasticNetPenalty; got a "
                 f"{type(objective.smooth).__name__} with {type(objective.penalty).__name__}"
             )
         return _state(objective, x0)
 
     def step(self, objective: CompositeObjective, state: State) -> State:
-        smooth: Any = objective.smooth  # TwiceSmooth, as `start` saw to
+        smooth: Any = objective.smooth  # a TwiceSmoothObjective: `start` checked it
         x, g, H = state.x, state.memory, smooth.hessian(state.x)
         l1, l2 = PENALTY_STRENGTHS[type(objective.penalty)](objective.penalty)
         u = solve_quadratic_net(H, H @ x - g, l1, l2, x)
         d = u - x
         fall = float(g @ d) + objective.penalty.value(u) - objective.penalty.value(x)
         level = state.value + VALUE_ROUNDING * abs(state.value)
-        if not fall < 0:  # near the minimum it drowns in rounding before the gradients do
+        if not fall < 0:  # near the minimum the decrease is lost in rounding before gradients are
             new = _state(objective, u)
             if new.value <= level and 2 * new.violation < state.violation:
                 return new
@@ -62,7 +63,7 @@ class ProximalNewton(Solver):
             new = _state(objective, u if t == 1 else x + t * d)  # u itself: its zeros are exact
             if new.value <= state.value + SUFFICIENT_SHARE * t * fall:
                 return new
-            if new.value <= level and new.violation < state.violation:  # so do the values
+            if new.value <= level and new.violation < state.violation:  # values are lost in rounding too
                 return new
             t *= 0.5
         raise NoDescentError
@@ -73,10 +74,10 @@ def _state(objective: CompositeObjective, x: Array) -> State:
     return State(x, value + objective.penalty.value(x), objective.violation_at(x, g), g)
 
 
-def working_set(g: Array, x: Array, strength: Any, count: int) -> Any:
-    """The coordinates that are not zero and the `count` others that an L1 penalty holds at zero least."""
+def working_set(g: Array, x: Array, strength: Array, count: int) -> Indices:
+    """The coordinates that are not zero and the `count` others whose gradients exceed an L1 penalty most."""
     out = np.flatnonzero((x == 0) & (np.abs(g) > strength))
-    urge = (np.abs(g) - strength)[out]
+    excess = (np.abs(g) - strength)[out]
     if len(out) > count:
-        out = out[np.argpartition(-urge, count)[:count]]
+        out = out[np.argpartition(-excess, count)[:count]]
     return np.sort(np.append(np.flatnonzero(x), out))

@@ -1,16 +1,16 @@
-"""Semismooth Newton steps for a quadratic with an L1 penalty, where coordinate descent would take for ever.
+"""Semismooth Newton steps for a quadratic with an L1 penalty, where coordinate descent would converge too slowly.
 
     F(x) = 1/2 x'Gx - q'x + p(x)        p(x) = sum_j l1_j |x_j| + l2_j/2 |x_j|^2,  x_j a number or a row of numbers
 
-Weak penalties and dependent columns leave F nearly flat: passes over the coordinates creep. With G = Z'Z, Z of as many
-rows as G has rank, each proximal step x <- argmin F(u) + |u - x|^2 / (2 s) is the smooth problem
+Weak penalties and dependent columns leave F nearly flat: passes over the coordinates make slow progress. With G = Z'Z,
+Z of as many rows as G has rank, each proximal step x <- argmin F(u) + |u - x|^2 / (2 s) is the smooth problem
 
     min over theta of  1/2 |theta|^2 - min over u of [p(u) - (q - Gx)'u - theta'Z(u - x) + |u - x|^2 / (2 s)]
 
 whose inner minimum is u = prox of s p at x + s (q - Gx + Z'theta), and whose gradient theta + Z(u - x) is made zero by
 Newton's method: its Hessian I + s Z D Z', D the derivative of the prox, involves the columns that are not zero only,
-and is solved through the fewer of these and the rows. With s growing a few proximal steps find which coordinates are
-zero, and the minimum with the signs as they are ends the search exactly.
+and is solved in the smaller of the two dimensions. As s grows a few proximal steps find which coordinates are zero, and
+the minimum for the present signs ends the search exactly.
 
 Li, Sun & Toh (2018).
 """
@@ -25,17 +25,17 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf
 
 from fivefold.core.types import Array
 
-MAX_PROXIMAL_STEPS = 60  # steps at most,
-MAX_NEWTON_STEPS = 40  # Newton steps for each,
-PROX_GROWTH = 5.0  # of s from one to the next,
-MIN_FIRST_PROX, MAX_FIRST_PROX = 10.0, 1e10  # s at first, for columns of unit length: at least, at most,
-MAX_PROX_GROWTH = 1e4  # and at most, times the first
-INNER_TOL_SHARE = 1e-2  # of the length of a proximal step: how far from its minimum it may end
-SUFFICIENT_SHARE = 1e-4  # of the fall that the slope promises
-MAX_HALVINGS = 30
-VALUE_ROUNDING = 1e-14
-LAST_STEP_SHARE = 1e-9  # of the largest coordinate: a proximal step this small is the last
-MIN_DIVISOR = 1e-300
+MAX_PROXIMAL_STEPS = 60  # proximal steps in all
+MAX_NEWTON_STEPS = 40  # Newton steps per proximal step
+PROX_GROWTH = 5.0  # factor of s from one proximal step to the next
+MIN_FIRST_PROX, MAX_FIRST_PROX = 10.0, 1e10  # bounds of the first s, for columns of unit length
+MAX_PROX_GROWTH = 1e4  # largest s, as a multiple of the first
+INNER_TOL_SHARE = 1e-2  # as a share of the length of a proximal step: how far from its minimum it may end
+SUFFICIENT_SHARE = 1e-4  # share of the decrease promised by the slope that a Newton step must reach
+MAX_HALVINGS = 30  # of a Newton step
+VALUE_ROUNDING = 1e-14  # as a share of the value: a smaller rise is rounding
+LAST_STEP_SHARE = 1e-9  # as a share of the largest coordinate: a proximal step this short is the last
+MIN_DIVISOR = 1e-300  # keeps a division by a strength of zero finite
 
 
 def semismooth_newton(
@@ -48,7 +48,7 @@ def semismooth_newton(
     positive: bool,
     finish: Callable[[Array], tuple[Array, bool]],
 ) -> Array:
-    """The minimum, or the best point found; `finish(x)` tries to make x exact, and says whether it has.
+    """The minimum, or the best point found; `finish(x)` tries to make x exact, and returns whether it is.
 
     q and x are (d,) or (d, T); strengths are (d,). Columns are scaled to unit length on the way.
     """
@@ -58,7 +58,7 @@ def semismooth_newton(
     x = x0 * unit[axis]
     s = max(
         MIN_FIRST_PROX, min(float(np.abs(x).max()) / max(float(a.max()), MIN_DIVISOR), MAX_FIRST_PROX)
-    )  # now the penalty moves x noticeably
+    )  # from this s on the penalty moves x noticeably
     last = MAX_PROX_GROWTH * s
 
     def value(x: Array) -> float:
@@ -111,7 +111,7 @@ def _proximal_step(Z: Array, pull: Array, l1: Any, l2: Any, x: Array, s: float, 
         fall, t = float(np.vdot(slope, d)), 1.0
         for _ in range(MAX_HALVINGS):
             trial = at(theta + t * d)
-            # near the minimum the values drown in rounding before the slopes do
+            # near the minimum values are lost in rounding before slopes are
             if trial[3] <= value + SUFFICIENT_SHARE * t * fall or (
                 trial[3] <= value + VALUE_ROUNDING * abs(value) and np.linalg.norm(trial[2]) < steep
             ):
@@ -148,14 +148,14 @@ def _newton_rows(Z: Array, z: Array, u: Array, slope: Array, s: float, l1: Array
     on = np.flatnonzero(u.any(axis=1))
     r, T = slope.shape
     length = np.linalg.norm(z[on], axis=1)
-    k, bend = s * l1[on, 0] / length, s / (1 + s * l2[on, 0])
+    k, curvature = s * l1[on, 0] / length, s / (1 + s * l2[on, 0])
     A, V = Z[:, on], z[on] / length[:, None]
     H = np.zeros((r, T, r, T))
-    plain = (A * (bend * (1 - k))) @ A.T
+    plain = (A * (curvature * (1 - k))) @ A.T
     for i in range(T):
         H[:, i, :, i] = plain
         for j in range(i + 1):
-            extra = (A * (bend * k * V[:, i] * V[:, j])) @ A.T
+            extra = (A * (curvature * k * V[:, i] * V[:, j])) @ A.T
             H[:, i, :, j] += extra
             if j < i:
                 H[:, j, :, i] += extra

@@ -1,6 +1,6 @@
 """An objective whose Hessian is made positive definite, so that a quadratic model of it always has a minimum.
 
-Values and gradients stay as they are: only the steps that a solver derives from the Hessian change, and its search
+Values and gradients are unchanged: only the steps that a solver derives from the Hessian differ, and its line search
 shortens those that are too long.
 """
 
@@ -14,13 +14,13 @@ from fivefold.core.parallel import one_blas_thread
 from fivefold.core.types import Array
 from fivefold.optim.objective import TwiceSmoothObjective
 
-DIAGONAL_JITTER = 1e-9  # of the diagonal, added to it
-MIN_EIGENVALUE_SHARE = 1e-12  # of the largest entry of the diagonal, or eigenvalue
+DIAGONAL_JITTER = 1e-9  # share of the diagonal that is added to it
+MIN_EIGENVALUE_SHARE = 1e-12  # added to the diagonal as a share of its largest entry, and the least such entry assumed
 
 
 @dataclass(frozen=True)
 class ConvexifiedObjective(TwiceSmoothObjective):
-    """A little is added to the diagonal; where the objective is not convex, eigenvalues lose their sign first."""
+    """Adds a little to the diagonal; unless `convex`, eigenvalues are replaced by their sizes first."""
 
     objective: TwiceSmoothObjective
     convex: bool = True

@@ -3,9 +3,9 @@
     F(x) = sum s loss(y, eta) + sum lasso |x| + 1/2 sum ridge x^2,       eta = design x
 
 Every kink is rounded by a parabola of half width h, which makes F smooth, and Newton's method minimises it; h shrinks,
-each minimum starting from the last. The rows within h of a kink are those on which a minimum of F itself may rest. With
-these held at their kinks, a linear system gives the minimum and the multipliers; if the multipliers lie between the
-slopes on either side and no other row changed sides, the point is the minimum of F, up to rounding.
+each minimisation starting from the last minimum. The rows within h of a kink are those on which a minimum of F itself
+may rest. With these held at their kinks, a linear system gives the minimum and the multipliers; if the multipliers lie
+between the slopes on either side and no other row changed sides, the point is the minimum of F, up to rounding.
 
 Madsen & Nielsen (1993) for absolute values; Chen, Pinar (1998).
 """
@@ -32,23 +32,19 @@ from fivefold.optim.proximal.proximal_newton import ProximalNewton
 from fivefold.optim.risk_minimisation.convexified_hessian import ConvexifiedObjective
 from fivefold.optim.smooth.newton import Newton
 
-WIDTH_FACTOR = 0.2
-RIDGE_NUDGE = (
-    1e-10  # of the weights of all rows: a ridge that leads to the shortest of many minima, and then is dropped
-)
-MAX_LEVELS = 20
-MIN_LEVELS = 9  # levels before values that no longer fall end the search
-GRADIENT_TOL = 1e-11  # of the weights of all rows: a gradient of rounded kinks that is zero
-SECANT_SHARE = 1e-3  # share of the secant's curvature
-KINK_ROWS_PER_COEF = 3  # rows at kinks for every coefficient: with more of them h is still too wide,
-MAX_DEGENERATE_ROWS = (
-    300  # unless they are so few: where many rows agree, more may rest on kinks than there are coefficients
-)
-ROUNDING_SLACK = 1e-10  # of all weights: so far rounding may take a gradient from zero, or a row from its kink
+WIDTH_FACTOR = 0.2  # h shrinks by this factor from one level to the next
+RIDGE_NUDGE = 1e-10  # x total weight: a temporary ridge that leads to the shortest of many minima
+MAX_LEVELS = 20  # values of h
+MIN_LEVELS = 9  # levels before a value that no longer falls ends the search
+GRADIENT_TOL = 1e-11  # x total weight: a smaller gradient of the smoothed risk counts as zero
+SECANT_SHARE = 1e-3  # away from a kink the curvature is this share of the secant's
+KINK_ROWS_PER_COEF = 3  # with more rows at kinks per coefficient than this h is still too wide,
+MAX_DEGENERATE_ROWS = 300  # but this many are accepted anyway: where many rows agree, many may rest on kinks
+ROUNDING_SLACK = 1e-10  # x total weight: a smaller gradient, or distance of a row from its kink, is rounding
 
 
 class LossKinks(NamedTuple):
-    """Slope of each row far to the left (n,); predictors (k, n) where it jumps, and by how much (k,)."""
+    """Slope of each row far to the left (n,); predictors (k, n) at which the slope jumps, and by how much (k,)."""
 
     left: Array
     at: Array
@@ -57,9 +53,10 @@ class LossKinks(NamedTuple):
 
 @singledispatch
 def loss_kinks(loss: Loss, y: Array) -> LossKinks:
-    """Where the loss of each row bends. Register a function for a loss of your own."""
+    """The kinks of the loss of each row. Register a function for a loss of your own."""
     raise TypeError(
-        f"{type(loss).__name__} is not smooth and its kinks are not known: register them with optim.kinks.kinks"
+        f"{type(loss).__name__} is not smooth and its kinks are not known: register them with "
+        "fivefold.optim.risk_minimisation.kink_smoothing.loss_kinks"
     )
 
 
@@ -104,7 +101,7 @@ class SmoothedLoss(Loss):
         return left + jump @ np.clip((eta - at) / (2 * self.h) + 0.5, 0.0, 1.0)
 
     def curvature(self, y: Any, eta: Any) -> Any:
-        """Beyond a parabola there is none; a share of the secant's there keeps every direction of a step in bounds."""
+        """Outside the parabolas it is zero; a share of the secant's curvature there keeps every step bounded."""
         _, at, jump = loss_kinks(self.sharp, y)
         away = np.abs(eta - at)
         return jump @ np.where(away < self.h, 0.5 / self.h, SECANT_SHARE / np.maximum(away, self.h))
@@ -120,7 +117,7 @@ def minimise_kinked(
 ) -> Minimum:
     """The minimum of a risk whose loss has kinks, plus sum of lasso |x|.
 
-    "converged" where the multipliers prove it, "stuck" where rounding or a flat valley kept them from doing so.
+    The reason is "converged" where the multipliers prove it, "stuck" where rounding or a flat valley prevents that.
     """
     size = np.sqrt(risk.design.gram(risk.s).diagonal() / risk.s.sum())
     size = np.where(size > 0, size, 1.0)
@@ -192,16 +189,16 @@ def _minimum_on_kinks(risk: EmpiricalRisk, lasso: Array, x: Array, h: float) -> 
     a = most * np.clip(z[near] / (2 * h) + 0.5, 0.0, 1.0)
     free = (lasso == 0) | (x != 0)
     outside = design.transpose(s * (left + jump @ beyond)) + lasso * np.sign(x)
-    # without a ridge every x with these rows at their kinks is as good: the shortest, not the nearest, is taken
+    # without a ridge every x with these rows at their kinks is as good: take the shortest, not the nearest
     there = x if risk.ridge[free].any() else np.zeros_like(x)
     r = -(outside + risk.ridge * there + D.T @ a)[free]
     dx, da = _saddle(D[:, free], risk.ridge[free], r, at[near] - D @ there)
     there, a = there.copy(), a + da
     there[free] += dx
-    if ((a < 0) | (a > most)).any():  # of many multipliers that balance, the shortest may not be the ones in range
+    if ((a < 0) | (a > most)).any():  # many multipliers may balance, and the shortest need not be in range
         a = lsq_linear(D[:, free].T, -(outside + risk.ridge * there)[free], (0.0, most), method="bvls", tol=1e-14).x
     g = outside + risk.ridge * there + D.T @ np.clip(a, 0.0, most)
-    # what the L1 term may add at zero takes away from the gradient
+    # at zero the L1 term can offset this much of the gradient
     g = np.where(free, g, np.sign(g) * np.maximum(np.abs(g) - lasso, 0.0))
     z = design.predictor(there) - at
     proven = (

@@ -1,25 +1,23 @@
-"""How the problems of linear support vector machines are solved.
+"""Solvers of linear support vector machines, chosen by loss, penalty and shape of the table.
 
-    min over x of   1/2 x'R x + sum of s_i loss(y_i, z_i'x)        or with |x| in the place of the square
+min over x of   1/2 x'R x + sum of s_i loss(y_i, z_i'x)        or with sqrt(R) |x| in place of the square
 
-A smooth loss with few columns: Newton's method on a sample of the rows, then L-BFGS with the sample's Hessian; the
-squared hinge on a small table by Newton's method alone, in compiled steps. A loss
-with a corner and few columns: the interior point method on the dual, then the rows on the margin solved for exactly.
-Many columns: dual coordinate descent; fewer rows than columns: within the span of the rows. A penalty on absolute
-values: parabolas with coordinate descent on each. One margin between all classes: the interior point method for few
-coefficients, dual coordinate descent for more.
+smooth loss, few columns    Newton's method on a sample of the rows, then L-BFGS with the sample's Hessian; the
+                            squared hinge on a small table by Newton's method alone, in compiled steps
+kinked loss, few columns    the interior point method on the dual, then an exact solution for rows on the margin
+many columns                dual coordinate descent; fewer rows than columns: within the span of the rows
+L1 penalty                  proximal Newton steps by coordinate descent
+Crammer and Singer          the interior point method for few coefficients, dual coordinate descent for more
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from fivefold.core.parallel import one_blas_thread
-from fivefold.core.types import Array, Matrix
+from fivefold.core.types import Array, Indices
 from fivefold.optim.design import Design
 from fivefold.optim.dual.box_dual import BoxDual, polish
 from fivefold.optim.dual.crammer_singer import CrammerSingerCoordinate, CrammerSingerDual
@@ -28,8 +26,8 @@ from fivefold.optim.dual.dual_coordinate_descent import DualCoordinateDescent
 from fivefold.optim.dual.interior_point import InteriorPoint
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.catalogue import SquaredHingeLoss
-from fivefold.optim.minimise import minimise
-from fivefold.optim.objective import CompositeObjective, Minimum
+from fivefold.optim.minimise import Solver, minimise
+from fivefold.optim.objective import CompositeObjective, Minimum, Monitor
 from fivefold.optim.penalties.proximal_operators import L1
 from fivefold.optim.proximal.proximal_newton import ProximalNewton, working_set
 from fivefold.optim.risk_minimisation.row_span import is_wide, minimise_in_span
@@ -37,30 +35,25 @@ from fivefold.optim.risk_minimisation.squared_hinge_newton import SquaredHingeNe
 from fivefold.optim.risk_minimisation.subsample_start import start_from_subsample
 from fivefold.optim.smooth.lbfgs import LBFGS
 
-COLUMNS_PER_ROUND = 200  # columns let in at a time where there are many
-MAX_NEWTON_COST = (
-    1_000_000  # rows times squared coefficients: a Newton step takes less time than the calls of any other route
-)
-MAX_COORDINATE_COST = 20_000  # rows times coefficients: then dual coordinate descent is tried first, and
-ROUGH_FACTOR, ROUGH_STEPS = 1e4, 2  # so many times as rough, for so many steps
-EXACT_TOL_FACTOR = 1e-5  # times what may be left: there the last digits cost one step
-MAX_GRAM_SIZE = 2000  # coefficients: a matrix of that size is made and factored
-SLOPE_SHARE = 1e-3  # of tol: the share of the slope at zero that may be left
-MAX_CLASS_GRAM_SIZE = 400  # coefficients of all classes together
-CLASS_GAP_SHARE = (
-    1e-2  # of tol: the share of the value at zero between primal and dual, where rows are visited one by one
-)
-GAP_SHARE = 1e-5  # of tol: the share of the value at zero that may lie between primal and dual
-Monitor = Callable[[Any, float], bool] | None
+COLUMNS_PER_ROUND = 200  # columns added to the working set at a time, where there are many
+MAX_NEWTON_COST = 1_000_000  # rows x squared coefficients, up to which Newton steps are the fastest route
+MAX_COORDINATE_COST = 20_000  # rows x coefficients, up to which dual coordinate descent is tried first,
+ROUGH_FACTOR, ROUGH_STEPS = 1e4, 2  # with this many times the tolerance, for at most this many steps
+EXACT_TOL_FACTOR = 1e-5  # factor on the tolerance of Newton's method, whose last digits cost one step
+MAX_GRAM_SIZE = 2000  # coefficients, up to which their Gram matrix is formed and factored
+SLOPE_SHARE = 1e-3  # tol x this is the share of the gradient at zero that may be left
+MAX_CLASS_GRAM_SIZE = 400  # coefficients of all classes together, up to which the interior point method is used
+CLASS_GAP_SHARE = 1e-2  # as GAP_SHARE, for dual coordinate descent on one margin between all classes
+GAP_SHARE = 1e-5  # tol x this is the share of the value at zero allowed as duality gap
 
 
-def solve_svm(risk: EmpiricalRisk, tol: float, max_iter: int, seed: int, monitor: Monitor) -> Minimum:
-    """The coefficients, with the loss's own best route."""
-    with one_blas_thread():  # on matrices of this size BLAS's helpers spin longer than they work
+def solve_svm(risk: EmpiricalRisk, tol: float, max_iter: int, seed: int, monitor: Monitor | None) -> Minimum:
+    """The coefficients, by the solver that suits the loss and the shape of the table."""
+    with one_blas_thread():  # on matrices of this size the threads of BLAS spin longer than they work
         if is_wide(risk):
             zero = np.zeros(risk.design.size)
             return minimise_in_span(
-                risk, zero, monitor, lambda part, _, told: solve_svm(part, tol, max_iter, seed, told)
+                risk, zero, monitor, lambda part, _, watch: solve_svm(part, tol, max_iter, seed, watch)
             )
         if risk.design.size > MAX_GRAM_SIZE:
             return _by_rows(risk, tol, max_iter, seed, monitor)
@@ -69,39 +62,38 @@ def solve_svm(risk: EmpiricalRisk, tol: float, max_iter: int, seed: int, monitor
         return _by_interior(risk, tol, max_iter, seed, monitor)
 
 
-def _by_newton(risk: EmpiricalRisk, tol: float, max_iter: int, monitor: Monitor) -> Minimum:
+def _by_newton(risk: EmpiricalRisk, tol: float, max_iter: int, monitor: Monitor | None) -> Minimum:
     risk = _fused(risk)
     zero = np.zeros(risk.design.size)
-    enough = SLOPE_SHARE * tol * risk.violation(zero)
-    if isinstance(risk, SquaredHingeRisk) and risk.terms * len(zero) ** 2 <= MAX_NEWTON_COST:
+    tolerance = SLOPE_SHARE * tol * risk.violation(zero)
+    if isinstance(risk, SquaredHingeRisk) and risk.n_terms * len(zero) ** 2 <= MAX_NEWTON_COST:
         return minimise(
-            risk, zero, SquaredHingeNewton(), tol=EXACT_TOL_FACTOR * enough, max_iter=max_iter, monitor=monitor
+            risk, zero, SquaredHingeNewton(), tol=EXACT_TOL_FACTOR * tolerance, max_iter=max_iter, monitor=monitor
         )
     x0, inverse = start_from_subsample(risk, zero)
-    return minimise(risk, x0, LBFGS(inverse=inverse), tol=enough, max_iter=max_iter, monitor=monitor)
+    return minimise(risk, x0, LBFGS(inverse=inverse), tol=tolerance, max_iter=max_iter, monitor=monitor)
 
 
 def _fused(risk: EmpiricalRisk) -> EmpiricalRisk:
-    """The same risk, with one compiled pass where there is one."""
+    """The same risk, with value and gradient in one compiled pass where there is one."""
     if not isinstance(risk.loss, SquaredHingeLoss) or risk.design.sparse:
         return risk
     return SquaredHingeRisk(risk.loss, risk.design, risk.y, risk.s, risk.ridge)
 
 
-def _by_interior(risk: EmpiricalRisk, tol: float, max_iter: int, seed: int, monitor: Monitor) -> Minimum:
-    dual, enough = BoxDual(risk), _gap_tolerance(risk, tol)
-    if (
-        risk.terms * risk.design.size <= MAX_COORDINATE_COST
-    ):  # passes cost next to nothing, and often say which rows rest at an edge
+def _by_interior(risk: EmpiricalRisk, tol: float, max_iter: int, seed: int, monitor: Monitor | None) -> Minimum:
+    dual, tolerance = BoxDual(risk), _gap_tolerance(risk, tol)
+    if risk.n_terms * risk.design.size <= MAX_COORDINATE_COST:
+        # passes cost next to nothing, and often show which multipliers rest at a bound
         found = _polished(
             dual,
-            _on_dual(dual, DualCoordinateDescent(seed), ROUGH_FACTOR * enough, min(ROUGH_STEPS, max_iter), monitor),
+            _on_dual(dual, DualCoordinateDescent(seed), ROUGH_FACTOR * tolerance, min(ROUGH_STEPS, max_iter), monitor),
         )
         if found.reason in ("interrupted", "stopped"):
             return found
-        if found.violation <= enough:
+        if found.violation <= tolerance:
             return replace(found, reason="converged")
-    return _polished(dual, _on_dual(dual, InteriorPoint(), enough, max_iter, monitor))
+    return _polished(dual, _on_dual(dual, InteriorPoint(), tolerance, max_iter, monitor))
 
 
 def _polished(dual: BoxDual, found: Minimum) -> Minimum:
@@ -110,19 +102,21 @@ def _polished(dual: BoxDual, found: Minimum) -> Minimum:
     return replace(found, x=x, value=value, violation=value + dual.value_at(a, x))
 
 
-def _by_rows(risk: EmpiricalRisk, tol: float, max_iter: int, seed: int, monitor: Monitor) -> Minimum:
+def _by_rows(risk: EmpiricalRisk, tol: float, max_iter: int, seed: int, monitor: Monitor | None) -> Minimum:
     dual = BoxDual(risk)
     found = _on_dual(dual, DualCoordinateDescent(seed), _gap_tolerance(risk, tol), max_iter, monitor)
     x = dual.primal(found.x)
     return replace(found, x=x, value=found.violation - found.value)
 
 
-def _on_dual(dual: BoxDual, solver: Any, enough: float, max_iter: int, monitor: Monitor) -> Minimum:
+def _on_dual(dual: BoxDual, solver: Solver, tolerance: float, max_iter: int, monitor: Monitor | None) -> Minimum:
     watch = None if monitor is None else (lambda a, value: monitor(dual.primal(a), -value))
-    return minimise(dual, np.zeros(dual.risk.terms), solver, tol=enough, max_iter=max_iter, monitor=watch)
+    return minimise(dual, np.zeros(dual.risk.n_terms), solver, tol=tolerance, max_iter=max_iter, monitor=watch)
 
 
-def solve_crammer_singer(dual: CrammerSingerDual, tol: float, max_iter: int, seed: int, monitor: Monitor) -> Minimum:
+def solve_crammer_singer(
+    dual: CrammerSingerDual, tol: float, max_iter: int, seed: int, monitor: Monitor | None
+) -> Minimum:
     """The coefficients of all classes (K, size), with one margin between them."""
     few = dual.classes * dual.design.size <= MAX_CLASS_GRAM_SIZE
     solver, gap = (CrammerSingerInterior(), GAP_SHARE) if few else (CrammerSingerCoordinate(seed), CLASS_GAP_SHARE)
@@ -134,36 +128,38 @@ def solve_crammer_singer(dual: CrammerSingerDual, tol: float, max_iter: int, see
 
 
 def _gap_tolerance(risk: EmpiricalRisk, tol: float) -> float:
-    """The largest gap between primal and dual that may be left."""
+    """The largest duality gap allowed."""
     return GAP_SHARE * tol * float(risk.s @ risk.loss.value(risk.y, np.zeros(len(risk.y))))
 
 
-def solve_l1_svm(risk: EmpiricalRisk, tol: float, max_iter: int, seed: int, monitor: Monitor) -> Minimum:
-    """With |x| in the place of the square; R is then the squared cost of a coefficient, as an intercept is scaled."""
+def solve_l1_svm(risk: EmpiricalRisk, tol: float, max_iter: int, seed: int, monitor: Monitor | None) -> Minimum:
+    """With sqrt(R) |x| in place of the square, as scikit-learn scales the penalty of an intercept."""
     strength, smooth = np.sqrt(risk.ridge), _fused(replace(risk, ridge=0.0))
     zero = np.zeros(risk.design.size)
-    enough = SLOPE_SHARE * tol * risk.violation(zero)
+    tolerance = SLOPE_SHARE * tol * risk.violation(zero)
     with one_blas_thread():
         if len(zero) > MAX_GRAM_SIZE:
-            return _by_columns(smooth, strength, enough, max_iter, monitor)
+            return _by_columns(smooth, strength, tolerance, max_iter, monitor)
         whole = CompositeObjective(smooth, L1(strength))
-        return minimise(whole, zero, ProximalNewton(), tol=enough, max_iter=max_iter, monitor=monitor)
+        return minimise(whole, zero, ProximalNewton(), tol=tolerance, max_iter=max_iter, monitor=monitor)
 
 
-def _by_columns(risk: EmpiricalRisk, strength: Any, enough: float, max_iter: int, monitor: Monitor) -> Minimum:
-    """Over a few columns first; those whose slope exceeds the penalty are let in until there is none."""
+def _by_columns(
+    risk: EmpiricalRisk, strength: Array, tolerance: float, max_iter: int, monitor: Monitor | None
+) -> Minimum:
+    """Over a few columns first; columns whose slope exceeds the penalty are added until there is none."""
     design = risk.design
-    x = np.zeros(design.size)
+    x: Array = np.zeros(design.size)
     whole = CompositeObjective(risk, L1(strength))
-    done: list[tuple[Any, Minimum]] = []
+    done: list[tuple[Indices, Minimum]] = []
     while True:
         g = risk.gradient(x)
-        W = working_set(g, x, strength + enough, COLUMNS_PER_ROUND + int(np.count_nonzero(x)))
+        W = working_set(g, x, strength + tolerance, COLUMNS_PER_ROUND + int(np.count_nonzero(x)))
         if done and (set(W) <= set(done[-1][0]) or done[-1][1].reason in ("interrupted", "stopped", "max_iter")):
             break
         narrow = CompositeObjective(_restricted(risk, W), L1(strength[W]))
         watch = None if monitor is None else (lambda v, value, W=W: monitor(_full_vector(v, W, design.size), value))
-        found = minimise(narrow, x[W], ProximalNewton(), tol=enough, max_iter=max_iter, monitor=watch)
+        found = minimise(narrow, x[W], ProximalNewton(), tol=tolerance, max_iter=max_iter, monitor=watch)
         x = _full_vector(found.x, W, design.size)
         done.append((W, found))
     history = tuple(value for _, found in done for value in found.history[1:])
@@ -171,14 +167,14 @@ def _by_columns(risk: EmpiricalRisk, strength: Any, enough: float, max_iter: int
     return Minimum(x, whole.value(x), whole.violation(x), (whole.value(np.zeros_like(x)), *history), reason)
 
 
-def _restricted(risk: EmpiricalRisk, W: Matrix) -> EmpiricalRisk:
+def _restricted(risk: EmpiricalRisk, W: Indices) -> EmpiricalRisk:
     """The risk of some coefficients, the others zero."""
     d = risk.design.X.shape[1]
     design = Design(risk.design.X[:, W[W < d]], intercept=bool(len(W)) and W[-1] == d)
     return replace(risk, design=design if design.sparse else replace(design, X=np.ascontiguousarray(design.X)))
 
 
-def _full_vector(v: Array, W: Matrix, size: int) -> Any:
+def _full_vector(v: Array, W: Indices, size: int) -> Array:
     x = np.zeros(size)
     x[W] = v
     return x

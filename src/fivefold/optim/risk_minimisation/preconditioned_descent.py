@@ -1,14 +1,14 @@
-"""Descent of a risk in coordinates of its own scale.
+"""Descent of a risk in coordinates scaled by its Hessian.
 
     x = origin + T z,   T T' = H^-1,   H near the Hessian
 
-In z the Hessian is near one: L-BFGS takes almost Newton's steps for the price of a gradient, and half the squared
-length of the gradient is near the fall that is left, whatever the units of the columns. Under an L1 penalty T is the
-diagonal of H only, which keeps the axes, and proximal Newton steps use the whole of it.
+In z the Hessian is near the identity: L-BFGS takes almost Newton's steps at the cost of a gradient, and half the
+squared length of the gradient is near the decrease still possible, whatever the units of the columns. Under an L1
+penalty T comes from the diagonal of H only, which keeps the axes, and proximal Newton steps use the whole of H.
 
-H comes from a sample of the rows, whose own minimum is the start. Where the steps are too many H is taken again, at the
+H comes from a sample of the rows, whose own minimum is the start. If too many steps are needed H is recomputed, at the
 point reached and from more rows, in the end from all: that is Newton's method. With too many coefficients for a matrix
-T is a diagonal, and under an L1 penalty only columns that it does not hold at zero take part.
+T is a diagonal, and under an L1 penalty only the columns that it does not hold at zero take part.
 """
 
 from __future__ import annotations
@@ -26,7 +26,14 @@ from fivefold.core.parallel import one_blas_thread
 from fivefold.core.types import Array
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.minimise import NoDescentError, Solver, State, minimise
-from fivefold.optim.objective import CompositeObjective, Minimum, Objective, SmoothObjective, TwiceSmoothObjective
+from fivefold.optim.objective import (
+    CompositeObjective,
+    Minimum,
+    Monitor,
+    Objective,
+    SmoothObjective,
+    TwiceSmoothObjective,
+)
 from fivefold.optim.penalties.proximal_operators import L1
 from fivefold.optim.proximal.coordinate_newton import CoordinateNewton
 from fivefold.optim.proximal.proximal_newton import ProximalNewton
@@ -34,35 +41,29 @@ from fivefold.optim.risk_minimisation.row_span import is_wide, minimise_in_span
 from fivefold.optim.smooth.lbfgs import LBFGS
 from fivefold.optim.smooth.line_search import Armijo, Point
 
-MIN_SAMPLE_ROWS, MAX_SAMPLE_ROWS = 2000, 16_000  # rows of a sample: between these, unless
-ROWS_PER_COEFFICIENT = 10  # so many for each coefficient are more
-SAMPLE_GROWTH = 5  # the second sample is so many times the first
-MAX_HESSIAN_COST = (
-    12  # rows of a sample times coefficients, a row of the data: more, and its Hessian costs more than it saves
-)
-CHEAP_HESSIAN_COST = (
-    2_000_000  # rows times squared coefficients of a Hessian that costs no more than the calls around it
-)
-STEPS_PER_HESSIAN = 6  # steps with one H, where it is not cheap
+MIN_SAMPLE_ROWS, MAX_SAMPLE_ROWS = 2000, 16_000  # a sample has between this many rows and this many,
+ROWS_PER_COEFFICIENT = 10  # but at least this many rows per coefficient
+SAMPLE_GROWTH = 5  # the second sample has this many times the rows of the first
+MAX_HESSIAN_COST = 12  # (sample rows x coefficients) / data rows, up to which a Hessian of the sample saves time
+CHEAP_HESSIAN_COST = 2_000_000  # rows x squared coefficients, up to which a Hessian costs less than the calls around it
+STEPS_PER_HESSIAN = 6  # steps with one H, where H is not cheap
 STEPS_PER_DIAGONAL = 40  # steps with one diagonal
-MAX_HESSIAN_SIZE = 1500  # coefficients of a Hessian that is made
-SAMPLE_TOL = 1.0  # standard errors: a sample knows its own minimum no better
-GAP_SHARE = 1 / 6  # of tol^2 times the scale of the risk: twice the fall that may be left
-ROUNDING_DECREASE = 1e-13  # per unit of weight: a fall of the risk that rounding may hide
-EXACT_TOL_FACTOR = 1e-3  # times tol where every row is in H: there the last digits cost one step
-ROUNDING_GRADIENT = (
-    3e-8  # times the root of the value: below it a fall drowns in rounding, and only Newton's steps see a way
-)
-MIN_SCALE = 1e-4  # of a weight of the data, the least scale of a risk
-DIAGONAL_JITTER = 1e-10  # of the diagonal: a sample may lack a direction the data have
+MAX_HESSIAN_SIZE = 1500  # coefficients, up to which the whole Hessian is formed
+SAMPLE_TOL = 1.0  # in standard errors: minimising a sample more closely than this tells nothing about the data
+GAP_SHARE = 1 / 6  # the allowed remaining decrease is half of this x tol^2 x the scale of the risk
+ROUNDING_DECREASE = 1e-13  # per unit of weight: a decrease of the risk that rounding may hide
+EXACT_TOL_FACTOR = 1e-3  # factor on tol where every row is in H: there the last digits cost one step
+# times the root of the value: below this gradient a decrease is lost in rounding, and only Newton steps make progress
+ROUNDING_GRADIENT = 3e-8
+MIN_SCALE = 1e-4  # per unit of weight: the smallest scale assumed for a risk
+DIAGONAL_JITTER = 1e-10  # added to the scaled diagonal of H: a sample may lack a direction of the data
 
-Monitor = Callable[[Array, float], bool]
 ToleranceRule = Callable[[float], float]
 
 
 @dataclass(frozen=True)
 class CachedObjective(SmoothObjective):
-    """An objective that knows its last answer."""
+    """An objective that remembers its last result."""
 
     objective: SmoothObjective
     last: dict[str, Any] = field(default_factory=dict)
@@ -82,7 +83,7 @@ class WhitenedObjective(SmoothObjective):
     T: Array
 
     def at(self, z: Array) -> Array:
-        """x."""
+        """The point x of z."""
         return self.origin + (self.T @ z if self.T.ndim == 2 else self.T * z)
 
     def value_and_gradient(self, z: Array) -> tuple[float, Array]:
@@ -92,7 +93,7 @@ class WhitenedObjective(SmoothObjective):
 
 @dataclass(frozen=True)
 class ScaledObjective(TwiceSmoothObjective):
-    """An objective of z, x = t z, with a matrix for its Hessian everywhere."""
+    """An objective of z, x = t z, with the same Hessian everywhere."""
 
     objective: SmoothObjective
     t: Array
@@ -108,7 +109,7 @@ class ScaledObjective(TwiceSmoothObjective):
 
 @dataclass(frozen=True)
 class WhitenedNewton(Solver):
-    """Newton's steps with H taken anew at every point; the violation is the slope in z, by the H of the step."""
+    """Newton's steps with H recomputed at every point; the violation is the gradient in z, with the H of the step."""
 
     accepts = (EmpiricalRisk,)
 
@@ -121,9 +122,9 @@ class WhitenedNewton(Solver):
         T = HessianPreconditioner().metric(objective, here.x) if T is None else T
         slope = here.gradient @ T
         try:
-            _, there = Armijo().walk(objective, here, -T @ slope)
+            _, there = Armijo().find_step(objective, here, -T @ slope)
         except NoDescentError:
-            # Losses of rows far on their side are small differences of large scores, and drown in their rounding.
+            # Losses of rows far from the boundary are small differences of large scores, lost in their rounding.
             there = Point.at(objective, here.x - T @ slope)
             if slope @ slope > ROUNDING_DECREASE * float(objective.s.sum()) or 2 * _largest(
                 there.gradient @ T
@@ -134,7 +135,7 @@ class WhitenedNewton(Solver):
 
 @dataclass(frozen=True)
 class TransformedProblem:
-    """A problem in z, where it starts, and x from z."""
+    """A problem in z, its starting point, and the map from z to x."""
 
     problem: Objective
     start: Array
@@ -142,62 +143,64 @@ class TransformedProblem:
 
 
 class Preconditioner(ABC):
-    """How a risk is seen: `metric` is what H says at a point, `view` the problem in its coordinates."""
+    """How a risk is scaled: `metric` is taken from H at a point, `transform` gives the problem in its coordinates."""
 
     solver: Solver
 
     @abstractmethod
     def metric(self, risk: EmpiricalRisk, x: Array) -> Array:
-        """T, or H."""
+        """T, or H, at x."""
 
     @abstractmethod
-    def view(self, objective: CachedObjective, x: Array, metric: Array) -> TransformedProblem:
+    def transform(self, objective: CachedObjective, x: Array, metric: Array) -> TransformedProblem:
         """The problem about x."""
 
     @abstractmethod
-    def extra(self, x: Array) -> float:
-        """What is added to the risk."""
+    def penalty_value(self, x: Array) -> float:
+        """The penalty that is added to the risk."""
 
 
 @dataclass(frozen=True)
 class HessianPreconditioner(Preconditioner):
-    """Whitened: the Hessian becomes one."""
+    """Whitens: the Hessian becomes the identity."""
 
     solver = LBFGS(memory=10, inverse=lambda g: g, search=Armijo())
 
     def metric(self, risk: EmpiricalRisk, x: Array) -> Array:
         if len(x) > MAX_HESSIAN_SIZE:
-            bends = risk.bends(x)
-            return 1 / np.sqrt(np.maximum(bends, DIAGONAL_JITTER * max(float(bends.mean()), np.finfo(np.float64).tiny)))
+            diagonal = risk.hessian_diagonal(x)
+            return 1 / np.sqrt(
+                np.maximum(diagonal, DIAGONAL_JITTER * max(float(diagonal.mean()), np.finfo(np.float64).tiny))
+            )
         return inverse_root(risk.hessian(x) + _shared_curvature(risk, risk.ridge))
 
-    def view(self, objective: CachedObjective, x: Array, metric: Array) -> TransformedProblem:
+    def transform(self, objective: CachedObjective, x: Array, metric: Array) -> TransformedProblem:
         white = WhitenedObjective(objective, x, metric)
         return TransformedProblem(white, np.zeros(len(x)), white.at)
 
-    def extra(self, x: Array) -> float:
+    def penalty_value(self, x: Array) -> float:
         return 0.0
 
 
 @dataclass(frozen=True)
 class DiagonalPreconditioner(Preconditioner):
-    """Scaled axis by axis, which leaves an L1 penalty what it is."""
+    """Scales each axis, under which an L1 penalty stays one."""
 
     lasso: Array
     solver = ProximalNewton()
 
     def metric(self, risk: EmpiricalRisk, x: Array) -> Array:
         H = risk.hessian(x) + _shared_curvature(risk, self.lasso)
-        bends = H.diagonal()
-        H[np.diag_indices_from(H)] += np.where(bends > 0, DIAGONAL_JITTER * bends, 1.0)
+        diagonal = H.diagonal()
+        H[np.diag_indices_from(H)] += np.where(diagonal > 0, DIAGONAL_JITTER * diagonal, 1.0)
         return H
 
-    def view(self, objective: CachedObjective, x: Array, metric: Array) -> TransformedProblem:
+    def transform(self, objective: CachedObjective, x: Array, metric: Array) -> TransformedProblem:
         t = 1 / np.sqrt(metric.diagonal())
         scaled = ScaledObjective(objective, t, metric * t * t[:, None])
         return TransformedProblem(CompositeObjective(scaled, L1(self.lasso * t)), x / t, lambda z: t * z)
 
-    def extra(self, x: Array) -> float:
+    def penalty_value(self, x: Array) -> float:
         return float(self.lasso @ np.abs(x))
 
 
@@ -210,10 +213,10 @@ def minimise_risk(
     max_iter: int = 100,
     monitor: Monitor | None = None,
 ) -> Minimum:
-    """The minimum of a smooth risk, plus sum of lasso |x| where given, one strength a coefficient.
+    """The minimum of a smooth risk, plus sum of lasso |x| where given, one strength per coefficient.
 
-    The value is at most a share tol^2 / 10 above the least, as near as H tells; the share is of the value, taken
-    between 1e-4 and 1 a unit of weight. A step is a pass over the rows; `violation` is in standard errors.
+    The value exceeds the minimum by at most a share of about tol^2 / 10, as far as H tells; the share is of the value,
+    clipped to between 1e-4 and 1 per unit of weight. A step is a pass over the rows; `violation` is in standard errors.
     """
     x0 = np.array(x0, dtype=np.float64)
     with one_blas_thread():
@@ -222,7 +225,7 @@ def minimise_risk(
                 risk,
                 x0,
                 monitor,
-                lambda part, v, told: minimise_risk(part, v, tol=tol, max_iter=max_iter, monitor=told),
+                lambda part, v, watch: minimise_risk(part, v, tol=tol, max_iter=max_iter, monitor=watch),
             )
         if lasso is None and _stride(risk, len(x0)) == 1 and _is_cheap(risk, len(x0)):
             return _by_newton(risk, x0, tol, max_iter, monitor)
@@ -232,12 +235,12 @@ def minimise_risk(
             len(x0) > MAX_HESSIAN_SIZE
             and not risk.outputs
             and risk.design.centre is None
-            and np.isfinite(risk.loss.bend)
+            and np.isfinite(risk.loss.max_curvature)
         ):
             goal = gradient_tolerance(risk.value(x0), float(risk.s.sum()), len(x0), tol)
             composite = CompositeObjective(risk, L1(lasso))
             return minimise(composite, x0, CoordinateNewton(), tol=goal, max_iter=max_iter, monitor=monitor)
-        if len(x0) > min(MAX_HESSIAN_SIZE, 3 * risk.terms):
+        if len(x0) > min(MAX_HESSIAN_SIZE, 3 * risk.n_terms):
             return _by_columns(risk, lasso, x0, tol, max_iter, monitor)
         return _preconditioned(DiagonalPreconditioner(lasso), risk, x0, tol, max_iter, monitor)
 
@@ -248,124 +251,133 @@ def gradient_tolerance(value: float, weight: float, size: int, tol: float) -> fl
 
 
 def inverse_root(H: Array) -> Array:
-    """T with T T' = H^-1, with as much added to the diagonal of H as it takes."""
-    bends = H.diagonal()
-    scale = 1 / np.sqrt(np.where(bends > 0, bends, 1.0))
+    """T with T T' = H^-1, where the diagonal of H is increased until it has a Cholesky factor."""
+    diagonal = H.diagonal()
+    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     C, jitter = H * scale * scale[:, None], DIAGONAL_JITTER
     while jitter < 1e10:
         L, failed = dpotrf(C + jitter * np.eye(len(C)))  # C = L' L
         if not failed:
             return scale[:, None] * dtrtri(L)[0]
         jitter *= 100
-    return scale  # not numbers: the axes as they are
+    return scale  # H holds NaN: scale each axis only
 
 
 def _by_newton(risk: EmpiricalRisk, x: Array, tol: float, max_iter: int, monitor: Monitor | None) -> Minimum:
-    """Where every H is cheap: the rounds of `_rounds`, of one step each, as one descent."""
+    """Where every H is cheap: the rounds of `_descent_rounds`, of one step each, as one descent."""
     weight = float(risk.s.sum())
     goal = gradient_tolerance(weight, weight, len(x), tol * EXACT_TOL_FACTOR)
     return minimise(risk, x, WhitenedNewton(), tol=goal, max_iter=max_iter, monitor=monitor)
 
 
 def _preconditioned(
-    frame: Preconditioner, risk: EmpiricalRisk, x: Array, tol: float, max_iter: int, monitor: Monitor | None
+    scaling: Preconditioner, risk: EmpiricalRisk, x: Array, tol: float, max_iter: int, monitor: Monitor | None
 ) -> Minimum:
-    weight, step, metric = float(risk.s.sum()), _stride(risk, len(x)), None
-    sharp, whole = tol * (EXACT_TOL_FACTOR if step == 1 else 1.0), CachedObjective(risk)
-    blur = 0.0 if step == 1 and _is_cheap(risk, len(x)) else ROUNDING_GRADIENT
-    if step > 1:
-        near, before, metric, step = _from_samples(frame, risk, x, step)
-        if whole.value(near) + frame.extra(near) <= before:
-            x = near
+    weight, stride, metric = float(risk.s.sum()), _stride(risk, len(x)), None
+    final_tol, whole = tol * (EXACT_TOL_FACTOR if stride == 1 else 1.0), CachedObjective(risk)
+    rounding = 0.0 if stride == 1 and _is_cheap(risk, len(x)) else ROUNDING_GRADIENT
+    if stride > 1:
+        sample_minimum, value_before, metric, stride = _from_samples(scaling, risk, x, stride)
+        if whole.value(sample_minimum) + scaling.penalty_value(sample_minimum) <= value_before:
+            x = sample_minimum
         else:  # a sample that lacks a class, or a column, can mislead
             metric = None
 
     def goal(value: float) -> float:
-        return max(gradient_tolerance(value, weight, len(x), sharp), blur * float(np.sqrt(abs(value))))
+        return max(gradient_tolerance(value, weight, len(x), final_tol), rounding * float(np.sqrt(abs(value))))
 
-    return _descent_rounds(frame, whole, risk, x, metric, step, goal, max_iter, monitor)[0]
+    return _descent_rounds(
+        scaling, whole, risk, x, metric=metric, stride=stride, goal=goal, max_iter=max_iter, monitor=monitor
+    )[0]
 
 
-def _from_samples(frame: Preconditioner, risk: EmpiricalRisk, x: Array, step: int) -> tuple[Array, float, Array, int]:
-    """Near the minimum by a small sample, then a larger; the small one's value before, H, and the step it is from."""
-    part = risk.thinned(step)
-    view = CachedObjective(part)
-    before = view.value(x) + frame.extra(x)
-    found, metric = _descent_rounds(frame, view, part, x, None, 1, lambda _: SAMPLE_TOL, 30, None)
-    wide = _prime(max(step // SAMPLE_GROWTH, 1))
-    if wide > 1:
-        part = risk.thinned(wide)
+def _from_samples(
+    scaling: Preconditioner, risk: EmpiricalRisk, x: Array, stride: int
+) -> tuple[Array, float, Array, int]:
+    """The minimum of a larger sample, from that of a small one; the small one's value at x; H, and its stride."""
+    part = risk.subsample(stride)
+    sample = CachedObjective(part)
+    value_before = sample.value(x) + scaling.penalty_value(x)
+    found, metric = _descent_rounds(
+        scaling, sample, part, x, metric=None, stride=1, goal=lambda _: SAMPLE_TOL, max_iter=30, monitor=None
+    )
+    finer = _prime(max(stride // SAMPLE_GROWTH, 1))
+    if finer > 1:
+        part = risk.subsample(finer)
         found, metric = _descent_rounds(
-            frame,
+            scaling,
             CachedObjective(part),
             part,
             found.x,
-            metric,
-            step // wide,
-            lambda _: SAMPLE_TOL,
-            STEPS_PER_HESSIAN,
-            None,
+            metric=metric,
+            stride=stride // finer,
+            goal=lambda _: SAMPLE_TOL,
+            max_iter=STEPS_PER_HESSIAN,
+            monitor=None,
         )
-        if part.terms * len(x) <= MAX_HESSIAN_COST * risk.terms:
-            return found.x, before, frame.metric(part, found.x), wide
-    return found.x, before, metric, step
+        if part.n_terms * len(x) <= MAX_HESSIAN_COST * risk.n_terms:
+            return found.x, value_before, scaling.metric(part, found.x), finer
+    return found.x, value_before, metric, stride
 
 
 def _descent_rounds(
-    frame: Preconditioner,
+    scaling: Preconditioner,
     objective: CachedObjective,
     risk: EmpiricalRisk,
     x: Array,
+    *,
     metric: Array | None,
-    step: int,
+    stride: int,
     goal: ToleranceRule,
     max_iter: int,
     monitor: Monitor | None,
 ) -> tuple[Minimum, Array]:
-    """Descend with one H after the other, the first given or taken from every step-th row."""
-    history = [objective.value(x) + frame.extra(x)]
+    """Descend with one H after the other, the first given or taken from every stride-th row."""
+    history = [objective.value(x) + scaling.penalty_value(x)]
     while True:
         if metric is None:
-            metric = frame.metric(risk.thinned(step) if step > 1 else risk, x)
-        view = frame.view(objective, x, metric)
+            metric = scaling.metric(risk.subsample(stride) if stride > 1 else risk, x)
+        view = scaling.transform(objective, x, metric)
         found = minimise(
             view.problem,
             view.start,
-            frame.solver,
+            scaling.solver,
             tol=goal(history[-1]),
-            max_iter=min(_steps(risk, metric, step), max_iter - len(history) + 1),
+            max_iter=min(_steps(risk, metric, stride), max_iter - len(history) + 1),
             monitor=None if monitor is None else lambda z, value, at=view.at: monitor(at(z), value),  # type: ignore[misc]  # mypy knows no default of a lambda
         )
         x = view.at(found.x)
         history += found.history[1:]
         spent = len(history) > max_iter
-        better = (found.reason == "max_iter" and not spent) or (found.reason == "stuck" and step > 1)
-        if not better:
+        goes_on = (found.reason == "max_iter" and not spent) or (found.reason == "stuck" and stride > 1)
+        if not goes_on:
             return Minimum(x, found.value, found.violation, tuple(history), found.reason), metric
-        step, metric = max(1, step // 4), None
+        stride, metric = max(1, stride // 4), None
 
 
 def _by_columns(
     risk: EmpiricalRisk, lasso: Array, x: Array, tol: float, max_iter: int, monitor: Monitor | None
 ) -> Minimum:
-    """Under an L1 penalty with many columns: those that are not zero, and those that would not stay zero, take part."""
+    """An L1 penalty with many columns: only those that are not zero, or would not stay zero, take part."""
     m, d = risk.design.size, risk.design.X.shape[1]
     K = len(x) // m
     history: list[float] = []
     weight = float(risk.s.sum())
     while True:
         value, g = risk.value_and_gradient(x)
-        urge = (np.abs(g) - lasso).reshape(K, m)[:, :d].max(axis=0)
+        excess = (np.abs(g) - lasso).reshape(K, m)[:, :d].max(axis=0)
         inside = (x.reshape(K, m)[:, :d] != 0).any(axis=0)
-        scale = np.sqrt(np.maximum(risk.bends(x).reshape(K, m)[:, :d].max(axis=0), np.finfo(np.float64).tiny))
-        wanted = np.flatnonzero(~inside & (urge > 0))
+        scale = np.sqrt(
+            np.maximum(risk.hessian_diagonal(x).reshape(K, m)[:, :d].max(axis=0), np.finfo(np.float64).tiny)
+        )
+        wanted = np.flatnonzero(~inside & (excess > 0))
         value += float(lasso @ np.abs(x))
         history.append(value)
-        worst = float((urge / scale)[wanted].max(initial=0.0))
+        worst = float((excess / scale)[wanted].max(initial=0.0))
         if history[1:] and (worst <= gradient_tolerance(value, weight, len(x), tol) or len(history) > max_iter):
             return Minimum(x, value, worst, tuple(history), "converged" if len(history) <= max_iter else "max_iter")
         room = max(100, int(inside.sum()))
-        wanted = wanted[np.argsort(-(urge / scale)[wanted], kind="stable")[:room]]
+        wanted = wanted[np.argsort(-(excess / scale)[wanted], kind="stable")[:room]]
         chosen = np.sort(np.append(np.flatnonzero(inside), wanted))
         kept = _entries(chosen, K, m, d, risk.design.intercept)
         part = replace(risk, design=risk.design.columns(chosen), ridge=np.broadcast_to(risk.ridge, len(x))[kept])
@@ -379,30 +391,30 @@ def _by_columns(
 
 
 def _full_monitor(monitor: Monitor | None, kept: NDArray[np.int64], size: int) -> Monitor | None:
-    """The monitor, told of all coefficients where only some move."""
+    """The monitor, called with all coefficients where only some move."""
     if monitor is None:
         return None
 
-    def told(some: Array, value: float) -> bool:
+    def watch(some: Array, value: float) -> bool:
         x = np.zeros(size)
         x[kept] = some
         return monitor(x, value)
 
-    return told
+    return watch
 
 
 def _entries(chosen: NDArray[np.int64], K: int, m: int, d: int, intercept: bool) -> NDArray[np.int64]:
-    """Where the coefficients of these columns, and the intercepts, stand among all."""
+    """Indices, among all coefficients, of those of these columns and of the intercepts."""
     columns = np.append(chosen, d) if intercept else chosen
     return (m * np.arange(K)[:, None] + columns).ravel()
 
 
 def _stride(risk: EmpiricalRisk, size: int) -> int:
-    """Every how many-th row makes a sample from which H is cheap beside a pass and still near; a prime, or 1.
+    """The stride of a sample whose H costs little beside a pass and is still close to that of the data; a prime, or 1.
 
-    A prime meets every phase of rows that come in turns.
+    A prime stride meets every phase of rows that alternate.
     """
-    n = risk.terms
+    n = risk.n_terms
     rows = max(
         min(max(2 * n // size, MIN_SAMPLE_ROWS), MAX_SAMPLE_ROWS), ROWS_PER_COEFFICIENT * min(size, MAX_HESSIAN_SIZE)
     )
@@ -415,23 +427,23 @@ def _prime(low: int) -> int:
 
 
 def _shared_curvature(risk: EmpiricalRisk, penalty: Any) -> Any:
-    """Curvature for what all classes share, in which a loss of classes is flat, where no penalty is on it."""
+    """Curvature along what all classes share, where the loss is flat, for coefficients without a penalty."""
     if not risk.outputs or risk.reference is not None:
         return 0.0
     K, m = risk.outputs, risk.design.size
     free = np.broadcast_to(risk.ridge + penalty, K * m)[:m] == 0
-    return np.kron(np.full((K, K), 1 / K**2), np.diag(np.where(free, risk.design.squares(risk.s), 0.0)))
+    return np.kron(np.full((K, K), 1 / K**2), np.diag(np.where(free, risk.design.gram_diagonal(risk.s), 0.0)))
 
 
 def _largest(v: Array) -> float:
     return float(np.abs(v).max(initial=0.0))
 
 
-def _steps(risk: EmpiricalRisk, metric: Array, step: int) -> int:
+def _steps(risk: EmpiricalRisk, metric: Array, stride: int) -> int:
     if metric.ndim == 1:
         return STEPS_PER_DIAGONAL
-    return 1 if step == 1 and _is_cheap(risk, len(metric)) else STEPS_PER_HESSIAN
+    return 1 if stride == 1 and _is_cheap(risk, len(metric)) else STEPS_PER_HESSIAN
 
 
 def _is_cheap(risk: EmpiricalRisk, size: int) -> bool:
-    return risk.terms * size**2 <= CHEAP_HESSIAN_COST
+    return risk.n_terms * size**2 <= CHEAP_HESSIAN_COST

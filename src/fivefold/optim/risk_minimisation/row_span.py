@@ -1,30 +1,27 @@
 """A ridge-penalised risk of a wide table, solved within the span of its rows.
 
-With X = LQ', L (n, n) and Q (d, n) with orthonormal columns, predictors depend on Q'w alone, and what w has outside of
-that span only costs: the minimum is w = Qv, with |w| = |v|, and v has as many entries as there are rows.
+With X = LQ', L (n, n) and Q (d, n) with orthonormal columns, predictors depend on Q'w alone, and the part of w outside
+that span only adds to the penalty: the minimum is w = Qv, with |w| = |v|, and v has as many entries as there are rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import qr
 
 from fivefold.core.types import Array
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.objective import Minimum
+from fivefold.optim.objective import Minimum, Monitor
 
-MAX_QR_COLUMNS = 1500  # of a table that is always worth its QR where rows are fewer,
-MAX_QR_ROWS = 300  # and rows of one with more columns that is
-
-Monitor = Callable[[Array, float], bool] | None
+MAX_QR_COLUMNS = 1500  # a table with fewer rows than columns is reduced by QR if it has at most this many columns,
+MAX_QR_ROWS = 300  # or at most this many rows
 
 
 def is_wide(risk: EmpiricalRisk) -> bool:
-    """Do fewer rows than columns, and one penalty for all columns, make the span of the rows worth finding?"""
+    """Fewer rows than columns, and one penalty for all of them: is the span of the rows worth computing?"""
     n, d = risk.design.X.shape
     columns = np.atleast_1d(risk.ridge)[:d]
     few = n < d and (d <= MAX_QR_COLUMNS or n <= MAX_QR_ROWS) and not risk.design.sparse
@@ -32,9 +29,12 @@ def is_wide(risk: EmpiricalRisk) -> bool:
 
 
 def minimise_in_span(
-    risk: EmpiricalRisk, x: Array, monitor: Monitor, solve: Callable[[EmpiricalRisk, Array, Any], Minimum]
+    risk: EmpiricalRisk,
+    x: Array,
+    monitor: Monitor | None,
+    solve: Callable[[EmpiricalRisk, Array, Monitor | None], Minimum],
 ) -> Minimum:
-    """The minimum from x by `solve(risk, x, monitor)`, which is given the same risk of as many columns as rows."""
+    """The minimum from x by `solve(risk, x, monitor)`, which gets the same risk with as many columns as rows."""
     design, (n, d) = risk.design, risk.design.X.shape
     Z = design.X - (0.0 if design.centre is None else design.centre)
     Q, R = qr(Z.T.astype(np.float64), mode="economic", check_finite=False)  # (d, n), (n, n)
@@ -53,6 +53,6 @@ def minimise_in_span(
         design=replace(design, X=np.ascontiguousarray(R.T), centre=None),
         ridge=np.hstack([ridge[:, :n], ridge[:, d:]]).ravel(),
     )
-    told = None if monitor is None else lambda v, value: monitor(wide(v), value)
-    found = solve(part, narrow(x), told)
+    monitor_narrow = None if monitor is None else lambda v, value: monitor(wide(v), value)
+    found = solve(part, narrow(x), monitor_narrow)
     return replace(found, x=wide(found.x))

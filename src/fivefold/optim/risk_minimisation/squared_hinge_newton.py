@@ -1,6 +1,6 @@
 """The squared hinge of a dense table in one compiled pass.
 
-Rows beyond their margin add nothing to the gradient and nothing to the Hessian, so both visit only the others:
+Rows beyond their margin add nothing to the gradient or the Hessian, so both visit only the others:
 
     g = -2 sum over m_i < 1 of s_i (1 - m_i) y_i z_i      H = 2 sum over m_i < 1 of s_i z_i z_i'      m_i = y_i z_i'x
 
@@ -24,7 +24,7 @@ from fivefold.optim.smooth.line_search import MAX_TRIALS, SUFFICIENT_SHARE, VALU
 
 @dataclass(frozen=True)
 class SquaredHingeRisk(EmpiricalRisk):
-    """The risk of a SquaredHinge on a dense design without centre."""
+    """The risk of a SquaredHingeLoss on a dense design without centre."""
 
     def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         w, b = self.design.split(x)
@@ -59,7 +59,7 @@ class SquaredHingeRisk(EmpiricalRisk):
 
 @dataclass(frozen=True)
 class SquaredHingeNewton(Solver):
-    """Newton's method for a MarginRisk on a small table, each step one compiled call."""
+    """Newton's method for a SquaredHingeRisk on a small table, each step one compiled call."""
 
     accepts = (SquaredHingeRisk,)
 
@@ -78,9 +78,9 @@ class SquaredHingeNewton(Solver):
 
 @jit(error_model="numpy")
 def newton_step(X, y, s, ridge, x, g, value):
-    """The next point, its gradient and its value, which is infinite where no step lowers it."""
+    """The next point, its gradient and its value; the value is infinite where no step lowers it."""
     (n, d), m = X.shape, len(x)
-    H = np.zeros((m, m))  # its lower triangle
+    H = np.zeros((m, m))  # only its lower triangle is filled
     row = np.ones(m)
     for i in range(n):
         eta = x[d] if m > d else 0.0
@@ -118,7 +118,7 @@ def newton_step(X, y, s, ridge, x, g, value):
         for j in range(m):
             total += 0.5 * ridge[j] * new[j] * new[j]
             slope[j] += ridge[j] * new[j]
-        # near the minimum the values drown in rounding before the slopes do
+        # near the minimum values are lost in rounding before slopes are
         if total <= value - SUFFICIENT_SHARE * t * fall or (
             total <= value + VALUE_ROUNDING * abs(value) and np.abs(slope[:m]).max() < steep
         ):
@@ -133,7 +133,7 @@ def squared_hinge_pass(X, y, s, w, b, g):
     n, d = X.shape
     total, some, pull = 0.0, 0.0, 0.0
     for i in range(n):
-        if i % 128 == 0:  # sums of sums: a long sum in one place loses the digits a line search lives on
+        if i % 128 == 0:  # sums of partial sums: one long sum loses the digits that a line search needs
             total += some
             some = 0.0
         z, x = b, X[i]

@@ -1,7 +1,7 @@
-"""Axial iteration: the minimum along one coordinate after the other, the others held.
+"""Axial iteration: minimise along one coordinate after another, the others fixed.
 
 A step is a pass over all coordinates, in their order or in a random one. It needs no direction and no curvature, and
-is slow where the coordinates are correlated; `coordinate` has the compiled form for linear models.
+is slow where the coordinates are correlated; `proximal.coordinate_descent` is the compiled form for linear models.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ class AxialIteration(Solver):
         return State(x0, here.value, here.violation, (here, np.full(len(x0), cautious_step(here.gradient)), 0))
 
     def step(self, objective: SmoothObjective, state: State) -> State:
-        here, trials, number = state.memory
+        here, trials, iteration = state.memory
         trials, moved = trials.copy(), False
-        for j in self._coordinates(len(here.x), number):
+        for j in self._coordinates(len(here.x), iteration):
             axis = np.zeros_like(here.x)
             axis[j] = -here.gradient[j]
             if not axis[j]:
                 continue
             try:
-                trials[j], here = self.search.walk(objective, here, axis, float(trials[j]), number)
-            except NoDescentError:  # at the minimum of this coordinate
+                trials[j], here = self.search.find_step(objective, here, axis, float(trials[j]), iteration)
+            except NoDescentError:  # already at the minimum along this coordinate
                 continue
             moved = True
         if not moved:
             raise NoDescentError
-        return State(here.x, here.value, here.violation, (here, trials, number + 1))
+        return State(here.x, here.value, here.violation, (here, trials, iteration + 1))
 
-    def _coordinates(self, d: int, number: int) -> NDArray[np.intp]:
+    def _coordinates(self, d: int, iteration: int) -> NDArray[np.intp]:
         if self.order == "cyclic":
             return np.arange(d)
-        return np.random.RandomState([self.seed, number]).permutation(d)
+        return np.random.RandomState([self.seed, iteration]).permutation(d)

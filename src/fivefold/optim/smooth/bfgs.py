@@ -3,7 +3,7 @@
     B' = (I - s u'/(u's)) B (I - u s'/(u's)) + s s'/(u's),  s = x' - x,  u = g' - g
 
 B' is the symmetric matrix nearest to B with B' u = s, and stays positive definite while u's > 0; a pair with u's <= 0
-is passed over. B starts at one. Broyden, Fletcher, Goldfarb & Shanno (1970); `lbfgs` keeps pairs instead of B.
+is skipped. B starts as the identity. Broyden, Fletcher, Goldfarb & Shanno (1970); `lbfgs` keeps pairs instead of B.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fivefold.optim.smooth.line_search import LineSearch, Point, Wolfe, cautious
 
 @dataclass(frozen=True)
 class BFGS(Solver):
-    """`search` from a trial of one, after a careful first step; Fixed(a) is the damped method without a search."""
+    """`search` starts from one, after a cautious first step; FixedStep(a) is the damped method without search."""
 
     search: LineSearch = field(default=Wolfe())
 
@@ -31,15 +31,15 @@ class BFGS(Solver):
         return State(x0, here.value, here.violation, (here, np.eye(len(x0)), 0))
 
     def step(self, objective: SmoothObjective, state: State) -> State:
-        here, B, number = state.memory
-        trial = 1.0 if number else cautious_step(here.gradient)
-        _, there = self.search.walk(objective, here, -B @ here.gradient, trial, number)
+        here, B, iteration = state.memory
+        trial = 1.0 if iteration else cautious_step(here.gradient)
+        _, there = self.search.find_step(objective, here, -B @ here.gradient, trial, iteration)
         B = bfgs_update(B, there.x - here.x, there.gradient - here.gradient)
-        return State(there.x, there.value, there.violation, (there, B, number + 1))
+        return State(there.x, there.value, there.violation, (there, B, iteration + 1))
 
 
 def bfgs_update(B: Array, s: Array, u: Array) -> Array:
-    """B corrected so that B u = s, or B as it is where u's is not positive."""
+    """B corrected so that B u = s, or B unchanged where u's is not positive."""
     su = float(s @ u)
     if not su > 1e-14 * float(np.linalg.norm(s) * np.linalg.norm(u)):
         return B

@@ -1,10 +1,10 @@
 """Non-linear conjugate gradients: d = -g + beta d_before, x <- x + t d.
 
     Fletcher-Reeves     beta = g'g / h'h                 h the gradient before
-    Polak-Ribiere+      beta = max(0, g'(g - h) / h'h)   falls back on steepest descent by itself
+    Polak-Ribiere+      beta = max(0, g'(g - h) / h'h)   falls back to steepest descent by itself
 
 With the exact minimum along each line the directions are conjugate on a quadratic of n variables, which is solved in n
-steps. The directions start again from -g after `every` steps, where consecutive gradients are far from orthogonal,
+steps. The directions restart from -g after `every` steps, where consecutive gradients are far from orthogonal,
 |g'h| >= powell g'g (Powell, 1977), and where d does not go down.
 """
 
@@ -47,19 +47,19 @@ class ConjugateGradient(Solver):
         return State(x0, here.value, here.violation, (here, -here.gradient, cautious_step(here.gradient), 0))
 
     def step(self, objective: SmoothObjective, state: State) -> State:
-        here, direction, trial, number = state.memory
-        t, there = self.search.walk(objective, here, direction, trial, number)
+        here, direction, trial, iteration = state.memory
+        t, there = self.search.find_step(objective, here, direction, trial, iteration)
         g, before = there.gradient, here.gradient
         new = -g + self.beta(g, before) * direction
-        if self._restarts(g, before, new, number + 1):
+        if self._restarts(g, before, new, iteration + 1):
             new = -g
-        # the next line is expected to fall by as much as this one did
+        # the next step is expected to lower f by as much as this one did
         slopes = abs(float(before @ direction)), abs(float(g @ new))
         trial = t * slopes[0] / slopes[1] if slopes[1] > 0 else t
-        return State(there.x, there.value, there.violation, (there, new, trial, number + 1))
+        return State(there.x, there.value, there.violation, (there, new, trial, iteration + 1))
 
-    def _restarts(self, g: Array, before: Array, new: Array, number: int) -> bool:
-        if self.every and number % self.every == 0:
+    def _restarts(self, g: Array, before: Array, new: Array, iteration: int) -> bool:
+        if self.every and iteration % self.every == 0:
             return True
         far = abs(float(g @ before)) >= self.powell * float(g @ g)
         return self.powell < np.inf and (far or float(g @ new) >= 0)

@@ -1,7 +1,7 @@
-"""Limited-memory BFGS, with the inverse of a matrix near the Hessian where the recursion has a multiple of one.
+"""Limited-memory BFGS; the recursion may start from the inverse of a matrix near the Hessian.
 
 The last m pairs s = x' - x, u = g' - g correct a first guess B of the inverse Hessian so that B u = s for each of them
-(Nocedal, 1980). With B from the Hessian of a sample of the rows the steps are almost Newton's, for the price of a
+(Nocedal, 1980). With B from the Hessian of a sample of the rows the steps are almost Newton's, at the cost of a
 gradient.
 """
 
@@ -20,7 +20,7 @@ from fivefold.optim.smooth.line_search import LineSearch, Point, Wolfe, cautious
 
 @dataclass(frozen=True)
 class LBFGS(Solver):
-    """`inverse(g)` applies a symmetric positive definite guess of the inverse Hessian; without it a multiple of one."""
+    """`inverse(g)` applies a positive definite guess of the inverse Hessian; by default a multiple of the identity."""
 
     memory: int = 10
     inverse: Callable[[Array], Array] | None = None
@@ -35,14 +35,14 @@ class LBFGS(Solver):
     def step(self, objective: SmoothObjective, state: State) -> State:
         here, pairs = state.memory
         trial = 1.0 if pairs or self.inverse is not None else cautious_step(here.gradient)
-        _, there = self.search.walk(objective, here, -self._times(here.gradient, pairs), trial)
+        _, there = self.search.find_step(objective, here, -self._times(here.gradient, pairs), trial)
         s, u = there.x - here.x, there.gradient - here.gradient
         if float(s @ u) > 1e-14 * float(np.linalg.norm(s) * np.linalg.norm(u)):
             pairs = (*pairs, (s, u))[-self.memory :]
         return State(there.x, there.value, there.violation, (there, pairs))
 
     def _times(self, g: Array, pairs: tuple[tuple[Array, Array], ...]) -> Array:
-        """The inverse Hessian, as far as it is known, times g."""
+        """The present estimate of the inverse Hessian times g."""
         q, shares = g.copy(), []
         for s, u in reversed(pairs):
             share = (s @ q) / (s @ u)

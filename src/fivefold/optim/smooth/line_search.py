@@ -1,14 +1,15 @@
 """How far to go along a direction d from x: line searches, as values.
 
-    Fixed(rate)             t = rate, whatever it does to f
-    Scheduled(rate)         t = rate(number of the step); Decreasing: rate / (1 + number / half)
-    Armijo                  the first of t, ct, c^2 t, ... with f(x + t d) <= f(x) + enough t g'd
-    Adaptive(rate)          the same from a rate that grows after every step and shrinks when f would rise
+    FixedStep(rate)         t = rate, whether f falls or not
+    ScheduledStep(rate)     t = rate(iteration); DecreasingStep: rate / (1 + iteration / half_life)
+    Armijo                  the first of t, ct, c^2 t, ... with f(x + t d) <= f(x) + sufficient_decrease t g'd
+    AdaptiveStep(rate)      Armijo from a rate that grows after every step and shrinks when f would rise
     Wolfe                   Armijo's condition, and |g(x + t d)'d| <= curvature |g'd|
-    Exact                   t = -g'd / d'Hd: the minimum along the line where f is quadratic
-    GoldenSection, Brent    the minimum along the line from values alone, to the root of the rounding error
+    ExactSearch             t = -g'd / d'Hd: the minimum along the line where f is quadratic
+    GoldenSection, Brent    the minimum along the line from values alone, to the square root of the rounding error
 
-A search answers the step and the point with value and gradient, so that an accepted first trial costs one evaluation.
+A search returns the step and the new point with value and gradient, so that an accepted first trial costs one
+evaluation.
 The bracketing and zooming of `Wolfe` is that of Nocedal & Wright (2006), algorithms 3.5 and 3.6, in one loop.
 """
 
@@ -26,12 +27,12 @@ from fivefold.core.types import Array
 from fivefold.optim.minimise import NoDescentError
 from fivefold.optim.objective import SmoothObjective, TwiceSmoothObjective
 
-SUFFICIENT_SHARE = 1e-4  # share of the promised fall a step must give
-VALUE_ROUNDING = 1e-14  # of the value: a rise below it is not a rise
+SUFFICIENT_SHARE = 1e-4  # a step must lower f by at least this share of t g'd
+VALUE_ROUNDING = 1e-14  # as a share of the value: a smaller rise is rounding
 FLATTER_SLOPE_SHARE = (
     1 - 2 * SUFFICIENT_SHARE
-)  # the share of the slope that a step leaves, on a parabola, if it falls just enough
-MAX_TRIALS = 40
+)  # the share of the slope left, on a parabola, by a step that lowers f just enough
+MAX_TRIALS = 40  # evaluations per search
 GOLDEN_RATIO = (1 + 5**0.5) / 2
 
 
@@ -57,12 +58,12 @@ class LineSearch(ABC):
     """A rule for the length of a step."""
 
     @abstractmethod
-    def walk(
-        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, number: int = 0
+    def find_step(
+        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
     ) -> tuple[float, Point]:
-        """The step t and the point `here.x + t direction`, or Stuck.
+        """The step t and the point `here.x + t direction`; raises NoDescentError where there is none.
 
-        `trial` is the step the solver would take itself, `number` counts its steps from zero.
+        `trial` is the step the solver suggests, `iteration` counts its steps from zero.
         """
 
 
@@ -72,54 +73,54 @@ class FixedStep(LineSearch):
 
     rate: float = 1.0
 
-    def walk(
-        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, number: int = 0
+    def find_step(
+        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
     ) -> tuple[float, Point]:
         return self.rate, Point.at(objective, here.x + self.rate * direction)
 
 
 @dataclass(frozen=True)
 class ScheduledStep(LineSearch):
-    """A step that depends on the number of the step alone."""
+    """A step that depends on the iteration alone."""
 
     rate: Callable[[int], float]
 
-    def walk(
-        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, number: int = 0
+    def find_step(
+        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
     ) -> tuple[float, Point]:
-        t = float(self.rate(number))
+        t = float(self.rate(iteration))
         return t, Point.at(objective, here.x + t * direction)
 
 
 @dataclass(frozen=True)
 class DecreasingStep(LineSearch):
-    """rate / (1 + number / half): half as long after `half` steps. The steps add up to infinity, their squares not."""
+    """rate / (1 + iteration / half_life). The sum of the steps is infinite, the sum of their squares finite."""
 
     rate: float = 1.0
-    half: float = 100.0
+    half_life: float = 100.0
 
-    def walk(
-        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, number: int = 0
+    def find_step(
+        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
     ) -> tuple[float, Point]:
-        return FixedStep(self.rate / (1 + number / self.half)).walk(objective, here, direction)
+        return FixedStep(self.rate / (1 + iteration / self.half_life)).find_step(objective, here, direction)
 
 
 @dataclass(frozen=True)
 class Armijo(LineSearch):
-    """Backtracking from `grow` times the trial."""
+    """Backtracking from `growth` times the trial."""
 
-    enough: float = SUFFICIENT_SHARE
+    sufficient_decrease: float = SUFFICIENT_SHARE
     shrink: float = 0.5
-    grow: float = 1.0
+    growth: float = 1.0
 
-    def walk(
-        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, number: int = 0
+    def find_step(
+        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
     ) -> tuple[float, Point]:
         slope = descent_slope(here, direction)
-        t = trial * self.grow
+        t = trial * self.growth
         for _ in range(MAX_TRIALS):
             there = Point.at(objective, here.x + t * direction)
-            if has_decreased(here, there, self.enough * t * slope) or within_rounding(here, there):
+            if has_decreased(here, there, self.sufficient_decrease * t * slope) or within_rounding(here, there):
                 return t, there
             t *= self.shrink
         raise NoDescentError
@@ -127,35 +128,35 @@ class Armijo(LineSearch):
 
 @dataclass(frozen=True)
 class AdaptiveStep(LineSearch):
-    """The rate grows by a tenth after every step, and is halved as often as f would rise."""
+    """The rate grows by a tenth after every step, and is halved until f does not rise."""
 
     rate: float = 0.1
-    grow: float = 1.1
+    growth: float = 1.1
     shrink: float = 0.5
 
-    def walk(
-        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, number: int = 0
+    def find_step(
+        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
     ) -> tuple[float, Point]:
-        first = self.grow * trial if number else self.rate
-        return Armijo(shrink=self.shrink).walk(objective, here, direction, first)
+        first = self.growth * trial if iteration else self.rate
+        return Armijo(shrink=self.shrink).find_step(objective, here, direction, first)
 
 
 @dataclass(frozen=True)
 class Wolfe(LineSearch):
     """The strong Wolfe conditions: the value has fallen, and the slope has lost most of its steepness."""
 
-    enough: float = SUFFICIENT_SHARE
+    sufficient_decrease: float = SUFFICIENT_SHARE
     curvature: float = 0.9
 
-    def walk(
-        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, number: int = 0
+    def find_step(
+        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
     ) -> tuple[float, Point]:
         slope = descent_slope(here, direction)
         low, high, t = _LinePoint(0.0, here, slope), None, trial
         for _ in range(MAX_TRIALS):
             there = Point.at(objective, here.x + t * direction)
             place = _LinePoint(t, there, float(there.gradient @ direction))
-            enough = has_decreased(here, there, self.enough * t * slope)
+            enough = has_decreased(here, there, self.sufficient_decrease * t * slope)
             if not enough and within_rounding(here, there):
                 return t, there
             if not enough or (low.t and not there.value < low.point.value):
@@ -167,7 +168,7 @@ class Wolfe(LineSearch):
                 low, high = place, low if rising else high
             t = _cubic_minimum(low, high) if high else _extrapolated_step(low, slope)
         if low.t:
-            return low.t, low.point  # it has fallen enough, if not for the curvature
+            return low.t, low.point  # sufficient decrease, though not the curvature condition
         raise NoDescentError
 
 
@@ -175,15 +176,20 @@ class Wolfe(LineSearch):
 class ExactSearch(LineSearch):
     """The minimum along the line of a quadratic."""
 
-    def walk(
-        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, number: int = 0
+    def find_step(
+        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
     ) -> tuple[float, Point]:
         if not isinstance(objective, TwiceSmoothObjective):
-            raise TypeError(f"Exact needs the Hessian of a TwiceSmooth; got a {type(objective).__name__}")
-        slope, bend = float(here.gradient @ direction), float(direction @ objective.hessian_product(here.x, direction))
-        if not bend > 0:
-            raise ValueError(f"the curvature along the line is {bend:.3g}: it has no minimum there. Use Wolfe()")
-        t = -slope / bend
+            raise TypeError(
+                f"ExactSearch needs the Hessian of a TwiceSmoothObjective; got a {type(objective).__name__}"
+            )
+        slope, curvature = (
+            float(here.gradient @ direction),
+            float(direction @ objective.hessian_product(here.x, direction)),
+        )
+        if not curvature > 0:
+            raise ValueError(f"the curvature along the line is {curvature:.3g}: it has no minimum there. Use Wolfe()")
+        t = -slope / curvature
         return t, Point.at(objective, here.x + t * direction)
 
 
@@ -193,10 +199,10 @@ class GoldenSection(LineSearch):
 
     tol: float = 1e-9
 
-    def walk(
-        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, number: int = 0
+    def find_step(
+        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
     ) -> tuple[float, Point]:
-        return _by_values("golden", self.tol, objective, here, direction, trial)
+        return _minimise_along_line("golden", self.tol, objective, here, direction, trial)
 
 
 @dataclass(frozen=True)
@@ -205,14 +211,14 @@ class Brent(LineSearch):
 
     tol: float = 1e-9
 
-    def walk(
-        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, number: int = 0
+    def find_step(
+        self, objective: Any, here: Point, direction: Array, trial: float = 1.0, iteration: int = 0
     ) -> tuple[float, Point]:
-        return _by_values("brent", self.tol, objective, here, direction, trial)
+        return _minimise_along_line("brent", self.tol, objective, here, direction, trial)
 
 
 def descent_slope(here: Point, direction: Array) -> float:
-    """The slope along the direction; Stuck where it does not go down."""
+    """The slope along the direction; raises NoDescentError where it is not negative."""
     slope = float(here.gradient @ direction)
     if not slope < 0:
         raise NoDescentError
@@ -220,17 +226,17 @@ def descent_slope(here: Point, direction: Array) -> float:
 
 
 def cautious_step(gradient: Array) -> float:
-    """A first step along -gradient that moves no further than one."""
+    """A first step along -gradient no longer than one."""
     return min(1.0, 1.0 / max(float(np.abs(gradient).sum()), 1e-300))
 
 
 def has_decreased(here: Point, there: Point, promised: float) -> bool:
-    """Whether the value fell by what was promised, and so that it can be seen."""
+    """Whether the value fell by at least what was promised, and by more than rounding."""
     return there.value < here.value and there.value <= here.value + promised
 
 
 def within_rounding(here: Point, there: Point) -> bool:
-    """Near the minimum values drown in rounding before slopes do: no rise that can be seen, and a flatter line."""
+    """Whether the value rose by no more than rounding and the slope fell: near the minimum values lose digits first."""
     if not there.value <= here.value + VALUE_ROUNDING * abs(here.value):
         return False
     step = there.x - here.x
@@ -246,7 +252,7 @@ class _LinePoint(NamedTuple):
 
 
 def _cubic_minimum(low: _LinePoint, high: _LinePoint) -> float:
-    """Where the cubic through both places is least, kept away from their ends."""
+    """The minimum of the cubic through both points, kept away from the ends."""
     width = high.t - low.t
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         rise = np.float64(high.point.value - low.point.value) / width
@@ -257,12 +263,12 @@ def _cubic_minimum(low: _LinePoint, high: _LinePoint) -> float:
 
 
 def _extrapolated_step(low: _LinePoint, first: float) -> float:
-    """Where the slope, going on as it has changed since the start, is zero; 1.5 to 10 times as far."""
+    """Where the slope, extrapolated linearly from the start, is zero; 1.5 to 10 times as far as `low`."""
     lost = low.slope - first
     return low.t * (min(max(-first / lost, 1.5), 10.0) if lost > 0 else 10.0)
 
 
-def _by_values(
+def _minimise_along_line(
     method: str, tol: float, objective: SmoothObjective, here: Point, direction: Array, trial: float
 ) -> tuple[float, Point]:
     descent_slope(here, direction)
@@ -295,4 +301,4 @@ def _bracket(f: Callable[[float], float], start: float, t: float) -> tuple[float
             return a, b, c
         if value < low:
             a, b, low = b, c, value
-    raise NoDescentError  # it falls for ever, or is flat
+    raise NoDescentError  # f falls without end, or is flat

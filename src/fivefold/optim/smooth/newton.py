@@ -1,11 +1,11 @@
-"""Newton's method: to the minimum of the parabola that touches f.
+"""Newton's method: each step goes to the minimum of the quadratic model of f.
 
     d = -H^-1 g,  x <- x + t d          t = 1 solves a quadratic in one step; t < 1 is damped Newton
 
-Where H is not positive definite d may go uphill; `modify` makes it so: H + tau D, D the sizes of the diagonal of H and
-tau the least of a ladder that is enough. As tau grows the step turns into a short one down the scaled gradient. A trust
-region bounds the length of the step instead: min g'd + d'Hd / 2 over |d| <= radius, by conjugate gradients that stop at
-the border or where the curvature turns negative (Steihaug, 1983), so only products with H are needed.
+Where H is not positive definite d may go uphill; `modify` replaces H by H + tau D, D the absolute diagonal of H and tau
+the first of a geometric ladder that suffices. As tau grows the step becomes a short one down the scaled gradient. A
+trust region bounds the length of the step instead: min g'd + d'Hd / 2 over |d| <= radius, by conjugate gradients that
+stop at the border or where the curvature turns negative (Steihaug, 1983), so only products with H are needed.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from fivefold.optim.minimise import NoDescentError, Solver, State
 from fivefold.optim.objective import TwiceSmoothObjective
 from fivefold.optim.smooth.line_search import Armijo, LineSearch, Point, within_rounding
 
-SHIFT_LADDER = 1e-10, 10.0  # the first tau and its growth
-RADIUS_SHRINK, RADIUS_GROW = 0.25, 2.0  # of a trust region after a bad and a very good step
-BAD_FIT, GOOD_FIT = 0.1, 0.75  # shares of the promised fall
+SHIFT_LADDER = 1e-10, 10.0  # the first tau and the factor from one tau to the next
+RADIUS_SHRINK, RADIUS_GROW = 0.25, 2.0  # factors of the trust radius after a bad and after a very good step
+BAD_FIT, GOOD_FIT = 0.1, 0.75  # bounds of a bad and a very good step: actual over predicted decrease
 
 
 @dataclass(frozen=True)
 class Newton(Solver):
-    """`search` from a trial of one; Fixed(1.0) is the pure method, Fixed(a) the damped one."""
+    """`search` starts from a trial of one; FixedStep(1.0) is the pure method, FixedStep(a) the damped one."""
 
     search: LineSearch = field(default=Armijo())
     modify: bool = True
@@ -42,16 +42,16 @@ class Newton(Solver):
         return State(x0, here.value, here.violation, (here, 0))
 
     def step(self, objective: TwiceSmoothObjective, state: State) -> State:
-        here, number = state.memory
+        here, iteration = state.memory
         H = objective.hessian(here.x)
-        direction = -(inverse_solver(H)(here.gradient) if self.modify else _plain(H, here.gradient, number))
-        _, there = self.search.walk(objective, here, direction, 1.0, number)
-        return State(there.x, there.value, there.violation, (there, number + 1))
+        direction = -(inverse_solver(H)(here.gradient) if self.modify else _plain(H, here.gradient, iteration))
+        _, there = self.search.find_step(objective, here, direction, 1.0, iteration)
+        return State(there.x, there.value, there.violation, (there, iteration + 1))
 
 
 @dataclass(frozen=True)
 class TrustRegion(Solver):
-    """Newton's step within a radius that grows where the parabola fits f and shrinks where it does not."""
+    """Newton's step within a radius that grows where the quadratic model fits f and shrinks where it does not."""
 
     radius: float = 1.0
     largest: float = 1e6
@@ -69,7 +69,7 @@ class TrustRegion(Solver):
             there = Point.at(objective, here.x + d)
             kept = (here.value - there.value) / fall if fall > 0 else -np.inf
             edge = float(np.linalg.norm(d)) > 0.99 * radius
-            if within_rounding(here, there):  # the ratio is rounding too
+            if within_rounding(here, there):  # then the ratio is rounding too
                 kept = max(kept, BAD_FIT)
             if kept >= BAD_FIT:
                 radius = min(radius * RADIUS_GROW, self.largest) if edge and kept > GOOD_FIT else radius
@@ -79,7 +79,7 @@ class TrustRegion(Solver):
 
 
 def inverse_solver(H: Array, jitter: float = 0.0) -> Callable[[Array], Array]:
-    """b -> (H + tau D)^-1 b by a Cholesky factor; tau is the first of `jitter` and the ladder that allows one."""
+    """b -> (H + tau D)^-1 b by a Cholesky factor; tau is the first of `jitter` and the ladder that has one."""
     size = np.abs(H.diagonal())
     scale = 1 / np.sqrt(np.where(size > 0, size, 1.0))
     C = H * scale * scale[:, None]
@@ -94,31 +94,31 @@ def inverse_solver(H: Array, jitter: float = 0.0) -> Callable[[Array], Array]:
                     raise NoDescentError from None
 
 
-def _plain(H: Array, g: Array, number: int) -> Array:
-    """H^-1 g, said to be doubtful where H is not positive definite."""
+def _plain(H: Array, g: Array, iteration: int) -> Array:
+    """H^-1 g, with a warning where H is not positive definite."""
     try:
         return cho_solve(cho_factor(H), g)
     except LinAlgError:
         least = np.linalg.eigvalsh(H)[0]
         warn(
-            f"Newton, step {number + 1}: the Hessian is not positive definite (least eigenvalue {least:.3g}), so the "
-            "step may go uphill. Use modify=True",
+            f"Newton, step {iteration + 1}: the Hessian is not positive definite (least eigenvalue {least:.3g}), so "
+            "the step may go uphill. Use modify=True",
             RuntimeWarning,
         )
         return np.linalg.solve(H, g)
 
 
 def _within(objective: TwiceSmoothObjective, here: Point, radius: float) -> tuple[Array, float]:
-    """A step no longer than the radius, and how far it should lower the value."""
+    """A step no longer than the radius, and the decrease of the value it predicts."""
     d, r = np.zeros_like(here.x), here.gradient
     p, length = -r, float(np.linalg.norm(r))
     Hd = np.zeros_like(d)
     goal = min(0.1, length**0.5) * length
     for _ in range(2 * len(d) + 2):
         Hp = objective.hessian_product(here.x, p)
-        bend, square = float(p @ Hp), float(r @ r)
-        t = square / bend if bend > 0 else np.inf
-        if not bend > 0 or np.linalg.norm(d + t * p) >= radius:
+        curvature, square = float(p @ Hp), float(r @ r)
+        t = square / curvature if curvature > 0 else np.inf
+        if not curvature > 0 or np.linalg.norm(d + t * p) >= radius:
             t = _to_border(d, p, radius)
             d, Hd = d + t * p, Hd + t * Hp
             break

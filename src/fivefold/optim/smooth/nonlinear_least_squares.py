@@ -1,10 +1,10 @@
 """Non-linear least squares: f(x) = 1/2 |r(x)|^2, J the derivatives of the residuals r.
 
     Gauss-Newton    min over d of |r + J d|^2                    one step where r is linear
-    Levenberg       and lambda |d|^2                             a short step down the gradient as lambda grows
+    Levenberg       and lambda |d|^2                             a shorter step, closer to -g, as lambda grows
     Marquardt       and lambda |D d|^2, D the lengths of J's columns: the same in any units of the parameters
 
-A step that lowers f is taken, and lambda divided by ten; one that does not is refused, and lambda multiplied by ten.
+A step that lowers f is accepted, and lambda divided by ten; any other is rejected, and lambda multiplied by ten.
 J is never multiplied by itself: the problems are solved by orthogonal factors of J, so no digits are squared away.
 Levenberg (1944), Marquardt (1963).
 """
@@ -21,12 +21,12 @@ from fivefold.optim.minimise import NoDescentError, Solver, State
 from fivefold.optim.objective import ResidualObjective
 from fivefold.optim.smooth.line_search import Armijo, LineSearch, Point, within_rounding
 
-MAX_REJECTIONS = 60  # times in a row
+MAX_REJECTIONS = 60  # rejected steps in a row after which the solver gives up
 
 
 @dataclass(frozen=True)
 class GaussNewton(Solver):
-    """`search` from a trial of one; the step of least length where J has dependent columns."""
+    """`search` starts from a trial of one; the shortest step where J has dependent columns."""
 
     search: LineSearch = field(default=Armijo())
 
@@ -37,10 +37,10 @@ class GaussNewton(Solver):
         return State(x0, here.value, here.violation, (here, 0))
 
     def step(self, objective: ResidualObjective, state: State) -> State:
-        here, number = state.memory
+        here, iteration = state.memory
         direction = lstsq(objective.jacobian(here.x), -objective.residuals(here.x))[0]
-        _, there = self.search.walk(objective, here, direction, 1.0, number)
-        return State(there.x, there.value, there.violation, (there, number + 1))
+        _, there = self.search.find_step(objective, here, direction, 1.0, iteration)
+        return State(there.x, there.value, there.violation, (there, iteration + 1))
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from fivefold.optim.smooth.line_search import Armijo, LineSearch, Point, cautiou
 
 @dataclass(frozen=True)
 class SteepestDescent(Solver):
-    """Along the gradient, downhill, as far as `search` says."""
+    """Along the negative gradient, as far as `search` finds."""
 
-    search: LineSearch = field(default=Armijo(grow=2.0))
+    search: LineSearch = field(default=Armijo(growth=2.0))
 
     accepts = (SmoothObjective,)
 
@@ -27,6 +27,6 @@ class SteepestDescent(Solver):
         return State(x0, here.value, here.violation, (here, cautious_step(here.gradient), 0))
 
     def step(self, objective: SmoothObjective, state: State) -> State:
-        here, last, number = state.memory
-        t, there = self.search.walk(objective, here, -here.gradient, last, number)
-        return State(there.x, there.value, there.violation, (there, t, number + 1))
+        here, last, iteration = state.memory
+        t, there = self.search.find_step(objective, here, -here.gradient, last, iteration)
+        return State(there.x, there.value, there.violation, (there, t, iteration + 1))

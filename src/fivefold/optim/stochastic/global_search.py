@@ -1,11 +1,11 @@
-"""Search by chance, for functions with many minima: the start matters less, and no gradient is needed.
+"""Random search, for functions with many minima: the start matters less, and no gradient is needed.
 
-    Annealing    a sweep proposes Gaussian moves and takes one that raises f by D with probability exp(-D / T);
-                 T falls by a factor from sweep to sweep (Kirkpatrick, Gelatt & Vecchi, 1983)
-    Genetic      a generation keeps its best, and fills up with blends of two winners of small tournaments, a few
-                 coordinates of which are nudged (Holland, 1975)
+    SimulatedAnnealing  a sweep proposes Gaussian moves and takes one that raises f by D with probability exp(-D / T);
+                        T falls by a factor from sweep to sweep (Kirkpatrick, Gelatt & Vecchi, 1983)
+    GeneticAlgorithm    a generation keeps its best, and fills up with blends of two winners of small tournaments, a few
+                        coordinates of which are perturbed (Holland, 1975)
 
-The answer is the best point met. Steps are functions of the seed and the number of the step, so a run can be repeated.
+The result is the best point met. Steps are functions of the seed and the iteration, so a run can be repeated.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SimulatedAnnealing(Solver):
     seed: int = 0
 
     accepts = (Objective,)
-    convergent = False  # in probability, and slowly
+    convergent = False  # it converges in probability only, and slowly
 
     def start(self, objective: Objective, x0: Array) -> State:
         value = objective.value(x0)
@@ -55,7 +55,7 @@ class SimulatedAnnealing(Solver):
 
 @dataclass(frozen=True)
 class GeneticAlgorithm(Solver):
-    """`spread` is the size of the first population about the start, `mutation` the share of coordinates nudged."""
+    """`spread` is the size of the first population about the start, `mutation` the share of coordinates perturbed."""
 
     population: int = 60
     elite: int = 4
@@ -77,7 +77,7 @@ class GeneticAlgorithm(Solver):
         P, number = state.memory  # the best first
         rng = np.random.RandomState([self.seed, number])
         count = self.population - self.elite
-        # the least index of a few random ones has the least value among them
+        # the population is sorted: the smallest of a few random indices wins their tournament
         parents = rng.randint(self.population, size=(2, count, self.tournament)).min(axis=2)
         share = rng.uniform(-0.25, 1.25, (count, P.shape[1]))
         children = share * P[parents[0]] + (1 - share) * P[parents[1]]

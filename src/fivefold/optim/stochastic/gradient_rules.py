@@ -1,4 +1,4 @@
-"""Stochastic gradient rules on a finite sum: one loop over shuffled batches, one small rule for each method.
+"""Stochastic gradient rules on a finite sum: one loop over shuffled batches, one small rule per method.
 
 With g the mean gradient of the terms of a batch, at a rate eta:
 
@@ -7,10 +7,10 @@ With g the mean gradient of the terms of a batch, at a rate eta:
     Adagrad    V <- V + g^2,                  x <- x - eta g / (sqrt(V) + eps)
     RMSProp    V <- gamma V + (1 - gamma) g^2, x <- x - eta g / sqrt(V + eps)
     Adadelta   V the same, step = -sqrt(U + eps) / sqrt(V + eps) g, U <- gamma U + (1 - gamma) step^2
-    Adam       M, V running means with their start divided out, x <- x - eta M / sqrt(V + eps)
+    Adam       M, V running means, corrected for their start at zero, x <- x - eta M / sqrt(V + eps)
 
-A batch of one row is stochastic gradient descent, a batch of all rows is gradient descent. `average` answers with the
-mean of all points passed (Polyak & Juditsky, 1992). A step of the loop is an epoch, or a batch where `epoch` is False.
+A batch of one row is stochastic gradient descent, a batch of all rows is gradient descent. `average` returns the
+mean of all points visited (Polyak & Juditsky, 1992). A step of the loop is an epoch, or a batch where `epoch` is False.
 
 Robbins & Monro (1951); Polyak (1964); Nesterov (1983); Duchi, Hazan & Singer (2011); Zeiler (2012); Kingma & Ba (2015);
 Reddi, Kale & Kumar (2018).
@@ -49,12 +49,12 @@ class StochasticMemory:
     moments: Moments
     t: int  # steps taken
     passes: int
-    ahead: tuple[Rows, ...]  # batches left of this pass
+    pending: tuple[Rows, ...]  # batches of this pass not yet visited
 
 
 @dataclass(frozen=True)
 class StochasticSolver(Solver):
-    """Steps along gradients of batches. `batch` is the number of rows of one, None for all of them."""
+    """Steps along gradients of batches. `batch` is the number of rows per batch, None for all rows."""
 
     rate: LearningRate = DEFAULT_RATE
     batch: int | None = 1
@@ -64,7 +64,7 @@ class StochasticSolver(Solver):
     seed: int = 0
 
     accepts = (FiniteSum,)
-    convergent = False  # in the mean, at the speed of its rate
+    convergent = False  # it converges in expectation only, at the speed of its rate
 
     @abstractmethod
     def advance(self, gradient: Gradient, x: Array, moments: Moments, eta: float, t: int) -> tuple[Array, Moments]:
@@ -79,19 +79,19 @@ class StochasticSolver(Solver):
 
     def step(self, objective: FiniteSum, state: State) -> State:
         memory, mean = state.memory, state.x
-        if not memory.ahead:
-            ahead = self._batches(objective.terms, memory.passes)
-            memory = replace(memory, ahead=ahead, passes=memory.passes + 1)
-        for rows in memory.ahead if self.epoch else memory.ahead[:1]:
+        if not memory.pending:
+            pending = self._batches(objective.n_terms, memory.passes)
+            memory = replace(memory, pending=pending, passes=memory.passes + 1)
+        for rows in memory.pending if self.epoch else memory.pending[:1]:
             t = memory.t + 1
             gradient = _of_batch(objective, rows)
             x, moments = self.advance(gradient, memory.x, memory.moments, float(self.rate.at(t)), t)
-            memory = replace(memory, x=x, moments=moments, t=t, ahead=memory.ahead[1:])
+            memory = replace(memory, x=x, moments=moments, t=t, pending=memory.pending[1:])
             mean = mean + (x - mean) / t if self.average else x
         return self._state(objective, mean, memory)
 
     def _state(self, objective: FiniteSum, x: Array, memory: StochasticMemory) -> State:
-        with np.errstate(over="ignore", invalid="ignore"):  # a rate too large is reported as divergence
+        with np.errstate(over="ignore", invalid="ignore"):  # too large a rate is reported as divergence
             value, g = objective.value_and_gradient(x)
         return State(x, value, float(np.abs(g).max(initial=0.0)), memory)
 
@@ -141,22 +141,22 @@ class Adagrad(StochasticSolver):
 
 @dataclass(frozen=True)
 class RMSProp(StochasticSolver):
-    """Each coordinate's step is divided by the running size of its gradient; `inside` puts eps under the root."""
+    """Each coordinate's step is divided by the running size of its gradient; `eps_inside_root` puts eps in the root."""
 
     rate: LearningRate = RMSPROP_RATE
     decay: float = 0.9
     eps: float = 1e-8
-    inside: bool = True
+    eps_inside_root: bool = True
 
     def advance(self, gradient: Gradient, x: Array, moments: Moments, eta: float, t: int) -> tuple[Array, Moments]:
         g = gradient(x)
         V = self.decay * moments[0] + (1 - self.decay) * g**2
-        return x - eta * g / _root(V, self.eps, self.inside), (V,)
+        return x - eta * g / _root(V, self.eps, self.eps_inside_root), (V,)
 
 
 @dataclass(frozen=True)
 class Adadelta(StochasticSolver):
-    """Steps in the units of x: the size of steps over that of gradients. The rate, one by default, multiplies."""
+    """Steps in the units of x: the root mean square of steps over that of gradients, times the rate (default 1)."""
 
     rate: LearningRate = ADADELTA_RATE
     decay: float = 0.95
@@ -175,7 +175,7 @@ class Adadelta(StochasticSolver):
 
 @dataclass(frozen=True)
 class Adam(StochasticSolver):
-    """Momentum over the running size of gradients, both without the bias of their start at zero.
+    """Momentum over the running size of gradients, both corrected for the bias of starting at zero.
 
     `amsgrad` never lets the size fall, which Adam's convergence needs (Reddi, Kale & Kumar, 2018).
     """
@@ -184,7 +184,7 @@ class Adam(StochasticSolver):
     momentum: float = 0.9
     decay: float = 0.999
     eps: float = 1e-8
-    inside: bool = True
+    eps_inside_root: bool = True
     amsgrad: bool = False
 
     def moments(self, x: Array) -> Moments:
@@ -195,7 +195,7 @@ class Adam(StochasticSolver):
         M = self.momentum * moments[0] + (1 - self.momentum) * g
         V = self.decay * moments[1] + (1 - self.decay) * g**2
         top = np.maximum(moments[2], V) if self.amsgrad else V
-        size = _root(top / (1 - self.decay**t), self.eps, self.inside)
+        size = _root(top / (1 - self.decay**t), self.eps, self.eps_inside_root)
         return x - eta * (M / (1 - self.momentum**t)) / size, (M, V, top)
 
 
@@ -219,8 +219,8 @@ def running_average(values: Array, gamma: Any = None) -> Array:
 
 
 def _of_batch(objective: FiniteSum, rows: Rows) -> Gradient:
-    return lambda x: objective.batch(x, rows) / objective.terms
+    return lambda x: objective.batch(x, rows) / objective.n_terms
 
 
-def _root(V: Array, eps: float, inside: bool) -> Array:
-    return np.sqrt(V + eps) if inside else np.sqrt(V) + eps
+def _root(V: Array, eps: float, inside_root: bool) -> Array:
+    return np.sqrt(V + eps) if inside_root else np.sqrt(V) + eps

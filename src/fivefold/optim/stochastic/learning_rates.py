@@ -1,14 +1,14 @@
 """Learning rates as values: the size of step t = 1, 2, ... of a stochastic rule.
 
-    Constant        eta0
-    Decaying        eta0 / (1 + (t - 1) / t0)
-    InverseScaling  eta0 / t^power
-    Adaptive        eta0, divided by `factor` each time that progress stops
+    ConstantRate         eta0
+    InverseTimeDecay     eta0 / (1 + (t - 1) / t0)
+    InverseScalingRate   eta0 / t^exponent
+    AdaptiveRate         eta0, divided by `factor` each time progress stops
 
-A rule that follows noisy gradients gets to the minimum with certainty if (Robbins & Monro, 1951)
+A rule that follows noisy gradients converges to the minimum almost surely if (Robbins & Monro, 1951)
 
     sum of eta_t = infinity       it can travel any distance,
-    sum of eta_t^2 < infinity     and the noise it adds up is bounded.
+    sum of eta_t^2 < infinity     and the accumulated noise is bounded.
 
 For a rate that falls like t^-p these say p <= 1 and p > 1/2.
 """
@@ -22,12 +22,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-PROBE_STEP = 2.0**40  # where the fall of an unknown rate is measured, between FAR and 2 FAR
-POWER_SLACK = 1e-6  # of a power measured there: at its border case a sum is taken as the exact power says
+PROBE_STEP = 2.0**40  # the power of an unknown rate is measured between this step and twice this step
+POWER_SLACK = 1e-6  # a measured power within this distance of 1/2 or 1 is taken to be exactly that
 
 
 class LearningRate(ABC):
-    """The size of each step. `code`, `eta0` and `shape` are how compiled loops see it."""
+    """The size of each step. Compiled loops take it as `code`, `eta0` and `shape`."""
 
     code: ClassVar[int]
     eta0: float
@@ -49,7 +49,7 @@ class LearningRate(ABC):
 
 @dataclass(frozen=True)
 class ConstantRate(LearningRate):
-    """The same at every step: never still, follows what drifts."""
+    """The same at every step: never settles, but follows a drifting minimum."""
 
     eta0: float = 0.01
     code = 0
@@ -78,7 +78,7 @@ class InverseTimeDecay(LearningRate):
 
 @dataclass(frozen=True)
 class InverseScalingRate(LearningRate):
-    """eta0 / t^power."""
+    """eta0 / t^exponent."""
 
     eta0: float = 0.01
     exponent: float = 0.25
@@ -98,7 +98,7 @@ class InverseScalingRate(LearningRate):
 
 @dataclass(frozen=True)
 class AdaptiveRate(LearningRate):
-    """eta0 until progress stops, then a `factor`-th of it, and so on down to `floor`."""
+    """eta0 until progress stops, then divided by `factor`, and so on down to `floor`."""
 
     eta0: float = 0.01
     factor: float = 5.0
@@ -142,14 +142,14 @@ class RobbinsMonro:
 def robbins_monro(rate: LearningRate | Callable[[float], float]) -> RobbinsMonro:
     """The two conditions for a rate, or for any function of t that falls like a power in the end.
 
-    >>> robbins_monro(Decaying(0.1, 10.0)).holds, robbins_monro(Constant(0.1)).holds
+    >>> robbins_monro(InverseTimeDecay(0.1, 10.0)).holds, robbins_monro(ConstantRate(0.1)).holds
     (True, False)
     """
     if isinstance(rate, LearningRate):
         power = rate.power
         return RobbinsMonro(power, power <= 1, power > 0.5)
     near, far = float(rate(PROBE_STEP)), float(rate(2 * PROBE_STEP))
-    if not (near > 0 and far > 0):  # it vanishes: its sum is finite
+    if not (near > 0 and far > 0):  # the rate vanishes: its sum is finite
         return RobbinsMonro(np.inf, False, True)
     power = float(np.log2(near / far))
     return RobbinsMonro(power, power <= 1 + POWER_SLACK, power > 0.5 + POWER_SLACK)

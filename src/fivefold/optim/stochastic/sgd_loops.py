@@ -4,9 +4,9 @@ A step on row i with weight s, at rate eta:
 
     w <- (1 - eta l2) w - eta s loss'(y, p) x,   b <- b - eta s loss'(y, p),   p = x'w + b
 
-w is kept as a scale times v, so the decay costs one product and a sparse row touches its own columns only. The L1
-penalty is cumulative and catches up on the columns of the row (Tsuruoka, Tsujii & Ananiadou, 2009). The mean of all w
-is kept as (m + A v) / B, which a step changes on the columns of its row only (Bottou, 2012).
+w is stored as a scale times v, so the decay costs one product and a sparse row touches only its own columns. The L1
+penalty is cumulative and applied to the columns of a row when the row is visited (Tsuruoka, Tsujii & Ananiadou, 2009).
+The mean of all w is stored as (m + A v) / B, which a step changes only on the columns of its row (Bottou, 2012).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from fivefold.core.compilation.jit import FAST, generic, jit
 from fivefold.core.types import Array, Indices, Matrix, Table
 
 HINGE, SQUARED_HINGE, LOG, MODIFIED_HUBER, SQUARED, HUBER, INSENSITIVE, SQUARED_INSENSITIVE = range(8)
-GRADIENT_STEP, PA1_STEP, PA2_STEP = range(3)  # the size of a step: by the rate, or as much as the loss of the row asks
-MAX_SLOPE = 1e12  # a slope beyond it is cut
-MIN_SCALE = 1e-9  # a scale below it is multiplied out
+GRADIENT_STEP, PA1_STEP, PA2_STEP = range(3)  # step length: the learning rate, or passive-aggressive (PA-I, PA-II)
+MAX_SLOPE = 1e12  # slopes are clipped to this size
+MIN_SCALE = 1e-9  # below this the scale is multiplied into v and starts again at one
 
 
 class DenseRows(NamedTuple):
@@ -44,7 +44,7 @@ def as_rows(X: Table) -> DenseRows | SparseRows:
     if not issparse(X):
         return DenseRows(X)
     kind, bare = (np.int32, np.uint32) if X.nnz < 2**31 else (np.int64, np.uint64)
-    # an index without a sign needs no test for counting from the end
+    # an unsigned index cannot count from the end, so the loop skips that test
     return SparseRows(X.data, *(part.astype(kind, copy=False).view(bare) for part in (X.indices, X.indptr)))
 
 
@@ -71,7 +71,7 @@ def _(rows, i, v):
 
 @generic
 def add(rows: Any, i: Any, v: Any, c: Any) -> Any:
-    """v += c x_i; gives the change of |v|^2."""
+    """v += c x_i; returns the change of |v|^2."""
 
 
 @add.rule(DenseRows)
@@ -123,7 +123,7 @@ def _(rows, i, v):
 
 @generic
 def shrink_row(rows: Indices, i: int, v: Array, paid: Any, mean: Array, A: Matrix, scale: Array, u: Array) -> Any:
-    """Move scale v_j of the columns of row i towards zero by what is due of u; `paid` is what was taken before."""
+    """Shrink scale v_j of the columns of row i towards zero by the L1 penalty due, u, less what was applied, `paid`."""
 
 
 @shrink_row.rule(DenseRows)
@@ -140,7 +140,7 @@ def _(rows, i, v, paid, mean, A, scale, u):
 
 @jit(fastmath=FAST, error_model="numpy")
 def shrink_column(v, paid, mean, A, scale, u, j):
-    """One column of `shrink`."""
+    """One column of `shrink_row`."""
     old = v[j]
     new = max(0.0, old - (u + paid[j]) / scale) if old > 0 else min(0.0, old + (u - paid[j]) / scale)
     if old == 0.0:
@@ -154,7 +154,7 @@ def shrink_column(v, paid, mean, A, scale, u, j):
 def loss_and_slope(kind, edge, y, p):
     """The loss of one row and its slope in p; `edge` is the threshold of a hinge or the width of a tube.
 
-    At the edge of a hinge the slope is that of the rising side, so that a perceptron learns from a tie.
+    At the kink of a hinge the slope is that of the rising side, so that a perceptron learns from a tie.
     """
     m, r = y * p, y - p
     size = abs(r)
@@ -180,7 +180,7 @@ def loss_and_slope(kind, edge, y, p):
 
 @jit(fastmath=FAST, error_model="numpy")
 def rate_at(code, eta0, shape, t):
-    """The rate of step t: see optim.rates."""
+    """The rate of step t: see optim.stochastic.learning_rates."""
     if code == 0:
         return eta0
     if code == 1:
@@ -200,8 +200,10 @@ def fold_scale(v, mean, scale, A, B):
 def sgd_epoch(rows, y, s, order, v, mean, paid, z, kind, edge, l1, l2, code, shape, rule, average, drift):
     """One pass over the rows of `order`.
 
-    v (d,), mean (d,) and paid (d,) are changed; z holds b, mean b, t, the rate or its first value, u, and gets the mean
-    value met and the number of steps that moved the coefficients.
+    v (d,), mean (d,) and paid (d,), the L1 penalty applied, are updated in place. On entry z holds b, mean b, t, eta0
+    and the L1 penalty due, u; on return also, at 5 and 6, the mean loss and the number of steps that moved the
+    coefficients. `edge` is the threshold of the loss, `rule` one of the step rules, `drift` the rate of b as a multiple
+    of that of w.
     """
     b, b_mean, t, eta0, u = z[0], z[1], z[2], z[3], z[4]
     eta, scale, A, B, total, moved = eta0, 1.0, 0.0, 1.0, 0.0, 0
@@ -265,8 +267,9 @@ def sgd_epoch(rows, y, s, order, v, mean, paid, z, kind, edge, l1, l2, code, sha
 def perceptron_pass(rows, y, s, mass, order, x, eta, drift, hits, best, z):
     """One pass of the perceptron rule over (w, b) = x (d + 1,); hits[k] is 1 where visit k was a mistake.
 
-    `best`, where it has a size, is the pocket: the point with the least weight of errors of those that went right for
-    longer than any before. z holds the present run, the longest, and the least errors.
+    `best`, unless empty, is the pocket: among the points that classified more weight in a row correctly than any
+    before, the one with the smallest weight of errors. z holds the weight of the present run, of the longest run, and
+    of the fewest errors; mass holds the weights of the rows.
     """
     d, moved = x.shape[0] - 1, 0
     w = x[:d]
@@ -318,8 +321,8 @@ def potential_pass(G, y, s, alpha, f):
 def pegasos_steps(rows, y, draws, u, lag, z, strength, offset, since):
     """Pegasos on the rows drawn: u (d + 1,) is the sum of y x over draws with a loss, w_t = u / (strength (t - 1)).
 
-    lag (d + 1,) and z = (t, sum of 1 / t from t = since on, their number) are what the mean of all w from then on
-    needs: it is (z1 u - lag) / (strength z2).
+    z = (t, sum of 1 / t from t = since on, number of these terms); with lag (d + 1,) the mean of all w from then on is
+    (z1 u - lag) / (strength z2).
     """
     d = u.shape[0] - 1
     for k in range(draws.shape[0]):

@@ -1,4 +1,4 @@
-"""A catalogue of cost functions: each by name, minimised by the same solvers, and the method it gives.
+"""A catalogue of cost functions: each by name, minimised by the same solvers, with the method it corresponds to.
 
     name                      task                  cost                                           method
     logistic                  classification        sum ln(1 + e^(-y x'theta))                     LogisticRegression
@@ -9,11 +9,11 @@
     negative_log_likelihood   density estimation    -sum ln p(x | theta)                           maximum likelihood
     k_means                   clustering            sum_j sum_(i in C_j) |x_i - mu_j|^2            KMeans
 
-Labels are -1 and +1. Other losses of a linear predictor are in `losses.LOSSES`, those of a network's output too.
+Labels are -1 and +1. Other losses of a linear predictor, or of a network's output, are in `losses.catalogue.LOSSES`.
 
-    >>> from fivefold.optim.textbook.cost_functions import least_cost
+    >>> from fivefold.optim.textbook.cost_functions import minimise_cost
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([1.0, 3.0, 5.0, 7.0])
-    >>> least_cost("linear_regression", X, y).x.round(6)
+    >>> minimise_cost("linear_regression", X, y).x.round(6)
     array([2., 1.])
 """
 
@@ -40,12 +40,12 @@ from fivefold.spatial.distances import squared_distances
 
 @dataclass(frozen=True)
 class CostFunction:
-    """An entry of the catalogue: what it is for, how it reads, what it gives, and how it is made from rows."""
+    """An entry of the catalogue: its task, its formula, its method, and how it is built from rows."""
 
     name: str
     task: str
     formula: str
-    method: str  # that minimises the same cost in its own way
+    method: str  # minimises the same cost in its own way
     build: Callable[..., Objective]
     start: Callable[[Any, np.random.RandomState], Array]
 
@@ -153,7 +153,7 @@ def minimise_cost(
     seed: int = 0,
     **options: Any,
 ) -> Minimum:
-    """Minimise the cost of that name by a generic solver: L-BFGS, or rounding of kinks where there are any.
+    """Minimise the cost of that name by a generic solver: L-BFGS, or smoothing of kinks where the loss has any.
 
     Parameters
     ----------
@@ -162,12 +162,12 @@ def minimise_cost(
     x0
         Where to start; by default zeros, random weights for networks, and random rows for centres.
     solver, tol, max_iter
-        Of `optim.minimise`; `tol` is a share of the number of rows.
+        As in `optim.minimise.minimise`; `tol` is multiplied by the number of rows.
     seed
         Decides random starts.
 
     >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])
-    >>> np.sort(least_cost("k_means", X, n_clusters=2, x0=[0.0, 9.0]).x)
+    >>> np.sort(minimise_cost("k_means", X, n_clusters=2, x0=[0.0, 9.0]).x)
     array([0.5, 9.5])
     """
     objective: Any = cost(name, X, y, **options)
@@ -186,7 +186,7 @@ def _logistic(X: Array, y: Array, *, intercept: bool = True) -> EmpiricalRisk:
 
 
 def _support_vectors(X: Array, y: Array, *, C: float = 1.0, intercept: bool = True) -> EmpiricalRisk:
-    ridge = np.append(np.full(X.shape[1], 2.0), [0.0] * intercept)  # |theta|^2 without the offset
+    ridge = np.append(np.full(X.shape[1], 2.0), [0.0] * intercept)  # |theta|^2 without the intercept
     return EmpiricalRisk(HingeLoss(), Design(X, intercept=intercept), y, np.full(len(y), C), ridge=ridge)
 
 
@@ -208,7 +208,7 @@ def _likelihood(
     if log_density is None:
         return GaussianLikelihood(X)
     if parameters < 1:
-        raise ValueError("negative_log_likelihood: say how many parameters log_density has, as parameters=")
+        raise ValueError("negative_log_likelihood: give the number of parameters of log_density as parameters=")
     return SizedFunction(lambda theta: -float(np.sum(log_density(theta, X))), size=parameters)
 
 

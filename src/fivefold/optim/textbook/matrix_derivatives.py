@@ -1,4 +1,4 @@
-"""A table of matrix derivatives, each with the check that differences make of it.
+"""A table of matrix derivatives, each checked against finite differences.
 
 The derivative of a number in a vector or matrix has the shape of that vector or matrix; of a vector in a vector it is
 (outputs, inputs).
@@ -18,7 +18,7 @@ from fivefold.optim.derivative_checks import GradientCheck, compare_derivatives,
 
 @dataclass(frozen=True)
 class MatrixDerivative:
-    """d f(x; constants) / dx: what it says, f and the derivative, and examples of its arguments from a generator."""
+    """d f(x; constants) / dx: its text, f and the derivative, and random examples of its arguments."""
 
     text: str
     f: Callable[..., Any]
@@ -26,7 +26,7 @@ class MatrixDerivative:
     example: Callable[[np.random.RandomState], tuple[Array, ...]]  # x first
 
     def check(self, rng: np.random.RandomState) -> GradientCheck:
-        """The derivative at a random place beside central differences."""
+        """Compare the derivative at a random point with central differences."""
         x, *constants = self.example(rng)
 
         def values(flat: Array) -> Array:

@@ -2,8 +2,8 @@
 
     h_0 = x,  h_l = g(W_l (h_{l-1}, 1)),  eta = W_L (h_{L-1}, 1)          sum_i s_i loss(y_i, eta_i) + ridge/2 |W|^2
 
-Offsets, the last columns of W_l, are not penalised.
-The gradient goes back through the layers: with delta_L = s loss'(y, eta),
+Intercepts, the last columns of W_l, are not penalised. The gradient goes back through the layers: with
+delta_L = s loss'(y, eta),
 
     dW_l = delta_l (h_{l-1}, 1)',   delta_{l-1} = g'(a_{l-1}) * W_l' delta_l
 
@@ -29,8 +29,8 @@ from fivefold.optim.objective import SmoothObjective
 class Activation(NamedTuple):
     """g, and its derivative as a function of g's value."""
 
-    of: Callable[[Array], Array]
-    slope: Callable[[Array], Array]
+    function: Callable[[Array], Array]
+    derivative_of_value: Callable[[Array], Array]
 
 
 ACTIVATIONS: dict[str, Activation] = {
@@ -42,15 +42,15 @@ ACTIVATIONS: dict[str, Activation] = {
 
 @dataclass(frozen=True)
 class NetworkRisk(SmoothObjective):
-    """Targets y (n,) and one output unit, whose value goes through `output` before the loss sees it.
+    """Targets y (n,) and one output unit, whose value passes through `output` before the loss.
 
     Examples
     --------
     >>> from fivefold.optim.smooth.lbfgs import LBFGS
-    >>> from fivefold.optim.losses.catalogue import Squared
+    >>> from fivefold.optim.losses.catalogue import SquaredLoss
     >>> from fivefold.optim.minimise import minimise
     >>> x = np.linspace(-1, 1, 21)
-    >>> risk = NetworkRisk(Squared(), x[:, None], np.tanh(3 * x), np.ones(21), hidden=(1,))
+    >>> risk = NetworkRisk(SquaredLoss(), x[:, None], np.tanh(3 * x), np.ones(21), hidden=(1,))
     >>> minimise(risk, risk.start(np.random.RandomState(0)), LBFGS(), tol=1e-9).value < 1e-9
     True
     """
@@ -66,7 +66,7 @@ class NetworkRisk(SmoothObjective):
 
     @property
     def shapes(self) -> tuple[tuple[int, int], ...]:
-        """Of the matrices W_l, their last column the offsets."""
+        """Shapes of the matrices W_l, whose last columns are the intercepts."""
         sizes = (self.X.shape[1], *self.hidden, 1)
         return tuple((after, before + 1) for before, after in pairwise(sizes))
 
@@ -76,7 +76,7 @@ class NetworkRisk(SmoothObjective):
         return sum(a * b for a, b in self.shapes)
 
     def start(self, rng: np.random.RandomState) -> Array:
-        """Random weights whose sums of inputs have unit size (Glorot & Bengio, 2010)."""
+        """Random weights that give sums of inputs unit size (Glorot & Bengio, 2010)."""
         return np.concatenate([rng.uniform(-1, 1, a * b) * np.sqrt(6 / (a + b - 1)) for a, b in self.shapes])
 
     def layers(self, x: Array) -> list[Array]:
@@ -92,18 +92,18 @@ class NetworkRisk(SmoothObjective):
         weights = self.layers(x)
         values = self._forward(weights, self.X)
         eta, slope = values[-1][:, 0].copy(), np.empty(len(self.y))
-        total = self.loss.terms(self.y, eta, self.s, slope)
-        delta, slopes = slope[:, None] * ACTIVATIONS[self.output].slope(values[-1]), []
+        total = self.loss.weighted_sum(self.y, eta, self.s, slope)
+        delta, slopes = slope[:, None] * ACTIVATIONS[self.output].derivative_of_value(values[-1]), []
         for W, h in zip(reversed(weights), reversed(values[:-1]), strict=True):
             slopes.append(np.column_stack([delta.T @ h, delta.sum(axis=0)]))
-            delta = (delta @ W[:, :-1]) * ACTIVATIONS[self.activation].slope(h)
+            delta = (delta @ W[:, :-1]) * ACTIVATIONS[self.activation].derivative_of_value(h)
         flat = np.concatenate([g.ravel() for g in reversed(slopes)])
         shrunk = self.ridge * x * self._penalised
         return total + 0.5 * float(x @ shrunk), flat + shrunk
 
     @cached_property
     def _penalised(self) -> Array:
-        """One for a weight, zero for an offset."""
+        """One for a weight, zero for an intercept."""
         masks = [np.ones(shape) for shape in self.shapes]
         for mask in masks:
             mask[:, -1] = 0.0
@@ -114,5 +114,5 @@ class NetworkRisk(SmoothObjective):
         values = [X]
         for l, W in enumerate(weights):
             g = ACTIVATIONS[self.activation if l < len(weights) - 1 else self.output]
-            values.append(g.of(values[-1] @ W[:, :-1].T + W[:, -1]))
+            values.append(g.function(values[-1] @ W[:, :-1].T + W[:, -1]))
         return values

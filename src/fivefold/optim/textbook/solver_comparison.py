@@ -1,13 +1,14 @@
 """Solvers side by side on the same landscapes.
 
-What a solver costs (steps, evaluations, numbers it remembers), how it gets there (the mean turn from one step to the
-next), from where (the share of a grid of starts that reach the minimum) and under what (how far from the minimum it
-ends when noise is added to every gradient).
+Measured are the cost of a solver (steps, evaluations, numbers stored between steps), its path (the mean angle between
+consecutive steps), its basin (the share of a grid of starts from which it reaches the minimum) and its robustness (how
+far from the minimum it ends when noise is added to every gradient).
 
     >>> from fivefold.optim.smooth.conjugate_gradient import ConjugateGradient
     >>> from fivefold.optim.functions import BOWL
     >>> from fivefold.optim.smooth.bfgs import BFGS
-    >>> print(table(compare([BOWL], {"BFGS": BFGS(), "conjugate gradients": ConjugateGradient()}, grid=3)))
+    >>> solvers = {"BFGS": BFGS(), "conjugate gradients": ConjugateGradient()}
+    >>> print(comparison_table(compare_solvers([BOWL], solvers, grid=3)))
     function   solver               reason     steps  values  Hessians  memory  turn  basin  noise
     quadratic  BFGS                 converged ...
     quadratic  conjugate gradients  converged ...
@@ -26,8 +27,8 @@ from fivefold.optim.functions import Landscape
 from fivefold.optim.minimise import Solver, minimise
 from fivefold.optim.objective import Minimum, TwiceSmoothObjective
 
-REACHED_DISTANCE = 1e-3  # a run that ends so near to the minimum has reached it
-NOISE_DRAWS = 5  # of the noise
+REACHED_DISTANCE = 1e-3  # a run that ends within this distance of the minimum has reached it
+NOISE_DRAWS = 5  # runs with noisy gradients per solver and landscape
 
 
 @dataclass(frozen=True)
@@ -36,12 +37,12 @@ class SolverComparison:
 
     function: str
     solver: str
-    found: Minimum
+    minimum: Minimum
     values: int
     hessians: int
     memory: int  # numbers held between steps
-    turn: float  # mean angle between a step and the next, in degrees
-    basin: float  # share of starts that reach the minimum
+    turning_angle: float  # mean angle between a step and the next, in degrees
+    basin_share: float  # share of starts that reach the minimum
     noise: float  # median distance from the minimum under noise
 
 
@@ -57,7 +58,7 @@ def compare_solvers(
 ) -> tuple[SolverComparison, ...]:
     """Run every solver on every landscape, from its start, from a grid of starts, and with noisy gradients."""
     return tuple(
-        _judged(land, name, solver, {"tol": tol, "max_iter": max_iter}, grid, noise, seed)
+        _measured(land, name, solver, {"tol": tol, "max_iter": max_iter}, grid, noise, seed)
         for land in landscapes
         for name, solver in solvers.items()
     )
@@ -67,9 +68,11 @@ def comparison_table(found: Sequence[SolverComparison]) -> str:
     """The comparison in columns."""
     head = ("function", "solver", "reason", "steps", "values", "Hessians", "memory", "turn", "basin", "noise")
     rows = [
-        tuple(map(str, (c.function, c.solver, c.found.reason, c.found.steps, c.values, c.hessians, c.memory, *shares)))
+        tuple(
+            map(str, (c.function, c.solver, c.minimum.reason, c.minimum.steps, c.values, c.hessians, c.memory, *shares))
+        )
         for c in found
-        for shares in [(f"{c.turn:.0f}", f"{c.basin:.0%}", f"{c.noise:.2g}")]
+        for shares in [(f"{c.turning_angle:.0f}", f"{c.basin_share:.0%}", f"{c.noise:.2g}")]
     ]
     widths = [max(len(row[j]) for row in [head, *rows]) for j in range(len(head))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in [head, *rows]]
@@ -78,7 +81,7 @@ def comparison_table(found: Sequence[SolverComparison]) -> str:
 
 @dataclass(frozen=True)
 class CountingFunction(TwiceSmoothObjective):
-    """A function that counts how often it is asked, and may answer with a noisy gradient."""
+    """A function that counts its evaluations, and may return a noisy gradient."""
 
     function: TwiceSmoothObjective
     noise: float = 0.0
@@ -100,7 +103,7 @@ class CountingFunction(TwiceSmoothObjective):
 
 
 def count_numbers(memory: Any) -> int:
-    """How many numbers what a solver remembers holds."""
+    """The number of numbers in a solver's memory."""
     if isinstance(memory, np.ndarray):
         return memory.size
     if isinstance(memory, tuple):
@@ -118,7 +121,7 @@ def mean_turning_angle(path: Sequence[Array]) -> float:
     return float(np.degrees(np.arccos(np.clip((steps[1:] * steps[:-1]).sum(axis=1), -1, 1))).mean())
 
 
-def _judged(
+def _measured(
     land: Landscape, name: str, solver: Solver, options: dict[str, Any], grid: int, noise: float, seed: int
 ) -> SolverComparison:
     counted = CountingFunction(land.function)

@@ -81,7 +81,7 @@ def _written_out(loss: Loss, queries: Queries, s: Array, slope: Array, starts: R
         j = np.arange(len(i)) - np.repeat(np.cumsum(many) - many, many) + queries.begin[i]
         if len(i):
             g = np.empty(len(i))
-            total += loss.terms(np.ones(len(i)), s[i] - s[j], queries.w[i] * queries.w[j], g)
+            total += loss.weighted_sum(np.ones(len(i)), s[i] - s[j], queries.w[i] * queries.w[j], g)
             base = int(j.min())
             slope[a:b] += np.bincount(i - a, weights=g, minlength=b - a)
             away = np.bincount(j - base, weights=g)

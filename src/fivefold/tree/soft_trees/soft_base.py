@@ -75,7 +75,7 @@ class SoftTree:
 
         def part(lo: int, hi: int) -> None:
             for a, b, Z in design.blocks(lo, hi):
-                eta = design.scores(Z, A)
+                eta = design.predictor_block(Z, A)
                 out[a:b] = self.skeleton.shares(np.copysign(HARD_GATE_ETA, eta) if self.hard else eta).T
 
         map_parts(part, len(X))
@@ -187,9 +187,9 @@ class SoftTreeMethods:
     def _grown(self: Any, trainer: Trainer, risk: SoftRisk, kind: SoftTreeTask, rng: Rng) -> TrainedTree:
         """A tree grown leaf by leaf, then trained on all rows."""
         part, judge = risk, bic_judge(kind.likelihood)
-        if self.validation_fraction is not None and risk.terms > 1:
-            order = rng.permutation(risk.terms)
-            count = min(max(1, round(self.validation_fraction * risk.terms)), risk.terms - 1)
+        if self.validation_fraction is not None and risk.n_terms > 1:
+            order = rng.permutation(risk.n_terms)
+            count = min(max(1, round(self.validation_fraction * risk.n_terms)), risk.n_terms - 1)
             held, kept = np.sort(order[:count]), np.sort(order[count:])
             part = replace(risk, design=Design(risk.design.X[kept]), y=risk.y[kept], s=risk.s[kept])
             judge = held_out_judge(Design(risk.design.X[held]), risk.y[held], risk.s[held])

@@ -145,8 +145,8 @@ def candidate_gates(
     risk = here.risk
     A, V = risk.split(here.end.x)
     p = risk.skeleton.shares(risk.design.predictor(A))  # (leaves, n)
-    slopes = np.empty((risk.outputs, risk.terms))
-    risk.loss.terms(risk.y, V.T @ p, risk.s, slopes)
+    slopes = np.empty((risk.outputs, risk.n_terms))
+    risk.loss.weighted_sum(risk.y, V.T @ p, risk.s, slopes)
     Z, mass = risk.design.X, p[leaf] * risk.s
     middle = mass @ Z / mass.sum()
     lean = (Z - middle).T @ (p[leaf] * slopes).T  # (d, q)

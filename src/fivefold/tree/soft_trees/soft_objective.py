@@ -118,7 +118,7 @@ class SoftRisk(FiniteSum):
     alpha: float = 0.0
 
     @property
-    def terms(self) -> int:
+    def n_terms(self) -> int:
         return len(self.design)
 
     @property
@@ -139,14 +139,14 @@ class SoftRisk(FiniteSum):
                 total, g = total + value, g + slope
             return total, g
 
-        parts = map_parts(part, self.terms)
+        parts = map_parts(part, self.n_terms)
         pull = self._ridge * x
         value = sum(total for total, _ in parts) + 0.5 * float(x @ pull)
         return value, sum((g for _, g in parts), np.zeros(self.size)) + pull
 
     def batch(self, x: Array, rows: NDArray[np.int64]) -> Array:
         slope = self._block(x, self.design.X[rows], self.y[rows], self.s[rows])[1]
-        return slope * (self.terms / len(rows)) + self._ridge * x
+        return slope * (self.n_terms / len(rows)) + self._ridge * x
 
     def misfit(self, x: Array) -> float:
         """The loss of the rows, without the penalty."""
@@ -163,16 +163,16 @@ class SoftRisk(FiniteSum):
         """Loss and derivatives of some rows."""
         A, V = self.split(x)
         m, n = self.skeleton.gates, len(Z)
-        eta = self.design.scores(Z, A)
+        eta = self.design.predictor_block(Z, A)
         G, P, slope = scratch("gates", m, n), scratch("nodes", 2 * m + 1, n), scratch("outputs", self.outputs, n)
         self.skeleton.down(np.negative(eta, out=eta), G, P)
-        total = self.loss.terms(y, V.T @ P[m:], s, slope)
+        total = self.loss.weighted_sum(y, V.T @ P[m:], s, slope)
         out = np.empty(self.size)
         gates, leaves = self.split(out)
         leaves[:] = P[m:] @ slope.T
         P[m:] *= V @ slope
         self.skeleton.up(G, P)
-        gates[:] = self.design.pull(Z, G)
+        gates[:] = self.design.transpose_block(Z, G)
         return total, out
 
 
