@@ -61,8 +61,8 @@ def test_both_dual_solvers_close_the_gap_of_a_loss_with_a_corner(loss, solver):
     assert found.reason == "converged"
     # recomputed from the conjugates of the loss, which the solvers do not use
     s, y = dual.risk.s, dual.risk.y
-    box = dual.box
-    a = np.clip(found.x, box.low, box.high)
+    terms = dual.terms
+    a = np.clip(found.x, terms.low, terms.high)
     by_hand = 0.5 * dual.primal(a) @ dual.primal(a) + np.sum(s * loss.conjugate(y, -a / s))
     assert 0 <= by_hand + dual.risk.value(dual.primal(a)) <= 2e-8
 
