@@ -91,14 +91,8 @@ def validation_curve(
     >>> print(validation_curve(Ridge(), *load_diabetes(return_X_y=True), "alpha", [10.0, 1.0, 0.1]))
     alpha = 0.1: least loss on unseen rows, 30... +- ...; 28... on training rows
     """
-    splits = splits_of(model, X, y, cv=cv, groups=groups)
-    judged = {
-        "scoring": loss_scorer(loss or default_loss(model)),
-        "cv": splits,
-        "n_jobs": n_jobs,
-        "error_score": "raise",
-    }
-    train, test = model_selection.validation_curve(model, X, y, param_name=name, param_range=values, **judged)
+    options = _curve_options(model, X, y, cv, loss, groups, n_jobs)
+    train, test = model_selection.validation_curve(model, X, y, param_name=name, param_range=values, **options)
     return LossCurve(name, tuple(values), -train, -test)
 
 
@@ -126,13 +120,19 @@ def learning_curve(
     >>> found.values, bool(found.gap[-1] < found.gap[0])
     ((35, 70, 141, 247, 353), True)
     """
-    splits = splits_of(model, X, y, cv=cv, groups=groups)
-    judged = {
+    options = _curve_options(model, X, y, cv, loss, groups, n_jobs)
+    order = {"shuffle": True, "random_state": random_state}
+    used, train, test = model_selection.learning_curve(model, X, y, train_sizes=sizes, **options, **order)
+    return LossCurve("training rows", tuple(used.tolist()), -train, -test)
+
+
+def _curve_options(
+    model: Any, X: Table, y: Target, cv: Any, loss: Loss | None, groups: Any, n_jobs: int | None
+) -> dict[str, Any]:
+    """What scikit-learn's two curves are asked: the splits, drawn once, and minus the loss as the score."""
+    return {
         "scoring": loss_scorer(loss or default_loss(model)),
-        "cv": splits,
+        "cv": splits_of(model, X, y, cv=cv, groups=groups),
         "n_jobs": n_jobs,
         "error_score": "raise",
     }
-    order = {"shuffle": True, "random_state": random_state}
-    used, train, test = model_selection.learning_curve(model, X, y, train_sizes=sizes, **judged, **order)
-    return LossCurve("training rows", tuple(used.tolist()), -train, -test)

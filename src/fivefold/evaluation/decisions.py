@@ -24,8 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.types import Indices, Labels, Matrix, Table, Target, UserTable, UserTarget, Vector
 from fivefold.evaluation.base import MetaClassifier
-
-ROUNDING = 8 * np.finfo(float).eps  # risks closer than this, relative to their size, are equal
+from fivefold.evaluation.tolerances import ROUNDING
 
 
 def conditional_risks(P: Matrix, losses: Matrix | None = None) -> Matrix:

@@ -22,10 +22,10 @@ from scipy.stats import pearsonr
 from sklearn.metrics import confusion_matrix
 
 from fivefold.core.types import Array, Indices, Mask, Target, UserTarget, Vector
+from fivefold.evaluation.tolerances import TAIL_PROBABILITY
 
 Count = int | float | NDArray[Any]  # a number of rows or a sum of weights: one, or one per threshold
 
-TAIL_PROBABILITY = 1e-12  # probability that is cut off at either end of a density
 CONSTANT_TOLERANCE = 1e-12  # values whose range is below this share of the largest are constant up to rounding
 BINARY_CODES = ((0, 1), (-1, 1))  # pairs of labels that count as two even if the rows hold only one of them
 MAX_LABELS_SHOWN = 8  # a message names at most this many labels

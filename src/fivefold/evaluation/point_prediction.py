@@ -22,8 +22,8 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import gaussian_kde
 
 from fivefold.core.types import Array, Vector
+from fivefold.evaluation.tolerances import TAIL_PROBABILITY
 
-TAIL_PROBABILITY = 1e-12  # probability that is cut off at either end of a density
 GRID_POINTS = 2001  # points of the grid on which the mode is looked for before it is refined
 
 

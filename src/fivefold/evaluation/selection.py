@@ -26,9 +26,9 @@ from sklearn.base import clone
 from fivefold.core._sklearn import _safe_indexing as rows_of
 from fivefold.core.types import Array, Table, Target
 from fivefold.evaluation.row_losses import Loss, default_loss
+from fivefold.evaluation.tolerances import ROUNDING
 from fivefold.evaluation.validation import (
     INDEPENDENT_ROWS,
-    ROUNDING,
     SIMILAR_FIT,
     Split,
     Validation,

@@ -25,9 +25,10 @@ from fivefold.core._sklearn import _safe_indexing as rows_of
 from fivefold.core.random_state import check_random_state
 from fivefold.core.types import Indices, Matrix, Table, Target, Vector
 from fivefold.evaluation.row_losses import Loss, default_loss
+from fivefold.evaluation.tolerances import ROUNDING
 
 MAX_FITS = 10_000  # more fits than this (leave-p-out soon has millions) must be allowed by the caller
-ROUNDING = 8 * np.finfo(float).eps  # losses closer than this, relative to their size, are equal
+
 
 INDEPENDENT_ROWS = "the rows are independent draws from the source of the rows to come"
 SIMILAR_FIT = "a model fitted on the training rows of a split errs like one fitted on all rows"
@@ -75,6 +76,16 @@ class Validation:
     def training(self) -> float:
         """The average over splits of the loss on training rows: too small, because the model was fitted to them."""
         return float(self.train.mean())
+
+    @property
+    def n_train(self) -> float:
+        """The mean number of training rows of a split."""
+        return float(np.mean([len(train) for train, _ in self.splits]))
+
+    @property
+    def n_test(self) -> float:
+        """The mean number of test rows of a split."""
+        return float(np.mean([len(test) for _, test in self.splits]))
 
     @property
     def ratio(self) -> float:

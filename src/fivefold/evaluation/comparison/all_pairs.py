@@ -11,7 +11,7 @@ from itertools import combinations
 from fivefold.evaluation.comparison.equivalence import Equivalence, bayesian_correlated_t
 from fivefold.evaluation.comparison.holm import holm
 from fivefold.evaluation.comparison.pairing import LearnerScores
-from fivefold.evaluation.comparison.result import Comparison
+from fivefold.evaluation.comparison.result import Comparison, assumption_lines
 from fivefold.evaluation.comparison.t_tests import corrected_resampled_t
 
 
@@ -62,7 +62,7 @@ class Pairs:
         )
 
     def __str__(self) -> str:
-        return "\n".join([*map(str, self.pairs), *(f"assumes: {text}" for text in self.assumptions)])
+        return "\n".join([*map(str, self.pairs), *assumption_lines(self.assumptions)])
 
 
 def compare_all(

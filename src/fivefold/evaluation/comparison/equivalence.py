@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from scipy.special import stdtr, stdtrit
 
 from fivefold.evaluation.comparison.pairing import LearnerScores, differences
-from fivefold.evaluation.comparison.result import KIND_ASSUMPTIONS
+from fivefold.evaluation.comparison.result import KIND_ASSUMPTIONS, assumption_lines
 from fivefold.evaluation.comparison.t_tests import NORMAL_DIFFERENCES, corrected_standard_error, split_overlap
 
 
@@ -52,7 +52,7 @@ class Equivalence:
             f"[{self.interval[0]:.4g}, {self.interval[1]:.4g}]",
             f"P(B higher) = {self.below:.3f}, P(within {self.rope:g}) = {self.within:.3f}, "
             f"P(A higher) = {self.above:.3f}",
-            *(f"assumes: {text}" for text in self.assumptions),
+            *assumption_lines(self.assumptions),
         )
         return "\n".join(lines)
 

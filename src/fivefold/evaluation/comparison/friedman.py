@@ -27,7 +27,7 @@ from scipy.stats import rankdata, studentized_range
 
 from fivefold.core.types import Array, Matrix
 from fivefold.evaluation.comparison.holm import holm
-from fivefold.evaluation.comparison.result import KIND_ASSUMPTIONS
+from fivefold.evaluation.comparison.result import KIND_ASSUMPTIONS, assumption_lines
 from fivefold.evaluation.comparison.type_one_error import liberal_caution
 
 
@@ -86,8 +86,7 @@ class Friedman:
             "mean ranks: " + ", ".join(f"{name} {rank:.3f}" for rank, name in ranked),
             f"critical difference {self.critical_difference:.3f} at a level of {self.alpha:.3g}",
             *(f"not significantly different: {', '.join(group)}" for group in self.groups),
-            *(f"assumes: {text}" for text in self.assumptions),
-            *((f"caution: {self.caution}",) if self.caution else ()),
+            *assumption_lines(self.assumptions, self.caution),
         )
         return "\n".join(lines)
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fivefold.core.types import Array, Vector
+from fivefold.evaluation.tolerances import ROUNDING
 
 LearnerScores = Sequence[float] | Mapping[Any, float] | NDArray[Any]  # in order, or by the name of the split
-ROUNDING = 8 * np.finfo(float).eps  # a difference up to this share of the scores is rounding
 
 
 def pair_scores(a: LearnerScores, b: LearnerScores) -> tuple[Array, Array]:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fivefold.core.types import Matrix
-from fivefold.evaluation.comparison.pairing import ROUNDING, LearnerScores, differences
+from fivefold.evaluation.comparison.pairing import LearnerScores, differences
 from fivefold.evaluation.comparison.result import (
     UNBOUNDED,
     Alternative,
@@ -27,6 +27,7 @@ from fivefold.evaluation.comparison.result import (
     make_comparison,
     ordered_interval,
 )
+from fivefold.evaluation.tolerances import ROUNDING
 
 BLOCK_CELLS = 2**22  # at most this many signs are in memory at a time
 

@@ -125,10 +125,15 @@ class Comparison:
             f"{self.test}: {self.verdict}",
             f"A - B = {self.estimate:.4g}, interval [{low:.4g}, {high:.4g}]",
             f"statistic {self.statistic:.4g}{dof}, {self.alternative} p = {self.p_value:.4g}",
-            *(f"assumes: {text}" for text in self.assumptions),
-            *((f"caution: {self.caution}",) if self.caution else ()),
+            *assumption_lines(self.assumptions, self.caution),
         )
         return "\n".join(lines)
+
+
+def assumption_lines(assumptions: tuple[str, ...], caution: str = "") -> tuple[str, ...]:
+    """The last lines of every printed result: what it assumes, and why to doubt it, if there is a reason."""
+    doubt = (f"caution: {caution}",) if caution else ()
+    return (*(f"assumes: {text}" for text in assumptions), *doubt)
 
 
 def p_from_tails(left: float, right: float, alternative: Alternative) -> float:

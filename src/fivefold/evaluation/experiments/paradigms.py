@@ -171,7 +171,6 @@ def compare_paradigms(
     cv = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
     splits = splits_of(pair[0], X, y, cv=cv)
     one, other = (cross_validate(model, X, y, cv=splits) for model in pair)
-    train, test = (float(np.mean([len(split[i]) for split in splits])) for i in (0, 1))
     alike = [
         np.mean(_split_predictions(pair[0], X, y, split) == _split_predictions(pair[1], X, y, split))
         for split in splits
@@ -182,7 +181,7 @@ def compare_paradigms(
     return ParadigmReport(
         generative=one,
         discriminative=other,
-        test=corrected_resampled_t(one.test, other.test, n_train=train, n_test=test),
+        test=corrected_resampled_t(one.test, other.test, n_train=one.n_train, n_test=one.n_test),
         agreement=float(np.mean(alike)),
         angle=_boundary_angle(*fitted) if len(labels) == 2 else None,
         moved=(moved[0], moved[1]),

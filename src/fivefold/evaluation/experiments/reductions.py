@@ -119,11 +119,10 @@ def compare_reductions(
     measure = loss or (_mean_squared if outputs else default_loss(direct))
     found = cross_validate(direct, X, y, cv=splits, loss=measure)
     judged = {name: cross_validate(model, X, y, cv=splits, loss=measure) for name, model in reductions.items()}
-    train, test = (float(np.mean([len(split[i]) for split in splits])) for i in (0, 1))
     return ReductionReport(
         found,
         tuple(
-            ReductionResult(name, losses, corrected_resampled_t(found.test, losses.test, n_train=train, n_test=test))
+            ReductionResult(name, losses, corrected_resampled_t(found.test, losses.test, found.n_train, found.n_test))
             for name, losses in judged.items()
         ),
     )
