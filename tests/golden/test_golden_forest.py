@@ -14,9 +14,9 @@ def test_a_bootstrap_sample_holds_0632_of_the_rows():
     """D-34: N of N with replacement; the share of distinct rows tends to 1 - 1/e."""
     n, samples = 5000, 40
     bag = Bag.of(np.random.RandomState(0).normal(size=(n, 2)), None, np.ones(n))
-    drawn = [bag.draw(n, seed) for seed in range(samples)]
+    drawn = [bag.draw_with_replacement(n, seed) for seed in range(samples)]
     assert all(c.sum() == n for c in drawn)
-    assert (bag.draw(n, 3) == drawn[3]).all()
+    assert (bag.draw_with_replacement(n, 3) == drawn[3]).all()
     share = [(c > 0).mean() for c in drawn]
     # the variance of the share is (1/e)(1 - 2/e) / n, and the bias is less than 1 / n
     error = np.sqrt(np.exp(-1) * (1 - 2 * np.exp(-1)) / n / samples)

@@ -52,7 +52,7 @@ def test_a_threshold_of_one_hands_everything_on_and_of_zero_nothing():
     tree = DecisionTreeClassifier(max_depth=1, random_state=0)
     handed = CascadeClassifier([("stump", tree), ("linear", LogisticRegression())], threshold=[1.0]).fit(X, y)
     assert (handed.answered_by(X) == (y != 0)).all()  # the stump is sure of the first species alone
-    with pytest.raises(ValueError, match="threshold needs 1 numbers, one for each learner but the last"):
+    with pytest.raises(ValueError, match="threshold needs 1 numbers, one per learner except the last"):
         CascadeClassifier(pair, threshold=[0.5, 0.9]).fit(X, y)
 
 

@@ -40,7 +40,7 @@ def test_a_rule_grows_by_the_same_gains_as_when_all_conditions_are_tried_on_all_
     X, positive, w = noisy(seed)
     S = np.stack([positive, ~positive], axis=1) * w[:, None]
     search = ConditionSearch(X, [3])
-    search.enter(np.ones(len(X), dtype=bool))
+    search.start_from(np.ones(len(X), dtype=bool))
     conditions = search.grow(FoilGain(2.0), S, 100)
     depth = conditions_satisfied(X, conditions)
     ours = [S[depth > k].sum(axis=0) for k in range(len(conditions))]
@@ -94,9 +94,9 @@ def test_a_pruned_rule_is_worth_no_less_than_the_whole_one_and_than_any_beginnin
     X, positive, w = noisy(seed, n=300)
     rng = np.random.RandomState(seed)
     one = OneClassLearner(ConditionSearch(X, [3]), GrowPruneSplit(X, positive, w, 1 / 3, rng), positive, w, 2.0, 100)
-    rows, other = one.halves(np.ones(len(X), dtype=bool))
-    whole = one.grown(rows)
-    clause = one.pruned(whole, other, value)
+    rows, other = one.split(np.ones(len(X), dtype=bool))
+    whole = one.grow(rows)
+    clause = one.prune(whole, other, value)
     P, N = other.sum(axis=0)
     depth = conditions_satisfied(X, whole)
     worths = [float(value(*other[depth >= k].sum(axis=0), P, N)) for k in range(len(whole) + 1)]

@@ -279,12 +279,15 @@ def test_draws_follow_the_weights_of_the_rows():
     X, w = np.arange(6.0)[:, None], np.array([1.0, 2.0, 3.0, 0.5, 0.25, 0.25])
     for weights in (w, 4 * w):
         bag = Bag.of(X, None, weights)
-        total = sum(bag.draw(1000, seed) for seed in range(100))
+        total = sum(bag.draw_with_replacement(1000, seed) for seed in range(100))
         expected = 1e5 * w / w.sum()
         assert (np.abs(total - expected) < 4 * np.sqrt(expected)).all()
     once = Bag.of(X, None, np.array([1.0, 2, 3, 1, 1, 1]))
-    np.testing.assert_array_equal(once.pick(9, 0), [1, 2, 3, 1, 1, 1])
-    assert set(Bag.of(X, None, w).pick(3, 0)) == {0, 1} and Bag.of(X, None, w).pick(3, 0).sum() == 3
+    np.testing.assert_array_equal(once.draw_without_replacement(9, 0), [1, 2, 3, 1, 1, 1])
+    assert (
+        set(Bag.of(X, None, w).draw_without_replacement(3, 0)) == {0, 1}
+        and Bag.of(X, None, w).draw_without_replacement(3, 0).sum() == 3
+    )
 
 
 def test_iris_is_learned():

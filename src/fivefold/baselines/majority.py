@@ -1,4 +1,4 @@
-"""The majority class: what can be said of a label without looking at the table.
+"""The majority class: the best prediction of a label without looking at the table.
 
     P(y = k | x) = n_k / n      for every x
 
@@ -16,7 +16,7 @@ from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Matrix, Table, Target, UserTable, Weights
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,14 @@ class ClassPriors:
 
 
 class MajorityClassifier(Classifier):
-    """The commonest class of the training rows, for every new row.
+    """The most common class of the training rows, for every new row.
 
     Attributes
     ----------
     classes_
         the labels, sorted.
     class_prior_
-        the weighted share of each.
+        the weighted share of each class.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class MajorityClassifier(Classifier):
         use="The error every classifier has to beat. Never a model in its own right.",
         steps=(
             "Add up the weight of each class.",
-            "Answer every row with the heaviest; its shares are the probabilities.",
+            "Predict the heaviest class for every row; the shares are the probabilities.",
         ),
         source="Folklore; Holte (1993) calls it 0R",
         see_also=("MemorisingClassifier", "MeanRegressor"),
@@ -67,9 +67,9 @@ class MajorityClassifier(Classifier):
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         self.model_ = ClassPriors(np.bincount(y, w, len(self.classes_)) / w.sum())
 
-    def predict_proba(self, X: UserTable) -> Any:
-        """The class shares, once a row."""
+    def predict_proba(self, X: UserTable) -> Matrix:
+        """The class shares, repeated for every row."""
         return self._scores(self._admit(X)).copy()
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         return np.broadcast_to(self.model_.priors.astype(X.dtype), (X.shape[0], len(self.classes_)))

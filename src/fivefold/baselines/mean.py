@@ -1,4 +1,4 @@
-"""The mean target: what can be said of a number without looking at the table.
+"""The mean target: the best prediction of a number without looking at the table.
 
     f(x) = sum_i w_i y_i / sum_i w_i      for every x
 
@@ -21,7 +21,7 @@ from fivefold.core.types import Array, Table, Target, UserTable, Weights
 
 @dataclass(frozen=True)
 class ConstantModel:
-    """One number an output, whatever x is."""
+    """One number per output, whatever x is."""
 
     value: Array  # () or (outputs,)
 
@@ -32,7 +32,7 @@ class MeanRegressor(Regressor):
     Attributes
     ----------
     constant_
-        the weighted mean, one number an output.
+        the weighted mean, one number per output.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class MeanRegressor(Regressor):
     card = Card(
         applications=("regression", "baseline"),
         use="The squared error every regressor has to beat. Never a model in its own right.",
-        steps=("Average the targets by their weights.", "Answer every row with that mean."),
+        steps=("Average the targets by their weights.", "Predict that mean for every row."),
         source="Folklore; the denominator of R squared",
         see_also=("MemorisingRegressor", "MajorityClassifier"),
         portfolio=True,
@@ -61,7 +61,7 @@ class MeanRegressor(Regressor):
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         self.model_ = ConstantModel(np.average(y, axis=0, weights=w))
 
-    def predict(self, X: UserTable) -> Any:
-        """The mean, once a row."""
+    def predict(self, X: UserTable) -> Array:
+        """The mean, repeated for every row."""
         X, value = self._admit(X), self.model_.value
         return np.full((X.shape[0], *value.shape), value, dtype=X.dtype)

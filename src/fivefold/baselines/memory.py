@@ -17,20 +17,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Indices, Matrix, Table, Target, UserTable, Weights
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Distinct rows and an answer to each; one more answer, the last, is for all other rows."""
+    """Distinct rows with an answer each; the last answer is for all other rows."""
 
     rows: Array  # (m, d) float64, in the order of their bytes
-    answers: Any  # (m + 1, ...)
+    answers: Any  # (m + 1, ...) array, or csr_array of class shares
 
     def recall(self, X: Array) -> Any:
         """The answers to the rows of X."""
@@ -62,8 +63,8 @@ class MemorisingClassifier(Classifier):
         use="Shows what training error is worth, and finds rows that occur in both parts of a split. "
         "Never a model, unless every possible row was seen.",
         steps=(
-            "Sort the distinct rows; add up the weight of each class in each.",
-            "Answer a known row with its shares, any other with the shares of all rows.",
+            "Sort the distinct rows; add up the weight of each class for each row.",
+            "Give a known row its shares, any other row the shares of all rows.",
         ),
         source="Samuel (1959) on rote learning",
         see_also=("MajorityClassifier", "MemorisingRegressor"),
@@ -79,11 +80,11 @@ class MemorisingClassifier(Classifier):
         weight.data /= np.repeat(weight.sum(axis=1), np.diff(weight.indptr))
         self.model_ = Memory(rows, weight)
 
-    def predict_proba(self, X: UserTable) -> Any:
-        """Class shares among the training rows equal to each row, or among all where there are none."""
+    def predict_proba(self, X: UserTable) -> Matrix:
+        """Class shares among the training rows equal to each row, or among all rows if none is equal."""
         return self._scores(self._admit(X))
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         return self.model_.recall(X).toarray().astype(X.dtype, copy=False)
 
 
@@ -105,7 +106,7 @@ class MemorisingRegressor(Regressor):
         "Never a model, unless every possible row was seen.",
         steps=(
             "Sort the distinct rows; average the targets of each by their weights.",
-            "Answer a known row with its mean, any other with the mean of all rows.",
+            "Give a known row its mean, any other row the mean of all rows.",
         ),
         source="Samuel (1959) on rote learning",
         see_also=("MeanRegressor", "MemorisingClassifier"),
@@ -114,20 +115,20 @@ class MemorisingRegressor(Regressor):
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         rows, first, which = _distinct(X)
-        # Deviations from the first answer of a row: where there is one answer it is returned to the bit.
+        # Sum deviations from the first target of a row: a row with a single target returns it exactly.
         sums = csr_array((w, (which, np.arange(len(w)))), shape=(len(rows), len(w)))
         weight = np.bincount(which, w).reshape(-1, *(1,) * (y.ndim - 1))
         answers = y[first] + sums @ (y - y[first][which]) / weight
         self.model_ = Memory(rows, np.concatenate([answers, np.average(y, axis=0, weights=w)[None]]))
 
-    def predict(self, X: UserTable) -> Any:
-        """The mean target of the training rows equal to each row, or of all where there are none."""
+    def predict(self, X: UserTable) -> Array:
+        """The mean target of the training rows equal to each row, or of all rows if none is equal."""
         X = self._admit(X)
         return self.model_.recall(X).astype(X.dtype, copy=False)
 
 
-def _distinct(X: Array) -> tuple[Array, Any, Any]:
-    """The distinct rows in order, where each first occurs, and for every row of X which of them it is."""
+def _distinct(X: Array) -> tuple[Array, Indices, Indices]:
+    """The distinct rows in order, the first position of each, and for every row of X the number of its distinct row."""
     X = _canonical(X)
     _, first, which = np.unique(_bytes(X), return_index=True, return_inverse=True)
     return X[first], first, which
@@ -138,6 +139,6 @@ def _canonical(X: Array) -> Array:
     return np.where(np.isnan(X), np.nan, np.asarray(X, dtype=np.float64) + 0.0)
 
 
-def _bytes(X: Array) -> Any:
+def _bytes(X: Array) -> NDArray[np.void]:
     """Each row as one opaque value."""
     return np.ascontiguousarray(X).view(np.dtype((np.void, X.itemsize * X.shape[1])))[:, 0]

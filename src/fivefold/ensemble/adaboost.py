@@ -1,9 +1,9 @@
-"""Adaptive boosting: each learner looks harder at the rows that those before it got wrong.
+"""Adaptive boosting: each learner gives more weight to the rows that those before it got wrong.
 
 SAMME, K classes:  err = share of weight that h_m gets wrong,   a_m = nu (log((1 - err) / err) + log(K - 1))
                    w_i <- w_i exp(a_m [h_m(x_i) != y_i]),       the class with the largest sum of a_m wins
 R2, numbers:       L_i = |h_m(x_i) - y_i| / max,  err = sum w_i L_i,  b = err / (1 - err),  w_i <- w_i b^(nu (1 - L_i));
-                   h_m learns from rows drawn by weight; the answer is the median of the h_m by weight log(1 / b)
+                   h_m learns from rows drawn by weight; the prediction is the median of the h_m, weighted by log(1 / b)
 
 Freund & Schapire (1997); Drucker (1997); Zhu, Zou, Rosset & Hastie (2009).
 """
@@ -29,7 +29,7 @@ from fivefold.core.estimators.params import Count, Positive, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Rng, Table, Target, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Array, Matrix, Rng, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.boosting.stumps import Stump, Stumps, StumpSearch
 from fivefold.ensemble.members.bootstrap_bag import Bag
 from fivefold.ensemble.members.inner_estimators import MemberSequence, check_learner
@@ -37,12 +37,12 @@ from fivefold.partition.tree_arrays.binary_tree import Tree
 from fivefold.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from fivefold.tree.shared.base import TreeModel
 
-MIN_WEIGHT_SHARE = np.finfo(float).eps  # share of the weight that a row keeps
+MIN_WEIGHT_SHARE = np.finfo(float).eps  # no row's share of the weight falls below this
 
 
 @dataclass(frozen=True)
 class WeightedLearners:
-    """Learners and their say; stumps are kept as arrays."""
+    """Learners and their weights; stumps are kept as arrays."""
 
     weights: Array  # (T,)
     errors: Array  # (T,)
@@ -68,13 +68,13 @@ class WeightedLearners:
         shares = counts / weight[:, None]
         inner = np.arange(m) < int(cut)
         tree = Tree(
-            np.where(inner, s.feature[t], -1).astype(np.int32),
-            np.where(inner, s.threshold[t], np.nan),
-            np.where(inner, 1, -1).astype(np.int32),
-            np.where(inner, 2, -1).astype(np.int32),
-            np.zeros(m, dtype=np.uint8),
-            (np.arange(m) > 0).astype(np.int32),
-            np.array([s.rows[t].sum(), *s.rows[t]])[:m],
+            feature=np.where(inner, s.feature[t], -1).astype(np.int32),
+            threshold=np.where(inner, s.threshold[t], np.nan),
+            left=np.where(inner, 1, -1).astype(np.int32),
+            right=np.where(inner, 2, -1).astype(np.int32),
+            missing_left=np.zeros(m, dtype=np.uint8),
+            depth=(np.arange(m) > 0).astype(np.int32),
+            rows=np.array([s.rows[t].sum(), *s.rows[t]])[:m],
         )
         out: Any = DecisionTreeClassifier(max_depth=1)
         out.classes_, out.n_features_in_ = self.classes, self.columns
@@ -83,14 +83,14 @@ class WeightedLearners:
 
 
 class _LearnerInputs:
-    """Sparse tables are taken where the learner inside takes them, as the default learners do."""
+    """Sparse tables are accepted if the inner learner accepts them, as the default learners do."""
 
     def __get__(self, boosting: Any, owner: Any) -> Takes:
-        inside = None if boosting is None else boosting.estimator
-        if inside is None:
+        inner = None if boosting is None else boosting.estimator
+        if inner is None:
             return Takes(sparse=True)
         return Takes(
-            sparse=get_tags(check_learner(boosting, inside, "estimator", "predict")).input_tags.sparse, inner=True
+            sparse=get_tags(check_learner(boosting, inner, "estimator", "predict")).input_tags.sparse, inner=True
         )
 
 
@@ -107,54 +107,50 @@ class AdaBoostMethods(MemberSequence):
         return self._default() if self.estimator is None else self.estimator
 
     @property
-    def estimator_weights_(self: Any) -> Any:
-        """The say of each learner; zero for rounds that were not needed."""
+    def estimator_weights_(self: Any) -> Array:
+        """The weight of each learner's vote; zero for rounds that were not needed."""
         return _pad_rounds(self, "weights", 0.0)
 
     @property
-    def estimator_errors_(self: Any) -> Any:
+    def estimator_errors_(self: Any) -> Array:
         """The weighted error of each learner; one for rounds that were not needed."""
         return _pad_rounds(self, "errors", 1.0)
 
     @property
-    def feature_importances_(self: Any) -> Any:
-        """Mean of the importances of the learners, by their say."""
+    def feature_importances_(self: Any) -> Array:
+        """Mean of the importances of the learners, weighted by their votes."""
         check_is_fitted(self)
         if not hasattr(self.model_.estimators[0], "feature_importances_"):
             raise AttributeError(
                 f"{type(self).__name__} has no feature_importances_: its learners, {type(self.estimator).__name__}, "
-                "have none; sklearn.inspection.permutation_importance asks any model"
+                "have none; sklearn.inspection.permutation_importance works with any model"
             )
         each = [member.feature_importances_ for member in self.model_.estimators]
         return np.average(each, axis=0, weights=self.model_.weights)
 
-    def _rounds(self: Any, X: Table, one: Any) -> None:
-        """Call `one(i)` round after round, until it says that there is no more to learn."""
+    def _rounds(self: Any, X: Table, learners: _LearnerBuilder, fit_round: Callable[[int], tuple[bool, float]]) -> None:
+        """Call `fit_round(i)`, which adds a learner and returns (continue?, error), until it says stop."""
         done = 0
         with fit_steps(self, "round", self.n_estimators, X) as monitor:
             try:
                 for i in range(self.n_estimators):
-                    going, error = one(i)
+                    going, error = fit_round(i)
                     done += 1
-                    if monitor(self._committee(), error) or not going:
+                    if monitor(learners.committee(), error) or not going:
                         break
             except KeyboardInterrupt:
                 warn_kept_best(self, done, "round")
-        self.model_ = self._committee()
-        vars(self).pop("_found")
-
-    def _committee(self: Any) -> WeightedLearners:
-        return self._found.committee()
+        self.model_ = learners.committee()
 
     def _member(self: Any, rng: Rng) -> Any:
-        """A fresh learner with seeds of its own."""
+        """A new learner with its own seeds."""
         member = clone(self.estimator) if self.estimator is not None else self._default()
         seeded = [name for name in sorted(member.get_params()) if name.split("__")[-1] == "random_state"]
         return member.set_params(**{name: int(rng.randint(np.iinfo(np.int32).max)) for name in seeded})
 
 
 class _LearnerBuilder:
-    """Learners, errors and say, while they are being found."""
+    """Learners, their weights and errors, while rounds go on."""
 
     def __init__(self, **known: Any) -> None:
         self.weights: list[float] = []
@@ -176,23 +172,23 @@ class _LearnerBuilder:
         return WeightedLearners(np.array(self.weights), np.array(self.errors), members, stumps, **known)
 
 
-def _pad_rounds(estimator: Any, name: str, rest: float) -> Any:
+def _pad_rounds(estimator: Any, name: str, rest: float) -> Array:
     check_is_fitted(estimator)
     found = getattr(estimator.model_, name)
     return np.concatenate([found, np.full(max(0, estimator.n_estimators - len(found)), rest)])
 
 
 class AdaBoostClassifier(AdaBoostMethods, Classifier):
-    """Adaptive boosting of classes: stumps, or any learner that takes weights, each mending those before it.
+    """Adaptive boosting of classes: stumps, or any learner that takes weights, each correcting those before it.
 
     Parameters
     ----------
     estimator
-        the learner to repeat; None for a tree of one cut.
+        the learner to repeat; None for a tree with one split.
     n_estimators
-        most rounds; fewer if a learner makes no error, or is no better than chance.
+        maximum number of rounds; fewer if a learner makes no error, or is no better than chance.
     learning_rate
-        factor of the say of each learner.
+        factor applied to the weight of each learner.
     random_state
         seed of learners that take one.
 
@@ -201,11 +197,11 @@ class AdaBoostClassifier(AdaBoostMethods, Classifier):
     estimators_, estimator_
         the fitted learners, and the one that was repeated.
     estimator_weights_, estimator_errors_
-        the say and the weighted error of each.
+        the weight and the weighted error of each.
     n_classes_
         number of classes.
     feature_importances_
-        mean of the importances of the learners, by their say.
+        mean of the importances of the learners, by their weights.
 
     Examples
     --------
@@ -229,8 +225,8 @@ class AdaBoostClassifier(AdaBoostMethods, Classifier):
         "hard. Wrong labels get ever more weight: with noise gradient boosting does better.",
         steps=(
             "Give every row the same weight; sort every column once.",
-            "Find the cut that divides the classes best by weight; its say is the log-odds of its being right.",
-            "Raise the weight of the rows it got wrong, and go on.",
+            "Find the split that separates the classes best by weight; its vote counts by the log-odds of being right.",
+            "Raise the weight of the rows it got wrong, and continue.",
         ),
         source="Freund & Schapire (1997); Zhu, Zou, Rosset & Hastie (2009)",
         see_also=("AdaBoostRegressor", "GradientBoostingClassifier", "HistGradientBoostingClassifier"),
@@ -254,13 +250,13 @@ class AdaBoostClassifier(AdaBoostMethods, Classifier):
         if self.estimator is not None and not has_fit_parameter(self.estimator, "sample_weight"):
             raise ValueError(
                 f"AdaBoostClassifier: {type(self.estimator).__name__} doesn't support sample_weight, by which rounds "
-                "tell it which rows count; give an estimator whose fit takes it"
+                "weight the rows; give an estimator whose fit takes it"
             )
-        self._found = _LearnerBuilder(rows=X.shape[0], classes=self.classes_, columns=X.shape[1])
+        learners = _LearnerBuilder(rows=X.shape[0], classes=self.classes_, columns=X.shape[1])
         columns = StumpSearch(X, y, K) if self.estimator is None else None
         labels, w = self.classes_[y], w / w.sum()
 
-        def one(i: int) -> tuple[bool, float]:
+        def fit_round(i: int) -> tuple[bool, float]:
             nonlocal w
             w = np.maximum(w, MIN_WEIGHT_SHARE)
             if columns is not None:
@@ -272,7 +268,7 @@ class AdaBoostClassifier(AdaBoostMethods, Classifier):
                 wrong = member.predict(X) != labels
             error = float(w[wrong].sum() / w.sum())
             if error <= 0:
-                self._found.add(member, 1.0, 0.0)
+                learners.add(member, 1.0, 0.0)
                 return False, 0.0
             if error >= 1 - 1 / K:
                 if i == 0:
@@ -281,13 +277,13 @@ class AdaBoostClassifier(AdaBoostMethods, Classifier):
                         f"chance with {K} classes; give another estimator"
                     )
                 return False, error
-            say = self.learning_rate * (np.log((1 - error) / error) + np.log(K - 1))
-            self._found.add(member, say, error)
-            w[wrong] *= np.exp(min(say, 700.0))
+            weight = self.learning_rate * (np.log((1 - error) / error) + np.log(K - 1))
+            learners.add(member, weight, error)
+            w[wrong] *= np.exp(min(weight, 700.0))  # more would overflow
             w /= w.sum()
             return True, error
 
-        self._rounds(X, one)
+        self._rounds(X, learners, fit_round)
 
     def decision_function(self, X: UserTable) -> Any:
         """The sum of votes: positive for the second of two classes, or (n, K)."""
@@ -306,11 +302,11 @@ class AdaBoostClassifier(AdaBoostMethods, Classifier):
     def staged_decision_function(self, X: UserTable) -> Iterator[Any]:
         """The sum of votes after each round."""
         X = self._admit(X)
-        said = np.cumsum(self.model_.weights)
+        totals = np.cumsum(self.model_.weights)
         votes = np.zeros((X.shape[0], len(self.classes_)))
-        for t in range(len(said)):
+        for t in range(len(totals)):
             self._vote(X, t, votes)
-            yield self._decision(votes, said[t], X)
+            yield self._decision(votes, totals[t], X)
 
     def staged_predict(self, X: UserTable) -> Iterator[Any]:
         """The class of each row after each round."""
@@ -324,18 +320,17 @@ class AdaBoostClassifier(AdaBoostMethods, Classifier):
 
     def staged_score(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Iterator[float]:
         """The accuracy after each round."""
-        yield from (accuracy_score(y, said, sample_weight=sample_weight) for said in self.staged_predict(X))
+        yield from (accuracy_score(y, labels, sample_weight=sample_weight) for labels in self.staged_predict(X))
 
-    def _vote(self, X: Table, t: int, votes: Any) -> None:
+    def _vote(self, X: Table, t: int, votes: Matrix) -> None:
         model = self.model_
         if model.stumps is not None:
             model.stumps.add(X, model.weights, t, t + 1, votes)
         else:
-            votes[np.arange(X.shape[0]), np.searchsorted(self.classes_, model.members[t].predict(X))] += model.weights[
-                t
-            ]
+            codes = np.searchsorted(self.classes_, model.members[t].predict(X))
+            votes[np.arange(X.shape[0]), codes] += model.weights[t]
 
-    def _votes(self, X: Table) -> Any:
+    def _votes(self, X: Table) -> Matrix:
         model = self.model_
         if model.stumps is not None:
             return model.stumps.votes(X, model.weights)
@@ -344,25 +339,25 @@ class AdaBoostClassifier(AdaBoostMethods, Classifier):
             self._vote(X, t, votes)
         return votes
 
-    def _decision(self, votes: Any, said: float, X: Table) -> Any:
+    def _decision(self, votes: Matrix, total: float, X: Table) -> Array:
         K = len(self.classes_)
         if K == 1:
             return np.zeros((X.shape[0], 1), dtype=X.dtype)
         if K == 2:
-            return (2 * (votes[:, 1] - votes[:, 0]) / said).astype(X.dtype, copy=False)
-        # shares of the votes, so that a class with all of them has 1 to the last digit
-        return ((votes / said * K - 1) / (K - 1)).astype(X.dtype, copy=False)
+            return (2 * (votes[:, 1] - votes[:, 0]) / total).astype(X.dtype, copy=False)
+        # divide first: a class with all votes gets exactly 1
+        return ((votes / total * K - 1) / (K - 1)).astype(X.dtype, copy=False)
 
-    def _proba(self, decision: Any) -> Any:
+    def _proba(self, decision: Array) -> Array:
         if decision.ndim == 2:
             return softmax(decision / max(len(self.classes_) - 1, 1), axis=1)
         return softmax(np.stack([-decision, decision], axis=1) / 2, axis=1)
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         return self._votes(X)
 
 
-LOSS_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+LOSS_FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "linear": lambda e: e,
     "square": np.square,
     "exponential": lambda e: 1 - np.exp(-e),
@@ -370,18 +365,18 @@ LOSS_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 
 
 class AdaBoostRegressor(AdaBoostMethods, Regressor):
-    """Adaptive boosting of numbers: learners of rows drawn by how badly they were predicted, and their median.
+    """Adaptive boosting of numbers: learners of rows drawn by how badly they were predicted, combined by their median.
 
     Parameters
     ----------
     estimator
         the learner to repeat; None for a tree of depth three.
     n_estimators
-        most rounds; fewer if a learner makes no error, or errs too much.
+        maximum number of rounds; fewer if a learner makes no error, or errs too much.
     learning_rate
-        power of the change of weights and factor of the say of each learner.
+        power applied to the change of row weights, and factor applied to the weight of each learner.
     loss
-        how an error counts, as a share of the largest: "linear", "square" or "exponential".
+        how an error, as a share of the largest one, counts: "linear", "square" or "exponential".
     random_state
         seed of the draws of rows and of learners that take one.
 
@@ -390,9 +385,9 @@ class AdaBoostRegressor(AdaBoostMethods, Regressor):
     estimators_, estimator_
         the fitted learners, and the one that was repeated.
     estimator_weights_, estimator_errors_
-        the say and the mean error of each.
+        the weight and the mean error of each.
     feature_importances_
-        mean of the importances of the learners, by their say.
+        mean of the importances of the learners, by their weights.
 
     Examples
     --------
@@ -417,7 +412,7 @@ class AdaBoostRegressor(AdaBoostMethods, Regressor):
         steps=(
             "Draw rows by weight, all equal at first, and fit a tree of depth three.",
             "Lower the weight of the rows it predicts well.",
-            "Go on until the mean error reaches one half; answer by the median of the trees, weighted by how well "
+            "Continue until the mean error reaches one half; predict the median of the trees, weighted by how well "
             "they did.",
         ),
         source="Drucker (1997)",
@@ -432,11 +427,11 @@ class AdaBoostRegressor(AdaBoostMethods, Regressor):
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         rng = check_random_state(self.random_state)
         bag, factor = Bag.of(X, y, w), np.ones(X.shape[0])
-        self._found = _LearnerBuilder()
+        learners = _LearnerBuilder()
 
-        def one(i: int) -> tuple[bool, float]:
+        def fit_round(i: int) -> tuple[bool, float]:
             nonlocal factor
-            drawn = bag.weighted(factor).draw(bag.size, int(rng.randint(2**31)))
+            drawn = bag.reweighted(factor).draw_with_replacement(bag.size, int(rng.randint(2**31)))
             member = self._member(rng)
             rows = np.flatnonzero(drawn)
             if has_fit_parameter(member, "sample_weight"):
@@ -448,38 +443,38 @@ class AdaBoostRegressor(AdaBoostMethods, Regressor):
             loss = LOSS_FUNCTIONS[self.loss](loss / loss.max()) if loss.max() > 0 else loss
             error = float(np.average(loss, weights=w * factor))
             if error <= 0 or (error >= 0.5 and i == 0):
-                self._found.add(member, 1.0, error)
+                learners.add(member, 1.0, error)
                 return False, error
             if error >= 0.5:
                 return False, error
             beta = error / (1 - error)
-            self._found.add(member, self.learning_rate * np.log(1 / beta), error)
+            learners.add(member, self.learning_rate * np.log(1 / beta), error)
             factor = factor * beta ** ((1 - loss) * self.learning_rate)
             factor = factor / factor.max()
             return True, error
 
-        self._rounds(X, one)
+        self._rounds(X, learners, fit_round)
 
     def predict(self, X: UserTable) -> Any:
-        """The median of the learners' answers, by their say."""
+        """The median of the learners' predictions, by their weights."""
         X = self._admit(X)
         return _medians(np.stack([m.predict(X) for m in self.model_.members], axis=1), self.model_.weights)
 
     def staged_predict(self, X: UserTable) -> Iterator[Any]:
         """The medians after each round."""
         X = self._admit(X)
-        said = np.stack([m.predict(X) for m in self.model_.members], axis=1)
-        yield from (_medians(said[:, :t], self.model_.weights[:t]) for t in range(1, said.shape[1] + 1))
+        values = np.stack([m.predict(X) for m in self.model_.members], axis=1)
+        yield from (_medians(values[:, :t], self.model_.weights[:t]) for t in range(1, values.shape[1] + 1))
 
     def staged_score(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Iterator[float]:
         """The coefficient of determination after each round."""
-        yield from (r2_score(y, said, sample_weight=sample_weight) for said in self.staged_predict(X))
+        yield from (r2_score(y, values, sample_weight=sample_weight) for values in self.staged_predict(X))
 
 
-def _medians(said: Target, weight: Weights) -> Any:
-    """Of each row, the least answer with half of the weight at or below it."""
-    order = np.argsort(said, axis=1, kind="stable")
+def _medians(values: Matrix, weight: Weights) -> Array:
+    """Weighted median of each row: the least value with half of the weight at or below it."""
+    order = np.argsort(values, axis=1, kind="stable")
     total = np.cumsum(weight[order], axis=1)
     at = (total >= 0.5 * total[:, -1:]).argmax(axis=1)
-    rows = np.arange(len(said))
-    return said[rows, order[rows, at]]
+    rows = np.arange(len(values))
+    return values[rows, order[rows, at]]

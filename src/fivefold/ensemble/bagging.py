@@ -1,16 +1,17 @@
-"""Bagging: the same learner on many samples of the rows, and of the columns, answers averaged.
+"""Bagging: the same learner on many samples of the rows, and of the columns; predictions averaged.
 
-    draw N of N rows with replacement, T times; fit a copy on each sample; average what the copies say, or let them vote
+    draw N of N rows with replacement, T times; fit a copy on each sample; average their predictions, or let them vote
 
 It lowers the variance of a learner that small changes of the data upset; a stable one gains nothing. A copy gets its
-sample as a table of rows, those drawn twice there twice, in an order that their content decides: so weights mean
-repetition whatever the learner does with them.
+sample as a table, rows drawn twice repeated, in an order that depends on their content: so weights mean repetition
+whatever the learner does with them.
 
 Breiman (1996), Bagging predictors; Ho (1998) for random subspaces; Louppe & Geurts (2012) for random patches.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -32,7 +33,7 @@ from fivefold.core.estimators.params import Count, Index, Range, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Array, Indices, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.forests.base import MaxSamples, OutOfBag
 from fivefold.ensemble.members.bootstrap_bag import Bag, oob_attribute
 from fivefold.ensemble.members.inner_estimators import MemberSequence, check_learner
@@ -48,12 +49,12 @@ class BaggedModel:
     """Fitted copies, the columns of each, and what their samples were drawn from."""
 
     estimators: tuple[Any, ...]
-    features: tuple[Any, ...]
+    features: tuple[Indices, ...]  # columns of each copy
     seeds: Array  # (T,)
     bag: Bag
-    count: int
+    count: int  # rows per sample
     replacement: bool
-    rows: Any = None  # where the rows that samples are drawn from stand in the table given; None for all
+    rows: Indices | None = None  # positions, in the table given, of the rows to draw from; None for all
     oob: OutOfBag | None = None
 
     @property
@@ -67,35 +68,34 @@ class BaggedModel:
         return list(self.features)
 
     @property
-    def samples(self) -> list[Any]:
-        """The rows of each copy, in its order, by their place in the table given; one drawn twice is there twice."""
-        each = (self.bag.repeated(self.drawn(i)) for i in range(len(self.estimators)))
+    def samples(self) -> list[Indices]:
+        """The rows of each copy, in its order, by their position in the table given; rows drawn twice appear twice."""
+        each = (self.bag.repeat_rows(self.drawn(i)) for i in range(len(self.estimators)))
         return [np.asarray(rows if self.rows is None else self.rows[rows], dtype=np.int64) for rows in each]
 
-    def drawn(self, i: int) -> Any:
-        """How often copy i has each row."""
-        return _sample(self.bag, self.count, self.replacement, self.seeds[i])
+    def drawn(self, i: int) -> Indices:
+        """How often each row is in the sample of copy i."""
+        return self.bag.sample(self.count, int(self.seeds[i]), replacement=self.replacement)
 
-    def mean(self, X: Any, answer: Any) -> Any:
+    def mean(self, X: Table, answer: Callable[[Any, Table], Array]) -> Any:
         """The mean over the copies of `answer(copy, its columns of X)`."""
-        return sum(answer(e, _columns(X, f)) for e, f in zip(self.estimators, self.features, strict=True)) / len(
-            self.estimators
-        )
+        each = (answer(e, _columns(X, f)) for e, f in zip(self.estimators, self.features, strict=True))
+        return sum(each) / len(self.estimators)
 
 
 class _CopyInputs:
-    """What the learner inside takes; of the class, what the default learner does."""
+    """The inputs that the inner learner accepts; for the class itself, those of the default learner."""
 
     def __get__(self, bagging: Any, owner: Any) -> Takes:
         if bagging is None:
             return Takes(missing=True, huge=True)
-        inside = bagging._inside()
-        tags = get_tags(inside)
+        inner = bagging._inner()
+        tags = get_tags(inner)
         return Takes(
             missing=tags.input_tags.allow_nan,
             inner=True,
             huge=True,  # the copies admit it again
-            finite_later=not isinstance(inside, Estimator),  # a pipeline does not say what its first step takes
+            finite_later=not isinstance(inner, Estimator),  # a pipeline does not declare what its first step accepts
             sparse=tags.input_tags.sparse,
             positive=tags.input_tags.positive_only,
             outputs=tags.target_tags.multi_output and not issubclass(owner, Classifier),
@@ -120,7 +120,7 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
     verbose: Any
     _admit: Any
     _judge: Any
-    _answer: Any  # (copy, X, **extra) -> what it says of the rows
+    _answer: Any  # (copy, X, **extra) -> its predictions
 
     takes = _CopyInputs()
     estimators_ = learned("listed")
@@ -128,7 +128,7 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
     estimators_samples_ = learned("samples")
 
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: Any) -> Any:
-        """Fit copies to samples; a weight of two means a row is there twice, other metadata goes to the copies."""
+        """Fit copies to samples; a weight of two counts a row twice, other metadata goes to the copies."""
         self._given = given = self._passed(X, sample_weight, fit_params)
         try:
             mixed_into: Any = super()
@@ -139,21 +139,21 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
             self.model_ = self._with_idle_rows(X)
         return self
 
-    def _inside(self) -> Any:
+    def _inner(self) -> Any:
         return self.base() if self.estimator is None else check_learner(self, self.estimator, "estimator", "predict")
 
     @property
     def estimator_(self) -> Any:
         """An unfitted copy of the learner."""
-        return clone(self._inside())
+        return clone(self._inner())
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         name, before = type(self).__name__, self._resume(X, y)
-        if is_regressor(self._inside()) if is_classifier(self) else is_classifier(self._inside()):
+        if is_regressor(self._inner()) if is_classifier(self) else is_classifier(self._inner()):
             kind = "classifier" if is_classifier(self) else "regressor"
             raise ValueError(f"{name}: estimator should be a {kind}; got {self.estimator!r}")
         bag, kept = Bag.of(X, y, w), () if before is None else before.estimators
-        count, width = bag.asked(self.max_samples), self._width(X.shape[1])
+        count, width = bag.sample_size(self.max_samples), self._width(X.shape[1])
         if not self.bootstrap and count > bag.size:
             raise ValueError(f"{name}: max_samples={count} but there are only {bag.size} rows to draw from once each")
         if self.oob_score and not self.bootstrap:
@@ -161,7 +161,7 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
         if self.n_estimators < len(kept):
             raise ValueError(
                 f"{name}: n_estimators={self.n_estimators} but there are {len(kept)} fitted copies already; with "
-                "warm_start=True ask for as many or more"
+                "warm_start=True ask for at least as many"
             )
         if self.n_estimators == len(kept):
             warn("Warm-start fitting without increasing n_estimators does not fit new copies.")
@@ -169,7 +169,7 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
         given: CopyMetadata = self._given
         work = (delayed(self._copy)(X, y, bag, count, width, seed, given) for seed in fresh)
         copies = Parallel(n_jobs=self.n_jobs, verbose=int(self.verbose), prefer="threads", return_as="generator")(work)
-        new: list[tuple[Any, Any]] = []
+        new: list[tuple[Any, Indices]] = []
 
         def so_far() -> BaggedModel:
             seeds, features = fresh[: len(new)], tuple(f for _, f in new)
@@ -190,7 +190,7 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
         self.model_ = self._judged(X, y, so_far()) if self.oob_score else so_far()
 
     def _width(self, d: int) -> int:
-        """Columns of a copy."""
+        """Columns per copy."""
         asked = self.max_features
         width = int(asked) if isinstance(asked, int | np.integer) else max(1, int(asked * d))
         if width > d:
@@ -199,7 +199,7 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
 
     def _copy(
         self, X: Table, y: Target, bag: Bag, count: int, width: int, seed: int, given: CopyMetadata
-    ) -> tuple[Any, Any]:
+    ) -> tuple[Any, Indices]:
         """A fitted copy of the learner, and its columns."""
         rng, d = np.random.RandomState(seed), X.shape[1]
         features = np.arange(d)
@@ -208,26 +208,26 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
         copy = self.estimator_
         seeded = [name for name in sorted(copy.get_params()) if name.split("__")[-1] == "random_state"]
         copy.set_params(**{name: int(rng.randint(2**31)) for name in seeded})
-        rows = bag.repeated(_sample(bag, count, self.bootstrap, seed))
+        rows = bag.repeat_rows(bag.sample(count, int(seed), replacement=self.bootstrap))
         sample = _columns(X[rows], features)
         try:
-            copy.fit(sample, y[rows], **given.of(rows, X.shape[0]))
+            copy.fit(sample, y[rows], **given.for_rows(rows, X.shape[0]))
         except ValueError:
             if not is_classifier(self) or (y[rows] != y[rows[0]]).any():
                 raise
-            copy = MajorityClassifier().fit(sample, y[rows])  # all rows of one class, and the learner wants two
+            copy = MajorityClassifier().fit(sample, y[rows])  # all rows have one class, and the learner needs two
         return copy, features
 
     def _judged(self, X: Table, y: Target, model: BaggedModel) -> BaggedModel:
-        """The model with what copies say of rows they were not fitted to."""
+        """The model with the predictions of copies for rows they were not fitted to."""
         total: Any = 0.0
         times = np.zeros(X.shape[0])
         for i, (copy, features) in enumerate(zip(model.estimators, model.features, strict=True)):
             out = np.flatnonzero(model.drawn(i) == 0)
-            said = np.zeros((X.shape[0], *self._answer(copy, _columns(X[:1], features)).shape[1:]))
+            answers = np.zeros((X.shape[0], *self._answer(copy, _columns(X[:1], features)).shape[1:]))
             if len(out):
-                said[out] = self._answer(copy, _columns(X[out], features))
-            total, times[out] = total + said, times[out] + 1
+                answers[out] = self._answer(copy, _columns(X[out], features))
+            total, times[out] = total + answers, times[out] + 1
         if (lonely := int((times == 0).sum())) > 0:
             warn(
                 f"{type(self).__name__}: {lonely} of {len(times)} rows are in the sample of every copy and do not have "
@@ -237,29 +237,25 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
         return replace(model, oob=OutOfBag(answers, float(self._judge(y, answers))))
 
     def _with_idle_rows(self, X: Table) -> BaggedModel:
-        """The model with what all copies say of the rows of weight zero, in their places."""
+        """The model with the predictions of all copies for the rows of weight zero, in their positions."""
         model, n = self.model_, _num_samples(X)
         idle = np.setdiff1d(np.arange(n), model.rows)
-        said = model.mean(self._admit(_safe_indexing(X, idle)), self._answer)
-        answers = np.empty((n, *said.shape[1:]))
-        answers[model.rows], answers[idle] = model.oob.answers, said
+        predicted = model.mean(self._admit(_safe_indexing(X, idle)), self._answer)
+        answers = np.empty((n, *predicted.shape[1:]))
+        answers[model.rows], answers[idle] = model.oob.answers, predicted
         return replace(model, oob=replace(model.oob, answers=answers))
 
-    def _asked(self, copy: Any) -> str:
-        """The method that a copy answers by."""
+    def _prediction_method(self, copy: Any) -> str:
+        """The method by which a copy predicts."""
         return "predict"
 
 
-def _sample(bag: Bag, count: int, replacement: bool, seed: Any) -> Any:
-    return bag.draw(count, int(seed)) if replacement else bag.pick(count, int(seed))
-
-
-def _columns(X: Table, features: Any) -> Any:
+def _columns(X: Table, features: Indices) -> Table:
     return X if len(features) == X.shape[1] and (np.diff(features) == 1).all() else X[:, features]
 
 
 class BaggingClassifier(BaggingMethods, Classifier):
-    """Copies of a classifier, each fitted to a sample of the rows and columns; they answer together.
+    """Copies of a classifier, each fitted to a sample of the rows and columns, that predict together.
 
     Parameters
     ----------
@@ -268,23 +264,23 @@ class BaggingClassifier(BaggingMethods, Classifier):
     n_estimators
         copies.
     max_samples
-        rows of a sample: a number, or a share of all; None for as many as there are, whole weights counted.
+        rows per sample: a number, or a share of all; None for as many as there are, integer weights counted.
     max_features
-        columns of a copy: a number, or a share.
+        columns per copy: a number, or a share.
     bootstrap, bootstrap_features
         whether rows, and columns, are drawn with replacement.
     oob_score
-        whether to judge the copies by the rows that they were not fitted to.
+        whether to score the copies on the rows that they were not fitted to.
     warm_start
-        whether a further fit keeps the copies and adds those that are missing.
+        whether another fit keeps the copies and adds the missing ones.
     n_jobs
         copies fitted at a time; the result does not depend on it.
     random_state
         seed of the samples and of the copies.
     verbose
-        how much joblib says while it works.
+        verbosity of joblib.
     voting
-        "soft" averages the probabilities of the copies; "hard", and copies without any, let each vote for a class.
+        "soft" averages the probabilities of the copies; with "hard", or copies without probabilities, each votes.
 
     Attributes
     ----------
@@ -293,7 +289,7 @@ class BaggingClassifier(BaggingMethods, Classifier):
     estimators_features_, estimators_samples_
         the columns and the rows of each copy.
     oob_score_, oob_decision_function_
-        accuracy on the rows that copies were not fitted to, and what those said.
+        accuracy on the rows that copies were not fitted to, and the class shares those copies predict.
     classes_, n_classes_
         the labels and their number.
 
@@ -347,12 +343,12 @@ class BaggingClassifier(BaggingMethods, Classifier):
         return len(self.classes_)
 
     def predict(self, X: UserTable, **params: Any) -> Any:
-        """The class that gets most; further arguments go to the copies."""
+        """The class with the largest mean; further arguments go to the copies."""
         shares = self._mean(X, "predict", params)
         return self.classes_[shares.argmax(axis=1)]
 
     def predict_proba(self, X: UserTable, **params: Any) -> Any:
-        """The mean of the probabilities that the copies give, or of their votes."""
+        """The mean of the copies' probabilities, or of their votes."""
         return self._mean(X, "predict_proba", params)
 
     def predict_log_proba(self, X: UserTable, **params: Any) -> Any:
@@ -360,9 +356,9 @@ class BaggingClassifier(BaggingMethods, Classifier):
         with np.errstate(divide="ignore"):
             return np.log(self._mean(X, "predict_log_proba", params))
 
-    @available_if(lambda self: hasattr(self._inside(), "decision_function"))
+    @available_if(lambda self: hasattr(self._inner(), "decision_function"))
     def decision_function(self, X: UserTable, **params: Any) -> Any:
-        """The mean of the scores that the copies give."""
+        """The mean of the copies' decision values."""
         X, extra = self._admit(X), self._routed("decision_function", params)
         return self.model_.mean(X, lambda copy, Z: copy.decision_function(Z, **extra))
 
@@ -370,26 +366,26 @@ class BaggingClassifier(BaggingMethods, Classifier):
         X, extra = self._admit(X), self._routed(method, params)
         return self.model_.mean(X, partial(self._answer, **extra)).astype(X.dtype, copy=False)
 
-    def _asked(self, copy: Any) -> str:
+    def _prediction_method(self, copy: Any) -> str:
         soft = self.voting == "soft" and hasattr(copy, "predict_proba")
         return "predict_proba" if soft else "predict"
 
-    def _answer(self, copy: Any, X: Table, **extra: Any) -> Any:
-        """Probabilities of all classes, also those that the copy has not seen."""
-        out, method = np.zeros((X.shape[0], len(self.classes_))), self._asked(copy)
-        said = getattr(copy, method)(X, **extra)
+    def _answer(self, copy: Any, X: Table, **extra: Any) -> Array:
+        """Probabilities of all classes, including those that the copy has not seen."""
+        out, method = np.zeros((X.shape[0], len(self.classes_))), self._prediction_method(copy)
+        predicted = getattr(copy, method)(X, **extra)
         if method == "predict_proba":
-            out[:, copy.classes_.astype(np.int64)] = said
+            out[:, copy.classes_.astype(np.int64)] = predicted
         else:
-            out[np.arange(len(out)), said.astype(np.int64)] = 1.0
+            out[np.arange(len(out)), predicted.astype(np.int64)] = 1.0
         return out
 
-    def _judge(self, y: Any, answers: Any) -> float:
+    def _judge(self, y: Target, answers: Array) -> float:
         return float(accuracy_score(y, answers.argmax(axis=1)))
 
 
 class BaggingRegressor(BaggingMethods, Regressor):
-    """Copies of a regressor, each fitted to a sample of the rows and columns; their answers are averaged.
+    """Copies of a regressor, each fitted to a sample of the rows and columns; their predictions are averaged.
 
     Parameters
     ----------
@@ -398,21 +394,21 @@ class BaggingRegressor(BaggingMethods, Regressor):
     n_estimators
         copies.
     max_samples
-        rows of a sample: a number, or a share of all; None for as many as there are, whole weights counted.
+        rows per sample: a number, or a share of all; None for as many as there are, integer weights counted.
     max_features
-        columns of a copy: a number, or a share.
+        columns per copy: a number, or a share.
     bootstrap, bootstrap_features
         whether rows, and columns, are drawn with replacement.
     oob_score
-        whether to judge the copies by the rows that they were not fitted to.
+        whether to score the copies on the rows that they were not fitted to.
     warm_start
-        whether a further fit keeps the copies and adds those that are missing.
+        whether another fit keeps the copies and adds the missing ones.
     n_jobs
         copies fitted at a time; the result does not depend on it.
     random_state
         seed of the samples and of the copies.
     verbose
-        how much joblib says while it works.
+        verbosity of joblib.
 
     Attributes
     ----------
@@ -421,7 +417,7 @@ class BaggingRegressor(BaggingMethods, Regressor):
     estimators_features_, estimators_samples_
         the columns and the rows of each copy.
     oob_score_, oob_prediction_
-        R^2 on the rows that copies were not fitted to, and what those said.
+        R^2 on the rows that copies were not fitted to, and what those copies predict.
 
     Examples
     --------
@@ -452,7 +448,7 @@ class BaggingRegressor(BaggingMethods, Regressor):
         steps=(
             "Draw samples of the rows, with replacement.",
             "Fit a copy of the learner to each.",
-            "Average their answers.",
+            "Average their predictions.",
         ),
         source="Breiman (1996)",
         see_also=("BaggingClassifier", "RandomForestRegressor"),
@@ -463,12 +459,12 @@ class BaggingRegressor(BaggingMethods, Regressor):
     oob_prediction_ = oob_attribute("oob.answers")
 
     def predict(self, X: UserTable, **params: Any) -> Any:
-        """The mean answer of the copies; further arguments go to them."""
+        """The mean prediction of the copies; further arguments go to them."""
         X, extra = self._admit(X), self._routed("predict", params)
         return self.model_.mean(X, partial(self._answer, **extra))
 
-    def _answer(self, copy: Any, X: Table, **extra: Any) -> Any:
+    def _answer(self, copy: Any, X: Table, **extra: Any) -> Array:
         return copy.predict(X, **extra)
 
-    def _judge(self, y: Any, answers: Any) -> float:
+    def _judge(self, y: Target, answers: Array) -> float:
         return float(r2_score(y, answers))

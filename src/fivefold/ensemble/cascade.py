@@ -1,16 +1,17 @@
 """Cascades: learners one after the other, each for what those before it leave.
 
-CascadeClassifier: a general rule, then learners for its exceptions. Learner j answers where it is sure,
+CascadeClassifier: a general rule, then learners for its exceptions. Learner j answers if it is sure,
 
     max_k P_j(k | x) >= theta_j,
 
-and hands on the rest; learner j + 1 is fitted on the rows handed on alone, the last answers all it gets. Whether a
-learner is sure of a training row is judged by a fit without the row's fold. Cheap rules stand first: most rows never
+and passes on the rest; learner j + 1 is fitted on those rows alone, and the last answers all that reach it. Whether a
+learner is sure of a training row is judged by a fit without the row's fold. Cheap rules come first: most rows never
 reach the costly ones.
 
-EnrichmentCascade: tests for something rare, as faces in the windows of a picture. Stage s is a rule fitted to the rows
-that passed all before it, with a threshold so low that it keeps a share r of the positives; what fails is rejected at
-once. After S stages r^S of the positives are left, and the share of positives among the survivors grows at every stage.
+EnrichmentCascade: tests for something rare, such as faces in the windows of a picture. Stage s is a rule fitted to the
+rows that passed all stages before it, with a threshold low enough to keep a share r of the positives; rows that fail
+are rejected at once. After S stages r^S of the positives are left, and the share of positives among the survivors grows
+at every stage.
 
 Kaynak & Alpaydin (2000), MultiStage cascading of multiple classifiers; Viola & Jones (2004), Robust real-time face
 detection.
@@ -32,13 +33,13 @@ from fivefold.core.estimators.meta_estimators import admit_new_rows, note_column
 from fivefold.core.estimators.params import Count, Fraction, Learner
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Array, Indices, Mask, Matrix, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.members.inner_estimators import fit_clone
-from fivefold.ensemble.members.named_estimators import FitInputs, NamedEnsemble, member_inputs
+from fivefold.ensemble.members.named_estimators import FitInputs, NamedEnsemble, all_class_columns, member_inputs
 from fivefold.ensemble.sparse_linear import SparseLinearClassifier
 from fivefold.ensemble.voting import EXAMPLE_CLASSIFIERS
 
-MAX_STAGE_TERMS = 4  # of the rule of a stage
+MAX_STAGE_TERMS = 4  # terms of the default rule of a stage: early stages must be cheap
 LAST_THRESHOLD = 0.0  # the threshold of the last learner: it answers whatever reaches it
 
 
@@ -55,8 +56,8 @@ class CascadeModel:
     def estimators(self) -> list[Any]:
         return list(self.members)
 
-    def answer(self, X: Table) -> tuple[Any, Any]:
-        """Probabilities (n, K) by the learner that answers each row, and its number."""
+    def predict_with_member(self, X: Table) -> tuple[Matrix, Indices]:
+        """Probabilities (n, K) by the learner that answers each row, and the number of that learner."""
         n = _num_samples(X)
         P: Any = None
         who, left = np.zeros(n, dtype=np.int64), np.arange(n)
@@ -79,19 +80,19 @@ class CascadeClassifier(NamedEnsemble, Classifier):
     estimators
         list of (name, classifier with predict_proba), the most general and cheapest first.
     threshold
-        the probability a learner needs to answer itself: one number, or one a learner but the last.
+        the probability a learner needs to answer itself: one number, or one per learner except the last.
     cv
         folds of the fits that judge whether a learner is sure of a training row: a number, a splitter, pairs of rows,
         None for five.
     n_jobs
-        no effect: a learner waits for the one before it.
+        no effect: each learner waits for the one before it.
 
     Attributes
     ----------
     estimators_, named_estimators_
-        the fitted learners: a list, and by name. Those that no row reached are left out of the list.
+        the fitted learners: a list, and by name. Learners that no row reached are not in the list.
     shares_
-        the share of the training rows that each learner answers, by held-out judgement.
+        the share of the training rows that each learner answers, judged by held-out fits.
     classes_
         the labels, sorted.
 
@@ -120,7 +121,7 @@ class CascadeClassifier(NamedEnsemble, Classifier):
         steps=(
             "Fit the first learner on all rows.",
             "Find the rows it is unsure of, by fits without their fold.",
-            "Fit the next learner on those alone, and so on; the last answers all it gets.",
+            "Fit the next learner on those alone, and so on; the last answers all that reach it.",
         ),
         source="Kaynak & Alpaydin (2000)",
         see_also=("StackingClassifier", "VotingClassifier", "EnrichmentCascade"),
@@ -131,9 +132,9 @@ class CascadeClassifier(NamedEnsemble, Classifier):
     shares_ = learned("shares")
 
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: Any) -> Self:
-        """Fit each learner on what those before it leave; weights, where given, are passed to each."""
-        given = self._take(X, y, sample_weight, fit_params)
-        self._refuse_others()
+        """Fit each learner on what those before it leave; weights, if given, are passed to each."""
+        given = self._admit_fit(X, y, sample_weight, fit_params)
+        self._check_kinds()
         self.model_ = self._chain(given)
         note_columns(self, self.model_.members)
         return self
@@ -141,25 +142,25 @@ class CascadeClassifier(NamedEnsemble, Classifier):
     def predict(self, X: UserTable) -> Any:
         """The class by the first learner that is sure."""
         X = admit_new_rows(self, X)
-        return self.classes_[self.model_.answer(X)[0].argmax(axis=1)]
+        return self.classes_[self.model_.predict_with_member(X)[0].argmax(axis=1)]
 
     def predict_proba(self, X: UserTable) -> Any:
         """The probabilities of the first learner that is sure."""
         X = admit_new_rows(self, X)
-        return self.model_.answer(X)[0]
+        return self.model_.predict_with_member(X)[0]
 
-    def answered_by(self, X: Table) -> Any:
+    def answered_by(self, X: UserTable) -> Indices:
         """The number of the learner that answers each row."""
         X = admit_new_rows(self, X)
-        return self.model_.answer(X)[1]
+        return self.model_.predict_with_member(X)[1]
 
     def _chain(self, given: FitInputs) -> CascadeModel:
-        living, K = self._living(), len(self.classes_)
-        thresholds = [*self._thresholds(len(living) - 1), LAST_THRESHOLD]
-        splits = given.splits(self.cv, True) if len(living) > 1 else []
+        kept_estimators, K = self._kept_estimators(), len(self.classes_)
+        thresholds = [*self._thresholds(len(kept_estimators) - 1), LAST_THRESHOLD]
+        splits = given.splits(self.cv, True) if len(kept_estimators) > 1 else []
         left = np.arange(_num_samples(given.X))
         members, shares = [], []
-        for (name, inner), threshold in zip(living, thresholds, strict=True):
+        for (name, inner), threshold in zip(kept_estimators, thresholds, strict=True):
             X, y, extra = member_inputs(given, name, left)
             inner = clone(inner) if len(np.unique(y)) > 1 else MajorityClassifier()
             members.append(inner.fit(X, y, **(extra if len(np.unique(y)) > 1 else {})))
@@ -171,8 +172,10 @@ class CascadeClassifier(NamedEnsemble, Classifier):
         kept = (*thresholds[: len(members) - 1], LAST_THRESHOLD)
         return CascadeModel(tuple(members), kept, np.array(shares) / given.w.sum(), K)
 
-    def _sure(self, given: FitInputs, name: str, fitted: Any, left: Any, splits: Any, threshold: float, K: int) -> Any:
-        """Of which of these rows is the learner sure, judged by fits without their fold?"""
+    def _sure(
+        self, given: FitInputs, name: str, fitted: Any, left: Indices, splits: Any, threshold: float, K: int
+    ) -> Mask:
+        """Which of these rows is the learner sure of, judged by fits without their fold?"""
         if threshold <= LAST_THRESHOLD:
             return np.ones(len(left), dtype=bool)
         sure = np.zeros(_num_samples(given.X), dtype=bool)
@@ -190,7 +193,7 @@ class CascadeClassifier(NamedEnsemble, Classifier):
         if isinstance(self.threshold, list | tuple):
             if len(self.threshold) != count:
                 raise ValueError(
-                    f"CascadeClassifier: threshold needs {count} numbers, one for each learner but the last; got "
+                    f"CascadeClassifier: threshold needs {count} numbers, one per learner except the last; got "
                     f"{self.threshold}"
                 )
             return [float(t) for t in self.threshold]
@@ -199,13 +202,13 @@ class CascadeClassifier(NamedEnsemble, Classifier):
 
 @dataclass(frozen=True)
 class Stage:
-    """A rule, and the score that is needed to pass."""
+    """A rule, and the score needed to pass."""
 
-    rule: Any
+    rule: Any  # an estimator of any library
     least: float
 
-    def margin(self, X: Table) -> Any:
-        """Score above what is needed, of each row."""
+    def margin(self, X: Table) -> Array:
+        """Score of each row minus the score needed."""
         return _score(self.rule, X) - self.least
 
 
@@ -218,8 +221,8 @@ class StageFilter:
     share: tuple[float, ...]
     survivors: tuple[float, ...]
 
-    def passed(self, X: Table) -> tuple[Any, Any]:
-        """How many stages each row passes, and its margin at the last it met; rejected rows are looked at no more."""
+    def passed(self, X: Table) -> tuple[Indices, Array]:
+        """How many stages each row passes, and its margin at the last one; rejected rows meet no further stage."""
         n = len(X)
         count, margin, left = np.zeros(n, dtype=np.int64), np.zeros(n), np.arange(n)
         for stage in self.stages:
@@ -231,8 +234,8 @@ class StageFilter:
             count[left] += 1
         return count, margin
 
-    def decide(self, X: Table) -> Any:
-        """Positive for survivors; among the rejected, the higher the later."""
+    def decide(self, X: Table) -> Array:
+        """Positive for rows that pass all stages; among the others, higher the later they are rejected."""
         count, margin = self.passed(X)
         out = count - len(self.stages) + 1 + margin / (1 + np.abs(margin))
         return np.where(count == len(self.stages), margin, out)
@@ -240,28 +243,29 @@ class StageFilter:
 
 @dataclass(frozen=True)
 class StageFilters:
-    """One filter for two classes, else one a class."""
+    """One filter for two classes, else one per class."""
 
     filters: tuple[StageFilter, ...]
 
 
 class EnrichmentCascade(Classifier):
-    """Stages that each keep nearly all positives and reject what they can, so that positives grow common.
+    """Stages that each keep nearly all positives and reject what they can, so that positives become common.
 
     Parameters
     ----------
     estimator
         the rule of a stage, with `decision_function` or `predict_proba`; None for a short SparseLinearClassifier.
     n_stages
-        most stages; fewer if no negative is left, or a stage would reject none.
+        maximum number of stages; fewer if no negative is left, or a stage would reject none.
     recall
-        least share of the positives that reach a stage which it keeps.
+        minimum share of the positives reaching a stage that it must keep.
 
     Attributes
     ----------
     filters_
-        the stages of each class; one filter for two classes, whose positives are the second class. A filter holds
-        `recall`, `share` and `survivors` after each stage: of the positives, of positives among the rows left, of rows.
+        the stages of each class; one filter for two classes, whose positives are the second class. A filter holds,
+        after each stage `recall`, the share of positives kept; `share`, that of positives among the rows left; and
+        `survivors`, that of rows left.
     classes_
         the labels, sorted; for more than two each has a filter against all others.
 
@@ -286,12 +290,12 @@ class EnrichmentCascade(Classifier):
     takes = Takes(one_class=False)
     card = Card(
         applications=("classification",),
-        use="Something rare among much background that is easily told apart: most rows are rejected by the first cheap "
+        use="Something rare among background that is easy to tell apart: most rows are rejected by the first cheap "
         "stages. Not for classes of similar size.",
         steps=(
             "Fit a rule to the rows that are left.",
-            "Lower its threshold until it keeps the share of positives asked for.",
-            "Reject what lies below, and go on with the rest.",
+            "Lower its threshold until it keeps the required share of positives.",
+            "Reject what lies below, and continue with the rest.",
         ),
         source="Viola & Jones (2004)",
         see_also=("SparseLinearClassifier", "CascadeClassifier"),
@@ -310,12 +314,12 @@ class EnrichmentCascade(Classifier):
         return self._decide(X)
 
     def predict(self, X: UserTable) -> Any:
-        """The class whose filter a row passes, or passes furthest."""
+        """The class whose filter a row passes, or gets furthest in."""
         X = self._admit(X)
         D = self._decide(X)
         return self.classes_[(D > 0).astype(int) if D.ndim == 1 else D.argmax(axis=1)]
 
-    def stages_passed(self, X: Table) -> Any:
+    def stages_passed(self, X: UserTable) -> Indices:
         """How many stages each row passes: (n,) for two classes, (n, K) for more."""
         X = self._admit(X)
         counts = np.column_stack([f.passed(X)[0] for f in self.filters_])
@@ -323,14 +327,14 @@ class EnrichmentCascade(Classifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # recall comes first: among classes of one size many others pass
+        tags.classifier_tags.poor_score = True  # recall comes first: with classes of similar size many negatives pass
         return tags
 
-    def _decide(self, X: Table) -> Any:
+    def _decide(self, X: Table) -> Array:
         D = np.column_stack([f.decide(X) for f in self.filters_]).astype(X.dtype)
         return D[:, 0] if D.shape[1] == 1 else D
 
-    def _filter(self, X: Table, positive: Any, w: Weights) -> StageFilter:
+    def _filter(self, X: Table, positive: Mask, w: Weights) -> StageFilter:
         rule = SparseLinearClassifier(max_terms=MAX_STAGE_TERMS) if self.estimator is None else self.estimator
         left, total = np.arange(len(X)), w[positive].sum()
         stages: list[Stage] = []
@@ -351,8 +355,8 @@ class EnrichmentCascade(Classifier):
         return StageFilter(tuple(stages), tuple(recall), tuple(share), tuple(survivors))
 
 
-def _threshold(score: Any, positive: Any, w: Weights, recall: float) -> float:
-    """Between the least score that has to pass, to keep this share of the positives, and the next below."""
+def _threshold(score: Array, positive: Mask, w: Weights, recall: float) -> float:
+    """Halfway between the least score that must pass to keep this share of the positives, and the next lower score."""
     own, weight = score[positive], w[positive]
     order = np.argsort(-own, kind="stable")
     kept = np.cumsum(weight[order])
@@ -362,18 +366,13 @@ def _threshold(score: Any, positive: Any, w: Weights, recall: float) -> float:
     return least - 1.0 if below == -np.inf else min(below + (least - below) / 2, least)
 
 
-def _score(rule: Any, X: Table) -> Any:
-    """What a rule for two classes says, large for the second."""
-    if callable(getattr(rule, "decision_function", None)):  # any library's estimator: it can only be asked
+def _score(rule: Any, X: Table) -> Array:
+    """The score of a rule for two classes, large for the second."""
+    if callable(getattr(rule, "decision_function", None)):  # of any library: there is no class to test for
         return np.asarray(rule.decision_function(X), dtype=np.float64)
     return np.asarray(rule.predict_proba(X)[:, 1], dtype=np.float64)
 
 
-def _probabilities(member: Any, X: Table, K: int) -> Any:
-    """(n, K), zero for the classes that a learner has not met."""
-    P = np.asarray(member.predict_proba(X))
-    if P.shape[1] == K:
-        return P
-    out = np.zeros((len(P), K), dtype=P.dtype)
-    out[:, member.classes_] = P
-    return out
+def _probabilities(member: Any, X: Table, K: int) -> Matrix:
+    """(n, K), zero for classes that the learner has not seen."""
+    return all_class_columns(np.asarray(member.predict_proba(X)), member.classes_, K, 0.0)

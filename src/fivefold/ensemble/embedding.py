@@ -1,11 +1,11 @@
-"""Random trees as a code of rows: one column for every leaf, one where the row falls into it.
+"""Random trees as a code of rows: one column per leaf, equal to one where the row falls into that leaf.
 
     phi(x) = ([x in leaf 1 of tree 1], [x in leaf 2 of tree 1], ..., [x in the last leaf of tree T])
 
 Trees ask about columns and thresholds drawn at random, without a target. phi(x)'phi(x') counts the trees in which two
 rows fall into the same leaf, a similarity that adapts to where the rows are dense; linear methods on phi are no longer
-linear in x. The fall of an impurity, where a parameter asks for one, is that of a number as good as random that the
-content of each row decides.
+linear in x. Where a parameter needs an impurity, it is that of a pseudo-random number computed from the content of each
+row.
 
 Moosmann, Triggs & Jurie (2007), Fast discriminative visual codebooks using randomized clustering forests; Geurts, Ernst
 & Wehenkel (2006).
@@ -28,13 +28,13 @@ from fivefold.core.estimators.base import Transformer, learned
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Rng, Table, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Doubles, Indices, Rng, Table, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.forests.base import ForestMethods
 from fivefold.ensemble.forests.forest_targets import NumberTarget, random_split_grower
 from fivefold.tree import ExtraTreeRegressor
 from fivefold.tree.shared.base import MaxLeaves, MinLeaf, MinSplit, MinWeight
 
-GOLDEN_RATIO_64 = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: spreads bits
+GOLDEN_RATIO_64 = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio, odd: multiplying by it mixes the bits of a hash
 
 
 class RandomTreesEmbedding(ForestMethods, Transformer):
@@ -45,15 +45,15 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
     n_estimators
         trees.
     max_depth
-        most questions on a way down; None for no limit.
+        maximum depth of a tree; None for no limit.
     min_samples_split, min_samples_leaf
-        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+        minimum number of rows of a node that is split, and of a leaf; a fraction is a share of all rows.
     min_weight_fraction_leaf
-        least share of the total weight in a leaf.
+        minimum share of the total weight in a leaf.
     max_leaf_nodes
-        most leaves of a tree.
+        maximum number of leaves of a tree.
     min_impurity_decrease
-        least fall of the variance of a random target by a cut, a share of the root's weight.
+        minimum decrease of the variance of a random target by a split, weighted by the node's share of the weight.
     sparse_output
         whether `transform` gives a sparse matrix, or an array.
     n_jobs
@@ -64,18 +64,18 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
     verbose
         accepted for compatibility and ignored: long fits in a terminal show a progress line anyway.
     warm_start
-        whether a further fit keeps the trees and adds those that are missing.
+        whether another fit keeps the trees and adds the missing ones.
 
     Attributes
     ----------
     estimators_, estimator_
-        the trees, each made when it is asked for; and an unfitted one.
+        the trees, made into estimators on first access; and an unfitted one.
     estimators_samples_
         the rows of each tree: all of them.
     one_hot_encoder_
-        turns what `apply` gives into the code.
+        turns the leaf numbers of `apply` into the code.
     feature_importances_
-        share of each column in the fall of the variance of the random target: of no use.
+        share of each column in the decrease of the variance of the random target; meaningless.
     n_outputs_
         one.
 
@@ -109,7 +109,7 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
         use="Before a linear method or a clustering, where similar rows share few exact values and scales differ. The "
         "code has thousands of columns; a supervised forest knows better which questions matter.",
         steps=(
-            "Cut the rows at a random threshold of a random column, a few times over, in many trees.",
+            "Split the rows at a random threshold of a random column, a few times over, in many trees.",
             "Give every leaf a column.",
             "Mark the leaves that a row falls into.",
         ),
@@ -132,16 +132,16 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
         return super().fit(X, y, sample_weight)
 
     def fit_transform(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Any:
-        """Grow the trees, and give the code of the rows."""
+        """Grow the trees, and return the code of the rows."""
         return self.fit(X, y, sample_weight).transform(X)
 
     def _fit(self, X: Table, w: Weights) -> None:
         y = _hash_rows(X, check_random_state(self.random_state))
         centre = np.average(y, weights=w)
-        self._plant(X, NumberTarget((y - centre)[None], np.array([centre]), self.criterion), w)
+        self._fit_trees(X, NumberTarget((y - centre)[None], np.array([centre]), self.criterion), w)
 
     def transform(self, X: UserTable) -> Any:
-        """The code (n, leaves of all trees) of each row."""
+        """The code of each row, (n, leaves of all trees)."""
         X = self._admit(X)
         trees = self.model_.trees
         column = np.cumsum(trees.skip == 0) - 1  # of every node that is a leaf
@@ -152,7 +152,7 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
         return code if self.sparse_output else code.toarray()
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Names of the columns that `transform` gives: the number of the tree, and that of the leaf among its nodes."""
+        """Names of the columns that `transform` returns: tree number, and number of the leaf among its nodes."""
         check_is_fitted(self)
         _check_feature_names_in(self, input_features, generate_names=False)
         me = type(self).__name__.lower()
@@ -160,19 +160,19 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
 
     @property
     def one_hot_encoder_(self) -> OneHotEncoder:
-        """Turns what `apply` gives into the code."""
+        """Turns the leaf numbers of `apply` into the code."""
         check_is_fitted(self)
         leaves = self._leaves()
         encoder = OneHotEncoder(categories=leaves, sparse_output=self.sparse_output)
         return encoder.fit(np.array([[own[0] for own in leaves]]))
 
-    def _leaves(self) -> list[Any]:
-        """The leaves of each tree, by their number among its nodes."""
+    def _leaves(self) -> list[Indices]:
+        """The leaves of each tree, as numbers of its nodes."""
         trees = self.model_.trees
         return [np.flatnonzero(trees.skip[lo:hi] == 0) for lo, hi in zip(trees.start, trees.start[1:], strict=False)]
 
 
-def _hash_rows(X: Table, rng: Rng) -> Any:
+def _hash_rows(X: Table, rng: Rng) -> Doubles:
     """A number between zero and one for each row, equal for equal rows."""
     r = rng.normal(size=X.shape[1])
     sums = X @ r if issparse(X) else (np.nan_to_num(X, nan=1.0).astype(np.float64) * r).sum(axis=1)

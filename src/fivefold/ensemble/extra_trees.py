@@ -1,10 +1,10 @@
 """Extremely randomised trees: thresholds are drawn at random, not searched for, and every tree sees all rows.
 
-    repeat T times: grow a tree, at each node m columns and for each a threshold between its least and largest value,
-    all drawn at random; the best of these cuts is made
+    repeat T times: grow a tree; at each node draw m columns at random, and for each a threshold between its smallest
+    and largest value; make the best of these splits
     f(x) = 1/T sum_t tree_t(x)
 
-The trees differ more than those of a random forest, so their mean has less variance, and a smoother answer.
+The trees differ more than those of a random forest, so their mean has less variance, and the prediction is smoother.
 
 Geurts, Ernst & Wehenkel (2006), Extremely randomized trees.
 """
@@ -27,7 +27,7 @@ from fivefold.tree.shared.base import MaxFeatures, MaxLeaves, MinLeaf, MinSplit,
 
 
 class ExtraTreesClassifier(BaseForestClassifier, Classifier):
-    """A forest of trees with thresholds drawn at random, whose shares of the classes are averaged.
+    """A forest of trees with thresholds drawn at random, whose class shares are averaged.
 
     Parameters
     ----------
@@ -36,22 +36,22 @@ class ExtraTreesClassifier(BaseForestClassifier, Classifier):
     criterion
         impurity of a node: "gini", or "entropy" (also called "log_loss").
     max_depth
-        most questions on a way down; None for no limit.
+        maximum depth of a tree; None for no limit.
     min_samples_split, min_samples_leaf
-        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+        minimum number of rows of a node that is split, and of a leaf; a fraction is a share of all rows.
     min_weight_fraction_leaf
-        least share of the total weight in a leaf.
+        minimum share of the total weight in a leaf.
     max_features
         columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
     max_leaf_nodes
-        most leaves of a tree; the nodes that gain most are divided first.
+        maximum number of leaves of a tree; the nodes that gain most are split first.
     min_impurity_decrease
-        least fall of the impurity by a cut, a share of the root's weight.
+        minimum decrease of the impurity by a split, weighted by the node's share of the total weight.
     bootstrap
-        whether a tree has a sample drawn with replacement, or all rows.
+        whether each tree gets a sample drawn with replacement, or all rows.
     oob_score
-        whether to judge the forest by the rows that trees did not see: by accuracy, or by a function of the codes of
-        the true classes and of those said.
+        whether to score the forest on the rows that trees did not see: by accuracy, or by a function of the codes of
+        the true and the predicted classes.
     n_jobs
         accepted for compatibility and ignored: trees grow on all available cores, and the result is the same for any
         number.
@@ -60,30 +60,30 @@ class ExtraTreesClassifier(BaseForestClassifier, Classifier):
     verbose
         accepted for compatibility and ignored: long fits in a terminal show a progress line anyway.
     warm_start
-        whether a further fit keeps the trees and adds those that are missing.
+        whether another fit keeps the trees and adds the missing ones.
     class_weight
-        weights of the classes, by which rows are drawn; "balanced", or "balanced_subsample" for weights within each
+        class weights, by which rows are drawn; "balanced", or "balanced_subsample" for weights computed within each
         sample.
     ccp_alpha
-        price of a leaf: a tree is cut back to the one of least risk + ccp_alpha x leaves.
+        price per leaf: a tree is pruned to the subtree of least risk + ccp_alpha x leaves.
     max_samples
-        rows of a sample: a number, or a share of all; None for as many as there are, whole weights counted.
+        rows per sample: a number, or a share of all; None for as many as there are, integer weights counted.
     monotonic_cst
-        1 for each column along which the probability of the second class must rise, -1 where it must fall, 0 elsewhere.
+        per column: 1 if the probability of the second class must not fall along it, -1 if it must not rise, else 0.
     voting
-        "soft" averages the shares of the classes in the leaves; "hard" lets each tree vote for the commonest class of
-        the leaf, the first of equals, and averages the votes.
+        "soft" averages the class shares of the leaves; "hard" lets each tree vote for the most common class of the leaf
+        (the first in a tie) and averages the votes.
 
     Attributes
     ----------
     estimators_, estimator_
-        the trees, each made when it is asked for; and an unfitted one.
+        the trees, made into estimators on first access; and an unfitted one.
     estimators_samples_
         the rows of each tree.
     feature_importances_
-        share of each column in the fall of the impurity.
+        share of each column in the decrease of the impurity.
     oob_score_, oob_decision_function_
-        accuracy on the rows that trees did not see, and what those trees said.
+        accuracy on the rows that trees did not see, and the class shares those trees predict.
     classes_, n_classes_, n_outputs_
         the labels, their number, and the number of outputs; for several outputs, lists of the first two.
 
@@ -126,8 +126,8 @@ class ExtraTreesClassifier(BaseForestClassifier, Classifier):
         "searched. Many columns that say nothing hurt it more.",
         steps=(
             "At each node draw a few columns, and a threshold for each.",
-            "Make the best of these cuts; go on in both parts.",
-            "Average the shares of the classes over the trees.",
+            "Make the best of these splits; continue in both parts.",
+            "Average the class shares over the trees.",
         ),
         source="Geurts, Ernst & Wehenkel (2006)",
         see_also=("ExtraTreesRegressor", "RandomForestClassifier", "ExtraTreeClassifier"),
@@ -146,7 +146,7 @@ class ExtraTreesClassifier(BaseForestClassifier, Classifier):
 
 
 class ExtraTreesRegressor(BaseForestRegressor, Regressor):
-    """A forest of trees with thresholds drawn at random, whose answers are averaged.
+    """A forest of trees with thresholds drawn at random, whose predictions are averaged.
 
     Parameters
     ----------
@@ -157,22 +157,22 @@ class ExtraTreesRegressor(BaseForestRegressor, Regressor):
         mean. "absolute_error" lowers the absolute deviation from the median, the answer; "max_error" the worst error
         about the middle of the range.
     max_depth
-        most questions on a way down; None for no limit.
+        maximum depth of a tree; None for no limit.
     min_samples_split, min_samples_leaf
-        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+        minimum number of rows of a node that is split, and of a leaf; a fraction is a share of all rows.
     min_weight_fraction_leaf
-        least share of the total weight in a leaf.
+        minimum share of the total weight in a leaf.
     max_features
         columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
     max_leaf_nodes
-        most leaves of a tree; the nodes that gain most are divided first.
+        maximum number of leaves of a tree; the nodes that gain most are split first.
     min_impurity_decrease
-        least fall of the impurity by a cut, a share of the root's weight.
+        minimum decrease of the impurity by a split, weighted by the node's share of the total weight.
     bootstrap
-        whether a tree has a sample drawn with replacement, or all rows.
+        whether each tree gets a sample drawn with replacement, or all rows.
     oob_score
-        whether to judge the forest by the rows that trees did not see: by the share of the variance it explains, or by
-        a function of the true targets and of what is said.
+        whether to score the forest on the rows that trees did not see: by R^2, or by a function of the true and the
+        predicted targets.
     n_jobs
         accepted for compatibility and ignored: trees grow on all available cores, and the result is the same for any
         number.
@@ -181,24 +181,24 @@ class ExtraTreesRegressor(BaseForestRegressor, Regressor):
     verbose
         accepted for compatibility and ignored: long fits in a terminal show a progress line anyway.
     warm_start
-        whether a further fit keeps the trees and adds those that are missing.
+        whether another fit keeps the trees and adds the missing ones.
     ccp_alpha
-        price of a leaf: a tree is cut back to the one of least risk + ccp_alpha x leaves.
+        price per leaf: a tree is pruned to the subtree of least risk + ccp_alpha x leaves.
     max_samples
-        rows of a sample: a number, or a share of all; None for as many as there are, whole weights counted.
+        rows per sample: a number, or a share of all; None for as many as there are, integer weights counted.
     monotonic_cst
-        1 for each column along which the answer must rise, -1 where it must fall, 0 elsewhere.
+        per column: 1 if the prediction must not fall along it, -1 if it must not rise, else 0.
 
     Attributes
     ----------
     estimators_, estimator_
-        the trees, each made when it is asked for; and an unfitted one.
+        the trees, made into estimators on first access; and an unfitted one.
     estimators_samples_
         the rows of each tree.
     feature_importances_
-        share of each column in the fall of the impurity.
+        share of each column in the decrease of the impurity.
     oob_score_, oob_prediction_
-        R^2 on the rows that trees did not see, and what those trees said.
+        R^2 on the rows that trees did not see, and what those trees predict.
     n_outputs_
         number of outputs.
 
@@ -239,7 +239,7 @@ class ExtraTreesRegressor(BaseForestRegressor, Regressor):
         "smoother, and thresholds are not searched. It never answers beyond the targets it has seen.",
         steps=(
             "At each node draw columns, and a threshold for each.",
-            "Make the best of these cuts; go on in both parts.",
+            "Make the best of these splits; continue in both parts.",
             "Average the answers of the trees.",
         ),
         source="Geurts, Ernst & Wehenkel (2006)",

@@ -1,9 +1,9 @@
-"""Gradient boosting with exact trees: small trees, each fitted to the slopes of the loss at the sum of those before it.
+"""Gradient boosting with exact trees: small trees, each fitted to the gradient of the loss at the sum of those before.
 
     F_m(x) = F_{m-1}(x) + nu sum_j gamma_jm [x in leaf j],   gamma_jm = argmin_c sum of loss(y_i, F_{m-1}(x_i) + c)
 
-over the rows of the leaf, or one Newton step towards it. Every threshold between two values is tried, so it suits
-tables of up to some ten thousand rows; beyond, histograms are as good and much faster.
+over the rows of the leaf, or one Newton step towards it. Every threshold between two values is tried, which suits
+tables of up to about ten thousand rows; beyond that histograms are as good and much faster.
 
 Friedman (2001, 2002).
 """
@@ -24,22 +24,22 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Range, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Array, Matrix, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.boosting.boosting_losses import PROBABILITY_MARGIN, BoostingLoss, class_loss, weighted_quantile
 from fivefold.ensemble.boosting.gradient_rounds import boost_exact_trees, initial_scores
 from fivefold.ensemble.members.inner_estimators import MemberSequence
 from fivefold.ensemble.members.warm_start import WarmStart
-from fivefold.optim.losses.catalogue import AbsoluteLoss, ExponentialLoss, HuberLoss, QuantileLoss, SquaredLoss
+from fivefold.optim.losses.catalogue import AbsoluteLoss, ExponentialLoss, HuberLoss, Loss, QuantileLoss, SquaredLoss
 from fivefold.tree.shared.base import MaxFeatures, MaxLeaves, MinLeaf, MinSplit, MinWeight
 
 Portion = Annotated[float, Range(0, 1, open_low=True)]
 
 
-def _half_log_odds(y: Target, w: Weights) -> Any:
+def _half_log_odds(y: Target, w: Weights) -> Array:
     return 0.5 * logit(np.clip(np.atleast_1d(np.average(y, weights=w)), PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN))
 
 
-def _quantile_loss(loss: Any, q: float) -> BoostingLoss:
+def _quantile_loss(loss: Loss, q: float) -> BoostingLoss:
     def constant(r: Array, w: Weights) -> float:
         return weighted_quantile(r, w, q, between=False)
 
@@ -66,22 +66,22 @@ class GradientMethods(WarmStart, MemberSequence):
     init_ = learned("init")
 
     @property
-    def oob_improvement_(self: Any) -> Any:
+    def oob_improvement_(self: Any) -> Array:
         """How much each round lowered the loss out of the bag."""
-        return self._outside("oob_improvement")
+        return self._out_of_bag("oob_improvement")
 
     @property
-    def oob_scores_(self: Any) -> Any:
+    def oob_scores_(self: Any) -> Array:
         """The loss out of the bag after each round."""
-        return self._outside("oob_scores")
+        return self._out_of_bag("oob_scores")
 
     @property
     def oob_score_(self: Any) -> float:
-        """The last of them."""
-        return np.float64(self._outside("oob_score"))
+        """The last of `oob_scores_`."""
+        return np.float64(self._out_of_bag("oob_score"))
 
     def fit(self: Any, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, monitor: Any = None) -> Any:
-        """Learn from rows and their targets; `monitor(round, self, {})` is called each round and may stop it."""
+        """Learn from rows and their targets; `monitor(round, self, {})` is called each round and may stop the fit."""
         self._monitor = monitor
         try:
             mixed_into: Any = super()
@@ -95,7 +95,7 @@ class GradientMethods(WarmStart, MemberSequence):
         each = [[tree.model_.tree.apply(X) for tree in trees] for trees in self.model_.estimators]
         return np.array(each, dtype=np.float64).transpose(2, 0, 1)
 
-    def _outside(self: Any, name: str) -> Any:
+    def _out_of_bag(self: Any, name: str) -> Any:
         check_is_fitted(self)
         if self.subsample >= 1:
             raise AttributeError(f"{type(self).__name__} has no {name}_ with subsample=1.0: no row is out of the bag")
@@ -104,7 +104,7 @@ class GradientMethods(WarmStart, MemberSequence):
     def _boost(self: Any, X: Table, y: Target, w: Weights, target: BoostingLoss) -> None:
         if self.criterion != "deprecated":
             name = type(self).__name__
-            warn(f"{name}: criterion has no effect, and scikit-learn will drop it; leave it out", FutureWarning)
+            warn(f"{name}: criterion has no effect, and scikit-learn will remove it; leave it out", FutureWarning)
         before = self._resume(X)
         if before is not None and self.n_estimators < before.rounds:
             raise ValueError(
@@ -113,12 +113,12 @@ class GradientMethods(WarmStart, MemberSequence):
             )
         self.model_ = boost_exact_trees(self, X, y, w, target, self._monitor)
 
-    def _sums(self: Any, X: Table) -> Any:
+    def _sums(self: Any, X: Table) -> Matrix:
         F = initial_scores(self.model_.init, self._target(), X)
         self.model_.boosted.add(X, 0, self.model_.rounds, F)
         return F
 
-    def _stages(self: Any, X: Table) -> Iterator[Any]:
+    def _stages(self: Any, X: Table) -> Iterator[Matrix]:
         F = initial_scores(self.model_.init, self._target(), X)
         for i in range(self.model_.rounds):
             self.model_.boosted.add(X, i, i + 1, F)
@@ -126,59 +126,60 @@ class GradientMethods(WarmStart, MemberSequence):
 
 
 class GradientBoostingClassifier(GradientMethods, Classifier):
-    """Boosted exact trees for classes, for tables of up to some ten thousand rows.
+    """Boosted exact trees for classes, for tables of up to about ten thousand rows.
 
     Parameters
     ----------
     loss
-        "log_loss", or "exponential" for two classes, which is what AdaBoost lowers.
+        "log_loss", or for two classes "exponential", the loss that AdaBoost minimises.
     learning_rate
-        share of each tree that is added.
+        the share of each tree that is added.
     n_estimators
         rounds.
     subsample
-        share of the rows that a round sees, drawn at random.
+        share of the rows that each round sees, drawn at random.
     criterion
-        has no effect.
+        accepted for compatibility and ignored.
     min_samples_split, min_samples_leaf
-        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+        minimum number of rows of a node that is split, and of a leaf; a fraction is a share of all rows.
     min_weight_fraction_leaf
-        least share of the total weight in a leaf.
+        minimum share of the total weight in a leaf.
     max_depth
-        most questions on a way down; None for no limit.
+        maximum depth of a tree; None for no limit.
     min_impurity_decrease
-        least fall of the squared error by a cut, a share of the root's weight.
+        minimum decrease of the squared error by a split, weighted by the node's share of the total weight.
     init
-        an estimator whose probabilities are the start; "zero"; None for the shares of the classes.
+        an estimator whose probabilities are the start; "zero"; None for the class shares.
     random_state
-        seed of the samples, of the columns tried and of the rows held back.
+        seed of the samples, of the columns tried and of the held-out rows.
     max_features
         columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
     verbose
-        1 prints a table of the loss and the time left, a line a round at first and fewer later; 2 a line every round.
+        1 prints a table of the loss and the time left, one line per round at first and fewer later; 2 prints all lines.
     max_leaf_nodes
-        most leaves; the nodes that gain most are divided first.
+        maximum number of leaves; the nodes that gain most are split first.
     warm_start
-        go on from the rounds learned before.
+        continue from the rounds of the previous fit.
     validation_fraction
-        share of the rows held back if n_iter_no_change is given.
+        share of the rows held out if n_iter_no_change is given.
     n_iter_no_change, tol
-        stop when the loss of the rows held back is not lower by tol than one of the last so many; None never stops.
+        stop when the loss of the held-out rows is not lower by tol than one of the last n_iter_no_change losses; None
+        never stops early.
     ccp_alpha
-        price of a leaf, by which each tree is cut back.
+        price per leaf, by which each tree is pruned.
 
     Attributes
     ----------
     estimators_
         (rounds, K) fitted trees.
     n_estimators_, n_trees_per_iteration_, max_features_, n_classes_
-        rounds, trees a round, columns tried at a node, classes.
+        rounds, trees per round, columns tried at a node, classes.
     train_score_
         the loss of the rows in the sample after each round.
     oob_improvement_, oob_scores_, oob_score_
-        what the rows out of the sample say, with subsample below one.
+        improvement and loss on the rows out of the sample, with subsample below one.
     feature_importances_
-        share of each column in the fall of the squared error.
+        share of each column in the decrease of the squared error.
     init_
         the start.
 
@@ -217,12 +218,12 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
     takes = Takes(missing=True, huge=True, sparse=True, one_class=False)
     card = Card(
         applications=("classification",),
-        use="Small and middling tables where accuracy matters and every threshold counts. Above some ten thousand rows "
+        use="Small and medium tables where accuracy matters and every threshold counts. Above ten thousand rows or so "
         "HistGradientBoostingClassifier is as good and much faster.",
         steps=(
             "Sort every column once.",
             "Fit a tree of depth three to what the sum of trees so far gets wrong.",
-            "Give each leaf one Newton step of the log loss; add a tenth of it and go on.",
+            "Give each leaf one Newton step of the log loss; add a tenth of it and continue.",
         ),
         source="Friedman (2001, 2002)",
         see_also=("GradientBoostingRegressor", "HistGradientBoostingClassifier", "AdaBoostClassifier"),
@@ -248,7 +249,7 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
         self._boost(X, y.astype(np.int64 if target.classes > 2 else np.float64), w, target)
 
     def decision_function(self, X: UserTable) -> Any:
-        """The sum of trees: for two classes a number a row, or (n, K)."""
+        """The sum of trees: one number per row for two classes, else (n, K)."""
         X = self._admit(X)
         F = self._sums(X)
         return (F.T if len(F) > 1 else F[0]).astype(X.dtype, copy=False)
@@ -256,10 +257,10 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
     def predict_proba(self, X: UserTable) -> Any:
         """Probabilities of the classes."""
         X = self._admit(X)
-        return self._target().answer(self._sums(X)).astype(X.dtype, copy=False)
+        return self._target().predict(self._sums(X)).astype(X.dtype, copy=False)
 
     def predict_log_proba(self, X: UserTable) -> Any:
-        """Their logarithms."""
+        """Logarithms of the probabilities."""
         return np.log(self.predict_proba(X))
 
     def staged_decision_function(self, X: UserTable) -> Iterator[Any]:
@@ -274,7 +275,7 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
     def staged_predict_proba(self, X: UserTable) -> Iterator[Any]:
         """Probabilities of the classes after each round."""
         X = self._admit(X)
-        yield from (self._target().answer(F).astype(X.dtype) for F in self._stages(X))
+        yield from (self._target().predict(F).astype(X.dtype) for F in self._stages(X))
 
     def _scores(self, X: Table) -> Any:
         F = self._sums(X)
@@ -282,61 +283,62 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
 
 
 class GradientBoostingRegressor(GradientMethods, Regressor):
-    """Boosted exact trees for numbers, for tables of up to some ten thousand rows.
+    """Boosted exact trees for numbers, for tables of up to about ten thousand rows.
 
     Parameters
     ----------
     loss
-        "squared_error", "absolute_error", "huber", a mixture of both, or "quantile".
+        "squared_error", "absolute_error", "huber" (a mixture of both), or "quantile".
     learning_rate
-        share of each tree that is added.
+        the share of each tree that is added.
     n_estimators
         rounds.
     subsample
-        share of the rows that a round sees, drawn at random.
+        share of the rows that each round sees, drawn at random.
     criterion
-        has no effect.
+        accepted for compatibility and ignored.
     min_samples_split, min_samples_leaf
-        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+        minimum number of rows of a node that is split, and of a leaf; a fraction is a share of all rows.
     min_weight_fraction_leaf
-        least share of the total weight in a leaf.
+        minimum share of the total weight in a leaf.
     max_depth
-        most questions on a way down; None for no limit.
+        maximum depth of a tree; None for no limit.
     min_impurity_decrease
-        least fall of the squared error by a cut, a share of the root's weight.
+        minimum decrease of the squared error by a split, weighted by the node's share of the total weight.
     init
         an estimator whose predictions are the start; "zero"; None for the mean, the median or the quantile.
     random_state
-        seed of the samples, of the columns tried and of the rows held back.
+        seed of the samples, of the columns tried and of the held-out rows.
     max_features
         columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
     alpha
-        the quantile of "quantile"; of "huber", the share of residuals that count by their square.
+        the quantile for "quantile"; for "huber", the share of residuals that count by their square.
     verbose
-        1 prints a table of the loss and the time left, a line a round at first and fewer later; 2 a line every round.
+        1 prints a table of the loss and the time left, one line per round at first and fewer later; 2 prints all lines.
     max_leaf_nodes
-        most leaves; the nodes that gain most are divided first.
+        maximum number of leaves; the nodes that gain most are split first.
     warm_start
-        go on from the rounds learned before.
+        continue from the rounds of the previous fit.
     validation_fraction
-        share of the rows held back if n_iter_no_change is given.
+        share of the rows held out if n_iter_no_change is given.
     n_iter_no_change, tol
-        stop when the loss of the rows held back is not lower by tol than one of the last so many; None never stops.
+        stop when the loss of the held-out rows is not lower by tol than one of the last n_iter_no_change losses; None
+        never stops early.
     ccp_alpha
-        price of a leaf, by which each tree is cut back.
+        price per leaf, by which each tree is pruned.
 
     Attributes
     ----------
     estimators_
         (rounds, 1) fitted trees.
     n_estimators_, n_trees_per_iteration_, max_features_
-        rounds, trees a round, columns tried at a node.
+        rounds, trees per round, columns tried at a node.
     train_score_
         the loss of the rows in the sample after each round.
     oob_improvement_, oob_scores_, oob_score_
-        what the rows out of the sample say, with subsample below one.
+        improvement and loss on the rows out of the sample, with subsample below one.
     feature_importances_
-        share of each column in the fall of the squared error.
+        share of each column in the decrease of the squared error.
     init_
         the start.
 
@@ -377,11 +379,11 @@ class GradientBoostingRegressor(GradientMethods, Regressor):
     card = Card(
         applications=("regression",),
         use="Small and middling tables where accuracy matters and every threshold counts; outliers, with the absolute "
-        "or Huber loss. Above some ten thousand rows HistGradientBoostingRegressor is as good and much faster.",
+        "or Huber loss. Above about ten thousand rows HistGradientBoostingRegressor is as good and much faster.",
         steps=(
             "Sort every column once; start from the mean or the median.",
             "Fit a tree of depth three to the slopes of the loss at the sum of trees so far.",
-            "Give each leaf the constant that lowers the loss most; add a tenth of it and go on.",
+            "Give each leaf the constant that lowers the loss most; add a tenth of it and continue.",
         ),
         source="Friedman (2001, 2002)",
         see_also=("GradientBoostingClassifier", "HistGradientBoostingRegressor", "AdaBoostRegressor"),

@@ -1,9 +1,9 @@
 """Gradient boosting with histograms: trees of a few leaves, each fitted to what the sum of those before it gets wrong.
 
-    F_m(x) = F_{m-1}(x) + nu tree_m(x),   tree_m: Newton steps -G / (H + ridge) for the slopes of the loss at F_{m-1}
+    F_m(x) = F_{m-1}(x) + nu tree_m(x),   tree_m: Newton steps -G / (H + ridge), from derivatives of the loss at F_{m-1}
 
-Columns are put in at most 255 bins once, so a split costs a pass over histograms, not over sorted rows. Missing values
-go to the side that gains more; categories are divided into two sets of levels.
+Columns are binned once, into at most 255 bins, so a split costs a pass over histograms, not over sorted rows. Missing
+values go to the side that gains more; categories are split into two sets of levels.
 
 Friedman (2001); Ke et al. (2017), LightGBM; Chen & Guestrin (2016), XGBoost.
 """
@@ -26,7 +26,7 @@ from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Po
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Matrix, Table, Target, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Array, Mask, Matrix, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.boosting.boosting_losses import REGRESSION_LOSSES, BoostingLoss, class_loss
 from fivefold.ensemble.boosting.hist_rounds import ColumnSettings, TrainingRows, boost_histogram_trees
 from fivefold.ensemble.members.warm_start import WarmStart
@@ -47,12 +47,12 @@ class HistBoostingMethods(WarmStart):
 
     @property
     def n_trees_per_iteration_(self: Any) -> int:
-        """Trees a round: one, or one for each of three classes or more."""
+        """Trees per round: one, or one per class if there are more than two."""
         check_is_fitted(self)
         return len(self.model_.base)
 
     @property
-    def is_categorical_(self: Any) -> Any:
+    def is_categorical_(self: Any) -> Mask | None:
         """Which columns hold categories; None if no column does."""
         check_is_fitted(self)
         categorical = self.model_.bins.categorical
@@ -68,11 +68,13 @@ class HistBoostingMethods(WarmStart):
         y_val: Any = None,
         sample_weight_val: Any = None,
     ) -> Any:
-        """Learn from rows and their targets; `X_val` and `y_val` decide when to stop, in place of rows held back."""
+        """Learn from rows and their targets; `X_val` and `y_val`, if given, decide when to stop."""
         if (X_val is None) != (y_val is None):
             raise ValueError(f"{type(self).__name__}: give both X_val and y_val, or neither")
         if X_val is not None and self.early_stopping is False:
-            raise ValueError(f"{type(self).__name__}: X_val and y_val stop early; early_stopping=False forbids it")
+            raise ValueError(
+                f"{type(self).__name__}: X_val and y_val are for early stopping, which early_stopping=False turns off"
+            )
         self._validation = (X_val, y_val, sample_weight_val)
         try:
             mixed_into: Any = super()
@@ -83,15 +85,15 @@ class HistBoostingMethods(WarmStart):
     def _boost(self: Any, X: Table, y: Target, w: Weights, target: BoostingLoss) -> None:
         name = type(self).__name__
         if len(X) > MAX_ROWS:
-            raise ValueError(f"{name}: X has {len(X)} rows; counts of histograms reach to {MAX_ROWS}. Take a sample")
+            raise ValueError(f"{name}: X has {len(X)} rows; histograms count at most {MAX_ROWS}. Take a sample")
         before = self._resume(X)
         if before is not None and self.max_iter < before.rounds:
             raise ValueError(
                 f"{name}: max_iter={self.max_iter} is less than the {before.rounds} rounds learned before; with "
                 "warm_start=True it counts all rounds"
             )
-        if self.monotonic_cst is not None and target.trees > 1:
-            raise ValueError(f"{name}: monotonic_cst is not supported with {target.classes} classes; two are the most")
+        if self.monotonic_cst is not None and target.trees_per_round > 1:
+            raise ValueError(f"{name}: monotonic_cst supports at most two classes; y has {target.classes}")
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(np.iinfo(np.uint32).max, dtype="u8"))
         if before is None:
@@ -99,11 +101,13 @@ class HistBoostingMethods(WarmStart):
         d = X.shape[1]
         asked = self.monotonic_cst
         if asked is not None and not isinstance(asked, dict) and np.ndim(asked) != 1:
-            raise ValueError(f"{type(self).__name__}: monotonic_cst must hold one sign a column; got {asked!r}")
+            raise ValueError(f"{type(self).__name__}: monotonic_cst must hold one sign per column; got {asked!r}")
         signs = None if asked is None else _check_monotonic_cst(self, asked)
-        columns = ColumnSettings(self._categorical(d), signs, self._teams(d))
+        columns = ColumnSettings(self._categorical(d), signs, self._interaction_sets(d))
         if signs is not None and (bad := (signs != 0) & columns.categorical).any():
-            raise ValueError(f"{name}: column {int(bad.argmax())} holds categories, which have no order to rise along")
+            raise ValueError(
+                f"{name}: column {int(bad.argmax())} holds categories, which have no order for monotonic_cst"
+            )
         self.model_ = boost_histogram_trees(
             self, TrainingRows(X, y, w), self._given(target), target, columns, self._seed
         )
@@ -118,8 +122,8 @@ class HistBoostingMethods(WarmStart):
             y = np.searchsorted(self.classes_, y).clip(0, target.classes - 1)
         return TrainingRows(X, _typed(y, target), admit_weights(self, w, X))
 
-    def _categorical(self: Any, d: int) -> Any:
-        """Which columns hold categories: those of text and of category types, and those that are named."""
+    def _categorical(self: Any, d: int) -> Mask:
+        """Which columns hold categories: text, category types, and those named by the user."""
         out = np.zeros(d, dtype=bool)
         if "categories_in_" in vars(self):
             text = [j for j, values in self.categories_in_.values.items() if values != (False, True)]
@@ -151,31 +155,31 @@ class HistBoostingMethods(WarmStart):
         out[named] = True
         return out
 
-    def _teams(self: Any, d: int) -> Any:
-        """(teams, d): columns that may meet on one way down; those not named are a team of their own."""
+    def _interaction_sets(self: Any, d: int) -> Mask | None:
+        """(sets, d): columns that may occur on one path; the columns not named form one more set."""
         if self.interaction_cst is None:
             return None
         if isinstance(self.interaction_cst, str):
-            teams = list(combinations(range(d), 2 if self.interaction_cst == "pairwise" else 1))
+            sets = list(combinations(range(d), 2 if self.interaction_cst == "pairwise" else 1))
         else:
             try:
-                teams = [tuple(team) for team in self.interaction_cst]
+                sets = [tuple(group) for group in self.interaction_cst]
             except TypeError:
                 raise ValueError(
                     f"{type(self).__name__}: interaction_cst must be a sequence of lists or tuples of columns; got "
                     f"{self.interaction_cst!r}"
                 ) from None
-        named = {f for team in teams for f in team}
+        named = {f for group in sets for f in group}
         if wrong := [f for f in named if not isinstance(f, Integral) or not 0 <= f < d]:
             raise ValueError(f"{type(self).__name__}: interaction_cst holds {wrong[0]!r}; columns are 0 to {d - 1}")
         rest = set(range(d)) - named
-        out = np.zeros((len(teams) + bool(rest), d), dtype=bool)
-        for i, team in enumerate([*teams, tuple(rest)][: len(out)]):
-            out[i, list(team)] = True
+        out = np.zeros((len(sets) + bool(rest), d), dtype=bool)
+        for i, group in enumerate([*sets, tuple(rest)][: len(out)]):
+            out[i, list(group)] = True
         return out
 
 
-def _typed(y: Target, target: BoostingLoss) -> Any:
+def _typed(y: Target, target: BoostingLoss) -> Target:
     return y.astype(np.int64 if target.classes > 2 else np.float64)
 
 
@@ -187,42 +191,42 @@ class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
     loss
         "log_loss": the negative log-likelihood of the classes.
     learning_rate
-        share of each tree that is added.
+        the share of each tree that is added.
     max_iter
-        most rounds.
+        maximum number of rounds.
     max_leaf_nodes, max_depth
-        most leaves of a tree, and most questions on a way down; None for no limit.
+        maximum number of leaves and maximum depth of a tree; None for no limit.
     min_samples_leaf
-        least rows of a leaf; weights that are whole numbers count as so many rows.
+        minimum number of rows of a leaf; an integer weight counts as that many rows.
     l2_regularization
-        ridge added to the curvature of a leaf.
+        ridge added to the second derivative of a leaf.
     max_features
-        share of the columns tried at a node, drawn at random.
+        share of the columns tried at each node, drawn at random.
     max_bins
-        most bins of a column, besides the one of missing values.
+        maximum number of bins per column, besides the one for missing values.
     categorical_features
-        columns of categories, by a mask, numbers or names; "from_dtype" takes those whose type says so, and text. Rare
-        levels beyond max_bins share a bin.
+        columns that hold categories: a mask, numbers or names; "from_dtype" takes columns of category types and text.
+        Rare levels beyond max_bins share a bin.
     monotonic_cst
-        1 for a column along which the answer may not fall, -1 where it may not rise, 0 for none; a list or a
-        dictionary by name.
+        per column: 1 if the prediction must not fall along it, -1 if it must not rise, else 0; a list, or a dictionary
+        by name.
     interaction_cst
-        sets of columns that may meet on one way down; "pairwise" or "no_interactions".
+        sets of columns that may occur on one path of a tree; "pairwise" or "no_interactions".
     warm_start
-        go on from the rounds learned before.
+        continue from the rounds of the previous fit.
     early_stopping
-        stop when the score no longer grows; "auto" does so with more than 10,000 rows.
+        stop when the score stops improving; "auto" does so with more than 10,000 rows.
     scoring
         the score that decides: "loss", the name of a scorer, a function, or None for `score`.
     validation_fraction
-        rows held back for the score: a share or a number; None takes the training rows.
+        rows held out for the score: a share or a number; None uses the training rows.
     n_iter_no_change, tol
         rounds without a gain of more than tol after which to stop.
     verbose
-        print a line a round.
+        print one line per round.
     random_state
-        seed of the rows held back, of the columns tried, and of the rows that decide the bins if there are more than
-        200,000.
+        seed of the held-out rows, of the columns tried, and of the rows that the bins are found from if there are more
+        than 200,000.
     class_weight
         weights of the classes, or "balanced".
     keep_best
@@ -233,11 +237,11 @@ class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
     n_iter_
         rounds.
     train_score_, validation_score_
-        scores before the first and after each round, where they decided when to stop.
+        scores before the first and after each round, with early stopping.
     do_early_stopping_
-        whether they did.
+        whether a score decided when to stop.
     n_trees_per_iteration_
-        trees a round.
+        trees per round.
     is_categorical_
         which columns hold categories, or None.
 
@@ -282,9 +286,9 @@ class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
         "often the most accurate single method. With few rows, or a plain linear relation, simpler methods do better.",
         steps=(
             "Put every column in at most 255 bins.",
-            "Find the slopes and curvatures of the log loss at the sum of trees so far.",
-            "Grow a tree: divide the leaf whose best cut lowers the loss most, until there are 31 leaves.",
-            "Add a tenth of its Newton steps and go on, until the score of rows held back no longer grows.",
+            "Compute first and second derivatives of the log loss at the sum of trees so far.",
+            "Grow a tree: split the leaf whose best split lowers the loss most, until there are 31 leaves.",
+            "Add a tenth of its Newton steps and continue until the score of held-out rows stops improving.",
         ),
         source="Friedman (2001); Chen & Guestrin (2016); Ke et al. (2017)",
         see_also=("HistGradientBoostingRegressor", "GradientBoostingClassifier", "AdaBoostClassifier"),
@@ -308,7 +312,7 @@ class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
     def predict_proba(self, X: UserTable) -> Any:
         """Probabilities of the classes."""
         X = self._admit(X)
-        return class_loss(len(self.classes_)).answer(self.model_.sums(X)).astype(X.dtype, copy=False)
+        return class_loss(len(self.classes_)).predict(self.model_.sums(X)).astype(X.dtype, copy=False)
 
     def staged_decision_function(self, X: UserTable) -> Iterator[Any]:
         """The sum of trees after each round."""
@@ -322,13 +326,13 @@ class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
     def staged_predict_proba(self, X: UserTable) -> Iterator[Any]:
         """Probabilities of the classes after each round."""
         X, target = self._admit(X), class_loss(len(self.classes_))
-        yield from (target.answer(F).astype(X.dtype) for F in self.model_.stages(X))
+        yield from (target.predict(F).astype(X.dtype) for F in self.model_.stages(X))
 
     def _scores(self, X: Table) -> Any:
         F = self.model_.sums(X)
         return F.T if len(F) > 1 else np.stack([-F[0], F[0]], axis=1)[:, : len(self.classes_)]
 
-    def _decision(self, F: Matrix, X: Table) -> Any:
+    def _decision(self, F: Matrix, X: Table) -> Array:
         return (F.T if len(F) > 1 else F[0]).astype(X.dtype, copy=False)
 
 
@@ -343,42 +347,42 @@ class HistGradientBoostingRegressor(HistBoostingMethods, Regressor):
     quantile
         the quantile of loss="quantile".
     learning_rate
-        share of each tree that is added.
+        the share of each tree that is added.
     max_iter
-        most rounds.
+        maximum number of rounds.
     max_leaf_nodes, max_depth
-        most leaves of a tree, and most questions on a way down; None for no limit.
+        maximum number of leaves and maximum depth of a tree; None for no limit.
     min_samples_leaf
-        least rows of a leaf; weights that are whole numbers count as so many rows.
+        minimum number of rows of a leaf; an integer weight counts as that many rows.
     l2_regularization
-        ridge added to the curvature of a leaf.
+        ridge added to the second derivative of a leaf.
     max_features
-        share of the columns tried at a node, drawn at random.
+        share of the columns tried at each node, drawn at random.
     max_bins
-        most bins of a column, besides the one of missing values.
+        maximum number of bins per column, besides the one for missing values.
     categorical_features
-        columns of categories, by a mask, numbers or names; "from_dtype" takes those whose type says so, and text. Rare
-        levels beyond max_bins share a bin.
+        columns that hold categories: a mask, numbers or names; "from_dtype" takes columns of category types and text.
+        Rare levels beyond max_bins share a bin.
     monotonic_cst
-        1 for a column along which the answer may not fall, -1 where it may not rise, 0 for none; a list or a
-        dictionary by name.
+        per column: 1 if the prediction must not fall along it, -1 if it must not rise, else 0; a list, or a dictionary
+        by name.
     interaction_cst
-        sets of columns that may meet on one way down; "pairwise" or "no_interactions".
+        sets of columns that may occur on one path of a tree; "pairwise" or "no_interactions".
     warm_start
-        go on from the rounds learned before.
+        continue from the rounds of the previous fit.
     early_stopping
-        stop when the score no longer grows; "auto" does so with more than 10,000 rows.
+        stop when the score stops improving; "auto" does so with more than 10,000 rows.
     scoring
         the score that decides: "loss", the name of a scorer, a function, or None for `score`.
     validation_fraction
-        rows held back for the score: a share or a number; None takes the training rows.
+        rows held out for the score: a share or a number; None uses the training rows.
     n_iter_no_change, tol
         rounds without a gain of more than tol after which to stop.
     verbose
-        print a line a round.
+        print one line per round.
     random_state
-        seed of the rows held back, of the columns tried, and of the rows that decide the bins if there are more than
-        200,000.
+        seed of the held-out rows, of the columns tried, and of the rows that the bins are found from if there are more
+        than 200,000.
     keep_best
         after early stopping, drop the rounds beyond the best score.
 
@@ -387,11 +391,11 @@ class HistGradientBoostingRegressor(HistBoostingMethods, Regressor):
     n_iter_
         rounds.
     train_score_, validation_score_
-        scores before the first and after each round, where they decided when to stop.
+        scores before the first and after each round, with early stopping.
     do_early_stopping_
-        whether they did.
+        whether a score decided when to stop.
     n_trees_per_iteration_
-        trees a round: one.
+        trees per round: one.
     is_categorical_
         which columns hold categories, or None.
 
@@ -436,10 +440,10 @@ class HistGradientBoostingRegressor(HistBoostingMethods, Regressor):
         "often the most accurate single method. It does not extrapolate; with few rows simpler methods do better.",
         steps=(
             "Put every column in at most 255 bins.",
-            "Find the slopes and curvatures of the loss at the sum of trees so far.",
-            "Grow a tree: divide the leaf whose best cut lowers the loss most, until there are 31 leaves.",
-            "Add a tenth of its Newton steps, or of the medians of its leaves, and go on, until the score of rows held "
-            "back no longer grows.",
+            "Compute first and second derivatives of the loss at the sum of trees so far.",
+            "Grow a tree: split the leaf whose best split lowers the loss most, until there are 31 leaves.",
+            "Add a tenth of its Newton steps, or of the medians of its leaves, and continue until the score of "
+            "held-out rows stops improving.",
         ),
         source="Friedman (2001); Chen & Guestrin (2016); Ke et al. (2017)",
         see_also=("HistGradientBoostingClassifier", "GradientBoostingRegressor", "AdaBoostRegressor"),
@@ -474,5 +478,5 @@ class HistGradientBoostingRegressor(HistBoostingMethods, Regressor):
         X = self._admit(X)
         yield from (self._answer(F, X).copy() for F in self.model_.stages(X))
 
-    def _answer(self, F: Matrix, X: Table) -> Any:
-        return REGRESSION_LOSSES[self.loss](self.quantile).answer(F)
+    def _answer(self, F: Matrix, X: Table) -> Array:
+        return REGRESSION_LOSSES[self.loss](self.quantile).predict(F)

@@ -1,10 +1,10 @@
-"""Isolation forest: rows that few random cuts suffice to isolate do not belong.
+"""Isolation forest: rows that a few random splits isolate are outliers.
 
     score(x) = -2^(-mean_t h_t(x) / c(m)),    c(m) = 2 (log(m - 1) + 0.5772) - 2 (m - 1) / m
 
-A tree grows from m rows: at each node a column and a threshold between its least and largest value are drawn, until
-rows stand alone or the depth is that of a balanced tree, ceil(log2 m). h_t(x) is the number of cuts on the way of x,
-plus c(k) for the k rows that its leaf did not tell apart; c is the mean of h over random trees.
+A tree grows from m rows: at each node a column and a threshold between its smallest and largest value are drawn, until
+rows stand alone or the depth is that of a balanced tree, ceil(log2 m). h_t(x) is the depth of the leaf of x, plus c(k)
+for the k rows that share the leaf; c is the mean of h over random trees.
 
 Liu, Ting & Zhou (2008), Isolation Forest.
 """
@@ -25,7 +25,7 @@ from fivefold.core.estimators.params import Count, Index, Range, Seed
 from fivefold.core.parallel import map_items
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Array, Indices, Table, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.bagging import MaxColumns
 from fivefold.ensemble.forests.committee import committee_trees
 from fivefold.ensemble.forests.forest_loops import ForestArrays
@@ -38,54 +38,53 @@ from fivefold.partition.splitters.base import GrowthLimits
 from fivefold.tree.extra_tree import ExtraTreeRegressor
 from fivefold.tree.shared.base import TreeModel
 
-AUTO_SAMPLE_ROWS = 256  # rows of a tree
+AUTO_SAMPLE_ROWS = 256  # rows per tree with max_samples="auto", as in the paper
 
 
 @dataclass(frozen=True)
 class IsolationModel:
-    """Trees whose values are lengths of ways, their samples and columns, and the score below which rows are out."""
+    """Trees whose values are path lengths, their samples and columns, and the score below which rows are outliers."""
 
-    trees: Any
+    trees: Any  # ForestArrays; None before the first tree
     seeds: Array  # (T,)
-    features: tuple[Any, ...]
+    features: tuple[Indices, ...]  # columns of each tree
     bag: Bag
-    count: int  # rows of a tree
+    count: int  # rows per tree
     replacement: bool
     offset: float = -0.5
-    rows: Any = None  # where the rows that samples are drawn from stand in the table given; None for all
+    rows: Indices | None = None  # positions, in the table given, of the rows to draw from; None for all
 
-    def scores(self, X: Table) -> Any:
-        """-1 for rows isolated at once, near 0 for those hard to isolate."""
+    def scores(self, X: Table) -> Array:
+        """Near -1 for rows isolated at once, near 0 for rows hard to isolate."""
         usual = float(mean_path_length(np.array([float(self.count)]))[0])
         length = self.trees.mean(X, self.trees.value)[:, 0]
         return -(2.0 ** -(length / usual if usual > 0 else np.ones(len(length))))
 
-    def drawn(self, i: int) -> Any:
-        """How often tree i has each row."""
-        draw = self.bag.draw if self.replacement else self.bag.pick
-        return draw(self.count, int(self.seeds[i]))
+    def drawn(self, i: int) -> Indices:
+        """How often each row is in the sample of tree i."""
+        return self.bag.sample(self.count, int(self.seeds[i]), replacement=self.replacement)
 
 
-def mean_path_length(m: Any) -> Any:
-    """Cuts that isolate one of m rows, on average: those of a search without success in a binary tree of m keys."""
+def mean_path_length(m: Array) -> Array:
+    """Mean number of splits that isolate one of m rows: that of an unsuccessful search in a binary tree of m keys."""
     many = np.maximum(m, 2.5)
     length = 2.0 * (np.log(many - 1.0) + np.euler_gamma) - 2.0 * (many - 1.0) / many
     return np.where(m > 2, length, np.where(m > 1, 1.0, 0.0))
 
 
 class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
-    """Marks rows that random cuts isolate sooner than others.
+    """Marks rows that random splits isolate sooner than others.
 
     Parameters
     ----------
     n_estimators
         trees.
     max_samples
-        rows of a tree: a number, a share of all, or "auto" for 256 or all if they are fewer.
+        rows per tree: a number, a share of all, or "auto" for 256 or all if they are fewer.
     contamination
-        share of the rows of fit that are to be marked; "auto" marks those with a score below -0.5.
+        share of the training rows to mark; "auto" marks those with a score below -0.5.
     max_features
-        columns of a tree: a number, or a share.
+        columns per tree: a number, or a share.
     bootstrap
         whether the rows of a tree are drawn with replacement.
     n_jobs
@@ -96,16 +95,16 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
     verbose
         accepted for compatibility and ignored.
     warm_start
-        whether a further fit keeps the trees and adds those that are missing.
+        whether another fit keeps the trees and adds the missing ones.
 
     Attributes
     ----------
     estimators_, estimator_
-        the trees, each made when it is asked for; and an unfitted one.
+        the trees, made into estimators on first access; and an unfitted one.
     estimators_features_, estimators_samples_
         the columns and the rows of each tree.
     max_samples_
-        rows of a tree.
+        rows per tree.
     offset_
         the score below which rows are marked.
 
@@ -137,8 +136,8 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
         "one another hide each other; smaller samples help.",
         steps=(
             "Draw a small sample of the rows for each tree.",
-            "Cut it at random columns and thresholds until rows stand alone.",
-            "Score a row by the mean length of its ways.",
+            "Split it at random columns and thresholds until rows stand alone.",
+            "Score a row by its mean path length.",
         ),
         source="Liu, Ting & Zhou (2008)",
         see_also=("ExtraTreesRegressor",),
@@ -159,13 +158,13 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
         self.model_ = replace(self.model_, rows=kept_rows(sample_weight))
         return self
 
-    def _fit(self, X: Any, w: Any) -> None:
+    def _fit(self, X: Table, w: Weights) -> None:
         name, before, bag = type(self).__name__, self._resume(X), Bag.of(X, None, w)
         kept = () if before is None else before.seeds
         if self.n_estimators < len(kept):
             raise ValueError(
                 f"{name}: n_estimators={self.n_estimators} but there are {len(kept)} trees already; with "
-                "warm_start=True ask for as many or more"
+                "warm_start=True ask for at least as many"
             )
         if self.n_estimators == len(kept):
             warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
@@ -181,7 +180,7 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
         self.model_ = model
 
     def _rows(self, size: int) -> int:
-        """Rows of a tree."""
+        """Rows per tree."""
         if self.max_samples == "auto":
             return min(AUTO_SAMPLE_ROWS, size)
         if isinstance(self.max_samples, int | np.integer):
@@ -194,7 +193,7 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
         return max(1, int(self.max_samples * size))
 
     def _width(self, d: int) -> int:
-        """Columns of a tree."""
+        """Columns per tree."""
         asked = self.max_features
         width = int(asked) if isinstance(asked, int | np.integer) else max(1, int(asked * d))
         if width > d:
@@ -202,7 +201,7 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
         return width
 
     def score_samples(self, X: UserTable) -> Any:
-        """The lower, the sooner a row is isolated: between -1 and 0, about -0.5 where nothing stands apart."""
+        """The lower, the sooner a row is isolated: between -1 and 0, about -0.5 if no row stands apart."""
         X = self._admit(X)
         return self.model_.scores(X)
 
@@ -213,7 +212,7 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
 
     @property
     def max_samples_(self) -> int:
-        """Rows of a tree."""
+        """Rows per tree."""
         return self.model_.count
 
     @property
@@ -222,13 +221,13 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
         return trees_of(self)
 
     @property
-    def estimators_features_(self) -> list[Any]:
+    def estimators_features_(self) -> list[Indices]:
         """The columns of each tree."""
         return list(self.model_.features)
 
     @property
-    def estimators_samples_(self) -> list[Any]:
-        """The rows of each tree, by their place in the table given."""
+    def estimators_samples_(self) -> list[Indices]:
+        """The rows of each tree, by their position in the table given."""
         return [sampled_rows(self.model_.drawn(i), self.model_.rows) for i in range(len(self.model_.trees))]
 
     def _member(self, i: int) -> Any:
@@ -238,8 +237,8 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
         return tree
 
 
-def _isolation_tree(X: Table, model: IsolationModel, i: int, width: int) -> tuple[ForestArrays, Any]:
-    """A tree whose values are the lengths of ways, and its columns."""
+def _isolation_tree(X: Table, model: IsolationModel, i: int, width: int) -> tuple[ForestArrays, Indices]:
+    """A tree whose values are path lengths, and its columns."""
     d, c = X.shape[1], model.drawn(i)
     rows = np.flatnonzero(c)
     features = np.arange(d)
@@ -256,7 +255,7 @@ def _isolation_tree(X: Table, model: IsolationModel, i: int, width: int) -> tupl
 
 
 def _score_quantile(scores: Array, w: Weights, share: float) -> float:
-    """The score that a share of the rows, by weight, stay below."""
+    """The score below which a share of the rows lies, by weight."""
     if (w == np.rint(w)).all():
         order = np.argsort(scores)
         ends, place = np.cumsum(w[order]), share * (w.sum() - 1)

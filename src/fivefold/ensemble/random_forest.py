@@ -1,6 +1,6 @@
-"""Random forests: trees of bootstrap samples, each node with its own draw of columns.
+"""Random forests: trees grown on bootstrap samples, each node with its own draw of columns.
 
-    repeat T times: draw N of N rows with replacement; grow a tree, at each node the best cut of m random columns
+    repeat T times: draw N of N rows with replacement; grow a tree, at each node the best split of m random columns
     f(x) = 1/T sum_t tree_t(x)
 
 Breiman (2001), Random Forests.
@@ -24,7 +24,7 @@ from fivefold.tree.shared.base import MaxFeatures, MaxLeaves, MinLeaf, MinSplit,
 
 
 class RandomForestClassifier(BaseForestClassifier, Classifier):
-    """A forest of trees of bootstrap samples, whose shares of the classes are averaged.
+    """A forest of trees grown on bootstrap samples, whose class shares are averaged.
 
     Parameters
     ----------
@@ -33,22 +33,22 @@ class RandomForestClassifier(BaseForestClassifier, Classifier):
     criterion
         impurity of a node: "gini", or "entropy" (also called "log_loss").
     max_depth
-        most questions on a way down; None for no limit.
+        maximum depth of a tree; None for no limit.
     min_samples_split, min_samples_leaf
-        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+        minimum number of rows of a node that is split, and of a leaf; a fraction is a share of all rows.
     min_weight_fraction_leaf
-        least share of the total weight in a leaf.
+        minimum share of the total weight in a leaf.
     max_features
         columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
     max_leaf_nodes
-        most leaves of a tree; the nodes that gain most are divided first.
+        maximum number of leaves of a tree; the nodes that gain most are split first.
     min_impurity_decrease
-        least fall of the impurity by a cut, a share of the root's weight.
+        minimum decrease of the impurity by a split, weighted by the node's share of the total weight.
     bootstrap
-        whether a tree has a sample drawn with replacement, or all rows.
+        whether each tree gets a sample drawn with replacement, or all rows.
     oob_score
-        whether to judge the forest by the rows that trees did not see: by accuracy, or by a function of the codes of
-        the true classes and of those said.
+        whether to score the forest on the rows that trees did not see: by accuracy, or by a function of the codes of
+        the true and the predicted classes.
     n_jobs
         accepted for compatibility and ignored: trees grow on all available cores, and the result is the same for any
         number.
@@ -57,30 +57,30 @@ class RandomForestClassifier(BaseForestClassifier, Classifier):
     verbose
         accepted for compatibility and ignored: long fits in a terminal show a progress line anyway.
     warm_start
-        whether a further fit keeps the trees and adds those that are missing.
+        whether another fit keeps the trees and adds the missing ones.
     class_weight
-        weights of the classes, by which rows are drawn; "balanced", or "balanced_subsample" for weights within each
+        class weights, by which rows are drawn; "balanced", or "balanced_subsample" for weights computed within each
         sample.
     ccp_alpha
-        price of a leaf: a tree is cut back to the one of least risk + ccp_alpha x leaves.
+        price per leaf: a tree is pruned to the subtree of least risk + ccp_alpha x leaves.
     max_samples
-        rows of a sample: a number, or a share of all; None for as many as there are, whole weights counted.
+        rows per sample: a number, or a share of all; None for as many as there are, integer weights counted.
     monotonic_cst
-        1 for each column along which the probability of the second class must rise, -1 where it must fall, 0 elsewhere.
+        per column: 1 if the probability of the second class must not fall along it, -1 if it must not rise, else 0.
     voting
-        "soft" averages the shares of the classes in the leaves; "hard" lets each tree vote for the commonest class of
-        the leaf, the first of equals, and averages the votes.
+        "soft" averages the class shares of the leaves; "hard" lets each tree vote for the most common class of the leaf
+        (the first in a tie) and averages the votes.
 
     Attributes
     ----------
     estimators_, estimator_
-        the trees, each made when it is asked for; and an unfitted one.
+        the trees, made into estimators on first access; and an unfitted one.
     estimators_samples_
         the rows of each tree.
     feature_importances_
-        share of each column in the fall of the impurity.
+        share of each column in the decrease of the impurity.
     oob_score_, oob_decision_function_
-        accuracy on the rows that trees did not see, and what those trees said.
+        accuracy on the rows that trees did not see, and the class shares those trees predict.
     classes_, n_classes_, n_outputs_
         the labels, their number, and the number of outputs; for several outputs, lists of the first two.
 
@@ -124,8 +124,8 @@ class RandomForestClassifier(BaseForestClassifier, Classifier):
         steps=(
             "Rank the columns once.",
             "For each tree draw a sample of the rows, with replacement.",
-            "Grow it; at each node take the best cut of a few columns drawn at random.",
-            "Average the shares of the classes over the trees.",
+            "Grow it; at each node take the best split of a few columns drawn at random.",
+            "Average the class shares over the trees.",
         ),
         source="Breiman (2001)",
         see_also=("RandomForestRegressor", "DecisionTreeClassifier"),
@@ -145,33 +145,33 @@ class RandomForestClassifier(BaseForestClassifier, Classifier):
 
 
 class RandomForestRegressor(BaseForestRegressor, Regressor):
-    """A forest of trees of bootstrap samples, whose means are averaged.
+    """A forest of trees grown on bootstrap samples, whose predictions are averaged.
 
     Parameters
     ----------
     n_estimators
         trees.
     criterion
-        "squared_error" and "friedman_mse" lower the variance, "poisson" the deviance of counts; leaves answer with the
-        mean. "absolute_error" lowers the absolute deviation from the median, the answer; "max_error" the worst error
-        about the middle of the range.
+        "squared_error" and "friedman_mse" reduce the variance, "poisson" the deviance of counts; leaves predict the
+        mean. "absolute_error" reduces the absolute deviation from the median, which leaves predict; "max_error" the
+        largest error about the midrange.
     max_depth
-        most questions on a way down; None for no limit.
+        maximum depth of a tree; None for no limit.
     min_samples_split, min_samples_leaf
-        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+        minimum number of rows of a node that is split, and of a leaf; a fraction is a share of all rows.
     min_weight_fraction_leaf
-        least share of the total weight in a leaf.
+        minimum share of the total weight in a leaf.
     max_features
         columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
     max_leaf_nodes
-        most leaves of a tree; the nodes that gain most are divided first.
+        maximum number of leaves of a tree; the nodes that gain most are split first.
     min_impurity_decrease
-        least fall of the impurity by a cut, a share of the root's weight.
+        minimum decrease of the impurity by a split, weighted by the node's share of the total weight.
     bootstrap
-        whether a tree has a sample drawn with replacement, or all rows.
+        whether each tree gets a sample drawn with replacement, or all rows.
     oob_score
-        whether to judge the forest by the rows that trees did not see: by the share of the variance it explains, or by
-        a function of the true targets and of what is said.
+        whether to score the forest on the rows that trees did not see: by R^2, or by a function of the true and the
+        predicted targets.
     n_jobs
         accepted for compatibility and ignored: trees grow on all available cores, and the result is the same for any
         number.
@@ -180,24 +180,24 @@ class RandomForestRegressor(BaseForestRegressor, Regressor):
     verbose
         accepted for compatibility and ignored: long fits in a terminal show a progress line anyway.
     warm_start
-        whether a further fit keeps the trees and adds those that are missing.
+        whether another fit keeps the trees and adds the missing ones.
     ccp_alpha
-        price of a leaf: a tree is cut back to the one of least risk + ccp_alpha x leaves.
+        price per leaf: a tree is pruned to the subtree of least risk + ccp_alpha x leaves.
     max_samples
-        rows of a sample: a number, or a share of all; None for as many as there are, whole weights counted.
+        rows per sample: a number, or a share of all; None for as many as there are, integer weights counted.
     monotonic_cst
-        1 for each column along which the answer must rise, -1 where it must fall, 0 elsewhere.
+        per column: 1 if the prediction must not fall along it, -1 if it must not rise, else 0.
 
     Attributes
     ----------
     estimators_, estimator_
-        the trees, each made when it is asked for; and an unfitted one.
+        the trees, made into estimators on first access; and an unfitted one.
     estimators_samples_
         the rows of each tree.
     feature_importances_
-        share of each column in the fall of the impurity.
+        share of each column in the decrease of the impurity.
     oob_score_, oob_prediction_
-        R^2 on the rows that trees did not see, and what those trees said.
+        R^2 on the rows that trees did not see, and what those trees predict.
     n_outputs_
         number of outputs.
 
@@ -234,13 +234,13 @@ class RandomForestRegressor(BaseForestRegressor, Regressor):
     takes = Takes(missing=True, huge=True, categories=True, sparse=True, outputs=True)
     card = Card(
         applications=("regression",),
-        use="Tables of any kind, without tuning: steps, interactions, missing values. It never answers beyond the "
-        "targets it has seen, so it does not follow a trend out of the data.",
+        use="Tables of any kind, without tuning: steps, interactions, missing values. It never predicts beyond "
+        "the targets it has seen, so it does not extrapolate a trend.",
         steps=(
             "Rank the columns once.",
             "For each tree draw a sample of the rows, with replacement.",
-            "Grow it; at each node take the best cut of the columns, or of a few drawn at random.",
-            "Average the answers of the trees.",
+            "Grow it; at each node take the best split of the columns, or of a few drawn at random.",
+            "Average the predictions of the trees.",
         ),
         source="Breiman (2001)",
         see_also=("RandomForestClassifier", "DecisionTreeRegressor"),

@@ -1,15 +1,15 @@
-"""Sparse linear classifiers: terms chosen one at a time by the log loss, as long as they are worth their bits.
+"""Sparse linear classifiers: terms are added one at a time by the log loss, as long as each is worth its bits.
 
     L(x) = w_1 + w_2 phi_2(x) + ... + w_k phi_k(x),     P(y | x) = 1 / (1 + exp(-y L(x))),     y = -1, +1
 
-A round takes the residuals alpha_i = y_i P(-y_i | x_i) and, of all features at hand, the one with the largest
-|alpha' phi| / |phi|; a safeguarded Newton search along it finds the weight. Old weights stay, or are searched again.
+A round computes the residuals alpha_i = y_i P(-y_i | x_i) and takes, of all features, the one with the largest
+|alpha' phi| / |phi|; a safeguarded Newton search along it finds the weight. Earlier weights stay, or are refitted.
 
     objective = sum_i ln(1 + exp(-y_i L(x_i))) + price x length(L)
     length(L) = bits of k + sum bits of w_i + sum bits of phi_i - log2 (k - 1)!
 
-A term is taken only if the objective falls; weights are rounded to as few digits as pay. With a price of ln 2 a bit the
-objective is -ln [P(L) prod P(y_i | x_i)] under the prior P(L) = 2^-length: the maximum a posteriori rule. With the
+A term is kept only if the objective falls; weights are rounded to as few digits as pay. With a price of ln 2 per bit
+the objective is -ln [P(L) prod P(y_i | x_i)] under the prior P(L) = 2^-length: the maximum a posteriori rule. With the
 formulas of a language as features any rule of the language is one term away, at the price of its length.
 
 Friedman, Hastie & Tibshirani (2000), Additive logistic regression; Barron & Cover (1991) for the price of bits.
@@ -17,7 +17,7 @@ Friedman, Hastie & Tibshirani (2000), Additive logistic regression; Barron & Cov
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from math import log, log2
 from typing import Any
@@ -33,22 +33,30 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.types import Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Matrix, Table, Target, UserTable, Weights
 from fivefold.ensemble.sparse_terms.code_lengths import fraction_bits, list_bits, rounded_fraction
-from fivefold.ensemble.sparse_terms.term_features import ConstantFeature, Raws, Squares, Tests, threshold_products
+from fivefold.ensemble.sparse_terms.term_features import (
+    ConstantFeature,
+    Feature,
+    Pool,
+    Raws,
+    Squares,
+    Tests,
+    threshold_products,
+)
 
-MAX_WEIGHT = 8.0  # weights of features of size one lie in (-8, 8): probabilities between 0.0003 and 0.9997
-MAX_WEIGHT_DIGITS = 16  # digits of a weight at most
-REFIT_SWEEPS = 2  # over all weights when they are searched again
+MAX_WEIGHT = 8.0  # weights of features of norm one lie in (-8, 8): probabilities between 0.0003 and 0.9997
+MAX_WEIGHT_DIGITS = 16  # binary digits of a weight at most
+REFIT_SWEEPS = 2  # passes over all weights when they are refitted; more change little
 
 
 @dataclass(frozen=True)
 class WeightedTerm:
     """A feature and its weight."""
 
-    feature: Any
+    feature: Feature
     weight: float
-    bits: float  # of the weight
+    bits: float  # code length of the weight
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,7 @@ class SparseRule:
 
     terms: tuple[WeightedTerm, ...]
 
-    def score(self, X: UserTable) -> Any:
+    def score(self, X: Table) -> Array:
         """L(x) of each row."""
         out = np.zeros(len(X))
         for term in self.terms:
@@ -66,26 +74,26 @@ class SparseRule:
 
     @property
     def length(self) -> float:
-        """Bits it takes to write the rule down."""
+        """Code length of the rule, in bits."""
         features = sum(term.feature.bits for term in self.terms[1:])
         return list_bits(sum(term.bits for term in self.terms), features, len(self.terms))
 
-    def text(self, names: Any) -> str:
-        """The sum as a person reads it."""
+    def text(self, names: Sequence[str]) -> str:
+        """The sum in readable form."""
         parts = [f"{t.weight:+.4g}" + f" {t.feature.name(names)}" * (i > 0) for i, t in enumerate(self.terms)]
         return " ".join(parts)
 
 
 @dataclass(frozen=True)
 class SparseRules:
-    """One rule for two classes, else one a class; and how the objective of each fell."""
+    """One rule for two classes, else one per class; and the objective of each after every term."""
 
     rules: tuple[SparseRule, ...]
     histories: tuple[tuple[float, ...], ...]
     reasons: tuple[str, ...]
 
-    def scores(self, X: Table, terms: int | None = None) -> Any:
-        """(n, rules), by the first so many terms."""
+    def scores(self, X: Table, terms: int | None = None) -> Matrix:
+        """(n, rules), by the first `terms` terms, or all."""
         return np.column_stack([SparseRule(rule.terms[:terms]).score(X) for rule in self.rules])
 
     @property
@@ -106,25 +114,25 @@ class SparseLinearClassifier(Classifier):
         constructors of the features that may be chosen, from `fivefold.ensemble.sparse_terms.term_features`: Raws(),
         Squares(), Tests(), Trees(max_depth), Formulas(budget), Models(...).
     max_terms
-        most terms of a rule, the bias not counted.
+        maximum number of terms of a rule, the bias not counted.
     bit_price
-        what a bit of the rule costs, in units of log loss: ln 2 gives the maximum a posteriori rule, 0 keeps every term
-        and its weight as it is.
+        price per bit of the rule, in units of log loss: ln 2 gives the maximum a posteriori rule; 0 keeps every term
+        and does not round weights.
     refit
-        search all weights again after each new term.
+        whether to refit all weights after each new term.
 
     Attributes
     ----------
     rules_
         the SparseRule of each class; one for two classes.
     classes_
-        the labels, sorted; for more than two each has a rule against all others.
+        the labels, sorted; with more than two, each has a rule against all others.
     length_, objective_
         bits of all rules, and log loss plus the price of the bits.
     histories_
         the objective of each rule after each term.
     reasons_
-        why each rule grew no further.
+        why each rule stopped growing.
 
     Examples
     --------
@@ -145,11 +153,11 @@ class SparseLinearClassifier(Classifier):
     takes = Takes(one_class=False)
     card = Card(
         applications=("classification", "data mining"),
-        use="A short rule that a person can read and that comes with a guarantee by its length. Where every bit of "
-        "accuracy counts and nobody reads the rule, boosted trees.",
+        use="A short rule that a person can read, with a guarantee by its length. Where accuracy alone counts and "
+        "nobody reads the rule, use boosted trees.",
         steps=(
             "Start from the log odds of the classes.",
-            "Take the feature along which the log loss falls fastest, and search its weight.",
+            "Take the feature along which the log loss falls fastest, and find its weight.",
             "Round the weight to the digits that pay; keep the term if it is worth its bits.",
         ),
         source="Friedman, Hastie & Tibshirani (2000); Barron & Cover (1991)",
@@ -214,7 +222,7 @@ class SparseLinearClassifier(Classifier):
         labels = self.classes_[1:] if len(self.rules_) == 1 else self.classes_
         return "\n".join(f"{c}: {r.text(names)}" for c, r in zip(labels, self.rules_, strict=True))
 
-    def _decide(self, X: Table) -> Any:
+    def _decide(self, X: Table) -> Array:
         L = self.model_.scores(X).astype(X.dtype)
         return np.where(L == 0, 4 * np.finfo(L.dtype).eps, L)[:, 0] if L.shape[1] == 1 else L
 
@@ -222,21 +230,21 @@ class SparseLinearClassifier(Classifier):
 class RuleGrowth:
     """A rule for one class against the others while it grows."""
 
-    def __init__(self, X: Any, y: Any, w: Any, price: float, refit: bool) -> None:
+    def __init__(self, X: Table, y: Array, w: Weights, price: float, refit: bool) -> None:
         self.X, self.y, self.w, self.price, self.refit = X, y, w, price, refit
-        self.columns: list[Any] = [np.ones(len(y))]
-        self.eta = np.zeros(len(y))
-        first = self._search(self.eta, self.columns[0], ConstantFeature())
+        self.columns: list[Array] = [np.ones(len(y))]
+        self.eta: Array = np.zeros(len(y))
+        first = self._fit_weight(self.eta, self.columns[0], ConstantFeature())
         self.terms = [first]
         self.eta = first.weight * self.columns[0]
         self.history, self.reason = [self._objective(self.terms, self.eta)], "max_terms"
 
     @property
     def objective(self) -> float:
-        """Log loss and price of the bits."""
+        """Log loss plus the price of the bits."""
         return self.history[-1]
 
-    def add(self, pools: list[Any]) -> bool:
+    def add(self, pools: list[Pool]) -> bool:
         """Add the best term that lowers the objective, if any does."""
         if self.reason != "max_terms":
             return False
@@ -245,9 +253,9 @@ class RuleGrowth:
             if score <= 1e-12 * float(np.abs(alpha).sum()):
                 continue
             chosen = self._rounded(feature, alpha)
-            terms, columns, eta = self._with(chosen, chosen.values(self.X))
+            terms, columns, eta = self._with_term(chosen, chosen.values(self.X))
             if self.refit:
-                terms, eta = self._again(terms, columns, eta)
+                terms, eta = self._refit(terms, columns, eta)
             objective = self._objective(terms, eta)
             if objective < self.objective * (1 - 1e-12):
                 self.terms, self.columns, self.eta = terms, columns, eta
@@ -260,19 +268,19 @@ class RuleGrowth:
         """The rule so far."""
         return SparseRule(tuple(self.terms))
 
-    def _with(self, feature: Any, phi: Any) -> tuple[list[WeightedTerm], list[Any], Any]:
-        """The terms with one more, or with a new weight for a feature that is there: no feature stands twice."""
+    def _with_term(self, feature: Feature, phi: Array) -> tuple[list[WeightedTerm], list[Array], Array]:
+        """The terms with one more, or with a new weight for a feature already present: no feature occurs twice."""
         same = (i for i, column in enumerate(self.columns) if column[0] == phi[0] and np.array_equal(column, phi))
         at = next(same, len(self.terms))
         eta = self.eta if at == len(self.terms) else self.eta - self.terms[at].weight * phi
-        term = self._search(eta, phi, feature)
+        term = self._fit_weight(eta, phi, feature)
         terms, columns = (
             [*self.terms[:at], term, *self.terms[at + 1 :]],
             [*self.columns[:at], phi, *self.columns[at + 1 :]],
         )
         return terms, columns, eta + term.weight * phi
 
-    def _search(self, eta: Any, phi: Any, feature: Any) -> WeightedTerm:
+    def _fit_weight(self, eta: Array, phi: Array, feature: Feature) -> WeightedTerm:
         """The weight of least loss along phi; with a price on bits, rounded to the digits that pay."""
         size = float(np.sqrt(self.w @ phi**2 / self.w.sum()))
         reach = MAX_WEIGHT / size
@@ -280,14 +288,14 @@ class RuleGrowth:
         if not self.price:
             return WeightedTerm(feature, v, 0.0)
         options = {rounded_fraction((v / reach + 1) / 2, L) for L in range(1, MAX_WEIGHT_DIGITS + 1)}
-        if not isinstance(feature, ConstantFeature):  # a weight of zero is no term
+        if not isinstance(feature, ConstantFeature):  # a weight of zero would be no term
             options = (options - {0.5}) or {0.5 + 0.5**MAX_WEIGHT_DIGITS}
         lost = {x: curvature * ((2 * x - 1) * reach - v) ** 2 / 2 + self.price * fraction_bits(x) for x in options}
         x = min(sorted(options), key=lost.__getitem__)
         return WeightedTerm(feature, (2 * x - 1) * reach, fraction_bits(x))
 
-    def _rounded(self, feature: Any, alpha: float) -> Any:
-        """The feature in the digits that pay, by the gain of one Newton step from a weight of zero."""
+    def _rounded(self, feature: Feature, alpha: Array) -> Feature:
+        """The feature rounded to the digits that pay, by the gain of one Newton step from weight zero."""
         options = feature.rounded() if self.price else [feature]
         if len(options) == 1:
             return feature
@@ -295,14 +303,14 @@ class RuleGrowth:
         gain = threshold_products(options, self.X, alpha) ** 2 / (2 * curvature)
         return options[int(np.argmax(gain - self.price * np.array([option.bits for option in options])))]
 
-    def _again(self, terms: list[WeightedTerm], columns: list[Any], eta: float) -> tuple[list[WeightedTerm], Any]:
-        """Every weight in turn searched again; a step that does not lower the objective is not taken."""
+    def _refit(self, terms: list[WeightedTerm], columns: list[Array], eta: Array) -> tuple[list[WeightedTerm], Array]:
+        """Refit every weight in turn; a step that does not lower the objective is not taken."""
         terms, objective = list(terms), self._objective(terms, eta)
         for _ in range(REFIT_SWEEPS):
             before = objective
             for i, phi in enumerate(columns):
                 rest = eta - terms[i].weight * phi
-                new = self._search(rest, phi, terms[i].feature)
+                new = self._fit_weight(rest, phi, terms[i].feature)
                 tried = [*terms[:i], new, *terms[i + 1 :]]
                 value = self._objective(tried, rest + new.weight * phi)
                 if value < objective:
@@ -311,13 +319,13 @@ class RuleGrowth:
                 break
         return terms, eta
 
-    def _objective(self, terms: list[WeightedTerm], eta: Any) -> float:
+    def _objective(self, terms: list[WeightedTerm], eta: Array) -> float:
         bits = SparseRule(tuple(terms)).length if self.price else 0.0
         return float(_loss(eta, self.y, self.w)) + self.price * bits
 
 
-def best_weight(eta: float, y: Target, w: Weights, phi: Any, reach: float) -> tuple[float, float]:
-    """The v in [-reach, reach] of least sum w ln(1 + exp(-y (eta + v phi))), and the curvature there.
+def best_weight(eta: Array, y: Array, w: Weights, phi: Array, reach: float) -> tuple[float, float]:
+    """The v in [-reach, reach] that minimises sum w ln(1 + exp(-y (eta + v phi))), and the curvature there.
 
     >>> phi = np.array([1.0, 1.0, 1.0, 1.0, -1.0])
     >>> round(best_weight(np.zeros(5), np.ones(5), np.ones(5), phi, 8.0)[0], 4)  # ln(0.8 / 0.2)
@@ -338,7 +346,7 @@ def best_weight(eta: float, y: Target, w: Weights, phi: Any, reach: float) -> tu
     return float(v), float(curvature)
 
 
-def log_posterior(rule: SparseRule, X: Table, y: Target) -> float:
+def log_posterior(rule: SparseRule, X: Table, y: Array) -> float:
     """ln P(L) + sum ln P(y_i | x_i) with y = -1, +1 and the prior 2^-length: minus the objective at a price of ln 2."""
     return -rule.length * log(2) - float(np.logaddexp(0.0, -y * rule.score(X)).sum())
 

@@ -1,12 +1,12 @@
-"""Stacking: a combiner learns from what others say of rows they have not seen.
+"""Stacking: a combiner learns from what other models predict for rows they have not seen.
 
     z_i = (f_1(x_i), ..., f_M(x_i))      each f_m fitted without the fold that holds row i
-    answer = g(z),                       g fitted on the pairs (z_i, y_i)
+    prediction = g(z),                   g fitted on the pairs (z_i, y_i)
 
-Where a row has several labels, each f_m says something of every label, and g answers with all of them.
+If rows have several labels, each f_m predicts every label, and g predicts all of them.
 
-Outputs on the rows a model has learned from flatter it, the more so the more it fits; held-out outputs are what g will
-meet. For new rows every f_m is fitted on all rows.
+Predictions for training rows are too good, the more so the closer the fit; held-out predictions are like those that g
+will see. For new rows every f_m is fitted on all rows.
 
 Wolpert (1992); Breiman (1996), Stacked regressions.
 """
@@ -31,18 +31,28 @@ from fivefold.core.estimators.meta_estimators import admit_new_rows, note_column
 from fivefold.core.estimators.params import Index
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Labels, Matrix, Table, Target, UserTable, UserTarget, UserWeights
+from fivefold.core.types import Array, Indices, Labels, Matrix, Table, UserTable, UserTarget, UserWeights
 from fivefold.ensemble.members.inner_estimators import check_learner, fit_clone
-from fivefold.ensemble.members.named_estimators import FitInputs, FittedMembers, NamedEnsemble, member_inputs
+from fivefold.ensemble.members.named_estimators import (
+    FitInputs,
+    FittedMembers,
+    NamedEnsemble,
+    all_class_columns,
+    member_inputs,
+)
 from fivefold.ensemble.voting import EXAMPLE_CLASSIFIERS, EXAMPLE_REGRESSORS
 from fivefold.linear_model import LogisticRegression, RidgeCV
 
-PREDICTION_METHODS = "predict_proba", "decision_function", "predict"  # the first that an estimator has
+PREDICTION_METHODS = (
+    "predict_proba",
+    "decision_function",
+    "predict",
+)  # "auto" takes the first of these that an estimator has
 
 
 @dataclass(frozen=True)
 class StackModel(FittedMembers):
-    """Members fitted on all rows, the method each is asked by, and the combiner."""
+    """Members fitted on all rows, the method by which each predicts, and the combiner."""
 
     methods: tuple[str, ...]
     widths: tuple[int, ...]  # columns that each member adds
@@ -54,7 +64,7 @@ class StackModel(FittedMembers):
 
 
 class Stacking(TransformerMixin, NamedEnsemble):
-    """Members, and a combiner fitted on their held-out answers."""
+    """Members, and a combiner fitted on their held-out predictions."""
 
     final_estimator: Any
     cv: Any
@@ -65,42 +75,42 @@ class Stacking(TransformerMixin, NamedEnsemble):
     stack_method_ = learned("asked")
 
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: Any) -> Self:
-        """Fit the members and, on their held-out answers, the combiner; weights go to all of them."""
-        given = self._take(X, y, sample_weight, fit_params)
-        if not is_classifier(self):  # a classifier may stack the answers of anything
-            self._refuse_others()
+        """Fit the members and, on their held-out predictions, the combiner; weights go to all of them."""
+        given = self._admit_fit(X, y, sample_weight, fit_params)
+        if not is_classifier(self):  # a classifier may stack predictions of any kind
+            self._check_kinds()
         combiner = clone(check_learner(self, self._combiner(), "final_estimator", "predict"))
-        right = is_classifier if is_classifier(self) else is_regressor
-        if not right(combiner):
-            kind = right.__name__[3:]
+        is_right_kind = is_classifier if is_classifier(self) else is_regressor
+        if not is_right_kind(combiner):
+            kind = is_right_kind.__name__[3:]
             raise ValueError(f"{type(self).__name__}: 'final_estimator' parameter should be a {kind}. Got {combiner}")
         if prefit := isinstance(self.cv, str) and self.cv == "prefit":
-            for name, inner in self._living():
-                cure = f"cv='prefit' takes fitted ones: fit the estimator called {name!r}, or give another cv"
+            for name, inner in self._kept_estimators():
+                cure = f"cv='prefit' takes fitted estimators: fit the one called {name!r}, or give another cv"
                 check_is_fitted(inner, msg=f"{type(self).__name__}: this %(name)s instance is not fitted yet; {cure}")
-        members = FittedMembers(tuple(e for _, e in self._living())) if prefit else self._fit_members(given)
+        members = FittedMembers(tuple(e for _, e in self._kept_estimators())) if prefit else self._fit_members(given)
         note_columns(self, members.members)
-        methods = tuple(self._method(name, inner) for name, inner in self._living())
-        Z = self._asked(given.X, members.members, methods) if prefit else self._held_out(given, methods)
-        combiner.fit(self._joined(given.X, Z), given.y, **given.own)
+        methods = tuple(self._method(name, inner) for name, inner in self._kept_estimators())
+        Z = self._member_columns(given.X, members.members, methods) if prefit else self._held_out(given, methods)
+        combiner.fit(self._joined(given.X, Z), given.y, **given.own_params)
         self.model_ = StackModel(members.members, methods, tuple(z.shape[1] for z in Z), combiner)
         return self
 
-    def fit_transform(self, X: UserTable, y: UserTarget = None, **fit_params: Any) -> Any:  # type: ignore[override]  # scikit-learn says it so
-        """Fit, and give what every member, fitted on all rows, says."""
+    def fit_transform(self, X: UserTable, y: UserTarget = None, **fit_params: Any) -> Any:  # type: ignore[override]  # as in scikit-learn
+        """Fit, and return what every member, fitted on all rows, predicts."""
         return self.fit(X, y, **fit_params).transform(X)
 
     def transform(self, X: UserTable) -> Any:
-        """What the combiner is given: the answers of every member, and with `passthrough` X after them."""
+        """What the combiner sees: the predictions of every member, and with `passthrough` X after them."""
         X = admit_new_rows(self, X)
-        return self._joined(X, self._asked(X, self.model_.members, self.model_.methods))
+        return self._joined(X, self._member_columns(X, self.model_.members, self.model_.methods))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Names of the columns that `transform` gives."""
+        """Names of the columns that `transform` returns."""
         check_is_fitted(self)
         inputs = _check_feature_names_in(self, input_features, generate_names=self.passthrough)
         out = []
-        for (name, _), width in zip(self._living(), self.model_.widths, strict=True):
+        for (name, _), width in zip(self._kept_estimators(), self.model_.widths, strict=True):
             ends = [""] if width == 1 else map(str, range(width))
             out += [f"{self._prefix()}_{name}{end}" for end in ends]
         return np.array([*out, *(inputs if self.passthrough else ())], dtype=object)
@@ -112,32 +122,32 @@ class Stacking(TransformerMixin, NamedEnsemble):
         return super().get_metadata_routing().add(final_estimator_=final, method_mapping=mapping)
 
     def _combiner(self) -> Any:
-        raise TypeError(f"{type(self).__name__} does not say what combines the answers")
+        raise TypeError(f"{type(self).__name__} does not say what combines the predictions")
 
-    def _said(self, X: Table, predict_params: dict[str, Any]) -> Any:
-        """The combiner's answer; what it gives besides comes with it."""
+    def _predict(self, X: UserTable, predict_params: dict[str, Any]) -> Any:
+        """The combiner's prediction, with whatever `predict_params` add to it, such as standard deviations."""
         X = admit_new_rows(self, X)
         if routing_enabled():
             predict_params = process_routing(self, "predict", **predict_params).final_estimator_["predict"]
         return self.model_.combiner.predict(self.transform(X), **predict_params)
 
-    def _asked(self, X: Table, members: Any, methods: tuple[str, ...]) -> list[Any]:
-        """The columns of every fitted member."""
+    def _member_columns(self, X: Table, members: tuple[Any, ...], methods: tuple[str, ...]) -> list[Array]:
+        """The predictions of every fitted member, as columns."""
         each = zip(members, methods, strict=True)
         return [self._columns(getattr(member, method)(X), method) for member, method in each]
 
-    def _held_out(self, given: FitInputs, methods: tuple[str, ...]) -> list[Any]:
-        """The columns of every member, each row from a fit without its fold."""
+    def _held_out(self, given: FitInputs, methods: tuple[str, ...]) -> list[Array]:
+        """The predictions of every member as columns, each row by a fit without its fold."""
         splits = given.splits(self.cv, is_classifier(self))
         n, classes = _num_samples(given.X), getattr(self, "classes_", None)
         judged = np.concatenate([test for _, test in splits])
         if len(judged) != n or len(np.unique(judged)) != n:
             raise ValueError(
-                f"{type(self).__name__}: cv must judge every row once; it judges {len(judged)} of {n} rows"
+                f"{type(self).__name__}: cv must hold out every row once; it holds out {len(judged)} of {n} rows"
             )
-        tasks = [(name, e, method) for (name, e), method in zip(self._living(), methods, strict=True)]
+        tasks = [(name, e, method) for (name, e), method in zip(self._kept_estimators(), methods, strict=True)]
         work = (
-            delayed(_judged)(e, given, name, method, train, test, classes)
+            delayed(_predict_fold)(e, given, name, method, train, test, classes)
             for name, e, method in tasks
             for train, test in splits
         )
@@ -151,15 +161,15 @@ class Stacking(TransformerMixin, NamedEnsemble):
     def _method(self, name: str, inner: Any) -> str:
         asked = PREDICTION_METHODS if self.stack_method == "auto" else (self.stack_method,)
         for method in asked:
-            if callable(getattr(inner, method, None)):  # any library's estimator: it can only be asked
+            if callable(getattr(inner, method, None)):  # of any library: there is no class to test for
                 return method
         raise ValueError(
             f"{type(self).__name__}: Underlying estimator {name} does not implement the method {' or '.join(asked)}, "
             f"and stack_method is {self.stack_method!r}. Give one that does, or another stack_method"
         )
 
-    def _columns(self, values: Array, method: str) -> Any:
-        """Answers as columns; of the probabilities of two classes, or of each of several labels, all but the first."""
+    def _columns(self, values: Any, method: str) -> Array:
+        """Predictions as columns; of probabilities of two classes, or of each of several labels, all but the first."""
         if isinstance(values, list):
             return np.hstack([np.asarray(label)[:, 1:] for label in values])
         values = np.asarray(values)
@@ -168,35 +178,35 @@ class Stacking(TransformerMixin, NamedEnsemble):
         two = method == "predict_proba" and values.shape[1] == 2 and not isinstance(self.classes_, list)
         return values[:, 1:] if two else values
 
-    def _joined(self, X: Table, Z: list[Any]) -> Any:
+    def _joined(self, X: Table, Z: list[Array]) -> Table:
         if not self.passthrough:
             return np.hstack(Z)
         if issparse(X):
             return hstack([*map(csr_array, Z), X], format="csr")
-        table = np.asarray(X)  # codes of classes take its type
+        table = np.asarray(X)  # class codes take its type
         return np.hstack([*(z.astype(table.dtype) if z.dtype.kind == "i" else z for z in Z), table])
 
 
 class StackingClassifier(Stacking, Classifier):
-    """A classifier that learns to combine the held-out answers of others.
+    """A classifier that learns to combine the held-out predictions of others.
 
     Parameters
     ----------
     estimators
-        list of (name, estimator); "drop" in the place of one leaves it out.
+        list of (name, estimator); "drop" in place of one leaves it out.
     final_estimator
-        the combiner; None for a LogisticRegression. Several labels a row need one that takes them.
+        the combiner; None for a LogisticRegression. Several labels per row need one that takes them.
     cv
-        folds of the held-out answers: a number, a splitter, pairs of rows, None for five; "prefit" takes the estimators
-        as they are, fitted, and learns from what they say of the rows given.
+        folds of the held-out predictions: a number, a splitter, pairs of rows, None for five; "prefit" uses the
+        estimators as fitted, and learns from their predictions for the rows given.
     stack_method
-        the method the members are asked by; "auto" takes probabilities, else decision values, else labels.
+        the method of the members that is stacked; "auto" takes probabilities, else decision values, else labels.
     n_jobs
         fits at a time; the result does not depend on it.
     passthrough
-        the combiner also sees X.
+        whether the combiner also sees X.
     verbose
-        print the time of each fit, and as much of what joblib says.
+        whether to print the time of each fit; also the verbosity of joblib.
 
     Attributes
     ----------
@@ -205,9 +215,9 @@ class StackingClassifier(Stacking, Classifier):
     final_estimator_
         the fitted combiner.
     stack_method_
-        the method each member is asked by.
+        the method by which each member predicts.
     classes_
-        the labels, sorted; a list of them where y has several columns.
+        the labels, sorted; a list of such arrays if y has several columns.
 
     Examples
     --------
@@ -231,13 +241,13 @@ class StackingClassifier(Stacking, Classifier):
     passthrough: bool = False
     verbose: Index | bool = 0
 
-    several = True
+    multilabel = True
     card = Card(
         applications=("classification",),
         use="Classifiers of different kinds, whose strengths lie in different places; costs folds + 1 fits of each.",
         steps=(
             "In turn leave out each fold and fit every member on the rest.",
-            "What the members say of the fold left out are the columns of the combiner.",
+            "Their predictions for the fold left out are the columns that the combiner learns from.",
             "Fit the combiner on them, and the members on all rows.",
         ),
         source="Wolpert (1992)",
@@ -252,19 +262,19 @@ class StackingClassifier(Stacking, Classifier):
     @available_if(lambda self: _final(self, "predict"))
     def predict(self, X: UserTable, **predict_params: Any) -> Any:
         """The combiner's class of each row."""
-        said = self._said(X, predict_params)
+        codes = self._predict(X, predict_params)
         if not isinstance(self.classes_, list):
-            return self.classes_[said]
-        return np.stack([labels[codes] for labels, codes in zip(self.classes_, said.T, strict=True)], axis=1)
+            return self.classes_[codes]
+        return np.stack([labels[own] for labels, own in zip(self.classes_, codes.T, strict=True)], axis=1)
 
     @available_if(lambda self: _final(self, "predict_proba"))
     def predict_proba(self, X: UserTable) -> Any:
-        """The combiner's probability of each class; where labels are there or not, that of each being there."""
+        """The combiner's probability of each class; for several two-valued labels, that of the second value of each."""
         X = admit_new_rows(self, X)
-        said = self.model_.combiner.predict_proba(self.transform(X))
-        if isinstance(said, list) and all(len(labels) <= 2 and labels.dtype.kind in "biuf" for labels in self.classes_):
-            return np.stack([_being_there(P, labels) for P, labels in zip(said, self.classes_, strict=True)], axis=1)
-        return said
+        P = self.model_.combiner.predict_proba(self.transform(X))
+        if isinstance(P, list) and all(len(labels) <= 2 and labels.dtype.kind in "biuf" for labels in self.classes_):
+            return np.stack([_second_value(p, labels) for p, labels in zip(P, self.classes_, strict=True)], axis=1)
+        return P
 
     @available_if(lambda self: _final(self, "decision_function"))
     def decision_function(self, X: UserTable) -> Any:
@@ -274,23 +284,23 @@ class StackingClassifier(Stacking, Classifier):
 
 
 class StackingRegressor(Stacking, Regressor):
-    """A regressor that learns to combine the held-out answers of others.
+    """A regressor that learns to combine the held-out predictions of others.
 
     Parameters
     ----------
     estimators
-        list of (name, regressor); "drop" in the place of one leaves it out.
+        list of (name, regressor); "drop" in place of one leaves it out.
     final_estimator
         the combiner; None for a RidgeCV.
     cv
-        folds of the held-out answers: a number, a splitter, pairs of rows, None for five; "prefit" takes the estimators
-        as they are, fitted, and learns from what they say of the rows given.
+        folds of the held-out predictions: a number, a splitter, pairs of rows, None for five; "prefit" uses the
+        estimators as fitted, and learns from their predictions for the rows given.
     n_jobs
         fits at a time; the result does not depend on it.
     passthrough
-        the combiner also sees X.
+        whether the combiner also sees X.
     verbose
-        print the time of each fit, and as much of what joblib says.
+        whether to print the time of each fit; also the verbosity of joblib.
 
     Attributes
     ----------
@@ -299,7 +309,7 @@ class StackingRegressor(Stacking, Regressor):
     final_estimator_
         the fitted combiner.
     stack_method_
-        the method each member is asked by: "predict".
+        the method by which each member predicts: "predict".
 
     Examples
     --------
@@ -327,7 +337,7 @@ class StackingRegressor(Stacking, Regressor):
         use="Regressors of different kinds, whose strengths lie in different places; costs folds + 1 fits of each.",
         steps=(
             "In turn leave out each fold and fit every member on the rest.",
-            "What the members say of the fold left out are the columns of the combiner.",
+            "Their predictions for the fold left out are the columns that the combiner learns from.",
             "Fit the combiner on them, and the members on all rows.",
         ),
         source="Breiman (1996), Stacked regressions",
@@ -341,8 +351,8 @@ class StackingRegressor(Stacking, Regressor):
 
     @available_if(lambda self: _final(self, "predict"))
     def predict(self, X: UserTable, **predict_params: Any) -> Any:
-        """The combiner's answer for each row."""
-        return self._said(X, predict_params)
+        """The combiner's prediction for each row."""
+        return self._predict(X, predict_params)
 
 
 def _final(self: Any, name: str) -> bool:
@@ -350,29 +360,23 @@ def _final(self: Any, name: str) -> bool:
     return True
 
 
-def _judged(estimator: Any, given: FitInputs, name: str, method: str, train: Any, test: Any, classes: Any) -> Any:
-    """What a fit on `train` says of `test`; a class that is not in `train` gets nothing."""
+def _predict_fold(
+    estimator: Any, given: FitInputs, name: str, method: str, train: Indices, test: Indices, classes: Any
+) -> Any:
+    """Predictions for `test` by a fit on `train`; a class that is not in `train` gets the lowest score."""
     X, y, extra = member_inputs(given, name, train)
     fitted = fit_clone(estimator, X, y, extra)
-    said = getattr(fitted, method)(_safe_indexing(given.X, test))
-    if isinstance(said, list):
-        each = zip(said, fitted.classes_, classes, strict=True)
-        return [_spread(np.asarray(P), seen, len(all_of_them), 0.0) for P, seen, all_of_them in each]
-    said = np.asarray(said)
-    if method == "predict" or said.ndim == 1 or isinstance(classes, list):
-        return said
-    return _spread(said, fitted.classes_, len(classes), 0.0 if method == "predict_proba" else said.min())
+    scores = getattr(fitted, method)(_safe_indexing(given.X, test))
+    if isinstance(scores, list):
+        each = zip(scores, fitted.classes_, classes, strict=True)
+        return [all_class_columns(np.asarray(P), seen, len(every), 0.0) for P, seen, every in each]
+    scores = np.asarray(scores)
+    if method == "predict" or scores.ndim == 1 or isinstance(classes, list):
+        return scores
+    lowest = 0.0 if method == "predict_proba" else scores.min()
+    return all_class_columns(scores, fitted.classes_, len(classes), lowest)
 
 
-def _spread(said: Target, seen: Any, K: int, rest: float) -> Any:
-    """Columns for all K classes, from those that a fit has seen."""
-    if said.shape[1] == K:
-        return said
-    out = np.full((len(said), K), rest, dtype=said.dtype)
-    out[:, seen] = said
-    return out
-
-
-def _being_there(P: Matrix, labels: Labels) -> Any:
+def _second_value(P: Matrix, labels: Labels) -> Any:
     """The probability of the second of two; one that was the same in every row is certain."""
     return P[:, -1] if len(labels) == 2 else np.full(len(P), float(labels[0] > 0), dtype=P.dtype)

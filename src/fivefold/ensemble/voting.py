@@ -1,11 +1,11 @@
-"""Voting: many models, one answer.
+"""Voting: many models, one prediction.
 
     hard   class of x = argmax_k  sum_m a_m [class of x by model m = k]
     soft   P(k | x)   = sum_m a_m P_m(k | x) / sum_m a_m
     numbers  f(x)     = sum_m a_m f_m(x) / sum_m a_m
 
-Copies of one model vote like the model. Where the models err on different rows the vote errs less than each; averaging
-M models whose errors have variance s^2 and correlation r leaves variance r s^2 + (1 - r) s^2 / M.
+Copies of one model vote like the model. If the models err on different rows, the vote errs less than each; averaging M
+models whose errors have variance s^2 and correlation r leaves variance r s^2 + (1 - r) s^2 / M.
 
 Kittler, Hatef, Duin & Matas (1998), On combining classifiers.
 """
@@ -26,7 +26,7 @@ from fivefold.core.estimators.meta_estimators import admit_new_rows, note_column
 from fivefold.core.estimators.params import Index
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Table, UserTable, UserTarget, UserWeights
+from fivefold.core.types import Array, Codes, Labels, Matrix, Table, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.members.inner_estimators import check_learner
 from fivefold.ensemble.members.named_estimators import NamedEnsemble
 from fivefold.linear_model import Lasso, LogisticRegression, Ridge
@@ -39,28 +39,28 @@ EXAMPLE_REGRESSORS = [("ridge", Ridge()), ("lasso", Lasso(alpha=0.1))]
 class Voting(TransformerMixin, NamedEnsemble):
     """Members with weights, fitted on the same rows."""
 
-    weights: Any
+    weights: UserWeights
 
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: Any) -> Self:
-        """Fit a copy of every estimator; weights, where given, are passed to each."""
-        given = self._take(X, y, sample_weight, fit_params)
-        self._refuse_others()
-        self._refuse_weights()
+        """Fit a copy of every estimator; weights, if given, are passed to each."""
+        given = self._admit_fit(X, y, sample_weight, fit_params)
+        self._check_kinds()
+        self._check_weights()
         self.model_ = self._fit_members(given)
         note_columns(self, self.model_.members)
         return self
 
-    def fit_transform(self, X: UserTable, y: UserTarget = None, **fit_params: Any) -> Any:  # type: ignore[override]  # scikit-learn says it so
-        """Fit, and give what every member says."""
+    def fit_transform(self, X: UserTable, y: UserTarget = None, **fit_params: Any) -> Any:  # type: ignore[override]  # as in scikit-learn
+        """Fit, and return what every member predicts."""
         return self.fit(X, y, **fit_params).transform(X)
 
-    def _refuse_weights(self) -> None:
-        """One number an estimator, with a sum to divide by."""
+    def _check_weights(self) -> None:
+        """Refuse weights that are not one number per estimator, with a sum to divide by."""
         if self.weights is None:
             return
         me, given = type(self).__name__, np.asarray(self.weights)
         if given.ndim != 1 or given.dtype.kind not in "biuf" or not np.isfinite(given).all():
-            raise ValueError(f"{me}: weights must be a list of numbers, one an estimator; got {self.weights!r}")
+            raise ValueError(f"{me}: weights must be a list of numbers, one per estimator; got {self.weights!r}")
         if len(given) != len(self.estimators):
             raise ValueError(
                 f"{me}: Number of `estimators` and weights must be equal; got {len(given)} weights, "
@@ -69,34 +69,34 @@ class Voting(TransformerMixin, NamedEnsemble):
         if self._votes().sum() == 0:
             raise ValueError(f"{me}: weights sum to zero, so there is no mean; got {self.weights!r}")
 
-    def _votes(self) -> Any:
+    def _votes(self) -> Weights:
         """The weight of each member that was not dropped."""
         if self.weights is None:
-            return np.ones(len(self._living()))
+            return np.ones(len(self._kept_estimators()))
         pairs = zip(self.estimators, self.weights, strict=True)
         return np.array([weight for (_, inner), weight in pairs if not isinstance(inner, str)], dtype=np.float64)
 
     def _names_out(self) -> list[str]:
-        return [f"{self._prefix()}_{name}" for name, _ in self._living()]
+        return [f"{self._prefix()}_{name}" for name, _ in self._kept_estimators()]
 
 
 class VotingClassifier(Voting, Classifier):
-    """The class that most classifiers, or the mean of their probabilities, say.
+    """The class that most classifiers predict, or that their mean probability favours.
 
     Parameters
     ----------
     estimators
-        list of (name, classifier); "drop" in the place of a classifier leaves it out.
+        list of (name, classifier); "drop" in place of a classifier leaves it out.
     voting
-        "hard" counts predicted classes, the first class winning ties; "soft" averages probabilities.
+        "hard" counts predicted classes, ties going to the first class; "soft" averages probabilities.
     weights
-        one a classifier; None for equal ones.
+        one per classifier; None for equal weights.
     n_jobs
         classifiers fitted at a time; the result does not depend on it.
     flatten_transform
-        with soft votes, `transform` gives (n, members x classes) rather than (members, n, classes).
+        with soft votes, `transform` returns (n, members x classes) rather than (members, n, classes).
     verbose
-        print the time that each fit takes.
+        whether to print the time that each fit takes.
 
     Attributes
     ----------
@@ -142,14 +142,14 @@ class VotingClassifier(Voting, Classifier):
     )
 
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: Any) -> Self:
-        """Fit a copy of every classifier; weights, where given, are passed to each."""
+        """Fit a copy of every classifier; weights, if given, are passed to each."""
         if self.voting == "soft":
-            for name, inner in self._living():
+            for name, inner in self._kept_estimators():
                 check_learner(self, inner, f"with voting='soft', the estimator called {name!r}", "predict_proba")
         return super().fit(X, y, sample_weight, **fit_params)
 
     def predict(self, X: UserTable) -> Any:
-        """The class with most votes, of each row."""
+        """The class with most votes for each row."""
         X = admit_new_rows(self, X)
         return self.classes_[self._scores(X).argmax(axis=1)]
 
@@ -160,7 +160,7 @@ class VotingClassifier(Voting, Classifier):
         return self._scores(X)
 
     def transform(self, X: UserTable) -> Any:
-        """What every member says: codes of classes (n, members), or probabilities."""
+        """What every member predicts: class codes (n, members), or probabilities."""
         X = admit_new_rows(self, X)
         if self.voting == "hard":
             return np.column_stack([member.predict(X) for member in self.estimators_])
@@ -168,10 +168,10 @@ class VotingClassifier(Voting, Classifier):
         return np.hstack(P) if self.flatten_transform else np.stack(P)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Names of the columns that `transform` gives."""
+        """Names of the columns that `transform` returns."""
         check_is_fitted(self)
         if self.voting == "soft" and not self.flatten_transform:
-            raise ValueError("get_feature_names_out needs flatten_transform=True where voting='soft'")
+            raise ValueError("get_feature_names_out needs flatten_transform=True with voting='soft'")
         _check_feature_names_in(self, input_features, generate_names=False)
         ends = [""] if self.voting == "hard" else [str(k) for k in range(len(self.classes_))]
         return np.array([name + end for name in self._names_out() for end in ends], dtype=object)
@@ -191,7 +191,7 @@ class VotingClassifier(Voting, Classifier):
         if self.voting == "soft":
             P = [member.predict_proba(X) for member in self.estimators_]
             return sum(weight * p for weight, p in zip(a.tolist(), P, strict=True)) / float(a.sum())
-        return _counted([np.asarray(member.predict(X)) for member in self.estimators_], a, len(self.classes_))
+        return _count_votes([np.asarray(member.predict(X)) for member in self.estimators_], a, len(self.classes_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -200,18 +200,18 @@ class VotingClassifier(Voting, Classifier):
 
 
 class VotingRegressor(Voting, Regressor):
-    """The mean of what several regressors say.
+    """The mean of the predictions of several regressors.
 
     Parameters
     ----------
     estimators
-        list of (name, regressor); "drop" in the place of a regressor leaves it out.
+        list of (name, regressor); "drop" in place of a regressor leaves it out.
     weights
-        one a regressor; None for equal ones.
+        one per regressor; None for equal weights.
     n_jobs
         regressors fitted at a time; the result does not depend on it.
     verbose
-        print the time that each fit takes.
+        whether to print the time that each fit takes.
 
     Attributes
     ----------
@@ -236,8 +236,8 @@ class VotingRegressor(Voting, Regressor):
 
     card = Card(
         applications=("regression",),
-        use="Several good regressors of different kinds: where they err differently the mean errs less.",
-        steps=("Fit every regressor on all rows.", "Average what they say."),
+        use="Several good regressors of different kinds: where their errors differ, the mean errs less.",
+        steps=("Fit every regressor on all rows.", "Average their predictions."),
         source="Breiman (1996), Stacked regressions",
         see_also=("VotingClassifier", "StackingRegressor"),
         given={"estimators": EXAMPLE_REGRESSORS},
@@ -247,42 +247,42 @@ class VotingRegressor(Voting, Regressor):
     def predict(self, X: UserTable) -> Any:
         """The weighted mean of the members' predictions."""
         X = admit_new_rows(self, X)
-        a, said = self._votes(), self._said(X)
-        return sum(weight * value for weight, value in zip(a.tolist(), said, strict=True)) / float(a.sum())
+        a, values = self._votes(), self._predictions(X)
+        return sum(weight * value for weight, value in zip(a.tolist(), values, strict=True)) / float(a.sum())
 
     def transform(self, X: UserTable) -> Any:
-        """What every member says (n, members); several outputs of one stand side by side."""
-        return np.column_stack(self._said(admit_new_rows(self, X)))
+        """What every member predicts (n, members); several outputs of one member are adjacent columns."""
+        return np.column_stack(self._predictions(admit_new_rows(self, X)))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Names of the columns that `transform` gives."""
+        """Names of the columns that `transform` returns."""
         check_is_fitted(self)
         _check_feature_names_in(self, input_features, generate_names=False)
         ends = [""] if self.model_.outputs == 1 else [str(j) for j in range(self.model_.outputs)]
         return np.array([name + end for name in self._names_out() for end in ends], dtype=object)
 
-    def _said(self, X: Table) -> list[Any]:
+    def _predictions(self, X: Table) -> list[Array]:
         return [np.asarray(member.predict(X)) for member in self.estimators_]
 
 
-def majority_vote(models: Sequence[Any], X: Any, weights: Any = None) -> Any:
-    """The label that most of these fitted classifiers give each row; the first in order wins ties.
+def majority_vote(models: Sequence[Any], X: UserTable, weights: UserWeights = None) -> Labels:
+    """The label that most of these fitted classifiers predict for each row; ties go to the first label in order.
 
     >>> from fivefold.baselines import MajorityClassifier
     >>> yes, no = (MajorityClassifier().fit([[0.0]], [label]) for label in ("yes", "no"))
-    >>> majority([yes, no, yes], [[1.0], [2.0]]).tolist()
+    >>> majority_vote([yes, no, yes], [[1.0], [2.0]]).tolist()
     ['yes', 'yes']
     """
-    said = np.array([np.asarray(model.predict(X)) for model in models])
-    labels, codes = np.unique(said, return_inverse=True)
+    predicted = np.array([np.asarray(model.predict(X)) for model in models])
+    labels, codes = np.unique(predicted, return_inverse=True)
     a = np.ones(len(models)) if weights is None else np.asarray(weights, dtype=np.float64)
-    return labels[_counted(list(codes.reshape(said.shape)), a, len(labels)).argmax(axis=1)]
+    return labels[_count_votes(list(codes.reshape(predicted.shape)), a, len(labels)).argmax(axis=1)]
 
 
-def _counted(said: list[Any], a: Any, K: int) -> Any:
-    """Votes (n, K) from the codes that each member gives."""
-    rows = np.arange(len(said[0]))
+def _count_votes(predicted: list[Codes], a: Weights, K: int) -> Matrix:
+    """Votes (n, K) from the class codes that each member predicts."""
+    rows = np.arange(len(predicted[0]))
     votes = np.zeros((len(rows), K))
-    for codes, weight in zip(said, a, strict=True):
+    for codes, weight in zip(predicted, a, strict=True):
         votes[rows, codes] += weight
     return votes

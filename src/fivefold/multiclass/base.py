@@ -142,7 +142,7 @@ class Reduction(MetaEstimatorMixin, Classifier):
         if self.model_.rows is not None:
             self.n_features_in_ = X.shape[1]
 
-    def _table(self, X: Table) -> Any:
+    def _table(self, X: UserTable) -> Table:
         """New rows as the machines want them."""
         return admit_new_rows(self, X)
 

@@ -1,4 +1,4 @@
-"""One-vs-one: a machine for every pair of classes, trained on these two alone.
+"""One-vs-one: one machine per pair of classes, trained on these two alone.
 
     votes_i = #{j : g_ij(x) > 0}        g_ij = -g_ji
 
@@ -21,18 +21,18 @@ from fivefold.core.admission.tables import Takes, admit
 from fivefold.core.estimators.base import Estimator, learned
 from fivefold.core.estimators.params import Learner
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, UserWeights
+from fivefold.core.types import Array, Labels, Matrix, Table, UserTable, UserTarget, UserWeights
 from fivefold.multiclass.base import Reduction
 from fivefold.svm import LinearSVC
 
 
 class OneVsOneClassifier(Reduction):
-    """A machine for every pair of classes; the class with the most votes wins.
+    """One machine per pair of classes; the class with the most votes wins.
 
     Parameters
     ----------
     estimator
-        what is fitted for each pair: a classifier with `decision_function` or `predict_proba`, or a regressor.
+        the estimator fitted for each pair: a classifier with `decision_function` or `predict_proba`, or a regressor.
     n_jobs
         machines fitted at a time; the result does not depend on it.
 
@@ -43,7 +43,7 @@ class OneVsOneClassifier(Reduction):
     classes_, n_classes_
         the labels and their number.
     pairwise_indices_
-        for a precomputed kernel, the rows that each pair was cut to; else None.
+        for a precomputed kernel, the training rows of each pair; else None.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class OneVsOneClassifier(Reduction):
         applications=("classification",),
         use="A learner for two classes whose cost grows fast with the rows; classes that only pairs keep apart.",
         steps=(
-            "Fit a copy for every pair of classes, on their rows alone.",
+            "Fit a copy per pair of classes, on their rows alone.",
             "Count the pairs that each class wins.",
             "Break ties by the sum of the answers.",
         ),
@@ -77,17 +77,19 @@ class OneVsOneClassifier(Reduction):
     estimators_ = learned("machines")
     pairwise_indices_ = learned("rows")
 
-    def _rows(self, X: Table, y: Target, sample_weight: UserWeights, params: Any, method: str = "fit") -> Any:
-        """Rows of numbers are admitted here: a machine sees some of them only, and could not say which row is wrong."""
+    def _rows(
+        self, X: UserTable, y: UserTarget, sample_weight: UserWeights, params: dict[str, Any], method: str = "fit"
+    ) -> tuple[Table, Labels, dict[str, Any]]:
+        """Tables of numbers are admitted here: a machine sees only some rows, and could not name the one at fault."""
         if self._plain():
             X = admit(self, X, fitting=not self.__sklearn_is_fitted__())
         return super()._rows(X, y, sample_weight, params, method)
 
-    def _table(self, X: Table) -> Any:
+    def _table(self, X: UserTable) -> Table:
         return self._admit(X) if self._plain() else super()._table(X)
 
     def _plain(self) -> bool:
-        """Does the estimator inside, one of ours, take tables of finite numbers and nothing else?"""
+        """Is the inner estimator one of ours that takes only tables of finite numbers?"""
         tags = get_tags(self.estimator).input_tags
         known = isinstance(self.estimator, Estimator)
         return known and tags.two_d_array and not (tags.allow_nan or tags.string or tags.categorical or tags.pairwise)
@@ -102,19 +104,19 @@ class OneVsOneClassifier(Reduction):
             M[i, l], M[j, l] = -1.0, 1.0
         return M
 
-    def decision_function(self, X: UserTable) -> Any:
-        """Votes and squeezed sums of answers (n, K); for two classes (n,), positive for the second."""
+    def decision_function(self, X: UserTable) -> Array:
+        """Votes plus squeezed sums of answers (n, K); for two classes (n,), positive for the second."""
         scores = self._scores(self._table(X))
         return scores[:, 1] if scores.shape[1] == 2 else scores
 
-    def predict(self, X: UserTable) -> Any:
+    def predict(self, X: UserTable) -> Labels:
         """The class with the most votes."""
         X = self._table(X)
         if self.n_classes_ == 2:
             return self.classes_[(self.model_.answers(X)[:, 0] > 0).astype(int)]
         return self.classes_[self._scores(X).argmax(axis=1)]
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         M, G = self.model_.M, self.model_.answers(X)
         votes = np.where(G > 0, 1.0, 0.0) @ (M.T > 0) + np.where(G > 0, 0.0, 1.0) @ (M.T < 0)
         sums = (G + self.model_.centre) @ M.T

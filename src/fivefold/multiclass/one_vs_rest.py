@@ -1,10 +1,10 @@
-"""One-vs-rest: a machine for every class, against all others; the highest answer wins.
+"""One-vs-rest: one machine per class, against all others; the highest answer wins.
 
     class of x = argmax over k of g_k(x)
 
 With linear machines the boundary between two regions is a piece of the hyperplane (w_i - w_j)'x + b_i - b_j = 0, and
-the regions are convex. With an indicator matrix as target every label has a machine of its own, and a row any number of
-labels.
+the regions are convex. With an indicator matrix as target each label has its own machine, and a row may have any
+number of labels.
 
 Rifkin & Klautau (2004).
 """
@@ -28,18 +28,18 @@ from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators import params as declared
 from fivefold.core.estimators.params import Learner
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, UserTable, UserTarget, UserWeights
+from fivefold.core.types import Array, Mask, Matrix, Table, UserTable, UserTarget, UserWeights
 from fivefold.multiclass.base import ConstantMachine, Reduction, inner_has, warn_constant
 from fivefold.svm import LinearSVC
 
 
 class OneVsRestClassifier(Reduction):
-    """A machine for every class, against all others; the highest answer wins.
+    """One machine per class, against all others; the highest answer wins.
 
     Parameters
     ----------
     estimator
-        what is fitted for each class: a classifier with `decision_function` or `predict_proba`, or a regressor.
+        the estimator fitted for each class: a classifier with `decision_function` or `predict_proba`, or a regressor.
     n_jobs
         machines fitted at a time; the result does not depend on it.
     verbose
@@ -48,7 +48,7 @@ class OneVsRestClassifier(Reduction):
     Attributes
     ----------
     estimators_
-        one fitted copy a class; for two classes one in all.
+        one fitted copy per class; for two classes a single one.
     classes_, n_classes_
         the labels and their number.
     label_binarizer_
@@ -74,8 +74,8 @@ class OneVsRestClassifier(Reduction):
 
     card = Card(
         applications=("classification",),
-        use="Any learner for two classes, where the answers of its copies can be compared; rows of several labels.",
-        steps=("Fit a copy for every class, its rows against all others.", "The highest answer wins."),
+        use="Any learner for two classes whose answers can be compared between copies; rows with several labels.",
+        steps=("Fit a copy per class, its rows against all others.", "The highest answer wins."),
         source="Rifkin & Klautau (2004)",
         see_also=("OneVsOneClassifier", "OutputCodeClassifier"),
         given={"estimator": LinearSVC(random_state=0)},
@@ -87,11 +87,11 @@ class OneVsRestClassifier(Reduction):
         return np.array([[-1.0], [1.0]])[:K] if K <= 2 else 2 * np.eye(K) - 1
 
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **params: Any) -> Self:
-        """Fit one copy of the estimator a class, or a label of an indicator matrix; weights are passed to each."""
+        """Fit one copy of the estimator per class, or per label of an indicator matrix; weights are passed to each."""
         y = canonical_csr(y, "OneVsRestClassifier: y") if issparse(y) else y
-        with np.errstate(invalid="ignore"):  # a huge number is compared with its integer
-            several = y is not None and type_of_target(y).startswith("multilabel")
-        if not several:
+        with np.errstate(invalid="ignore"):  # labels may be huge numbers, which do not convert to integers
+            multilabel = y is not None and type_of_target(y).startswith("multilabel")
+        if not multilabel:
             self.__dict__.pop("indicator_", None)
             super().fit(X, y, sample_weight, **params)
             if len(self.classes_) == 1:
@@ -119,14 +119,14 @@ class OneVsRestClassifier(Reduction):
         return csr_array(Y) if self.indicator_ else Y
 
     @available_if(inner_has("decision_function"))
-    def decision_function(self, X: UserTable) -> Any:
+    def decision_function(self, X: UserTable) -> Array:
         """The answer of each class's machine (n, K); for two classes (n,), positive for the second."""
         G = self.model_.answers(self._table(X))
         return G[:, 0] if G.shape[1] == 1 else G
 
     @available_if(inner_has("predict_proba"))
-    def predict_proba(self, X: UserTable) -> Any:
-        """Probability of each class: those of the machines, made to sum to one; of each label, as they are."""
+    def predict_proba(self, X: UserTable) -> Matrix:
+        """Probability of each class, scaled to sum to one; of several labels, the probability of each."""
         X = self._table(X)
         machines, n = self.estimators_, _num_samples(X)
         P = np.column_stack(
@@ -139,8 +139,8 @@ class OneVsRestClassifier(Reduction):
         total = P.sum(axis=1, keepdims=True)
         return np.divide(P, total, out=P, where=total != 0)
 
-    def claims(self, X: Table) -> Any:
-        """(n, K): the classes whose machine answers yes; where not exactly one does the machines contradict another."""
+    def claims(self, X: UserTable) -> Mask:
+        """(n, K): the classes whose machine answers yes; unless exactly one does, the machines disagree."""
         own = self.model_.answers(self._table(X)) > 0
         return np.hstack([~own, own]) if own.shape[1] == 1 else own
 
@@ -150,13 +150,13 @@ class OneVsRestClassifier(Reduction):
         return "indicator_" in vars(self)
 
     @property
-    def label_binarizer_(self) -> Any:
+    def label_binarizer_(self) -> LabelBinarizer:
         """Turns labels into the targets of the machines and back."""
         check_is_fitted(self)
         labels = np.eye(len(self.classes_), dtype=int) if self.multilabel_ else self.classes_
         return LabelBinarizer(sparse_output=True).fit(labels)
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         G = self.model_.answers(X)
         return np.hstack([-G, G]) if G.shape[1] == 1 else G
 

@@ -7,8 +7,8 @@
     hamming        (1 - m sign g) / 2, letters of 0 count one half
     loss           max(0, 1 - m g)
 
-Words that differ in many letters forgive machines that err: with distance D between any two words, (D - 1) / 2 of them.
-The exhaustive code of K classes has every way to split them in two, 2^(K-1) - 1 letters.
+Words that differ in many letters tolerate wrong machines: with distance D between any two words, (D - 1) / 2 of them.
+The exhaustive code of K classes has every split of them in two, 2^(K-1) - 1 letters.
 
 Dietterich & Bakiri (1995); Allwein, Schapire & Singer (2000).
 """
@@ -23,20 +23,20 @@ import numpy as np
 from fivefold.core.estimators.params import Learner, Positive, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Rng, Table
+from fivefold.core.types import Array, Matrix, Rng, Table
 from fivefold.multiclass.base import Reduction, has_decision_values
 from fivefold.svm import LinearSVC
 
-MAX_CLASSES_EXHAUSTIVE = 15  # classes of an exhaustive code: 16383 machines
+MAX_CLASSES_EXHAUSTIVE = 15  # more classes would need more than 16,383 machines
 
 
 class OutputCodeClassifier(Reduction):
-    """A word of +1 and -1 for each class, a machine for each letter; the nearest word wins.
+    """A word of +1 and -1 per class, a machine per letter; the nearest word wins.
 
     Parameters
     ----------
     estimator
-        what is fitted for each letter: a classifier with `decision_function` or `predict_proba`, or a regressor.
+        the estimator fitted for each letter: a classifier with `decision_function` or `predict_proba`, or a regressor.
     code_size
         letters of a random word, as a multiple of the number of classes.
     random_state
@@ -45,16 +45,16 @@ class OutputCodeClassifier(Reduction):
         machines fitted at a time; the result does not depend on it.
     code
         "random"; "exhaustive": every way to split the classes in two; "one_vs_rest"; or a matrix (K, L) of +1, -1 and
-        0, a row a class in the order of `classes_`; the classes of 0 are left out of that letter.
+        0, one row per class in the order of `classes_`; classes with 0 are left out of that letter.
     decoding
         the distance of the answers from a word: "euclidean", "hamming" or "loss" (hinge).
 
     Attributes
     ----------
     estimators_
-        one fitted copy a letter.
+        one fitted copy per letter.
     code_book_
-        the words, one a row.
+        the words, one per row.
     classes_
         the labels.
 
@@ -82,10 +82,10 @@ class OutputCodeClassifier(Reduction):
 
     card = Card(
         applications=("classification",),
-        use="Many classes and machines that err: long words correct them. With few classes take the exhaustive code.",
+        use="Many classes and machines that err: long words correct them. With few classes use the exhaustive code.",
         steps=(
             "Give each class a word of +1 and -1.",
-            "Fit a copy for each letter: classes of +1 against those of -1.",
+            "Fit a copy per letter: classes with +1 against classes with -1.",
             "The class whose word is nearest to the answers wins.",
         ),
         source="Dietterich & Bakiri (1995); Allwein, Schapire & Singer (2000)",
@@ -95,8 +95,8 @@ class OutputCodeClassifier(Reduction):
     )
 
     @property
-    def code_book_(self) -> Any:
-        """The words (K, L), of the labels that the estimator inside was told."""
+    def code_book_(self) -> Matrix:
+        """The words (K, L), in the labels that the inner estimator was trained on."""
         M = self.model_.M
         return M if has_decision_values(self.estimator) else (M + 1) / 2
 
@@ -109,17 +109,15 @@ class OutputCodeClassifier(Reduction):
         rng = check_random_state(self.random_state)
         return CODES[self.code](K, int(K * self.code_size), rng)
 
-    def _scores(self, X: Table) -> Any:
-        M, G = self.model_.M, self.model_.answers(X)
-        return -DISTANCES[self.decoding](
-            M, G if has_decision_values(self.estimator) else 2 * G
-        )  # probabilities on the scale of M
+    def _scores(self, X: Table) -> Matrix:
+        scale = 1 if has_decision_values(self.estimator) else 2  # probabilities about 1/2 to the scale of M
+        return -DISTANCES[self.decoding](self.model_.M, scale * self.model_.answers(X))
 
 
 def _check_code(M: Array, K: int) -> Array:
     if M.ndim != 2 or len(M) != K or not np.isin(M, (-1, 0, 1)).all():
         raise ValueError(
-            f"OutputCodeClassifier: code must be a ({K}, L) matrix of -1, 0 and 1, a row a class; got {M!r}"
+            f"OutputCodeClassifier: code must be a ({K}, L) matrix of -1, 0 and 1, one row per class; got {M!r}"
         )
     if len(np.unique(M, axis=0)) < K:
         raise ValueError("OutputCodeClassifier: two classes have the same word in code; give each its own")
@@ -131,11 +129,11 @@ def _random(K: int, L: int, rng: Rng) -> Array:
 
 
 def _exhaustive(K: int, L: int, rng: Rng) -> Array:
-    """Column l: the binary digits of l + 1 for all classes but the first, which is always -1."""
+    """Column l: the binary digits of l + 1 for all classes except the first, which is always -1."""
     if K > MAX_CLASSES_EXHAUSTIVE:
         raise ValueError(
             f"OutputCodeClassifier: an exhaustive code of {K} classes has {2 ** (K - 1) - 1} letters; with more than "
-            f"{MAX_CLASSES_EXHAUSTIVE} classes take code='random' or give a matrix"
+            f"{MAX_CLASSES_EXHAUSTIVE} classes use code='random' or give a matrix"
         )
     numbers = np.arange(1, 2 ** (K - 1))
     bits = (numbers >> np.arange(K - 1)[:, None]) & 1
@@ -146,11 +144,11 @@ def _one_vs_rest(K: int, L: int, rng: Rng) -> Array:
     return 2 * np.eye(K) - 1
 
 
-def _euclidean(M: Array, G: Array) -> Any:
+def _euclidean(M: Array, G: Array) -> Array:
     return (G**2).sum(axis=1)[:, None] - 2 * G @ M.T + (M**2).sum(axis=1)
 
 
-def _hamming(M: Array, G: Array) -> Any:
+def _hamming(M: Array, G: Array) -> Array:
     return (M.shape[1] - np.where(G > 0, 1.0, -1.0) @ M.T) / 2
 
 

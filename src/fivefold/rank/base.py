@@ -1,4 +1,4 @@
-"""What rankers share: grades within queries to learn from, and what scores are good for.
+"""What rankers share: learning from grades within queries, and using the scores.
 
 A ranker is fitted to rows, their grades and the query of each row (`groups`; one query where none is given), and gives
 every row a score; only the order of the scores within a query means anything. Queries travel by scikit-learn's metadata
@@ -20,7 +20,7 @@ from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators import params
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.numerics.arrays import to_numpy
-from fivefold.core.types import Table, UserTable, UserTarget, UserWeights
+from fivefold.core.types import Array, Codes, Indices, Table, UserTable, UserTarget, UserWeights
 from fivefold.linear_model.base import LinearModel, predictor
 from fivefold.rank.pairwise.ranking_pairs import Queries
 from fivefold.rank.ranking_metrics import pairwise_accuracy
@@ -34,11 +34,11 @@ class Ranker(Regressor):
     __metadata_request__score: ClassVar[dict[str, Any]] = {"groups": True}
 
     def _rank(self, X: Table, queries: Queries) -> None:
-        raise TypeError(f"{type(self).__name__} does not say how to rank")
+        raise TypeError(f"{type(self).__name__} does not implement _rank")
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Learn from rows, their grades (the higher the better) and their queries; a weight of two repeats a row."""
+        """Learn from rows, grades (the higher the better) and queries; a weight of two counts a row twice."""
         params.check_params(self)
         self._forget()
         X, y = admit_pair(self, X, y, numeric=True)
@@ -50,13 +50,13 @@ class Ranker(Regressor):
                 self._rank(X, queries)
             return self
         warn(
-            f"{type(self).__name__}: no two rows of one query differ in grade, so every order is as good and all "
+            f"{type(self).__name__}: no two rows of one query differ in grade, so every order is equally good and all "
             "scores are zero. Check the grades y and the queries `groups`"
         )
         self.model_ = LinearModel(np.zeros(X.shape[1], dtype=X.dtype), 0.0)
         return self
 
-    def predict(self, X: UserTable) -> Any:
+    def predict(self, X: UserTable) -> Array:
         """The score of each row: the higher, the earlier in the list of its query."""
         X = self._admit(X)
         return predictor(self.model_, X)
@@ -65,7 +65,7 @@ class Ranker(Regressor):
         """Share of the pairs of different grade within a query that are in the right order."""
         return pairwise_accuracy(y, self.predict(X), sample_weight=sample_weight, groups=groups)
 
-    def top(self, X: Table, k: int = 1, *, seen: Any = None) -> Any:
+    def top(self, X: UserTable, k: int = 1, *, seen: Any = None) -> Indices:
         """The k rows to recommend, best first: those of the highest score that are not among the rows `seen`."""
         scores = self.predict(X).astype(np.float64)
         fresh = np.ones(len(scores), dtype=bool)
@@ -76,13 +76,13 @@ class Ranker(Regressor):
         rows = np.flatnonzero(fresh)
         return rows[np.argsort(-scores[rows], kind="stable")[:k]]
 
-    def rerank(self, X: Table) -> Any:
-        """The candidates of another system, given in its order, in ours: a permutation; ties keep their order."""
+    def rerank(self, X: UserTable) -> Indices:
+        """A permutation that puts the candidates of another system in our order; ties keep the given order."""
         return np.argsort(-self.predict(X).astype(np.float64), kind="stable")
 
 
-def _codes(groups: Any, X: Table) -> Any:
-    """One number a row for its query."""
+def _codes(groups: Any, X: Table) -> Codes:
+    """The number of the query of each row."""
     if groups is None:
         return np.zeros(X.shape[0], dtype=np.int64)
     groups = column_or_1d(to_numpy(groups))

@@ -8,8 +8,8 @@
 
 It is the classification of the differences x_u - x_v, all of one class, without a bias, which cancels. The smooth
 losses are minimised over w without writing the differences out: Newton's method on a sample of the pairs, then L-BFGS
-with the sample's Hessian, whose passes take sums over pairs from scores (`rank.loops`). The hinge has one multiplier
-a pair, and is solved on the differences.
+with the sample's Hessian; each pass computes sums over pairs from the scores (`rank.pairwise.pair_loops`). The hinge
+has one multiplier per pair, and is solved on the differences.
 
 Herbrich, Graepel & Obermayer (2000); Joachims (2002); Burges et al. (2005); Lee & Lin (2014).
 """
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -31,7 +31,7 @@ from fivefold.core.estimators.params import Count, NonNegative, Positive, Seed
 from fivefold.core.parallel import one_blas_thread
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Table
+from fivefold.core.types import Array, Table
 from fivefold.linear_model.base import LinearModel
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
@@ -47,10 +47,10 @@ from fivefold.rank.pairwise.pair_risk import PairRisk
 from fivefold.rank.pairwise.ranking_pairs import Queries
 
 LOSSES: dict[str, Loss] = {"squared_hinge": SquaredHingeLoss(), "hinge": HingeLoss(), "log": LogLoss()}
-SAMPLE_PAIRS = 8000  # pairs that give the start and the curvature
-MAX_DENSE_COLUMNS = 1000  # columns: a matrix of that size is made and factored
-MAX_DIFFERENCE_CELLS = 2**28  # numbers that the differences may take where they are needed
-TOLERANCE_FACTOR = 1e-3  # `solve` takes a tolerance as liblinear names it, and keeps a small share of it
+SAMPLE_PAIRS = 8000  # pairs in the sample that gives the start and its Hessian
+MAX_DENSE_COLUMNS = 1000  # with more columns the Hessian of the sample is too costly to factor
+MAX_DIFFERENCE_CELLS = 2**28  # numbers in the table of differences at most: 2 GiB
+TOLERANCE_FACTOR = 1e-3  # `solve_svm` takes liblinear's tolerance and multiplies it by this
 
 
 class LinearRanker(Ranker):
@@ -59,21 +59,20 @@ class LinearRanker(Ranker):
     Parameters
     ----------
     C
-        weight of the losses of the pairs beside the penalty; the larger, the fewer pairs out of order.
+        weight of the pairs' losses relative to the penalty; the larger, the fewer pairs out of order.
     loss
         "squared_hinge", "hinge", or "log" for the probability that a pair is in order.
     tol
-        share of the slope at zero that may be left; for "hinge" of the value that may lie between the problem and
-        its dual.
+        tolerance: the size of the gradient relative to that at zero; for "hinge" the relative duality gap.
     max_iter
-        most steps of the solver.
+        maximum number of steps of the solver.
     random_state
         seed of the order in which pairs are visited, for "hinge" with many columns.
 
     Attributes
     ----------
     coef_
-        one number a column: the direction of better rows.
+        one number per column: the direction of better rows.
     n_iter_
         steps taken.
 
@@ -100,7 +99,7 @@ class LinearRanker(Ranker):
     card = Card(
         applications=("ranking",),
         use="Lists to be put in order: answers to a query, items for a user, candidates of a first system. Grades "
-        "count within their query only. Scale the columns first; where the order bends, add basis functions.",
+        "count within their query only. Scale the columns first; where the order is not linear, add basis functions.",
         steps=(
             "Compare the rows of each query whose grades differ.",
             "Minimise the penalty plus C times the losses of the differences of their scores.",
@@ -115,18 +114,18 @@ class LinearRanker(Ranker):
     coef_ = learned("coef")
     n_iter_ = learned("n_iter")
 
-    def _rank(self, X: Any, queries: Queries) -> None:
+    def _rank(self, X: Table, queries: Queries) -> None:
         with fit_steps(self, "step", self.max_iter, X) as monitor, one_blas_thread():
 
-            def talk(x: Any, value: float) -> bool:
+            def report(x: Array, value: float) -> bool:
                 return monitor(LinearModel(x.astype(X.dtype), 0.0), value)
 
-            found = ROUTES[self.loss](self, X, queries, talk)
-        _say(self, found, X)
+            found = ROUTES[self.loss](self, X, queries, report)
+        _warn_outcome(self, found, X)
         self.model_ = LinearModel(found.x.astype(X.dtype), 0.0, n_iter=max(1, found.steps))
 
 
-def _smooth(ranker: LinearRanker, X: Table, queries: Queries, monitor: Callable[[Any, float], bool]) -> Minimum:
+def _smooth(ranker: LinearRanker, X: Table, queries: Queries, monitor: Callable[[Array, float], bool]) -> Minimum:
     loss = LOSSES[ranker.loss]
     terms = PairHinge(1.0, squared=True) if isinstance(loss, SquaredHingeLoss) else loss
     risk = PairRisk(terms, Design(X, intercept=False), queries, ranker.C)
@@ -137,23 +136,25 @@ def _smooth(ranker: LinearRanker, X: Table, queries: Queries, monitor: Callable[
     return minimise(risk, x0, LBFGS(inverse=inverse), tol=enough, max_iter=ranker.max_iter, monitor=monitor)
 
 
-def _on_differences(ranker: LinearRanker, X: Table, queries: Queries, monitor: Callable[[Any, float], bool]) -> Minimum:
+def _on_differences(
+    ranker: LinearRanker, X: Table, queries: Queries, monitor: Callable[[Array, float], bool]
+) -> Minimum:
     pairs = int(queries.counts[-1])
     width = X.nnz / X.shape[0] if Design(X).sparse else X.shape[1]
     if pairs * width > MAX_DIFFERENCE_CELLS:
         raise ValueError(
-            f"LinearRanker: loss='hinge' has one multiplier a pair, and the queries hold {pairs} pairs. Take "
+            f"LinearRanker: loss='hinge' has one multiplier per pair, and the queries hold {pairs} pairs. Take "
             "loss='squared_hinge', which needs no memory for pairs, or give shorter queries in `groups`"
         )
     seed = check_random_state(ranker.random_state).randint(2**31 - 1)
-    with np.errstate(divide="ignore"):  # on an edge of its box a multiplier has no room: the loop sees divergence
+    with np.errstate(divide="ignore"):  # a multiplier at its bound divides by zero: the loop detects divergence
         return solve_svm(
             _differences(ranker, X, queries), ranker.tol / TOLERANCE_FACTOR, ranker.max_iter, seed, monitor
         )
 
 
 def _differences(ranker: LinearRanker, X: Table, queries: Queries, most: int | None = None) -> EmpiricalRisk:
-    """The problem as one of classification: all pairs, or so many that count as much as all."""
+    """The problem as a classification of differences: all pairs, or at most this many, reweighted to count as all."""
     pairs = queries.pairs(most)
     D = pairs.differences(X.astype(np.float64))
     ones = np.ones(len(pairs))
@@ -165,7 +166,7 @@ def _differences(ranker: LinearRanker, X: Table, queries: Queries, most: int | N
 ROUTES = {"squared_hinge": _smooth, "log": _smooth, "hinge": _on_differences}
 
 
-def _say(ranker: LinearRanker, found: Minimum, X: Table) -> None:
+def _warn_outcome(ranker: LinearRanker, found: Minimum, X: Table) -> None:
     if found.reason == "interrupted":
         warn_kept_best(ranker, found.steps, "step")
     elif found.reason == "diverged":

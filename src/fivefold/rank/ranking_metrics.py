@@ -1,11 +1,11 @@
-"""How well scores order the rows of queries: what is counted are pairs whose grades differ.
+"""How well scores order the rows of queries, by the pairs whose grades differ.
 
     pairwise accuracy     share of pairs in the right order, ties counting half; for two grades the area under the ROC
     misranked pairs       pairs in the wrong order, ties included where they count
     soft ranking error    sum over pairs (u, v) of max(0, margin + s_v - s_u)
 
-Each takes grades, scores, weights of rows (a pair counts as often as the two multiply to) and the queries of the rows;
-each costs n log n. Gains at the top of a list are judged by sklearn.metrics.ndcg_score.
+Each takes grades, scores, row weights (the weight of a pair is the product of the two) and the queries of the rows, and
+costs n log n. Gains at the top of a list are judged by sklearn.metrics.ndcg_score.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from fivefold.core.console.user_warnings import warn
-from fivefold.core.types import Target, UserWeights
+from fivefold.core.types import UserTarget, UserWeights
 from fivefold.rank.pairwise.pair_loops import PairHinge, close_pairs, pair_terms
 from fivefold.rank.pairwise.ranking_pairs import Queries
 
 
-def pairwise_accuracy(y: Target, score: Any, *, sample_weight: UserWeights = None, groups: Any = None) -> float:
+def pairwise_accuracy(y: UserTarget, score: Any, *, sample_weight: UserWeights = None, groups: Any = None) -> float:
     """Share of the pairs of different grade that the scores put in the right order; a tie counts half.
 
     >>> pairwise_accuracy([0, 0, 1, 2], [0.1, 0.4, 0.3, 0.9])
@@ -39,9 +39,9 @@ def pairwise_accuracy(y: Target, score: Any, *, sample_weight: UserWeights = Non
 
 
 def misranked_pairs(
-    y: Target, score: Any, *, sample_weight: UserWeights = None, groups: Any = None, ties: bool = True
+    y: UserTarget, score: Any, *, sample_weight: UserWeights = None, groups: Any = None, ties: bool = True
 ) -> float:
-    """Number of pairs of different grade in the wrong order; a tie is one of them if `ties`.
+    """Number of pairs of different grade in the wrong order; with `ties`, tied pairs count too.
 
     >>> misranked_pairs([0, 0, 1, 2], [0.1, 0.4, 0.3, 0.9])
     1.0
@@ -51,9 +51,9 @@ def misranked_pairs(
 
 
 def soft_ranking_error(
-    y: Target, score: Any, *, margin: float = 0.0, sample_weight: UserWeights = None, groups: Any = None
+    y: UserTarget, score: Any, *, margin: float = 0.0, sample_weight: UserWeights = None, groups: Any = None
 ) -> float:
-    """By how much pairs of different grade miss being apart by the margin, summed.
+    """Sum over pairs of different grade of how far their scores fall short of the margin.
 
     >>> round(soft_ranking_error([0, 0, 1, 2], [0.1, 0.4, 0.3, 0.9]), 9)
     0.1
@@ -65,7 +65,7 @@ def soft_ranking_error(
 
 def _disorder(queries: Queries, score: Any) -> tuple[float, float]:
     """Weight of the pairs in the wrong order, and of those tied."""
-    # of whole numbers a half more and a half less than the difference says which is larger, without rounding
+    # ranks are integers: margins of -1/2 and 1/2 separate wrong from tied without rounding
     places = np.unique(np.asarray(score, dtype=np.float64), return_inverse=True)[1][queries.order].astype(np.float64)
     wrong = close_pairs(-0.5, queries, places)
     return wrong, close_pairs(0.5, queries, places) - wrong

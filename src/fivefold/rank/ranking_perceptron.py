@@ -1,11 +1,11 @@
-"""The ranking perceptron: gradient descent on the soft ranking error, a pair at a time.
+"""The ranking perceptron: gradient descent on the soft ranking error, one pair at a time.
 
     E = sum over pairs (u, v) of  max(0, margin + w'x_v - w'x_u)              u has a higher grade than v
     w <- w + eta (x_u - x_v)      where a pair is out of order, tied, or apart by less than the margin
 
 Pairs are drawn at random by weight, along an order of the rows that depends on their values only, so that a row of
-weight two is a row that is there twice. If some direction orders every pair, it is found; if not, w wanders, and the
-mean of all w on the way is the better ranker.
+weight two counts as two rows. If some direction orders every pair, it is found; if not, w wanders, and the mean of
+all w on the way is the better ranker.
 
 Shen & Joshi (2005); Burges et al. (2005); Freund & Schapire (1999).
 """
@@ -13,7 +13,6 @@ Shen & Joshi (2005); Burges et al. (2005); Freund & Schapire (1999).
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Table
 from fivefold.linear_model.base import LinearModel
 from fivefold.optim.design import Design
 from fivefold.optim.minimise import Solver, State, minimise
@@ -32,15 +31,15 @@ from fivefold.rank.base import Ranker
 from fivefold.rank.pairwise.pair_loops import PairHinge, close_pairs, pair_terms
 from fivefold.rank.pairwise.ranking_pairs import Queries
 
-MAX_PASS_PAIRS = 200_000  # pairs of one pass
-MIN_MARGIN = float(np.nextafter(0.0, 1.0))  # without a margin a pair must still not be tied
+MAX_PASS_PAIRS = 200_000  # pairs drawn per pass at most
+MIN_MARGIN = float(np.nextafter(0.0, 1.0))  # with margin 0 a tied pair is still an error
 
 
 @dataclass(frozen=True)
 class RankingError(Objective):
-    """The mean soft error of the pairs; its violation is the share of them that would be learned from."""
+    """The mean soft error of the pairs; its violation is the share of pairs that would cause a correction."""
 
-    X: Any
+    X: Table
     queries: Queries
     margin: float = 0.0
 
@@ -50,13 +49,13 @@ class RankingError(Objective):
     def violation(self, x: Array) -> float:
         return close_pairs(max(self.margin, MIN_MARGIN), self.queries, self._scores(x)) / self.queries.total
 
-    def _scores(self, x: Array) -> Any:
+    def _scores(self, x: Array) -> Array:
         return Design(self.X, intercept=False).predictor(x)[self.queries.order]
 
 
 @dataclass(frozen=True)
 class PairPerceptron(Solver):
-    """A step is one pass: as many drawn pairs as there are."""
+    """A step is one pass: as many pairs are drawn as there are."""
 
     seed: int
     eta0: float = 1.0
@@ -69,7 +68,7 @@ class PairPerceptron(Solver):
         return State(x0, objective.value(x0), 1.0, (x0, np.zeros_like(x0), 0, np.random.RandomState(self.seed)))
 
     def step(self, objective: RankingError, state: State) -> State:
-        w, total, seen, rng = state.memory
+        w, total, seen, rng = state.memory  # coefficients, their sum over pairs, pairs so far
         w, total = w.copy(), total.copy()
         count = int(np.clip(round(objective.queries.total), 1, MAX_PASS_PAIRS))
         better, worse = objective.queries.draw(count, rng)
@@ -85,20 +84,20 @@ class RankingPerceptron(Ranker):
     Parameters
     ----------
     eta0
-        size of a correction; without a margin it changes the length of the answer only.
+        size of a correction; without a margin it only scales the coefficients.
     margin
-        how far apart the scores of a pair must be for it to be left alone.
+        how far apart the scores of a pair must be to need no correction.
     average
-        answer with the mean of the coefficients over all pairs seen, not with the last.
+        whether to use the mean of the coefficients over all pairs, not the last ones.
     max_iter
-        most passes; fewer where every pair is in order.
+        maximum number of passes; fewer if every pair is in order.
     random_state
         seed of the pairs drawn.
 
     Attributes
     ----------
     coef_
-        one number a column: the direction of better rows.
+        one number per column: the direction of better rows.
     n_iter_
         passes made.
 
@@ -124,7 +123,7 @@ class RankingPerceptron(Ranker):
         steps=(
             "Draw a pair of rows of one query whose grades differ.",
             "If the better one is not ahead by the margin, add the difference of the rows to the coefficients.",
-            "After many passes answer with the mean of the coefficients.",
+            "After many passes use the mean of the coefficients.",
         ),
         source="Shen & Joshi (2005); Burges et al. (2005)",
         see_also=("LinearRanker",),
@@ -135,10 +134,12 @@ class RankingPerceptron(Ranker):
     coef_ = learned("coef")
     n_iter_ = learned("n_iter")
 
-    def _rank(self, X: Any, queries: Queries) -> None:
+    def _rank(self, X: Table, queries: Queries) -> None:
         zero = np.zeros(X.shape[1])
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        table = X.astype(np.float64, copy=False)  # a pair that rounding puts in order changes all that follows
+        table = X.astype(
+            np.float64, copy=False
+        )  # in float32 a pair put in order by rounding would change all later steps
         with fit_steps(self, "pass", self.max_iter, X) as monitor:
             found = minimise(
                 RankingError(table, queries, self.margin), zero, PairPerceptron(seed, self.eta0, self.average),

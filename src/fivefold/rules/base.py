@@ -1,28 +1,27 @@
-"""From conditions that were found to a list of rules: what a classifier by rules holds and answers.
+"""From conditions that were found to a list of rules: what a rule classifier stores and predicts.
 
-    P(class k) = (w_k + 1) / (sum w + K)        w: classes of the rows that reach a rule and satisfy it
+    P(class k) = (w_k + 1) / (sum w + K)        w: class weights of the rows that reach a rule and satisfy it
 
-The label of a rule is the commonest class of those rows, and so is that of the default among the rows that no rule
-covers; where none is left over it is the commonest class of all.
+The label of a rule is the most common class of those rows; that of the default, the most common class of the rows that
+no rule covers, or of all rows if none is left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from fivefold.core.admission.tables import Takes
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.supervised_learning import Classifier
-from fivefold.core.types import Indices, Mask, Table, Target, UserTable, Weights
+from fivefold.core.types import Indices, Mask, Matrix, Table, Target, UserTable, Weights
 from fivefold.partition.export.conditions import Condition
 from fivefold.rules.rule_lists.rule_export import RuleExports
 from fivefold.rules.rule_lists.rule_lists import BaseRules, Rule, RuleList, Schema
 
-LAPLACE_COUNT = 1.0  # Laplace: a row of each class is thought to be there
+LAPLACE_COUNT = 1.0  # Laplace's correction: one row is added to each class
 
 
 @dataclass(frozen=True)
@@ -31,23 +30,23 @@ class CandidateRule:
 
     conditions: tuple[Condition, ...]
     covers: Mask  # (n,) bool
-    code: int = -1  # of the class it was found for; -1 for the commonest it covers
+    code: int = -1  # of the class it was found for; -1 for the most common class it covers
 
     def __len__(self) -> int:
         return len(self.conditions)
 
 
 class OrderedRules(RuleExports, Classifier):
-    """A classifier by rules; `_stages(X, y, w)` yields better and better lists of clauses."""
+    """A rule classifier; `_candidate_lists(X, y, w)` yields better and better lists of rules."""
 
     takes = Takes(missing=True, huge=True, categories=True)
 
-    def _stages(self, X: Table, y: Target, w: Weights) -> Iterator[list[CandidateRule]]:
-        raise TypeError(f"{type(self).__name__} does not say how to find rules")
+    def _candidate_lists(self, X: Table, y: Target, w: Weights) -> Iterator[list[CandidateRule]]:
+        raise TypeError(f"{type(self).__name__} does not implement _candidate_lists")
 
-    def _most(self, y: Target) -> int:
-        """How many stages there are at most."""
-        raise TypeError(f"{type(self).__name__} does not say how many stages it has")
+    def _max_stages(self, y: Target) -> int:
+        """Maximum number of lists that `_candidate_lists` yields."""
+        raise TypeError(f"{type(self).__name__} does not implement _max_stages")
 
     def _model(self, clauses: list[CandidateRule], y: Target, w: Weights, schema: Schema) -> BaseRules:
         return build_rule_list(clauses, y, w, schema)
@@ -55,9 +54,9 @@ class OrderedRules(RuleExports, Classifier):
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         schema, done = Schema.of(self), 0
         self.model_ = self._model([], y, w, schema)
-        with fit_steps(self, "stage", self._most(y), X) as monitor:
+        with fit_steps(self, "stage", self._max_stages(y), X) as monitor:
             try:
-                for clauses in self._stages(X, y, w):
+                for clauses in self._candidate_lists(X, y, w):
                     self.model_ = self._model(clauses, y, w, schema)
                     done += 1
                     if monitor(self.model_, self.model_.conditions):
@@ -65,19 +64,20 @@ class OrderedRules(RuleExports, Classifier):
             except KeyboardInterrupt:
                 warn_kept_best(self, done, "stage")
 
-    def predict_proba(self, X: UserTable) -> Any:
-        """Shares of the classes among the rows that the answering rule covered, one row of each class added."""
+    def predict_proba(self, X: UserTable) -> Matrix:
+        """Class shares among the training rows of the rule that fires, one row of each class added."""
         return self._scores(self._admit(X))
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         return self.model_.proba(X).astype(X.dtype, copy=False)
 
-    def _categories(self) -> Any:
+    def _categories(self) -> Iterable[int]:
+        """The columns that hold categories."""
         return vars(self)["categories_in_"].values if "categories_in_" in vars(self) else ()
 
 
 def build_rule_list(clauses: list[CandidateRule], y: Target, w: Weights, schema: Schema) -> RuleList:
-    """The list of rules, each with the classes of the rows that reach it; rules that no row reaches are left out."""
+    """The list of rules, each with the class weights of the rows that reach it; rules that no row reaches are out."""
     K, left, rules = len(schema.classes or ()), np.ones(len(y), dtype=bool), list[Rule]()
     for clause in clauses:
         rows = np.flatnonzero(left & clause.covers)
@@ -92,16 +92,18 @@ def build_rule_list(clauses: list[CandidateRule], y: Target, w: Weights, schema:
     return RuleList(tuple(rules), default, schema, smoothing=LAPLACE_COUNT)
 
 
-def merge_conditions(conditions: Any) -> tuple[Condition, ...]:
-    """One condition a column, in the order in which the columns were first asked for."""
+def merge_conditions(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+    """One condition per column, columns in the order of their first condition."""
     held: dict[int, Condition] = {}
     for c in conditions:
         held[c.column] = held[c.column] & c if c.column in held else c
     return tuple(held.values())
 
 
-def count_rule(conditions: Any, rows: Indices, y: Target, w: Weights, schema: Schema, code: int = -1) -> Rule:
-    """A rule with the classes of the rows it answers; its label is the commonest of them, or the one given."""
+def count_rule(
+    conditions: Iterable[Condition], rows: Indices, y: Target, w: Weights, schema: Schema, code: int = -1
+) -> Rule:
+    """A rule with the class weights of the rows it covers; its label is the most common class, or the one given."""
     counts = np.bincount(y[rows], w[rows], len(schema.classes or ()))
     label = schema.label(int(counts.argmax()) if code < 0 else code)
     return Rule(merge_conditions(conditions), label, tuple(counts.tolist()), float(counts.sum()), len(rows))

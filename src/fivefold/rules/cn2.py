@@ -1,17 +1,17 @@
 """CN2: rules found by beam search, in an ordered list or an unordered set, each significant on its own.
 
-    laplace        (n_k + 1) / (sum n + K)             likely share of the class of the rule
+    laplace        (n_k + 1) / (sum n + K)             estimated share of the class of the rule
     entropy        -sum p_k log2 p_k                   of the rows it covers
-    significance   2 sum f_k ln (f_k / e_k)            chi-square with K - 1 degrees; f rows of each class it covers, e
-                                                       those expected of as many rows drawn at random
+    significance   2 sum f_k ln (f_k / e_k)            chi-square with K - 1 degrees of freedom; f: covered rows per
+                                                       class, e: expected for as many rows drawn at random
 
-A beam of the best conjunctions is made longer by one condition a round, for numbers the best threshold of either side
-of each column; the best significant conjunction ever met becomes a rule. Conjunctions that could not beat it even if
-they lost all rows of other classes are dropped, and the search ends after some rounds without a better one.
+Each round extends a beam of the best conjunctions by one condition (for numbers, the best threshold of either side of
+each column); the best significant conjunction found becomes a rule. Conjunctions that could not beat it even if they
+lost all rows of other classes are dropped, and the search ends after PATIENCE rounds without a better one.
 
-    ordered     the rule answers with the commonest class of what it covers; all rows it covers are removed
-    unordered   a class at a time against the rest; only the rows of the class that it covers are removed; all rules
-                that hold vote with the classes they cover
+    ordered     the rule predicts the most common class of the rows it covers; all these rows are removed
+    unordered   one class at a time against the rest; only the covered rows of that class are removed; all rules that
+                hold vote with the classes they cover
 
 Clark & Niblett (1989); Clark & Boswell (1991).
 """
@@ -23,12 +23,14 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import xlogy
 from scipy.stats import chi2
 
 from fivefold.core.estimators.params import Count, Fraction, NonNegative
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Matrix, Table, Target, Weights
+from fivefold.core.types import Array, Mask, Matrix, Table, Target, Weights
+from fivefold.partition.export.conditions import Condition
 from fivefold.rules.base import CandidateRule, OrderedRules, build_rule_list, count_rule
 from fivefold.rules.covering.sequential_covering import (
     ConditionSearch,
@@ -39,12 +41,12 @@ from fivefold.rules.covering.sequential_covering import (
 )
 from fivefold.rules.rule_lists.rule_lists import BaseRules, RuleSet, Schema
 
-PATIENCE = 3  # rounds without a better conjunction
-WORTH_TOLERANCE = 1e-10  # worths as close as this are equal: the conjunction that covers more is better
+PATIENCE = 3  # rounds without a better conjunction before the search ends
+WORTH_TOLERANCE = 1e-10  # worths that differ by less are ties: the conjunction that covers more wins
 
 
-def significance(counts: Any, expected: Any) -> Any:
-    """Likelihood ratio of counts (..., K) beside shares (K,): 2 sum f ln (f / e).
+def significance(counts: ArrayLike, expected: ArrayLike) -> Array:
+    """Likelihood ratio of counts (..., K) against expected shares (K,): 2 sum f ln (f / e).
 
     Examples
     --------
@@ -63,15 +65,15 @@ class BeamSearch:
     """How conjunctions are searched for."""
 
     search: ConditionSearch
-    measure: Any
-    width: int
+    measure: LaplaceEstimate | EntropyMeasure
+    width: int  # conjunctions kept from one round to the next
     level: float  # of significance
-    most: int  # conditions of a rule
+    most: int  # conditions per rule at most
 
-    def best(self, S: Matrix, left: Any) -> CandidateRule | None:
+    def best(self, S: Matrix, left: Mask) -> CandidateRule | None:
         """The best significant conjunction on the rows left; None if none beats having no condition.
 
-        S (n, q): weights of the classes of each row.
+        S (n, q): the weight of each row in the column of its class.
         """
         before = S[left].sum(axis=0)
         shares = before / before.sum()
@@ -85,7 +87,7 @@ class BeamSearch:
             longer, waited = self._longer(star, S, measure), waited + 1
             if not len(longer):
                 break
-            good = np.flatnonzero(significance(longer.sums, shares) > limit)[:1].tolist()  # they are sorted
+            good = np.flatnonzero(significance(longer.sums, shares) > limit)[:1].tolist()  # sorted: the best one
             for i in good:
                 if (longer.worth[i], longer.sums[i].sum()) > top:
                     top, found, waited = (longer.worth[i] + WORTH_TOLERANCE, longer.sums[i].sum()), longer.clause(i), 0
@@ -94,23 +96,23 @@ class BeamSearch:
             star = longer.first(self.width, _bound(measure, longer.sums) > top[0])
         return found
 
-    def _longer(self, star: list[tuple[CandidateRule, Any]], S: Matrix, measure: Any) -> LongerRules:
-        """All conjunctions that are longer by one condition, the best first."""
+    def _longer(self, star: list[tuple[CandidateRule, Array]], S: Matrix, measure: Any) -> LongerRules:
+        """All conjunctions that are longer by one condition, best first."""
         each = []
         for clause, sums in star:
-            self.search.enter(clause.covers)
+            self.search.start_from(clause.covers)
             found = self.search.candidates(measure, S, sums)
             t = np.flatnonzero((found.worth > -np.inf) & (found.sums.sum(axis=1) < sums.sum()))
-            asked = [self.search.ask(found, int(i)) for i in t]
+            asked = [self.search.condition(found, int(i)) for i in t]
             each += [(found.worth[i], found.sums[i], clause, c) for i, c in zip(t, asked, strict=True)]
         each.sort(key=lambda one: (-round(one[0], 10), -one[1].sum()))
         return LongerRules(each, self.search.X)
 
 
 class LongerRules:
-    """Conjunctions by their worth, made longer from shorter ones by one condition."""
+    """Conjunctions made from shorter ones by adding one condition, sorted by worth."""
 
-    def __init__(self, each: list[tuple[float, Any, CandidateRule, Any]], X: Table) -> None:
+    def __init__(self, each: list[tuple[float, Array, CandidateRule, Condition]], X: Table) -> None:
         self.each, self.X = each, X
         self.worth = np.array([one[0] for one in each])
         self.sums = np.array([one[1] for one in each])
@@ -125,9 +127,9 @@ class LongerRules:
             (*parent.conditions, condition), parent.covers & (conditions_satisfied(self.X, [condition]) == 1)
         )
 
-    def first(self, width: int, hopeful: Any) -> list[tuple[CandidateRule, Any]]:
-        """The best of the hopeful ones that do not cover the same rows."""
-        out: list[tuple[CandidateRule, Any]] = []
+    def first(self, width: int, hopeful: Mask) -> list[tuple[CandidateRule, Array]]:
+        """The best of the hopeful ones, at most `width`, no two covering the same rows."""
+        out: list[tuple[CandidateRule, Array]] = []
         seen: set[bytes] = set()
         for i in np.flatnonzero(hopeful).tolist():
             clause = self.clause(i)
@@ -139,8 +141,8 @@ class LongerRules:
         return out
 
 
-def _bound(measure: Any, sums: Array) -> Any:
-    """The most that a conjunction can be worth after more conditions: when only one class is left."""
+def _bound(measure: LaplaceEstimate | EntropyMeasure, sums: Array) -> Array:
+    """An upper bound of the worth of longer conjunctions: as if only one class were left."""
     if isinstance(measure, EntropyMeasure):
         return np.where((sums > 0).sum(axis=1) > 1, 0.0, -np.inf)
     own = sums.max(axis=1) if measure.target < 0 else sums[:, measure.target]
@@ -156,15 +158,15 @@ class CN2Classifier(OrderedRules):
     mode
         "ordered": the first rule that holds answers; "unordered": all rules that hold vote.
     evaluation
-        what a rule is good for: the "laplace" estimate of the share of its class, or low "entropy".
+        the worth of a rule: the "laplace" estimate of the share of its class, or low "entropy".
     beam_width
         conjunctions kept from one round to the next.
     significance
-        level at which the classes of the rows that a rule covers must differ from those of all; 1 for no test.
+        level at which the classes of the rows that a rule covers must differ from those of all rows; 1 for no test.
     min_weight
-        weight of the rows that a rule covers at least.
+        minimum weight of the rows that a rule covers.
     max_conditions
-        of a rule; None for no limit.
+        maximum number of conditions per rule; None for no limit.
 
     Attributes
     ----------
@@ -195,11 +197,11 @@ class CN2Classifier(OrderedRules):
 
     card = Card(
         applications=("classification", "data mining"),
-        use="Rules of which each is checked by itself, with little data and many categories. RIPPER is faster.",
+        use="Rules that are each tested on their own, with little data and many categories. RIPPER is faster.",
         steps=(
-            "Make the best conjunctions longer by one condition a round, and keep a beam of them.",
+            "In each round extend the best conjunctions by one condition, and keep a beam of them.",
             "The best that is significant becomes a rule; remove the rows it covers.",
-            "Stop when none is better than no condition at all; the commonest class of the rest is the default.",
+            "Stop when none is better than no condition at all; the most common class of the rest is the default.",
         ),
         source="Clark & Niblett (1989); Clark & Boswell (1991)",
         see_also=("RIPPERClassifier", "IREPClassifier", "C45Classifier"),
@@ -207,10 +209,10 @@ class CN2Classifier(OrderedRules):
         search={"significance": (0.001, 0.01, 0.1), "min_weight": (2.0, 5.0)},
     )
 
-    def _most(self, y: Target) -> int:
+    def _max_stages(self, y: Target) -> int:
         return len(self.classes_) if self.mode == "unordered" else len(y)
 
-    def _stages(self, X: Table, y: Target, w: Weights) -> Iterator[list[CandidateRule]]:
+    def _candidate_lists(self, X: Table, y: Target, w: Weights) -> Iterator[list[CandidateRule]]:
         return MODES[self.mode](self, ConditionSearch(X, self._categories()), y, w)
 
     def _model(self, clauses: list[CandidateRule], y: Target, w: Weights, schema: Schema) -> BaseRules:
@@ -231,7 +233,7 @@ class CN2Classifier(OrderedRules):
         return BeamSearch(search, measure, self.beam_width, self.significance, most)
 
 
-def _ordered(model: Any, search: ConditionSearch, y: Target, w: Weights) -> Iterator[list[CandidateRule]]:
+def _ordered(model: CN2Classifier, search: ConditionSearch, y: Target, w: Weights) -> Iterator[list[CandidateRule]]:
     S, left = np.eye(len(model.classes_))[y] * w[:, None], np.ones(len(y), dtype=bool)
     beam, clauses = model._beam(search, -1), list[CandidateRule]()
     while left.any() and (found := beam.best(S, left)) is not None:
@@ -240,7 +242,7 @@ def _ordered(model: Any, search: ConditionSearch, y: Target, w: Weights) -> Iter
         yield clauses
 
 
-def _unordered(model: Any, search: ConditionSearch, y: Target, w: Weights) -> Iterator[list[CandidateRule]]:
+def _unordered(model: CN2Classifier, search: ConditionSearch, y: Target, w: Weights) -> Iterator[list[CandidateRule]]:
     beam, clauses = model._beam(search, 0), list[CandidateRule]()
     for code in range(len(model.classes_)):
         positive = y == code

@@ -3,14 +3,14 @@
     grandparent(X, Y) :- parent(X, Z), parent(Z, Y)
 
 The outer loop learns clauses until every positive example is covered or no clause pays; the inner loop adds literals
-until no negative example is left, by Foil's gain over bindings (see `foil_search`). What is not a fact is false: the
-negative examples are all other tuples of constants of the right types, or those that are given. A finished clause loses
-the literals it does not need, a finished program the clauses. A clause is kept if enough of what it covers is positive
-and if it takes fewer bits than naming the examples would,
+until no negative example is left, by Foil's gain over bindings (see `logic.foil_search`). What is not a fact is false:
+the negative examples are all other tuples of constants of the right types, or those given. Literals that a finished
+clause does not need are dropped, as are clauses of a finished program. A clause is kept if enough of the examples it
+covers are positive and if it takes fewer bits than naming the examples would,
 
     bits of literals + log2 (p + n + 1) + log2 (p + n choose n) + log2 (N - p - n choose P - p)  <  log2 (N choose P)
 
-where P of N examples are positive and not explained yet, and the clause covers p of them and n negative ones: so noise
+where P of N examples are positive and not explained yet, and the clause covers p of them and n negative ones. So noise
 is not explained.
 
 Quinlan (1990), Learning logical definitions from relations; Quinlan & Cameron-Jones (1993), FOIL: a midterm report.
@@ -31,7 +31,7 @@ from fivefold.core.console.fit_progress import fit_steps, interruptible_fit, war
 from fivefold.core.estimators import params
 from fivefold.core.estimators.params import Count, Fraction, Index, Seed
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Rng
+from fivefold.core.types import Codes, Mask, Rng
 from fivefold.rules.logic.clauses import Clause, Program
 from fivefold.rules.logic.foil_search import ClauseGrower, Order, descending_orders
 from fivefold.rules.logic.joins import TooManyBindings
@@ -41,7 +41,7 @@ from fivefold.rules.logic.relations import Bindings, Database, Relation, fact_ro
 
 @dataclass(frozen=True)
 class FoilModel:
-    """The clauses, the facts they were learned from, and what each covers."""
+    """The clauses, the facts they were learned from, and how many examples each covers."""
 
     program: Program
     database: Database
@@ -61,39 +61,39 @@ class Foil(CallbackSupportMixin, BaseEstimator):
     negation
         whether literals may be negated.
     equality
-        whether variables may be asked to be the same or different.
+        whether literals may require variables to be equal or different.
     recursion
-        whether a clause may speak of the relation that is learned, where that leads down along facts without circles.
+        whether a clause may use the relation that is learned, if that leads down along facts without cycles.
     determinate
-        whether literals that fix new variables uniquely are added where no literal gains much.
+        whether literals that determine new variables uniquely are added when no literal gains much.
     stop
-        what ends a clause: "description_length", when it would take more bits than the examples it explains, or "gain",
-        only when no literal gains anything.
+        what ends a clause: "description_length", when it would take more bits than the examples it explains; or "gain",
+        when no literal gains anything.
     min_precision
-        least share of positive examples among those that a clause covers.
+        minimum share of positive examples among those that a clause covers.
     max_literals
-        most literals of a body.
+        maximum number of literals of a body.
     max_new_variables
-        most variables of a body that are not in the head.
+        maximum number of variables of a body that are not in the head.
     max_clauses
-        most clauses; None for no limit.
+        maximum number of clauses; None for no limit.
     max_bindings
-        most rows of bindings of a clause; literals that make more are not tried.
+        maximum number of bindings of a clause; literals that make more are not tried.
     max_negatives
-        most negative examples of the closed world; more are drawn from.
+        maximum number of negative examples; of more, a sample is drawn.
     backtracks
-        times a clause is begun again with a literal that was nearly as good.
+        how often a clause is restarted with a literal that was nearly as good.
     random_state
-        seed of that draw.
+        seed of the sample of negative examples.
 
     Attributes
     ----------
     program_
         the clauses, which print, parse and derive facts.
     clauses_
-        the same, as a tuple.
+        the clauses, as a tuple.
     missed_, wrong_
-        positive facts that do not follow, and negative examples that do.
+        positive facts that do not follow from the program, and negative examples that do.
 
     Examples
     --------
@@ -148,7 +148,7 @@ class Foil(CallbackSupportMixin, BaseEstimator):
         """Learn clauses for `target`, the name of one of the relations or a further one.
 
         `relations` maps names to tuples, data frames or columns. `negatives` are facts known to be false; without them
-        every other tuple of the right types is.
+        every other tuple of the right types is false.
         """
         params.check_params(self)
         vars(self).pop("model_", None)
@@ -174,7 +174,7 @@ class Foil(CallbackSupportMixin, BaseEstimator):
         self.wrong_ = [f for f, true in zip(facts, positive, strict=True) if not true and f in known]
         return self
 
-    def predict(self, facts: Any, relations: Any = None) -> Any:
+    def predict(self, facts: Any, relations: Any = None) -> Mask:
         """Does each fact follow from the relations of fit, or from others?"""
         check_is_fitted(self)
         rows, arity = fact_rows(facts)[0], len(self._head().terms)
@@ -197,7 +197,7 @@ class Foil(CallbackSupportMixin, BaseEstimator):
         return self.program_[clause].bindings(database)
 
     def to_text(self) -> str:
-        """The clauses as sentences, each with the examples it covers."""
+        """The clauses as sentences, each with the number of examples it covers."""
         lines = zip(self.clauses_, self.model_.positives, self.model_.negatives, strict=True)
         return "\n".join(f"{clause.if_then()}  ({p} right, {n} wrong)" for clause, p, n in lines)
 
@@ -217,8 +217,10 @@ class Foil(CallbackSupportMixin, BaseEstimator):
             max_new_variables=self.max_new_variables, max_bindings=self.max_bindings, backtracks=self.backtracks,
         )  # fmt: skip
 
-    def _covering(self, growth: ClauseGrower, examples: Any, positive: Any, scale: float) -> Iterator[tuple[Atom, ...]]:
-        """One clause after the other, each for the positive examples that are left."""
+    def _covering(
+        self, growth: ClauseGrower, examples: Codes, positive: Mask, scale: float
+    ) -> Iterator[tuple[Atom, ...]]:
+        """One clause after another, each for the positive examples not covered yet."""
         left, orders = positive.copy(), growth.all_orders
         while left.any():
             at = np.flatnonzero(left | ~positive)
@@ -231,8 +233,10 @@ class Foil(CallbackSupportMixin, BaseEstimator):
             yield body
             left[at[covers]] = False
 
-    def _best(self, growth: ClauseGrower, examples: Any, positive: Any, orders: frozenset[Order], scale: float) -> Any:
-        """The best clause of a search and its alternatives: its body and what it covers; None if none will do."""
+    def _best(
+        self, growth: ClauseGrower, examples: Codes, positive: Mask, orders: frozenset[Order], scale: float
+    ) -> tuple[tuple[Atom, ...], Mask] | None:
+        """The best clause of a search and its alternatives: its body and the examples it covers; None if none pays."""
         best, found = 0.0, None
         for path in growth.clauses(growth.start(examples, positive, orders)):
             precise = [s for s in (path if growth.lengths else path[-1:]) if self._precise(s.covered, scale)]
@@ -249,15 +253,17 @@ class Foil(CallbackSupportMixin, BaseEstimator):
         p, n = covered
         return p > 0 and p >= self.min_precision * (p + scale * n)
 
-    def _learned(self, growth: ClauseGrower, bodies: Any, examples: Any, positive: Any) -> FoilModel:
+    def _learned(
+        self, growth: ClauseGrower, bodies: list[tuple[Atom, ...]], examples: Codes, positive: Mask
+    ) -> FoilModel:
         covers = [growth.covered_in_parts(body, examples) for body in bodies]
         program = Program(tuple(Clause(growth.head, body) for body in bodies))
         right, wrong = (tuple(int((c & side).sum()) for c in covers) for side in (positive, ~positive))
         return FoilModel(program, growth.database, growth.head.relation, right, wrong)
 
 
-def _admitted(relations: Any, target: Any, negatives: Any) -> tuple[Database, str, Any]:
-    """One database with the target and, under a name of its own, what is known to be false."""
+def _admitted(relations: Any, target: Any, negatives: Any) -> tuple[Database, str, Codes | None]:
+    """One database with the target, the name of the target, and the negative examples if they are given."""
     database = Database.of(relations)
     if isinstance(target, Relation):
         database, target = Database.of({**database.relations, target.name: target}), target.name
@@ -277,8 +283,8 @@ def _admitted(relations: Any, target: Any, negatives: Any) -> tuple[Database, st
     return held, target, known.tables[false.name]
 
 
-def _examples(database: Database, target: str, false: Any, most: int, rng: Rng) -> tuple[Any, Any, float]:
-    """Positive and negative tuples, which are positive, and for how many each negative one stands."""
+def _examples(database: Database, target: str, false: Codes | None, most: int, rng: Rng) -> tuple[Codes, Mask, float]:
+    """Positive and negative tuples, which of them are positive, and how many negatives each sampled one represents."""
     true, scale = database.tables[target], 1.0
     if false is None:
         domains = [database.domain(target, j) for j in range(true.shape[1])]
@@ -295,8 +301,10 @@ def _examples(database: Database, target: str, false: Any, most: int, rng: Rng) 
     return np.vstack([true, false]), np.arange(len(true) + len(false)) < len(true), scale
 
 
-def _pruned(growth: ClauseGrower, body: tuple[Atom, ...], examples: Any, positive: Any, orders: Any) -> Any:
-    """The body without literals that keep no negative example out, the last ones first; and what it covers."""
+def _pruned(
+    growth: ClauseGrower, body: tuple[Atom, ...], examples: Codes, positive: Mask, orders: frozenset[Order]
+) -> tuple[tuple[Atom, ...], Mask]:
+    """The body without literals that exclude no negative example, tried from the last; and the examples it covers."""
     covers = growth.covered(body, examples)
     for i in range(len(body) - 1, -1, -1):
         shorter = (*body[:i], *body[i + 1 :])
@@ -312,8 +320,8 @@ def _pruned(growth: ClauseGrower, body: tuple[Atom, ...], examples: Any, positiv
     return growth.renamed(body), covers
 
 
-def _needed(growth: ClauseGrower, bodies: list[tuple[Atom, ...]], positives: Any) -> list[tuple[Atom, ...]]:
-    """The clauses without those whose examples others cover; where a proof may end comes first."""
+def _needed(growth: ClauseGrower, bodies: list[tuple[Atom, ...]], positives: Codes) -> list[tuple[Atom, ...]]:
+    """The clauses except those whose examples other clauses cover; clauses that are not recursive come first."""
     covers = [growth.covered_in_parts(body, positives) for body in bodies]
     for i in range(len(bodies) - 1, -1, -1):
         others = [c for j, c in enumerate(covers) if j != i]

@@ -1,19 +1,19 @@
-"""Occam's razor over Boolean formulas: few mistakes, few bits, and a limit of the error on new rows.
+"""Occam's razor over Boolean formulas: few mistakes, few bits, and a bound on the error on new rows.
 
     list      if f_1 then c_1, else if f_2 then c_2, ..., else c_0            one formula for two classes, K - 1 at most
-    length    sum_i (1 + log2 K + bits of f_i)  +  1 + log2 K                 formula: 2 a symbol, log2 d a feature
+    length    sum_i (1 + log2 K + bits of f_i)  +  1 + log2 K                 formula: 2 per symbol, log2 d per feature
 
-Features are true or false: a category or not, above a cut or not, missing or not. Cuts stand at quantiles of a column,
-never where the labels say, so that the code is fixed before the labels are seen. With e the share of mistakes on n rows
-and c = 2 (length ln 2 + ln(1 / delta)) / n, what is made small is
+Features are true or false: a category or not, above a cut or not, missing or not. Cuts are at quantiles of a column,
+independent of the labels, so that the code is fixed before the labels are seen. With e the share of mistakes on n rows
+and c = 2 (length ln 2 + ln(1 / delta)) / n, the criteria to minimise are
 
     count     mistakes + price x length                     price = 2 ln 2, whatever n and delta; the same rule as
     linear    e + c                                         whose bound is at most half as large again as that of
     tight     e + sqrt(e c) + c                             the relative Occam bound itself
     root      e + sqrt((length ln 2 + ln(2 / delta)) / 2n)  the plain one: shorter formulas where mistakes are few
 
-All formulas are tried in the order of their length until no longer one can win, or so many have been made; then the
-best are grown. With several classes each has its formula, the rarest first, learned from the rows that are left.
+All formulas are tried in order of length until no longer one can win, or until max_formulas have been made; then the
+best are extended. With several classes each has its formula, rarest class first, learned from the remaining rows.
 
 Blumer, Ehrenfeucht, Haussler & Warmuth (1987); McAllester (2009), Case Studies in Machine Learning.
 """
@@ -34,18 +34,18 @@ from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.params import Count, Index, NonNegative, OpenFraction, Positive
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Matrix, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Codes, Indices, Mask, Matrix, Table, Target, UserTable, Weights
 from fivefold.partition.export.conditions import Condition
 from fivefold.rules.formulas.binary_features import binary_features, complement, feature_name
 from fivefold.rules.formulas.boolean_formulas import Formula
-from fivefold.rules.formulas.formula_search import find_formula
+from fivefold.rules.formulas.formula_search import Score, find_formula
 from fivefold.rules.rule_lists.rule_export import RuleExports
 from fivefold.rules.rule_lists.rule_lists import Rule, RuleList, Schema
 from fivefold.tree.occam_tree import PRICE_PER_BIT, Guarantee, guarantee
 
 
 def priced_count(errors: Any, bits: Any, n: float, delta: float, price: float = PRICE_PER_BIT) -> Any:
-    """Mistakes and bits at their price."""
+    """Mistakes plus the price of the bits."""
     return errors + price * bits
 
 
@@ -70,15 +70,15 @@ CRITERIA = {"count": priced_count, "linear": linear_bound, "tight": tight_bound,
 
 @dataclass(frozen=True)
 class FormulaList:
-    """Formulas with an answer each, the first that is true answers; and the classes of the rows each answered."""
+    """Formulas, of which the first that is true answers; and the class weights of the rows that each answered."""
 
-    features: tuple[Condition, ...]  # what may stand in a formula
+    features: tuple[Condition, ...]  # what formulas may be made of
     formulas: tuple[Formula, ...]  # over the numbers of `features`
-    counts: Array  # (formulas + 1, K) weights of the classes; the rows that no formula takes last
-    rows: tuple[tuple[int, float], ...]  # rows and weight that each term answers, formula by formula, the default last
+    counts: Array  # (formulas + 1, K) class weights of the rows that each answers; the default last
+    rows: tuple[tuple[int, float], ...]  # (rows, weight) that each term answers, formula by formula, the default last
     schema: Schema
-    binary: frozenset[int]  # columns that hold 0 and 1 only
-    proved: bool  # is every formula the best there is for the rows it saw?
+    binary: frozenset[int]  # columns that hold only 0 and 1
+    proved: bool  # is every formula proved to be the best for the rows it saw?
 
     @property
     def bits(self) -> float:
@@ -88,17 +88,17 @@ class FormulaList:
 
     @property
     def errors(self) -> float:
-        """Mistakes on the rows of fit, by weight."""
+        """Weight of the training rows predicted wrongly."""
         return float(self.counts.sum() - self.counts.max(axis=1).sum())
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of the features: that of the column alone where it holds 0 and 1."""
+        """Names of the features; the name of the column alone if it holds only 0 and 1."""
         return tuple(feature_name(c, self.schema, c.column in self.binary) for c in self.features)
 
     @cached_property
     def rules(self) -> RuleList:
-        """The terms of each formula as rules, in order; a rule speaks with the shares of its formula."""
+        """The terms of each formula as rules, in order; a rule has the class shares of its formula."""
         classes, rules = self.schema.classes or (), []
         shares = self.counts / np.where(s := self.counts.sum(axis=1, keepdims=True), s, 1.0)
         terms = [(i, term) for i, f in enumerate(self.formulas) for term in f.terms()]
@@ -111,8 +111,8 @@ class FormulaList:
             rules.append(Rule(tuple(held.values()), classes[int(shares[i].argmax())], value, weight, rows))
         return RuleList(tuple(rules[:-1]), rules[-1], self.schema)
 
-    def fired(self, X: Table) -> Any:
-        """The formula that answers each row; their number where none does."""
+    def fired(self, X: Table) -> Indices:
+        """The index of the formula that answers each row; the number of formulas if none is true."""
         asked = sorted({k for f in self.formulas for k in f.features})
         X = X.astype(np.float64, copy=False)
         B = {k: self.features[k].holds(X[:, self.features[k].column]).astype(bool) for k in asked}
@@ -129,25 +129,25 @@ class FormulaList:
 
 
 class OccamFormulaClassifier(RuleExports, Classifier):
-    """A short Boolean formula with few mistakes, found by increasing code length, with a limit of its error.
+    """A short Boolean formula with few mistakes, found by increasing code length, with a bound on its error.
 
     Parameters
     ----------
     criterion
-        what is made small: "count" for mistakes and bits at a price, or a bound of the error: "linear", "tight" or
+        what is minimised: "count" for mistakes plus bits at a price, or a bound on the error: "linear", "tight" or
         "root".
     price
-        mistakes that a bit is worth under "count"; larger gives shorter formulas. None for 2 ln 2.
+        price per bit, in mistakes, for "count"; larger gives shorter formulas. None for 2 ln 2.
     delta
         the probability that a bound fails.
     n_cuts
-        most thresholds of a column of numbers, at its quantiles.
+        maximum number of thresholds per column of numbers, at its quantiles.
     max_bits
-        longest formula of the exhaustive search; None for no limit but the next.
+        longest formula of the exhaustive search; None: limited by max_formulas only.
     max_formulas
-        most formulas of different truth values that are made; fewer where the rows are many.
+        maximum number of formulas with different truth values that are made; fewer if there are many rows.
     beam
-        formulas that are grown side by side after that; 0 for none.
+        formulas that are extended side by side after the exhaustive search; 0 for none.
 
     Attributes
     ----------
@@ -156,9 +156,9 @@ class OccamFormulaClassifier(RuleExports, Classifier):
     bits_
         code length of all of them.
     errors_, risk_
-        mistakes on the rows of fit, and their share.
+        mistakes on the training rows, and their share.
     proved_
-        whether the search ended because no further formula can have a smaller score.
+        whether the search ended because no other formula can have a smaller score.
 
     Examples
     --------
@@ -187,13 +187,13 @@ class OccamFormulaClassifier(RuleExports, Classifier):
     takes = Takes(missing=True, categories=True)
     card = Card(
         applications=("classification", "data mining"),
-        use="A rule of a few words with a proven limit of its error, from numbers and categories. It says "
-        "little where rows are few, and a tree is faster where the rule is long.",
+        use="A rule of a few words with a proven bound on its error, from numbers and categories. The bound "
+        "means little with few rows, and a tree is faster if the rule is long.",
         steps=(
             "Turn columns into features that are true or false: categories, cuts at quantiles, gaps.",
-            "Make formulas in the order of their bits, one for every function of the rows, and score each.",
-            "Stop when even a faultless longer formula would score worse; where they are too many, grow the best.",
-            "With several classes do so for each, the rarest first, on the rows that no formula takes yet.",
+            "Make formulas in order of their bits, one per function of the rows, and score each.",
+            "Stop when even a perfect longer formula would score worse; if there are too many, extend the best.",
+            "With several classes do so for each, the rarest first, on the rows that no formula covers yet.",
         ),
         source="Blumer, Ehrenfeucht, Haussler & Warmuth (1987); McAllester (2009)",
         see_also=("OccamTreeClassifier", "DecisionTreeClassifier", "SparseLinearClassifier"),
@@ -218,17 +218,17 @@ class OccamFormulaClassifier(RuleExports, Classifier):
 
     @property
     def errors_(self) -> float:
-        """Mistakes on the rows of fit, by weight."""
+        """Weight of the training rows predicted wrongly."""
         return self.model_.errors
 
     @property
     def risk_(self) -> float:
-        """Share of mistakes on the rows of fit."""
+        """Share of mistakes on the training rows."""
         return self.model_.errors / float(self.model_.counts.sum())
 
     @property
     def proved_(self) -> bool:
-        """Can no further formula have a smaller score?"""
+        """Is it proved that no other formula has a smaller score?"""
         return self.model_.proved
 
     @property
@@ -237,19 +237,19 @@ class OccamFormulaClassifier(RuleExports, Classifier):
         return self.model_.rules
 
     def guarantee(self, delta: float = 0.05) -> Guarantee:
-        """The Occam bounds of the error on new rows, where those of fit were drawn independently."""
+        """The Occam bounds on the error on new rows, if the training rows were drawn independently."""
         check_is_fitted(self)
         return guarantee(self.risk_, self.bits_, float(self.model_.counts.sum()), delta)
 
     def to_text(self, *, feature_names: Any = None, evidence: bool = False) -> str:
-        """The formulas in words; with `evidence` the rules they are made of, with their rows."""
+        """The formulas in words; with `evidence`, the rules they consist of, with their rows."""
         check_is_fitted(self)
         if evidence:
             return super().to_text(feature_names=feature_names)
         return replace(self.model_, schema=Schema.of(self, feature_names)).text()
 
-    def predict_proba(self, X: UserTable) -> Any:
-        """Shares of the classes among the rows that the same formula answered."""
+    def predict_proba(self, X: UserTable) -> Matrix:
+        """Class shares among the training rows that the same formula answered."""
         return self._scores(self._admit(X))
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
@@ -269,11 +269,12 @@ class OccamFormulaClassifier(RuleExports, Classifier):
                 warn_kept_best(self, done, "formula")
         self.model_ = _counted(replace(self.model_, binary=binary), B, w)
 
-    def _growing(self, features: Any, B: Any, y: Any, w: Any) -> Iterator[FormulaList]:
-        """The list with no formula, with one, ...: a formula a class, the rarest class first, the commonest is left."""
+    def _growing(self, features: tuple[Condition, ...], B: Mask, y: Codes, w: Weights) -> Iterator[FormulaList]:
+        """The list with no formula, with one, and so on: one per class, rarest first; the last class is the default."""
         K = len(self.classes_)
         patterns, which = np.unique(B, axis=0, return_inverse=True)
-        W = np.bincount(which.ravel() * K + y, w, len(patterns) * K).reshape(-1, K)  # (U, K)
+        sums = np.asarray(np.bincount(which.ravel() * K + y, w, len(patterns) * K), dtype=np.float64)
+        W = sums.reshape(-1, K)  # (U, K)
         model = FormulaList(features, (), W.sum(axis=0, keepdims=True), (), Schema.of(self), frozenset(), True)
         yield model
         order = np.argsort(model.counts[0], kind="stable")[:-1]
@@ -293,8 +294,8 @@ class OccamFormulaClassifier(RuleExports, Classifier):
                 patterns, W = patterns[~true], W[~true]
             yield model
 
-    def _score(self, model: FormulaList, n: float) -> Any:
-        """What a further formula makes of the score, by its mistakes and bits."""
+    def _score(self, model: FormulaList, n: float) -> Score:
+        """The score of the list with one more formula, as a function of its mistakes and bits."""
         settled, before, label = model.counts[:-1], model.bits, 1 + log2(model.counts.shape[1])
         missed = float(settled.sum() - settled.max(axis=1, initial=0.0).sum())
         criterion, price = CRITERIA[self.criterion], PRICE_PER_BIT if self.price is None else self.price
@@ -305,7 +306,7 @@ class OccamFormulaClassifier(RuleExports, Classifier):
 
         return score
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         counts = self.model_.counts
         shares = counts / counts.sum(axis=1, keepdims=True)
         return shares.astype(X.dtype, copy=False)[self.model_.fired(X)]
@@ -315,8 +316,8 @@ def _rate(bits: Any, n: float, delta: float) -> Any:
     return 2 * (bits * log(2) + log(1 / delta)) / n
 
 
-def _counted(model: FormulaList, B: Matrix, w: Weights) -> FormulaList:
-    """With the rows and the weight that each term is the first to answer."""
+def _counted(model: FormulaList, B: Mask, w: Weights) -> FormulaList:
+    """The list with the number and weight of the rows that each term is the first to answer."""
     rows, open_ = [], np.ones(len(B), dtype=bool)
     for formula in model.formulas:
         for term in formula.terms():

@@ -1,20 +1,21 @@
 """Rules for numbers by sequential covering.
 
-    if R_1 then m_1, else if R_2 then m_2, ..., else m_0    m: the mean of the rows a rule covers, or a surface
+    if R_1 then m_1, else if R_2 then m_2, ..., else m_0    m: the mean of the rows a rule covers, or a linear function
 
-A rule is grown by the condition that explains most of the squares about the mean,
+A rule is grown by the condition that explains most of the sum of squares about the mean,
 
-    fall = sum (y - m)^2 - sum_inside (y - m_in)^2 - sum_outside (y - m_out)^2
+    gain = sum (y - m)^2 - sum_inside (y - m_in)^2 - sum_outside (y - m_out)^2
 
-and keeps the side whose rows are nearer to their mean. A condition must pay for the numbers it brings, W ln (squares
-before / after) > price ln W (Schwarz); where none does the rule is done, what it covers is removed, and the next is
-grown on the rows left.
+and keeps the side whose rows are nearer to their mean. A condition must pay for the numbers it adds, W ln (squares
+before / after) > price ln W (Schwarz); when none does, the rule is finished, the rows it covers are removed, and the
+next rule is grown on the rest.
 
 Alpaydin (2010), exercise 9.7; Janssen & Fuernkranz (2010), Separate-and-conquer regression.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
@@ -25,27 +26,28 @@ from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Indices, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Doubles, Indices, Table, Target, UserTable, Weights
+from fivefold.partition.export.conditions import Condition
 from fivefold.rules.base import merge_conditions
 from fivefold.rules.covering.sequential_covering import ConditionSearch, VarianceGain, conditions_satisfied
 from fivefold.rules.rule_lists.rule_export import RuleExports
 from fivefold.rules.rule_lists.rule_lists import Rule, RuleList, Schema
 from fivefold.tree.model_tree import LEAF_MODELS
 
-RESIDUAL_TOLERANCE = 1e-11  # share of all squares that is rounding
+RESIDUAL_TOLERANCE = 1e-11  # sums of squares below this share of the total are rounding
 
 
 @dataclass(frozen=True)
 class RegressionRules:
-    """Rules with the mean of what they cover, and a surface for each rule and the default."""
+    """Rules with the mean of the rows they cover, and a linear function for each rule and the default."""
 
     rules: RuleList
-    coef: Array  # (rules + 1, d), zero where a rule answers with a mean
+    coef: Array  # (rules + 1, d), zero for rules that predict a mean
     intercept: Array  # (rules + 1,)
-    fill: Array  # (d,) where a value is missing
+    fill: Array  # (d,) in place of missing values
 
-    def answers(self, X: Table) -> Any:
-        """The number of each row (n,), float64."""
+    def answers(self, X: Table) -> Doubles:
+        """The predicted number of each row (n,)."""
         fired = self.rules.fired(X)
         out = self.intercept[fired]
         if self.coef.any():
@@ -55,25 +57,26 @@ class RegressionRules:
 
 
 class RuleRegressor(RuleExports, Regressor):
-    """An ordered list of rules that answer with numbers: the mean of what they cover, or a linear surface.
+    """An ordered list of rules that predict numbers: the mean of the rows they cover, or a linear function.
 
     Parameters
     ----------
     consequent
-        what a rule answers: the "mean" of the rows it covers, or a "linear" surface of the columns of numbers.
+        what a rule predicts: the "mean" of the rows it covers, or a "linear" function of the columns of numbers.
     price
-        of a condition, in units of ln W / W of the squares: larger gives fewer and shorter rules.
+        price per condition: it must reduce the log of the sum of squares by more than price ln W / W; larger gives
+        fewer and shorter rules.
     min_weight
-        weight of the rows on either side of a condition at least.
+        minimum weight of the rows on either side of a condition.
     max_rules
-        None for no limit.
+        maximum number of rules; None for no limit.
     max_conditions
-        of a rule; None for no limit.
+        maximum number of conditions per rule; None for no limit.
 
     Attributes
     ----------
     rules_
-        the rules with the means of what they cover, a RuleList.
+        the rules with the means of the rows they cover, a RuleList.
 
     Examples
     --------
@@ -101,8 +104,8 @@ class RuleRegressor(RuleExports, Regressor):
         use="A number by a few rules a person can read. A tree of the same size is as good; forests err less.",
         steps=(
             "Add the condition that explains most of the squares about the mean; keep the side nearer to its mean.",
-            "When no condition pays, the rule answers with the mean, or a surface, of the rows it covers; remove them.",
-            "Go on with the rows left until no condition pays: the rest is the default.",
+            "When no condition pays, the rule predicts the mean, or a linear function, of its rows; remove them.",
+            "Continue with the remaining rows until no condition pays: they are the default.",
         ),
         source="Janssen & Fuernkranz (2010)",
         see_also=("DecisionTreeRegressor", "ModelTreeRegressor", "RIPPERClassifier"),
@@ -112,7 +115,7 @@ class RuleRegressor(RuleExports, Regressor):
 
     @property
     def rules_(self) -> RuleList:
-        """The rules with the means of what they cover."""
+        """The rules with the means of the rows they cover."""
         return self.model_.rules
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
@@ -127,7 +130,7 @@ class RuleRegressor(RuleExports, Regressor):
         with fit_steps(self, "rule", limit, X) as monitor:
             try:
                 while len(answers.rules) < limit:
-                    search.enter(answers.left)
+                    search.start_from(answers.left)
                     conditions = search.grow(measure, S, most)
                     if not conditions:
                         break
@@ -139,30 +142,31 @@ class RuleRegressor(RuleExports, Regressor):
         self.model_ = answers.model()
 
     def predict(self, X: UserTable) -> Any:
-        """The number that the first rule that holds gives for each row."""
+        """The prediction of the first rule that holds for each row."""
         X = self._admit(X)
         return self.model_.answers(X).astype(X.dtype, copy=False)
 
-    def _discrete(self) -> Any:
+    def _discrete(self) -> Iterable[int]:
+        """The columns that hold categories."""
         return vars(self)["categories_in_"].values if "categories_in_" in vars(self) else ()
 
 
 class RuleAnswers:
-    """Rules and their surfaces while they are being found."""
+    """Rules and their linear functions while they are being found."""
 
     def __init__(self, estimator: Any, X: Table, y: Target, w: Weights) -> None:
         self.X, self.y, self.w = X, y.astype(np.float64), w
         self.schema, self.leaf = Schema.of(estimator), LEAF_MODELS[estimator.consequent]
         known = ~np.isnan(X)
-        shares = w / w.sum()  # sums of these with huge numbers do not overflow
+        shares = w / w.sum()  # weighted means of huge numbers do not overflow
         share = shares @ known  # a column without any value is filled with zeros
         self.fill = shares @ np.where(known, X, 0.0) / np.where(share > 0, share, 1.0)
         self.Z = np.where(known, X, self.fill).astype(np.float64)
         self.Z[:, list(estimator._discrete())] = 0.0  # codes of categories have no slope
         self.left, self.rules, self.surfaces = np.ones(len(X), dtype=bool), list[Rule](), list[Any]()
 
-    def add(self, conditions: Any) -> None:
-        """A rule that covers what satisfies the conditions; those rows are removed."""
+    def add(self, conditions: list[Condition]) -> None:
+        """Add a rule with these conditions; the rows it covers are removed."""
         rows = np.flatnonzero(self.left & (conditions_satisfied(self.X, conditions) == len(conditions)))
         self.left[rows] = False
         rule, surface = self._answer(merge_conditions(conditions), rows)
@@ -175,7 +179,7 @@ class RuleAnswers:
         coef, intercept = (np.array(part) for part in zip(*self.surfaces, surface, strict=True))
         return RegressionRules(RuleList(tuple(self.rules), default, self.schema), coef, intercept, self.fill)
 
-    def _answer(self, conditions: Any, rows: Indices) -> tuple[Rule, tuple[Any, float]]:
+    def _answer(self, conditions: tuple[Condition, ...], rows: Indices) -> tuple[Rule, tuple[Array, float]]:
         w, y = self.w[rows], self.y[rows]
         rule = Rule(conditions, float(w @ y / w.sum()), (), float(w.sum()), len(rows))
         return rule, self.leaf(self.Z[rows], y, w)

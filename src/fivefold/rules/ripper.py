@@ -1,15 +1,15 @@
 """RIPPER: repeated incremental pruning to produce error reduction.
 
-    build      grow a rule on 2/3 of the rows left by Foil gain, prune it on 1/3 by (p - n) / (p + n), remove what it
-               covers; stop when the description is 64 bits longer than the shortest so far, or a rule is wrong half of
-               the time, or no positive is left; drop rules, from the last, where that makes the description shorter
+    build      grow a rule on 2/3 of the remaining rows by Foil gain, prune it on 1/3 by (p - n) / (p + n), remove the
+               rows it covers; stop when the description is 64 bits longer than the shortest so far, or a rule is wrong
+               half of the time, or no positive is left; drop rules, from the last, where that shortens the description
     optimise   k times: for each rule also grow a replacement from nothing and a revision from the rule, prune both for
                the accuracy of the whole list, and keep the one of the three whose list has the shortest description;
                then add rules for the positives that are still uncovered, and drop rules as before
 
-The description length of a list is that of its rules and of the rows they get wrong (`rules.coding`). Classes are
-learned from the rarest to the second commonest, each against those that are still to come; what no rule covers is of
-the commonest class.
+The description length of a list is that of its rules and of the rows they get wrong
+(`rules.covering.description_length`). Classes are learned from the rarest to the second most common, each against those
+still to come; rows that no rule covers get the most common class.
 
 Cohen (1995), Fast effective rule induction; Quinlan (1995) for the coding.
 """
@@ -18,13 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
-from typing import Any
 
 import numpy as np
 
 from fivefold.core.estimators.params import Count, Index, NonNegative, OpenFraction, Seed
 from fivefold.core.registry import Card
-from fivefold.core.types import Target
+from fivefold.core.types import Mask, Matrix, Target
 from fivefold.rules.base import CandidateRule
 from fivefold.rules.covering.description_length import DescriptionLengths
 from fivefold.rules.irep import OneClassLearner, RarestClassFirst, accuracy, net_precision
@@ -36,17 +35,17 @@ class RIPPERClassifier(RarestClassFirst):
     Parameters
     ----------
     k
-        how often the rules are optimised.
+        number of passes that optimise the rules.
     prune_size
         share of the rows to prune on.
     dl_allowance
-        bits by which the description may be longer than the shortest so far before no more rules are added.
+        bits by which the description may exceed the shortest so far before the search for rules stops.
     min_weight
-        positives that a growing rule covers at least.
+        minimum weight of the positives that a growing rule covers.
     max_conditions
-        of a rule while it grows; None for no limit.
+        maximum number of conditions of a growing rule; None for no limit.
     random_state
-        seed of the deal into rows to grow on and to prune on.
+        seed of the split into rows to grow on and to prune on.
 
     Attributes
     ----------
@@ -78,10 +77,10 @@ class RIPPERClassifier(RarestClassFirst):
         applications=("classification", "data mining"),
         use="A few rules a person can read, on large, noisy or unbalanced tables. Ensembles of trees err less.",
         steps=(
-            "Take the rarest class that is left, against all commoner ones.",
-            "Grow rules by Foil gain and prune each on rows kept apart, until the description grows by 64 bits.",
-            "Offer every rule a replacement and a revision; keep what makes the description shortest. Do so twice.",
-            "What no rule covers is of the commonest class.",
+            "Take the rarest remaining class, against all more common ones.",
+            "Grow rules by Foil gain and prune each on held-out rows, until the description grows by 64 bits.",
+            "Try a replacement and a revision of every rule; keep what makes the description shortest. Do so twice.",
+            "Rows that no rule covers get the most common class.",
         ),
         source="Cohen (1995)",
         see_also=("IREPClassifier", "CN2Classifier", "C45Classifier"),
@@ -89,34 +88,34 @@ class RIPPERClassifier(RarestClassFirst):
         search={"k": (0, 2), "min_weight": (1.0, 2.0, 5.0)},
     )
 
-    def _most(self, y: Target) -> int:
+    def _max_stages(self, y: Target) -> int:
         return (len(self.classes_) - 1) * (self.k + 1)
 
-    def _learn(self, one: OneClassLearner, left: Any) -> Iterator[list[CandidateRule]]:
+    def _learn(self, one: OneClassLearner, left: Mask) -> Iterator[list[CandidateRule]]:
         P, N = one.S[left].sum(axis=0).tolist()
-        book = DescriptionLengths(P, N, one.search.possible)
-        clauses = _shortened(self._added([], one, left, book), one, left, book)
+        lengths = DescriptionLengths(P, N, one.search.possible)
+        clauses = _shortened(self._added([], one, left, lengths), one, left, lengths)
         yield clauses
         for _ in range(self.k):
-            clauses = _optimised(clauses, one, left, book)
-            clauses = _shortened(self._added(clauses, one, left, book), one, left, book)
+            clauses = _optimised(clauses, one, left, lengths)
+            clauses = _shortened(self._added(clauses, one, left, lengths), one, left, lengths)
             yield clauses
 
     def _added(
-        self, clauses: list[CandidateRule], one: OneClassLearner, left: Any, book: DescriptionLengths
+        self, clauses: list[CandidateRule], one: OneClassLearner, left: Mask, lengths: DescriptionLengths
     ) -> list[CandidateRule]:
-        """With rules for the positives that are still uncovered."""
+        """The rules, and new ones for the positives that they do not cover."""
         clauses, counts = list(clauses), _counts(clauses, one, left)
         left, sizes = _uncovered(clauses, left), [len(c) for c in clauses]
         p, n = counts.sum(axis=0).tolist()
-        least = book.bits(sizes, p, n)
+        shortest = lengths.bits(sizes, p, n)
         while (one.positive & left).any():
-            grow, prune = one.halves(left)
-            clause = one.pruned(one.grown(grow), prune, net_precision)
+            grow, prune = one.split(left)
+            clause = one.prune(one.grow(grow), prune, net_precision)
             new_p, new_n = one.covered(clause, left).tolist()
-            bits = book.bits([*sizes, len(clause)], p + new_p, n + new_n)
-            least = min(least, bits)
-            if bits > least + self.dl_allowance or new_p <= new_n or not len(clause):
+            bits = lengths.bits([*sizes, len(clause)], p + new_p, n + new_n)
+            shortest = min(shortest, bits)
+            if bits > shortest + self.dl_allowance or new_p <= new_n or not len(clause):
                 break
             clauses.append(clause)
             sizes.append(len(clause))
@@ -125,23 +124,23 @@ class RIPPERClassifier(RarestClassFirst):
 
 
 def _optimised(
-    clauses: list[CandidateRule], one: OneClassLearner, left: Any, book: DescriptionLengths
+    clauses: list[CandidateRule], one: OneClassLearner, left: Mask, lengths: DescriptionLengths
 ) -> list[CandidateRule]:
-    """Each rule, its revision or its replacement, whichever makes the description shortest."""
+    """For each rule: the rule, its revision or its replacement, whichever makes the description shortest."""
     done: list[CandidateRule] = []
-    ahead, before = list(clauses), np.zeros((0, 2))
-    while ahead and (one.positive & left).any():
-        old, ahead = ahead[0], ahead[1:]
+    later, before = list(clauses), np.zeros((0, 2))
+    while later and (one.positive & left).any():
+        old, later = later[0], later[1:]
         if not (old.covers & left).any():
             continue
-        grow, prune = one.halves(left)
-        prune = prune * _uncovered(ahead, left)[:, None]  # what later rules cover is their concern
-        tried = [old, *(one.pruned(one.grown(grow, start), prune, accuracy) for start in (old.conditions, ()))]
+        grow, prune = one.split(left)
+        prune = prune * _uncovered(later, left)[:, None]  # rows that later rules cover are left to them
+        tried = [old, *(one.prune(one.grow(grow, start), prune, accuracy) for start in (old.conditions, ()))]
         bits = []
         for clause in tried:
-            counts = np.concatenate([before, _counts([clause, *ahead], one, left)])
-            sizes = [len(c) for c in (*done, clause, *ahead)]
-            bits.append(book.shortest(sizes, counts, first=len(done) + 1)[0])
+            counts = np.concatenate([before, _counts([clause, *later], one, left)])
+            sizes = [len(c) for c in (*done, clause, *later)]
+            bits.append(lengths.shortest(sizes, counts, first=len(done) + 1)[0])
         best = tried[int(np.argmin(bits))]
         before = np.concatenate([before, _counts([best], one, left)])
         done.append(best)
@@ -150,14 +149,14 @@ def _optimised(
 
 
 def _shortened(
-    clauses: list[CandidateRule], one: OneClassLearner, left: Any, book: DescriptionLengths
+    clauses: list[CandidateRule], one: OneClassLearner, left: Mask, lengths: DescriptionLengths
 ) -> list[CandidateRule]:
-    """Without the rules that make the description longer."""
-    _, kept = book.shortest([len(c) for c in clauses], _counts(clauses, one, left))
+    """The rules without those that make the description longer."""
+    _, kept = lengths.shortest([len(c) for c in clauses], _counts(clauses, one, left))
     return [clauses[r] for r in kept]
 
 
-def _counts(clauses: list[CandidateRule], one: OneClassLearner, left: Any) -> Any:
+def _counts(clauses: list[CandidateRule], one: OneClassLearner, left: Mask) -> Matrix:
     """Positives and negatives that each rule is the first to cover (rules, 2)."""
     rows, out = np.flatnonzero(left), np.zeros((len(clauses), 2))
     for r, clause in enumerate(clauses):
@@ -167,7 +166,7 @@ def _counts(clauses: list[CandidateRule], one: OneClassLearner, left: Any) -> An
     return out
 
 
-def _uncovered(clauses: list[CandidateRule], left: Any) -> Any:
+def _uncovered(clauses: list[CandidateRule], left: Mask) -> Mask:
     for clause in clauses:
         left = left & ~clause.covers
     return left

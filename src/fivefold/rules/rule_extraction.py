@@ -1,9 +1,9 @@
 """Rules of a tree as a classifier: grow a tree, read a rule from every leaf, prune the rules term by term, order them.
 
-A pruned rule may cover what another covers, so the rules are no tree any more: they are a list in which the rule of
-least likely error answers first, and the commonest class of the rows that no rule covers is the default. Each rule can
-lose questions near the root, which a pruned tree cannot. In a column that had no gaps in fit, a missing value satisfies
-no condition of a pruned rule.
+Pruned rules may overlap, so they are no longer a tree: they are a list in which the rule of least estimated error
+answers first, and the most common class of the rows that no rule covers is the default. A rule can lose conditions near
+the root, which a pruned tree cannot. In a column without missing values in fit, a missing value satisfies no condition
+of a pruned rule.
 
 Quinlan (1993), C4.5: Programs for Machine Learning, chapter 5; Alpaydin (2020), section 9.4.
 """
@@ -22,7 +22,7 @@ from fivefold.core.estimators.params import OpenFraction, Seed
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Rng, Table, Target, UserTable, Weights
+from fivefold.core.types import Mask, Matrix, Rng, Table, Target, UserTable, Weights
 from fivefold.rules.covering.sequential_covering import GrowPruneSplit
 from fivefold.rules.rule_lists.rule_export import RuleExports
 from fivefold.rules.rule_lists.rule_lists import RuleList, Schema
@@ -44,16 +44,16 @@ class RuleExtractionClassifier(RuleExports, Classifier):
     estimator
         the tree: any of fivefold.tree whose questions are about single columns; None for C45Classifier().
     pruning
-        "pessimistic" drops terms by the upper confidence limit of a rule's error, "pruning_set" by the error of the
-        list on rows kept apart; None keeps the rules as the tree has them.
+        "pessimistic" drops conditions by the upper confidence limit of a rule's error, "pruning_set" by the error of
+        the list on held-out rows; None keeps the rules of the tree unchanged.
     confidence
-        of pessimistic pruning: the probability that the true error is above the limit taken; smaller prunes more.
+        for pessimistic pruning: the probability that the true error exceeds the limit used; smaller prunes more.
     prune_share
-        of the rows of each class that a pruning set keeps apart.
+        share of the rows of each class that is held out as pruning set.
     random_state
         seed of the pruning set and of the tree.
     class_weight
-        weights of the classes, or "balanced".
+        class weights, or "balanced".
 
     Attributes
     ----------
@@ -87,13 +87,13 @@ class RuleExtractionClassifier(RuleExports, Classifier):
     takes = Takes(missing=True, huge=True, categories=True)
     card = Card(
         applications=("classification", "data mining"),
-        use="Rules to be read, changed and put into a database: fewer and shorter than the ways through a tree, about "
+        use="Rules to be read, changed and put into a database: fewer and shorter than the paths of a tree, about "
         "as accurate as a pruned tree. RIPPERClassifier learns rules without a tree.",
         steps=(
             "Grow a tree and read a rule from each of its leaves.",
-            "Drop from every rule the conditions that its likely error, or the error on a pruning set, does not need.",
-            "Put the rules of least likely error first and drop those without which the list errs no more.",
-            "Where no rule holds answer with the commonest class of the rows that none covers.",
+            "Drop the conditions without which a rule's estimated error, or that on a pruning set, does not rise.",
+            "Put the rules of least estimated error first and drop those without which the list errs no more.",
+            "If no rule holds, predict the most common class of the rows that none covers.",
         ),
         source="Quinlan (1987, 1993)",
         see_also=("C45Classifier", "DecisionTreeClassifier", "RIPPERClassifier"),
@@ -107,38 +107,40 @@ class RuleExtractionClassifier(RuleExports, Classifier):
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         rng = check_random_state(self.random_state)
-        apart = self._apart(X, y, w, rng)
-        self.tree_ = self._grown(X, y, w - apart, rng)
+        held_out = self._held_out(X, y, w, rng)
+        self.tree_ = self._grow(X, y, w - held_out, rng)
         rules = leaf_rules(self.tree_.model_, self.tree_, Schema.of(self))
         rows = PruningRows(X, y, w, rules.schema.classes)
         if self.pruning is not None:
             rules = _strict(rules, np.isnan(X).any(axis=0))
-            some = np.flatnonzero(apart > 0) if apart.any() else slice(None)
-            judges = PruningRows(X[some], y[some], (apart if apart.any() else w)[some], rules.schema.classes)
+            some = np.flatnonzero(held_out > 0) if held_out.any() else slice(None)
+            weights = (held_out if held_out.any() else w)[some]
+            judges = PruningRows(X[some], y[some], weights, rules.schema.classes)
             rules = count_rules(PRUNINGS[self.pruning](rules, judges, self.confidence), rows)
         self.model_ = rules
 
-    def predict_proba(self, X: UserTable) -> Any:
-        """Shares of the classes among the rows that the answering rule answered in fit."""
+    def predict_proba(self, X: UserTable) -> Matrix:
+        """Class shares among the training rows of the rule that fires."""
         return self._scores(self._admit(X))
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         return self.model_.proba(X).astype(X.dtype, copy=False)
 
-    def _apart(self, X: Table, y: Target, w: Weights, rng: Rng) -> Any:
+    def _held_out(self, X: Table, y: Target, w: Weights, rng: Rng) -> Weights:
         """The weight of each row in the pruning set."""
         if self.pruning != "pruning_set":
             return np.zeros(len(w))
         deal = GrowPruneSplit(X, y, w, self.prune_share, rng)
-        return sum(deal(y == k, np.ones(len(y), dtype=bool)) for k in range(len(self.classes_)))
+        everyone = np.ones(len(y), dtype=bool)
+        return np.sum([deal(y == k, everyone) for k in range(len(self.classes_))], axis=0)
 
-    def _grown(self, X: Table, y: Target, w: Weights, rng: Rng) -> Any:
-        """The tree of the rows that are left."""
+    def _grow(self, X: Table, y: Target, w: Weights, rng: Rng) -> Any:
+        """The tree of the rows that are not held out."""
         tree = C45Classifier() if self.estimator is None else clone(self.estimator, safe=False)
         if not isinstance(tree, TREES):
             raise ValueError(
-                f"{type(self).__name__}: estimator must be a tree of fivefold.tree that answers with classes and asks "
-                f"about single columns, such as C45Classifier(); got {params.short_repr(self.estimator)}"
+                f"{type(self).__name__}: estimator must be a tree of fivefold.tree that predicts classes by "
+                f"questions about single columns, such as C45Classifier(); got {params.short_repr(self.estimator)}"
             )
         params.check_params(tree)
         if tree.get_params().get("random_state", 0) is None:
@@ -146,13 +148,13 @@ class RuleExtractionClassifier(RuleExports, Classifier):
         for name in ("classes_", "n_features_in_", "feature_names_in_", "categories_in_"):
             if name in vars(self):
                 setattr(tree, name, vars(self)[name])
-        self._refuse(tree, X)
+        self._check_tree(tree, X)
         kept = np.flatnonzero(w > 0)
         codes = y[kept]
         tree._fit(X[kept], codes, tree._fold(self.classes_[codes], codes, w[kept]))
         return tree
 
-    def _refuse(self, tree: Any, X: Table) -> None:
+    def _check_tree(self, tree: Any, X: Table) -> None:
         if not tree.takes.missing:
             refuse_nonfinite(tree, X)
         if "categories_in_" in vars(self) and not tree.takes.categories:
@@ -162,8 +164,8 @@ class RuleExtractionClassifier(RuleExports, Classifier):
             )
 
 
-def _strict(rules: RuleList, gaps: Any) -> RuleList:
-    """Conditions that a missing value fails, in columns without gaps."""
+def _strict(rules: RuleList, gaps: Mask) -> RuleList:
+    """The rules with conditions that a missing value fails, in columns without missing values in fit."""
     found = (
         replace(rule, conditions=tuple(replace(c, missing=c.missing and bool(gaps[c.column])) for c in rule.conditions))
         for rule in rules

@@ -5,6 +5,7 @@ F_k(x) = base_k + sum over rounds of the value of the leaf that x reaches in tre
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -13,33 +14,33 @@ import numpy as np
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
 from fivefold.core.storage.array_checks import check_children, check_indices, check_lengths, check_offsets
-from fivefold.core.types import Table
+from fivefold.core.types import Codes, Doubles, Indices, Matrix, Table
 from fivefold.partition.column_access import to_dense, used_columns
 from fivefold.partition.growable_array import GrowableArray
 from fivefold.partition.growers.histogram_grower import HistogramTree
 from fivefold.partition.histograms.bins import MISSING_BIN, Bins
 
-SET_WORDS = 8  # of 32 bins
+SET_WORDS = 8  # words per set of bins, 32 bins each: 256 in all
 
 
 @dataclass(frozen=True)
 class BoostedTrees:
-    """Trees one after the other; nodes are as in `Grown`, children and sets numbered over all trees."""
+    """The nodes of all trees, one tree after the other, as in `HistogramTree`; children and sets number all trees."""
 
     bins: Bins
-    base: Any  # (K,)
-    starts: Any  # (trees + 1,) int64: first node of each tree
-    feature: Any
-    threshold: Any
-    left: Any
-    right: Any
-    missing_left: Any
-    category: Any
-    sets: Any
-    value: Any  # times the learning rate
-    gain: Any
-    rows: Any
-    train_score: Any = ()  # after each round, the start first
+    base: Doubles  # (K,)
+    starts: Indices  # (trees + 1,) int64: first node of each tree
+    feature: Indices
+    threshold: Doubles
+    left: Indices
+    right: Indices
+    missing_left: Codes
+    category: Indices
+    sets: Codes
+    value: Doubles  # learning rate included
+    gain: Doubles
+    rows: Indices
+    train_score: Any = ()  # array: before the first and after each round; () without early stopping
     validation_score: Any = ()
     stopping: bool = False  # did the score decide when to stop?
 
@@ -62,21 +63,21 @@ class BoostedTrees:
         """Rounds of boosting."""
         return (len(self.starts) - 1) // len(self.base)
 
-    def sums(self, X: Table) -> Any:
+    def sums(self, X: Table) -> Matrix:
         """F (K, n) of the rows of X."""
         F = np.repeat(self.base[:, None], len(X), axis=1)
         self.add(self.bins.levels(X), 0, self.rounds, F)
         return F
 
-    def stages(self, X: Table) -> Any:
-        """F after each round; the array is used again."""
+    def stages(self, X: Table) -> Iterator[Matrix]:
+        """F after each round; one array, overwritten by the next round."""
         F, Z = np.repeat(self.base[:, None], len(X), axis=1), self.bins.levels(X)
         for i in range(self.rounds):
             self.add(Z, i, i + 1, F)
             yield F
 
-    def add(self, Z: Any, first: int, last: int, F: Any) -> None:
-        """Add the trees of some rounds; Z has bins in the place of levels."""
+    def add(self, Z: Table, first: int, last: int, F: Matrix) -> None:
+        """Add the trees of rounds first..last to F; Z holds bins in place of levels."""
         K = len(self.base)
         Z, feature = used_columns(Z, self.feature)
         map_parts(
@@ -104,20 +105,20 @@ EMPTY_TREE = HistogramTree(*(np.zeros((0, SET_WORDS) if kind is np.uint32 else 0
 
 
 class BoostedTreesBuilder:
-    """Trees collected while boosting goes on; a model of any round is a view of the same arrays."""
+    """Trees collected during boosting; the model of any round is a view of the same arrays."""
 
-    def __init__(self, bins: Bins, base: Any, earlier: BoostedTrees | None = None) -> None:
+    def __init__(self, bins: Bins, base: Doubles, earlier: BoostedTrees | None = None) -> None:
         self.bins, self.base = bins, base
         self.starts = [0] if earlier is None else [int(s) for s in earlier.starts]
-        begun = EMPTY_TREE if earlier is None else earlier
-        self.arrays = {field.name: GrowableArray(getattr(begun, field.name)) for field in fields(HistogramTree)}
+        first = EMPTY_TREE if earlier is None else earlier
+        self.arrays = {field.name: GrowableArray(getattr(first, field.name)) for field in fields(HistogramTree)}
 
     @property
     def rounds(self) -> int:
-        """Rounds that are complete."""
+        """Completed rounds."""
         return (len(self.starts) - 1) // len(self.base)
 
-    def plant(self, tree: HistogramTree, value: Any) -> None:
+    def add_tree(self, tree: HistogramTree, value: Doubles) -> None:
         """Add a tree with these values at its nodes."""
         at, sets = self.starts[-1], self.arrays["sets"].used
         shifted = {
@@ -131,7 +132,7 @@ class BoostedTreesBuilder:
         self.starts.append(at + len(tree.feature))
 
     def model(self, rounds: int | None = None, **more: Any) -> BoostedTrees:
-        """The trees so far, or of the first rounds."""
+        """The trees so far, or those of the first `rounds`."""
         count = (self.rounds if rounds is None else rounds) * len(self.base)
         views = {
             name: array.view(None if name == "sets" else self.starts[count]) for name, array in self.arrays.items()
@@ -150,7 +151,7 @@ def _walk(X, first, last, K, starts, feature, threshold, left, right, missing_le
                 f = feature[t]
                 while f >= 0:
                     x, c = X[i, np.uint64(f)], category[t]
-                    a, b = left[t], right[t]  # all is read and no jump guessed
+                    a, b = left[t], right[t]  # read both: selecting is faster than a mispredicted branch
                     goes = (x <= threshold[t]) | ((x != x) & (missing_left[t] == 1))
                     if c >= 0:
                         code = np.int64(x) if x == x else MISSING_BIN

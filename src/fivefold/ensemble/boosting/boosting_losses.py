@@ -1,23 +1,22 @@
-"""What boosting lowers: the losses of the optimisation engine with a start, slopes and curvatures by blocks of rows.
+"""Losses for boosting: those of the optimisation engine with a start, and derivatives by blocks of rows.
 
     F_0 = argmin_c sum_i w_i loss(y_i, c),   g = loss'(y, F),   h = loss''(y, F)
 
-F is (K, n): K trees a round, one for each class where there are more than two. Losses with kinks have h = 1, and the
-value of a leaf is the best constant of its residuals: their median or another quantile.
+F is (K, n): K trees per round, one per class if there are more than two. Losses with kinks have h = 1, and the value of
+a leaf is the best constant for its residuals: their median or another quantile.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import logit
 
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_parts
-from fivefold.core.types import Array, Target, Weights
+from fivefold.core.types import Array, Matrix, Target, Weights
 from fivefold.optim.losses.catalogue import (
     AbsoluteLoss,
     GammaLoss,
@@ -29,26 +28,26 @@ from fivefold.optim.losses.catalogue import (
     SquaredLoss,
 )
 
-BLOCK_ROWS = 32_768  # rows of a part
-PROBABILITY_MARGIN = 10 * np.finfo(float).eps  # shares of a class stay so far from zero and one
+BLOCK_ROWS = 32_768  # rows per task of the thread pool
+PROBABILITY_MARGIN = 10 * np.finfo(float).eps  # class shares are kept at least this far from 0 and 1
 
 
 @dataclass(frozen=True)
 class BoostingLoss:
-    """A loss, where it starts, and the best constant for residuals where the loss has kinks."""
+    """A loss, its initial score, and for losses with kinks the best constant for residuals."""
 
     loss: Loss
-    start: Callable[[Any, Any], Any]  # (y, w) -> (K,)
-    constant: Any = None  # (residuals, weights) -> the best constant, where leaves are fitted apart
-    classes: int = 0
+    start: Callable[[Target, Weights], Array]  # (y, w) -> (K,)
+    leaf_constant: Callable[[Array, Weights], float] | None = None  # (residuals, weights) -> value of a leaf
+    classes: int = 0  # 0 for numbers
 
     @property
-    def trees(self) -> int:
-        """Trees a round."""
+    def trees_per_round(self) -> int:
+        """Trees per round."""
         return self.classes if self.classes > 2 else 1
 
-    def slopes(self, y: Any, F: Any, g: Any, h: Any) -> None:
-        """Fill g and h (K, n)."""
+    def gradients(self, y: Target, F: Matrix, g: Matrix, h: Matrix) -> None:
+        """Fill g and h (K, n) with the first and second derivatives."""
 
         def part(lo: int, hi: int) -> None:
             if self.classes > 2:
@@ -56,29 +55,29 @@ class BoostingLoss:
             elif isinstance(self.loss, LogLoss):
                 _log_slopes(y[lo:hi], F[0, lo:hi], g[0, lo:hi], h[0, lo:hi])
             else:
-                t, eta = self._signed(y[lo:hi]), F[0, lo:hi]
+                t, eta = self._margins(y[lo:hi]), F[0, lo:hi]
                 g[0, lo:hi] = self.loss.slope(t, eta)
-                h[0, lo:hi] = 1.0 if self.constant is not None else self.loss.curvature(t, eta)
-                if not self.loss.smooth:  # at the kink the slope from below, as if the target were larger
+                h[0, lo:hi] = 1.0 if self.leaf_constant is not None else self.loss.curvature(t, eta)
+                if not self.loss.smooth:  # at the kink, the slope as if the target were larger
                     g[0, lo:hi][t == eta] = self.loss.slope(1.0, 0.0)
 
         map_parts(part, F.shape[1], rows=BLOCK_ROWS)
 
-    def value(self, y: Any, F: Any, w: Any) -> float:
+    def value(self, y: Target, F: Matrix, w: Weights) -> float:
         """The mean loss."""
-        return float(np.average(self.each(y, F), weights=w))
+        return float(np.average(self.row_losses(y, F), weights=w))
 
-    def each(self, y: Any, F: Any) -> Any:
+    def row_losses(self, y: Target, F: Matrix) -> Array:
         """The loss of each row."""
         if self.classes > 2:
             return self.loss.value(y, F)
-        return self.loss.value(self._signed(y), F[0])
+        return self.loss.value(self._margins(y), F[0])
 
-    def _signed(self, y: Target) -> Any:
-        """Two classes are -1 and 1 to a loss of margins."""
+    def _margins(self, y: Target) -> Target:
+        """Two classes as -1 and 1, as losses of margins take them."""
         return 2 * y - 1 if self.classes else y
 
-    def answer(self, F: Any) -> Any:
+    def predict(self, F: Matrix) -> Array:
         """What the sum of trees predicts: means, or (n, K) probabilities."""
         if not self.classes:
             return self.loss.inverse_link(F[0])
@@ -89,7 +88,7 @@ class BoostingLoss:
 
 
 def weighted_quantile(x: Array, w: Weights, q: float, *, between: bool = True) -> float:
-    """The least value with a share q of the weight at or below it, or halfway to the next where the share is exact."""
+    """The least value with a share q of the weight at or below it, or halfway to the next if the share is exact."""
     order = np.argsort(x, kind="stable")
     total = np.cumsum(w[order])
     wanted = q * total[-1]
@@ -98,15 +97,15 @@ def weighted_quantile(x: Array, w: Weights, q: float, *, between: bool = True) -
     return float(x[order[at]] / 2 + x[order[at + 1]] / 2) if exact else float(x[order[at]])
 
 
-def _mean(y: Target, w: Weights) -> Any:
+def _mean(y: Target, w: Weights) -> Array:
     return np.atleast_1d(np.average(y, weights=w))
 
 
-def _log_mean(y: Target, w: Weights) -> Any:
+def _log_mean(y: Target, w: Weights) -> Array:
     return np.log(np.maximum(_mean(y, w), PROBABILITY_MARGIN))
 
 
-def _log_odds(y: Target, w: Weights) -> Any:
+def _log_odds(y: Target, w: Weights) -> Array:
     return logit(np.clip(_mean(y, w), PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN))
 
 
@@ -115,7 +114,7 @@ def class_loss(K: int) -> BoostingLoss:
     if K <= 2:
         return BoostingLoss(LogLoss(), _log_odds, classes=K)
 
-    def start(y: Target, w: Weights) -> Any:
+    def start(y: Target, w: Weights) -> Array:
         logs = np.log(np.clip(np.bincount(y, w, K) / w.sum(), PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN))
         return logs - logs.mean()
 

@@ -1,8 +1,8 @@
-"""Rounds of gradient boosting with exact trees: sort the columns once, fit a tree to the slopes, refit its leaves.
+"""Rounds of gradient boosting with exact trees: sort the columns once, fit a tree to the gradients, refit its leaves.
 
     r_i = -loss'(y_i, F(x_i));   a tree of r by least squares;   F <- F + nu * (best step of the loss in each leaf)
 
-With `subsample` below one a round sees a sample of the rows; the others judge it.
+With `subsample` below one a round sees a sample of the rows; the others measure its improvement.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import has_fit_parameter
 
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Array, Indices, Mask, Table, Target, Weights
-from fivefold.ensemble.boosting.boosted_trees import BoostedTrees, BoostedTreesBuilder
+from fivefold.core.types import Array, Indices, Mask, Matrix, Table, Target, Weights
+from fivefold.ensemble.boosting.boosted_trees import SET_WORDS, BoostedTrees, BoostedTreesBuilder
 from fivefold.ensemble.boosting.boosting_losses import PROBABILITY_MARGIN, BoostingLoss, weighted_quantile
 from fivefold.ensemble.boosting.hist_rounds import TrainingRows
 from fivefold.ensemble.members.bootstrap_bag import Bag
@@ -29,7 +30,7 @@ from fivefold.ensemble.members.inner_estimators import check_learner, fit_clone
 from fivefold.optim.losses.catalogue import ExponentialLoss, HuberLoss, LogLoss, SquaredLoss
 from fivefold.partition.criteria.regression_criteria import SquaredError
 from fivefold.partition.growers.binary_grower import grow
-from fivefold.partition.growers.histogram_grower import HistogramTree as Flat
+from fivefold.partition.growers.histogram_grower import HistogramTree
 from fivefold.partition.histograms.bins import Bins
 from fivefold.partition.splitters.presorted_splitter import PresortedSplitter, presort
 from fivefold.partition.tree_arrays.binary_tree import Tree
@@ -57,22 +58,22 @@ class ConstantStart:
 
 @dataclass(frozen=True)
 class GradientModel:
-    """A start, the trees, and what is known of their nodes."""
+    """A start, the trees, and the statistics of their nodes."""
 
-    init: Any  # a fitted estimator, "zero" or a Start
+    init: Any  # a fitted estimator, "zero" or a ConstantStart
     target: str
     boosted: BoostedTrees
-    answer: Array  # (nodes,): the value of each before the learning rate
-    impurity: Any
-    weight: Any
-    train_score: Any
-    tried: int
-    oob_scores: Any = ()
+    answer: Array  # (nodes,) values, learning rate not included
+    impurity: Array  # (nodes,)
+    weight: Weights  # (nodes,)
+    train_score: Array  # (rounds,)
+    tried: int  # columns tried at each node
+    oob_scores: Any = ()  # (rounds,); empty without subsample
     oob_improvement: Any = ()
-    settings: tuple[tuple[int, dict[str, Any]], ...] = ()  # of the trees from a round on
+    settings: tuple[tuple[int, dict[str, Any]], ...] = ()  # (first round, parameters of its trees and of later ones)
 
     @cached_property
-    def estimators(self) -> Any:
+    def estimators(self) -> NDArray[np.object_]:
         """(rounds, K) fitted decision trees."""
         b, K = self.boosted, len(self.boosted.base)
         out = np.empty((b.rounds, K), dtype=object)
@@ -82,7 +83,7 @@ class GradientModel:
 
     @property
     def trees(self) -> int:
-        """Trees a round."""
+        """Trees per round."""
         return len(self.boosted.base)
 
     @property
@@ -96,13 +97,13 @@ class GradientModel:
         return float(self.oob_scores[-1])
 
     @cached_property
-    def importances(self) -> Any:
-        """Share of each column in the fall of the squared error, averaged over the trees that have a cut."""
+    def importances(self) -> Array:
+        """Share of each column in the decrease of the squared error, averaged over the trees that have a split."""
         b, total = self.boosted, self.weight * self.impurity
         inner = np.flatnonzero(b.feature >= 0)
         tree = np.searchsorted(b.starts, inner, side="right") - 1
-        fall = (total[inner] - total[b.left[inner]] - total[b.right[inner]]) / self.weight[b.starts[tree]]
-        out = np.bincount(b.feature[inner], fall, len(b.bins.categorical))
+        decrease = (total[inner] - total[b.left[inner]] - total[b.right[inner]]) / self.weight[b.starts[tree]]
+        out = np.asarray(np.bincount(b.feature[inner], decrease, len(b.bins.categorical)), dtype=np.float64)
         return out / out.sum() if out.sum() > 0 else out
 
     def _tree(self, t: int) -> Any:
@@ -111,7 +112,15 @@ class GradientModel:
         depth = np.zeros(len(left), dtype=np.int32)
         for node in np.flatnonzero(left >= 0):  # preorder: parents come first
             depth[[left[node], right[node]]] = depth[node] + 1
-        tree = Tree(b.feature[part], b.threshold[part], left, right, b.missing_left[part], depth, b.rows[part])
+        tree = Tree(
+            feature=b.feature[part],
+            threshold=b.threshold[part],
+            left=left,
+            right=right,
+            missing_left=b.missing_left[part],
+            depth=depth,
+            rows=b.rows[part],
+        )
         own = [given for first, given in self.settings if first <= t // self.trees]
         out: Any = DecisionTreeRegressor(**(own[-1] if own else {}))
         out.n_features_in_ = len(b.bins.categorical)
@@ -120,10 +129,10 @@ class GradientModel:
         return out
 
 
-def initial_scores(init: Any, target: BoostingLoss, X: Table) -> Any:
+def initial_scores(init: Any, target: BoostingLoss, X: Table) -> Matrix:
     """F (K, n) before the first round."""
     if isinstance(init, str):
-        return np.zeros((target.trees, X.shape[0]))
+        return np.zeros((target.trees_per_round, X.shape[0]))
     if isinstance(init, ConstantStart):
         return np.repeat(init.base[:, None], X.shape[0], axis=1)
     if not target.classes:
@@ -131,7 +140,7 @@ def initial_scores(init: Any, target: BoostingLoss, X: Table) -> Any:
     P = np.clip(
         np.asarray(init.predict_proba(X), dtype=np.float64), PROBABILITY_MARGIN / 10, 1 - PROBABILITY_MARGIN / 10
     )
-    if target.trees == 1:
+    if target.trees_per_round == 1:
         return logit(P[:, 1])[None] * (0.5 if isinstance(target.loss, ExponentialLoss) else 1.0)
     logs = np.log(P.T)
     return logs - logs.mean(axis=0)
@@ -154,7 +163,7 @@ def boost_exact_trees(
 
 
 class _Table:
-    """What `verbose` prints, as scikit-learn does: rounds 1 to 10, every tenth to 100, ...; all of them from 2 on."""
+    """What `verbose` prints, as in scikit-learn: with 1, rounds 1 to 10, every tenth to 100, and so on; with 2, all."""
 
     def __init__(self, verbose: int, out_of_bag: bool, first: int, last: int) -> None:
         self.all, self.first, self.last, self.every = verbose > 1, first, last, 1
@@ -166,8 +175,8 @@ class _Table:
         made = done - self.first
         if made % self.every:
             return
-        left = (self.last - done) * (time.monotonic() - self.start) / made
-        text = f"{left / 60:.2f}m" if left > 60 else f"{left:.2f}s"
+        remaining = (self.last - done) * (time.monotonic() - self.start) / made
+        text = f"{remaining / 60:.2f}m" if remaining > 60 else f"{remaining:.2f}s"
         print(f"{done:>10d} " + " ".join(f"{loss:>16.4f}" for loss in losses) + f" {text:>16}")
         if not self.all and made >= 10 * self.every:
             self.every *= 10
@@ -189,23 +198,25 @@ class _GradientRounds:
         self.init = self._init() if earlier is None else earlier.init
         self.columns = presort(rows.X)
         bins = Bins((), (), np.zeros(d, dtype=np.int64), np.zeros(d, dtype=bool))
-        self.grove = BoostedTreesBuilder(bins, np.zeros(target.trees), None if earlier is None else earlier.boosted)
+        self.builder = BoostedTreesBuilder(
+            bins, np.zeros(target.trees_per_round), None if earlier is None else earlier.boosted
+        )
         self.F, self.F_held = self._start(rows.X, earlier), None if held is None else self._start(held.X, earlier)
-        self.g, self.h = np.empty((2, target.trees, n))
+        self.g, self.h = np.empty((2, target.trees_per_round, n))
         self.tried = columns_tried(estimator.max_features, d)
         self.nodes = [[a] for a in (earlier.answer, earlier.impurity, earlier.weight)] if earlier else [[], [], []]
         self.train = list(earlier.train_score) if earlier else []
         self.oob = (list(earlier.oob_scores), list(earlier.oob_improvement)) if earlier else ([], [])
-        self.first = self.grove.rounds if not self.oob[0] else 0  # from which on rows are left out
+        self.first = self.builder.rounds if not self.oob[0] else 0  # the first round that leaves rows out
         if earlier is not None and estimator.subsample < 1 and self.first:
             self.oob = [0.0] * self.first, [0.0] * self.first
         given = {name: getattr(estimator, name) for name in TREE_SETTINGS}
-        self.settings = (*(earlier.settings if earlier else ()), (self.grove.rounds, given))
+        self.settings = (*(earlier.settings if earlier else ()), (self.builder.rounds, given))
         self.history = np.full(estimator.n_iter_no_change or 1, np.inf)
         self.bag = Bag.of(rows.X, rows.y, w) if estimator.subsample < 1 else None
         self.factor = 2.0 if isinstance(target.loss, SquaredLoss | LogLoss) else 1.0  # deviances are twice the log loss
 
-    def _start(self, X: Table, earlier: GradientModel | None) -> Any:
+    def _start(self, X: Table, earlier: GradientModel | None) -> Matrix:
         F = initial_scores(self.init, self.target, X)
         if earlier is not None:
             earlier.boosted.add(X, 0, earlier.rounds, F)
@@ -231,8 +242,8 @@ class _GradientRounds:
         return fit_clone(e.init, rows.X, y, {"sample_weight": rows.w})
 
     def run(self) -> GradientModel:
-        """All rounds, or those until the score of the rows held back no longer grows."""
-        e, done = self.estimator, self.grove.rounds
+        """All rounds, or those until the loss of the held-out rows stops falling."""
+        e, done = self.estimator, self.builder.rounds
         table = _Table(e.verbose, self.bag is not None, done, e.n_estimators) if e.verbose else None
         with fit_steps(e, "round", e.n_estimators - done, self.rows.X) as monitor:
             try:
@@ -254,9 +265,9 @@ class _GradientRounds:
         return bool(self.watch(i, self.estimator, {}))
 
     def _stop(self, i: int) -> bool:
-        if self.held is None:
+        if self.held is None or self.F_held is None:
             return False
-        self.grove.model().add(self.held.X, i, i + 1, self.F_held)
+        self.builder.model().add(self.held.X, i, i + 1, self.F_held)
         loss = self.factor * self.target.value(self.held.y, self.F_held, self.held.w)
         if not (loss + self.estimator.tol < self.history).any():
             return True
@@ -270,26 +281,28 @@ class _GradientRounds:
         if isinstance(self.target.loss, HuberLoss):
             delta = weighted_quantile(np.abs(y - self.F[0]), w, self.estimator.alpha, between=False)
             self.target = replace(self.target, loss=HuberLoss(max(delta, PROBABILITY_MARGIN)))
-        self.target.slopes(y, self.F, self.g, self.h)
-        for k in range(self.target.trees):
-            self._plant(k, inside)
+        self.target.gradients(y, self.F, self.g, self.h)
+        for k in range(self.target.trees_per_round):
+            self._add_tree(k, inside)
         self.train.append(self._loss(inside))
         if self.bag is not None:
             self.oob[0].append(self._loss(w - inside))
             self.oob[1].append(before - self.oob[0][-1])
 
-    def _drawn(self) -> Any:
+    def _drawn(self) -> Weights:
         """The weight of each row in the sample of this round."""
         bag = self.bag
         assert bag is not None
-        picked = bag.pick(max(1, int(self.estimator.subsample * bag.size)), int(self.rng.randint(2**31)))
+        picked = bag.draw_without_replacement(
+            max(1, int(self.estimator.subsample * bag.size)), int(self.rng.randint(2**31))
+        )
         whole = bag.units is None or bag.units.dtype.kind == "i"
         return picked.astype(np.float64) if whole else picked * self.rows.w
 
     def _loss(self, w: Weights) -> float:
         return self.factor * self.target.value(self.rows.y, self.F, w) if w.any() else 0.0
 
-    def _plant(self, k: int, w: Weights) -> None:
+    def _add_tree(self, k: int, w: Weights) -> None:
         e, X = self.estimator, self.rows.X
         some = np.flatnonzero(w)
         whole = len(some) == len(w)
@@ -309,19 +322,27 @@ class _GradientRounds:
         self._fit_leaves(k, w, at, value, tree.leaves)
         self.F[k] += e.learning_rate * value[at]
         none = np.full(len(tree), -1, dtype=np.int32)
-        flat = Flat(
-            tree.feature, tree.threshold, tree.left, tree.right, tree.missing_left, none,
-            np.zeros((0, 8), dtype=np.uint32), value, np.zeros(len(tree)), tree.rows,
-        )  # fmt: skip
-        self.grove.plant(flat, e.learning_rate * value)
+        flat = HistogramTree(
+            feature=tree.feature,
+            threshold=tree.threshold,
+            left=tree.left,
+            right=tree.right,
+            missing_left=tree.missing_left,
+            category=none,
+            sets=np.zeros((0, SET_WORDS), dtype=np.uint32),
+            value=value,
+            gain=np.zeros(len(tree)),
+            rows=tree.rows,
+        )
+        self.builder.add_tree(flat, e.learning_rate * value)
         for kept, new in zip(self.nodes, (value, model.impurity, model.weight), strict=True):
             kept.append(new)
 
-    def _fit_leaves(self, k: int, w: Weights, at: Indices, value: Any, leaves: Indices) -> None:
-        """Each leaf gets the step that lowers the loss of its rows."""
+    def _fit_leaves(self, k: int, w: Weights, at: Indices, value: Array, leaves: Indices) -> None:
+        """Give each leaf the step that lowers the loss of its rows."""
         if isinstance(self.target.loss, SquaredLoss):
             return
-        if self.target.constant is not None:
+        if self.target.leaf_constant is not None:
             r = self.rows.y - self.F[0]
             order = np.argsort(at, kind="stable")
             for rows in np.split(order, np.flatnonzero(np.diff(at[order])) + 1):
@@ -329,7 +350,7 @@ class _GradientRounds:
                 if len(rows):
                     value[at[rows[0]]] = self._constant(r[rows], w[rows])
             return
-        K, m = self.target.trees, len(value)
+        K, m = self.target.trees_per_round, len(value)
         G, H = np.bincount(at, -w * self.g[k], m), np.bincount(at, w * self.h[k], m)
         W = np.maximum(np.bincount(at, w, m), 1e-300)
         step = np.divide(G / W, H / W, out=np.zeros(m), where=H / W >= np.finfo(float).tiny)
@@ -337,21 +358,33 @@ class _GradientRounds:
 
     def _constant(self, r: Array, w: Weights) -> float:
         if not isinstance(self.target.loss, HuberLoss):
-            return float(self.target.constant(r, w))
+            assert self.target.leaf_constant is not None
+            return float(self.target.leaf_constant(r, w))
         middle = weighted_quantile(r, w, 0.5, between=False)
         away = np.clip(r - middle, -self.target.loss.delta, self.target.loss.delta)
         return middle + float(np.average(away, weights=w))
 
     def _model(self) -> GradientModel:
         parts = [np.concatenate(part) for part in self.nodes] if self.nodes[0] else [np.zeros(0)] * 3
-        scores = [np.array(a) for a in (self.train, *self.oob)]
         answer, impurity, weight = parts
-        rest: Any = (scores[0], self.tried, *scores[1:], self.settings)
-        return GradientModel(self.init, self.estimator.loss, self.grove.model(), answer, impurity, weight, *rest)
+        oob_scores, oob_improvement = self.oob
+        return GradientModel(
+            init=self.init,
+            target=self.estimator.loss,
+            boosted=self.builder.model(),
+            answer=answer,
+            impurity=impurity,
+            weight=weight,
+            train_score=np.array(self.train),
+            tried=self.tried,
+            oob_scores=np.array(oob_scores),
+            oob_improvement=np.array(oob_improvement),
+            settings=self.settings,
+        )
 
 
 def _subset_columns(columns: PresortedSplitter, mask: Mask) -> PresortedSplitter:
-    """The sorted columns of some rows, numbered anew."""
+    """The sorted columns of some rows, renumbered."""
     number = (np.cumsum(mask) - 1).astype(np.int32)
     kept = mask[columns.order]
     shape = (len(columns.order), -1)

@@ -1,9 +1,9 @@
-"""Rounds of boosting with histogram trees: bins once, then a tree for the slopes of the loss, again and again.
+"""Rounds of boosting with histogram trees: columns are binned once, then each round fits trees to the gradients.
 
     F <- F + learning_rate * tree(g, h)
 
-Rows held back, or the training rows, decide when to stop: when none of the last `n_iter_no_change` rounds beat the
-score before them by `tol`.
+The score of held-out rows, or of the training rows, decides when to stop: when none of the last `n_iter_no_change`
+rounds beat the score before them by `tol`.
 """
 
 from __future__ import annotations
@@ -18,46 +18,45 @@ from sklearn.model_selection import train_test_split
 
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
-from fivefold.core.types import Matrix, Table
+from fivefold.core.types import Array, Codes, Indices, Mask, Matrix, Table, Target, Weights
 from fivefold.ensemble.boosting.boosted_trees import BoostedTrees, BoostedTreesBuilder
 from fivefold.ensemble.boosting.boosting_losses import BoostingLoss
 from fivefold.partition.growers.histogram_grower import HistogramGrower, HistogramLimits
 from fivefold.partition.histograms.bins import Bins, find_bins
 from fivefold.partition.histograms.histogram_loops import MAX_ROWS
 
-EARLY_STOPPING_ROWS = (
-    10_000  # rows from which early_stopping="auto" stops early, and that a scorer sees of the training rows
-)
-PROGRESS_ROWS = 4096  # rows that show on the progress line how the loss falls
+# early_stopping="auto" stops early above this many rows; also the most training rows that a scorer sees
+EARLY_STOPPING_ROWS = 10_000
+PROGRESS_ROWS = 4096  # rows whose loss the progress line shows: a sample, so that showing it costs little
 
 
 @dataclass(frozen=True)
 class TrainingRows:
     """A table with its targets and weights."""
 
-    X: Any
-    y: Any
-    w: Any
+    X: Table
+    y: Target
+    w: Weights
 
-    def take(self, rows: Any) -> TrainingRows:
+    def take(self, rows: Indices) -> TrainingRows:
         """Some of the rows."""
         return TrainingRows(self.X[rows], self.y[rows], self.w[rows])
 
 
 @dataclass(frozen=True)
 class ColumnSettings:
-    """What is said of the columns: categories, signs, teams that may meet on one way down."""
+    """What is known of the columns: which hold categories, monotonic signs, sets that may interact on one path."""
 
-    categorical: Any
-    signs: Any
-    teams: Any
+    categorical: Mask  # (d,)
+    signs: Codes | None  # (d,) 1, -1 or 0
+    interaction_sets: Mask | None  # (sets, d)
 
 
 @dataclass
 class _ScoreHistory:
-    """Scores after each round, on the training rows and on those held back."""
+    """Scores after each round, on the training rows and on the held-out rows."""
 
-    judge: Any
+    judge: Any  # a scorer of scikit-learn; None for the loss
     watched: TrainingRows
     held: TrainingRows | None
     train: list[float] = field(default_factory=list)
@@ -118,27 +117,29 @@ class _HistogramRounds:
             ridge=float(estimator.l2_regularization),
             column_share=float(estimator.max_features),
         )
-        self.grower = HistogramGrower(self.bins, self.bins.codes(rows.X), limits, columns.signs, columns.teams)
+        self.grower = HistogramGrower(
+            self.bins, self.bins.codes(rows.X), limits, columns.signs, columns.interaction_sets
+        )
         base = np.asarray(target.start(rows.y, rows.w), dtype=np.float64) if earlier is None else earlier.base
-        self.grove = BoostedTreesBuilder(self.bins, base, earlier)
+        self.builder = BoostedTreesBuilder(self.bins, base, earlier)
         self.first = 0 if earlier is None else earlier.rounds
         n, w = len(rows.X), rows.w
-        self.whole = bool((w == np.rint(w)).all() and w.sum() <= MAX_ROWS)  # a weight is then a number of equal rows
-        self.repeats = w.astype(np.int32) if self.whole else np.ones(n, dtype=np.int32)
+        self.integer_weights = bool((w == np.rint(w)).all() and w.sum() <= MAX_ROWS)  # weights then repeat rows
+        self.repeats = w.astype(np.int32) if self.integer_weights else np.ones(n, dtype=np.int32)
         self.F = np.repeat(base[:, None], n, axis=1) if earlier is None else earlier.sums(rows.X)
-        self.g, self.h = np.empty((2, target.trees, n))
+        self.g, self.h = np.empty((2, target.trees_per_round, n))
         self.scores = self._judge(earlier) if early else None
 
     def run(self) -> BoostedTrees:
-        """All rounds, or those until the score no longer grows."""
+        """All rounds, or those until the score stops improving."""
         e, done = self.estimator, self.first
-        glance = slice(None, None, max(1, len(self.rows.X) // PROGRESS_ROWS))
+        shown = slice(None, None, max(1, len(self.rows.X) // PROGRESS_ROWS))
 
         def model() -> BoostedTrees:
-            return self.grove.model()
+            return self.builder.model()
 
-        def seen() -> float:
-            return float(self.target.value(self.rows.y[glance], self.F[:, glance], self.rows.w[glance]))
+        def sample_loss() -> float:
+            return float(self.target.value(self.rows.y[shown], self.F[:, shown], self.rows.w[shown]))
 
         with fit_steps(e, "round", e.max_iter - self.first, self.rows.X) as monitor:
             try:
@@ -146,30 +147,32 @@ class _HistogramRounds:
                     self._round(done)
                     done += 1
                     if e.verbose:
-                        print(f"{type(e).__name__}: round {done} of at most {e.max_iter}, loss {seen():.6g}")
-                    if (self.scores is not None and self._stop()) or monitor(model, seen):
+                        print(f"{type(e).__name__}: round {done} of at most {e.max_iter}, loss {sample_loss():.6g}")
+                    if (self.scores is not None and self._stop()) or monitor(model, sample_loss):
                         break
             except KeyboardInterrupt:
                 warn_kept_best(e, done, "round")
         return self._model()
 
     def _round(self, i: int) -> None:
-        self.target.slopes(self.rows.y, self.F, self.g, self.h)
-        if not self.whole:
+        self.target.gradients(self.rows.y, self.F, self.g, self.h)
+        if not self.integer_weights:
             self.g *= self.rows.w
             self.h *= self.rows.w
         rate = self.estimator.learning_rate
-        for k in range(self.target.trees):
-            tree = self.grower.grow(self.g[k], self.h[k], self.repeats, (self.seed + i * self.target.trees + k) % 2**32)
-            if self.target.constant is not None:
+        for k in range(self.target.trees_per_round):
+            seed = (self.seed + i * self.target.trees_per_round + k) % 2**32
+            tree = self.grower.grow(self.g[k], self.h[k], self.repeats, seed)
+            if self.target.leaf_constant is not None:
                 self._fit_leaves(tree.value, self.F[k])
             self.grower.add(rate * tree.value, self.F[k])
-            self.grove.plant(tree, rate * tree.value)
+            self.builder.add_tree(tree, rate * tree.value)
 
-    def _fit_leaves(self, value: Any, F: Matrix) -> None:
-        """Each leaf gets the best constant for the residuals of its rows."""
+    def _fit_leaves(self, value: Array, F: Array) -> None:
+        """Give each leaf the best constant for the residuals of its rows."""
+        assert self.target.leaf_constant is not None
         for leaf, rows in self.grower.leaves():
-            value[leaf] = self.target.constant(self.rows.y[rows] - F[rows], self.rows.w[rows])
+            value[leaf] = self.target.leaf_constant(self.rows.y[rows] - F[rows], self.rows.w[rows])
 
     def _judge(self, earlier: BoostedTrees | None) -> _ScoreHistory:
         e = self.estimator
@@ -193,44 +196,44 @@ class _HistogramRounds:
             self._score(scores)
         return scores
 
-    def _start(self, earlier: BoostedTrees | None, X: Table) -> Any:
-        return np.repeat(self.grove.base[:, None], len(X), axis=1) if earlier is None else earlier.sums(X)
+    def _start(self, earlier: BoostedTrees | None, X: Table) -> Matrix:
+        return np.repeat(self.builder.base[:, None], len(X), axis=1) if earlier is None else earlier.sums(X)
 
     def _score(self, scores: _ScoreHistory) -> None:
         if scores.judge is None:
             scores.train.append(-self.target.value(self.rows.y, self.F, self.rows.w))
-            if self.held is not None:
+            if self.held is not None and self.F_held is not None:
                 scores.validation.append(-self.target.value(self.held.y, self.F_held, self.held.w))
             return
         probe = copy.copy(self.estimator)
-        probe.model_, probe._admit = self.grove.model(), lambda X: X  # its rows were admitted already
+        probe.model_, probe._admit = self.builder.model(), lambda X: X  # its rows are already admitted
         for rows, out in ((scores.watched, scores.train), (scores.held, scores.validation)):
             if rows is not None:
                 y = self.estimator.classes_[rows.y.astype(int)] if self.target.classes else rows.y
                 out.append(float(scores.judge(probe, rows.X, y, sample_weight=rows.w)))
 
     def _stop(self) -> bool:
-        """Note the scores of the last round; is it time to stop?"""
+        """Record the scores of the last round; is it time to stop?"""
         scores, e = self.scores, self.estimator
         assert scores is not None
-        if scores.judge is None and self.held is not None:
-            rounds = self.grove.rounds
-            self.grove.model().add(self.Z_held, rounds - 1, rounds, self.F_held)
+        if scores.judge is None and self.F_held is not None:
+            rounds = self.builder.rounds
+            self.builder.model().add(self.Z_held, rounds - 1, rounds, self.F_held)
         self._score(scores)
         recent = scores.deciding[-e.n_iter_no_change - 1 :]
         return len(recent) > e.n_iter_no_change and max(recent[1:]) <= recent[0] + e.tol
 
     def _model(self) -> BoostedTrees:
         scores = self.scores
-        train, validation, rounds = [], [], self.grove.rounds
+        train, validation, rounds = [], [], self.builder.rounds
         if scores is not None:
             train, validation = scores.train, scores.validation
             if self.estimator.keep_best:
                 rounds = max(1, int(np.argmax(scores.deciding[: rounds + 1])))
-        found = self.grove.model(
+        found = self.builder.model(
             rounds, train_score=np.array(train), validation_score=np.array(validation), stopping=self.early
         )
-        return replace(found, **{name: getattr(found, name).copy() for name in self.grove.arrays})
+        return replace(found, **{name: getattr(found, name).copy() for name in self.builder.arrays})
 
 
 def _bins(estimator: Any, rows: TrainingRows, columns: ColumnSettings, rng: np.random.RandomState) -> Bins:

@@ -1,9 +1,9 @@
-"""Stumps, trees of one cut, for boosting: columns are sorted once, and a round is one pass over each.
+"""Stumps, trees with one split, for boosting: columns are sorted once, and a round is one pass over each.
 
     choose x_j <= t that raises  sum_k L_k^2 / L + sum_k R_k^2 / R  most:  L_k, R_k weights of class k on either side
 
-This lowers the Gini impurity most, as a decision tree of depth one does. Cuts that differ by rounding are equal, and
-the first column and the lowest threshold win.
+This lowers the Gini impurity most, as a decision tree of depth one does. Gains that differ by rounding are ties: the
+first column and the lowest threshold win.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ import numpy as np
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_items, map_parts
 from fivefold.core.storage.array_checks import check_indices, check_lengths
-from fivefold.core.types import Array, Indices, Table, Target, Weights
+from fivefold.core.types import Array, Indices, Mask, Matrix, Table, Target, Weights
 from fivefold.partition.column_access import to_dense, used_columns
 from fivefold.partition.splitters.base import RELATIVE_TIE
 from fivefold.partition.splitters.presorted_splitter import presort
 
 
 class Stump(NamedTuple):
-    """Rows with x[feature] <= threshold are on the left; feature -1: all rows are."""
+    """Rows with x[feature] <= threshold go left; with feature -1 all rows do."""
 
     feature: int
     threshold: float
-    left: Any  # (K,) weight of each class
-    right: Any
-    place: int  # rows on the left
+    left: Array  # (K,) weight of each class
+    right: Array
+    place: int  # number of rows on the left
 
 
-def majority_class(counts: Any) -> Any:
-    """The class of most weight, the first of those that differ by rounding: boosting makes weights equal on purpose."""
+def majority_class(counts: Array) -> Any:
+    """The class of most weight, ties up to rounding going to the first: boosting makes weights equal on purpose."""
     return (counts >= counts.max(axis=-1, keepdims=True) * (1 - RELATIVE_TIE)).argmax(axis=-1)
 
 
 @dataclass(frozen=True)
 class Stumps:
-    """Many stumps: the cut of each, and the weights of the classes on either side."""
+    """Many stumps: the split of each, and the class weights on either side."""
 
     feature: Indices  # (T,) int64
     threshold: Array  # (T,)
     left: Array  # (T, K)
     right: Array  # (T, K)
-    rows: Indices  # (T, 2) int64
+    rows: Indices  # (T, 2) int64: number of rows on either side
 
     @classmethod
     def of(cls, stumps: list[Stump], n: int) -> Stumps:
@@ -63,34 +63,34 @@ class Stumps:
         check_lengths(len(self.feature), self.threshold, self.left, self.right, self.rows)
         check_indices("columns", self.feature[self.feature != -1], columns)
 
-    def votes(self, X: Table, weight: Weights) -> Any:
-        """(n, K): sum of the weights of the stumps that say each class."""
+    def votes(self, X: Table, weight: Weights) -> Matrix:
+        """(n, K): total weight of the stumps that predict each class."""
         out = np.zeros((X.shape[0], self.left.shape[1]))
         self.add(X, weight, 0, len(weight), out)
         return out
 
-    def add(self, X: Any, weight: Any, first: int, last: int, out: Any) -> None:
-        """Add the votes of some stumps."""
-        says = majority_class(self.left), majority_class(self.right)
+    def add(self, X: Table, weight: Weights, first: int, last: int, out: Matrix) -> None:
+        """Add the votes of stumps first..last to `out`."""
+        sides = majority_class(self.left), majority_class(self.right)
         X, feature = used_columns(X, self.feature)
         map_parts(
-            lambda lo, hi: _vote(to_dense(X[lo:hi]), first, last, feature, self.threshold, *says, weight, out[lo:hi]),
+            lambda lo, hi: _vote(to_dense(X[lo:hi]), first, last, feature, self.threshold, *sides, weight, out[lo:hi]),
             X.shape[0],
         )
 
 
 class StumpSearch:
-    """Columns sorted once, to find the best stump for one set of weights after the other."""
+    """Columns sorted once, to find the best stump for one set of weights after another."""
 
     def __init__(self, X: Table, y: Target, K: int) -> None:
         columns = presort(X)
         self.X, self.y, self.K, self.order = X, y, K, columns.order
-        self.tie = np.ones(columns.rank.shape, dtype=np.uint8)  # a cut after this row would part equal values
+        self.tie = np.ones(columns.rank.shape, dtype=np.uint8)  # a threshold after this row would separate equal values
         self.tie[:, :-1] = columns.rank[:, 1:] == columns.rank[:, :-1]
 
-    def best(self, w: Any) -> Stump:
+    def best(self, w: Weights) -> Stump:
         """The stump that lowers the impurity most."""
-        total = np.bincount(self.y, w, self.K)
+        total = np.asarray(np.bincount(self.y, w, self.K), dtype=np.float64)
         signed = np.where(self.y == 1, w, -w) if self.K == 2 else w
         W, least = float(total.sum()), float((total**2).sum() / total.sum())
         slack = RELATIVE_TIE * (W - least)
@@ -103,21 +103,21 @@ class StumpSearch:
         f = next(f for f, top in enumerate(tops) if top >= max(tops) - slack)
         i = int(self._scan(f, signed, total, tops[f] - slack)[1])
         rows = self.order[f, : i + 1]
-        left = np.bincount(self.y[rows], w[rows], self.K)
+        left = np.asarray(np.bincount(self.y[rows], w[rows], self.K), dtype=np.float64)
         low, high = (float(self.X[self.order[f, j], f]) for j in (i, i + 1))
         middle = low / 2 + high / 2
         return Stump(f, middle if low <= middle < high else low, left, np.maximum(total - left, 0.0), i + 1)
 
-    def wrong(self, stump: Stump) -> Any:
+    def wrong(self, stump: Stump) -> Mask:
         """Which rows the stump gets wrong: (n,) bool."""
-        says = np.full(len(self.y), majority_class(stump.right))
+        predicted = np.full(len(self.y), majority_class(stump.right))
         if stump.feature < 0:
-            says[:] = majority_class(stump.left)
+            predicted[:] = majority_class(stump.left)
         else:
-            says[self.order[stump.feature, : stump.place]] = majority_class(stump.left)
-        return says != self.y
+            predicted[self.order[stump.feature, : stump.place]] = majority_class(stump.left)
+        return predicted != self.y
 
-    def _scan(self, f: int, signed: Any, total: Any, enough: float) -> tuple[float, int]:
+    def _scan(self, f: int, signed: Array, total: Array, enough: float) -> tuple[float, int]:
         if self.K == 2:
             return _scan_two(self.order[f], self.tie[f], signed, total[0], total[1], enough)
         left = np.zeros(self.K)
@@ -126,13 +126,13 @@ class StumpSearch:
 
 @jit(error_model="numpy")
 def _scan_two(order, tie, signed, zeros, ones, enough):
-    """The largest score of a cut and its place; the first that is enough ends the search."""
+    """The largest gain of a threshold and its position; the first gain of at least `enough` ends the search."""
     W, P, w, p, top, at = zeros + ones, ones, 0.0, 0.0, -np.inf, 0
     for i in range(len(order)):
         s = signed[order[i]]  # positive for class 1
         w += abs(s)
         p += max(s, 0.0)
-        if tie[i] == 0 and w > RELATIVE_TIE * W and W - w > RELATIVE_TIE * W:  # less is rounding
+        if tie[i] == 0 and w > RELATIVE_TIE * W and W - w > RELATIVE_TIE * W:  # smaller sides are rounding
             z = p * W - w * P
             gain = 2.0 * z * z / (W * w * (W - w))
             if gain > top:

@@ -1,4 +1,4 @@
-"""Forests: many trees, each of its own sample of the rows and of the columns at every node; their answers averaged.
+"""Forests: many trees, each with its own sample of rows and of the columns at every node, averaged.
 
     f(x) = 1/T sum_t tree_t(x)
 
@@ -11,7 +11,7 @@ Breiman (2001), Random Forests.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Annotated, Any
@@ -28,10 +28,21 @@ from fivefold.core.estimators.params import Count, Range
 from fivefold.core.estimators.supervised_learning import class_weights
 from fivefold.core.parallel import map_items
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Array, Codes, Indices, Table, Target, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import (
+    Array,
+    Codes,
+    Indices,
+    Sparse,
+    Table,
+    Target,
+    UserTable,
+    UserTarget,
+    UserWeights,
+    Weights,
+)
 from fivefold.ensemble.forests.committee import Committee
 from fivefold.ensemble.forests.forest_loops import ForestArrays
-from fivefold.ensemble.forests.forest_targets import ClassTarget, NumberTarget
+from fivefold.ensemble.forests.forest_targets import ClassTarget, ForestTarget, NumberTarget, TreeWeights
 from fivefold.ensemble.members.bootstrap_bag import Bag, kept_rows, oob_attribute, sampled_rows
 from fivefold.ensemble.members.inner_estimators import MemberSequence
 from fivefold.ensemble.members.warm_start import WarmStart, trees_of
@@ -39,8 +50,8 @@ from fivefold.partition.criteria.regression_criteria import round_centre
 from fivefold.tree.shared.base import DrawSeed, TreeModel, columns_tried, constraints_of, decision_path, growth_limits
 from fivefold.tree.shared.single_column_trees import NUMBER_CRITERIA
 
-TREES_PER_REPORT = 32  # trees between two reports of progress
-MAX_INTEGER_WEIGHT = 2**31  # total weight up to which whole weights are integers
+TREES_PER_REPORT = 32  # trees between two reports of progress: few enough for the line to move, cheap enough
+MAX_INTEGER_WEIGHT = 2**31  # total weight below which integer weights are counted in integers
 
 MaxSamples = Count | Annotated[float, Range(0, open_low=True, open_high=True)] | None
 OobScore = bool | Callable[..., Any]
@@ -48,43 +59,44 @@ OobScore = bool | Callable[..., Any]
 
 @dataclass(frozen=True)
 class SampleDraws:
-    """What the sample of each tree is drawn from, and its seed."""
+    """What the samples are drawn from, and the seed of each tree."""
 
     seeds: Indices  # (T,) int64
-    bag: Any  # a Bag; None: every tree has all rows
-    count: int
-    rows: Any = None  # where the rows that samples are drawn from stand in the table given; None for all
+    bag: Bag | None  # None: every tree has all rows
+    count: int  # rows per sample
+    rows: Indices | None = None  # positions, in the table given, of the rows to draw from; None for all
 
-    def of(self, i: int) -> Any:
-        """How often tree i has each row."""
-        return self.bag.draw(self.count, int(self.seeds[i]))
+    def of(self, i: int) -> Indices:
+        """How often each row is in the sample of tree i; only with a bag."""
+        assert self.bag is not None
+        return self.bag.draw_with_replacement(self.count, int(self.seeds[i]))
 
 
 @dataclass(frozen=True)
 class OutOfBag:
-    """What trees say of rows they were not grown from."""
+    """What trees predict for rows they were not grown from."""
 
-    answers: Array  # (n, K), zero where no tree can say
+    answers: Array  # (n, K), zero for rows that are in every sample
     score: float
 
 
 @dataclass(frozen=True)
 class Forest:
-    """Trees, their samples, and their judgement of the rows left out."""
+    """Trees, their samples, and what they predict for the rows left out."""
 
     trees: ForestArrays
     draws: SampleDraws
     oob: OutOfBag | None = None
 
     @cached_property
-    def votes(self) -> Any:
-        """The class that each node votes for, as shares (m, K); the first of those that are equally common."""
-        each = self.trees.each(self.trees.value)
+    def votes(self) -> Array:
+        """The class that each node votes for, one-hot (m, K); the first of equally common ones."""
+        each = self.trees.split_outputs(self.trees.value)
         return np.concatenate([np.eye(v.shape[1])[v.argmax(axis=1)] for v in each], axis=1)
 
 
-def _integer_weights(w: Weights) -> Any:
-    """Weights as integers where they are."""
+def _integer_weights(w: Weights) -> TreeWeights:
+    """Weights as integers if they are whole."""
     return w.astype(np.int64) if w.sum() < MAX_INTEGER_WEIGHT and (w == np.rint(w)).all() else w
 
 
@@ -93,9 +105,9 @@ def _shifted(work: Callable[[int], Any], lo: int, i: int) -> Any:
 
 
 class ForestMethods(WarmStart, MemberSequence):
-    """What every forest does: grow, go on growing, and answer."""
+    """What every forest does: grow, continue growing, and predict."""
 
-    model_: Any
+    model_: Forest
     n_features_in_: int
     n_estimators: int
     max_features: Any
@@ -122,23 +134,23 @@ class ForestMethods(WarmStart, MemberSequence):
             self.model_ = self._with_idle_rows(X, rows)
         return self
 
-    def _plant(self, X: Any, target: Any, w: Any) -> None:
-        """Grow the trees that are missing, and judge them by the rows that they were not grown from."""
+    def _fit_trees(self, X: Table, target: ForestTarget, w: Weights) -> None:
+        """Grow the missing trees, and score them on the rows that they were not grown from."""
         before = self._resume(X, target.y)
         trees = None if before is None else before.trees
-        draws = self._draws(X, target, w, () if before is None else before.draws.seeds)
-        trees = self._grown(X, target, w, draws, trees)
+        draws = self._sample_draws(X, target, w, np.empty(0, np.int64) if before is None else before.draws.seeds)
+        trees = self._grow(X, target, w, draws, trees)
         draws = replace(draws, seeds=draws.seeds[: len(trees)])  # an interrupted fit has fewer
         oob = self._out_of_bag(X, target, Forest(trees, draws)) if self.oob_score else None
         self.model_ = Forest(trees, draws, oob)
 
-    def _draws(self, X: Any, target: Any, w: Any, kept: Any) -> SampleDraws:
-        """A seed for each tree, those from before kept, and what the samples are drawn from."""
+    def _sample_draws(self, X: Table, target: ForestTarget, w: Weights, kept: Indices) -> SampleDraws:
+        """A seed per tree, earlier ones kept, and what the samples are drawn from."""
         count = self.n_estimators
         if count < len(kept):
             raise ValueError(
                 f"{type(self).__name__}: n_estimators={count} but the forest has {len(kept)} trees already; with "
-                "warm_start=True ask for as many or more"
+                "warm_start=True ask for at least as many"
             )
         if count == len(kept):
             warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
@@ -152,41 +164,46 @@ class ForestMethods(WarmStart, MemberSequence):
                 )
             return SampleDraws(seeds, None, 0)
         bag = Bag.of(X, target.y, w)
-        drawn = bag.asked(self.max_samples)
-        return SampleDraws(seeds, bag if target.factors is None else bag.weighted(target.factors), drawn)
+        drawn = bag.sample_size(self.max_samples)
+        return SampleDraws(seeds, bag if target.factors is None else bag.reweighted(target.factors), drawn)
 
-    def _grown(self, X: Any, target: Any, w: Any, draws: SampleDraws, trees: Any) -> Any:
-        """All trees, those from before first."""
-        w = _integer_weights(w if target.factors is None else w * target.factors) if draws.bag is None else None
-        constraints = constraints_of(self, X, np.ones(X.shape[0]), means=target.one_mean)
+    def _grow(
+        self, X: Table, target: ForestTarget, w: Weights, draws: SampleDraws, trees: ForestArrays | None
+    ) -> ForestArrays:
+        """All trees, the earlier ones first."""
+        all_rows = _integer_weights(w if target.factors is None else w * target.factors)  # without a bag
+        constraints = constraints_of(self, X, np.ones(X.shape[0]), means=target.is_single_mean)
         sign = constraints.sign if constraints is not None and constraints.sign.any() else None
         tried, grow_one = columns_tried(self.max_features, X.shape[1]), self._grower(self, X, target, constraints)
 
-        def one(i: int) -> None:
-            c = target.weights(w if draws.bag is None else draws.of(i))
+        def grow_tree(i: int) -> None:
+            c = target.weights(all_rows if draws.bag is None else draws.of(i))
             rows = np.flatnonzero(c).astype(np.int32)
             grown, some, c = grow_one(rows, c, growth_limits(self, X, c, int(draws.seeds[i])))
             value, impurity, weight = some.answers(grown, c, sign)
             tree = TreeModel(grown.tree, value, impurity, weight, X.shape[1], tried, target.sizes)
-            stand.put(i - before, ForestArrays.of(tree.pruned(self.ccp_alpha), target.named if sign is None else None))
+            impurity_name = target.impurity_name if sign is None else None
+            committee.add(i - before, ForestArrays.of(tree.pruned(self.ccp_alpha), impurity_name))
 
-        stand, before = Committee(trees), 0 if trees is None else len(trees)
+        committee, before = Committee(trees), 0 if trees is None else len(trees)
         blocks = range(before, len(draws.seeds), TREES_PER_REPORT)
         with fit_steps(self, f"block of {TREES_PER_REPORT} trees", len(blocks), X) as monitor:
             try:
                 for lo in blocks:
-                    map_items(partial(_shifted, one, lo), min(TREES_PER_REPORT, len(draws.seeds) - lo))
-                    trees = stand.trees()
+                    map_items(partial(_shifted, grow_tree, lo), min(TREES_PER_REPORT, len(draws.seeds) - lo))
+                    trees = committee.arrays()
+                    assert trees is not None
                     if monitor(Forest(trees, draws), len(trees)):
                         break
             except KeyboardInterrupt:
-                if (trees := stand.trees()) is None:
+                if (trees := committee.arrays()) is None:
                     raise
                 warn_kept_best(self, len(trees), "tree")
+        assert trees is not None  # n_estimators is at least one
         return trees
 
-    def _out_of_bag(self, X: Table, target: Any, forest: Forest) -> OutOfBag:
-        """The mean answer of the trees that did not see a row, and how good it is."""
+    def _out_of_bag(self, X: Table, target: ForestTarget, forest: Forest) -> OutOfBag:
+        """The mean prediction of the trees that did not see a row, and its score."""
         value, n = self._values(forest), X.shape[0]
         total, times = np.zeros((n, value.shape[1])), np.zeros(n)
         for i in range(len(forest.trees)):
@@ -202,7 +219,7 @@ class ForestMethods(WarmStart, MemberSequence):
         return OutOfBag(answers, self._score(target, forest, answers))
 
     def _with_idle_rows(self, X: Table, rows: Indices) -> Forest:
-        """The forest with what all trees say of the rows of weight zero, in their places."""
+        """The forest with the predictions of all trees for the rows of weight zero, in their positions."""
         forest, oob, n = self.model_, self.model_.oob, _num_samples(X)
         if oob is not None:
             idle, answers = np.setdiff1d(np.arange(n), rows), np.empty((n, oob.answers.shape[1]))
@@ -211,8 +228,8 @@ class ForestMethods(WarmStart, MemberSequence):
             oob = replace(oob, answers=answers)
         return replace(forest, draws=replace(forest.draws, rows=rows), oob=oob)
 
-    def _values(self, forest: Forest) -> Any:
-        """What nodes answer."""
+    def _values(self, forest: Forest) -> Array:
+        """What the nodes predict."""
         return forest.trees.value
 
     @property
@@ -221,8 +238,8 @@ class ForestMethods(WarmStart, MemberSequence):
         return trees_of(self)
 
     @property
-    def estimators_samples_(self) -> list[Any]:
-        """The rows of each tree, by their place in the table given; one drawn twice is there twice."""
+    def estimators_samples_(self) -> list[Indices]:
+        """The rows of each tree, by their position in the table given; rows drawn twice are listed twice."""
         trees, draws = self.model_.trees, self.model_.draws
         whole = np.ones(trees.rows[0], dtype=np.int64)
         each = (whole if draws.bag is None else draws.of(i) for i in range(len(trees)))
@@ -238,14 +255,14 @@ class ForestMethods(WarmStart, MemberSequence):
         """An unfitted tree of the kind that is grown."""
         return self._new_tree()
 
-    def apply(self, X: UserTable) -> Any:
+    def apply(self, X: UserTable) -> Indices:
         """The leaf of each row in every tree (n, T)."""
         X = self._admit(X)
         trees = self.model_.trees
         return np.stack([trees.leaves(X, i) - trees.start[i] for i in range(len(trees))], axis=1)
 
-    def decision_path(self, X: UserTable) -> tuple[Any, Any]:
-        """Sparse (n, nodes of all trees), 1 where a row passes a node; and where the nodes of each tree begin."""
+    def decision_path(self, X: UserTable) -> tuple[Sparse, Indices]:
+        """Sparse (n, nodes of all trees), 1 where a row passes a node; and the first node of each tree."""
         X = self._admit(X)
         trees = self.model_.trees
         paths = [decision_path(trees[i].tree, X) for i in range(len(trees))]
@@ -262,7 +279,7 @@ class ForestMethods(WarmStart, MemberSequence):
 
 
 class BaseForestClassifier(ForestMethods):
-    """A forest that answers with shares of classes."""
+    """A forest that predicts class shares."""
 
     classes_: Any
     criterion: str
@@ -273,20 +290,20 @@ class BaseForestClassifier(ForestMethods):
 
     @property
     def n_classes_(self) -> Any:
-        """Number of classes, a list of them for several outputs."""
+        """Number of classes; a list for several outputs."""
         return len(self.classes_) if self.n_outputs_ == 1 else [len(classes) for classes in self.classes_]
 
     @property
     def oob_decision_function_(self) -> Any:
-        """Shares of the classes by trees that did not see a row: (n, K), or (n, K, outputs) where all have K."""
+        """Class shares by trees that did not see a row: (n, K), or (n, K, outputs) if all outputs have K classes."""
         answers, trees = self._oob_answers, self.model_.trees
         if trees.outputs == 1:
             return answers
-        each = trees.each(answers)
+        each = trees.split_outputs(answers)
         return np.stack(each, axis=2) if len(set(trees.sizes)) == 1 else each
 
     def _fold(self, y: Target, codes: Codes, w: Weights) -> Any:
-        """Weights of classes decide which rows are drawn, not how many: they are kept apart."""
+        """Class weights decide which rows are drawn, not how many: they are kept separate."""
         return w
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
@@ -298,10 +315,10 @@ class BaseForestClassifier(ForestMethods):
             factors = np.ones(len(y))
             for own, classes, c in zip(_rules(rule, each), each, codes.T, strict=True):
                 factors *= class_weights(own, classes, c, w)[c]
-        self._plant(X, ClassTarget(codes, tuple(map(len, each)), self.criterion, factors, balanced), w)
+        self._fit_trees(X, ClassTarget(codes, tuple(map(len, each)), self.criterion, factors, balanced), w)
 
     def predict_proba(self, X: UserTable) -> Any:
-        """The mean over the trees of the shares of the classes, or of the votes; a list for several outputs."""
+        """The mean of the class shares, or of the votes, over the trees; a list for several outputs."""
         return self._scores(self._admit(X))
 
     def predict_log_proba(self, X: UserTable) -> Any:
@@ -313,16 +330,16 @@ class BaseForestClassifier(ForestMethods):
     def _scores(self, X: Table) -> Any:
         trees = self.model_.trees
         shares = trees.mean(X, self._values(self.model_)).astype(X.dtype, copy=False)
-        return shares if trees.outputs == 1 else trees.each(shares)
+        return shares if trees.outputs == 1 else trees.split_outputs(shares)
 
-    def _values(self, forest: Forest) -> Any:
+    def _values(self, forest: Forest) -> Array:
         return forest.votes if self.voting == "hard" else forest.trees.value
 
-    def _score(self, target: ClassTarget, forest: Forest, answers: Any) -> float:
-        said = np.stack([a.argmax(axis=1) for a in forest.trees.each(answers)], axis=1)
+    def _score(self, target: ClassTarget, forest: Forest, answers: Array) -> float:
+        predicted = np.stack([a.argmax(axis=1) for a in forest.trees.split_outputs(answers)], axis=1)
         if callable(self.oob_score):
-            return float(self.oob_score(*_flat(target.y, said)))
-        return float((said == target.y).all(axis=1).mean())
+            return float(self.oob_score(*_flat(target.y, predicted)))
+        return float((predicted == target.y).all(axis=1).mean())
 
     def _member(self, i: int) -> Any:
         tree, counts = super()._member(i), self.model_.trees.sizes
@@ -330,13 +347,13 @@ class BaseForestClassifier(ForestMethods):
         return tree
 
 
-def _rules(rule: Any, each: Any) -> Any:
-    """The weights of the classes of each output."""
+def _rules(rule: Any, each: tuple[Any, ...]) -> list[Any] | tuple[Any, ...]:
+    """The class weights of each output."""
     return rule if isinstance(rule, list | tuple) else [rule] * len(each)
 
 
 class BaseForestRegressor(ForestMethods):
-    """A forest that answers with numbers."""
+    """A forest that predicts numbers."""
 
     criterion: str
 
@@ -349,25 +366,25 @@ class BaseForestRegressor(ForestMethods):
                 f"{type(self).__name__}: criterion='poisson' needs counts, none negative and not all zero; the least "
                 f"of y is {Y.min():g}, their sum {Y.sum():g}"
             )
-        centred = NUMBER_CRITERIA[self.criterion][2]  # about the mean squares keep their digits
+        centred = NUMBER_CRITERIA[self.criterion][2]  # squares about the mean keep their digits
         centre = round_centre(Y, w) if centred else np.zeros(len(Y))
-        self._plant(X, NumberTarget(Y - centre[:, None], centre, self.criterion), w)
+        self._fit_trees(X, NumberTarget(Y - centre[:, None], centre, self.criterion), w)
 
     def predict(self, X: UserTable) -> Any:
-        """The mean answer of the trees."""
+        """The mean prediction of the trees."""
         X = self._admit(X)
-        said = self.model_.trees.mean(X, self.model_.trees.value)
-        return said[:, 0] if said.shape[1] == 1 else said
+        values = self.model_.trees.mean(X, self.model_.trees.value)
+        return values[:, 0] if values.shape[1] == 1 else values
 
     @property
     def oob_prediction_(self) -> Any:
-        """What trees said of the rows they did not see."""
+        """What trees predict for the rows they did not see."""
         answers = self._oob_answers
         return answers[:, 0] if answers.shape[1] == 1 else answers
 
-    def _score(self, target: NumberTarget, forest: Forest, answers: Any) -> float:
+    def _score(self, target: NumberTarget, forest: Forest, answers: Array) -> float:
         return float((self.oob_score if callable(self.oob_score) else r2_score)(*_flat(target.y, answers)))
 
 
-def _flat(*tables: Any) -> Any:
+def _flat(*tables: Target) -> Iterator[Target]:
     return (t[:, 0] if t.shape[1] == 1 else t for t in tables)

@@ -1,7 +1,7 @@
-"""Trees that come in any order and stand in theirs: a forest while it grows.
+"""A forest while it grows: trees that finish in any order are kept in order of their number.
 
-Every field of all nodes is one array that grows at its end. A tree that is done is copied there and its own arrays are
-given back at once, so the next tree is made where the last one was: no second copy of the forest is ever held.
+Each field of all nodes is one array that grows at its end. A finished tree is copied there and its own arrays are freed
+at once, so the next tree reuses their memory: no second copy of the forest is ever held.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ NODE_FIELDS = ("threshold", "code", "skip", "value", "weight", "rows")
 
 
 class Committee:
-    """A forest that grows; those of a warm start come first."""
+    """A growing forest; the trees of a warm start come first."""
 
     def __init__(self, earlier: ForestArrays | None = None) -> None:
         self._lock, self._waiting, self._next = Lock(), dict[int, ForestArrays](), 0
-        self._kind: Any = None
+        self._kind: dict[str, Any] | None = None  # what all trees have in common
         self._start, self._arrays = GrowableArray(np.zeros(1, dtype=np.int64)), dict[str, GrowableArray]()
         if earlier is not None:
             self._append(earlier)
 
-    def put(self, i: int, trees: ForestArrays) -> None:
-        """Number i of what is added; it waits for those before it."""
+    def add(self, i: int, trees: ForestArrays) -> None:
+        """Add tree number i; it waits for those before it."""
         with self._lock:
             self._waiting[i] = trees
             while self._next in self._waiting:
                 self._append(self._waiting.pop(self._next))
                 self._next += 1
 
-    def trees(self) -> Any:
-        """The trees that stand so far; None before the first."""
+    def arrays(self) -> ForestArrays | None:
+        """The trees so far; None before the first."""
         with self._lock:
             if self._kind is None:
                 return None
@@ -45,8 +45,8 @@ class Committee:
             )
 
     def _append(self, more: ForestArrays) -> None:
-        named, parted = isinstance(more.impurity, str), more.set_start is not None
-        names = (*NODE_FIELDS, *(() if named else ("impurity",)), *(("set_start", "set_bits") if parted else ()))
+        named, has_sets = isinstance(more.impurity, str), more.set_start is not None
+        names = (*NODE_FIELDS, *(() if named else ("impurity",)), *(("set_start", "set_bits") if has_sets else ()))
         if self._kind is None:
             self._kind = {name: getattr(more, name) for name in ("impurity", "columns", "tried", "sizes")}
             self._arrays = {name: GrowableArray(getattr(more, name)[:0]) for name in names}
@@ -58,9 +58,9 @@ class Committee:
         self._start.extend(more.start[1:] + self._start.view()[-1])
 
 
-def committee_trees(trees: list[ForestArrays]) -> Any:
-    """All these as one forest."""
-    stand = Committee()
+def committee_trees(trees: list[ForestArrays]) -> ForestArrays | None:
+    """These trees as one forest; None if there are none."""
+    committee = Committee()
     for i, one in enumerate(trees):
-        stand.put(i, one)
-    return stand.trees()
+        committee.add(i, one)
+    return committee.arrays()

@@ -1,8 +1,8 @@
 """A forest as one table of nodes, tree after tree, and the loops that send rows down.
 
 A row at node t goes to t + 1, the left child, if x[code >> 1] <= threshold, else to t + skip; a missing value goes left
-where code & 1. A leaf has skip 0. A part of the rows goes down one tree after the other, so that a tree stays in the
-cache. Trees that divide sets of categories look levels up in bits; sparse rows are asked through the trees themselves.
+where code & 1. A leaf has skip 0. A block of rows goes down one tree after the other, so that a tree stays in the
+cache. Trees that split sets of categories look levels up in bit sets; sparse rows go down single trees.
 """
 
 from __future__ import annotations
@@ -17,40 +17,52 @@ from scipy.sparse import issparse
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_parts
 from fivefold.core.storage.array_checks import check_category_sets, check_indices, check_lengths, check_offsets
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Codes, Indices, Table, Weights
 from fivefold.partition.tree_arrays.binary_tree import Tree
 from fivefold.tree.shared.base import TreeModel
 from fivefold.tree.shared.single_column_trees import IMPURITY_FUNCTIONS
 
-ROWS_PER_THREAD = 4096  # rows that are worth a thread
+ROWS_PER_THREAD = 4096  # rows per task: for fewer a thread costs more than it saves
 
 
 @dataclass(frozen=True)
 class ForestArrays:
-    """Trees, their nodes one tree after the other, each in preorder."""
+    """The nodes of all trees, one tree after the other, each in preorder."""
 
-    start: Any  # (T + 1,) int64: the first node of each tree
-    threshold: Any  # (m,) float64
-    code: Any  # (m,) int32: twice the column, and one more where missing values go left
-    skip: Any  # (m,) int32: to the right child, 0 for a leaf
-    value: Any  # (m, K) shares of the classes, or numbers
-    impurity: Any  # (m,), or the name of what follows from the shares of the classes
-    weight: Any  # (m,)
-    rows: Any  # (m,) int32
-    columns: int
-    tried: int
-    sizes: tuple[int, ...]  # numbers of each output in `value`
-    set_start: Any = None  # (m,) int64: where the categories of a node that go left begin, -1 for a threshold
-    set_bits: Any = None  # uint8
+    start: Indices  # (T + 1,) int64: the first node of each tree
+    threshold: Array  # (m,) float64
+    code: Codes  # (m,) int32: twice the column, plus one where missing values go left
+    skip: Indices  # (m,) int32: offset of the right child, 0 for a leaf
+    value: Array  # (m, K) class shares, or numbers
+    impurity: Array | str  # (m,), or the name of an impurity that follows from the class shares
+    weight: Weights  # (m,)
+    rows: Indices  # (m,) int32: training rows
+    columns: int  # of the table
+    tried: int  # columns tried at each node
+    sizes: tuple[int, ...]  # columns of `value` per output
+    set_start: Indices | None = None  # (m,) int64: first byte of the categories that go left, -1 for a threshold
+    set_bits: Codes | None = None  # uint8, one bit per level
 
     @classmethod
     def of(cls, model: TreeModel, impurity: str | None = None) -> ForestArrays:
-        """A forest of one tree; an impurity of classes can be given by name, and is not kept."""
+        """A forest of one tree; an impurity given by name is not stored per node."""
         tree, start = model.tree, np.array([0, len(model.tree)])
-        kept = model.impurity if impurity is None else impurity
-        arrays = model.value, kept, model.weight, tree.rows.astype(np.int32)
-        shape = model.columns, model.tried, model.sizes
-        return cls(start, *_packed(tree), *arrays, *shape, tree.set_start, tree.set_bits)
+        threshold, code, skip = _packed(tree)
+        return cls(
+            start=start,
+            threshold=threshold,
+            code=code,
+            skip=skip,
+            value=model.value,
+            impurity=model.impurity if impurity is None else impurity,
+            weight=model.weight,
+            rows=tree.rows.astype(np.int32),
+            columns=model.columns,
+            tried=model.tried,
+            sizes=model.sizes,
+            set_start=tree.set_start,
+            set_bits=tree.set_bits,
+        )
 
     def check_arrays(self, columns: int) -> None:
         """Refuse arrays, as of an altered file, that do not make trees over this many columns."""
@@ -74,7 +86,7 @@ class ForestArrays:
         """Number of outputs."""
         return len(self.sizes)
 
-    def each(self, values: Array) -> list[Any]:
+    def split_outputs(self, values: Array) -> list[Array]:
         """The columns of each output."""
         return np.split(values, np.cumsum(self.sizes)[:-1], axis=1)
 
@@ -99,19 +111,19 @@ class ForestArrays:
         )
         value, impurity = self.value[lo:hi], self.impurity
         if isinstance(impurity, str):
-            impurity = np.mean([IMPURITY_FUNCTIONS[impurity](shares) for shares in self.each(value)], axis=0)
+            impurity = np.mean([IMPURITY_FUNCTIONS[impurity](shares) for shares in self.split_outputs(value)], axis=0)
         else:
             impurity = impurity[lo:hi]
         return TreeModel(tree, value, impurity, self.weight[lo:hi], self.columns, self.tried, self.sizes)
 
     @cached_property
-    def importances(self) -> Any:
-        """Share of each column in the fall of the impurity, the mean over the trees that ask a question."""
+    def importances(self) -> Array:
+        """Share of each column in the decrease of the impurity, averaged over the trees that have a split."""
         each = [self[i].importances for i in range(len(self)) if self.start[i + 1] - self.start[i] > 1]
         total = np.mean(each, axis=0) if each else np.zeros(self.columns)
         return total / total.sum() if total.sum() > 0 else total
 
-    def mean(self, X: Any, value: Any) -> Any:
+    def mean(self, X: Table, value: Array) -> Array:
         """The mean over the trees of the value of each row's leaf: (n, K)."""
         out = np.zeros((X.shape[0], value.shape[1]))
         add_up, fields = (_add_up, self._fields) if self.set_start is None else (_add_up_sets, self._all_fields)
@@ -128,8 +140,8 @@ class ForestArrays:
         out /= len(self)
         return out
 
-    def leaves(self, X: Any, i: int, ids: Any = None) -> Any:
-        """The leaves of some rows (all by default) in tree i, as nodes of the whole table."""
+    def leaves(self, X: Table, i: int, ids: Indices | None = None) -> Indices:
+        """The leaves of some rows (all by default) in tree i, as nodes of the whole forest."""
         if issparse(X):
             return self.start[i] + self[i].tree.apply(X if ids is None else X[ids])
         ids = np.arange(X.shape[0]) if ids is None else ids
@@ -143,7 +155,7 @@ class ForestArrays:
         return out
 
     @property
-    def _fields(self) -> tuple[Any, Any, Any]:
+    def _fields(self) -> tuple[Array, Codes, Indices]:
         return self.threshold, self.code, self.skip
 
     @property
@@ -151,7 +163,7 @@ class ForestArrays:
         return *self._fields, self.set_start, self.set_bits
 
 
-def _packed(tree: Tree) -> tuple[Any, Any, Any]:
+def _packed(tree: Tree) -> tuple[Array, Codes, Indices]:
     inner = tree.feature >= 0
     code = np.where(inner, 2 * tree.feature + tree.missing_left, 0).astype(np.int32)
     return tree.threshold, code, np.where(inner, tree.right - np.arange(len(tree)), 0).astype(np.int32)

@@ -1,10 +1,10 @@
-"""Rows in the bag and out of it: bootstrap samples that the content of the rows decides.
+"""Rows in the bag and out of it: bootstrap samples that depend on the content of the rows, not on their order.
 
     draw N of N rows with replacement, each with probability w_i / sum w
 
-A row is in a sample with probability 1 - (1 - 1/N)^N, which tends to 1 - 1/e = 0.632; the others are out of the bag and
-judge what was learned from it. Rows are drawn along an order of their values, and whole weights count as so many rows,
-so neither the order of the rows nor writing a row twice instead of giving it weight two changes a sample.
+A row is in a sample with probability 1 - (1 - 1/N)^N, which tends to 1 - 1/e = 0.632; the others are out of the bag
+and test what was learned from it. Rows are drawn along an order of their values, and an integer weight counts as that
+many rows, so neither the order of the rows nor repeating a row instead of giving it weight two changes a sample.
 
 Efron (1979); Breiman (1996, 2001); Efraimidis & Spirakis (2006) for draws without replacement by weight.
 """
@@ -21,32 +21,34 @@ from scipy.sparse import issparse
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.numerics.arrays import to_numpy
-from fivefold.core.types import Indices, UserWeights, Weights
+from fivefold.core.types import Codes, Indices, Table, Target, UserWeights, Weights
 from fivefold.spatial.row_order import content_order
 
-MAX_INTEGER_WEIGHT = 2**26  # whole weights are drawn one by one up to this total
+MAX_INTEGER_WEIGHT = 2**26  # total weight up to which integer weights are drawn unit by unit
 
 
 class oob_attribute(learned):
-    """A part of what rows out of the bag say: `oob_score_ = judged("oob.score")`. It is there with oob_score=True."""
+    """A learned attribute that exists only with oob_score=True: `oob_score_ = oob_attribute("oob.score")`."""
 
     def __get__(self, estimator: Any, owner: type | None = None) -> Any:
         if estimator is not None and "model_" in vars(estimator) and estimator.model_.oob is None:
             me = type(estimator).__name__
-            raise AttributeError(f"{me} has no {self._name!r}: rows out of the bag judge it with oob_score=True")
+            raise AttributeError(f"{me} has no {self._name!r}: fit it with oob_score=True")
         return super().__get__(estimator, owner)
 
 
 @dataclass(frozen=True)
 class Bag:
-    """Rows to draw from, in an order that their content decides, and the units of weight that each has."""
+    """Rows to draw from, in an order that depends on their content, and the weight of each."""
 
-    order: Any  # (n,) int32
-    units: Any  # (n,) along the order: int64 where weights are whole, float64 otherwise; None if all are one
+    order: Indices  # (n,) int32
+    units: (
+        Weights | Codes | None
+    )  # (n,) along the order: int64 if weights are integers, else float64; None if all are 1
 
     @classmethod
-    def of(cls, X: Any, y: Any, w: Any) -> Bag:
-        """The rows of X and their targets, each w times."""
+    def of(cls, X: Table, y: Target | None, w: Weights) -> Bag:
+        """A bag of the rows of X and their targets, row i with weight w[i]."""
         order = content_order(X.tocsr() if issparse(X) else X.reshape(len(X), -1), y)
         if (w == 1).all():
             return cls(order, None)
@@ -54,35 +56,39 @@ class Bag:
 
     @property
     def size(self) -> int:
-        """Rows, repetitions counted where weights are whole."""
+        """Number of rows, repetitions counted if weights are integers."""
         return len(self.order) if self.units is None or self.units.dtype.kind == "f" else int(self.units.sum())
 
-    def weighted(self, factors: Any) -> Bag:
+    def reweighted(self, factors: Weights) -> Bag:
         """The same rows with their weights multiplied."""
         factors = factors[self.order]
         return Bag(self.order, factors if self.units is None else self.units * factors)
 
-    def asked(self, max_samples: Any) -> int:
-        """How many rows a sample has: a number, a share, or as many as there are."""
+    def sample_size(self, max_samples: float | None) -> int:
+        """Rows per sample: a number, a share, or (None) as many as there are."""
         if max_samples is None:
             return self.size
         if isinstance(max_samples, Integral):
             return int(max_samples)
-        whole = self.units is None or self.units.dtype.kind == "i"
-        total = self.size if whole else float(self.units.sum())
+        total = float(self.size if self.units is None or self.units.dtype.kind == "i" else self.units.sum())
         count, n = max(1, int(max_samples * total)), len(self.order)
-        if not whole and count < min(10, n):
+        if self.units is not None and self.units.dtype.kind == "f" and count < min(10, n):
             warn(
                 f"max_samples={max_samples} of weights whose sum is {total:g} makes samples of {count} of {n} rows; "
-                "give a whole number of rows"
+                "give a number of rows"
             )
         return count
 
-    def repeated(self, drawn: Any) -> Any:
-        """The rows of a sample in the order of the bag, one drawn twice there twice."""
+    def repeat_rows(self, drawn: Indices) -> Indices:
+        """The rows of a sample in the order of the bag; rows drawn twice appear twice."""
         return np.repeat(self.order, drawn[self.order])
 
-    def draw(self, count: int, seed: int) -> Any:
+    def sample(self, count: int, seed: int, *, replacement: bool) -> Indices:
+        """How often each row is drawn (n,)."""
+        draw = self.draw_with_replacement if replacement else self.draw_without_replacement
+        return draw(count, seed)
+
+    def draw_with_replacement(self, count: int, seed: int) -> Indices:
         """How often each row is drawn (n,), with replacement."""
         rng, n = np.random.default_rng(seed), len(self.order)
         if self.units is None:
@@ -94,8 +100,8 @@ class Bag:
             place = np.searchsorted(ends, rng.random(count) * ends[-1], side="right").clip(max=n - 1)
         return self._by_row(np.bincount(place, minlength=n))
 
-    def pick(self, count: int, seed: int) -> Any:
-        """How often each row is drawn (n,), without replacement: at most as often as its whole weight says."""
+    def draw_without_replacement(self, count: int, seed: int) -> Indices:
+        """How often each row is drawn (n,), without replacement: at most as often as its integer weight."""
         rng, n = np.random.default_rng(seed), len(self.order)
         count = min(count, self.size)
         if self.units is not None and self.units.dtype.kind == "f":
@@ -105,21 +111,21 @@ class Bag:
         place = unit if self.units is None else np.searchsorted(np.cumsum(self.units), unit, side="right")
         return self._by_row(np.bincount(place, minlength=n))
 
-    def _by_row(self, along: Any) -> Any:
+    def _by_row(self, along: Indices) -> Indices:
         out = np.empty(len(along), dtype=np.int32)
         out[self.order] = along
         return out
 
 
-def kept_rows(sample_weight: UserWeights) -> Any:
-    """Where the rows of positive weight stand in the table given; None where no row has weight zero."""
+def kept_rows(sample_weight: UserWeights) -> Indices | None:
+    """Positions of the rows of positive weight in the table given; None if no row has weight zero."""
     if sample_weight is None or (w := np.asarray(to_numpy(sample_weight), dtype=np.float64)).all():
         return None
     return np.flatnonzero(w)
 
 
-def sampled_rows(counts: Any, rows: Indices) -> Any:
-    """The rows of a sample by their place in the table given, one drawn twice there twice; `rows`: see `kept_rows`."""
+def sampled_rows(counts: Indices, rows: Indices | None) -> Indices:
+    """Positions of the rows of a sample in the table given, rows drawn twice listed twice; `rows`: see `kept_rows`."""
     return np.repeat(np.arange(len(counts)) if rows is None else rows, counts)
 
 

@@ -14,7 +14,7 @@ from fivefold.core.types import Table, Target
 class MemberSequence:
     """An ensemble as the sequence of its fitted members, as scikit-learn's are: len, iteration and indexing."""
 
-    estimators_: list[Any]
+    estimators_: Any  # a list or array of fitted members; some ensembles make it when asked
 
     def __len__(self) -> int:
         return len(self.estimators_)

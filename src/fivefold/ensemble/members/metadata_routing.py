@@ -27,7 +27,7 @@ class CopyMetadata:
     extra: dict[str, Any]
     rows: Indices | None  # positions, in the table given, of the rows of positive weight; None for all
 
-    def of(self, rows: Indices, n: int) -> dict[str, Any]:
+    def for_rows(self, rows: Indices, n: int) -> dict[str, Any]:
         """The arguments of a copy that is fitted to `rows`, out of n rows of positive weight."""
         return {name: take_rows(value, rows, n) for name, value in self.extra.items()}
 
@@ -35,17 +35,17 @@ class CopyMetadata:
 class MetadataPassing:
     """A bag whose copies may request metadata."""
 
-    _inside: Callable[[], Any]
-    _asked: Callable[[Any], str]
+    _inner: Callable[[], Any]
+    _prediction_method: Callable[[Any], str]
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Metadata goes to the method of the copies that is called."""
-        asked = self._asked(self._inside())
+        asked = self._prediction_method(self._inner())
         mapping = MethodMapping().add(caller="fit", callee="fit")
         mapping.add(caller="decision_function", callee="decision_function")
         for caller in ("predict", "predict_proba", "predict_log_proba"):
             mapping.add(caller=caller, callee=asked)
-        return MetadataRouter(owner=self).add(estimator=self._inside(), method_mapping=mapping)
+        return MetadataRouter(owner=self).add(estimator=self._inner(), method_mapping=mapping)
 
     def _routed(self, method: str, given: dict[str, Any]) -> dict[str, Any]:
         """The arguments that the copies requested."""
@@ -60,10 +60,10 @@ class MetadataPassing:
         return dict(process_routing(self, method, **given).estimator[self._callee(method)])
 
     def _callee(self, method: str) -> str:
-        return method if method in ("fit", "decision_function") else self._asked(self._inside())
+        return method if method in ("fit", "decision_function") else self._prediction_method(self._inner())
 
     def _passed(self, X: UserTable, sample_weight: UserWeights, fit_params: dict[str, Any]) -> CopyMetadata:
         extra = self._routed("fit", fit_params)
         if sample_weight is None or (rows := kept_rows(given_weights(self, sample_weight, _num_samples(X)))) is None:
             return CopyMetadata(extra, None)
-        return CopyMetadata(CopyMetadata(extra, None).of(rows, _num_samples(X)), rows)
+        return CopyMetadata(CopyMetadata(extra, None).for_rows(rows, _num_samples(X)), rows)

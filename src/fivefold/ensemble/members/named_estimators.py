@@ -25,7 +25,7 @@ from fivefold.core.estimators import params as declared
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.meta_estimators import admit_member_rows, take_rows
 from fivefold.core.estimators.supervised_learning import check_labels, encode_labels
-from fivefold.core.types import Array, Indices, Mask, Table, Target, UserTable, UserTarget, UserWeights
+from fivefold.core.types import Array, Codes, Indices, Mask, Matrix, Table, Target, UserTable, UserTarget, UserWeights
 from fivefold.ensemble.members.inner_estimators import check_learner, fit_clone
 
 
@@ -45,24 +45,24 @@ class FittedMembers:
 class FitInputs:
     """What `fit` was given, without the rows of weight zero."""
 
-    X: Any
-    y: Any
-    routed: dict[str, dict[str, Any]]  # name -> what its fit gets besides X and y
-    own: dict[str, Any]  # what the ensemble's own learner gets
+    X: Table
+    y: Target
+    member_params: dict[str, dict[str, Any]]  # name -> arguments of its fit besides X and y
+    own_params: dict[str, Any]  # arguments of the ensemble's own learner
     kept: Mask | None  # which rows of the table given these are; None for all
 
     @property
     def w(self) -> Array:
         """The weight of each row."""
-        return np.asarray(self.own.get("sample_weight", np.ones(_num_samples(self.X))))
+        return np.asarray(self.own_params.get("sample_weight", np.ones(_num_samples(self.X))))
 
-    def splits(self, cv: Any, classifier: bool) -> list[tuple[Any, Any]]:
+    def splits(self, cv: Any, classifier: bool) -> list[tuple[Indices, Indices]]:
         """Pairs of (training rows, test rows). Pairs listed by the user number the rows of the table as given."""
         splits = list(check_cv(cv, self.y, classifier=classifier).split(self.X, self.y))
         if self.kept is None or not isinstance(cv, Iterable):
             return splits
         place = np.where(self.kept, np.cumsum(self.kept) - 1, -1)
-        return [(_living_rows(place, train), _living_rows(place, test)) for train, test in splits]
+        return [(_kept_positions(place, train), _kept_positions(place, test)) for train, test in splits]
 
 
 class NamedEnsemble(_BaseComposition):
@@ -74,7 +74,7 @@ class NamedEnsemble(_BaseComposition):
     n_jobs: Any
     verbose: Any = 0
 
-    several = False  # whether a classifier takes several labels per row
+    multilabel = False  # whether a classifier takes several labels per row
     estimators_ = learned("estimators")
 
     @property
@@ -111,7 +111,7 @@ class NamedEnsemble(_BaseComposition):
         tags.input_tags.sparse = all(t.sparse for t in inner)
         return tags
 
-    def _living(self) -> list[tuple[str, Any]]:
+    def _kept_estimators(self) -> list[tuple[str, Any]]:
         """The pairs that are not dropped; refuses anything that is not a list of pairs."""
         me = type(self).__name__
         pairs = _pairs(self.estimators)
@@ -125,25 +125,27 @@ class NamedEnsemble(_BaseComposition):
             raise ValueError(
                 f"{me}: {error}. Names must be unique, without two underscores in a row, and not be parameters of {me}"
             ) from None
-        living = [
+        kept = [
             (name, check_learner(self, inner, f"the estimator called {name!r}, unless it is 'drop',"))
             for name, inner in pairs
             if not _dropped(inner)
         ]
-        if not living:
+        if not kept:
             raise ValueError(f"{me}: All estimators are dropped. At least one is required to be an estimator")
-        return living
+        return kept
 
-    def _refuse_others(self) -> None:
+    def _check_kinds(self) -> None:
         """A classifier takes classifiers, a regressor regressors."""
         right, kind = (is_classifier, "classifier") if is_classifier(self) else (is_regressor, "regressor")
-        for name, inner in self._living():
+        for name, inner in self._kept_estimators():
             if not right(inner):
                 raise ValueError(
                     f"{type(self).__name__}: The estimator {type(inner).__name__}, called {name!r}, should be a {kind}"
                 )
 
-    def _take(self, X: UserTable, y: UserTarget, sample_weight: UserWeights, fit_params: dict[str, Any]) -> FitInputs:
+    def _admit_fit(
+        self, X: UserTable, y: UserTarget, sample_weight: UserWeights, fit_params: dict[str, Any]
+    ) -> FitInputs:
         """Rows of positive weight, targets as codes or numbers, and what goes to each member."""
         declared.check_params(self)
         self._forget()
@@ -155,20 +157,20 @@ class NamedEnsemble(_BaseComposition):
         rows = admit_member_rows(self, X, y, sample_weight)
         fit_params = dict(fit_params) if rows.w is None else {**fit_params, "sample_weight": rows.w}
         codes = self._encoded(rows.y)
-        names = [name for name, _ in self._living()]
+        names = [name for name, _ in self._kept_estimators()]
         if routing_enabled():
             routing = process_routing(self, "fit", **fit_params)
             routed = {name: dict(routing[name]["fit"]) for name in names}
         else:
             routed = {name: dict(fit_params) for name in names}
-        return FitInputs(rows.X, codes, routed, own=fit_params, kept=rows.kept)
+        return FitInputs(rows.X, codes, routed, own_params=fit_params, kept=rows.kept)
 
     def _encoded(self, y: Target) -> Any:
         """Labels as codes 0..K-1, with `classes_` set; numbers as they are."""
         if not is_classifier(self):
             return column_or_1d(y, warn=True) if y.ndim > 1 and y.shape[1] == 1 else y
         labels = y.shape[1] if y.ndim == 2 else 1
-        if labels > 1 and not self.several:
+        if labels > 1 and not self.multilabel:
             raise NotImplementedError(  # the error that scikit-learn raises here
                 f"{type(self).__name__} takes one label per row; y has {labels} columns. Multilabel and multi-output "
                 "targets are not supported: wrap it in sklearn.multioutput.MultiOutputClassifier"
@@ -182,11 +184,11 @@ class NamedEnsemble(_BaseComposition):
 
     def _fit_members(self, given: FitInputs) -> FittedMembers:
         """A fitted clone of every member; the number of jobs never changes a byte."""
-        living, me = self._living(), type(self).__name__.removesuffix("Classifier").removesuffix("Regressor")
-        lines = [f"({i} of {len(living)}) Processing {name}" for i, (name, _) in enumerate(living, 1)]
+        kept, me = self._kept_estimators(), type(self).__name__.removesuffix("Classifier").removesuffix("Regressor")
+        lines = [f"({i} of {len(kept)}) Processing {name}" for i, (name, _) in enumerate(kept, 1)]
         work = (
-            delayed(_timed)(e, given.X, given.y, given.routed[name], me, line if self.verbose else None)
-            for (name, e), line in zip(living, lines, strict=True)
+            delayed(_timed)(e, given.X, given.y, given.member_params[name], me, line if self.verbose else None)
+            for (name, e), line in zip(kept, lines, strict=True)
         )
         members = Parallel(n_jobs=self.n_jobs, prefer="threads")(work)
         return FittedMembers(tuple(members), outputs=given.y.shape[1] if given.y.ndim == 2 else 1)
@@ -204,11 +206,20 @@ def _timed(estimator: Any, X: Table, y: Target, extra: dict[str, Any], owner: st
 def member_inputs(given: FitInputs, name: str, rows: Indices) -> tuple[Any, Any, dict[str, Any]]:
     """X, y and the fit arguments of a member, on some rows."""
     n = _num_samples(given.X)
-    extra = {key: take_rows(value, rows, n) for key, value in given.routed[name].items()}
+    extra = {key: take_rows(value, rows, n) for key, value in given.member_params[name].items()}
     return _safe_indexing(given.X, rows), given.y[rows], extra
 
 
-def _living_rows(place: Any, rows: Indices) -> Any:
+def all_class_columns(scores: Matrix, seen: Codes, K: int, rest: float) -> Matrix:
+    """Columns of all K classes from those of the classes that a fit has seen; `rest` for the others."""
+    if scores.shape[1] == K:
+        return scores
+    out = np.full((len(scores), K), rest, dtype=scores.dtype)
+    out[:, seen] = scores
+    return out
+
+
+def _kept_positions(place: Indices, rows: Indices) -> Indices:
     """Positions of these rows among those of positive weight."""
     return place[rows][place[rows] >= 0]
 

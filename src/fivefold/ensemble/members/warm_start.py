@@ -1,6 +1,6 @@
-"""Warm starts: a fit that goes on from the one before, on columns and classes of the same kind.
+"""Warm starts: a fit that continues from the one before, on columns and classes of the same kind.
 
-Trees that ask about a column which is not there would read past the end of a row: what was learned is put aside while
+Trees that ask about a column that is not there would read past the end of a row: the earlier model is set aside while
 the new table is admitted, and taken up again only if the table fits it.
 """
 
@@ -12,12 +12,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-# beside the forests, so that neither a copy nor a file of one holds its trees twice
+from fivefold.core.types import Table, Target
+
+# kept outside the forests, so that neither a copy nor a file of one holds its trees twice
 _made: WeakKeyDictionary[Any, tuple[Any, list[Any]]] = WeakKeyDictionary()
 
 
 def trees_of(forest: Any) -> list[Any]:
-    """The trees of a forest as estimators, made once for a model; a warm start keeps those that were made."""
+    """The trees of a forest as estimators, made once per model; a warm start keeps those already made."""
     model, known = forest.model_, _made.get(forest)
     if known is None or known[0] is not model:
         kept = known[1] if known is not None and known[0] is None else []
@@ -26,7 +28,7 @@ def trees_of(forest: Any) -> list[Any]:
 
 
 def _keep_trees(forest: Any) -> None:
-    """Before a fit that goes on: estimators that show the trees so far will stay the first ones."""
+    """Before a fit that continues: the estimators of the trees so far stay the first ones."""
     known = _made.pop(forest, None)
     if known is not None and known[0] is forest.model_:
         _made[forest] = None, known[1]
@@ -40,25 +42,25 @@ class EarlierFit:
     columns: int
     categories: Any  # of the columns that hold any
     classes: Any  # None for numbers
-    outputs: Any
+    outputs: int | None
 
 
 class WarmStart:
-    """A method that with `warm_start` keeps what it has learned, and adds to it."""
+    """A method that, with `warm_start`, keeps what it has learned and adds to it."""
 
     def _forget(self: Any) -> None:
-        """Before a new fit: what was learned is put aside."""
+        """Before a new fit: set the earlier model aside."""
         vars(self).pop("_aside", None)
         if not self.warm_start or "model_" not in vars(self):
             _made.pop(self, None)
         else:
             _keep_trees(self)
-            told = (getattr(self, name, None) for name in ("categories_in_", "classes_", "n_outputs_"))
-            self._aside = EarlierFit(self.model_, self.n_features_in_, *told)
+            known = (getattr(self, name, None) for name in ("categories_in_", "classes_", "n_outputs_"))
+            self._aside = EarlierFit(self.model_, self.n_features_in_, *known)
         vars(self).pop("model_", None)
 
-    def _resume(self: Any, X: Any, y: Any = None) -> Any:
-        """Take up what was learned before, and give it; None where there is nothing. Refuses data of another kind."""
+    def _resume(self: Any, X: Table, y: Target | None = None) -> Any:
+        """Take up the earlier model and return it; None if there is none. Refuses data of another kind."""
         aside: EarlierFit | None = vars(self).pop("_aside", None)
         if aside is None:
             return None
@@ -72,11 +74,11 @@ class WarmStart:
             if now != before:
                 raise ValueError(
                     f"{type(self).__name__}: warm_start=True goes on from a fit with {what} {before}; this table has "
-                    f"{what} {now}. Give data of the same kind, or set warm_start=False to start afresh"
+                    f"{what} {now}. Give data of the same kind, or set warm_start=False to start over"
                 )
         self.model_ = aside.model
         return aside.model
 
 
-def _listed(classes: Any) -> Any:
+def _listed(classes: Any) -> list[Any] | None:
     return [np.asarray(c).tolist() for c in classes] if classes is not None else None

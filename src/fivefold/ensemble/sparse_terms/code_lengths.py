@@ -1,10 +1,10 @@
-"""Code lengths in bits: what a rule costs that has to be written down.
+"""Code lengths in bits: what it costs to write a rule down.
 
-    whole number k >= 1            P(k) = 1 / (k (k + 1))       log2 k (k + 1)
+    integer k >= 1                 P(k) = 1 / (k (k + 1))       log2 k (k + 1)
     dyadic fraction of L digits    halve with probability 1/2   2 L - 1
     number in a range (a, b)       a + (b - a) x, x dyadic      2 L - 1
 
-A rule of prior probability 2^-length is the same thing: the lengths satisfy Kraft's inequality.
+A length is equivalent to a prior probability 2^-length: the lengths satisfy Kraft's inequality.
 
 Rissanen (1983), A universal prior for integers and estimation by minimum description length.
 """
@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from math import floor, lgamma, log, log2
 
-MAX_DIGITS = 52  # finest dyadic fraction
+MAX_DIGITS = 52  # binary digits of the finest dyadic fraction: those of a double
 
 
 def integer_bits(k: int) -> float:
-    """Length of a positive whole number.
+    """Length of a positive integer.
 
     >>> [round(integer_bits(k), 3) for k in (1, 2, 3, 8)]
     [1.0, 2.585, 3.585, 6.17]
@@ -43,8 +43,8 @@ def shortest_between(low: float, high: float, a: float, b: float) -> float:
     """
     start = (low - a) / (b - a)
     for L in range(1, MAX_DIGITS + 1):
-        k = max(1, -floor(-start * 2**L))  # the least whole number of 2^-L that is not below
-        for x in (k / 2**L, (k + 1) / 2**L):  # rounding may put the first below after all
+        k = max(1, -floor(-start * 2**L))  # the least multiple of 2^-L that is not below
+        for x in (k / 2**L, (k + 1) / 2**L):  # rounding may still put the first below
             if x < 1 and low <= a + (b - a) * x < high:
                 return x
     return start
@@ -56,5 +56,5 @@ def rounded_fraction(x: float, L: int) -> float:
 
 
 def list_bits(weights: float, features: float, k: int) -> float:
-    """Length of k terms, the first of them the constant: how many, their weights and features, in any order."""
+    """Length of k terms, the first of them the constant: their number, weights and features, in any order."""
     return integer_bits(k) + weights + features - lgamma(k) / log(2)

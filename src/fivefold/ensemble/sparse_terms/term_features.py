@@ -1,54 +1,69 @@
 """Features of sparse linear rules: what may stand in a term, its name, and its code length.
 
-    kind      phi(x)                                   bits
-    Raw       x_j                                      log2 d
-    Squared   x_j^2                                    log2 d
-    Test      +1 if x_j > t else -1                    log2 d + those of t
-    Sides     +1 or -1, as a small tree says           1 + those of its test a branch, 2 a leaf
-    Boolean   +1 or -1, as a formula says              2 a node, log2 d more a column
-    Model     what a fitted model says                 stated
+    constructor   phi(x)                                   bits
+    Raws          x_j                                      log2 d
+    Squares       x_j^2                                    log2 d
+    Tests         +1 if x_j > t else -1                    log2 d + bits of t
+    Trees         +1 or -1, by a small tree                1 + bits of the test per branch, 2 per leaf
+    Formulas      +1 or -1, by a Boolean formula           2 per node, log2 d more per column
+    Models        the prediction of a fitted model         given by the user
 
-A constructor lists features of one kind. On a table it becomes a pool, which answers one question: given residuals
-alpha, which feature has the largest |alpha' phi| / |phi|? For tests all cuts of all columns are tried in one pass over
-columns sorted once; for formulas one product with a table of truth values.
+A constructor makes the features of one kind. On a table it becomes a pool, which answers one question: given residuals
+alpha, which feature has the largest |alpha' phi| / |phi|? Tests try all thresholds of all columns in one pass over
+columns sorted once; formulas need one product with a table of truth values.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log2, sqrt
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_items
-from fivefold.core.types import Array, Matrix, Table, Weights
+from fivefold.core.types import Array, Indices, Mask, Matrix, Table, Weights
 from fivefold.ensemble.sparse_terms.code_lengths import fraction_bits, rounded_fraction, shortest_between
 from fivefold.partition.tree_arrays.binary_tree import Tree
 from fivefold.rules.formulas.boolean_formulas import Formula
 from fivefold.rules.formulas.formula_enumeration import shortest_formulas
 
-MAX_COARSE_DIGITS = 16  # digits tried at most when a threshold is rounded
+MAX_COARSE_DIGITS = 16  # binary digits tried at most when a threshold is rounded
 RELATIVE_TIE = 1e-10  # scores that differ by this share are equal, and the first wins
 
 
 class Feature:
-    """A number for every row, with a name and a code length."""
+    """A number per row, with a name and a code length."""
 
     bits: float
 
-    def values(self, X: Table) -> Any:
-        """Its value for each row."""
-        raise TypeError(f"{type(self).__name__} does not say its values")
+    def values(self, X: Table) -> Array:
+        """The value for each row."""
+        raise TypeError(f"{type(self).__name__} has no values")
 
-    def name(self, names: Any) -> str:
-        """What a person reads."""
+    def name(self, names: Sequence[str]) -> str:
+        """The feature in readable form, by the names of the columns."""
         raise TypeError(f"{type(self).__name__} has no name")
 
     def rounded(self) -> list[Feature]:
-        """The same in ever fewer digits, itself first."""
+        """The feature in fewer and fewer digits, itself first."""
         return [self]
+
+
+class Pool(Protocol):
+    """Features of one kind on a table: finds the one that fits residuals best."""
+
+    def best(self, alpha: Array) -> tuple[float, Any]:
+        """The highest score |alpha' phi| / |phi|, and the feature that has it; None if there is none."""
+
+
+class Constructor(Protocol):
+    """A kind of features."""
+
+    def pool(self, X: Table, w: Weights, extra: float) -> Pool:
+        """The features of a table; `extra` bits tell which constructor was used."""
 
 
 @dataclass(frozen=True)
@@ -57,28 +72,24 @@ class ConstantFeature(Feature):
 
     bits: float = 0.0
 
-    def values(self, X: Table) -> Any:
-        """Its value for each row."""
+    def values(self, X: Table) -> Array:
         return np.ones(len(X))
 
-    def name(self, names: Any) -> str:
-        """What a person reads."""
+    def name(self, names: Sequence[str]) -> str:
         return "1"
 
 
 @dataclass(frozen=True)
 class RawFeature(Feature):
-    """A column as it is."""
+    """A column, unchanged."""
 
     column: int
     bits: float
 
-    def values(self, X: Table) -> Any:
-        """Its value for each row."""
+    def values(self, X: Table) -> Array:
         return X[:, self.column].astype(np.float64)
 
-    def name(self, names: Any) -> str:
-        """What a person reads."""
+    def name(self, names: Sequence[str]) -> str:
         return str(names[self.column])
 
 
@@ -89,12 +100,10 @@ class SquaredFeature(Feature):
     column: int
     bits: float
 
-    def values(self, X: Table) -> Any:
-        """Its value for each row."""
+    def values(self, X: Table) -> Array:
         return X[:, self.column].astype(np.float64) ** 2
 
-    def name(self, names: Any) -> str:
-        """What a person reads."""
+    def name(self, names: Sequence[str]) -> str:
         return f"{names[self.column]}^2"
 
 
@@ -117,37 +126,33 @@ class ThresholdFeature(Feature):
 
     @property
     def bits(self) -> float:  # type: ignore[override]  # a field of other features
-        """Those of the column and those of the threshold."""
+        """Bits of the column plus bits of the threshold."""
         return self.column_bits + fraction_bits(self.fraction)
 
-    def values(self, X: Table) -> Any:
-        """Its value for each row."""
+    def values(self, X: Table) -> Array:
         return np.where(X[:, self.column] > self.threshold, 1.0, -1.0)
 
     def rounded(self) -> list[Feature]:
-        """The same test with its threshold in ever fewer digits, itself first."""
+        """The test with its threshold in fewer and fewer digits, itself first."""
         digits = range(min((fraction_bits(self.fraction) - 1) // 2, MAX_COARSE_DIGITS), 0, -1)
         return [self, *(replace(self, fraction=rounded_fraction(self.fraction, L)) for L in digits)]
 
-    def name(self, names: Any) -> str:
-        """What a person reads."""
+    def name(self, names: Sequence[str]) -> str:
         return f"[{names[self.column]} > {self.threshold:.6g}]"
 
 
 @dataclass(frozen=True)
 class TreeFeature(Feature):
-    """+1 or -1, as the leaf of a small tree says."""
+    """+1 or -1, by the leaf of a small tree."""
 
     tree: Tree
-    side: Array  # (m,) of the nodes
+    side: Array  # (m,) +1 or -1 per node
     bits: float
 
-    def values(self, X: Table) -> Any:
-        """Its value for each row."""
+    def values(self, X: Table) -> Array:
         return self.side[self.tree.apply(X)]
 
-    def name(self, names: Any) -> str:
-        """What a person reads."""
+    def name(self, names: Sequence[str]) -> str:
         inner = np.flatnonzero(self.tree.feature >= 0)
         asked = ", ".join(f"{names[self.tree.feature[t]]} <= {self.tree.threshold[t]:.6g}" for t in inner)
         return f"tree({asked})"
@@ -160,30 +165,26 @@ class FormulaFeature(Feature):
     formula: Formula
     bits: float
 
-    def values(self, X: Table) -> Any:
-        """Its value for each row."""
+    def values(self, X: Table) -> Array:
         return np.where(self.formula.truth(X > 0.5), 1.0, -1.0)
 
-    def name(self, names: Any) -> str:
-        """What a person reads."""
+    def name(self, names: Sequence[str]) -> str:
         return f"[{self.formula.text(names)}]"
 
 
 @dataclass(frozen=True)
 class ModelFeature(Feature):
-    """What a fitted model says: its decision function, or its number."""
+    """The output of a fitted model: its decision function, or the number it predicts."""
 
     title: str
     model: Any
     method: str
     bits: float
 
-    def values(self, X: Table) -> Any:
-        """Its value for each row."""
+    def values(self, X: Table) -> Array:
         return np.asarray(getattr(self.model, self.method)(X), dtype=np.float64).ravel()
 
-    def name(self, names: Any) -> str:
-        """What a person reads."""
+    def name(self, names: Sequence[str]) -> str:
         return self.title
 
 
@@ -191,8 +192,7 @@ class ModelFeature(Feature):
 class Raws:
     """Constructor of raw columns."""
 
-    def pool(self, X: Any, w: Any, extra: float) -> PowerPool:
-        """The features of a table; `extra` bits say which constructor it was."""
+    def pool(self, X: Table, w: Weights, extra: float) -> PowerPool:
         return power_pool(X.astype(np.float64), w, RawFeature, extra)
 
 
@@ -200,8 +200,7 @@ class Raws:
 class Squares:
     """Constructor of squared columns."""
 
-    def pool(self, X: Any, w: Any, extra: float) -> PowerPool:
-        """The features of a table; `extra` bits say which constructor it was."""
+    def pool(self, X: Table, w: Weights, extra: float) -> PowerPool:
         return power_pool(X.astype(np.float64) ** 2, w, SquaredFeature, extra)
 
 
@@ -211,29 +210,27 @@ class PowerPool:
 
     V: Array  # (n, d)
     norms: Array  # (d,)
-    kind: Any
+    kind: type[RawFeature] | type[SquaredFeature]
     bits: float
 
-    def best(self, alpha: Any) -> tuple[float, Any]:
-        """The highest score, and the feature that has it."""
+    def best(self, alpha: Array) -> tuple[float, Any]:
         score = np.abs(alpha @ self.V) / np.where(self.norms > 0, self.norms, np.inf)
         j = _first(score)
         return float(score[j]), self.kind(j, self.bits)
 
 
-def power_pool(V: Matrix, w: Weights, kind: Any, extra: float) -> PowerPool:
+def power_pool(V: Matrix, w: Weights, kind: type[RawFeature] | type[SquaredFeature], extra: float) -> PowerPool:
     """The pool of these columns."""
     return PowerPool(V, np.sqrt(w @ V**2), kind, log2(V.shape[1]) + extra)
 
 
 @dataclass(frozen=True)
 class Tests:
-    """Constructor of threshold tests: every cut between two values of a column."""
+    """Constructor of threshold tests: every threshold between two values of a column."""
 
     __test__ = False
 
-    def pool(self, X: Any, w: Any, extra: float) -> CutPool:
-        """The features of a table; `extra` bits say which constructor it was."""
+    def pool(self, X: Table, w: Weights, extra: float) -> CutPool:
         n, d = X.shape
         order, rises = np.empty((d, n), dtype=np.int32), np.zeros((d, n), dtype=bool)
         for j in range(d):
@@ -244,16 +241,15 @@ class Tests:
 
 @dataclass(frozen=True)
 class CutPool:
-    """Columns sorted once: all cuts are scored in one pass over them."""
+    """Columns sorted once: all thresholds are scored in one pass over them."""
 
-    X: Any
-    order: Array  # (d, n)
-    rises: Array  # (d, n): is the next value larger?
+    X: Table
+    order: Indices  # (d, n)
+    rises: Mask  # (d, n): is the next value larger?
     norm: float
     bits: float
 
-    def best(self, alpha: Any) -> tuple[float, Any]:
-        """The highest score, and the feature that has it."""
+    def best(self, alpha: Array) -> tuple[float, Any]:
         d = len(self.order)
         score, place = np.zeros(d), np.zeros(d, dtype=np.int64)
         total = float(alpha.sum())
@@ -270,25 +266,24 @@ class CutPool:
 
 @dataclass(frozen=True)
 class Trees:
-    """Constructor of small trees, grown anew to the residuals of every round."""
+    """Constructor of small trees, grown to the residuals of each round."""
 
     max_depth: int = 2
 
-    def pool(self, X: Any, w: Any, extra: float) -> TreePool:
-        """The features of a table; `extra` bits say which constructor it was."""
+    def pool(self, X: Table, w: Weights, extra: float) -> TreePool:
         return TreePool(X, float(sqrt(w.sum())), self.max_depth, extra)
 
 
 @dataclass(frozen=True)
 class TreePool:
-    """A tree that follows the signs of the residuals, weighted by their size."""
+    """Grows a tree that predicts the signs of the residuals, weighted by their size."""
 
-    X: Any
+    X: Table
     norm: float
     max_depth: int
     bits: float
 
-    def best(self, alpha: Any) -> tuple[float, Any]:
+    def best(self, alpha: Array) -> tuple[float, Any]:
         """The score of the tree that was grown, and the tree."""
         from fivefold.tree import DecisionTreeClassifier
 
@@ -314,10 +309,9 @@ class Formulas:
     """Constructor of Boolean formulas over columns that are true above 1/2, up to a budget of bits."""
 
     budget: float = 16.0
-    most: int = 20_000  # formulas made at most
+    most: int = 20_000  # at most this many formulas are made
 
-    def pool(self, X: Any, w: Any, extra: float) -> FormulaPool:
-        """The features of a table; `extra` bits say which constructor it was."""
+    def pool(self, X: Table, w: Weights, extra: float) -> FormulaPool:
         patterns, which = np.unique(X > 0.5, axis=0, return_inverse=True)
         formulas, truth = shortest_formulas(patterns, self.budget, self.most)
         lengths = np.array([formula.bits(X.shape[1]) for formula in formulas])
@@ -329,13 +323,13 @@ class FormulaPool:
     """Formulas, shortest first, and their values on the patterns of the table."""
 
     formulas: tuple[Formula, ...]
-    lengths: Any  # (formulas,) bits
-    values: Any  # (formulas, patterns), -1 or +1
-    which: Any  # (n,) pattern of each row
+    lengths: Array  # (formulas,) bits
+    values: Array  # (formulas, patterns), -1 or +1
+    which: Indices  # (n,) pattern of each row
     norm: float
     bits: float
 
-    def best(self, alpha: Any) -> tuple[float, Any]:
+    def best(self, alpha: Array) -> tuple[float, Any]:
         """The highest score, and the shortest formula that has it."""
         if not self.formulas:
             return 0.0, None
@@ -350,8 +344,7 @@ class Models:
 
     models: tuple[tuple[str, Any, str, float], ...]
 
-    def pool(self, X: Any, w: Any, extra: float) -> ModelPool:
-        """The features of a table; `extra` bits say which constructor it was."""
+    def pool(self, X: Table, w: Weights, extra: float) -> ModelPool:
         made = tuple(ModelFeature(name, model, method, bits + extra) for name, model, method, bits in self.models)
         V = np.stack([feature.values(X) for feature in made], axis=1)
         return ModelPool(made, V, np.sqrt(w @ V**2))
@@ -359,20 +352,19 @@ class Models:
 
 @dataclass(frozen=True)
 class ModelPool:
-    """What fitted models say of the table."""
+    """The outputs of fitted models on the table."""
 
     made: tuple[ModelFeature, ...]
     V: Array  # (n, models)
-    norms: Any
+    norms: Array  # (models,)
 
-    def best(self, alpha: Any) -> tuple[float, Any]:
-        """The highest score, and the feature that has it."""
+    def best(self, alpha: Array) -> tuple[float, Any]:
         score = np.abs(alpha @ self.V) / np.where(self.norms > 0, self.norms, np.inf)
         i = _first(score)
         return float(score[i]), self.made[i]
 
 
-def threshold_products(features: list[Any], X: Any, alpha: Any) -> Any:
+def threshold_products(features: list[Any], X: Table, alpha: Array) -> Array:
     """alpha' phi of tests of one column, in one pass over the rows."""
     t = np.array([feature.threshold for feature in features])
     order = np.argsort(t, kind="stable")
@@ -382,8 +374,8 @@ def threshold_products(features: list[Any], X: Any, alpha: Any) -> Any:
     return out
 
 
-def _first(score: Any) -> int:
-    """The first score that is the largest, rounding apart."""
+def _first(score: Array) -> int:
+    """The first of the largest scores, up to rounding."""
     return int(np.flatnonzero(score >= score.max() * (1 - RELATIVE_TIE))[0])
 
 

@@ -1,8 +1,8 @@
-"""Sums over the pairs of queries of a loss of the difference of two scores, and its slopes in the scores.
+"""Sums over the pairs of queries of a loss of score differences, and the derivatives by the scores.
 
     sum over pairs of  w_u w_v loss(s_u - s_v)
 
-Rows come in the order of query and grade, so the rows below a row are one run of its query. Short queries are summed
+Rows are sorted by query and grade, so the rows worse than a row are one range of its query. Short queries are summed
 pair by pair. The hinge max(0, margin - m) and its square are polynomials of the scores where they are not zero, so a
 long query needs no pairs: rows enter a binary indexed tree over grades in the order of their scores, as their pairs
 become active, and the weights, scores and squares below a grade are looked up: n log n for n rows.
@@ -23,8 +23,8 @@ from fivefold.core.types import Array
 from fivefold.optim.losses.catalogue import Loss
 from fivefold.rank.pairwise.ranking_pairs import Queries, RowIndices
 
-MIN_TREE_ROWS = 600  # rows of a query from which the tree is faster than the pairs
-BLOCK_PAIRS = 32_768  # pairs that are written out at a time for a loss without a loop of its own
+MIN_TREE_ROWS = 600  # queries of more rows use the tree: there it is faster than the pairs
+BLOCK_PAIRS = 32_768  # pairs written out at a time for losses without a compiled loop
 
 
 @dataclass(frozen=True)
@@ -36,32 +36,32 @@ class PairHinge:
 
 
 def pair_terms(loss: PairHinge | Loss, queries: Queries, s: Array) -> tuple[float, Array]:
-    """The sum over pairs for scores s in the order of the queries, and its slope in each score."""
+    """The sum over pairs for scores s in the order of the queries, and its derivative by each score."""
     slope = np.zeros(len(s))
     work: Any = _hinged if isinstance(loss, PairHinge) else _written_out
 
     def part(lo: int, hi: int) -> float:
-        a, b = np.searchsorted(queries.starts, (lo, hi))  # queries that begin in this part
+        a, b = np.searchsorted(queries.starts, (lo, hi))  # the queries that begin in this part
         return work(loss, queries, s, slope, queries.starts[a : b + 1])[0] if b > a else 0.0
 
     return sum(map_parts(part, len(s))), slope
 
 
 def close_pairs(margin: float, queries: Queries, s: Array) -> float:
-    """Weight of the pairs whose better row is ahead by less than the margin."""
+    """Total weight of the pairs whose better row is ahead by less than the margin."""
     return _hinged(PairHinge(margin), queries, s, np.zeros(len(s)), queries.starts)[1]
 
 
 def _hinged(loss: PairHinge, queries: Queries, s: Array, slope: Array, starts: RowIndices) -> tuple[float, float]:
-    """The sum over pairs, and for the plain hinge the weight of the pairs where it is not zero."""
-    total, close = _short(loss.margin, loss.squared, MIN_TREE_ROWS, s, queries.w, queries.first, starts, slope)
+    """The sum over pairs; for the plain hinge also the weight of the pairs where it is not zero."""
+    total, close = _short(loss.margin, loss.squared, MIN_TREE_ROWS, s, queries.w, queries.grade_start, starts, slope)
     for k in np.flatnonzero(np.diff(starts) > MIN_TREE_ROWS):
         a, b = int(starts[k]), int(starts[k + 1])
         scores = s[a:b] - s[a:b].mean()
         by_score = np.argsort(scores, kind="stable")
-        levels = int(queries.level[b - 1]) + 1
+        levels = int(queries.grade[b - 1]) + 1
         more = _long(
-            loss.margin, loss.squared, scores, queries.w[a:b], queries.level[a:b], by_score,
+            loss.margin, loss.squared, scores, queries.w[a:b], queries.grade[a:b], by_score,
             np.zeros((levels + 1, 3)), slope[a:b],
         )  # fmt: skip
         total, close = total + more[0], close + more[1]
@@ -69,16 +69,16 @@ def _hinged(loss: PairHinge, queries: Queries, s: Array, slope: Array, starts: R
 
 
 def _written_out(loss: Loss, queries: Queries, s: Array, slope: Array, starts: RowIndices) -> tuple[float, float]:
-    """Any loss: pairs are written out, so many at a time."""
+    """Any loss: pairs are written out, about BLOCK_PAIRS at a time."""
     lo, hi = int(starts[0]), int(starts[-1])
-    counts = queries.first[lo:hi] - queries.begin[lo:hi]
+    counts = queries.grade_start[lo:hi] - queries.query_start[lo:hi]
     ends, total, a = np.cumsum(counts), 0.0, lo
     while a < hi:
         done = ends[a - lo - 1] if a > lo else 0
         b = lo + max(a - lo + 1, int(np.searchsorted(ends, done + BLOCK_PAIRS, side="right")))
         many = counts[a - lo : b - lo]
         i = np.repeat(np.arange(a, b), many)
-        j = np.arange(len(i)) - np.repeat(np.cumsum(many) - many, many) + queries.begin[i]
+        j = np.arange(len(i)) - np.repeat(np.cumsum(many) - many, many) + queries.query_start[i]
         if len(i):
             g = np.empty(len(i))
             total += loss.weighted_sum(np.ones(len(i)), s[i] - s[j], queries.w[i] * queries.w[j], g)

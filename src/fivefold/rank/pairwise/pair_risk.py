@@ -2,7 +2,7 @@
 
     1/2 |x|^2 + C sum over pairs (u, v) of  w_u w_v loss(s_u - s_v),      s = X x
 
-A pass is a product with X, sums over the pairs of scores, and a product with X transposed: differences of rows are
+An evaluation is a product with X, sums over pairs of scores, and a product with X transposed: differences of rows are
 never written out.
 """
 

@@ -1,16 +1,16 @@
 """What a ranking is learned from: pairs (u, v) of rows, u to be scored above v.
 
     a full ranking           every row is above those that come after it
-    grades within queries    a row is above the rows of its query with a lower grade; equal grades say nothing
+    grades within queries    a row is above the rows of its query with a lower grade; equal grades give no pair
     a log of clicks          a clicked item is above the items shown before it that were skipped
 
-`Pairs` lists them. Grades of n rows make up to n^2 / 2 pairs, so what is learned from grades keeps `Queries`: the rows
-in the order of query and grade, in which the rows below any row of its query stand together.
+`Pairs` lists them. Grades of n rows make up to n^2 / 2 pairs, so learners use `Queries` instead: the rows
+sorted by query and grade, in which the worse rows of a row's query are one range.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fivefold.core.types import Array, Matrix, Table, UserWeights
+from fivefold.core.types import Array, Matrix, Rng, Table, UserWeights
 
 RowIndices = NDArray[np.integer[Any]]
 
@@ -34,7 +34,7 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.better)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[tuple[int, int]]:
         return zip(self.better.tolist(), self.worse.tolist(), strict=True)
 
     @classmethod
@@ -45,12 +45,12 @@ class Pairs:
 
     @classmethod
     def of_ranking(cls, order: Sequence[int]) -> Pairs:
-        """From row numbers, the best first."""
+        """From row numbers, best first."""
         return cls.of((u, v) for place, u in enumerate(order) for v in order[place + 1 :])
 
     @classmethod
     def of_grades(cls, grades: Any, groups: Any = None, sample_weight: UserWeights = None) -> Pairs:
-        """From one grade a row, the higher the better, compared within the queries that `groups` names."""
+        """From one grade per row, the higher the better, compared within the queries given by `groups`."""
         return Queries.of(grades, groups, sample_weight).pairs()
 
     @classmethod
@@ -76,11 +76,11 @@ class Pairs:
         mine, theirs = ((p.better, p.worse, p.weight) for p in (self, other))
         return Pairs(*(np.concatenate(two) for two in zip(mine, theirs, strict=True)))
 
-    def differences(self, X: Table) -> Any:
+    def differences(self, X: Table) -> Table:
         """Rows x_u - x_v: ranking is the classification of these, all of one class and without a bias."""
         return X[self.better] - X[self.worse]
 
-    def gram(self, G: Matrix) -> Any:
+    def gram(self, G: Matrix) -> Matrix:
         """Inner products of the differences from those of the rows, so that any kernel can rank.
 
         k(u, u') - k(u, v') - k(v, u') + k(v, v') for pairs (u, v) and (u', v').
@@ -91,18 +91,18 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Queries:
-    """Rows in the order of query and grade: those worse than the row at place i stand at begin[i]..first[i]."""
+    """Rows sorted by query and grade: the rows worse than row i of this order are query_start[i]..grade_start[i]."""
 
-    order: RowIndices  # (n,) the row at each place
-    begin: RowIndices  # (n,) where its query begins
-    first: RowIndices  # (n,) where its grade begins
-    level: RowIndices  # (n,) number of its grade within the query
-    w: Array  # (n,) weights, by place
-    starts: RowIndices  # (queries + 1,) places
+    order: RowIndices  # (n,) the rows in this order
+    query_start: RowIndices  # (n,) position where its query begins
+    grade_start: RowIndices  # (n,) position where its grade begins
+    grade: RowIndices  # (n,) number of its grade within the query
+    w: Array  # (n,) weights in this order
+    starts: RowIndices  # (queries + 1,) positions where queries begin
 
     @classmethod
     def of(cls, grades: Any, groups: Any = None, sample_weight: Any = None, keys: Any = None) -> Queries:
-        """Of one grade a row; `keys` orders rows of equal grade, and depends on their values only."""
+        """From one grade per row; `keys` orders rows of equal grade, and depends on their values only."""
         grades = np.asarray(grades, dtype=np.float64)
         n = len(grades)
         codes = np.zeros(n, dtype=np.int64) if groups is None else np.unique(groups, return_inverse=True)[1]
@@ -120,38 +120,38 @@ class Queries:
         return cls(order, begin, first, level - level[begin], np.ascontiguousarray(w[order]), starts)
 
     @cached_property
-    def below(self) -> Array:
-        """Weight of the rows worse than each (n,)."""
+    def weight_below(self) -> Array:
+        """Total weight of the rows worse than each row (n,)."""
         ends = np.append(0.0, np.cumsum(self.w))
-        return np.where(self.first > self.begin, ends[self.first] - ends[self.begin], 0.0)
+        return np.where(self.grade_start > self.query_start, ends[self.grade_start] - ends[self.query_start], 0.0)
 
     @cached_property
     def total(self) -> float:
-        """Weight of all pairs: a pair counts as often as the weights of its rows multiply to."""
-        return float(self.w @ self.below)
+        """Total weight of all pairs; that of a pair is the product of the weights of its rows."""
+        return float(self.w @ self.weight_below)
 
     @cached_property
     def counts(self) -> RowIndices:
-        """Pairs up to and with each place (n,)."""
-        return np.cumsum(self.first - self.begin)
+        """Number of pairs up to and including each position (n,)."""
+        return np.cumsum(self.grade_start - self.query_start)
 
     def pairs(self, most: int | None = None) -> Pairs:
-        """All pairs, or `most` of them at equal distances in their order, counting as much as all."""
+        """All pairs, or at most `most` of them evenly spaced in their order, reweighted to count as all."""
         P = int(self.counts[-1]) if len(self.counts) else 0
         m = P if most is None else min(P, most)
         p = np.arange(m) if m == P else ((np.arange(m) + 0.5) * (P / m)).astype(np.int64)
         i = np.searchsorted(self.counts, p, side="right")
-        j = self.first[i] - (self.counts[i] - p)
+        j = self.grade_start[i] - (self.counts[i] - p)
         weight = self.w[i] * self.w[j]
         if m < P:
             weight *= self.total / weight.sum()
         return Pairs(self.order[i], self.order[j], weight)
 
-    def draw(self, count: int, rng: np.random.RandomState) -> tuple[RowIndices, RowIndices]:
-        """So many pairs, each drawn with probability proportional to its weight: better and worse rows."""
-        ends, places = np.cumsum(self.w * self.below), np.append(0.0, np.cumsum(self.w))
+    def draw(self, count: int, rng: Rng) -> tuple[RowIndices, RowIndices]:
+        """`count` pairs, each drawn with probability proportional to its weight: better and worse rows."""
+        ends, places = np.cumsum(self.w * self.weight_below), np.append(0.0, np.cumsum(self.w))
         u = rng.uniform(size=(count, 2))
         i = np.minimum(np.searchsorted(ends, u[:, 0] * ends[-1], side="right"), len(ends) - 1)
-        at = places[self.begin[i]] + u[:, 1] * self.below[i]
-        j = np.clip(np.searchsorted(places, at, side="right") - 1, self.begin[i], self.first[i] - 1)
+        at = places[self.query_start[i]] + u[:, 1] * self.weight_below[i]
+        j = np.clip(np.searchsorted(places, at, side="right") - 1, self.query_start[i], self.grade_start[i] - 1)
         return self.order[i], self.order[j]

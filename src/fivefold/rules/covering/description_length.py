@@ -1,14 +1,14 @@
-"""What rules are worth and what they cost: Foil's gain, the value of a rule, and description length.
+"""The worth and the cost of rules: Foil's gain, the value of a rule, and description length.
 
     gain         s (log2 N'+ / N' - log2 N+ / N)                     s: positives that both rules cover
     value        (p - n) / (p + n)                                   on rows that the rule was not grown on
-    subset       S(t, k, p) = -k log2 p - (t - k) log2 (1 - p)       bits to say which k of t things, p the likely share
+    subset       S(t, k, p) = -k log2 p - (t - k) log2 (1 - p)       bits to tell which k of t things; p: expected share
     rule         (|k| + S(T, k, k / T)) / 2                          k of T possible conditions, |k| bits for the number
     exceptions   log2 (C + U + 1) + S(C, fp, .) + S(U, fn, .)        C rows covered, U not; fp and fn of them wrong
 
 The bits of a rule are halved because conditions repeat one another. Of the two kinds of exceptions those in the smaller
-part are coded by their own share, those in the larger part by the share that is expected of them given the sum of both:
-a fraction `expected`, the prior of the class, of all exceptions is thought to be covered.
+part are coded by their own share, those in the larger part by the share expected given the sum of both: a fraction
+`expected`, the prior of the class, of all exceptions is expected to be covered.
 
 Quinlan (1990, 1995); Cohen (1995), Fast effective rule induction.
 """
@@ -19,17 +19,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf, log2
-from typing import Any
 
-REDUNDANCY = 0.5  # of conditions
+from fivefold.core.types import Matrix
+
+REDUNDANCY = 0.5  # factor of a rule's bits, because conditions repeat one another (Quinlan 1995)
 
 
 def foil_gain(
     positives: float, total: float, new_positives: float, new_total: float, kept: float | None = None
 ) -> float:
-    """Bits that a rule saves on the positives it still covers, beside the rule before it.
+    """Bits that a rule saves on the positives it still covers, compared with the rule before it.
 
-    `kept`: positives that both rules cover; all of the new rule's where it only adds a condition.
+    `kept`: positives that both rules cover; by default all of the new rule's, as when it only adds a condition.
 
     Examples
     --------
@@ -43,7 +44,7 @@ def foil_gain(
 
 
 def rule_value(p: float, n: float) -> float:
-    """Of the rows a rule covers, the share of positives less that of negatives; -1 if it covers none.
+    """The share of positives minus that of negatives among the rows a rule covers; -1 if it covers none.
 
     Examples
     --------
@@ -54,7 +55,7 @@ def rule_value(p: float, n: float) -> float:
 
 
 def subset_bits(total: float, count: float, share: float) -> float:
-    """Bits to say which `count` of `total` things are meant, where a `share` of them is expected.
+    """Bits to tell which `count` of `total` things are meant, if a `share` of them is expected.
 
     Examples
     --------
@@ -69,7 +70,7 @@ def subset_bits(total: float, count: float, share: float) -> float:
 
 @lru_cache(maxsize=256)
 def rule_bits(size: int, possible: float) -> float:
-    """Bits of a rule of so many conditions, out of those that are possible."""
+    """Bits of a rule of `size` conditions out of `possible` ones."""
     if size == 0:
         return 0.0
     bits = log2(size)
@@ -80,7 +81,7 @@ def rule_bits(size: int, possible: float) -> float:
 
 
 def exception_bits(covered: float, uncovered: float, fp: float, fn: float, expected: float = 0.5) -> float:
-    """Bits to say which rows rules get wrong: `fp` of those covered and `fn` of the others."""
+    """Bits to tell which rows the rules get wrong: `fp` of those covered and `fn` of the others."""
     larger = expected if covered > uncovered else 1 - expected
     parts = [(covered, fp), (uncovered, fn)]
     if covered <= uncovered:
@@ -114,7 +115,7 @@ def description_length(
     possible
         how many conditions there are to choose from.
     expected
-        share of the exceptions that is expected among the covered rows.
+        expected share of the exceptions among the covered rows.
 
     Examples
     --------
@@ -133,20 +134,20 @@ class DescriptionLengths:
 
     positives: float
     negatives: float
-    possible: float  # conditions
+    possible: float  # number of conditions to choose from
 
-    def bits(self, sizes: Any, p: float, n: float) -> float:
-        """Of rules of these sizes that together cover p positives and n negatives."""
+    def bits(self, sizes: Iterable[int], p: float, n: float) -> float:
+        """Bits of rules of these sizes that together cover p positives and n negatives."""
         total, expected = self.positives + self.negatives, self.positives / (self.positives + self.negatives)
         missed = self.positives - p
         uncovered = total - p - n
         return description_length(sizes, p + n, uncovered, n, missed, possible=self.possible, expected=expected)
 
-    def shortest(self, sizes: list[int], counts: Any, first: int = 0) -> tuple[float, list[int]]:
-        """Least bits when rules are left out, from the last down to the `first`, where that saves; those that stay.
+    def shortest(self, sizes: list[int], counts: Matrix, first: int = 0) -> tuple[float, list[int]]:
+        """The fewest bits after leaving out rules that do not pay, from the last back to `first`; and the rules kept.
 
-        counts (rules, 2): positives and negatives that each covers and those before it do not. Rules that are more
-        often wrong than right go anyway.
+        counts (rules, 2): positives and negatives that each rule is the first to cover. Rules that are wrong at least
+        as often as right are always left out.
         """
         kept, each = list(range(len(sizes))), counts.tolist()
         p_all, n_all = counts.sum(axis=0).tolist()

@@ -2,35 +2,36 @@
 
     while rows are left that deserve a rule:
         grow     add the condition of most worth, again and again
-        prune    drop the last conditions that are not worth it on other rows
+        prune    drop last conditions that do not pay on other rows
         remove   the rows that the rule covers
 
 A condition is x <= c or x > c for a column of numbers and x = level for one of categories; a missing value fails every
 condition. Columns are sorted once; the rows inside a growing rule stay sorted in each of them, so one pass over the
-columns finds the best condition. What a condition is worth is a rule of `worth` for the kind of learner:
+columns finds the best condition. The worth of a condition is a rule of `condition_worth` per kind of learner:
 
-    Foil       p (log2 p / (p + n) - log2 P / (P + N))              positives and negatives inside, before
-    Laplace    (n_k + 1) / (sum n + K)                              of one class, or of the commonest
-    Purity     -entropy of the classes inside
-    Nearer     fall of the squares about the mean                   of numbers, those inside nearer to theirs
+    FoilGain          p (log2 p / (p + n) - log2 P / (P + N))       positives and negatives inside, before
+    LaplaceEstimate   (n_k + 1) / (sum n + K)                       of one class, or of the most common
+    EntropyMeasure    -entropy of the classes inside
+    VarianceGain      decrease of the squares about the mean        of numbers, the rows inside nearer to their mean
 
 Fuernkranz (1999), Separate-and-conquer rule learning; Quinlan (1990) for Foil's gain; Clark & Boswell (1991).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fivefold.core.compilation.jit import generic, jit
-from fivefold.core.types import Array, Mask, Matrix, Rng, Table, Target, Weights
+from fivefold.core.types import Array, Indices, Mask, Matrix, Rng, Table, Target, Weights
 from fivefold.partition.export.conditions import Condition
 from fivefold.partition.splitters.presorted_splitter import MISSING_RANK, presort
 from fivefold.spatial.row_order import content_order
 
-MAX_DEALT_WEIGHT = 2**24  # whole weights are dealt out one by one up to this total
-RELATIVE_TIE = 1e-10  # worths that differ by this share are equal: the first wins
+MAX_DEALT_WEIGHT = 2**24  # total weight up to which integer weights are dealt out unit by unit
+RELATIVE_TIE = 1e-10  # worths that differ by at most this share are ties: the first wins
 LN2 = float(np.log(2.0))
 WORST_ENTROPY = 64.0  # bits: more than any entropy
 BELOW, ABOVE, EQUAL_LEVEL = 0, 1, 2  # x <= c, x > c, x = level
@@ -40,10 +41,10 @@ BELOW, ABOVE, EQUAL_LEVEL = 0, 1, 2  # x <= c, x > c, x = level
 
 
 @generic
-def condition_worth(measure: Any, inside: Mask, before: Any, top: float) -> float:
-    """Worth of a condition that leaves the sums `inside` of the sums `before` it; -inf where it may not be used.
+def condition_worth(measure: Any, inside: Array, before: Array, top: float) -> float:
+    """Worth of a condition that leaves the sums `inside` of the sums `before` it; -inf if it is not admissible.
 
-    Where it cannot be more than `top` any smaller number will do.
+    If the worth cannot exceed `top`, any smaller number may be returned.
     """
     raise NotImplementedError
 
@@ -51,13 +52,13 @@ def condition_worth(measure: Any, inside: Mask, before: Any, top: float) -> floa
 class FoilGain(NamedTuple):
     """Bits saved on the positives: sums are the weights of positives and negatives."""
 
-    least: float  # weight of positives to keep
+    least: float  # minimum weight of the positives inside
 
 
 class LaplaceEstimate(NamedTuple):
-    """The likely share of a class: sums are the weights of the classes."""
+    """The estimated share of a class: sums are the weights of the classes."""
 
-    target: int  # the class, whose share must grow; -1 for the commonest
+    target: int  # the class, whose share must grow; -1 for the most common
     classes: int
     least: float
 
@@ -68,15 +69,15 @@ class EntropyMeasure(NamedTuple):
     target: int  # a class whose share must grow; -1 for any
     least: float
     shares: Array  # (q,) expected of rows drawn at random
-    limit: float  # of the likelihood ratio beside them; what stays below it comes after all that does not
+    limit: float  # minimum likelihood ratio against these shares; conditions below it rank after all others
 
 
 class VarianceGain(NamedTuple):
-    """Squares that two means explain, one inside and one outside: sums are w, w y, w y^2."""
+    """Sum of squares that two means explain, one inside and one outside: sums are w, w y, w y^2."""
 
-    least: float  # weight inside and outside
-    price: float  # of a condition, in halves of ln W: W ln (squares before / squares after) must be more
-    nothing: float  # squares that are rounding
+    least: float  # minimum weight inside and outside
+    price: float  # of a condition: W ln (squares before / squares after) must exceed price * ln W
+    nothing: float  # sums of squares up to this are rounding
 
 
 @condition_worth.rule(FoilGain)
@@ -134,21 +135,24 @@ def _(measure, inside, before, top):
     return squares - near - far if pays else -np.inf
 
 
+Measure = FoilGain | LaplaceEstimate | EntropyMeasure | VarianceGain
+
+
 # Conditions
 
 
 class CandidateConditions(NamedTuple):
-    """The best condition of each kind: two of a column of numbers, one a level of a column of categories."""
+    """The best condition of each kind: two per column of numbers, one per level of a column of categories."""
 
     worth: Array  # (T,)
-    place: Array  # (T,) where the column is cut
-    sums: Array  # (T, q) of the rows that satisfy it
+    place: Indices  # (T,) position of the threshold or level in the sorted column
+    sums: Array  # (T, q) sums over the rows that satisfy it
 
 
 class ConditionSearch:
     """Conditions of one table: columns sorted once, and within them the rows inside a growing rule."""
 
-    def __init__(self, X: Table, categories: Any = ()) -> None:
+    def __init__(self, X: Table, categories: Iterable[int] = ()) -> None:
         n, d = X.shape
         self.X, sorted_ = X, presort(X)
         self.all = sorted_.order, sorted_.rank
@@ -163,20 +167,20 @@ class ConditionSearch:
         self.column = np.repeat(np.arange(d), count)
         self.possible = float(np.where(self.discrete == 1, known, 2 * np.maximum(known - 1, 0)).sum())
 
-    def enter(self, inside: Mask) -> None:
-        """Begin with the rows of a mask (n,)."""
+    def start_from(self, inside: Mask) -> None:
+        """Start with the rows of a mask (n,)."""
         self.flag[:] = inside
         self.rows = int(_keep_flagged(*self.all, len(self.flag), self.flag, self.order, self.rank))
 
-    def candidates(self, measure: Any, S: Matrix, before: Any) -> CandidateConditions:
-        """The worth of what can be asked of the rows inside, whose statistics S (n, q) add up to `before` (q,)."""
+    def candidates(self, measure: Measure, S: Matrix, before: Array) -> CandidateConditions:
+        """The worth of all conditions on the rows inside, whose statistics S (n, q) add up to `before` (q,)."""
         T, q = int(self.start[-1]), S.shape[1]
         found = CandidateConditions(np.full(T, -np.inf), np.zeros(T, dtype=np.int64), np.zeros((T, q)))
         work = np.empty((3, q))
         _scan(measure, S, self.order, self.rank, self.rows, self.start, self.discrete, before, work, *found)
         return found
 
-    def ask(self, found: CandidateConditions, t: int) -> Condition:
+    def condition(self, found: CandidateConditions, t: int) -> Condition:
         """Candidate t as a condition."""
         f, i = int(self.column[t]), int(found.place[t])
         x, order = self.X[:, f], self.order[f]
@@ -186,15 +190,15 @@ class ConditionSearch:
         below = t == self.start[f]
         return Condition(f, high=cut, missing=False) if below else Condition(f, low=cut, missing=False)
 
-    def narrow(self, found: CandidateConditions, t: int) -> None:
+    def keep(self, found: CandidateConditions, t: int) -> None:
         """Keep the rows that satisfy candidate t."""
         f = int(self.column[t])
         kind = EQUAL_LEVEL if self.discrete[f] else int(t - self.start[f])
         _mark(self.order[f], self.rank[f], self.rows, int(found.place[t]), kind, self.flag)
         self.rows = int(_keep_flagged(self.order, self.rank, self.rows, self.flag, self.order, self.rank))
 
-    def grow(self, measure: Any, S: Matrix, most: int) -> list[Condition]:
-        """Conditions added to the rows inside, each of most worth beside those before it, while one may be used."""
+    def grow(self, measure: Measure, S: Matrix, most: int) -> list[Condition]:
+        """At most `most` conditions, each of most worth given those before it, while one is admissible."""
         conditions: list[Condition] = []
         before = S[self.order[0, : self.rows]].sum(axis=0)
         while len(conditions) < most and self.rows and len(self.column):  # no candidates: categories without levels
@@ -202,16 +206,16 @@ class ConditionSearch:
             t = first_best(found.worth)
             if found.worth[t] == -np.inf:
                 break
-            conditions.append(self.ask(found, t))
-            self.narrow(found, t)
+            conditions.append(self.condition(found, t))
+            self.keep(found, t)
             before = found.sums[t]
         return conditions
 
 
 def short_midpoint(a: float, b: float) -> float:
-    """A number in a <= c < b near the middle, in as few digits as come within a tenth of the gap of it.
+    """A number a <= c < b of as few digits as come within a tenth of the gap of the midpoint.
 
-    >>> middle(3.1, 3.2), middle(1.9, 3.0), middle(1.0, 1.0 + 2**-52)
+    >>> short_midpoint(3.1, 3.2), short_midpoint(1.9, 3.0), short_midpoint(1.0, 1.0 + 2**-52)
     (3.15, 2.5, 1.0)
     """
     c = a / 2 + b / 2
@@ -222,8 +226,8 @@ def short_midpoint(a: float, b: float) -> float:
     return c if a <= c < b else a
 
 
-def first_best(worths: Any) -> int:
-    """The first of the best, up to rounding."""
+def first_best(worths: Array) -> int:
+    """The first of the largest, up to rounding."""
     top = worths.max()
     return int((worths >= top - RELATIVE_TIE * abs(top)).argmax()) if top > -np.inf else 0
 
@@ -290,8 +294,8 @@ def _keep_flagged(order, rank, m, flag, new_order, new_rank):
     return count
 
 
-def conditions_satisfied(X: Table, conditions: Any) -> Any:
-    """How many of the first conditions each row satisfies before it fails one (n,)."""
+def conditions_satisfied(X: Table, conditions: Sequence[Condition]) -> Indices:
+    """How many conditions each row satisfies before the first one it fails (n,)."""
     column = np.array([c.column for c in conditions], dtype=np.int64)
     low, high = np.empty(len(column)), np.empty(len(column))
     for k, c in enumerate(conditions):
@@ -318,9 +322,9 @@ def _depths(X, column, low, high, out):
 
 
 class GrowPruneSplit:
-    """Deals the rows that are left into those to grow on and those to prune on, the share of positives the same.
+    """Splits the remaining rows into those to grow on and those to prune on, with equal shares of positives.
 
-    Rows are dealt along an order of their content, and a row of weight two is dealt as two rows are.
+    Rows are dealt along an order of their content, and a row of weight two is dealt like two rows.
     """
 
     def __init__(self, X: Table, y: Target, w: Weights, share: float, rng: Rng) -> None:
@@ -330,11 +334,11 @@ class GrowPruneSplit:
         self.mass = None if whole else w
         self.n, self.share, self.rng = len(X), share, rng
 
-    def __call__(self, alive: Any, positive: Any) -> Any:
+    def __call__(self, alive: Mask, positive: Mask) -> Weights:
         """The weight of each row among those to prune on (n,)."""
         rows = self.units[self.rng.permutation(len(self.units))]
         rows = rows[alive[rows]]
         side = positive[rows]
-        count = np.where(side, np.cumsum(side), np.cumsum(~side))  # of its kind so far
+        count = np.where(side, np.cumsum(side), np.cumsum(~side))  # number of rows of its kind so far
         rows = rows[np.floor(count * self.share + 1e-9) > np.floor((count - 1) * self.share + 1e-9)]
         return np.bincount(rows, None if self.mass is None else self.mass[rows], self.n).astype(np.float64)

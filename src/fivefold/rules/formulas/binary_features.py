@@ -1,6 +1,6 @@
 """Columns as features that are true or false, each a condition: a category or not, above a cut or not, missing or not.
 
-Cuts stand at quantiles of a column, never where the labels say, and have as few digits as their gap allows.
+Cuts are at quantiles of a column, independent of the labels, and have as few digits as the gap between values allows.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from fivefold.rules.rule_lists.rule_lists import Schema
 
 
 def binary_features(X: Table, w: Weights, schema: Schema, cuts: int) -> Iterator[Condition]:
-    """What may be asked of each column: categories, cuts at quantiles, and whether a value is missing."""
+    """The features of each column: categories, cuts at quantiles, and whether a value is missing."""
     for j in range(X.shape[1]):
         known = ~np.isnan(X[:, j])
         if j in schema.categories:
             held = np.unique(X[known, j]).astype(int).tolist()
-            # of two levels one says it all: the second, which is True where they are truth values
+            # of two levels one suffices: the second, which is True for truth values
             yield from (
                 Condition(j, levels=frozenset({k}), missing=False) for k in (held if len(held) > 2 else held[1:])
             )
@@ -32,7 +32,7 @@ def binary_features(X: Table, w: Weights, schema: Schema, cuts: int) -> Iterator
 
 
 def quantile_cuts(x: Array, w: Weights, cuts: int) -> list[float]:
-    """At most so many thresholds between different values, as near as can be to equal weights between them."""
+    """At most `cuts` thresholds between different values, with weights between them as equal as possible."""
     values, which = np.unique(x, return_inverse=True)
     if len(values) - 1 > cuts:
         below = np.cumsum(np.bincount(which, w))
@@ -45,7 +45,7 @@ def quantile_cuts(x: Array, w: Weights, cuts: int) -> list[float]:
 
 
 def _between(a: float, b: float) -> float:
-    """A number of few digits near the middle of two, not below the first and below the second."""
+    """A number a <= c < b of as few digits as come within a quarter of the gap of the midpoint."""
     middle, quarter = a / 2 + b / 2, b / 4 - a / 4
     for digits in range(1, 17):
         short = float(f"{middle:.{digits}g}")
@@ -55,7 +55,7 @@ def _between(a: float, b: float) -> float:
 
 
 def complement(c: Condition, schema: Schema) -> Condition:
-    """What holds where a feature does not."""
+    """The condition that holds exactly where this one does not."""
     if c.levels is not None:
         rest = frozenset(range(len(schema.categories[c.column]))) - c.levels
         return Condition(c.column, levels=rest, missing=not c.missing)

@@ -3,12 +3,12 @@
     formula  =  feature  |  not formula  |  formula and formula  |  formula or formula
 
 A formula is kept in prefix (Polish) order, the operator before its operands: `not f or (g and w)` is the sequence
-or, not, f, and, g, w. No brackets are needed, and a reader knows by itself where it ends. With n symbols, of which l
-are features,
+or, not, f, and, g, w. No brackets are needed, and a reader knows where it ends. With n symbols, of which l are
+features,
 
-    length  =  2 n + l log2 d  bits                        two bits say which of the four, log2 d which of d features
+    length  =  2 n + l log2 d  bits                        two bits: which of the four; log2 d: which of d features
 
-A row is true of a formula or not; a feature that a sparse row does not name is 0 there, so there may be endlessly many.
+A formula is true or false of a row; a feature that a sparse row does not name is 0, so there may be infinitely many.
 
 McAllester (2009), Case Studies in Machine Learning; Lukasiewicz for the notation.
 """
@@ -24,12 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Array, Table
+from fivefold.core.types import Array, Mask, Table
 
 NOT, AND, OR = "not", "and", "or"
 ARITY = {NOT: 1, AND: 2, OR: 2}
 NUMPY_OPERATORS = {AND: np.logical_and, OR: np.logical_or}
-PRECEDENCE = {OR: 1, AND: 2, NOT: 3}  # the higher the closer; a feature binds closest of all
+PRECEDENCE = {OR: 1, AND: 2, NOT: 3}  # higher binds closer
 WORDS = {NOT: NOT, AND: AND, OR: OR}
 SIGNS = {NOT: "¬", AND: "∧", OR: "∨"}
 OPERATOR_SPELLINGS = {
@@ -47,7 +47,7 @@ class Formula:
 
     Examples
     --------
-    >>> phi = parse("not f or (g and w)")
+    >>> phi = parse_formula("not f or (g and w)")
     >>> phi.nodes, phi.leaves, phi.prefix("")
     (6, 3, '∨¬f∧gw')
     >>> phi({"f": 1, "g": 1, "w": 0}), phi({"g": 1, "w": 1, "never heard of": 1})
@@ -89,13 +89,13 @@ class Formula:
 
     @property
     def features(self) -> tuple[Any, ...]:
-        """The features it asks for, each once, in the order of their first place."""
+        """The features that occur, each once, in order of first occurrence."""
         return tuple(dict.fromkeys(token for token in self.tokens if token not in ARITY))
 
     def bits(self, columns: int) -> float:
-        """Code length where there are so many features to choose from.
+        """Code length if there are this many features to choose from.
 
-        >>> parse("not f or (g and w)").bits(8)
+        >>> parse_formula("not f or (g and w)").bits(8)
         21.0
         """
         return 2 * self.nodes + self.leaves * log2(columns)
@@ -110,21 +110,21 @@ class Formula:
             return bool(self.truth(np.atleast_2d(np.asarray(x)))[0])
         return bool(self.holds({f: _binary(known.get(f, 0), f) for f in self.features})[0])
 
-    def truth(self, X: Table, names: Any = None) -> Any:
-        """Its value for each row of a table (n, d) of 0 and 1; `names` of the columns where features have names."""
-        columns = range(X.shape[1]) if names is None else names
+    def truth(self, X: Table, names: Iterable[Any] | None = None) -> Mask:
+        """Its value for each row of a table (n, d) of 0 and 1; `names` of the columns if features are names."""
+        columns = list(range(X.shape[1]) if names is None else names)
         place = {name: j for j, name in enumerate(columns)}
         if unknown := [f for f in self.features if f not in place]:
             raise ValueError(f"the table has no column {unknown[0]!r}; its columns are {_listed(columns)}")
         return self.holds({f: _binary(X[:, place[f]], f) for f in self.features})
 
     def renamed(self, names: Any) -> Formula:
-        """With names[f] in the place of every feature f."""
+        """The formula with names[f] in place of every feature f."""
         return Formula(tuple(token if token in ARITY else names[token] for token in self.tokens))
 
     def text(self, names: Any = None, *, signs: Mapping[str, str] = WORDS) -> str:
-        """The formula as a person writes it; `signs=SIGNS` for those of logic. `parse` reads it back."""
-        stack: list[tuple[str, int]] = []  # words, and how close their outermost operator binds
+        """The formula as a person writes it; `signs=SIGNS` for those of logic. `parse_formula` reads it back."""
+        stack: list[tuple[str, int]] = []  # text, and precedence of its outermost operator
         for token in reversed(self.tokens):
             if token not in ARITY:
                 stack.append((_quoted(token if names is None else names[token]), 4))
@@ -133,7 +133,7 @@ class Formula:
             if token == NOT:
                 gap = "" if len(signs[NOT]) == 1 else " "
                 stack.append((signs[NOT] + gap + _bracketed(*stack.pop(), own), own))
-            else:  # a chain of one operator reads from the left: only there brackets may go
+            else:  # operators associate to the left: no brackets are needed there
                 left, right = _bracketed(*stack.pop(), own), _bracketed(*stack.pop(), own + 1)
                 stack.append((f"{left} {signs[token]} {right}", own))
         return stack.pop()[0]
@@ -146,9 +146,9 @@ class Formula:
         return gap.join(signs[token] if token in ARITY else _quoted(token) for token in self.tokens)
 
     def terms(self) -> tuple[dict[Any, bool], ...]:
-        """Disjunctive normal form: terms of features that must be true or false; none for what is never true.
+        """Disjunctive normal form: terms of features that must be true or false; no terms if it is never true.
 
-        >>> parse("f and not (g and w)").terms()
+        >>> parse_formula("f and not (g and w)").terms()
         ({'f': True, 'g': False}, {'f': True, 'w': False})
         """
         stack: list[tuple[list[Any], list[Any]]] = []  # terms where a part is true, and where it is false
@@ -165,7 +165,7 @@ class Formula:
         return tuple(stack.pop()[0])
 
     def holds(self, values: Mapping[Any, Any]) -> Any:
-        """Its value where those of its features are known: Boolean arrays of one shape."""
+        """Its value given those of its features: Boolean arrays of one shape."""
         stack: list[Any] = []
         for token in reversed(self.tokens):
             if token == NOT:
@@ -180,10 +180,10 @@ class Formula:
 def parse_formula(text: str) -> Formula:
     """Read "not f or (g and w)", also with ~ & | or the signs of logic; not binds closest, then and, then or.
 
-    A name with a space or a sign in it stands between quotes or square brackets.
+    A name with a space or a sign in it is written in quotes or square brackets.
     """
     symbols = list(_symbols(text))
-    out, waiting = list[list[Any]](), list[str]()  # finished parts, and operators whose right side is not done
+    out, waiting = list[list[Any]](), list[str]()  # finished parts, and operators whose right operand is not finished
 
     def close(limit: int) -> None:
         while waiting and waiting[-1] != "(" and PRECEDENCE[waiting[-1]] >= limit:
@@ -191,7 +191,7 @@ def parse_formula(text: str) -> Formula:
             operands = [out.pop() for _ in range(ARITY[op])][::-1]
             out.append([op, *(token for part in operands for token in part)])
 
-    operand = True  # is a feature, a bracket or "not" awaited?
+    operand = True  # is a feature, a bracket or "not" expected next?
     for word, name in symbols:
         if operand != (name is not None or word in ("(", NOT)):
             raise ValueError(_misplaced(text, word or repr(name), operand))
@@ -223,7 +223,7 @@ def parse_prefix(text: str, names: Iterable[str] | None = None) -> Formula:
     known = None if names is None else re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True))))
     for word, name in _symbols(text):
         if word in ("(", ")"):
-            raise ValueError(f"Polish notation has no brackets; got {text!r}. `parse` reads infix")
+            raise ValueError(f"Polish notation has no brackets; got {text!r}. `parse_formula` reads infix")
         if name is None:
             tokens.append(word)
         elif known is None or known.fullmatch(name):
@@ -246,7 +246,7 @@ def _symbols(text: str) -> Iterable[tuple[str, str | None]]:
         at = found.end()
         if found["quoted"]:
             if (name := found["quoted"][1:-1]) in ARITY:
-                raise ValueError(f"{name!r} is an operator, no name of a feature; got {text!r}")
+                raise ValueError(f"{name!r} is an operator, not the name of a feature; got {text!r}")
             yield "", name
         elif found["sign"]:
             yield OPERATOR_SPELLINGS.get(found["sign"], found["sign"]), None
@@ -262,7 +262,7 @@ def _misplaced(text: str, word: str, operand: bool) -> str:
 
 
 def _quoted(name: Any) -> str:
-    """A name as `parse` reads it back."""
+    """A name as `parse_formula` reads it back."""
     text = str(name)
     plain = SYMBOL_PATTERN.fullmatch(text)
     if plain and plain["name"] and text.lower() not in ARITY and text == text.strip():
@@ -299,7 +299,7 @@ def _either(p: list[dict[Any, bool]], q: list[dict[Any, bool]]) -> list[dict[Any
 
 
 def _shortest(terms: Iterable[dict[Any, bool]]) -> list[dict[Any, bool]]:
-    """Without terms that say no more than another one does: a or (a and b) is a."""
+    """The terms without those that another term makes redundant: a or (a and b) is a."""
     kept: list[dict[Any, bool]] = []
     for term in terms:
         if any(other.items() <= term.items() for other in kept):

@@ -1,8 +1,8 @@
-"""Formulas in the order of their code length, one for every function of the rows.
+"""Formulas in order of code length, one per function of the rows.
 
-A formula is known by its truth over the distinct rows of a table, packed 64 to a word: `and`, `or` and `not` of two
-formulas are those of their words. Sizes (symbols, features) are worked off by length; a formula is made from shorter
-ones and kept if its words are new (a hash table tells), so each function appears once, by its shortest formula.
+A formula is identified by its truth values on the distinct rows of a table, packed 64 to a word: `and`, `or` and `not`
+of formulas are those of their words. Sizes (symbols, features) are processed in order of length; a formula is made from
+shorter ones and kept if its words are not in a hash table yet, so each function appears once, as its shortest formula.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
-from fivefold.core.types import Indices
+from fivefold.core.types import Codes, Mask
 from fivefold.rules.formulas.boolean_formulas import AND, NOT, OR, Formula
 
-MAX_TRUTH_VALUES = 400_000_000  # truth values kept at most: 50 MB
+MAX_TRUTH_VALUES = 400_000_000  # truth values stored at most, one bit each: 50 MB
 OPERATORS = {1: NOT, 2: AND, 3: OR}  # 0: a feature
-ONCE = 0, 1
-LENGTH_TOLERANCE = 1e-9
+ONCE = 0, 1  # range of second operands for formulas that have none
+LENGTH_TOLERANCE = 1e-9  # lengths in bits that differ by less are equal
 
 
 class FormulaEnumeration:
     """All formulas over the columns of a table of truth values, made size by size, shortest first."""
 
-    def __init__(self, patterns: Any, most: int) -> None:
+    def __init__(self, patterns: Mask, most: int) -> None:
         U, d = patterns.shape
         most = max(min(most, MAX_TRUTH_VALUES // max(U, 1)), d)
         self.columns, self.count, self.closed = d, 0, False
@@ -40,18 +40,18 @@ class FormulaEnumeration:
 
     @property
     def room(self) -> bool:
-        """May more be made?"""
+        """Is there room for more formulas?"""
         return self.count < len(self.made)
 
     def grow(self, budget: float = np.inf) -> Iterator[tuple[float, int, int]]:
-        """Length, from, to of the next size that has new formulas; until the budget or the table is full."""
+        """(length, from, to) of each size in turn, until the budget is spent or the table is full."""
         price = log2(self.columns)
         for n, l in _sizes(budget, self.columns):
             start = self.count
             if n > 1 and 2 * n + l * price > 2 * self.bits[start - 1] + 2 + LENGTH_TOLERANCE:
-                self.closed = True  # what two of them make was tried: there are no other functions
+                self.closed = True  # all combinations of two were tried: there are no other functions
                 return
-            yield 2 * n + l * price, start, start  # a caller may stop before they are made
+            yield 2 * n + l * price, start, start  # the caller may stop before they are made
             self._make(n, l)
             self.bits[start : self.count] = 2 * n + l * price
             self.sizes[n, l] = start, self.count
@@ -60,13 +60,13 @@ class FormulaEnumeration:
                 return
 
     def formula(self, i: int) -> Formula:
-        """The formula with this number."""
+        """Formula number i."""
         tokens: list[Any] = []
-        ahead = [i]
-        while ahead:
-            op, left, right = self.made[ahead.pop()].tolist()
+        stack = [i]
+        while stack:
+            op, left, right = self.made[stack.pop()].tolist()
             tokens.append(OPERATORS.get(op, left))
-            ahead += [] if op == 0 else [left] if op == 1 else [right, left]
+            stack += [] if op == 0 else [left] if op == 1 else [right, left]
         return Formula(tuple(tokens))
 
     def _make(self, n: int, l: int) -> None:
@@ -80,12 +80,19 @@ class FormulaEnumeration:
             if rest in self.sizes and (n1, l1) <= rest:
                 self._add(self.words, left, self.sizes[rest], (2, 4), (n1, l1) == rest)
 
-    def _add(self, source: Any, left: Any, right: Any, operators: Any, same: bool = False) -> None:
+    def _add(
+        self,
+        source: Codes,
+        left: tuple[int, int],
+        right: tuple[int, int],
+        operators: tuple[int, int],
+        same: bool = False,
+    ) -> None:
         state = self.words, self.made, self.slots, self.full, self.count
         self.count = _add_new(*state, source, *left, *right, *operators, same)
 
 
-def shortest_formulas(patterns: Any, budget: float, most: int) -> tuple[list[Formula], Any]:
+def shortest_formulas(patterns: Mask, budget: float, most: int) -> tuple[list[Formula], Mask]:
     """Formulas of at most `budget` bits with different truth values on the patterns, shortest first; and those values.
 
     At most `most` are made. Values are (formulas, patterns), Boolean; constants are left out.
@@ -100,8 +107,8 @@ def shortest_formulas(patterns: Any, budget: float, most: int) -> tuple[list[For
     return [Formula(t) for t in tokens], unpack_words(found.words[: found.count], len(patterns))
 
 
-def pack_words(rows: Indices) -> Any:
-    """Rows of truth values as words of 64."""
+def pack_words(rows: Mask) -> Codes:
+    """Rows of truth values (m, U) as words of 64 bits."""
     m, U = rows.shape
     out = np.zeros((m, -(-U // 64) * 8), dtype=np.uint8)
     bytes_ = np.packbits(rows, axis=1, bitorder="little")
@@ -109,14 +116,14 @@ def pack_words(rows: Indices) -> Any:
     return out.view("<u8").astype(np.uint64, copy=False)
 
 
-def unpack_words(words: Any, U: int) -> Any:
-    """Truth values (m, U) of words."""
+def unpack_words(words: Codes, U: int) -> Mask:
+    """The truth values (m, U) in these words."""
     bytes_ = np.ascontiguousarray(words).astype("<u8", copy=False).view(np.uint8)
     return np.unpackbits(bytes_, axis=1, count=U, bitorder="little").astype(bool)
 
 
 def _sizes(budget: float, d: int) -> Iterator[tuple[int, int]]:
-    """Pairs of symbols and features within the budget, by their length; a formula of l features has 2 l - 1 or more."""
+    """(symbols, features) within the budget, in order of length; l features need at least 2 l - 1 symbols."""
     price, band, done = log2(d), 64.0, 0.0
     while done < budget:
         top = min(done + band, budget)
@@ -132,7 +139,7 @@ def _sizes(budget: float, d: int) -> Iterator[tuple[int, int]]:
 
 @jit
 def _add_new(words, made, slots, full, count, source, lo, hi, lo2, hi2, first, last, same):
-    """Make op(left, right) for each pair and operator; keep what is no constant and not in the hash table yet."""
+    """Make op(left, right) for each pair and operator; keep what is not constant and not in the hash table yet."""
     W, mask = words.shape[1], np.uint64(slots.shape[0] - 1)
     for i in range(lo, hi):
         for j in range(i + 1 if same else lo2, hi2):

@@ -1,53 +1,53 @@
-"""The formula of least score: by increasing code length as far as that goes, then by growth.
+"""The formula of least score: by increasing code length as far as possible, then by extending the best.
 
     score (mistakes, bits)        rises in both, so no formula of L bits or more can win once
                                   score (least mistakes any function makes, L) >= the best score so far
 
-There the search ends with a proof. Where the table of formulas is full before, a beam goes on: each of the best so far
-is joined by `and` and `or` with the short ones and their negations. Where f and g are true together is counted once,
-and tells what all four ways of joining them cover.
+Then the search ends with a proof. If the table of formulas is full before, a beam continues: each of the best so far
+is joined by `and` and `or` with short ones and their negations. The rows where f and g are both true are counted once,
+which gives the rows covered by all four ways of joining them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
-from fivefold.core.types import Array, Weights
+from fivefold.core.types import Array, Codes, Mask, Matrix
 from fivefold.rules.formulas.boolean_formulas import AND, ARITY, NOT, OR, Formula
 from fivefold.rules.formulas.formula_enumeration import LENGTH_TOLERANCE, FormulaEnumeration, pack_words
 
-MIN_POOL_SIZE = 2000  # short formulas a beam joins with, at least; more as long as a round stays below
-MAX_ROUND_WORDS = 30_000_000  # words
-MAX_WEIGHT_BITS = 12  # whole weights below 2^12 are counted bit by bit
+MIN_POOL_SIZE = 2000  # a beam joins with at least this many short formulas, more if a round stays below
+MAX_ROUND_WORDS = 30_000_000  # this many 64-bit words read
+MAX_WEIGHT_BITS = 12  # integer weights below 2^12 are counted bit by bit
 MAX_IDLE_ROUNDS = 2  # rounds without progress before a beam gives up
 
-Score = Callable[[Any, Any], Any]  # mistakes, bits of the formula -> what is to be small
+Score = Callable[[Any, Any], Any]  # (mistakes, bits) -> score to minimise; numbers or arrays
 
 
 @dataclass(frozen=True)
 class FormulaResult:
-    """The formula of least score, or none where the constant is as good; and how far the search was exhaustive."""
+    """The formula of least score, or None if the constant is as good; and how far the search was exhaustive."""
 
     formula: Formula | None
     score: float
-    proved: bool  # no formula at all has a smaller score
-    complete: float  # every function that a formula of fewer bits computes was tried
-    tried: int
+    proved: bool  # no formula has a smaller score
+    complete: float  # every function that has a formula of fewer bits was tried
+    tried: int  # formulas scored
 
 
 def find_formula(
-    patterns: Any, weights: Any, score: Score, *, budget: float, most: int, beam: int, fixed: bool = False
+    patterns: Mask, weights: Matrix, score: Score, *, budget: float, most: int, beam: int, fixed: bool = False
 ) -> FormulaResult:
     """The formula over the columns of `patterns` (U, d) with the least score of its mistakes and bits.
 
-    Where it is true the commonest class answers, elsewhere the commonest of the rest; with `fixed` the first class
-    where it is true, the second elsewhere. `weights` (U, K) are those of the classes for each pattern. It must beat the
-    constant, whose score is that of zero bits.
+    Where it is true it predicts the most common class there, elsewhere the most common of the rest; with `fixed` the
+    first class where it is true, the second elsewhere. `weights` (U, K) are the class weights of each pattern. It must
+    beat the constant, which has zero bits.
     """
     judge = _FormulaScorer(patterns, weights, score, fixed)
     found = FormulaEnumeration(patterns, most)
@@ -67,40 +67,42 @@ def find_formula(
 
 
 class _FormulaScorer:
-    """Scores formulas by the words of their truth, and remembers the best."""
+    """Scores formulas by their truth values, packed in words, and remembers the best."""
 
-    def __init__(self, patterns: Any, weights: Weights, score: Score, fixed: bool) -> None:
+    def __init__(self, patterns: Mask, weights: Matrix, score: Score, fixed: bool) -> None:
         self.score, self.total, self.fixed = score, weights.sum(axis=0), fixed
         self.weigh = _weigher(weights)
-        pairs = np.maximum(weights[:, :, None], weights[:, None, :]).sum(axis=0)  # best of two answers, row by row
+        pairs = np.maximum(weights[:, :, None], weights[:, None, :]).sum(
+            axis=0
+        )  # the better of two classes, row by row
         self.floor = float(max(self.total.sum() - pairs.max(), 0.0))
         self.best = float(score(self.total.sum() - (self.total[1] if fixed else self.total.max()), 0.0))
         self.formula: Formula | None = None
         self.tried = 0
 
     def settled(self, bits: float) -> bool:
-        """Can no formula of so many bits or more be better?"""
+        """Can no formula of at least this many bits be better?"""
         return bool(self.score(self.floor, bits) >= self.best - self._slack())
 
-    def near(self, bits: Any) -> int:
-        """How many of these lengths, in rising order, could still win."""
+    def near(self, bits: Array) -> int:
+        """How many of these lengths, in increasing order, could still win."""
         return int(np.count_nonzero(self.score(self.floor, bits) < self.best - self._slack()))
 
-    def covered(self, words: Any) -> Any:
-        """(K, m): the weights of the classes where formulas with these words are true."""
+    def covered(self, words: Codes) -> Array:
+        """(K, m): the class weights of the rows where formulas with these words are true."""
         out = np.zeros((len(self.total), len(words)))
         self.weigh(np.ascontiguousarray(words), out)
         return out
 
-    def scores(self, covered: Any, bits: Any) -> Any:
-        """Of formulas that cover these weights of the classes and have these lengths."""
+    def scores(self, covered: Array, bits: Array) -> Array:
+        """The scores of formulas that cover these class weights and have these lengths."""
         self.tried += covered.shape[1]
         rest = self.total[:, None] - covered
         right = covered[0] + rest[1] if self.fixed else covered.max(axis=0) + rest.max(axis=0)
         return self.score(np.maximum(self.total.sum() - right, 0.0), bits)
 
     def see(self, found: FormulaEnumeration, start: int, stop: int) -> None:
-        """Score a run of formulas; of equal ones the first is kept."""
+        """Score a range of formulas; of equal scores the first is kept."""
         if start < stop:
             values = self.scores(self.covered(found.words[start:stop]), found.bits[start:stop])
             self.offer(values, lambda i: found.formula(start + i))
@@ -122,16 +124,24 @@ class _BeamFormula:
     """A formula of a beam."""
 
     formula: Formula
-    words: Any
+    words: Codes  # packed truth values
     bits: float
 
 
-# f joined with g: the words, the tokens before those of g, their bits, and the rows covered from those of f, g, both
-JOINS: tuple[tuple[Any, Callable[[Formula], tuple[Any, ...]], float, Any], ...] = (
-    (lambda f, g: f & g, lambda f: (AND, *f.tokens), 2.0, lambda f, g, both, total: both),
-    (lambda f, g: f | g, lambda f: (OR, *f.tokens), 2.0, lambda f, g, both, total: f + g - both),
-    (lambda f, g: f & ~g, lambda f: (AND, *f.tokens, NOT), 4.0, lambda f, g, both, total: f - both),
-    (lambda f, g: f | ~g, lambda f: (OR, *f.tokens, NOT), 4.0, lambda f, g, both, total: total - g + both),
+class _Join(NamedTuple):
+    """A way to join f with g."""
+
+    words: Callable[[Codes, Codes], Codes]  # truth values from those of f and g
+    opening: Callable[[Formula], tuple[Any, ...]]  # the tokens before those of g
+    bits: float  # of the operators
+    cover: Callable[[Array, Array, Array, Array], Array]  # weights covered, from those of f, g, both and all
+
+
+JOINS = (
+    _Join(lambda f, g: f & g, lambda f: (AND, *f.tokens), 2.0, lambda f, g, both, total: both),
+    _Join(lambda f, g: f | g, lambda f: (OR, *f.tokens), 2.0, lambda f, g, both, total: f + g - both),
+    _Join(lambda f, g: f & ~g, lambda f: (AND, *f.tokens, NOT), 4.0, lambda f, g, both, total: f - both),
+    _Join(lambda f, g: f | ~g, lambda f: (OR, *f.tokens, NOT), 4.0, lambda f, g, both, total: total - g + both),
 )
 
 
@@ -149,17 +159,17 @@ def _grow_beam(found: FormulaEnumeration, judge: _FormulaScorer, beam: int) -> N
 
 
 def _beam_round(
-    found: FormulaEnumeration, judge: _FormulaScorer, states: list[_BeamFormula], covered: Any, beam: int
-) -> Any:
-    """The best of all joined formulas, one of each function; and whether one is the best so far."""
-    made, values = list[tuple[_BeamFormula, int, int]](), list[Any]()
+    found: FormulaEnumeration, judge: _FormulaScorer, states: list[_BeamFormula], covered: Array, beam: int
+) -> tuple[list[_BeamFormula], bool]:
+    """The best of all joined formulas, one per function; and whether one is the best so far."""
+    made, values = list[tuple[_BeamFormula, int, int]](), list[Array]()
     for state in states:
         near = judge.near(state.bits + 2 + found.bits[: covered.shape[1]])
         both = judge.covered(state.words & found.words[:near])
         own = judge.covered(state.words[None])
-        for k, (_, _, price, cover) in enumerate(JOINS):
-            bits = state.bits + price + found.bits[:near]
-            value = judge.scores(cover(own, covered[:, :near], both, judge.total[:, None]), bits)
+        for k, join in enumerate(JOINS):
+            bits = state.bits + join.bits + found.bits[:near]
+            value = judge.scores(join.cover(own, covered[:, :near], both, judge.total[:, None]), bits)
             best = np.argpartition(value, beam)[: beam + 1] if near > beam + 1 else np.arange(near)
             made += [(state, k, int(i)) for i in best]
             values.append(value[best])
@@ -168,10 +178,10 @@ def _beam_round(
 
     def built(at: int) -> _BeamFormula:
         state, k, i = made[at]
-        join, opening, price, _ = JOINS[k]
-        words = join(state.words, found.words[i]) & found.full
-        tokens = (*opening(state.formula), *found.formula(i).tokens)
-        return _BeamFormula(Formula(tokens), words, state.bits + price + float(found.bits[i]))
+        join = JOINS[k]
+        words = join.words(state.words, found.words[i]) & found.full
+        tokens = (*join.opening(state.formula), *found.formula(i).tokens)
+        return _BeamFormula(Formula(tokens), words, state.bits + join.bits + float(found.bits[i]))
 
     value = np.concatenate(values)
     better = judge.offer(value, lambda at: built(at).formula)
@@ -184,8 +194,8 @@ def _beam_round(
     return list(kept.values()), better
 
 
-def _trim(judge: _FormulaScorer, patterns: Any) -> None:
-    """Take parts out of the best formula as long as that lowers the score."""
+def _trim(judge: _FormulaScorer, patterns: Mask) -> None:
+    """Remove parts of the best formula as long as that lowers the score."""
     better = True
     while better and judge.formula and (shorter := list(_without_a_part(judge.formula.tokens))):
         covered = judge.covered(pack_words(np.array([f.truth(patterns) for f in shorter])))
@@ -194,7 +204,7 @@ def _trim(judge: _FormulaScorer, patterns: Any) -> None:
 
 
 def _without_a_part(tokens: tuple[Any, ...]) -> Iterator[Formula]:
-    """Every formula that has one of its operands in the place of an operator."""
+    """Every formula in which one operand replaces its operator."""
     for i, token in enumerate(tokens):
         if token in (AND, OR):
             middle = _end(tokens, i + 1)
@@ -206,16 +216,16 @@ def _without_a_part(tokens: tuple[Any, ...]) -> Iterator[Formula]:
 
 
 def _end(tokens: tuple[Any, ...], start: int) -> int:
-    """One past the last symbol of the part that starts there."""
-    awaited = 1
-    while awaited:
-        awaited += ARITY.get(tokens[start], 0) - 1
+    """One past the last symbol of the subformula that begins at `start`."""
+    open_operands = 1
+    while open_operands:
+        open_operands += ARITY.get(tokens[start], 0) - 1
         start += 1
     return start
 
 
-def _weigher(weights: Weights) -> Callable[[Any, Any], None]:
-    """Adds the weights of the classes where formulas are true: by counting bits where weights are small and whole."""
+def _weigher(weights: Matrix) -> Callable[[Codes, Array], None]:
+    """A function that fills in the class weights where formulas are true; counts bits if weights are small integers."""
     top = weights.max(initial=0.0)
     if top < 1 << MAX_WEIGHT_BITS and (weights == np.floor(weights)).all():
         planes = int(top).bit_length()
@@ -226,8 +236,8 @@ def _weigher(weights: Weights) -> Callable[[Any, Any], None]:
     return lambda words, out: _add_covered(words, sums, out)
 
 
-def _nibble_sums(weights: Weights, nibbles: int) -> Any:
-    """(nibbles, 16, K): for every four patterns the weights of each subset of them."""
+def _nibble_sums(weights: Matrix, nibbles: int) -> Array:
+    """(nibbles, 16, K): for every four patterns, the class weights of each subset of them."""
     U, K = weights.shape
     four = np.zeros((nibbles * 4, K))
     four[:U] = weights

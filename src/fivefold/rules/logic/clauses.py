@@ -1,10 +1,10 @@
-"""Horn clauses as values: they print, parse, and are evaluated by joins that give every binding of their variables.
+"""Horn clauses as values: they print, parse, and are evaluated by joins that find every binding of their variables.
 
     daughter(X, Y) :- parent(Y, X), female(X)               also: IF parent(Y, X) AND female(X) THEN daughter(X, Y)
 
-A clause holds where values of its variables make every literal of its body true. A literal may be negated (no fact
-agrees with it) or an equation. Names that begin with a capital letter or _ are variables, all others constants. The
-clauses of a program are applied until nothing new follows, so a clause may speak of the relation that it defines.
+A clause holds for values of its variables that make every literal of its body true. A literal may be negated (no fact
+matches it) or an equation. Names that begin with a capital letter or _ are variables, all others constants. The clauses
+of a program are applied until nothing new follows, so a clause may use the relation that it defines.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Codes
 from fivefold.rules.logic.joins import MAX_BINDINGS, join_literals
 from fivefold.rules.logic.literals import EQUAL, Atom, Variable
 from fivefold.rules.logic.relations import Bindings, Database, Relation
@@ -32,7 +33,7 @@ class Clause:
 
     Examples
     --------
-    >>> clause = parse("daughter(X, Y) :- parent(Y, X), female(X)")
+    >>> clause = parse_clause("daughter(X, Y) :- parent(Y, X), female(X)")
     >>> print(clause.if_then())
     IF parent(Y, X) AND female(X) THEN daughter(X, Y)
     >>> print(clause.bindings({"parent": [("ann", "bob"), ("bob", "cy"), ("dan", "cy")], "female": ["ann", "cy"]}))
@@ -51,7 +52,7 @@ class Clause:
 
     @property
     def recursive(self) -> bool:
-        """Does the body speak of the relation of the head?"""
+        """Does the body use the relation of the head?"""
         return any(atom.relation == self.head.relation for atom in self.body)
 
     def __str__(self) -> str:
@@ -62,7 +63,7 @@ class Clause:
         return f"IF {' AND '.join(map(str, self.body)) or 'true'} THEN {self.head}"
 
     def bindings(self, relations: Any, start: Bindings | None = None, most: int = MAX_BINDINGS) -> Bindings:
-        """All values of its variables that make the body true, in order; those of `start` are given."""
+        """All values of its variables that make the body true, in order, given the bindings of `start`."""
         found = self._bound(Database.of(relations), start, most)
         shown = tuple(v for v in self.variables if v in found.variables)
         return found.distinct(shown)
@@ -77,8 +78,8 @@ class Clause:
         }
         return join_literals(self.body, database, start, most, domains)
 
-    def implied(self, database: Database, start: Bindings | None = None) -> Any:
-        """(m, arity): the facts of the head that follow, as numbers of constants, each once."""
+    def implied(self, database: Database, start: Bindings | None = None) -> Codes:
+        """(m, arity): the facts of the head that follow, as codes of constants, each once."""
         found = self._bound(database, start)
         columns = [
             found.codes[:, found.variables.index(t.name)] if isinstance(t, Variable)
@@ -89,7 +90,7 @@ class Clause:
 
 @dataclass(frozen=True)
 class Program:
-    """Clauses that define one relation together, a line each."""
+    """Clauses that together define one relation, one per line."""
 
     clauses: tuple[Clause, ...]
 
@@ -114,7 +115,7 @@ class Program:
 
     @classmethod
     def parse(cls, text: str, variables: Iterable[str] = ()) -> Program:
-        """Read clauses, one a line."""
+        """Read clauses, one per line."""
         return cls(tuple(parse_clause(line, variables) for line in text.splitlines() if line.strip()))
 
     def derive(self, relations: Any) -> Relation:
@@ -133,8 +134,8 @@ class Program:
         )
         return Relation(head.relation, facts, len(head.terms))
 
-    def consequences(self, database: Database) -> tuple[Any, Database]:
-        """Those facts as numbers of constants, and the database that holds them in the place of given ones."""
+    def consequences(self, database: Database) -> tuple[Codes, Database]:
+        """The derived facts as codes of constants, and the database with them in place of the given ones."""
         name, arity = self.clauses[0].head.relation, len(self.clauses[0].head.terms)
         known = np.zeros((0, arity), dtype=np.int64)
         while True:
@@ -146,7 +147,7 @@ class Program:
 
 
 def _with_target(database: Database, head: Atom) -> Database:
-    """A database that holds the relation of the head, without facts where it had none; types come from its bodies."""
+    """A database that holds the relation of the head, without facts if it had none; bodies determine its types."""
     if head.relation in database.relations:
         return database
     empty = Relation(head.relation, frozenset(), len(head.terms))
@@ -175,7 +176,7 @@ def parse_clause(text: str, variables: Iterable[str] = ()) -> Clause:
 
 
 class _ClauseParser:
-    """Symbols of a clause, one after another."""
+    """Reads the symbols of a clause, one after another."""
 
     def __init__(self, text: str, variables: frozenset[str]) -> None:
         self.text, self.variables, self.at, self.open = text, variables, 0, 0
@@ -240,7 +241,7 @@ class _ClauseParser:
             return int(text) if re.fullmatch(r"-?\d+", text) else float(text)
         if kind == "quoted":
             return text[1:-1]
-        if text == "_":  # stands for anything, and each for something else
+        if text == "_":  # an anonymous variable: each occurrence is a different one
             self.open += 1
             return Variable(f"_{self.open}")
         return Variable(text) if text[0].isupper() or text[0] == "_" or text in self.variables else text

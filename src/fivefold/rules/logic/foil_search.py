@@ -1,17 +1,17 @@
 """The inner loop of Foil: a clause is grown literal by literal, by the bindings it keeps.
 
-A partial clause holds one row for every way in which an example satisfies it. A literal with variables that are there
-already keeps or drops rows; one with new variables makes a row for each fact that agrees. How many rows a literal
-leaves is read off a table of counts for all rows together, before any is made:
+A partial clause holds one row for every way in which an example satisfies it. A literal without new variables keeps or
+drops rows; one with new variables makes a row per matching fact. How many rows a literal leaves is looked up for all
+rows together, before any is made:
 
-    gain  =  s (log2 p'/(p' + n') - log2 p/(p + n))        p, n rows of positive and negative examples, s rows of
-                                                           positive examples that the literal leaves in some form
+    gain  =  s (log2 p'/(p' + n') - log2 p/(p + n))        p, n: rows of positive and negative examples, s: rows
+                                                           of positive examples that the literal keeps
 
-Of the clauses on the way the one that saves most bits is kept: those that tell positive examples from negative ones,
-among all, less those that do so among what it covers and among the rest, less those of its literals.
+Of the clauses on the way the one that saves most bits is kept: the bits that tell positive from negative examples among
+all, minus those for the covered examples and for the rest, minus the bits of its literals.
 
-A literal of the relation that is being learned must lead downwards: from a variable of the head to the one at the same
-place of the literal, along facts that never turn in a circle, by the same facts in all clauses. So proofs end.
+A literal of the relation that is being learned must lead down: from a variable of the head to the one at the same place
+of the literal, along facts without a cycle, and along the same facts in all clauses. So proofs end.
 """
 
 from __future__ import annotations
@@ -21,29 +21,28 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import lgamma, log, log2
-from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Array
+from fivefold.core.types import Codes, Indices, Mask
 from fivefold.rules.covering.description_length import foil_gain
 from fivefold.rules.logic.joins import TooManyBindings, join_literals
 from fivefold.rules.logic.literals import EQUAL, Atom, Variable
 from fivefold.rules.logic.relations import Bindings, Database
 
 VARIABLE_NAMES = "XYZUVWABCDEFGHIJKLMNOPQRST"
-NEAR_BEST_SHARE = (
-    0.8  # of the best gain: such literals are tried again, and a gain below it lets determinate literals in
-)
-GAIN_TOLERANCE = 1e-9
-MAX_PAIRS_BOTH_WAYS = 5  # pairs of columns that are tried both ways round
+# literals with this share of the best gain are alternatives; a best gain below this share of the largest possible one
+# admits determinate literals
+NEAR_BEST_SHARE = 0.8
+GAIN_TOLERANCE = 1e-9  # gains up to this many bits are rounding
+MAX_PAIRS_BOTH_WAYS = 5  # pairs of columns that are tried in both directions: 2^5 combinations
 Link = tuple[str, int, int]  # a relation, its places above and below
 Order = tuple[int, frozenset[Link]]  # a place of the head, and links that lead down from it
 
 
 @dataclass(frozen=True)
 class CandidateLiteral:
-    """A literal that may be added: variables by number, -1 for new ones."""
+    """A literal that may be added: numbers of its variables, -1 for new ones."""
 
     relation: str
     slots: tuple[int, ...]
@@ -58,14 +57,14 @@ class CandidateLiteral:
 
 @dataclass(frozen=True)
 class PartialClause:
-    """A clause in the making, and the rows of bindings of the examples that satisfy it."""
+    """An unfinished clause, and the bindings of the examples that satisfy it."""
 
     body: tuple[Atom, ...]
     chosen: frozenset[tuple[str, tuple[int, ...], bool]]
     kinds: tuple[int, ...]  # types of the variables
-    rows: Any  # (m, variables)
-    example: Any  # (m,)
-    positive: Any  # (m,)
+    rows: Codes  # (m, variables)
+    example: Indices  # (m,)
+    positive: Mask  # (m,)
     orders: frozenset[Order]  # along which recursive literals may lead down
     left: int  # positive examples that no clause explains yet
     bits: float = 0.0
@@ -86,18 +85,18 @@ class PartialClause:
 
 @dataclass(frozen=True)
 class ScoredLiteral:
-    """What a literal leaves."""
+    """A literal with its gain and the rows it leaves."""
 
     choice: CandidateLiteral
     gain: float
-    counts: Array  # (m,) rows that each row becomes
+    counts: Indices  # (m,) number of rows that each row becomes
     size: int
     bits: float
 
 
 @dataclass(frozen=True)
 class ClauseGrower:
-    """What is known when a clause is grown, and the limits of it."""
+    """Facts and limits for growing clauses."""
 
     database: Database
     head: Atom
@@ -112,7 +111,7 @@ class ClauseGrower:
     max_bindings: int
     backtracks: int
 
-    def start(self, examples: Any, positive: Any, orders: frozenset[Order]) -> PartialClause:
+    def start(self, examples: Codes, positive: Mask, orders: frozenset[Order]) -> PartialClause:
         """The clause without a body."""
         kinds = tuple(self.database.types[self.head.relation, j] for j in range(examples.shape[1]))
         return PartialClause(
@@ -120,21 +119,21 @@ class ClauseGrower:
         )
 
     def clauses(self, start: PartialClause) -> Iterator[tuple[PartialClause, ...]]:
-        """Clauses on their way from the shortest to the last; that of the greedy search first, then of near choices."""
-        ahead: list[tuple[float, PartialClause, ScoredLiteral]] = []
+        """Sequences of ever longer clauses: that of the greedy search, then those of near-best choices."""
+        alternatives: list[tuple[float, PartialClause, ScoredLiteral]] = []
         state, tries = start, 0
         while True:
-            yield tuple(self._grown(state, ahead))
-            if not ahead or tries == self.backtracks:
+            yield tuple(self._grown(state, alternatives))
+            if not alternatives or tries == self.backtracks:
                 return
-            best = max(range(len(ahead)), key=lambda i: ahead[i][0])
-            _, before, scored = ahead.pop(best)
+            best = max(range(len(alternatives)), key=lambda i: alternatives[i][0])
+            _, before, scored = alternatives.pop(best)
             state, tries = self.added(before, scored), tries + 1
 
     def _grown(
-        self, state: PartialClause, ahead: list[tuple[float, PartialClause, ScoredLiteral]]
+        self, state: PartialClause, alternatives: list[tuple[float, PartialClause, ScoredLiteral]]
     ) -> Iterator[PartialClause]:
-        """The clause with one literal more at a time; choices nearly as good go into `ahead`."""
+        """The clause with one more literal at a time; near-best choices are added to `alternatives`."""
         yield state
         while state.counts[1] and len(state.body) < self.max_literals:
             literals = list(self.choices(state))
@@ -143,26 +142,27 @@ class ClauseGrower:
                 (s for c in literals if (s := self.scored(state, c, price)).size <= self.max_bindings),
                 key=lambda s: (-round(s.gain, 9), s.choice.new),
             )
-            useful = [s for s in scored if s.gain > GAIN_TOLERANCE and self._affordable(state, s)]
+            useful = [s for s in scored if s.gain > GAIN_TOLERANCE and self._within_bits(state, s)]
             most = foil_gain(*_of(state), state.counts[0], state.counts[0])
             more = state
             if self.determinate and (not useful or useful[0].gain < NEAR_BEST_SHARE * most):
-                more = self._with_determinate(state, scored)
+                more = self._add_determinate(state, scored)
             if more is state:
                 if not useful:
                     return
-                ahead += [(s.gain, state, s) for s in useful[1:4] if s.gain >= NEAR_BEST_SHARE * useful[0].gain]
+                near = NEAR_BEST_SHARE * useful[0].gain
+                alternatives += [(s.gain, state, s) for s in useful[1:4] if s.gain >= near]
                 more = self.added(state, useful[0])
             state = more
             yield state
 
     def saved(self, state: PartialClause) -> float:
-        """Bits that a clause saves: those that tell positive examples from others without it, less those with it."""
+        """Bits that a clause saves: those that tell positive from negative examples without it, minus those with it."""
         p, n = state.covered
-        return self._told(state.left, p, n) - state.bits - log2(p + n + 1)
+        return self._bits_saved(state.left, p, n) - state.bits - log2(p + n + 1)
 
     def choices(self, state: PartialClause) -> Iterator[CandidateLiteral]:
-        """Literals with at least one variable that is there already."""
+        """Literals with at least one variable that already occurs."""
         left = self.max_new_variables - (len(state.kinds) - len(self.head.terms))
         for relation in self.database.relations.values():
             recursive = relation.name == self.head.relation
@@ -223,7 +223,7 @@ class ClauseGrower:
         )  # fmt: skip
 
     def descending(self, body: tuple[Atom, ...], slots: tuple[int, ...]) -> frozenset[Order]:
-        """Orders along which the body leads from a variable of the head down to the same place of a literal."""
+        """Orders along which the body leads from a variable of the head down to that at the same place of a literal."""
         number = {self.variable(v).name: v for v in range(len(VARIABLE_NAMES))}
         found = []
         for order in self.all_orders:
@@ -253,7 +253,7 @@ class ClauseGrower:
         return Variable(VARIABLE_NAMES[v] if v < len(VARIABLE_NAMES) else f"V{v}")
 
     def renamed(self, body: tuple[Atom, ...]) -> tuple[Atom, ...]:
-        """The body with its variables named in the order of their first place."""
+        """The body with its variables named in order of first occurrence."""
         head = [t.name for t in self.head.terms]
         own = dict.fromkeys(v for atom in body for v in atom.variables if v not in head and v[0] != "_")
         open_ = dict.fromkeys(v for atom in body for v in atom.variables if v[0] == "_")
@@ -262,16 +262,16 @@ class ClauseGrower:
         names |= {v: Variable(f"_{i + 1}") for i, v in enumerate(open_)}
         return tuple(replace(atom, terms=tuple(names[t.name] for t in atom.terms)) for atom in body)
 
-    def covered(self, body: tuple[Atom, ...], examples: Any) -> Any:
+    def covered(self, body: tuple[Atom, ...], examples: Codes) -> Mask:
         """Which examples satisfy a body."""
-        names = ("#", *(t.name for t in self.head.terms))  # the number of the example comes along
+        names = ("#", *(t.name for t in self.head.terms))  # the number of the example is carried along
         given = Bindings(names, np.column_stack([np.arange(len(examples)), examples]), self.database.constants)
         out = np.zeros(len(examples), dtype=bool)
         out[join_literals(body, self.database, given, self.max_bindings).codes[:, 0]] = True
         return out
 
-    def covered_in_parts(self, body: tuple[Atom, ...], examples: Any) -> Any:
-        """The same, half of the examples at a time where all together have too many bindings."""
+    def covered_in_parts(self, body: tuple[Atom, ...], examples: Codes) -> Mask:
+        """As `covered`, half of the examples at a time if all together have too many bindings."""
         try:
             return self.covered(body, examples)
         except TooManyBindings:
@@ -280,7 +280,7 @@ class ClauseGrower:
                 raise
             return np.concatenate([self.covered_in_parts(body, part) for part in (examples[:half], examples[half:])])
 
-    def _matches(self, state: PartialClause, choice: CandidateLiteral) -> Any:
+    def _matches(self, state: PartialClause, choice: CandidateLiteral) -> Indices:
         if choice.relation == EQUAL:
             return (state.rows[:, choice.slots[0]] == state.rows[:, choice.slots[1]]).astype(np.int64)
         old = tuple(j for j, v in enumerate(choice.slots) if v >= 0)
@@ -297,8 +297,8 @@ class ClauseGrower:
             fresh += v < 0
         return Atom(choice.relation, tuple(terms), choice.positive)
 
-    def _with_determinate(self, state: PartialClause, scored: list[ScoredLiteral]) -> PartialClause:
-        """With every literal whose new variables have one value in each positive row, and one at most elsewhere."""
+    def _add_determinate(self, state: PartialClause, scored: list[ScoredLiteral]) -> PartialClause:
+        """The clause with every literal whose new variables have one value per positive row, at most one elsewhere."""
         for s in scored:
             fits = s.choice.positive and s.choice.new and s.choice.orders is None
             room = len(state.kinds) - len(self.head.terms) + s.choice.new <= self.max_new_variables
@@ -313,34 +313,34 @@ class ClauseGrower:
         return ((a, b) for a in range(K) for b in range(a + 1, K) if state.kinds[a] == state.kinds[b])
 
     def _bits(self, state: PartialClause, scored: ScoredLiteral) -> float:
-        """Of the clause with one more literal: which one, less what their order would tell."""
+        """Bits of the clause with one more literal, in any order of the literals."""
         return state.bits + scored.bits - log2(len(state.body) + 1)
 
-    def _affordable(self, state: PartialClause, scored: ScoredLiteral) -> bool:
-        """Does the clause cost no more than to name the examples that it explains?"""
+    def _within_bits(self, state: PartialClause, scored: ScoredLiteral) -> bool:
+        """Does the clause take no more bits than naming the examples that it explains?"""
         if not self.lengths:
             return True
         p = len(np.unique(state.example[state.positive & (scored.counts > 0)]))
-        return self._bits(state, scored) <= self._told(state.left, p, 0)
+        return self._bits(state, scored) <= self._bits_saved(state.left, p, 0)
 
-    def _told(self, left: int, p: int, n: int) -> float:
-        """Bits that are saved where the p positive and n negative examples of a clause are told apart by themselves."""
+    def _bits_saved(self, left: int, p: int, n: int) -> float:
+        """Bits saved by telling apart the p positive and n negative examples of a clause separately from the rest."""
         N = self.examples
         return _choose(N, left) - _choose(N - p - n, left - p) - _choose(p + n, n)
 
 
 def descending_orders(database: Database, target: str) -> frozenset[Order]:
-    """Ways down: pairs of columns of other relations whose facts together never turn in a circle, for each place."""
+    """For each place, sets of pairs of columns of other relations whose facts together contain no cycle."""
     pairs = [
         (name, a, b) for name, relation in database.relations.items() if name != target
         for a in range(relation.arity) for b in range(a + 1, relation.arity)
         if database.types[name, a] == database.types[name, b] and database.descends([(name, a, b)])
     ]  # fmt: skip
     found = set[Order]()
-    for turned in product((False, True), repeat=min(len(pairs), MAX_PAIRS_BOTH_WAYS)):
+    for reversed_ in product((False, True), repeat=min(len(pairs), MAX_PAIRS_BOTH_WAYS)):
         links = list[Link]()
         for i, (name, a, b) in enumerate(pairs):
-            link = (name, b, a) if i < MAX_PAIRS_BOTH_WAYS and turned[i] else (name, a, b)
+            link = (name, b, a) if i < MAX_PAIRS_BOTH_WAYS and reversed_[i] else (name, a, b)
             if database.descends([*links, link]):
                 links.append(link)
         for place in range(database[target].arity):
@@ -351,7 +351,7 @@ def descending_orders(database: Database, target: str) -> frozenset[Order]:
 
 
 def _choose(total: int, count: int) -> float:
-    """log2 (total choose count): bits to say which of so many things are meant."""
+    """log2 (total choose count): bits to tell which `count` of `total` things are meant."""
     return (lgamma(total + 1) - lgamma(count + 1) - lgamma(total - count + 1)) / log(2)
 
 
@@ -361,12 +361,12 @@ def _of(state: PartialClause) -> tuple[int, int]:
 
 
 def _leads(ways: set[tuple[int, int]], start: int, end: int) -> bool:
-    """Is there a way of one link or more?"""
-    seen, ahead = set[int](), [start]
-    while ahead:
-        here = ahead.pop()
+    """Is there a path of at least one link?"""
+    seen, stack = set[int](), [start]
+    while stack:
+        here = stack.pop()
         for a, b in ways:
             if a == here and b not in seen:
                 seen.add(b)
-                ahead.append(b)
+                stack.append(b)
     return end in seen

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from fivefold.core.types import Codes
 from fivefold.rules.logic.literals import EQUAL, Atom, Variable
 from fivefold.rules.logic.relations import Bindings, Database
 
-MAX_BINDINGS = 20_000_000  # rows of bindings
+MAX_BINDINGS = 20_000_000  # rows of bindings at most: 160 MB per variable
 NO_DOMAINS: Mapping[str, Any] = {}
 
 
 class TooManyBindings(ValueError):
-    """A join has more rows than it may have."""
+    """A join has more rows than allowed."""
 
 
 def join_literals(
@@ -25,9 +26,9 @@ def join_literals(
     most: int = MAX_BINDINGS,
     domains: Mapping[str, Any] = NO_DOMAINS,
 ) -> Bindings:
-    """The bindings under which every literal is true; those that only restrict come last.
+    """The bindings under which every literal is true; literals that bind nothing are applied last.
 
-    A variable with a domain that no other literal binds may be anything there.
+    A variable with a domain that no literal binds takes every value of the domain.
     """
     found, late = start, []
     for atom in sorted(body, key=lambda atom: atom.relation == EQUAL):
@@ -45,7 +46,7 @@ def join_literals(
 
 
 def join_literal(found: Bindings, atom: Atom, database: Database, most: int = MAX_BINDINGS) -> Bindings:
-    """The bindings under which a literal is true as well, with its new variables."""
+    """The bindings under which this literal is true as well, extended by its new variables."""
     if atom.relation == EQUAL:
         return _equated(found, atom, database, most)
     relation = database[atom.relation]
@@ -53,7 +54,7 @@ def join_literal(found: Bindings, atom: Atom, database: Database, most: int = MA
         raise ValueError(f"{atom} has {len(atom.terms)} term(s); relation {relation.name!r} has arity {relation.arity}")
     bound, new, same = _places(found, atom, database)
     table = np.column_stack([*bound.values(), np.zeros(len(found), dtype=np.int64)])[:, :-1]
-    known = np.asarray((table >= 0).all(axis=1))  # a constant that no fact has agrees with none
+    known = np.asarray((table >= 0).all(axis=1))  # a constant that occurs in no fact matches none
     facts, key = database.sorted_by(atom.relation, tuple(bound)), database.keys(np.where(known[:, None], table, 0))
     counts = np.where(known, facts.count(key), 0)
     if not same and not (atom.positive and new):
@@ -70,9 +71,11 @@ def join_literal(found: Bindings, atom: Atom, database: Database, most: int = MA
     return Bindings((*found.variables, *new), codes, found.constants)
 
 
-def _places(found: Bindings, atom: Atom, database: Database) -> Any:
-    """Places of a literal with known values, by row; places of new variables; pairs of places they share."""
-    bound, new = dict[int, Any](), dict[str, int]()
+def _places(
+    found: Bindings, atom: Atom, database: Database
+) -> tuple[dict[int, Codes], dict[str, int], list[tuple[int, int]]]:
+    """Places with known values, one per row; the first place of each new variable; pairs of places that share one."""
+    bound, new = dict[int, Codes](), dict[str, int]()
     same: list[tuple[int, int]] = []
     for place, term in enumerate(atom.terms):
         if not isinstance(term, Variable):
@@ -86,7 +89,7 @@ def _places(found: Bindings, atom: Atom, database: Database) -> Any:
     return bound, new, same
 
 
-def _crossed(found: Bindings, name: str, domain: Any, most: int) -> Bindings:
+def _crossed(found: Bindings, name: str, domain: Codes, most: int) -> Bindings:
     if (size := len(found) * len(domain)) > most:
         raise TooManyBindings(f"variable {name} is open, which gives {size} rows of bindings, more than {most}")
     codes = np.hstack([np.repeat(found.codes, len(domain), axis=0), np.tile(domain, len(found))[:, None]])
@@ -94,7 +97,7 @@ def _crossed(found: Bindings, name: str, domain: Any, most: int) -> Bindings:
 
 
 def _equated(found: Bindings, atom: Atom, database: Database, most: int) -> Bindings:
-    """X = Y or X != Y; where one side is not bound yet, X = Y binds it."""
+    """X = Y or X != Y; if one side is not bound yet, X = Y binds it."""
     for name in atom.variables if not atom.positive or not set(atom.variables) & set(found.variables) else ():
         if name not in found.variables:
             found = _crossed(found, name, np.arange(len(database.constants)), most)

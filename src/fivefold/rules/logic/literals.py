@@ -19,7 +19,7 @@ KEYWORDS = frozenset({"not", "and", "if", "then", "true"})
 
 @dataclass(frozen=True)
 class Variable:
-    """Stands for any constant; two variables of one name in a clause stand for the same."""
+    """Stands for any constant; within a clause variables of one name stand for the same constant."""
 
     name: str
 
@@ -51,7 +51,7 @@ class Atom:
 
 
 def _written(term: Any) -> str:
-    """A term as `parse` reads it back."""
+    """A term as `parse_clause` reads it back."""
     if isinstance(term, Variable | int | float) and not isinstance(term, bool):
         return str(term)
     text = str(term)

@@ -2,10 +2,10 @@
 
     parent = {(ann, bob), (bob, cy)}            a relation of arity 2; what is not among its facts is false
 
-In a database constants are numbered, a relation is a table of these numbers, and a join finds for every row of bindings
-the facts that agree with it in the columns they share: facts are sorted by the shared columns once, and looked up for
-all rows together. Two columns hold the same type of things where a chain of columns with common constants links them;
-nobody asks for the parent of a number.
+In a database constants are numbered, a relation is a table of these codes, and a join finds for every row of bindings
+the facts that match it in the columns they share: facts are sorted by the shared columns once, and looked up for all
+rows together. Two columns have the same type if a chain of columns with common constants links them: a literal never
+compares a person with a number.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from fivefold.core.types import Array, Codes
+from fivefold.core.types import Codes, Indices
 
-MAX_DENSE_KEYS = 1 << 22  # possible keys up to which facts are counted in a table, not by a search
-MAX_KEY = 1 << 62  # of a key
+MAX_DENSE_KEYS = 1 << 22  # with at most this many possible keys, facts are counted in a table instead of by bisection
+MAX_KEY = 1 << 62  # keys must fit in int64
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Relation:
 
 
 def fact_rows(facts: Any) -> tuple[list[tuple[Any, ...]], tuple[str, ...]]:
-    """Facts as tuples, in order, and the names of their columns where they have them."""
+    """Facts as tuples, in order, and the names of their columns if they have any."""
     columns: tuple[str, ...] = ()
     if nw.dependencies.is_into_dataframe(facts):
         frame = nw.from_native(facts, eager_only=True)
@@ -90,17 +90,17 @@ def fact_rows(facts: Any) -> tuple[list[tuple[Any, ...]], tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Bindings:
-    """Values of variables that make something true, a row each; prints as a table."""
+    """Values of variables that make something true, one row per solution; prints as a table."""
 
     variables: tuple[str, ...]
-    codes: Array  # (m, variables)
+    codes: Codes  # (m, variables)
     constants: tuple[Any, ...]
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """The values, a tuple a row."""
+        """The values, one tuple per row."""
         return [tuple(self.constants[code] for code in row) for row in self.codes.tolist()]
 
     def columns(self) -> dict[str, list[Any]]:
@@ -124,18 +124,18 @@ class FactIndex:
     """The facts of a relation sorted by some of its columns."""
 
     base: int  # number of constants
-    keys: Array  # (facts,) sorted
-    table: Array  # (facts, arity) in that order
-    dense: Any  # facts of every possible key, or None where there are too many keys
+    keys: Codes  # (facts,) sorted
+    table: Codes  # (facts, arity) in that order
+    dense: Codes | None  # number of facts per possible key; None if there are too many keys
 
-    def count(self, keys: Any) -> Any:
+    def count(self, keys: Codes) -> Indices:
         """How many facts have each of these keys."""
         if self.dense is not None:
             return self.dense[keys]
         return np.searchsorted(self.keys, keys, side="right") - np.searchsorted(self.keys, keys)
 
-    def join(self, keys: Any, counts: Any) -> tuple[Any, Any]:
-        """Pairs of a row of keys and a fact that agrees; `counts` says how many there are, zero leaves a row out."""
+    def join(self, keys: Codes, counts: Indices) -> tuple[Indices, Codes]:
+        """Pairs of a row of `keys` and a fact that matches; `counts` is the number per row, zero leaves a row out."""
         rows = np.repeat(np.arange(len(keys)), counts)
         first = np.searchsorted(self.keys, keys)
         facts = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts - first, counts)
@@ -148,7 +148,7 @@ class Database:
 
     relations: dict[str, Relation]
     constants: tuple[Any, ...]
-    tables: dict[str, Any]  # (facts, arity) of numbers
+    tables: dict[str, Codes]  # (facts, arity) codes of constants
     _sorted: dict[Any, FactIndex] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
@@ -196,17 +196,17 @@ class Database:
         return {place: int(label[i]) for i, place in enumerate(places)}
 
     @cached_property
-    def domains(self) -> dict[int, Any]:
+    def domains(self) -> dict[int, Codes]:
         """The constants of each type."""
         found: dict[int, list[Any]] = {}
         for (name, j), kind in self.types.items():
             found.setdefault(kind, []).append(self.tables[name][:, j])
         return {kind: np.unique(np.concatenate(parts)) for kind, parts in found.items()}
 
-    def domain(self, name: str, place: int) -> Any:
-        """The constants that may stand at a place of a relation; all where nothing is known of it."""
-        known = self.domains.get(self.types.get((name, place), -1), ())
-        return known if len(known) else np.arange(len(self.constants))
+    def domain(self, name: str, place: int) -> Codes:
+        """The constants that may occur at a place of a relation; all if its type is unknown."""
+        known = self.domains.get(self.types.get((name, place), -1))
+        return known if known is not None and len(known) else np.arange(len(self.constants))
 
     def sorted_by(self, name: str, places: tuple[int, ...]) -> FactIndex:
         """The facts of a relation by the values at these places; sorted once."""
@@ -219,8 +219,8 @@ class Database:
             self._sorted[name, places] = FactIndex(base, keys[order], table[order], dense)
         return self._sorted[name, places]
 
-    def keys(self, codes: Any) -> Any:
-        """One number for each row of numbers of constants."""
+    def keys(self, codes: Codes) -> Codes:
+        """One number per row of codes."""
         base, width = len(self.constants), codes.shape[1]
         if base**width > MAX_KEY:
             raise ValueError(f"{base} constants at {width} places are too many to join: use fewer columns or constants")
@@ -229,20 +229,20 @@ class Database:
             key = key * base + codes[:, j]
         return key
 
-    def numbered(self, facts: Iterable[tuple[Any, ...]], arity: int) -> Any:
-        """Facts as numbers of constants; -1 for what the database does not know."""
+    def numbered(self, facts: Iterable[tuple[Any, ...]], arity: int) -> Codes:
+        """Facts as codes of constants; -1 for constants that the database does not know."""
         rows = [[self.codes.get(v, -1) for v in fact] for fact in facts]
         return np.array(rows, dtype=np.int64).reshape(len(rows), arity)
 
     def replaced(self, name: str, codes: Codes) -> Database:
-        """With other facts of one relation, as numbers of the same constants; types stay those of the facts before."""
+        """The database with other facts of one relation, as codes of the same constants; types do not change."""
         kept = {key: facts for key, facts in self._sorted.items() if key[0] != name}
         other = Database(self.relations, self.constants, {**self.tables, name: codes}, kept)
         vars(other).update(types=self.types, domains=self.domains, codes=self.codes)
         return other
 
     def descends(self, links: Iterable[tuple[str, int, int]]) -> bool:
-        """Do facts lead ever down, from the constant at one place to that at another, never round in a circle?"""
+        """Do the facts, as links from the constant at one place to that at another, contain no cycle?"""
         ends = [self.tables[name][:, [above, below]] for name, above, below in links]
         a, b = np.vstack(ends).T if ends else np.zeros((2, 0), dtype=np.int64)
         size = len(self.constants)
@@ -250,6 +250,6 @@ class Database:
         return bool(parts == size and not (a == b).any() and len(a) > 0)
 
 
-def _numbered(relation: Relation, code: Mapping[Any, int]) -> Any:
+def _numbered(relation: Relation, code: Mapping[Any, int]) -> Codes:
     rows = sorted([code[v] for v in fact] for fact in relation.facts)
     return np.array(rows, dtype=np.int64).reshape(len(rows), relation.arity)
