@@ -89,19 +89,18 @@ class BoostedTrees:
         )  # fmt: skip
 
 
-FIELD_TYPES = (
-    np.int32,
-    np.float64,
-    np.int32,
-    np.int32,
-    np.uint8,
-    np.int32,
-    np.uint32,
-    np.float64,
-    np.float64,
-    np.int64,
+EMPTY_TREE = HistogramTree(
+    feature=np.zeros(0, dtype=np.int32),
+    threshold=np.zeros(0),
+    left=np.zeros(0, dtype=np.int32),
+    right=np.zeros(0, dtype=np.int32),
+    missing_left=np.zeros(0, dtype=np.uint8),
+    category=np.zeros(0, dtype=np.int32),
+    sets=np.zeros((0, SET_WORDS), dtype=np.uint32),
+    value=np.zeros(0),
+    gain=np.zeros(0),
+    rows=np.zeros(0, dtype=np.int64),
 )
-EMPTY_TREE = HistogramTree(*(np.zeros((0, SET_WORDS) if kind is np.uint32 else 0, dtype=kind) for kind in FIELD_TYPES))
 
 
 class BoostedTreesBuilder:

@@ -324,17 +324,17 @@ class _GradientRounds:
         none = np.full(len(tree), -1, dtype=np.int32)
         flat = HistogramTree(
             feature=tree.feature,
-            threshold=tree.threshold,
+            threshold=tree.threshold.astype(np.float64, copy=False),
             left=tree.left,
             right=tree.right,
             missing_left=tree.missing_left,
             category=none,
             sets=np.zeros((0, SET_WORDS), dtype=np.uint32),
-            value=value,
+            value=value.astype(np.float64, copy=False),
             gain=np.zeros(len(tree)),
             rows=tree.rows,
         )
-        self.builder.add_tree(flat, e.learning_rate * value)
+        self.builder.add_tree(flat, e.learning_rate * flat.value)
         for kept, new in zip(self.nodes, (value, model.impurity, model.weight), strict=True):
             kept.append(new)
 
