@@ -1,7 +1,7 @@
 """Rules in human form, in SQL, for Graphviz and as a table.
 
-A list is one CASE expression of SQL, a WHEN a rule. A set whose rules vote is a query: the inner one adds the votes of
-the classes in the order of the rules, the outer one takes the largest.
+A list is one CASE expression of SQL, one WHEN per rule. A set whose rules vote is a query: the inner one adds the votes
+of the classes in the order of the rules, the outer one takes the largest.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def to_sql(
 ) -> str:
     """Rules as an expression of SQL, or with `table` as a query; NULL is a missing value.
 
-    `output` is the answer, one column of probability a class, or the number of the rule that answers. A category that
+    `output` is the label, one column of probabilities per class, or the number of the rule that fires. A category that
     fit did not see is a missing value.
     """
     if isinstance(rules, RuleSet):
@@ -75,7 +75,7 @@ def to_dot(rules: BaseRules) -> str:
 
 
 def to_frame(rules: BaseRules) -> Any:
-    """Rules as a pandas frame, a row a rule: what it asks, its answer, rows, weight, support in percent, precision."""
+    """Rules as a pandas frame, one row per rule: conditions, label, rows, weight, support in percent, precision."""
     try:
         import pandas as pd
     except ImportError as error:
@@ -142,7 +142,7 @@ class RuleExports:
         return rules if feature_names is None else rules.renamed(Schema.of(self, feature_names))
 
     def to_text(self, *, feature_names: Any = None, evidence: bool = True) -> str:
-        """The rules, a line each, in exact digits; `evidence` adds the rows and classes they were learned from."""
+        """The rules, one per line, in exact digits; `evidence` adds the rows and classes they were learned from."""
         return self.to_rules(feature_names=feature_names).text(evidence=evidence)
 
     def to_sql(
@@ -160,7 +160,7 @@ class RuleExports:
         return to_dot(self.to_rules(feature_names=feature_names))
 
     def to_frame(self, *, feature_names: Any = None) -> Any:
-        """The rules as a pandas frame, a row a rule."""
+        """The rules as a pandas frame, one row per rule."""
         return to_frame(self.to_rules(feature_names=feature_names))
 
     def explain(self, X: Table, *, feature_names: Any = None) -> Explanation:

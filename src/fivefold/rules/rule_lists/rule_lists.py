@@ -11,11 +11,11 @@ or numbers; `value` is the weight of each class among the rows a rule answers, f
     rule = Rule((Condition(2, high=2.45, missing=False),), label="setosa", value=(50.0, 0.0), weight=50.0, rows=50)
     self.model_ = RuleList((rule, ...), default=Rule((), "virginica", value=(3.0, 40.0)), schema=schema)
     self.model_.fired(X), .predict(X), .codes(X), .proba(X), .covers(X)
-    class MyRules(RuleExports, Classifier): ...        from rules.export: to_text, to_rules, to_sql, to_dot, to_frame,
+    class MyRules(RuleExports, Classifier): ...        from rule_export: to_text, to_rules, to_sql, to_dot, to_frame,
                                                        explain; `rules_` is `model_`, or a property of the learner
 
 X is admitted: floats with NaN where missing, codes in columns of categories. `str(rules)` is exact text, which
-`rules.parse.parse` reads back; `simplified()` says the same in fewer words. Where `_scores` is `model_.proba(X)`, give
+`rule_parser.parse` reads back; `simplified()` says the same in fewer words. Where `_scores` is `model_.proba(X)`, give
 every rule a `value` whose largest entry is its label's.
 """
 
@@ -39,7 +39,7 @@ from fivefold.rules.rule_lists.simplification import simplified_list, simplified
 
 @dataclass(frozen=True)
 class Schema:
-    """What a reader calls things: the columns, their categories in the order of their codes, the classes."""
+    """Names of the columns, of their categories in the order of their codes, and of the classes."""
 
     columns: tuple[str, ...]
     categories: dict[int, tuple[Any, ...]] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Schema:
 
 @dataclass(frozen=True)
 class BaseRules(RuleCollection):
-    """Rules, what is said where none holds, and the names of things."""
+    """Rules, the default if none holds, and the names of columns and classes."""
 
     rules: tuple[Rule, ...]
     default: Rule
@@ -133,7 +133,7 @@ class BaseRules(RuleCollection):
         return f"  ({text})" if text else ""
 
     def text(self, *, evidence: bool = True) -> str:
-        """The rules, a line each, in exact digits; without `evidence` only what they ask and say."""
+        """The rules, one per line, in exact digits; without `evidence` only conditions and labels."""
         opening = self._opening()
         lines = [f"{opening}if {self.conjunction(rule)} then {text_literal(rule.label)}" for rule in self.rules]
         lines.append(f"{opening}else {text_literal(self.default.label)}")

@@ -26,12 +26,12 @@ from fivefold.partition.export.conjunctions import Rule
 from fivefold.partition.pruning.pruning_methods import extra_mistakes
 from fivefold.rules.rule_lists.rule_lists import RuleList
 
-LOSS_TOLERANCE = 1e-9  # errors are sums of weights
+LOSS_TOLERANCE = 1e-9  # differences of errors, which are sums of weights, up to this are rounding
 
 
 @dataclass(frozen=True)
 class PruningRows:
-    """Rows to judge rules by."""
+    """Rows on which rules are judged."""
 
     X: Any
     y: Any  # (n,) codes of the classes, or numbers
@@ -56,7 +56,7 @@ def pruning_rows(rules: RuleList, X: Table, y: Target, w: Weights) -> PruningRow
     """Rows with labels as the user has them, for these rules."""
     y, classes = np.asarray(y), rules.schema.classes
     if len(y) != len(X):
-        raise ValueError(f"X has {len(X)} rows and y {len(y)}: give one label or number a row")
+        raise ValueError(f"X has {len(X)} rows and y {len(y)}: give one label or number per row")
     if classes is None:
         return PruningRows(X, y.astype(np.float64), w, None)
     code = {label: k for k, label in enumerate(classes)}
@@ -146,7 +146,7 @@ def _shortest(rule: Rule, rows: PruningRows, confidence: float) -> tuple[float, 
 
 
 def rule_terms(rule: Rule) -> list[Condition]:
-    """The conditions of a rule, each with one bound at most."""
+    """The conditions of a rule, each with at most one bound."""
     out: list[Condition] = []
     for c in rule.conditions:
         two = c.levels is None and c.low > -inf and c.high < inf
@@ -155,7 +155,7 @@ def rule_terms(rule: Rule) -> list[Condition]:
 
 
 def join_conditions(rule: Rule, conditions: list[Condition]) -> Rule:
-    """The rule with these conditions, one a column."""
+    """The rule with these conditions, merged to one per column."""
     box: dict[int, Condition] = {}
     for c in conditions:
         box[c.column] = box[c.column] & c if c.column in box else c

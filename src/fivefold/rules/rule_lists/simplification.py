@@ -26,7 +26,7 @@ from fivefold.partition.export.conjunctions import Rule
 if TYPE_CHECKING:  # they simplify themselves by these functions
     from fivefold.rules.rule_lists.rule_lists import RuleList, RuleSet
 
-Box = dict[int, Condition]  # one condition a column
+Box = dict[int, Condition]  # one condition per column
 
 
 def simplified_list(rules: RuleList, *, labels_only: bool = False) -> RuleList:
@@ -67,7 +67,7 @@ def simplified_set(rules: RuleSet) -> RuleSet:
 
 
 def merge_rule(rule: Rule) -> Box | None:
-    """One condition a column, without those that always hold; None where nothing can satisfy all."""
+    """One condition per column, without those that always hold; None if nothing can satisfy all."""
     columns: dict[int, list[Condition]] = {}
     for c in rule.conditions:
         columns.setdefault(c.column, []).append(c)

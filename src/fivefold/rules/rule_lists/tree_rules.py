@@ -1,9 +1,9 @@
-"""Rules from a fitted tree: one a leaf, the conjunction of the questions on its way down.
+"""Rules from a fitted tree: one per leaf, the conjunction of the questions on its path.
 
     R_j = (low < x_a <= high) and (x_b in {p, q}) and ...      the questions about a column merged into one condition
 
 The rules exclude one another and leave nothing out, so their support, the share of the weight that each covers, adds up
-to 100 percent, and the rules of a class joined by "or" are its region. Rules are then pruned by `rules.term_pruning`,
+to 100 percent, and the rules of a class joined by "or" are its region. Rules are then pruned by `rule_pruning`,
 term by term, after which they may overlap and are an ordered list.
 
 A missing value goes where the tree sends it; where the tree divides such a row among branches or asks other columns
@@ -90,7 +90,7 @@ PRUNINGS: dict[str, Any] = {"pessimistic": _pessimistic, "pruning_set": _on_a_se
 
 @singledispatch
 def leaf_rules(model: Any, tree: Any, schema: Schema) -> RuleList:
-    """One rule a leaf of what a tree has learned; `schema` names its columns."""
+    """One rule per leaf of a fitted tree; `schema` names its columns."""
     raise TypeError(
         f"extract_rules takes a tree of fivefold.tree whose questions are about single columns, such as "
         f"DecisionTreeClassifier or C45Classifier; got {type(tree).__name__}"
