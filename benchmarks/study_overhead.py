@@ -47,7 +47,7 @@ def study(rows: int, jobs: int, methods: list[str]) -> None:
             run_pending(plan, journal, workers)
             wall = time.perf_counter() - start
             found = read_outcomes(plan, journal)
-            tasks = sum(entry.seconds for learner in plan.learners for entry in journal.entries(learner.name))
+            tasks = sum(entry.seconds for learner in plan.learners for entry in journal.entries_of(learner.name))
             start = time.perf_counter()
             write_outputs(judge_outcomes(plan, found), Path(folder), journal, workers)
             ended = time.perf_counter() - start

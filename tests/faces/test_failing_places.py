@@ -71,9 +71,9 @@ def test_whatever_stops_a_command_is_refused_in_words(error, words, capsys):
 def test_a_results_file_nested_without_end_is_refused(tmp_path):
     for name in "ab":
         (tmp_path / name).write_text("[" * 100_000)
-    refused(run("compare", tmp_path / "a", tmp_path / "b"), "is no results file of a study, or damaged")
+    refused(run("compare", tmp_path / "a", tmp_path / "b"), "is not the results file of a study, or is damaged")
     (tmp_path / "a").write_text(json.dumps({"plan": [], "learners": "x", "data": 3}))
-    refused(run("compare", tmp_path / "a", tmp_path / "b"), "is no results file")
+    refused(run("compare", tmp_path / "a", tmp_path / "b"), "is not the results file")
 
 
 def test_a_card_that_is_not_as_it_should_be_is_refused(iris, tmp_path):

@@ -35,7 +35,7 @@ def finished(tmp_path_factory):
 
 def spoken(plan, journal):
     """Everything that a journal says of its folds, as text."""
-    entries = [entry for learner in plan.learners for entry in journal.entries(learner.name)]
+    entries = [entry for learner in plan.learners for entry in journal.entries_of(learner.name)]
     arrays = [{name: (str(a.dtype), a.tolist()) for name, a in entry.arrays.items()} for entry in entries]
     return {
         (entry.learner, entry.split): json.dumps(
@@ -104,7 +104,7 @@ def test_a_damaged_page_costs_its_folds_and_no_others(finished, tmp_path):
             assert path.with_name(f"{JOURNAL_FILE}.damaged-1").exists()
             with Journal.open(path) as journal:
                 assert journal.notes == ()  # it is whole again
-                kept.add(len(journal.fates()))
+                kept.add(len(journal.fold_fates()))
     assert kept & set(range(1, len(said)))  # some were lost, and others kept
 
 
@@ -121,13 +121,13 @@ def test_a_fold_of_another_study_does_not_count(tmp_path):
     for name, seed in (("a", 1), ("b", 2)):
         with Journal.create(tmp_path / name, {"plan": {"seed": seed}}) as journal:
             if name == "b":
-                journal.add(entry)
+                journal.add_fold(entry)
     with closing(sqlite3.connect(tmp_path / "a")) as other:
         other.execute(f"ATTACH '{tmp_path / 'b'}' AS b")
         other.execute("INSERT INTO folds SELECT * FROM b.folds")
         other.commit()
     with Journal.open(tmp_path / "a") as journal:
-        assert journal.fates() == {}
+        assert journal.fold_fates() == {}
         assert "a fold of 'A'" in journal.notes[0]
 
 
@@ -218,10 +218,10 @@ def test_a_fold_whose_worker_died_is_tried_again_alone_and_by_resume(tmp_path, m
         run_pending(plan, never, workers)
         order.write_text("1")
         run_pending(plan, once, workers)
-        assert set(once.fates().values()) == {"done"}
+        assert set(once.fold_fates().values()) == {"done"}
         order.write_text("1000000")
         run_pending(plan, always, workers)
-        assert always.fates()["dying.Dying", 0] == always.fates()["dying.Dying", 1] == "died"
+        assert always.fold_fates()["dying.Dying", 0] == always.fold_fates()["dying.Dying", 1] == "died"
         (failed,) = (outcome for outcome in read_outcomes(plan, always) if outcome.failure)
         assert "SIGKILL" in failed.failure and "twice, once with no other beside it" in failed.failure
         assert pending_folds(plan, always, retry=False) == {} and len(pending_folds(plan, always)) == 2

@@ -47,17 +47,17 @@ CHILD = """
 import sys, warnings
 from pathlib import Path
 warnings.simplefilter("ignore")
-from fivefold.cli.commands.predict import answers
+from fivefold.cli.commands.predict import prediction_frame
 from fivefold.study.tables.dataset import BadInput
-from fivefold.study.models.model_file import load
-from fivefold.study.models.new_rows import read_new
+from fivefold.study.models.model_file import load_model
+from fivefold.study.models.new_rows import read_new_rows
 for line in sys.stdin:
     path, data = line.split()
     try:
-        model = load(Path(path))
-        new = read_new(data, model.schema)
-        with model.answering():
-            answers(model, new)
+        model = load_model(Path(path))
+        new = read_new_rows(data, model.schema)
+        with model.refusing_misfits():
+            prediction_frame(model, new)
         print("answered", flush=True)
     except BadInput as error:
         print("refused", flush=True)

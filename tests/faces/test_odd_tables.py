@@ -38,7 +38,7 @@ REFUSED = {
     "nothing but spaces": (" \n\n \n", "is empty"),
     "header only": (HEADER, "it has a header and no rows"),
     "nothing but comments": ("# x,y\n# a\n", "it has a header and no rows"),
-    "one class": (table(lambda i: f"{i},1").replace(",b\n", ",a\n"), "one class only: 'a'"),
+    "one class": (table(lambda i: f"{i},1").replace(",b\n", ",a\n"), "only one class: 'a'"),
     "no such target": (table(lambda i: f"{i},1", "u,v,z"), "no column is called 'y'; there are 'u', 'v', 'z'"),
     "target all missing": (table(lambda i: f"{i},1").replace(",a\n", ",\n").replace(",b\n", ",NA\n"), "in every row"),
     "too few fields": (text(HEADER, *ROWS, "1,a", "1"), "2 of 42 rows have too few fields: lines 42, 43"),
@@ -55,14 +55,14 @@ REFUSED = {
     "one column": (text("y", *"ab" * 20), "has one column only"),
     "a title above the header": (text("Sales of the year", HEADER, *ROWS), "'Sales of the year', has one field"),
     "no header, target by name": (text(*ROWS), "'column_3' (the file has no header)"),
-    "too few rows": (text(HEADER, *ROWS[:10]), "10 rows have a target; a study needs 20"),
+    "too few rows": (text(HEADER, *ROWS[:10]), "10 rows have a target; a study needs at least 20"),
     "a class for each row": (text(HEADER, *(f"1,{i},class {i}" for i in range(40))), "40 classes in 40 rows"),
     "a slip in the target": (
         text(HEADER, *(f"{i % 3},{i % 5},{i * 7 % 40 / 4}" for i in range(40)), "1,2,x"),
         "--column y=number",
     ),
     "constants only": (table(lambda i: "1,2"), "no column is left to learn from: left out, constant: 'u', 'v'"),
-    "binary": (bytes(np.random.default_rng(0).integers(1, 32, 3000, dtype=np.uint8)), "no table of text"),
+    "binary": (bytes(np.random.default_rng(0).integers(1, 32, 3000, dtype=np.uint8)), "not a table of text"),
     "an image": (b"\x89PNG\r\n\x1a\n" + bytes(100), "it is an image"),
     "a spreadsheet": (b"PK\x03\x04" + bytes(100), "perhaps a spreadsheet; save the sheet as CSV"),
     "a pickle": (pickle.dumps({"u": [1, 2]}), "a pickle, which is never read"),
@@ -127,7 +127,7 @@ PLAINLY_READ = {
     "nameless column that counts rows": (
         text("," + HEADER, *(f"{i},{row}" for i, row in enumerate(ROWS))),
         "y",
-        "the first column has no name and counts rows",
+        "the first column has no name and numbers the rows",
     ),
 }
 
@@ -197,7 +197,7 @@ FIRST_COLUMN = {
     "quotes that mean inches": (
         table(lambda i: f'{i % 5}" pipe,{i % 3}'),
         ("u", "category", 5, 0),
-        "letters like any other",
+        "ordinary characters",
     ),
     "thousands": (table(lambda i: f'"{i % 7 + 1},000.5",{i % 5}'), ("u", "number", 7, 0), "written like 1,234.5"),
     "thousands or decimals": (table(lambda i: f'"{i % 7 + 1},500",{i % 5}'), ("u", "number", 7, 0), "a guess"),
@@ -210,7 +210,7 @@ FIRST_COLUMN = {
     "names of rows": (
         text(HEADER, *(f"row {i},{row}" for i, row in enumerate(ROWS))),
         ("column_1", "identifier", 40, 0),
-        "the first field is taken as a row's name",
+        "the first field is taken for the name of the row",
     ),
     "sentences": (table(lambda i: f"the cat no. {i} sat there,{i % 5}"), ("u", "text", 40, 0), ""),
     "a value of 200,000 letters": (

@@ -345,7 +345,7 @@ def test_the_same_data_twice_is_not_tested(tmp_path):
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (lambda t: [results_file(t / "a", "one", {"x": 1, "y": 2})], "two studies or more"),
+        (lambda t: [results_file(t / "a", "one", {"x": 1, "y": 2})], "at least two studies"),
         (lambda t: [results_file(t / "a", "one", {"x": 1}), results_file(t / "b", "two", {"y": 1})], "in common"),
         (lambda t: [t, t], "no results.json"),
         (lambda t: [(t / "x.json").write_text("{}") and t / "x.json"] * 2, "damaged"),

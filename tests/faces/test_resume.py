@@ -229,7 +229,7 @@ def test_control_c_keeps_what_is_finished_and_says_how_to_go_on(place):
     assert process.returncode == 130
     assert not any(map(alive, workers))
     assert "Traceback" not in shown
-    command = re.search(r"go on with: fivefold (study --resume .*)", shown)[1]
+    command = re.search(r"continue with: fivefold (study --resume .*)", shown)[1]
     finished, position = place.finished("broken off"), len(place.seen)
     assert finished
     with place.command(*shlex.split(command)) as process:

@@ -54,7 +54,13 @@ def test_a_study_without_data_is_of_wine_and_finds_that_it_can_be_learned(wine):
     shown, folder = wine
     assert found(folder)["data"]["name"] == "wine"
     assert found(folder)["learners"][0]["summary"]["accuracy"]["mean"] > 0.95
-    for words in ("GaussianNB", "95 % interval", "(baseline)", "best, chosen inside each fold", "cannot be told from"):
+    for words in (
+        "GaussianNB",
+        "95 % interval",
+        "(baseline)",
+        "best, chosen inside each fold",
+        "is not significantly different",
+    ):
         assert words in shown.output
 
 
@@ -156,7 +162,7 @@ def test_the_journal_holds_data_plan_versions_options_and_predictions(wine):
         assert journal.get("versions")["fivefold"] == found(wine[1])["versions"]["fivefold"]
         assert journal.get("asked")["methods"] == ["GaussianNB", "LinearDiscriminantAnalysis"]
         assert set(journal.get("probe")["costs"]) == {learner["name"] for learner in found(wine[1])["learners"]}
-        first = next(journal.entries("GaussianNB"))
+        first = next(journal.entries_of("GaussianNB"))
     assert first.arrays["proba"].shape == (len(first.arrays["test"]), 3)
     right = np.mean(first.arrays["predicted"] == data.y[first.arrays["test"]])
     assert right == pytest.approx(first.found["scores"]["accuracy"])
@@ -167,7 +173,7 @@ def test_every_learner_meets_the_same_splits_and_how_stable_it_is_is_told(wine):
     plan = make_plan(load("wine"), ["GaussianNB", "LinearDiscriminantAnalysis"], holdout=0.2)
     with Journal.open(wine[1] / "journal.sqlite") as journal:
         for learner in plan.learners:
-            entries = list(journal.entries(learner.name))
+            entries = list(journal.entries_of(learner.name))
             assert all((e.arrays["test"] == plan.splits[e.split].test).all() for e in entries)
     for learner in found(wine[1])["learners"]:
         values = [fold["scores"]["accuracy"] for fold in learner["folds"]]
@@ -208,7 +214,7 @@ def test_a_finished_study_that_is_resumed_does_nothing_and_says_the_same(wine):
         (["--methods", "GaussianNB"], "--methods ('GaussianNB',) (then ('GaussianNB', 'LinearDiscriminantAnalysis'))"),
         (["--holdout", 0.3], "--holdout 0.3 (then 0.2)"),
         (["iris"], "the data: 150 rows (then 178)"),
-        (["--overwrite"], "give --resume to go on with a study, or --overwrite to start again, not both"),
+        (["--overwrite"], "give --resume to continue a study, or --overwrite to start again, not both"),
     ],
 )
 def test_a_study_is_not_resumed_with_other_data_or_options(wine, words, said):
@@ -316,7 +322,7 @@ def test_learners_that_fail_die_or_take_too_long_are_told_and_the_study_goes_on(
     assert learners["trouble.Dying"]["reason"] == twice
     assert learners["trouble.Sleepy"]["status"] == "late"
     assert learners["trouble.Sleepy"]["reason"] == "repeat 1, fold 1 took longer than its limit of 2 s"
-    assert any("a limit of time struck trouble.Sleepy" in text for text in found(tmp_path / "out")["warnings"])
+    assert any("stopped by a time limit: trouble.Sleepy" in text for text in found(tmp_path / "out")["warnings"])
     for said in ("failed: ArithmeticError: the stars stood wrong", "was stopped: repeat 1", "a limit of time struck"):
         assert said in shown.output
 
@@ -417,19 +423,19 @@ def imagined(inner=None, **losses):
     [
         (
             {"GaussianNB": 0.2, "LinearDiscriminantAnalysis": 0.5},
-            "Best: GaussianNB. It is significantly better than every other.",
+            "Best: GaussianNB. It is significantly better than every other learner.",
         ),
         (
             {"GaussianNB": 0.3, "LinearDiscriminantAnalysis": 0.3},
-            "At the 5 % level it cannot be told from",
+            "At the 5 % level it is not significantly different from",
         ),
         (
             {"GaussianNB": 2.0, "LinearDiscriminantAnalysis": 2.0, "MajorityClassifier": 0.9},
-            "Best: MajorityClassifier. It is significantly better than every other. It is a baseline",
+            "Best: MajorityClassifier. It is significantly better than every other learner. It is a baseline",
         ),
         (
             {"GaussianNB": 0.9, "LinearDiscriminantAnalysis": 2.0, "MajorityClassifier": 0.91},
-            "It does not beat the baseline MajorityClassifier: doubt that anything was learned.",
+            "It is not significantly better than the baseline MajorityClassifier: perhaps nothing was learned.",
         ),
     ],
 )
@@ -521,13 +527,13 @@ def test_a_journal_keeps_what_it_is_given_and_never_replaces_a_fold(tmp_path):
         "A", 3, "done", "", {"x": [1, 2.5, None]}, {"P": np.eye(3), "y": np.array(["ä", "b"])}, ("w",), 1.5
     )
     with Journal.create(tmp_path / "j", {"plan": {"seed": 1}}) as journal:
-        journal.add(entry)
+        journal.add_fold(entry)
         with pytest.raises(Exception, match="UNIQUE"):
-            journal.add(entry)
+            journal.add_fold(entry)
     with Journal.open(tmp_path / "j") as journal:
-        (kept,) = journal.entries("A")
+        (kept,) = journal.entries_of("A")
         assert journal.get("plan") == {"seed": 1} and journal.get("nothing") is None
-        assert journal.fates() == {("A", 3): "done"}
+        assert journal.fold_fates() == {("A", 3): "done"}
     assert replace(kept, arrays={}) == replace(entry, arrays={})
     assert all((kept.arrays[name] == array).all() for name, array in entry.arrays.items())
 
@@ -550,7 +556,7 @@ def test_a_file_that_is_no_journal_is_refused_unless_it_is_empty(tmp_path, conte
     if not content:  # the making of a journal was broken off
         assert Journal.open(path) is None
     else:
-        with pytest.raises(BadInput, match="no journal of a study, or damaged"):
+        with pytest.raises(BadInput, match="not the journal of a study, or is damaged"):
             Journal.open(path)
 
 

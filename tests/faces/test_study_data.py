@@ -93,14 +93,14 @@ def test_columns_that_teach_nothing_are_left_out_and_it_is_said(tmp_path):
         ([HEADER, *rows()], "Ziel", "no column is called 'Ziel'; did you mean 'ziel'?"),
         ([HEADER, *rows()], "q", "no column is called 'q'; there are 'größe', 'stadt'"),
         ([HEADER, *rows()], None, "say which column to predict with --target; the columns are 'größe'"),
-        (["x,y", *["1,a", "2,a"] * 20], "y", "the target 'y' has one class only: 'a'"),
+        (["x,y", *["1,a", "2,a"] * 20], "y", "the target 'y' has only one class: 'a'"),
         (["x,y", *["1,2.5", "2,2.5"] * 20], "y", "the target 'y' is constant: 2.5"),
         (["x,y", *["1,NA", "2,"] * 20], "y", "the target 'y' is missing in every row"),
         (["x,y", *["1,inf", "2,1.5"] * 20], "y", "the target 'y' holds infinity"),
         (["x,y", *["1,0.5", "-inf,1.5"] * 20], "y", "column 'x' holds infinity in lines 3, 5, 7"),
         (["x,x,y", *["1,2,a", "1,2,b"] * 20], "y", "the header names 'x' more than once"),
         (["x,y", *[f"1,name {i}" for i in range(40)]], "y", "has 40 classes in 40 rows"),
-        (["x,y", *["1,a", "2,b"] * 5], "y", "10 rows have a target; a study needs 20 or more"),
+        (["x,y", *["1,a", "2,b"] * 5], "y", "10 rows have a target; a study needs at least 20"),
         (["x,y", *["1,a", "1,b"] * 20], "y", "no column is left to learn from: left out, constant: 'x'"),
         (["x,y", *["1,a", "2,b,c"] * 20], "y", "20 of 40 rows have too many fields"),
     ],
@@ -292,14 +292,14 @@ def test_the_kind_of_the_target_decides_the_task():
     [
         ({"x": "numbr"}, "did you mean number?"),
         ({"z": "number"}, "no column is called 'z' (--column z=number)"),
-        ({"size": "ordinal"}, "give the order of its levels, as in --column size=ordinal:large<small"),
+        ({"size": "ordinal"}, "give its levels in order, as in --column size=ordinal:large<small"),
         ({"size": "ordinal:small<mid"}, "column 'size' holds 'large' beside its levels small < mid"),
         ({"size": "ordinal:small<small"}, "all different"),
         ({"size": "number"}, "column 'size' holds no numbers, for example 'small'"),
-        ({"x": "boolean"}, "is to be boolean and holds 60 values"),
-        ({"size": "date"}, "give the notation, as in --column size=date:%d.%m.%Y"),
+        ({"x": "boolean"}, "is to be boolean, which has two values, and holds 60"),
+        ({"size": "date"}, "give the format, as in --column size=date:%d.%m.%Y"),
         ({"size": "date:%d.%m.%Y"}, "no value of column 'size' is a date like %d.%m.%Y"),
-        ({"size": "date:%H"}, "this is no notation of dates"),
+        ({"size": "date:%H"}, "this is not a date format"),
         ({"y": "text"}, "the target 'y' holds text; predict a number or a class"),
     ],
 )
@@ -324,7 +324,7 @@ def test_groups_and_time_leave_the_columns():
         ({"group": "y"}, "'y' is the target"),
         ({"group": "holes"}, "column 'holes' is missing in 20 rows, rows 1, 4, 7, 10, 13 and 15 more"),
         ({"group": "same"}, "puts all rows into one group"),
-        ({"time": "words"}, "not all values of column 'words' are dates in one notation, for example 'early'"),
+        ({"time": "words"}, "not all values of column 'words' are dates in one format, for example 'early'"),
         ({"time": "words", "kinds": {"words": "category"}}, "rows cannot be ordered by column 'words': it is category"),
     ],
 )
@@ -338,10 +338,10 @@ def test_groups_and_times_that_are_none_are_refused(options, message):
 @pytest.mark.parametrize(
     ("name", "make", "why"),
     [
-        ("code", lambda i: f"x{i * 37 % 60}", "every value of it comes once"),
-        ("n", lambda i: 1000 + i * 7 % 60, "it counts the rows"),
-        ("customer_id", lambda i: 5 * i + i % 3, "it is called so, and no number repeats"),
-        ("PatientID", lambda i: 5 * i + i % 3, "it is called so, and no number repeats"),
+        ("code", lambda i: f"x{i * 37 % 60}", "every value occurs once"),
+        ("n", lambda i: 1000 + i * 7 % 60, "it numbers the rows"),
+        ("customer_id", lambda i: 5 * i + i % 3, "its name says so, and no number repeats"),
+        ("PatientID", lambda i: 5 * i + i % 3, "its name says so, and no number repeats"),
     ],
 )
 def test_identifiers_are_found_and_warned_of(name, make, why):
@@ -469,7 +469,7 @@ def test_json_lines_are_read_with_what_is_nested(tmp_path):
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [("{bad", "line 41 is no JSON"), ("[1, 2]", "is no object with named values"), ("3", "is no object")],
+    [("{bad", "line 41 is not JSON"), ("[1, 2]", "is not an object with named values"), ("3", "is not an object")],
 )
 def test_json_that_is_no_table_is_refused_with_the_line(tmp_path, line, message):
     lines = [f'{{"u": {i % 5}, "y": "{"ab"[i % 2]}"}}' for i in range(40)]
@@ -522,7 +522,7 @@ def test_a_sparse_arff_row_is_zero_or_the_first_level_where_it_is_silent(tmp_pat
         ("@relation r\n@attribute u numeric\n", "has no line @data"),
         ("@relation r\n@attribute u matrix\n@data\n1\n", "line 2 declares 'u' as 'matrix'"),
         ("@relation r\n@attribute\n@data\n1\n", "line 2 declares no attribute"),
-        ("@relation r\nu,y\n@data\n1\n", "line 2 is no part of an ARFF header"),
+        ("@relation r\nu,y\n@data\n1\n", "line 2 is not part of an ARFF header"),
         ("@relation r\n@data\n1\n", "declares no @attribute"),
         (ARFF + "1,red,2\n", "1 of 1 rows do not have 5 values, as declared: line 9"),
         (ARFF + "{9 red}\n", "line 9 names value 9"),

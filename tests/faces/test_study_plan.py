@@ -18,6 +18,7 @@ from fivefold.study.planning.portfolio import Learner
 from fivefold.study.planning.splits import inner_splits, subsample
 from fivefold.study.running import budget
 from fivefold.study.running.budget import fit_to_budget, fold_time_limit, forecast_cost
+from fivefold.study.running.run import try_measure
 from fivefold.study.tables.dataset import BadInput, load
 
 FEW = ["GaussianNB"]
@@ -142,7 +143,7 @@ def test_folds_whose_past_holds_one_class_fall_away():
     data = replace(with_classes(a=60, b=60), time=np.r_[0:50, 60:70, 50:60, 70:120])  # b comes from row 50 on
     plan = make_plan(data, FEW)
     assert len(plan.splits) == 3
-    assert plan.warnings[0] == "2 of 5 folds fall away: there is one class only to learn from"
+    assert plan.warnings[0] == "2 of 5 folds are dropped: their training rows hold only one class"
 
 
 def test_a_past_of_one_class_only_is_refused():
@@ -195,7 +196,7 @@ def test_classes_of_equal_size_are_not_rare_however_many_they_are(counts):
 def test_more_columns_than_rows_are_warned_of():
     """D-03: too many features for the examples there are."""
     data = study_table(np.random.default_rng(0).normal(size=(40, 60)), np.arange(40) * 1.0)
-    assert make_plan(data, ["Ridge"]).warnings[0].startswith("60 columns and 40 rows: more columns than rows")
+    assert make_plan(data, ["Ridge"]).warnings[0].startswith("60 columns and 40 rows: with more columns than rows")
 
 
 # Learners
@@ -242,8 +243,8 @@ def test_a_dotted_name_of_ours_is_the_registered_method():
         ("sklearn.nowhere.Thing", "the module sklearn.nowhere cannot be imported"),
         ("sklearn.svm.SVM", r"sklearn.svm has no class SVM; did you mean sklearn.svm.SV\w"),
         ("sklearn.svm.SVR", "does not do classification"),
-        ("sklearn.multiclass.OneVsRestClassifier", "cannot be made without arguments"),
-        ("pathlib.Path", "is no scikit-learn estimator"),
+        ("sklearn.multiclass.OneVsRestClassifier", "cannot be constructed without arguments"),
+        ("pathlib.Path", "is not a scikit-learn estimator"),
         (".svm", "cannot be imported"),
         ("KMeans", "KMeans does not do classification, which 'y' asks for; there are"),
         ("GausianNB", "did you mean GaussianNB"),
@@ -353,7 +354,7 @@ def test_the_forecast_adds_up_search_and_fit():
         {"GaussianNB": 7.0, "MajorityClassifier": 3.0, "MemorisingClassifier": 3.0}
     )
     assert found.seconds == pytest.approx(13.0 * 10 / 2)
-    assert str(found).splitlines()[0].split() == ["GaussianNB", "7", "s", "a", "fold", "70", "s"]
+    assert str(found).splitlines()[0].split() == ["GaussianNB", "7", "s", "per", "fold", "70", "s"]
     assert str(found).endswith("about 65 s in all with 2 workers")
 
 
@@ -418,7 +419,8 @@ def test_the_probe_measures_every_learner_and_passes_over_those_that_fail(monkey
             raise ArithmeticError
 
     plan = make_plan(blobs(150), ["GaussianNB", Failing()])
-    found = budget.measure_costs_here(plan)
+    costs = {learner.name: try_measure(plan.data, plan, learner) for learner in plan.learners}
+    found = {name: cost for name, cost in costs.items() if cost is not None}
     assert set(found) == {"GaussianNB", "MajorityClassifier", "MemorisingClassifier"}
     assert all(cost.seconds > 0 and cost.rows == 80 and cost.growth == 1.0 for cost in found.values())
 

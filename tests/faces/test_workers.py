@@ -45,8 +45,8 @@ def threads(shared, task):
 PARENT = """
 from itertools import repeat
 from small_work import hang
-from fivefold.study.running.workers import Workers
-with Workers(hang, None, 2) as workers:
+from fivefold.study.running.workers import WorkerPool
+with WorkerPool(hang, None, 2) as workers:
     for e in workers.run(zip([1] * 40 + [-1, -1], repeat(600), strict=False)):
         print(e.value, flush=True)
 """

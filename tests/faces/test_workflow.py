@@ -144,7 +144,7 @@ class TestFeatures:
             ({"add": {"z": "x7 + 1"}}, "there is no column 'x7'"),
             ({"add": {"z": "__import__('os')"}}, "only columns, numbers"),
             ({"add": {"z": "x0.real"}}, "only columns, numbers"),
-            ({"add": {"z": "x0 +"}}, "is no expression"),
+            ({"add": {"z": "x0 +"}}, "is not an expression"),
             ({"add": {"z": lambda X: [1.0]}}, "200 values are needed"),
         ],
     )

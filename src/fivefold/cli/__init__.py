@@ -1,4 +1,7 @@
-"""The command `fivefold`. Exit codes: 0 done, 1 something failed inside, 2 wrong use or bad input."""
+"""The command `fivefold`.
+
+Exit codes: 0 done, 1 internal failure, 2 wrong use or bad input, 3 some learners of a study failed, 130 interrupted.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ REQUIRED_PACKAGES = ("typer", "rich", "polars")
 
 
 def main() -> None:
-    """Run the command line; without the packages of the `study` extra only `doctor` works."""
+    """Run the command line; without the packages of the `study` extra, only `doctor` works."""
     absent = [name for name in REQUIRED_PACKAGES if find_spec(name) is None]
     if not absent:
         from fivefold.cli.app import app

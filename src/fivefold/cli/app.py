@@ -1,4 +1,4 @@
-"""The commands. What is heavy is imported inside the command that needs it, so that `--help` is quick."""
+"""The commands. Heavy modules are imported inside the command that needs them, so that `--help` is fast."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
 @app.command()
 @with_refusals
 def methods(
-    name: Annotated[str | None, typer.Argument(help="A method, for its card.")] = None, as_json: JSON_OPTION = False
+    name: Annotated[str | None, typer.Argument(help="A method whose card to show.")] = None,
+    as_json: JSON_OPTION = False,
 ) -> None:
-    """The methods there are, or the card of one."""
+    """List the methods, or show the card of one."""
     from fivefold.cli.commands import methods as pages
     from fivefold.core.registry import find
     from fivefold.core.registry import methods as registered
@@ -63,11 +64,13 @@ def methods(
 @app.command()
 @with_refusals
 def describe(
-    name: Annotated[str | None, typer.Argument(help="A method; all of them without a name, as pages.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the card as a page; a folder for all.")] = None,
+    name: Annotated[str | None, typer.Argument(help="A method; without a name all of them, as pages.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="File for the page of the card; a folder for all.")
+    ] = None,
     as_json: JSON_OPTION = False,
 ) -> None:
-    """The card of a method: applications, input and output, algorithm, discussion, links, literature."""
+    """Show the card of a method: applications, input and output, algorithm, discussion, links, literature."""
     from fivefold.cli.commands import methods as pages
     from fivefold.core.registry import find
     from fivefold.core.registry import methods as registered
@@ -75,7 +78,9 @@ def describe(
     try:
         if name is None:
             if out is None:
-                refuse("name a method (`fivefold methods` lists them), or a folder for the pages of all with --out")
+                refuse(
+                    "name a method (`fivefold methods` lists them), or a folder for the pages of all methods with --out"
+                )
             print(pages.write_pages(list(registered()), out))
         elif out is not None:
             out.write_text(pages.card_page(find(name)), encoding="utf-8")
@@ -93,7 +98,7 @@ def describe(
 @app.command()
 @with_refusals
 def doctor(as_json: JSON_OPTION = False) -> None:
-    """Versions, threads, devices, compiled loops: is all well?"""
+    """Check the installation: versions, threads, devices, compiled loops."""
     from fivefold.cli.commands.doctor import examine, findings_text, verdict
 
     found = examine()
@@ -108,10 +113,12 @@ def doctor(as_json: JSON_OPTION = False) -> None:
 @with_refusals
 def warm(
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 2,
-    variants: Annotated[bool, typer.Option("--variants", help="Unusual settings of every method too.")] = False,
+    variants: Annotated[
+        bool, typer.Option("--variants", help="Compile unusual settings of every method, too.")
+    ] = False,
     as_json: JSON_OPTION = False,
 ) -> None:
-    """Compile the loops of every method ahead of time, and remove what other versions left unused."""
+    """Compile the loops of every method ahead of time, and remove unused ones of other versions."""
     from fivefold.cli.commands.warm import warm_all
 
     raise typer.Exit(0 if warm_all(jobs, variants=variants, as_json=as_json) else 1)

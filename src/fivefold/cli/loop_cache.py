@@ -1,4 +1,4 @@
-"""The compiled loops on disk: which are there, which belong to other versions, and removing those nobody uses.
+"""The compiled loops on disk: which are there, which belong to other versions, and the removal of unused ones.
 
 An entry's name is `module.loop-line-stamp.python....`, where the stamp is `source_digest` of the loop's file.
 """
@@ -16,7 +16,7 @@ import fivefold
 from fivefold.core.compilation import code_cache
 from fivefold.core.compilation.jit import COMPILED_LOOPS, CompiledLoop, called_loops, source_digest
 
-UNUSED_DAYS = 30
+UNUSED_DAYS = 30  # entries of other versions unused for longer are removed
 SECONDS_PER_DAY = 86400.0
 PACKAGES_WITHOUT_LOOPS = (
     "fivefold.cli",
@@ -29,27 +29,27 @@ PACKAGES_WITHOUT_LOOPS = (
 
 @dataclass(frozen=True)
 class CacheState:
-    """What the cache holds for this version of the package."""
+    """The state of the cache for this version of the package."""
 
-    folder: Path | None  # that is written to; None: what is compiled lives in memory only
-    read_only: tuple[Path, ...]  # folders that are read and not written to
-    refused: tuple[str, ...]  # folders that are not touched, each with the reason
+    folder: Path | None  # that is written to; None: compiled code stays in memory
+    read_only: tuple[Path, ...]  # folders that are only read
+    refused: tuple[str, ...]  # folders that are not used, each with the reason
     files: int
     bytes: int
-    damaged: tuple[str, ...]  # files for this version that are cut or altered, and are not read
-    kernels: tuple[str, ...]  # every loop of the package that Python calls
-    absent: tuple[str, ...]  # those not compiled yet
+    damaged: tuple[str, ...]  # files of this version that are truncated or altered, and are not read
+    kernels: tuple[str, ...]  # every loop that Python code calls
+    absent: tuple[str, ...]  # loops that are not compiled yet
 
 
 def read_cache_state() -> CacheState:
-    """Look at the cache, for the loops of the modules imported so far."""
+    """The state of the cache for the loops of the modules imported so far."""
     places = code_cache.cache_folders()
     files = [path for folder in places.read for path in _files(folder) if path.suffix == ".nbc"]
     ours = {entry_name(kernel) for kernel in COMPILED_LOOPS}
     names = {path: path.name.rsplit(".py", 1)[0] for path in files}
     damaged = {path for path, name in names.items() if name in ours and code_cache.read_entry(path) is None}
     cached = {name for path, name in names.items() if path not in damaged}
-    called = called_loops()  # their code is in that of others
+    called = called_loops()  # compiled into their callers
     wholes = [kernel for kernel in COMPILED_LOOPS if kernel not in called or entry_name(kernel) in cached]
     loops = {
         entry_name(kernel): f"{kernel.__module__.removeprefix('fivefold.')}.{kernel.__name__}" for kernel in wholes
@@ -80,14 +80,14 @@ def import_all_modules() -> dict[str, str]:
 
 
 def entry_name(kernel: CompiledLoop) -> str:
-    """The name under which a loop is kept."""
+    """The name under which a loop is stored."""
     code = kernel.function.__code__
     place = f"{Path(code.co_filename).stem}.{kernel.function.__qualname__}-{code.co_firstlineno}"
     return f"{place}-{source_digest(code.co_filename)}"
 
 
 def prune_cache(days: float = UNUSED_DAYS) -> int:
-    """Remove entries of other versions that were not read or written for `days`; how many files went."""
+    """Remove entries of other versions that were not read or written for `days`; returns how many."""
     stamps, removed, oldest = (
         {entry_name(kernel).rsplit("-", 1)[1] for kernel in COMPILED_LOOPS},
         0,
@@ -105,5 +105,5 @@ def prune_cache(days: float = UNUSED_DAYS) -> int:
 def _files(folder: Path | None) -> Iterable[Path]:
     try:
         return () if folder is None else sorted(path for path in folder.iterdir() if path.is_file())
-    except OSError:  # it is gone, or may be passed through and not listed
+    except OSError:  # it is gone, or may not be listed
         return ()

@@ -1,4 +1,4 @@
-"""What several commands share: options, arguments, how they print, and how they refuse."""
+"""What several commands share: options and arguments, printing, and refusals."""
 
 from __future__ import annotations
 
@@ -17,24 +17,32 @@ from rich.text import Text
 from fivefold.core.console.control_characters import printable, printable_json
 from fivefold.core.storage.memory_limits import UNPACKED_VARIABLE, InvalidLimit
 
+UNPACK_LIMIT_HELP = f"{UNPACKED_VARIABLE}, such as 4GB, raises the size that a compressed one may unpack to."
+DATA_HELP = "A table, or iris, wine, breast_cancer, digits, diabetes."
+DATA_ARGUMENT = Annotated[str, typer.Argument(help=f"{DATA_HELP} {UNPACK_LIMIT_HELP}")]
+TARGET_OPTION = Annotated[str | None, typer.Option(help="The column to predict.")]
+TASK_OPTION = Annotated[str | None, typer.Option(help="classification or regression, if the values mislead.")]
+COLUMN_OPTION = Annotated[
+    list[str] | None,
+    typer.Option(help="NAME=KIND sets the kind of a column; repeat the option for several columns."),
+]
 JSON_OPTION = Annotated[bool, typer.Option("--json", help="Print JSON in place of text.")]
 MODEL_ARGUMENT = Annotated[
     Path,
     typer.Argument(
         help=(
-            f"A model file, such as fivefold-study/model.skops. {UNPACKED_VARIABLE}, such as 4GB, raises what it may "
-            "unpack to."
+            f"A model file, such as fivefold-study/model.skops. {UNPACKED_VARIABLE}, such as 4GB, raises the size "
+            "that it may unpack to."
         )
     ),
 ]
-UNPACK_LIMIT_HELP = f"{UNPACKED_VARIABLE}, such as 4GB, raises what a packed one may unpack to."
 
 
 class Console(rich.console.Console):
-    """Rich's console, in which what users named or wrote moves no cursor and changes no colour."""
+    """Rich's console with control characters made visible, so that data cannot move the cursor or change colours."""
 
     def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
-        """Segments of text, made printable, and rich's own control codes as they are."""
+        """Segments of text, made printable; rich's own control codes stay."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=printable(segment.text))
 
@@ -45,23 +53,23 @@ def show_json(value: Any, **options: Any) -> None:
 
 
 def show_text(text: str) -> None:
-    """Print text that may be data: as it is into a file or a pipe, printable on a terminal."""
+    """Print text that may be data: verbatim to a file or a pipe, made printable on a terminal."""
     print(printable(text) if sys.stdout.isatty() else text, end="")
 
 
 def print_note(note: str) -> None:
-    """Say what the user should know, beside what was asked for."""
+    """Print a note for the user to the error stream."""
     Console(stderr=True, highlight=False, markup=False).print(Text.assemble(("! ", "yellow"), note), soft_wrap=True)
 
 
 def refuse(message: str) -> NoReturn:
-    """Say what was wrong with what was given, and stop with code 2."""
+    """Print what is wrong with the input, and stop with exit code 2."""
     Console(stderr=True).print(Text.assemble(("fivefold: ", "bold red"), message), soft_wrap=True)
     raise typer.Exit(2)
 
 
 def with_refusals(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, which refuses in words where files, disks, memory or a damaged table stop it anywhere."""
+    """The command with a message and exit code 2, no traceback, if files, disk, memory or a damaged table fail it."""
 
     @wraps(command)
     def run(*args: Any, **options: Any) -> None:
@@ -69,23 +77,23 @@ def with_refusals(command: Callable[..., None]) -> Callable[..., None]:
             command(*args, **options)
         except InvalidLimit as error:
             refuse(str(error))
-        except BrokenPipeError:  # who reads has seen enough
+        except BrokenPipeError:  # the reader has seen enough
             raise
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
-            refuse(f"{where}{error.strerror or error}; check that the place exists, may be used and has room")
+            refuse(f"{where}{error.strerror or error}; check that the place exists, is accessible and has room")
         except MemoryError as error:
-            refuse(f"memory ran out ({error or 'no more could be had'}); give fewer rows or columns, or close programs")
+            refuse(f"memory ran out ({error or 'none is left'}); give fewer rows or columns, or close programs")
         except RecursionError:
             refuse("a file is nested too deeply to be read")
         except BaseException as error:
             if not is_polars_panic(error):
                 raise
-            refuse(f"a table is damaged, and its reader gave up: {str(error).splitlines()[0]}")
+            refuse(f"a table is damaged and cannot be read: {str(error).splitlines()[0]}")
 
     return run
 
 
 def is_polars_panic(error: BaseException) -> bool:
-    """Is it how polars ends on data that it holds to be impossible? It is no Exception, and has no public name."""
+    """Is it a panic of polars on data that it takes for impossible? Its class has no public name."""
     return type(error).__name__ == "PanicException"

@@ -1,4 +1,4 @@
-"""The progress of a long command, on the error stream: a bar that goes when done, lines where there is no terminal."""
+"""The progress of a long command, on the error stream: a bar that disappears when done, or lines without a terminal."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from fivefold.cli.options import Console
 
-SECONDS_BETWEEN_LINES = 10.0  # seconds between two lines, at least
+SECONDS_BETWEEN_LINES = 10.0  # at least
 
 
 class ProgressCallback(Protocol):
-    """Called when one more is done."""
+    """Called when one more step is done."""
 
     def __call__(self, name: str, left: float | None = None) -> None:
-        """`name` is what was done, `left` the seconds until all is, where they are known better than by counting."""
+        """`name` says what was done; `left` are the seconds that remain, if known better than by extrapolation."""
 
 
 @contextmanager
 def progress_bar(total: int, done: int = 0, *, lines: bool = False) -> Iterator[ProgressCallback]:
-    """Yield the `Tick` of a bar over `total` things; `lines` says whether to write lines where there is no terminal."""
+    """Yield the callback of a bar over `total` steps; `lines`: print lines if there is no terminal."""
     console, start, first = Console(stderr=True), time.monotonic(), done
     bar = Progress(
         BarColumn(bar_width=30),
@@ -47,12 +47,12 @@ def progress_bar(total: int, done: int = 0, *, lines: bool = False) -> Iterator[
             due = now + SECONDS_BETWEEN_LINES
             console.print(f"{done} of {total} done: {name}{rest}", highlight=False, soft_wrap=True)
 
-    with nullcontext() if bar.disable else bar:  # older rich ends one that is not drawn by an empty line
+    with nullcontext() if bar.disable else bar:  # older versions of rich end a hidden bar with an empty line
         yield tick
 
 
 def format_duration(seconds: float) -> str:
-    """A time in words short enough for a column.
+    """A duration, short enough for a column.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""A study on the screen: what is studied, the table of learners, and what it says in words."""
+"""A study on the screen: what is studied, the table of learners, and what it means in words."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,15 +14,16 @@ from rich.text import Text
 
 from fivefold.evaluation.comparison.estimate import Estimate
 from fivefold.evaluation.scores import Score
-from fivefold.study.judging.results import LearnerResult, Results
+from fivefold.study.formatting import decimals_for, first_names, format_p_value
+from fivefold.study.judging.results import LearnerResult, Results, ranking_sentences
 from fivefold.study.planning.plan import Plan
 from fivefold.study.tables.dataset import Data
 
 TABLE_LEGENDS = (
-    "★ best   ≈ not told from it at 5 %   p: corrected resampled t, adjusted by Holm",
-    "best, chosen inside each fold: what to expect of taking the winner of a study",
+    "★ best   ≈ not significantly different at 5 %   p: corrected resampled t, adjusted by Holm",
+    "best, chosen inside each fold: what to expect from taking the winner of a study",
 )
-MIN_COLUMNS = 5  # mark, learner, score, interval, p
+MIN_COLUMNS = 5  # always shown: mark, learner, score, interval, p
 KIND_PLURALS = {
     "number": "numbers",
     "category": "categories",
@@ -37,7 +38,7 @@ INNER_SELECTION_LABEL = "best, chosen inside each fold"
 
 @dataclass(frozen=True)
 class _ScreenColumn:
-    """A column of the table, a cell a learner."""
+    """A column of the table, one cell per learner."""
 
     title: str
     cells: tuple[str, ...]
@@ -51,14 +52,14 @@ class _ScreenColumn:
 def study_heading(plan: Plan) -> RenderableType:
     """What is studied and how."""
     data = plan.data
-    holes = sum(column.missing for column in data.columns)
+    missing = sum(column.missing for column in data.columns)
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim")
-    grid.add_row("data", Text.assemble((data.name, "bold"), f", {len(data.y)} rows{_missing_note(holes)}"))
+    grid.add_row("data", Text.assemble((data.name, "bold"), f", {len(data.y)} rows{_missing_note(missing)}"))
     grid.add_row("target", Text(_describe_target(data)))
     for kind in dict.fromkeys(column.kind for column in data.columns):
         named = [f"{c.name} ({c.distinct})" if kind == "category" else c.name for c in data.columns if c.kind == kind]
-        grid.add_row(KIND_PLURALS[kind], Text(_first_names(named)))
+        grid.add_row(KIND_PLURALS[kind], Text(first_names(named)))
     grid.add_row("learners", Text(", ".join(learner.name for learner in plan.learners)))
     grid.add_row("plan", Text(_describe_plan(plan)))
     if len(plan.holdout):
@@ -88,25 +89,14 @@ def learner_table(results: Results, width: int) -> RenderableType:
 
 
 def verdict(results: Results) -> RenderableType:
-    """What the table says, in words."""
+    """What the table means, in words."""
     if not results.judged:
         return Text("Every learner failed; the reasons are above.", style="red")
-    best, *rest = results.judged
-    dummies = [judged for judged in results.judged if judged.outcome.learner.baseline]
-    said = Text.assemble("Best: ", (best.name, "bold"), ". ")
-    if results.alike:
-        said.append(f"At the 5 % level it cannot be told from {_join_names(results.alike)}. ")
-    elif rest:
-        said.append("It is significantly better than every other. ")
-    if best in dummies:
-        said.append("It is a baseline: no method learned anything from this table. ")
-    elif unbeaten := [judged.name for judged in dummies if not judged.worse]:
-        said.append(f"It does not beat the baseline {_join_names(unbeaten)}: doubt that anything was learned. ")
-    return said
+    return Text.assemble("Best: ", (results.judged[0].name, "bold"), ". ", " ".join(ranking_sentences(results)))
 
 
 def certificate_text(results: Results) -> RenderableType:
-    """What is known of the model that is kept, from the hold-out."""
+    """What the hold-out says about the saved model."""
     found = results.holdout
     if found is None:
         return Text("No rows were held out: there is no certificate." if not len(results.plan.holdout) else "")
@@ -123,7 +113,7 @@ def certificate_text(results: Results) -> RenderableType:
 
 
 def show_results(console: Console, results: Results) -> None:
-    """The table and its reading."""
+    """The table and what it means."""
     console.print()
     console.print(learner_table(results, console.width))
     for legend in TABLE_LEGENDS if results.inside is not None else TABLE_LEGENDS[:1]:
@@ -139,7 +129,7 @@ def show_results(console: Console, results: Results) -> None:
 
 
 def _all_columns(results: Results) -> list[_ScreenColumn]:
-    """All columns, in the order in which they are given up last."""
+    """All columns; those at the end are left out first if the screen is narrow."""
     first, *others = results.plan.scores
     best, inside = results.judged[0], results.inside
     rows = [judged.estimates for judged in results.judged]
@@ -147,12 +137,12 @@ def _all_columns(results: Results) -> list[_ScreenColumn]:
         rows.insert(1, inside.estimates)
 
     def filled(cells: list[str], between: str = "") -> tuple[str, ...]:
-        """The cells of the learners, with one below the best for the row that is no learner."""
+        """The cells of the learners, with one more below the best, for the learner chosen inside each fold."""
         return tuple(cells if inside is None else [cells[0], between, *cells[1:]])
 
     names = [judged.name + (" (baseline)" if judged.outcome.learner.baseline else "") for judged in results.judged]
     marks = ["★" if judged is best else "" if judged.worse else "≈" for judged in results.judged]
-    digits = _decimals_for(best, first)
+    digits = _score_decimals(best, first)
     columns = [
         _ScreenColumn("", filled(marks), "left"),
         _ScreenColumn(
@@ -162,7 +152,7 @@ def _all_columns(results: Results) -> list[_ScreenColumn]:
         ),
         _ScreenColumn(first.title, _mean_cells(rows, first, best)),
         _ScreenColumn("95 % interval", tuple(_format_interval(row[first.name], digits) for row in rows), "center"),
-        _ScreenColumn("p", filled(["best", *(_format_p_value(judged.adjusted_p) for judged in results.judged[1:])])),
+        _ScreenColumn("p", filled(["best", *(format_p_value(judged.adjusted_p) for judged in results.judged[1:])])),
         *(_ScreenColumn(score.title, _mean_cells(rows, score, best)) for score in others),
         _ScreenColumn("fit", filled([_format_seconds(judged.fit_seconds) for judged in results.judged])),
         _ScreenColumn("predict", filled([_format_seconds(judged.predict_seconds) for judged in results.judged])),
@@ -182,7 +172,7 @@ def _row_styles(results: Results) -> list[str]:
 
 
 def _mean_cells(rows: list[Mapping[str, Estimate]], score: Score, best: LearnerResult) -> tuple[str, ...]:
-    return tuple(f"{row[score.name].mean:.{_decimals_for(best, score)}f}" for row in rows)
+    return tuple(f"{row[score.name].mean:.{_score_decimals(best, score)}f}" for row in rows)
 
 
 def _format_interval(estimate: Estimate, digits: int) -> str:
@@ -196,14 +186,9 @@ def _usual_setting(judged: LearnerResult) -> str:
     return ", ".join(f"{name}={value}" for name, value in settings[position].items())
 
 
-def _format_p_value(value: float) -> str:
-    return f"{value:.3f}" if value >= 0.001 else "< 0.001"
-
-
-def _decimals_for(best: LearnerResult, score: Score) -> int:
-    """Decimals that show three significant digits of the best mean, between 0 and 3."""
-    size = abs(best.estimates[score.name].mean)
-    return 3 if size < 1 else max(0, 2 - int(np.floor(np.log10(size))))
+def _score_decimals(best: LearnerResult, score: Score) -> int:
+    """Decimals that show three significant digits of the best mean, from 0 to 3."""
+    return decimals_for(best.estimates[score.name].mean)
 
 
 def _format_seconds(seconds: float) -> str:
@@ -217,16 +202,16 @@ def _format_bytes(size: float | None) -> str:
 
 
 def _describe_plan(plan: Plan) -> str:
-    judging = f"{plan.repeats} x {plan.folds} folds judge" if plan.repeats > 1 else f"{plan.folds} folds judge"
+    outer = f"{plan.repeats} x {plan.folds} outer folds" if plan.repeats > 1 else f"{plan.folds} outer folds"
     halved = ", halved over rows" if plan.halving else ""
-    return f"{judging}, {plan.inner_folds} folds inside choose the settings{halved}, seed {plan.seed}"
+    return f"{outer}, {plan.inner_folds} inner folds choose the settings{halved}, seed {plan.seed}"
 
 
 def _describe_target(data: Data) -> str:
-    if data.task == "classification":
+    if data.task.is_classification:
         classes, counts = np.unique(data.y, return_counts=True)
         shown = [f"{label} ({count})" for label, count in zip(classes, counts, strict=True)]
-        return f"{data.target}, {len(classes)} classes: {_first_names(shown)}"
+        return f"{data.target}, {len(classes)} classes: {first_names(shown)}"
     return f"{data.target}, a number from {data.y.min():g} to {data.y.max():g}"
 
 
@@ -234,13 +219,5 @@ def _missing_note(count: int) -> str:
     return f", {count} missing values" if count > 1 else ", 1 missing value" if count else ""
 
 
-def _first_names(names: list[str], most: int = 8) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
 def _warning_line(text: str) -> Text:
     return Text.assemble(("! ", "yellow"), text)
-
-
-def _join_names(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,6 +1,6 @@
-"""A study at the command line: read, plan, run with a progress bar, judge, keep the winner, show.
+"""A study at the command line: read, plan, run with a progress bar, rank, save the winner, show.
 
-Exit codes: 0 done, 2 bad input, 3 some learners failed, 130 interrupted.
+See `cli` for the exit codes.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from fivefold.cli.progress_bar import progress_bar
 from fivefold.core.console.control_characters import printable_json
 from fivefold.study.judging.results import judge_outcomes
 from fivefold.study.outputs import StudyOutputs, write_outputs
-from fivefold.study.planning.plan import Plan, make_plan
-from fivefold.study.planning.plan import plan_to_json as plan_as_json
+from fivefold.study.planning.plan import Plan, make_plan, plan_to_json
 from fivefold.study.running.budget import fit_to_budget, forecast_cost
 from fivefold.study.running.journal import JOURNAL_FILE, Journal, UnreadableJournal, set_aside
 from fivefold.study.running.resumption import initial_record, restore_plan, resume_error
@@ -32,7 +31,7 @@ from fivefold.study.running.run import make_workers, measure_costs, pending_fold
 from fivefold.study.running.workers import WorkerPool, WorkerStartError
 from fivefold.study.tables.dataset import BadInput, Data, load
 
-ONE_WORKER_CELLS = 20_000  # a table of fewer cells is studied sooner than a second worker starts
+ONE_WORKER_CELLS = 20_000  # a table with fewer values is studied before a second worker would have started
 TIME_UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 SOME_FAILED, INTERRUPTED = 3, 130  # exit codes
 OUTPUT_FILES = (
@@ -49,7 +48,7 @@ OUTPUT_FILES = (
 
 @dataclass(frozen=True)
 class StudyOptions:
-    """What decides the results, named as the options are; what is None follows from the data."""
+    """The options that decide the results, by their names on the command line; None: decided by the data."""
 
     data: str = "wine"
     target: str | None = None
@@ -65,9 +64,19 @@ class StudyOptions:
     group: str | None = None
     time: str | None = None
 
+    @classmethod
+    def from_journal(cls, journal: Journal) -> StudyOptions:
+        """The options that the study of a journal began with."""
+        stored = journal.get("asked")
+        return cls(**stored | {"methods": tuple(stored["methods"])})
+
+    def load_data(self) -> Data:
+        """The table with its target. Raises BadInput."""
+        return load(self.data, self.target, self.task, kinds=self.column, group=self.group, time=self.time)
+
     @property
     def command(self) -> str:
-        """What to type to do the same again."""
+        """The command line that repeats the study."""
         words = ["fivefold", "study", self.data]
         for name in (f.name for f in fields(self) if f.name != "data"):
             value = getattr(self, name)
@@ -84,7 +93,7 @@ class StudyOptions:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What does not change the results."""
+    """The options that do not change the results."""
 
     out: Path
     jobs: int | None = None
@@ -92,27 +101,29 @@ class RunOptions:
     overwrite: bool = False
     dry_run: bool = False
     as_json: bool = False
-    given: frozenset[str] = frozenset()  # options that were typed
+    given: frozenset[str] = frozenset()  # names of the options given on the command line
 
 
 def run_study(asked: StudyOptions, how: RunOptions) -> int:
-    """Study a table, show and write what was found; the exit code. Raises BadInput."""
+    """Study a table, show and write the results; returns the exit code. Raises BadInput."""
     console = Console(quiet=how.as_json, highlight=False)
     try:
         with ExitStack() as stack:
             return _run_study(asked, how, console, stack)
     except KeyboardInterrupt:
-        kept = (how.out / JOURNAL_FILE).is_file() and not how.dry_run
-        goes_on = f"every finished fold is kept; go on with: fivefold study --resume --out {shlex.quote(str(how.out))}"
+        begun = (how.out / JOURNAL_FILE).is_file() and not how.dry_run
+        advice = (
+            f"every finished fold is saved; continue with: fivefold study --resume --out {shlex.quote(str(how.out))}"
+        )
         Console(stderr=True).print(
-            Text.assemble(("interrupted: ", "bold red"), goes_on if kept else "nothing was begun"), soft_wrap=True
+            Text.assemble(("interrupted: ", "bold red"), advice if begun else "nothing was begun"), soft_wrap=True
         )
         return INTERRUPTED
     except WorkerStartError as error:
         raise BadInput(str(error)) from None
     except sqlite3.Error as error:
         raise BadInput(
-            f"{how.out / JOURNAL_FILE} cannot be written ({error}); make room and go on with --resume"
+            f"{how.out / JOURNAL_FILE} cannot be written ({error}); make room and continue with --resume"
         ) from None
 
 
@@ -121,7 +132,7 @@ def _run_study(asked: StudyOptions, how: RunOptions, console: Console, stack: Ex
     if journal is not None:
         stack.enter_context(journal)
         asked = _resumed_options(asked, how.given, journal)
-    data = load(asked.data, asked.target, asked.task, kinds=asked.column, group=asked.group, time=asked.time)
+    data = asked.load_data()
     plan = _make_plan(asked, data) if journal is None else restore_plan(data, journal)
     jobs = how.jobs or (1 if data.X.height * data.X.width < ONE_WORKER_CELLS else cpu_count())
     workers = stack.enter_context(make_workers(data, jobs))
@@ -133,25 +144,25 @@ def _run_study(asked: StudyOptions, how: RunOptions, console: Console, stack: Ex
         return _show_forecast(console, plan, jobs, as_json=how.as_json)
     if journal is None:
         journal = stack.enter_context(Journal.create(how.out / JOURNAL_FILE, initial_record(plan, asdict(asked))))
-    elif done := len(journal.fates()):
-        console.print(f"goes on: {done} of {len(plan.learners) * len(plan.splits)} folds are done", style="dim")
+    elif done := len(journal.fold_fates()):
+        console.print(f"resumed: {done} of {len(plan.learners) * len(plan.splits)} folds are done", style="dim")
     _run_folds(plan, journal, workers)
     judged = judge_outcomes(plan, read_outcomes(plan, journal))
     results = replace(judged, command=asked.command, sessions=tuple(journal.get("sessions") or ()))
     with Console(stderr=True).status("fitting the winner, writing the report"):
-        kept = write_outputs(results, how.out, journal, workers)
-    results_table.show_results(console, kept.results)
-    for line in _closing_lines(kept):
+        outputs = write_outputs(results, how.out, journal, workers)
+    results_table.show_results(console, outputs.results)
+    for line in _closing_lines(outputs):
         console.print(line, markup=False, soft_wrap=True)
     if how.as_json:
-        print(printable_json(kept.table.read_text(encoding="utf-8")), end="")
+        print(printable_json(outputs.table.read_text(encoding="utf-8")), end="")
     return SOME_FAILED if results.failed else 0
 
 
 def _open_journal(how: RunOptions) -> Journal | None:
-    """The journal to go on with; None for a new study, with room made for it."""
+    """The journal to resume; None for a new study, whose folder is made ready."""
     if how.resume and how.overwrite:
-        raise BadInput("give --resume to go on with a study, or --overwrite to start again, not both")
+        raise BadInput("give --resume to continue a study, or --overwrite to start again, not both")
     if how.dry_run and not how.resume:
         return None
     try:
@@ -163,7 +174,7 @@ def _open_journal(how: RunOptions) -> Journal | None:
     except UnreadableJournal:
         if not how.overwrite:
             raise
-        print_note(f"the journal that was there is kept as {set_aside(how.out / JOURNAL_FILE)}")
+        print_note(f"the old journal is kept as {set_aside(how.out / JOURNAL_FILE)}")
         journal = None
     if journal is not None:
         for note in journal.notes:
@@ -174,7 +185,7 @@ def _open_journal(how: RunOptions) -> Journal | None:
         journal.close()
     if not how.overwrite and (journal is not None or (how.out / "results.json").exists()):
         raise BadInput(
-            f"{how.out} holds a study already; go on with it by --resume, start again with --overwrite, or name "
+            f"{how.out} holds a study already; continue it with --resume, start again with --overwrite, or name "
             "another folder with --out"
         )
     for name in OUTPUT_FILES:
@@ -183,13 +194,14 @@ def _open_journal(how: RunOptions) -> Journal | None:
 
 
 def _resumed_options(asked: StudyOptions, given: frozenset[str], journal: Journal) -> StudyOptions:
-    """What the study was asked for when it began; refused when something else is asked for now."""
-    kept = journal.get("asked")
-    then = StudyOptions(**kept | {"methods": tuple(kept["methods"])})
+    """The options that the study began with; refused if other options are given now."""
+    then = StudyOptions.from_journal(journal)
     pairs = {name: (getattr(asked, name), getattr(then, name)) for name in given - {"data"}}
     if changed := [f"--{name} {now} (then {before})" for name, (now, before) in pairs.items() if now != before]:
         raise resume_error(sorted(changed))
-    return replace(then, data=asked.data) if "data" in given else then  # a file may move; its contents are compared
+    return (
+        replace(then, data=asked.data) if "data" in given else then
+    )  # a file may have moved; its contents are compared
 
 
 def _make_plan(asked: StudyOptions, data: Data) -> Plan:
@@ -205,40 +217,40 @@ def _make_plan(asked: StudyOptions, data: Data) -> Plan:
 
 
 def _show_forecast(console: Console, plan: Plan, jobs: int, *, as_json: bool) -> int:
-    """The plan with its cost, and nothing done."""
+    """Show the cost of the plan, and do nothing."""
     cost = forecast_cost(plan, jobs)
     console.print()
     console.print(str(cost), markup=False)
     if as_json:
         seconds = {"seconds": cost.seconds, "jobs": jobs, "fold_seconds": dict(cost.fold_seconds)}
-        show_json(plan_as_json(plan) | {"forecast": seconds})
+        show_json(plan_to_json(plan) | {"forecast": seconds})
     return 0
 
 
 def _run_folds(plan: Plan, journal: Journal, workers: WorkerPool) -> None:
-    """All folds that are left, with a bar; what this took is kept, also when it is broken off."""
-    left, start = len(pending_folds(plan, journal)), time.monotonic()
+    """Run all remaining folds, with a bar; the time is stored even after an interruption."""
+    remaining, start = len(pending_folds(plan, journal)), time.monotonic()
     total = len(plan.learners) * len(plan.splits)
     try:
-        if left:
-            with progress_bar(total, total - left, lines=True) as tick:
+        if remaining:
+            with progress_bar(total, total - remaining, lines=True) as tick:
                 run_pending(plan, journal, workers, tick)
     finally:
         session = {
             "jobs": workers.jobs,
             "seconds": time.monotonic() - start,
             "worker_start_seconds": workers.start_seconds,
-            "folds": left - len(pending_folds(plan, journal, retry=False)),
+            "folds": remaining - len(pending_folds(plan, journal, retry=False)),
         }
         journal.put("sessions", [*(journal.get("sessions") or ()), session])
 
 
-def _closing_lines(kept: StudyOutputs) -> list[str]:
-    """Where the files are, and what to do with them."""
-    if kept.model is None:
-        return [f"report    {kept.report}", f"no model  {kept.reason}"]
-    use = shlex.join(["fivefold", "predict", str(kept.model), "new.csv", "-o", "predictions.csv"])
-    return [f"report    {kept.report}", f"model     {kept.model}", f"predict   {use}"]
+def _closing_lines(outputs: StudyOutputs) -> list[str]:
+    """The paths of the files, and how to use the model."""
+    if outputs.model is None:
+        return [f"report    {outputs.report}", f"no model  {outputs.reason}"]
+    use = shlex.join(["fivefold", "predict", str(outputs.model), "new.csv", "-o", "predictions.csv"])
+    return [f"report    {outputs.report}", f"model     {outputs.model}", f"predict   {use}"]
 
 
 def parse_seconds(text: str) -> float:

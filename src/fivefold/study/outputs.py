@@ -1,7 +1,7 @@
 """What a study leaves behind: the winner, the hold-out opened for it, and the files.
 
 The winner is tuned and fitted on all rows outside the hold-out by a worker, on one thread and out of reach of Ctrl-C,
-which would otherwise leave a model that is fitted by half.
+which would otherwise leave a half-fitted model.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fivefold.study.tables.dataset import BadInput, Data
 
 @dataclass(frozen=True)
 class StudyOutputs:
-    """Results with what the hold-out said, and where the files are."""
+    """The results, with those of the hold-out, and the paths of the files."""
 
     results: Results
     table: Path
@@ -33,7 +33,7 @@ class StudyOutputs:
 
 def write_outputs(results: Results, folder: Path, journal: Journal, workers: WorkerPool) -> StudyOutputs:
     """Fit and save the winner, open the hold-out, write the table and the report; the workers are closed."""
-    from fivefold.study import report  # draws figures: slow to import
+    from fivefold.study import report  # it draws figures: slow to import
 
     write_results(results, folder)  # before anything long
     model, reason = _winner_or_reason(results, workers) if results.judged else (None, "every learner failed")
@@ -51,9 +51,9 @@ def write_outputs(results: Results, folder: Path, journal: Journal, workers: Wor
 
 def _winner_or_reason(results: Results, workers: WorkerPool) -> tuple[ModelFile | None, str]:
     """The fitted winner, or why there is none."""
-    bare = replace(results, plan=replace(results.plan, data=None))  # type: ignore[arg-type]  # workers hold the data
-    for _ in range(2):  # a worker that died may have had too little memory beside others
-        (ended,) = workers.run(iter([((_fit_in_worker, bare), math.inf)]))
+    without_data = replace(results, plan=replace(results.plan, data=None))  # type: ignore[arg-type]  # workers hold the data
+    for _ in range(2):  # a worker may have died because others used the memory
+        (ended,) = workers.run(iter([((_fit_in_worker, without_data), math.inf)]))
         if ended.fate != "died":
             break
     fitted = ended.value
@@ -62,8 +62,8 @@ def _winner_or_reason(results: Results, workers: WorkerPool) -> tuple[ModelFile 
 
 def _fit_in_worker(data: Data, results: Results) -> ModelFile | str:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # heard in the folds
+        warnings.simplefilter("ignore")  # the folds have reported them
         try:
             return fit_winner(replace(results, plan=replace(results.plan, data=data)))
-        except Exception as error:  # it went well on every fold, and fails on all rows
+        except Exception as error:  # it succeeded on every fold and fails on all rows
             return f"{type(error).__name__}: {error}"

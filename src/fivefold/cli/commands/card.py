@@ -1,4 +1,4 @@
-"""`fivefold card`: what a model file says about its model; the model itself is not built."""
+"""`fivefold card`: the card of a model file; the model itself is not built."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ def card(
     model: MODEL_ARGUMENT,
     as_json: JSON_OPTION = False,
 ) -> None:
-    """What is in a model file: method, columns, treatment, scores, versions.
+    """Show what is in a model file: method, columns, preparation, scores, versions.
 
-    Its hash finds damage; it is no signature, and says nothing about who wrote the file.
+    Its hash detects damage; it is not a signature and does not tell who wrote the file.
     """
     from fivefold.study.models.model_file import describe_model
     from fivefold.study.tables.table import BadInput
@@ -25,7 +25,7 @@ def card(
     except BadInput as error:
         refuse(str(error))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        refuse(f"{model}: its card is not as fivefold writes them ({type(error).__name__}: {error})")
+        refuse(f"{model}: its card is not one that fivefold writes ({type(error).__name__}: {error})")
     if as_json:
         show_json(about)
     else:
@@ -33,7 +33,7 @@ def card(
 
 
 def card_text(about: Mapping[str, Any]) -> str:
-    """A model card for people."""
+    """A model card as text."""
     card, schema = about["card"], about["schema"]
     data, kinds = card.get("data", {}), [column["kind"] for column in schema["columns"]]
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
@@ -44,7 +44,7 @@ def card_text(about: Mapping[str, Any]) -> str:
         f"  settings   {chosen}",
         f"  columns    {counts}",
         f"  fitted on  {data.get('rows_fitted', 0):,} of {data.get('rows', 0):,} rows of {data.get('name')}",
-        "Treatment of the columns, learned from the rows it was fitted on",
+        "Preparation of the columns, learned from the rows it was fitted on",
         *(f"  {line}" for line in card.get("treatment", ())),
         f"Scores, {card.get('judged')}",
         *(f"  {name:<18} {_format_interval(found)}" for name, found in card.get("scores", {}).items()),

@@ -1,15 +1,18 @@
-"""`fivefold compare`: studies of several data sets side by side."""
+"""`fivefold compare`: learners over the studies of several data sets."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
 from fivefold.cli.options import JSON_OPTION, Console, refuse, show_json
+
+if TYPE_CHECKING:
+    from fivefold.study.judging.study_comparison import StudyComparison
 
 
 def compare(
@@ -18,32 +21,32 @@ def compare(
     as_json: JSON_OPTION = False,
 ) -> None:
     """Which learner is best over several data sets? Mean ranks, Friedman's test, critical differences."""
-    from fivefold.study.judging import study_comparison as several
-    from fivefold.study.report import study_comparison
+    from fivefold.study.judging import study_comparison as comparison
+    from fivefold.study.report import study_comparison as comparison_report
     from fivefold.study.tables.dataset import BadInput
 
     try:
-        found = several.compare_studies(studies)
-        path = study_comparison.write_comparison(found, out)
+        found = comparison.compare_studies(studies)
+        path = comparison_report.write_comparison(found, out)
     except BadInput as error:
         refuse(str(error))
     except OSError as error:
         refuse(f"--out {out}: no file can be written there ({error.strerror})")
     if as_json:
-        show_json(several.comparison_to_json(found) | {"page": str(path)})
+        show_json(comparison.comparison_to_json(found) | {"page": str(path)})
         return
     console = Console(highlight=False)
     console.print(_table(found, console.width))
     console.print()
-    console.print(study_comparison.verdict(found), markup=False)
+    console.print(comparison_report.verdict(found), markup=False)
     for note in found.notes:
         console.print(Text.assemble(("! ", "yellow"), note))
     console.print(f"page      {path}", markup=False, soft_wrap=True)
 
 
-def _table(found: Any, width: int) -> Table:
-    """Learners, the best first, their mean ranks, and their scores on as many data sets as there is room for."""
-    from fivefold.study.report.formatting import decimals_for, format_number
+def _table(found: StudyComparison, width: int) -> Table:
+    """Learners, best first, their mean ranks, and their scores on as many data sets as fit."""
+    from fivefold.study.formatting import decimals_for, format_number
 
     grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     grid.add_column("learner")

@@ -1,4 +1,4 @@
-"""`fivefold doctor`: what is installed, what it runs on, what is compiled, and whether all is well.
+"""`fivefold doctor`: what is installed, the machine, what is compiled, and whether everything works.
 
 Plain text, so that it works without the packages of the `study` extra.
 """
@@ -30,10 +30,10 @@ EXTRA_PACKAGES = {
 
 @dataclass(frozen=True)
 class Findings:
-    """What the doctor found."""
+    """What the doctor finds."""
 
     versions: dict[str, str]
-    extras: dict[str, dict[str, str | None]]  # extra -> package -> version, None where absent
+    extras: dict[str, dict[str, str | None]]  # extra -> package -> version, None if absent
     threads: dict[str, Any]
     devices: tuple[str, ...]
     compiler: CompilationMode
@@ -42,12 +42,12 @@ class Findings:
 
     @property
     def healthy(self) -> bool:
-        """Does everything the package promises work?"""
+        """Do all modules of the package import?"""
         return not self.broken
 
 
 def examine() -> Findings:
-    """Look at the installation and the machine."""
+    """Examine the installation and the machine."""
     from fivefold.core.compilation._numba import compilation_mode
 
     broken = loop_cache.import_all_modules()
@@ -82,14 +82,14 @@ def findings_text(found: Findings) -> str:
 
 
 def verdict(found: Findings) -> str:
-    """One line: is all well, and if not, what to do."""
+    """One line: does everything work, and if not, what to do."""
     ready, whole = len(found.cache.kernels) - len(found.cache.absent), len(found.cache.kernels)
     if not found.healthy:
         return f"Not well: {len(found.broken)} modules do not import; reinstall: pip install --force-reinstall fivefold"
     if found.cache.folder is None:
         return "Works, but no folder for compiled code is writable: set FIVEFOLD_CACHE_DIR to one of your own."
     if found.cache.refused:
-        return "Works, but a folder for compiled code is not used, as said above; put it right, or remove it."
+        return "Works, but a folder for compiled code is not used, as said above; correct it, or remove it."
     if found.cache.damaged:
         files = len(found.cache.damaged)
         return f"Works, but {files} files of compiled code are damaged: what they held is compiled again when used."
@@ -99,7 +99,7 @@ def verdict(found: Findings) -> str:
 
 
 def _fold_row(name: str, text: str, indent: int, width: int) -> str:
-    """A row whose text stays in its column when it is long; paths are not broken."""
+    """A row whose long text is wrapped in its column; paths are not broken."""
     return fill(
         text,
         width,
@@ -123,9 +123,9 @@ def _cache_rows(state: loop_cache.CacheState) -> list[tuple[str, str]]:
     where = [*(f"{folder} (read-only)" for folder in state.read_only), *([str(state.folder)] if state.folder else [])]
     rows = [*state.refused, *where]
     if state.folder is None:
-        rows.append("no writable folder: what is not there is compiled in every process")
+        rows.append("no writable folder: missing loops are compiled in every process")
     rows.append(f"{state.files} files, {state.bytes / 1e6:.1f} MB; {ready} of {len(state.kernels)} loops compiled")
-    rows += [f"{path} is damaged, and not read" for path in state.damaged]
+    rows += [f"{path} is damaged and not read" for path in state.damaged]
     return [("" if i else "cache", row) for i, row in enumerate(rows)]
 
 

@@ -1,4 +1,4 @@
-"""`fivefold evaluate`: a model judged on a labelled table."""
+"""`fivefold evaluate`: the scores of a model on a labelled table."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from fivefold.cli.options import JSON_OPTION, MODEL_ARGUMENT, Console, refuse, s
 
 def evaluate(
     model: MODEL_ARGUMENT,
-    data: Annotated[str, typer.Argument(help="A labelled table that the model has not seen.")],
-    target: Annotated[str | None, typer.Option(help="The column with the truth. [default: as in training]")] = None,
+    data: Annotated[str, typer.Argument(help="A labelled table that the model was not fitted on.")],
+    target: Annotated[
+        str | None, typer.Option(help="The column with the true values. [default: as in training]")
+    ] = None,
     as_json: JSON_OPTION = False,
 ) -> None:
-    """How well does a model do on a labelled table? Scores with intervals."""
-    from fivefold.study.judging.results import to_plain_values
+    """Evaluate a model on a labelled table: scores with intervals."""
+    from fivefold.study.environment import to_plain_values
     from fivefold.study.models.model_file import load_model
     from fivefold.study.models.new_rows import read_new_rows
     from fivefold.study.models.scoring import evaluate_model
@@ -26,7 +28,7 @@ def evaluate(
     try:
         loaded = load_model(model)
         new = read_new_rows(data, loaded.schema, target or loaded.schema.target)
-        with loaded.answering():
+        with loaded.refusing_misfits():
             found = evaluate_model(loaded, new)
     except BadInput as error:
         refuse(str(error))

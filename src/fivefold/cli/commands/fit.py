@@ -9,28 +9,33 @@ from typing import Annotated, Any
 
 import typer
 
-from fivefold.cli.options import JSON_OPTION, UNPACK_LIMIT_HELP, Console, refuse, show_json
+from fivefold.cli.options import (
+    COLUMN_OPTION,
+    DATA_ARGUMENT,
+    JSON_OPTION,
+    TARGET_OPTION,
+    TASK_OPTION,
+    Console,
+    refuse,
+    show_json,
+)
 
 
 def fit(
     method: Annotated[str, typer.Argument(help="A method, or the dotted name of a scikit-learn class.")],
-    data: Annotated[
-        str, typer.Argument(help=f"A table, or iris, wine, breast_cancer, digits, diabetes. {UNPACK_LIMIT_HELP}")
-    ],
-    target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
+    data: DATA_ARGUMENT,
+    target: TARGET_OPTION = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write.")] = Path("model.skops"),
     param: Annotated[
-        list[str] | None, typer.Option(help="NAME=VALUE of a parameter of the method; may be given again.")
+        list[str] | None, typer.Option(help="NAME=VALUE of a parameter of the method; repeat the option for several.")
     ] = None,
-    tune: Annotated[bool, typer.Option("--tune", help="Choose the parameters that the method's card names.")] = False,
-    column: Annotated[
-        list[str] | None, typer.Option(help="NAME=KIND corrects the kind of a column; may be given again.")
-    ] = None,
-    task: Annotated[str | None, typer.Option(help="classification or regression, when the values mislead.")] = None,
+    tune: Annotated[bool, typer.Option("--tune", help="Tune the parameters that the method's card names.")] = False,
+    column: COLUMN_OPTION = None,
+    task: TASK_OPTION = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same model.")] = 0,
     as_json: JSON_OPTION = False,
 ) -> None:
-    """Fit a method on all rows of a table, with its treatment of the columns."""
+    """Fit a method on all rows of a table, including the preparation of its columns."""
     from fivefold.cli.commands.card import card_text
     from fivefold.cli.study_session import parse_kinds
     from fivefold.study.models.model_file import describe_model, save_model
@@ -53,7 +58,7 @@ def fit(
 
 
 def parse_parameters(pairs: Iterable[str]) -> dict[str, Any]:
-    """Values of parameters from NAME=VALUE: numbers, True, None, lists, or else text.
+    """Values of parameters from NAME=VALUE: Python literals such as numbers, True, None and lists, otherwise text.
 
     Examples
     --------

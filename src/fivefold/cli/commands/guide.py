@@ -1,27 +1,35 @@
 """`fivefold guide`: the machine-learning cycle, phase by phase, with a question where there is a choice.
 
-It begins or takes up the workflow in a folder. After training it shows the validation and asks whether to revise a
-phase or to open the test rows. With --yes nothing is asked: the defaults, and the options that were typed, are taken.
+It begins or continues the workflow in a folder. After training it shows the validation and asks whether to revise a
+phase or to open the test rows. With --yes it asks nothing and takes the defaults and the given options.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fivefold.cli.options import Console, refuse
+from fivefold.cli.options import DATA_HELP, TARGET_OPTION, Console, refuse
+
+if TYPE_CHECKING:
+    from fivefold.study.guide.problem import LearningProblem
+    from fivefold.study.guide.workflow import Phase, Workflow
 
 
 def guide(
-    folder: Annotated[Path, typer.Argument(help="Where the workflow is kept; one that is there is taken up.")],
-    data: Annotated[str | None, typer.Option(help="A table, or iris, wine, breast_cancer, digits, diabetes.")] = None,
-    target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
+    folder: Annotated[Path, typer.Argument(help="Folder of the workflow; an existing workflow is continued.")],
+    data: Annotated[str | None, typer.Option(help=DATA_HELP)] = None,
+    target: TARGET_OPTION = None,
     task: Annotated[str | None, typer.Option(help="In words: what is to be learned.")] = None,
     metric: Annotated[str | None, typer.Option(help="The measure of performance, such as accuracy or rmse.")] = None,
-    add: Annotated[list[str] | None, typer.Option(help="NAME=EXPRESSION adds a column; may be given again.")] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; may be given again.")] = None,
+    add: Annotated[
+        list[str] | None, typer.Option(help="NAME=EXPRESSION adds a column; repeat the option for several.")
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(help="A column to leave out; repeat the option for several.")
+    ] = None,
     methods: Annotated[str | None, typer.Option(help="Methods, separated by commas; by default a portfolio.")] = None,
     revise: Annotated[str | None, typer.Option(help="Go back to data, features, models or training.")] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same test rows and results.")] = 0,
@@ -29,7 +37,7 @@ def guide(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
     stop: Annotated[bool, typer.Option("--stop", help="Stop before the test rows are opened.")] = False,
 ) -> None:
-    """Go through the cycle: task, data, features, models, training, evaluation; and back where it is weak."""
+    """Go through the cycle of task, data, features, models, training and evaluation, and back where it is weak."""
     from fivefold.study.guide.workflow import WORKFLOW_FILE, Workflow
     from fivefold.study.tables.dataset import BadInput
 
@@ -51,7 +59,7 @@ def guide(
 
 
 class _Prompter:
-    """Questions with a default answer; none where nothing is to be asked."""
+    """Asks questions with a default answer; with `yes`, takes the defaults."""
 
     def __init__(self, console: Console, yes: bool) -> None:
         self.console, self.yes = console, yes
@@ -63,14 +71,16 @@ class _Prompter:
         return default if self.yes else typer.confirm(question, default=default)
 
 
-def _ask_problem(talk: _Prompter, data: str | None, target: str | None, task: str | None, metric: str | None) -> Any:
+def _ask_problem(
+    talk: _Prompter, data: str | None, target: str | None, task: str | None, metric: str | None
+) -> LearningProblem:
     from fivefold.study.guide.problem import Experience, LearningProblem
     from fivefold.study.planning.plan import make_plan
     from fivefold.study.tables.dataset import load
 
-    talk.console.print("1 The task: what is to be learned (T), judged by what (P), from what (E)")
+    talk.console.print("1 The task: what is learned (T), by which measure (P), from what (E)")
     source = data or talk.ask("E: which table?", "wine")
-    column = target or (talk.ask("E: which column is to be predicted?", "") or None)
+    column = target or (talk.ask("E: which column to predict?", "") or None)
     table = load(source, column)
     usual = make_plan(table, (), holdout=0.0).scores[0].name
     words = task or talk.ask("T: in words", f"predict {table.target} of {table.name}")
@@ -79,12 +89,12 @@ def _ask_problem(talk: _Prompter, data: str | None, target: str | None, task: st
 
 
 def _do_next_phase(
-    work: Any, talk: _Prompter, add: list[str], drop: list[str], methods: str | None, jobs: int, *, stop: bool
+    work: Workflow, talk: _Prompter, add: list[str], drop: list[str], methods: str | None, jobs: int, *, stop: bool
 ) -> bool:
-    """Do the next phase; False at the end."""
+    """Do the next phase; returns False at the end."""
     if work.next == "evaluation" and not _revise_or_test(work, talk, stop):
         return False
-    phase = work.next  # another one where a phase was revised
+    phase = work.next  # a different one if a phase was revised
     if phase is None:
         return False
     talk.console.print(f"\n{PHASE_HEADINGS[phase]}")
@@ -101,9 +111,11 @@ def _do_next_phase(
         talk.console.print(str(work.choose_features(add=_parse_columns(new), drop=out)))
     elif phase == "models":
         names = _split_list(
-            methods if methods is not None else talk.ask("Methods, by commas; none for a portfolio", "")
+            methods if methods is not None else talk.ask("Methods, separated by commas; none for a portfolio", "")
         )
-        found = work.choose_models(names, interpretable=talk.sure("Will people read the reasons of an answer?", False))
+        found = work.choose_models(
+            names, interpretable=talk.sure("Will people read the reasons for a prediction?", False)
+        )
         talk.console.print("learners: " + ", ".join(found["learners"]))
         talk.console.print("\n".join(found["advice"]))
     elif phase == "training":
@@ -117,19 +129,19 @@ def _do_next_phase(
     return True
 
 
-def _revise_or_test(work: Any, talk: _Prompter, stop: bool) -> bool:
-    """Between validation and test: go back to a phase, or on; False to stop here."""
+def _revise_or_test(work: Workflow, talk: _Prompter, stop: bool) -> bool:
+    """Between validation and test: go back to a phase, or on; returns False to stop here."""
     if stop:
         return False
     answer = talk.ask("\nRevise data, features, models or training, stop, or test?", "test")
     if answer in ("data", "features", "models", "training"):
-        work.revise(answer, talk.ask("Why?", ""))
+        work.revise(_phase(answer), talk.ask("Why?", ""))
         return True
     return answer == "test"
 
 
-def _phase(name: str) -> Any:
-    return name.strip().lower()
+def _phase(name: str) -> Phase:
+    return name.strip().lower()  # type: ignore[return-value]  # revise refuses others
 
 
 def _split_list(text: str) -> list[str]:
@@ -149,6 +161,6 @@ PHASE_HEADINGS = {
     "data": "2 The data: read, and test rows locked away",
     "features": "3 The features: add, drop, count",
     "models": "4 The models: what to compare",
-    "training": "5 Training and validation: every learner tuned and judged on the same splits",
+    "training": "5 Training and validation: every learner tuned and tested on the same splits",
     "evaluation": "6 Evaluation: the test rows are opened, once",
 }

@@ -31,7 +31,7 @@ def show_list(console: Console, methods: list[Method]) -> None:
 
 
 def show_card(console: Console, method: Method) -> None:
-    """All there is to know before using a method."""
+    """The card of one method."""
     card = method.card
     console.print(Text.assemble((method.name, "bold"), ("  " + ", ".join(card.applications), "dim")))
     console.print(Text(f"from fivefold.{method.chapter} import {method.name}", style="cyan"))
@@ -49,7 +49,7 @@ def show_card(console: Console, method: Method) -> None:
 
 
 def card_page(method: Method) -> str:
-    """The card as Markdown; names under "See also" link to pages beside it."""
+    """The card as Markdown; "See also" links to pages in the same folder."""
     card = method.card
     steps = "\n".join(f"{i}. {step}" for i, step in enumerate(card.steps, 1))
     typed = ("\n".join(f"- `{t.name}`: {t.type}" for t in part) for part in (method.inputs, method.outputs))
@@ -75,7 +75,7 @@ def card_page(method: Method) -> str:
 
 
 def write_pages(methods: list[Method], folder: Path) -> Path:
-    """A page for each method and an index of them; the index."""
+    """Write one page per method and an index; returns the path of the index."""
     folder.mkdir(parents=True, exist_ok=True)
     for method in methods:
         (folder / f"{method.name}.md").write_text(card_page(method), encoding="utf-8")
@@ -88,7 +88,7 @@ def write_pages(methods: list[Method], folder: Path) -> Path:
 
 
 def card_to_json(method: Method) -> dict[str, Any]:
-    """The card in plain values."""
+    """The card as plain values."""
     card = method.card
     return {
         "name": method.name,
@@ -112,7 +112,7 @@ def card_to_json(method: Method) -> dict[str, Any]:
 
 
 def _print_part(console: Console, title: str, content: str | Table) -> None:
-    """A titled paragraph; nothing where there is nothing to say."""
+    """Print a titled paragraph, unless it is empty."""
     if content:
         if title:
             console.print(Text(title, style="bold cyan"))
@@ -120,13 +120,13 @@ def _print_part(console: Console, title: str, content: str | Table) -> None:
 
 
 def _reflow(text: str) -> str:
-    """Prose as long lines, for the screen to fold; formulas and lists, which are set with spaces, as they are."""
+    """Paragraphs as long lines, for the screen to wrap; formulas and lists, laid out with spaces, unchanged."""
     parts = text.split("\n\n")
     return "\n\n".join(part if re.search(r"^ |\S  +\S", part, re.M) else " ".join(part.split()) for part in parts)
 
 
 def _parameters(method: Method) -> Table:
-    """`name=default`, then what it means and what is allowed."""
+    """`name=default`, then the meaning and the allowed values."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=False)
     table.add_column(no_wrap=True)
     table.add_column()

@@ -1,14 +1,20 @@
-"""`fivefold predict`: what a model says of new rows, as a table."""
+"""`fivefold predict`: the predictions of a model for new rows, as a table."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fivefold.cli.options import JSON_OPTION, MODEL_ARGUMENT, UNPACK_LIMIT_HELP, Console, refuse, show_json, show_text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from fivefold.study.models.model_file import ModelFile
+    from fivefold.study.models.new_rows import NewRows
 
 
 def predict(
@@ -18,31 +24,32 @@ def predict(
     ],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write. [default: print]")] = None,
     raw: Annotated[
-        bool, typer.Option("--raw", help="Write text as it is, also where a spreadsheet would take it for a formula.")
+        bool, typer.Option("--raw", help="Write text verbatim, even if a spreadsheet would take it for a formula.")
     ] = False,
     as_json: JSON_OPTION = False,
 ) -> None:
-    """What does a model say of new rows? Labels, probabilities and where each row stands.
+    """Predict new rows: labels, probabilities and the place of each row.
 
-    In the table an apostrophe is put before text that begins with = + - @ or a tab and is no number: a spreadsheet
-    would take it for a formula. Text that begins with apostrophes before such a sign gets one more, so taking one away
-    gives back what was there.
+    Text that begins with = + - @ or a tab and is not a number gets an apostrophe in front, because a spreadsheet would
+    take it for a formula. Text that begins with apostrophes before such a sign gets one more, so removing one restores
+    the original.
     """
+    from fivefold.study.formatting import format_count
     from fivefold.study.models.model_file import load_model, version_warnings
     from fivefold.study.models.new_rows import read_new_rows
-    from fivefold.study.tables.table import BadInput, count_noun
+    from fivefold.study.tables.table import BadInput
 
     try:
         loaded = load_model(model)
         new = read_new_rows(data, loaded.schema)
         new = replace(new, notes=(*version_warnings(loaded.card), *new.notes))
-        with loaded.answering():
-            said = prediction_frame(loaded, new)
-        shown, changed = (said, 0) if raw else escape_formulas(said)
+        with loaded.refusing_misfits():
+            predictions = prediction_frame(loaded, new)
+        shown, changed = (predictions, 0) if raw else escape_formulas(predictions)
         text = shown.write_csv()
         if changed:
             formulas = (
-                f"{count_noun(changed, 'text')} that a spreadsheet would take for a formula begin with an apostrophe"
+                f"{format_count(changed, 'text')} that a spreadsheet would take for a formula begin with an apostrophe"
             )
             new = replace(new, notes=(*new.notes, f"{formulas} here; --raw writes them as they are"))
         if out is not None:
@@ -50,7 +57,7 @@ def predict(
     except BadInput as error:
         refuse(str(error))
     if as_json:
-        show_json(_json_result(loaded, new, said, out))
+        show_json(_json_result(loaded, new, predictions, out))
         return
     aside = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     for note in new.notes:
@@ -58,26 +65,28 @@ def predict(
     if out is None:
         show_text(text)
     else:
-        aside.print(f"{len(said):,} rows, {loaded.card.get('method', 'a model')} of {loaded.schema.target!r}: {out}")
+        aside.print(
+            f"{len(predictions):,} rows, {loaded.card.get('method', 'a model')} of {loaded.schema.target!r}: {out}"
+        )
 
 
-def prediction_frame(model: Any, new: Any) -> Any:
-    """A frame: identifiers or places of the rows, predictions, and a probability a class."""
+def prediction_frame(model: ModelFile, new: NewRows) -> pl.DataFrame:
+    """A frame: identifiers or places of the rows, predictions, and one probability per class."""
     import polars as pl
 
     predicted = model.pipeline.predict(new.X)
     columns: dict[str, Any] = {"prediction": predicted}
-    if model.schema.task == "classification":
+    if model.schema.task.is_classification:
         P = model.pipeline.predict_proba(new.X)
         columns |= {f"p_{label}": P[:, k] for k, label in enumerate(model.pipeline.classes_)}
     names = [c.name for c in model.schema.columns if c.kind == "identifier" and c.name in new.X.columns]
     names = [name for name in names if name not in columns]
-    ids = {name: new.X[name] for name in names} or {new.unit: new.at}
-    return pl.DataFrame({**ids, **columns})
+    places: dict[str, Any] = {name: new.X[name] for name in names} or {new.unit: new.at}
+    return pl.DataFrame({**places, **columns})
 
 
-def escape_formulas(frame: Any) -> tuple[Any, int]:
-    """The frame with an apostrophe before text that a spreadsheet would take for a formula; how many got one."""
+def escape_formulas(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """The frame with an apostrophe before text that a spreadsheet would take for a formula, and how many got one."""
     import polars as pl
 
     kinds = (pl.String, pl.Categorical, pl.Enum)
@@ -86,11 +95,11 @@ def escape_formulas(frame: Any) -> tuple[Any, int]:
     marked = [pl.select(pl.when(odd[k]).then("'" + text[k]).otherwise(text[k]).alias(k)).to_series() for k in text]
     heads = _is_formula(pl.Series(frame.columns, dtype=pl.String))
     names = {name: f"'{name}" for name, formula in zip(frame.columns, heads, strict=True) if formula}
-    return frame.with_columns(marked).rename(names), int(heads.sum() + sum(cells.sum() for cells in odd.values()))
+    return frame.with_columns(marked).rename(names), sum(int(cells.sum()) for cells in (heads, *odd.values()))
 
 
-def _is_formula(text: Any) -> Any:
-    """Which texts begin, behind apostrophes, as formulas do, and are no numbers?"""
+def _is_formula(text: pl.Series) -> pl.Series:
+    """Mask of the texts that begin, after apostrophes, as formulas do, and are not numbers."""
     number = text.str.contains(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$")
     return (text.str.contains(r"^'*[=+\-@\t\r]") & ~number).fill_null(False)
 
@@ -104,14 +113,14 @@ def _write(path: Path, text: str) -> None:
         raise BadInput(f"-o {path}: no file can be written there ({error.strerror})") from None
 
 
-def _json_result(model: Any, new: Any, said: Any, out: Path | None) -> dict[str, Any]:
-    from fivefold.study.judging.results import to_plain_values
+def _json_result(model: ModelFile, new: NewRows, predictions: pl.DataFrame, out: Path | None) -> dict[str, Any]:
+    from fivefold.study.environment import to_plain_values
 
     about = {
         "method": model.card.get("method"),
         "target": model.schema.target,
-        "rows": len(said),
+        "rows": len(predictions),
         "notes": list(new.notes),
     }
-    rows = {"predictions": to_plain_values(said.to_dicts())} if out is None else {"file": str(out)}
+    rows = {"predictions": to_plain_values(predictions.to_dicts())} if out is None else {"file": str(out)}
     return about | rows

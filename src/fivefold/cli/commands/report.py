@@ -1,21 +1,24 @@
-"""`fivefold report`: the report of a finished study again, from its journal."""
+"""`fivefold report`: the report of a finished study, written again from its journal."""
 
 from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fivefold.cli.options import JSON_OPTION, print_note, refuse, show_json, show_text
 
+if TYPE_CHECKING:
+    from fivefold.study.judging.results import Results
+
 
 def report(
-    folder: Annotated[Path, typer.Argument(help="The folder of a study, as --out named it.")] = Path("fivefold-study"),
+    folder: Annotated[Path, typer.Argument(help="The folder of a study (its --out).")] = Path("fivefold-study"),
     as_json: JSON_OPTION = False,
 ) -> None:
-    """Write the report of a finished study again; nothing is fitted anew to judge by."""
+    """Write the report of a finished study again; no fold is run again."""
     from fivefold.study.report import write_report
     from fivefold.study.tables.dataset import BadInput
 
@@ -31,8 +34,8 @@ def report(
         show_text(f"report    {path}\n")
 
 
-def read_study_results(folder: Path) -> Any:
-    """The Results of the study in a folder, read from its journal. Raises BadInput."""
+def read_study_results(folder: Path) -> Results:
+    """The results of the study in a folder, read from its journal. Raises BadInput."""
     from dataclasses import replace
 
     from fivefold.cli.study_session import StudyOptions
@@ -41,7 +44,7 @@ def read_study_results(folder: Path) -> Any:
     from fivefold.study.running.journal import JOURNAL_FILE, Journal
     from fivefold.study.running.resumption import restore_plan
     from fivefold.study.running.run import pending_folds, read_outcomes
-    from fivefold.study.tables.dataset import BadInput, load
+    from fivefold.study.tables.dataset import BadInput
 
     journal = Journal.open(folder / JOURNAL_FILE)
     if journal is None:
@@ -49,13 +52,11 @@ def read_study_results(folder: Path) -> Any:
     with journal:
         for note in journal.notes:
             print_note(note)
-        kept = journal.get("asked")
-        asked = StudyOptions(**kept | {"methods": tuple(kept["methods"])})
-        data = load(asked.data, asked.target, asked.task, kinds=asked.column, group=asked.group, time=asked.time)
-        plan = restore_plan(data, journal)
+        asked = StudyOptions.from_journal(journal)
+        plan = restore_plan(asked.load_data(), journal)
         if left := len(pending_folds(plan, journal, retry=False)):
             again = shlex.join(["fivefold", "study", "--resume", "--out", str(folder)])
-            raise BadInput(f"{folder}: the study is not finished, {left} folds are left; go on with: {again}")
+            raise BadInput(f"{folder}: the study is not finished, {left} folds are left; continue with: {again}")
         held = journal.get("holdout")  # one that was not opened stays locked
         return replace(
             judge_outcomes(plan, read_outcomes(plan, journal)),

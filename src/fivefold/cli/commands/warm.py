@@ -1,8 +1,8 @@
 """`fivefold warm`: compile every loop ahead of time.
 
-Every registered method is fitted with its defaults on the tiny tables it takes and asked for whatever it can give, in a
-few worker processes; what they compile stays on disk for every later process. With `variants` the other settings of its
-card are fitted too: loops that a first fit with unusual options would compile.
+Every registered method is fitted with its defaults on the tiny tables that it takes, and all its prediction methods are
+called, in a few worker processes; the compiled code stays on disk for later processes. With `variants` the other
+settings of its card are fitted, too: these compile the loops of unusual options.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from fivefold.core.compilation.jit import COMPILED_LOOPS
 from fivefold.core.registry import find, methods
 from fivefold.datasets.tiny_tables import TinyTable, tiny_tables
 
-# What a fitted model may be asked, with the rows it was fitted on.
+# called, if a model has them, with the rows that it was fitted on
 PREDICTION_METHODS = ("predict", "predict_proba", "decision_function", "transform", "score_samples")
-DENSE_KINDS = ("float64", "float32")  # tables that no setting may refuse
+DENSE_KINDS = ("float64", "float32")  # kinds of tables that no setting may refuse
 
 
 @dataclass(frozen=True)
 class WarmUpResult:
-    """What fitting one method compiled: forms of loops, a form being a loop for one set of types."""
+    """What fitting one method compiled; a form is a loop compiled for one set of types."""
 
     name: str
     compiled: int
@@ -41,7 +41,7 @@ class WarmUpResult:
 
 
 def warm_all(jobs: int, *, variants: bool, as_json: bool) -> bool:
-    """Compile, prune, report; did every method go through?"""
+    """Compile, prune, report; did every method succeed?"""
     start = time.perf_counter()
     loop_cache.import_all_modules()
     done = _warm_in_workers(jobs, variants)
@@ -56,14 +56,14 @@ def warm_all(jobs: int, *, variants: bool, as_json: bool) -> bool:
 
 
 def warm_method(name: str, variants: bool) -> WarmUpResult:
-    """Fit a method, plain or in its variants too, on all its tiny tables."""
+    """Fit a method, perhaps with its variants, on all its tiny tables."""
     method, start, before = find(name), time.perf_counter(), _count_compiled()
     failures = []
     for setting in ({}, *(method.card.variants if variants else ())):
         for table in tiny_tables(method):
             try:
                 _exercise(method.cls(**{**method.card.given, **setting}), table)
-            except Exception as error:  # a failure of one setting is reported, and the rest is compiled all the same
+            except Exception as error:  # a failure of one setting is reported, and the others are compiled
                 if table.kind in DENSE_KINDS or not isinstance(
                     error, TypeError | ValueError
                 ):  # a setting may refuse a kind
@@ -83,9 +83,10 @@ def _warm_in_workers(jobs: int, variants: bool) -> list[WarmUpResult]:
 
 
 def _warm_order() -> list[str]:
-    """Methods that take the most kinds of tables first: they compile most, and nobody shall wait for them at the end.
+    """Methods that take the most kinds of tables first: they compile most, and should not run last and alone.
 
-    Of those that take as many, neighbours share loops: workers start far apart, so that each is compiled once.
+    Among those that take equally many, neighbours share loops: workers start far apart, so that each loop is compiled
+    once.
     """
     groups: dict[int, list[str]] = {}
     for method in methods():
@@ -99,13 +100,13 @@ def _spread_apart(names: list[str]) -> list[str]:
 
 
 def _limit_threads() -> None:
-    """One thread for each worker: the tables are tiny."""
+    """One thread per worker: the tables are tiny."""
     os.environ["OMP_NUM_THREADS"] = "1"
     threadpool_limits(1)
 
 
 def _exercise(estimator: Any, table: TinyTable) -> None:
-    """Fit, go on fitting, and ask everything the estimator can answer."""
+    """Fit, call every prediction method, and fit incrementally if possible."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         estimator.fit(table.X, table.y)
@@ -127,13 +128,13 @@ def _show_results(
     forms, ready = sum(warmed.compiled for warmed in done), len(state.kernels) - len(state.absent)
     console.print(f"{forms} forms compiled in {took:.0f} s; {ready} of {len(state.kernels)} loops: {state.folder}")
     if state.absent:
-        console.print(f"compiled at first use, by no method here: {', '.join(state.absent)}")
+        console.print(f"compiled at first use, since no method here calls them: {', '.join(state.absent)}")
     if removed:
         console.print(f"{removed} files of other versions removed, unused for {loop_cache.UNUSED_DAYS} days")
 
 
 def _count_compiled() -> int:
-    """Forms of loops that this process has compiled, rather than found on disk."""
+    """Forms that this process has compiled, rather than found on disk."""
     made = (vars(loop).get("dispatcher") for loop in COMPILED_LOOPS)
     return sum(sum(dispatcher.stats.cache_misses.values()) for dispatcher in made if dispatcher is not None)
 

@@ -1,17 +1,19 @@
-"""Which methods to turn to, by what is known about the source of the data, and whether trees suit a table.
+"""Which methods to use, given what is known about the source of the data, and whether trees suit a table.
 
-distributions   all densities and priors are known: nothing is learned, the best decision follows from Bayes' rule
-form            the form of the densities is known, their parameters are not: estimate them
-labels          the form is unknown, examples carry their answers: learn the answer directly
-nothing         the form is unknown and there are no answers: find groups or directions by similarity
+distributions   all densities and priors are known: nothing is learned, Bayes' rule gives the best decision
+form            the form of the densities is known, but not their parameters: estimate them
+labels          the form is unknown, but examples are labelled: learn to predict the labels directly
+nothing         the form is unknown and there are no labels: find groups or directions by similarity
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from fivefold.core.registry import Method, methods
+from fivefold.study.tables.dataset import Data
+from fivefold.study.tables.task import Task
 
 PriorKnowledge = Literal["distributions", "form", "labels", "nothing"]
 
@@ -20,7 +22,7 @@ SUPERVISED_TASKS = frozenset({"classification", "regression"})
 
 
 def advise(known: PriorKnowledge) -> tuple[str, ...]:
-    """Dotted names of what to use, given what is known.
+    """Dotted names of the methods to use, given what is known.
 
     Examples
     --------
@@ -40,17 +42,14 @@ def _knowledge_for(method: Method) -> PriorKnowledge:
     return "labels" if SUPERVISED_TASKS & set(method.card.applications) else "nothing"
 
 
-TREE_METHODS = {
-    "classification": "DecisionTreeClassifier",
-    "regression": "DecisionTreeRegressor",
-}  # tried beside a straight boundary
-LINEAR_METHODS = {"classification": "LogisticRegression", "regression": "Ridge"}
-MIN_CONDITIONS = 3  # conditions of five that speak for trees
+TREE_METHODS = {Task.CLASSIFICATION: "DecisionTreeClassifier", Task.REGRESSION: "DecisionTreeRegressor"}
+LINEAR_METHODS = {Task.CLASSIFICATION: "LogisticRegression", Task.REGRESSION: "Ridge"}
+MIN_CONDITIONS = 3  # trees are advised if at least this many of the five conditions hold
 
 
 @dataclass(frozen=True)
 class SuitabilityCondition:
-    """One condition under which trees suit, whether it holds, and why that is thought."""
+    """One condition under which trees suit, whether it holds, and the reason."""
 
     name: str
     holds: bool
@@ -62,11 +61,11 @@ class TreeSuitability:
     """Five conditions that speak for decision trees, on one table."""
 
     conditions: tuple[SuitabilityCondition, ...]
-    methods: tuple[str, ...]  # trees that fit the task
+    methods: tuple[str, ...]  # tree methods for the task
 
     @property
     def suitable(self) -> bool:
-        """Is the data in the form that trees take, and do most conditions speak for them?"""
+        """Is the data in a form that trees take, and do most conditions hold?"""
         must = [c.holds for c in self.conditions if c.name in ("task", "attribute-value data")]
         return all(must) and sum(c.holds for c in self.conditions) >= MIN_CONDITIONS
 
@@ -77,24 +76,23 @@ class TreeSuitability:
 
 
 def tree_suitability(
-    data: Any, *, interpretable: bool = False, disjunctive: bool | None = None, seed: int = 0
+    data: Data, *, interpretable: bool = False, disjunctive: bool | None = None, seed: int = 0
 ) -> TreeSuitability:
     """Do decision trees suit a table?
 
-    They do for classification with two classes or more (and, by extension, regression) of rows described by attributes
-    and values, where answers are disjunctions (this and that, or else ...), where attributes are missing, and where
-    people want to read the reasons.
+    They do for classification (and, by extension, regression) of rows described by attributes and values, if answers
+    are disjunctions (this and that, or else ...), if attributes are missing, and if people want to read the reasons.
 
     Parameters
     ----------
     data
         A table as `fivefold.study.load` gives it.
     interpretable
-        Do people need to read how answers come about?
+        Do people need to understand the predictions?
     disjunctive
-        Are answers known to be disjunctions? None tries it: a tree beside a straight boundary, by cross-validation.
+        Are answers known to be disjunctions? None: a tree is compared with a linear method by cross-validation.
     seed
-        Of the trial.
+        Seed of that comparison.
 
     Examples
     --------
@@ -111,11 +109,10 @@ def tree_suitability(
     kinds = [column.kind for column in data.columns]
     text = sum(kind == "text" for kind in kinds)
     missing = sum(column.missing > 0 for column in data.columns)
-    regression = data.task == "regression"
-    straight = disjunctive if disjunctive is not None else _tree_beats_linear(data, seed)
+    bent = disjunctive if disjunctive is not None else _tree_beats_linear(data, seed)
     found = (
         SuitabilityCondition(
-            "task", data.task in TREE_METHODS, data.problem + (", by extension" if regression else "")
+            "task", data.task.is_studied, data.problem + ("" if data.task.is_classification else ", by extension")
         ),
         SuitabilityCondition(
             "attribute-value data",
@@ -126,10 +123,10 @@ def tree_suitability(
         ),
         SuitabilityCondition(
             "disjunctive answers",
-            straight,
+            bent,
             "as you say"
             if disjunctive is not None
-            else f"a tree {'errs less than' if straight else 'does not err less than'} a straight boundary",
+            else f"a tree {'errs less than' if bent else 'does not err less than'} a straight boundary",
         ),
         SuitabilityCondition(
             "missing attributes",
@@ -144,16 +141,14 @@ def tree_suitability(
             else "nobody asked to read the reasons",
         ),
     )
-    wanted = "regression" if regression else "classification"
-    named = tuple(m.name for m in methods() if m.chapter == "tree" and wanted in m.card.applications)
+    named = tuple(m.name for m in methods() if m.chapter == "tree" and data.task in m.card.applications)
     return TreeSuitability(found, named)
 
 
-def _tree_beats_linear(data: Any, seed: int) -> bool:
+def _tree_beats_linear(data: Data, seed: int) -> bool:
     from fivefold.study.running.trial import significantly_less, trial_losses, trial_plan
 
     tree, line = TREE_METHODS[data.task], LINEAR_METHODS[data.task]
-    score = "accuracy" if data.task == "classification" else "rmse"
-    plan = trial_plan(data, [tree, line], score=score, seed=seed)
+    plan = trial_plan(data, [tree, line], score=data.task.quick_score, seed=seed)
     losses = trial_losses(plan)
     return significantly_less(losses[tree], losses[line], plan)

@@ -1,12 +1,12 @@
-"""The feature step: add, drop and count columns, and be warned where there are too few, too many, or noise.
+"""The feature step: columns are added, dropped and counted, with warnings about too few, too many and noisy ones.
 
-    too few     rows alike in every column have different answers, or dropping columns made a quick trial worse: what
-                told them apart is lost
-    too many    fewer than TEN rows for a column: a rule over so many needs more examples than there are
-    noise       columns that, one by one, have no more to do with the target than chance (Holm's correction)
+    too few     rows that agree in every column have different labels, or dropping columns made a quick trial worse:
+                information is lost
+    too many    fewer than `MIN_ROWS_PER_COLUMN` rows per column: too few examples to learn from so many columns
+    noise       columns that, one by one, are related to the target no more than by chance (Holm's correction)
 
-With few columns information is missing, with many the noise in them is fitted: the error on new rows falls and rises.
-Added columns are calculated row by row, from the columns of the same row, so nothing leaks between rows.
+With few columns information is missing, with many the noise in them is fitted: the error on new rows falls, then rises.
+Added columns are computed from other columns of the same row, so nothing leaks between rows.
 """
 
 from __future__ import annotations
@@ -24,18 +24,17 @@ from sklearn.feature_selection import f_classif, f_regression
 
 from fivefold.core.types import Indices
 from fivefold.evaluation.comparison.holm import holm
+from fivefold.study.formatting import first_names
 from fivefold.study.preparation.column_transformer import USABLE_KINDS
 from fivefold.study.running.trial import significantly_less, trial_losses, trial_plan
 from fivefold.study.tables.dataset import BadInput, Column, Data, data_digest
+from fivefold.study.tables.task import Task
 
-MIN_ROWS_PER_COLUMN = 10  # rows for a column
-MAX_CONTRADICTIONS = 0.05  # share of rows whose twins have another label
-NOISE_ALPHA = 0.05
-MAX_NAMES_SHOWN = 8  # columns that a warning names
-TRIAL_METHODS = {
-    "classification": ("DecisionTreeClassifier", "accuracy"),
-    "regression": ("DecisionTreeRegressor", "rmse"),
-}  # what a trial takes, and how it is judged
+MIN_ROWS_PER_COLUMN = 10
+MAX_CONTRADICTIONS = 0.05  # share of the rows with an equal row of another label
+NOISE_ALPHA = 0.05  # level of the test of no relation
+MAX_NAMES_SHOWN = 8  # columns named in a warning; the others are counted
+TRIAL_METHODS = {Task.CLASSIFICATION: "DecisionTreeClassifier", Task.REGRESSION: "DecisionTreeRegressor"}
 
 ColumnRecipe = str | Callable[[pl.DataFrame], Any]
 
@@ -61,12 +60,12 @@ class SelectedFeatures:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Columns that are learned from."""
+        """The usable columns."""
         return tuple(column.name for column in self.data.columns if column.kind in USABLE_KINDS)
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """How many usable columns there are."""
         return len(self.names)
 
     def __str__(self) -> str:
@@ -86,7 +85,7 @@ def select_features(
     compare: bool = True,
     seed: int = 0,
 ) -> SelectedFeatures:
-    """Add and drop columns, count what is left, and warn.
+    """Add and drop columns, count the rest, and warn.
 
     Parameters
     ----------
@@ -96,13 +95,13 @@ def select_features(
         New columns by name: an expression of columns, such as "width / height" or "log(size)", or a function of the
         frame.
     drop, keep
-        Columns to leave out, or all to keep.
+        Columns to leave out, or all those to keep.
     rows
-        Rows to look at for warnings, so that those of a hold-out stay unseen; by default all.
+        Rows that warnings are based on, so that a hold-out stays unseen; by default all.
     compare
-        Try whether dropping columns lost information, with a quick tree on cross-validation.
+        Test whether dropping columns lost information, by cross-validation of a decision tree.
     seed
-        Of that trial.
+        Seed of that test.
 
     Examples
     --------
@@ -126,7 +125,7 @@ def apply_features(
     drop: Sequence[str] = (),
     keep: Sequence[str] | None = None,
 ) -> tuple[Data, tuple[str, ...], tuple[str, ...]]:
-    """The table with columns added and dropped, and the names of both, without a look at what they hold."""
+    """The table with columns added and dropped, and the names of both, without warnings."""
     known = [column.name for column in data.columns]
     gone = list(drop) + ([name for name in known if name not in keep] if keep is not None else [])
     if wrong := [name for name in [*drop, *(keep or ())] if name not in known]:
@@ -143,7 +142,7 @@ def apply_features(
 
 
 def feature_warnings(data: Data, *, rows: Any = None) -> tuple[str, ...]:
-    """Too few, too many, or noisy: what the columns of a table leave to be desired.
+    """Warnings about too few, too many or noisy columns.
 
     Examples
     --------
@@ -151,36 +150,32 @@ def feature_warnings(data: Data, *, rows: Any = None) -> tuple[str, ...]:
     >>> feature_warnings(load("iris"))
     ()
     """
-    part = _subset(data, np.arange(len(data.y)) if rows is None else np.asarray(rows))
+    part = _independent_rows(data, np.arange(len(data.y)) if rows is None else np.asarray(rows))
     usable, n = [c for c in part.columns if c.kind in USABLE_KINDS], len(part.y)
     found = []
     if (
-        data.task == "classification"
+        data.task.is_classification
         and (share := _contradiction_share(part, [c.name for c in usable])) > MAX_CONTRADICTIONS
     ):
         found.append(
             f"too few features: {share:.0%} of the rows have a twin, alike in every column, with another label. "
-            "Add a column that tells them apart"
+            "Add a column that distinguishes them"
         )
     if n < MIN_ROWS_PER_COLUMN * len(usable):
         found.append(
             f"too many features: {len(usable)} for {n} rows, fewer than {MIN_ROWS_PER_COLUMN} rows each. Drop some, or "
-            "collect about "
-            f"{MIN_ROWS_PER_COLUMN * len(usable)} rows"
+            f"collect about {MIN_ROWS_PER_COLUMN * len(usable)} rows"
         )
     if noise := _noisy_columns(part, usable):
-        told = ", ".join(noise[:MAX_NAMES_SHOWN]) + (
-            f" and {len(noise) - MAX_NAMES_SHOWN} more" if len(noise) > MAX_NAMES_SHOWN else ""
-        )
         found.append(
-            f"noisy features: {len(noise)} of {len(usable)} have, taken alone, no more to do with the target than "
-            f"chance: {told}. Drop them unless they matter together"
+            f"noisy features: {len(noise)} of {len(usable)} are, taken alone, related to the target no more than by "
+            f"chance: {first_names(noise, MAX_NAMES_SHOWN)}. Drop them unless they matter together"
         )
     return tuple(found)
 
 
 def evaluate_expression(text: str, frame: pl.DataFrame) -> Any:
-    """Values of an expression of columns: + - * / **, log, sqrt, exp, abs, numbers; names with spaces in quotes.
+    """The values of an expression of columns: + - * / **, log, sqrt, exp, abs, numbers; names with spaces in quotes.
 
     Examples
     --------
@@ -190,7 +185,7 @@ def evaluate_expression(text: str, frame: pl.DataFrame) -> Any:
     try:
         tree = ast.parse(text, mode="eval")
     except SyntaxError:
-        raise BadInput(f"{text!r} is no expression; write one such as 'width / height' or 'log(size)'") from None
+        raise BadInput(f"{text!r} is not an expression; write one such as 'width / height' or 'log(size)'") from None
     with np.errstate(all="ignore"):  # what is not finite becomes a missing value
         return _evaluate_node(tree.body, frame, text)
 
@@ -223,35 +218,36 @@ def _make_column(data: Data, name: str, how: ColumnRecipe) -> pl.Series:
     values = np.asarray(values, dtype=np.float64)
     values = np.broadcast_to(values, (len(data.y),)) if values.ndim == 0 else values
     if values.shape != (len(data.y),):
-        raise BadInput(f"column {name!r}: {len(data.y)} values are needed, one for each row; got shape {values.shape}")
+        raise BadInput(f"column {name!r}: {len(data.y)} values are needed, one per row; got shape {values.shape}")
     return pl.Series(name, np.where(np.isfinite(values), values, np.nan))
 
 
-def _subset(data: Data, rows: Indices) -> Data:
-    return replace(data, X=data.X[rows], y=data.y[rows], groups=None, time=None, rows=None)
+def _independent_rows(data: Data, rows: Indices) -> Data:
+    """These rows, without their groups and times."""
+    return replace(data.take(rows), groups=None, time=None)
 
 
 def _lost_information(before: Data, after: Data, rows: Indices, seed: int) -> str:
-    """That dropping columns made a quick tree worse, if it did."""
-    name, score_name = TRIAL_METHODS[before.task]
-    plans = [trial_plan(_subset(data, rows), [name], score=score_name, seed=seed) for data in (before, after)]
+    """A warning if dropping columns made a quick tree worse; empty if not."""
+    name, score_name = TRIAL_METHODS[before.task], before.task.quick_score
+    plans = [trial_plan(_independent_rows(data, rows), [name], score=score_name, seed=seed) for data in (before, after)]
     old, new = (trial_losses(plan)[name] for plan in plans)
     if not significantly_less(old, new, plans[0]):
         return ""
     score = plans[0].scores[0]
-    was, now = (score.loss(float(part.mean())) for part in (old, new))  # turned back
+    was, now = (score.loss(float(part.mean())) for part in (old, new))  # a score turned into a loss is turned back
     return f"too few features: information is lost, a quick tree's {score.title} goes from {was:.4g} to {now:.4g}"
 
 
 def _contradiction_share(data: Data, names: list[str]) -> float:
-    """Share of the rows that have a twin with another label."""
+    """Share of the rows with an equal row of another label."""
     labelled = data.X.select(names).with_columns(pl.Series("__label__", data.y.astype(str)))
     kinds = labelled.group_by(names).agg(pl.col("__label__").n_unique().alias("kinds"), pl.len().alias("rows"))
     return float(kinds.filter(pl.col("kinds") > 1)["rows"].sum()) / len(data.y)
 
 
 def _noisy_columns(data: Data, columns: Sequence[Column]) -> list[str]:
-    """Columns whose relation to the target cannot be told from chance, one by one."""
+    """Columns whose relation to the target, one by one, is not significant."""
     pairs = {column.name: p for column in columns if (p := _no_relation_p_value(data, column)) is not None}
     if not pairs:
         return []
@@ -260,16 +256,16 @@ def _noisy_columns(data: Data, columns: Sequence[Column]) -> list[str]:
 
 
 def _no_relation_p_value(data: Data, column: Column) -> float | None:
-    """p-value of no relation between a column and the target; None where the kind has no test."""
-    values, classes = data.X[column.name], data.task == "classification"
+    """p-value of no relation between a column and the target; None if there is no test for its kind."""
+    values, classes = data.X[column.name], data.task.is_classification
     if column.kind in ("number", "boolean"):
         x = values.cast(pl.Float64).to_numpy()
         seen = np.isfinite(x)
         if seen.sum() < MIN_ROWS_PER_COLUMN or np.ptp(x[seen]) == 0 or (classes and len(np.unique(data.y[seen])) < 2):
             return 1.0
-        ranks = pl.Series(x[seen]).rank().to_numpy()  # monotone relations count as well as straight ones
+        ranks = pl.Series(x[seen]).rank().to_numpy()  # so that any monotone relation counts
         test = f_classif if classes else f_regression
-        with np.errstate(divide="ignore", invalid="ignore"):  # a column that tells all has an infinite ratio
+        with np.errstate(divide="ignore", invalid="ignore"):  # the ratio is infinite for a perfect predictor
             p = float(test(ranks[:, None], data.y[seen])[1][0])
         return p if np.isfinite(p) else 1.0
     if column.kind in ("category", "ordinal"):

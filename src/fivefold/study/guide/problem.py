@@ -1,8 +1,8 @@
 """A learning problem: a task T, a performance measure P, and experience E.
 
 A program learns from E if its performance P on T improves with E (Mitchell, 1997). The card of a problem names all
-three, with side tasks that share the experience; nothing is trained while P is missing, for then nothing could be said
-to have been learned. Whether it learns is read off a curve: P on rows never trained on, as rows are added to E.
+three, with side tasks that share the experience; nothing is trained while P is missing, because then learning could not
+be measured. A curve shows whether a method learns: P on unseen rows, as rows are added to E.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from fivefold.study.planning.splits import derive_seed, subsample
 from fivefold.study.running.fold import evaluate_fold
 from fivefold.study.tables.dataset import BadInput, Data, load
 
-EXPERIENCE_SHARES = (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
+EXPERIENCE_SHARES = (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)  # of the training rows
 
 
 @dataclass(frozen=True)
 class Experience:
-    """Where examples come from, and the roles of their columns; as the options of `fivefold study`."""
+    """Where examples come from, and the roles of their columns, as in the options of `fivefold study`."""
 
     source: str
     target: str | None = None
@@ -39,7 +39,7 @@ class Experience:
 
 @dataclass(frozen=True)
 class ExperienceCurve:
-    """Performance on unseen rows, of every split, for numbers of rows to learn from."""
+    """Performance on unseen rows, per split, for several numbers of training rows."""
 
     method: str
     score: Score
@@ -48,12 +48,12 @@ class ExperienceCurve:
 
     @property
     def mean(self) -> np.ndarray:
-        """Performance at every number of rows, (V,)."""
+        """Mean performance at every number of rows, (V,)."""
         return np.asarray(self.values.mean(axis=1))
 
     @property
     def learns(self) -> bool:
-        """Is performance better with all of the experience than with the least?"""
+        """Is performance better with the most rows than with the fewest?"""
         first, last = (self.score.loss(float(self.mean[i])) for i in (0, -1))
         return last < first
 
@@ -78,7 +78,7 @@ class LearningProblem:
     side_tasks
         Related problems, such as another target of the same table.
     kind
-        classification or regression, where the values of the target mislead.
+        classification or regression, if the values of the target mislead.
 
     Examples
     --------
@@ -109,12 +109,12 @@ class LearningProblem:
         return "\n".join(lines)
 
     def check(self) -> None:
-        """Refuse a card with a part missing, or a measure that there is not."""
+        """Refuse a card with a missing part or an unknown measure."""
         if not self.task.strip():
             raise BadInput("the task T is missing; say in words what is to be done")
         if self.performance is None:
             raise BadInput(
-                f"{self.task}: the performance measure P is missing; without it nothing can be said to be learned. "
+                f"{self.task}: the performance measure P is missing; without it, learning cannot be measured. "
                 f"Choose one of {', '.join(SCORES)}"
             )
         if self.performance not in SCORES:
@@ -139,17 +139,17 @@ class LearningProblem:
         return data
 
     def plan(self, names: Sequence[Any] = (), **options: Any) -> Plan:
-        """A study of these methods, decided by P."""
+        """The plan of a study of these methods, ranked by P."""
         return make_plan(self.data(), names, score=self.performance, **options)
 
     def train(self, method: str, parameters: Mapping[str, Any] | None = None, *, seed: int = 0) -> ModelFile:
-        """One method fitted on all of the experience; refused while a part of the card is missing."""
+        """One method fitted on all of the experience; refused if a part of the card is missing."""
         return fit_method(self.data(), method, dict(parameters or {}), seed=seed)
 
     def learning_curve(
         self, method: str, *, shares: Sequence[float] = EXPERIENCE_SHARES, folds: int = 5, seed: int = 0
     ) -> ExperienceCurve:
-        """P on unseen rows as E grows: shares of the training rows of every fold, a smaller one part of a larger.
+        """P on unseen rows as E grows: nested shares of the training rows of every fold.
 
         `plot.experience` draws it.
         """
@@ -176,14 +176,14 @@ class LearningProblem:
     def read(cls, path: str | Path) -> LearningProblem:
         """The card in a file."""
         try:
-            return cls.of(json.loads(Path(path).read_text(encoding="utf-8")))
+            return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError) as error:
             raise BadInput(f"{path} holds no learning problem ({type(error).__name__}: {error})") from None
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> LearningProblem:
+    def from_dict(cls, values: Mapping[str, Any]) -> LearningProblem:
         """A card from plain values, as `save` writes them."""
         parts = dict(values)
         experience = parts.pop("experience", None)
-        sides = tuple(cls.of(side) for side in parts.pop("side_tasks", ()))
+        sides = tuple(cls.from_dict(side) for side in parts.pop("side_tasks", ()))
         return cls(**parts, experience=None if experience is None else Experience(**experience), side_tasks=sides)

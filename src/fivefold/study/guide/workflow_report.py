@@ -1,4 +1,4 @@
-"""The report of a workflow in Markdown: a section for each phase, and the rounds that led to it."""
+"""The report of a workflow in Markdown: a section per phase, and the earlier rounds."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def render_report(work: Workflow) -> str:
         parts.append(f"## {i} {PHASE_TITLES[phase]}")
         parts.append("Not done yet." if done is None else PHASE_WRITERS[phase](done))
     if work.rounds:
-        parts.append("## Rounds before")
-        parts.append("\n".join(_round_line(left) for left in work.rounds))
+        parts.append("## Earlier rounds")
+        parts.append("\n".join(_round_line(finished) for finished in work.rounds))
     return "\n\n".join(parts) + "\n"
 
 
@@ -29,9 +29,9 @@ def _task(done: PhaseOutcome) -> str:
 
 def _data(done: PhaseOutcome) -> str:
     kinds = list(done["columns"].values())
-    told = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
     lines = [
-        f"{_escape_markdown(done['name'])}: {done['rows']:,} rows, {len(kinds)} columns ({told}); {done['problem']}.",
+        f"{_escape_markdown(done['name'])}: {done['rows']:,} rows, {len(kinds)} columns ({counts}); {done['problem']}.",
         f"{done['test_rows']:,} rows are locked away for the evaluation; no phase before it sees them.",
     ]
     if done["classes"]:
@@ -61,11 +61,11 @@ def _models(done: PhaseOutcome) -> str:
 def _training(done: PhaseOutcome) -> str:
     lines = [
         f"Nested cross-validation, {done['splits']} splits of the rows outside the test set; p-values are those of the "
-        "difference to the best, corrected for overlap and "
-        f"number.\n\n{_leaderboard(done['leaderboard'], done['score'])}"
+        "difference from the best, corrected for overlapping training rows and the number of "
+        f"learners.\n\n{_leaderboard(done['leaderboard'], done['score'])}"
     ]
     if done["alike"]:
-        lines.append(f"Cannot be told from the best: {', '.join(done['alike'])}.")
+        lines.append(f"Not significantly different from the best: {', '.join(done['alike'])}.")
     lines += [f"{name} failed: {_escape_markdown(str(why))}." for name, why in done["failed"].items()]
     return "\n\n".join([*lines, *_weakness_lines(done)])
 
@@ -73,12 +73,13 @@ def _training(done: PhaseOutcome) -> str:
 def _evaluation(done: PhaseOutcome) -> str:
     scores = ", ".join(f"{name} {value:.4g}" for name, value in done["scores"].items())
     lines = [
-        f"{done['learner']}, fitted on all other rows, on {done['rows']:,} test rows that no choice saw: {scores}.",
-        f"Validation had said {done['validation']:.4g}.",
+        f"{done['learner']}, fitted on all other rows, on {done['rows']:,} test rows that no choice was based on: "
+        f"{scores}.",
+        f"Its validation score was {done['validation']:.4g}.",
     ]
     if done["per_class"]:
         found = ", ".join(f"{_escape_markdown(k)} {v:.0%}" for k, v in done["per_class"].items())
-        lines.append(f"Share of each class that is found: {found}.")
+        lines.append(f"Recall of each class: {found}.")
     return "\n\n".join([*lines, *_weakness_lines(done)])
 
 
@@ -106,15 +107,15 @@ def _weakness_lines(done: PhaseOutcome) -> list[str]:
     return [f"Go back to {PHASE_TITLES[w['phase']].lower()}: {_escape_markdown(w['why'])}." for w in done["weaknesses"]]
 
 
-def _round_line(left: PhaseOutcome) -> str:
-    result = "" if left["best"] is None else f"{left['best']} had {left['validation']:.4g}; "
-    why = f": {_escape_markdown(left['why'])}" if left["why"] else ""
+def _round_line(finished: PhaseOutcome) -> str:
+    result = "" if finished["best"] is None else f"{finished['best']} had {finished['validation']:.4g}; "
+    why = f": {_escape_markdown(finished['why'])}" if finished["why"] else ""
     return (
-        f"- round {left['round']}, {left['features']} features: {result}revised "
-        f"{PHASE_TITLES[left['revised']].lower()}{why}"
+        f"- round {finished['round']}, {finished['features']} features: {result}revised "
+        f"{PHASE_TITLES[finished['revised']].lower()}{why}"
     )
 
 
 def _escape_markdown(text: str) -> str:
-    """Text that Markdown takes as it is."""
+    """Text in which no character is taken for markup; on one line."""
     return "".join(f"\\{c}" if c in "\\`*_<>[]|#" else c if c.isprintable() else " " for c in str(text))

@@ -1,11 +1,11 @@
-"""A learner looked into, on rows it did not learn from: which columns it uses, and what more rows would bring.
+"""A learner inspected on test rows: which columns it uses, and whether more rows would help.
 
     importance of a column    rise of the loss on test rows when the values of the column are shuffled among them
-    learning curve            score on test rows after learning from a part of the training rows
+    learning curve            score on test rows after training on a part of the training rows
 
-The splits are those of the first repeat and the settings those chosen there; the column is shuffled before it is made
-ready, so all that is derived from it goes with it. Columns that carry the same news stand in for one another: each may
-look unimportant though together they are not.
+The splits are those of the first repeat, with the settings chosen there. A column is shuffled before it is prepared, so
+everything derived from it is shuffled, too. Columns with the same information replace one another: each may look
+unimportant although together they are not.
 
 Breiman (2001); Fisher, Rudin & Dominici (2019).
 """
@@ -25,27 +25,27 @@ from fivefold.evaluation.curves import LossCurve
 from fivefold.evaluation.scores import CachedPredictions, Score
 from fivefold.study.judging.results import LearnerResult
 from fivefold.study.planning.plan import Plan
-from fivefold.study.planning.splits import Split, derive_seed, subsample
+from fivefold.study.planning.splits import Split, derive_seed, mean_test_train_ratio, subsample
 from fivefold.study.preparation.column_transformer import USABLE_KINDS
 from fivefold.study.running.fold import FoldResult, build_pipeline
 
 CURVE_SHARES = (0.1, 0.2, 0.4, 0.7)  # of the training rows
-SHUFFLES = 3
-MAX_SHUFFLED_ROWS = 1_000  # test rows of a split that are shuffled, at most
-MAX_SHUFFLED_COLUMNS = 60  # of a table, at most
-MAX_INSPECTION_SECONDS = 30.0  # seconds
+SHUFFLES = 3  # per column and split
+MAX_SHUFFLED_ROWS = 1_000  # test rows shuffled per split
+MAX_SHUFFLED_COLUMNS = 60  # the first columns of a table
+MAX_INSPECTION_SECONDS = 30.0  # an inspection that would take longer is left out
 
 
 @dataclass(frozen=True)
 class ColumnImportance:
-    """A column, and how much worse the learner does without its news."""
+    """A column, and how much the loss rises when its values are shuffled."""
 
     column: str
     rise: Estimate  # of the loss
 
 
 def affordable_inspections(plan: Plan, judged: LearnerResult) -> tuple[bool, bool]:
-    """Is there time for the importances, and for the learning curve? By what the folds took."""
+    """Is there time for the importances, and for the learning curve, judging by the time of the folds?"""
     folds, width = plan.folds, min(MAX_SHUFFLED_COLUMNS, len(plan.data.columns))
     rows = min(1.0, MAX_SHUFFLED_ROWS / max(1, len(plan.splits[0].test)))
     shuffling = folds * (judged.fit_seconds + width * SHUFFLES * judged.predict_seconds * rows)
@@ -53,18 +53,18 @@ def affordable_inspections(plan: Plan, judged: LearnerResult) -> tuple[bool, boo
 
 
 def permutation_importances(plan: Plan, judged: LearnerResult) -> tuple[ColumnImportance, ...]:
-    """Every column that can be used, or the first of many, the most important first."""
+    """The importance of every usable column, or of the first of many; the most important first."""
     names = [column.name for column in plan.data.columns if column.kind in USABLE_KINDS][:MAX_SHUFFLED_COLUMNS]
     rises = np.array(
         [_loss_rises(plan, judged, split, fold, names) for split, fold in _first_repeat(plan, judged)]
     )  # (folds, d)
-    ratio = float(np.mean([len(split.test) / len(split.train) for split, _ in _first_repeat(plan, judged)]))
+    ratio = mean_test_train_ratio([split for split, _ in _first_repeat(plan, judged)])
     found = [ColumnImportance(name, corrected_t(rises[:, j].tolist(), ratio)) for j, name in enumerate(names)]
     return tuple(sorted(found, key=lambda one: -one.rise.mean))
 
 
 def learning_curve(plan: Plan, judged: LearnerResult) -> LossCurve | None:
-    """The deciding score over the size of the training set; None where too small a part cannot be learned from."""
+    """The first score over the number of training rows; None if small parts cannot be learned from."""
     score, pairs = plan.scores[0], _first_repeat(plan, judged)
     parts = [_scores_at_share(plan, judged, pairs, share) for share in CURVE_SHARES]
     done = [(share, part) for share, part in zip(CURVE_SHARES, parts, strict=True) if part is not None]
@@ -78,20 +78,20 @@ def learning_curve(plan: Plan, judged: LearnerResult) -> LossCurve | None:
 
 
 def _first_repeat(plan: Plan, judged: LearnerResult) -> list[tuple[Split, FoldResult]]:
-    """The splits of the first repeat with what came of them."""
+    """The splits of the first repeat, each with its result."""
     both = zip(plan.splits, judged.outcome.folds, strict=True)
     return [(split, fold) for split, fold in both if split.repeat == 0]
 
 
 def _fit_fold(plan: Plan, judged: LearnerResult, fold: FoldResult, rows: np.ndarray) -> Any:
-    data, state = plan.coded(plan.data), derive_seed(plan.seed, fold.repeat, fold.fold)
+    data, seed = plan.coded(plan.data), derive_seed(plan.seed, fold.repeat, fold.fold)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they were heard when the fold ran
-        return build_pipeline(data, judged.outcome.learner, fold.parameters, state).fit(data.X[rows], data.y[rows])
+        warnings.simplefilter("ignore")  # reported when the fold ran
+        return build_pipeline(data, judged.outcome.learner, fold.parameters, seed).fit(data.X[rows], data.y[rows])
 
 
 def _loss_rises(plan: Plan, judged: LearnerResult, split: Split, fold: FoldResult, names: Sequence[str]) -> list[float]:
-    """Of each column: loss with its values shuffled, less the loss as it is; means over several shuffles."""
+    """For each column the loss with its values shuffled minus the loss as it is, averaged over shuffles."""
     score, y = plan.scores[0], plan.coded(plan.data).y
     rng = np.random.default_rng(derive_seed(plan.seed, split.repeat, split.fold))
     model = _fit_fold(plan, judged, fold, split.train)
@@ -113,7 +113,7 @@ def _model_loss(score: Score, model: Any, X: Table, y: np.ndarray) -> float:
 def _scores_at_share(
     plan: Plan, judged: LearnerResult, pairs: list[tuple[Split, FoldResult]], share: float
 ) -> np.ndarray | None:
-    """Scores on training and test rows, (folds, 2), after learning from a share of the training rows."""
+    """Scores on training and test rows, (folds, 2), after training on a share of the training rows."""
     score, data, found = plan.scores[0], plan.coded(plan.data), []
     for split, fold in pairs:
         rows = subsample(data, split.train, share, derive_seed(plan.seed, fold.repeat, fold.fold))

@@ -1,4 +1,4 @@
-"""What a study found: learners ranked, every pair of them compared, and all of it written to one file.
+"""The results of a study: learners ranked, every pair compared, and everything written to one file.
 
 results.json holds no times and no machine names: same data, same seed, same bytes. Times are in times.json.
 """
@@ -6,44 +6,40 @@ results.json holds no times and no machine names: same data, same seed, same byt
 from __future__ import annotations
 
 import json
-import math
-import os
-import platform
-import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import fivefold
+from fivefold.core.storage.atomic_write import write_text
 from fivefold.evaluation.comparison import Pair, Pairs, compare_all
 from fivefold.evaluation.comparison.estimate import Estimate, corrected_t
 from fivefold.evaluation.scores import MIN_PROBABILITY, Score
+from fivefold.study.environment import installed_versions, relevant_packages, to_plain_values
+from fivefold.study.formatting import join_names
 from fivefold.study.judging.final_holdout import HoldoutResult
-from fivefold.study.planning.plan import Plan
-from fivefold.study.planning.plan import plan_to_json as plan_as_json
+from fivefold.study.planning.plan import Plan, plan_to_json
+from fivefold.study.planning.splits import mean_test_train_ratio
 from fivefold.study.running.fold import FoldResult
 from fivefold.study.running.run import LearnerOutcome
 
-CONFIDENCE = 0.95
-ROPE = 0.01  # scores this close are practically the same; in standard deviations of the target where it has its unit
-SCORES_IN_UNITS = ("rmse", "mae")
-RESULTS_SCHEMA = 2
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polars")
+CONFIDENCE = 0.95  # of intervals; tests have the level 1 - CONFIDENCE
+ROPE = 0.01  # scores closer than this are practically equal; for SCORES_IN_UNITS in standard deviations of the target
+SCORES_IN_UNITS = ("rmse", "mae")  # scores in the unit of the target
+RESULTS_SCHEMA = 2  # version of results.json
 TIMING_FIELDS = ("fit_seconds", "predict_seconds", "busy_seconds", "size_bytes")
 OMITTED_FIELDS = (*TIMING_FIELDS, "test", "predicted", "proba")  # of a fold, in results.json
 
 
 @dataclass(frozen=True)
 class LearnerResult:
-    """A learner that finished: its scores and how it compares with the best one."""
+    """A learner that finished: its scores and its comparison with the best learner."""
 
     outcome: LearnerOutcome
     estimates: Mapping[str, Estimate]
-    versus_best: Estimate  # its loss minus that of the best, split by split
+    versus_best: Estimate  # its loss minus that of the best learner, split by split
     adjusted_p: float  # of the comparison with the best, by Holm over all pairs of learners
 
     @property
@@ -52,7 +48,7 @@ class LearnerResult:
 
     @property
     def worse(self) -> bool:
-        """Is it significantly worse than the best, all pairs considered?"""
+        """Is it significantly worse than the best learner, adjusted for all pairs?"""
         return self.adjusted_p <= 1 - CONFIDENCE
 
     @property
@@ -75,30 +71,30 @@ class LearnerResult:
 
 @dataclass(frozen=True)
 class InnerSelection:
-    """Best, chosen inside each fold: the learner with the least loss on the inner splits, judged on the outer ones.
+    """Best, chosen inside each fold: the learner with the least loss on the inner splits, tested on the outer ones.
 
-    The best of many learners looks better than it is, because it is the best by luck too. Here choosing is part of
-    training, so its scores are those to expect of "run a study, take the winner".
+    The best of many learners looks better than it is, because it is partly the best by luck. Here the choice is part
+    of training, so these are the scores to expect from running a study and taking the winner.
     """
 
-    chosen: tuple[str, ...]  # a learner for each split
+    chosen: tuple[str, ...]  # the learner of each split
     estimates: Mapping[str, Estimate]
     versus_best: Estimate
 
 
 @dataclass(frozen=True)
 class Results:
-    """A finished study: judged learners, best first, and those that failed."""
+    """A finished study: the learners that finished, best first, and those that failed."""
 
     plan: Plan
     judged: tuple[LearnerResult, ...]
     failed: tuple[LearnerOutcome, ...]
     pairs: Pairs | None = None  # None for fewer than two learners
-    inside: InnerSelection | None = None  # None where the inner splits judged nothing
-    holdout: HoldoutResult | None = None  # None until the hold-out is opened, or where there is none
-    command: str = ""  # what was typed
+    inside: InnerSelection | None = None  # None if some fold had no inner splits
+    holdout: HoldoutResult | None = None  # None until the hold-out is opened, or if there is none
+    command: str = ""  # the command line
     environment: Mapping[str, str] = field(default_factory=dict)
-    sessions: tuple[Mapping[str, Any], ...] = ()  # runs of the command that the study took, with their times
+    sessions: tuple[Mapping[str, Any], ...] = ()  # one per run of the command until the study finished
 
     def __str__(self) -> str:
         lines = [
@@ -114,26 +110,43 @@ class Results:
 
     @property
     def alike(self) -> tuple[str, ...]:
-        """Learners that cannot be told from the best."""
+        """Learners that are not significantly different from the best."""
         return tuple(judged.name for judged in self.judged[1:] if not judged.worse)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """All that makes the results less sure or less complete than they look."""
+        """What makes the results less certain or less complete than they look."""
         data = self.plan.data
         return (*data.notes, *data.warnings, *self.plan.warnings, *self.strikes)
 
     @property
     def strikes(self) -> tuple[str, ...]:
-        """That a limit of time struck, if one did."""
+        """A warning about learners that were stopped by their time limits."""
         late = [outcome.learner.name for outcome in self.failed if outcome.late]
-        said = f"a limit of time struck {', '.join(late)}: on another machine the table may have them"
-        return (said,) if late else ()
+        message = f"stopped by a time limit: {', '.join(late)}; on another machine they may finish"
+        return (message,) if late else ()
+
+
+def ranking_sentences(results: Results) -> list[str]:
+    """What the ranking means: which learners tie with the best, and whether it beats the baselines."""
+    best, *rest = results.judged
+    sentences = []
+    if results.alike:
+        sentences.append(f"At the 5 % level it is not significantly different from {join_names(results.alike)}.")
+    elif rest:
+        sentences.append("It is significantly better than every other learner.")
+    baselines = [judged for judged in results.judged if judged.outcome.learner.baseline]
+    if best in baselines:
+        sentences.append("It is a baseline: no method learned anything from this table.")
+    elif unbeaten := [judged.name for judged in baselines if not judged.worse]:
+        names = join_names(unbeaten)
+        sentences.append(f"It is not significantly better than the baseline {names}: perhaps nothing was learned.")
+    return sentences
 
 
 def judge_outcomes(plan: Plan, outcomes: Sequence[LearnerOutcome]) -> Results:
     """Rank the learners by the mean of the deciding score, with corrected resampled t intervals and tests."""
-    score, ratio = plan.scores[0], _test_train_ratio(plan)
+    score, ratio = plan.scores[0], mean_test_train_ratio(plan.splits)
     whole = [outcome for outcome in outcomes if outcome.failure is None]
     losses = {outcome.learner.name: _fold_losses(score, outcome.folds) for outcome in whole}
     ranked = sorted(whole, key=lambda outcome: float(losses[outcome.learner.name].mean()))
@@ -160,10 +173,10 @@ def judge_outcomes(plan: Plan, outcomes: Sequence[LearnerOutcome]) -> Results:
 
 
 def results_to_json(results: Results) -> dict[str, Any]:
-    """Everything about the study but its times, in plain values."""
+    """Everything about the study except times, as plain values."""
     plan, data = results.plan, results.plan.data
     target: dict[str, Any] = {"name": data.target, "task": data.task}
-    if data.task == "classification":
+    if data.task.is_classification:
         classes, counts = np.unique(data.y, return_counts=True)
         target["classes"] = {str(label): int(count) for label, count in zip(classes, counts, strict=True)}
     return {
@@ -175,7 +188,7 @@ def results_to_json(results: Results) -> dict[str, Any]:
             "target": target,
             "columns": [asdict(column) for column in data.columns],
         },
-        "plan": plan_as_json(plan)
+        "plan": plan_to_json(plan)
         | {
             "digest": plan.digest,
             "clip": MIN_PROBABILITY,
@@ -194,8 +207,8 @@ def results_to_json(results: Results) -> dict[str, Any]:
 
 
 def timing_record(results: Results) -> dict[str, Any]:
-    """What took how long, and how it was run."""
-    each = {
+    """How long everything took, and how it was run."""
+    learners = {
         judged.name: {
             "fit_seconds": judged.fit_seconds,
             "predict_seconds": judged.predict_seconds,
@@ -208,39 +221,14 @@ def timing_record(results: Results) -> dict[str, Any]:
         "command": results.command,
         "sessions": list(results.sessions),
         "costs": {name: asdict(cost) for name, cost in results.plan.costs.items()},
-        "learners": each,
+        "learners": learners,
     }
 
 
 def write_results(results: Results, folder: Path) -> Path:
-    """DIR/results.json and DIR/times.json, each whole or not at all."""
+    """Write FOLDER/results.json and FOLDER/times.json; returns the path of the first."""
     _write_json(folder / "times.json", timing_record(results))
     return _write_json(folder / "results.json", results_to_json(results))
-
-
-def installed_versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
-    """What the study runs on; a package that is not installed is left out."""
-    found = {
-        "fivefold": fivefold.__version__,
-        "python": platform.python_version(),
-        "platform": f"{platform.system()} {platform.machine()}",
-    }
-    for name in packages:
-        try:
-            found.setdefault(name, version(name))
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-def relevant_packages(plan: Plan) -> tuple[str, ...]:
-    """What the results may depend on: also the packages of learners that are not ours."""
-    roots = {learner.method.cls.__module__.split(".")[0] for learner in plan.learners}
-    return tuple(dict.fromkeys([*PACKAGES, *sorted(roots - {"sklearn"})]))
-
-
-def _test_train_ratio(plan: Plan) -> float:
-    return float(np.mean([len(split.test) / len(split.train) for split in plan.splits]))
 
 
 def _fold_losses(score: Score, folds: Sequence[FoldResult]) -> np.ndarray:
@@ -252,7 +240,7 @@ def _estimates(plan: Plan, folds: Sequence[FoldResult], ratio: float) -> dict[st
 
 
 def _clip_interval(score: Score, estimate: Estimate) -> Estimate:
-    """The interval cut to what the score can be."""
+    """The interval clipped to the range of the score."""
     return Estimate(estimate.mean, max(estimate.low, score.low), min(estimate.high, score.high), estimate.p_value)
 
 
@@ -269,7 +257,7 @@ def _inner_selection(
     inner = [[_inner_loss(fold) for fold in outcome.folds] for outcome in whole]
     if best is None or any(loss is None for losses in inner for loss in losses):
         return None
-    winners = np.argmin(np.array(inner, dtype=float), axis=0)  # (splits,), the first of equals
+    winners = np.argmin(np.array(inner, dtype=float), axis=0)  # (splits,), the first of equally good ones
     folds = [whole[winner].folds[i] for i, winner in enumerate(winners)]
     return InnerSelection(
         tuple(whole[winner].learner.name for winner in winners),
@@ -279,7 +267,7 @@ def _inner_selection(
 
 
 def _inner_loss(fold: FoldResult) -> float | None:
-    """The loss on the inner splits of the setting that was chosen."""
+    """The loss of the chosen setting on the inner splits."""
     return next((loss for setting, loss in fold.tried if setting == fold.parameters), None)
 
 
@@ -334,26 +322,4 @@ def _summary(estimates: Mapping[str, Estimate], folds: Sequence[FoldResult]) -> 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> Path:
     text = json.dumps(to_plain_values(content), indent=1, ensure_ascii=False, allow_nan=False)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".json")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
-    return path
-
-
-def to_plain_values(value: Any) -> Any:
-    """Values JSON knows: what is not finite is null, what is no number or text is its repr."""
-    if isinstance(value, Mapping):
-        return {str(key): to_plain_values(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_plain_values(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
+    return write_text(path, text + "\n")

@@ -1,8 +1,8 @@
-"""Several studies side by side: the same learners over several data sets, by their ranks on each.
+"""Several studies compared: the same learners over several data sets, by their ranks on each.
 
-On every data set the learners are ranked by the score that decided its study; Friedman's test asks whether they are all
-alike, and Nemenyi's critical difference which of them can be told apart (`evaluation.comparison.friedman`). With few
-data sets no difference of ranks can exceed the critical difference; then there is nothing to test, and it is said.
+On every data set the learners are ranked by the first score of its study; Friedman's test asks whether all are equal,
+and Nemenyi's critical difference which of them differ (`evaluation.comparison.friedman`). With few data sets no
+difference of ranks can exceed the critical difference; then there is no test, and a note says so.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from fivefold.evaluation.comparison import Friedman, against_control, friedman_t
 from fivefold.evaluation.scores import SCORES
 from fivefold.study.tables.dataset import BadInput
 
-MIN_DATA_SETS = 10  # data sets, below which the distribution of the test is rough
+MIN_DATA_SETS = 10  # with fewer, the distribution of the test statistic is approximate
 RESULTS_FILE = "results.json"
 
 
 @dataclass(frozen=True)
 class StudySummary:
-    """What a finished study says of its learners, by the score that decided it."""
+    """The learners of a finished study, by the score that ranked them."""
 
     path: str
     data: str
     digest: str
     score: str
-    means: dict[str, float]  # of the learners that finished
+    means: dict[str, float]  # mean score of each learner that finished
     baselines: frozenset[str]
 
     @property
@@ -42,14 +42,14 @@ class StudySummary:
 
 @dataclass(frozen=True)
 class StudyComparison:
-    """Learners over data sets: scores, ranks, and the test where there is one."""
+    """Learners over data sets: scores, ranks, and the test if there is one."""
 
     studies: tuple[StudySummary, ...]
-    learners: tuple[str, ...]  # that every study has, the best mean rank first
+    learners: tuple[str, ...]  # those of every study, the best mean rank first
     scores: np.ndarray  # (studies, learners)
-    ranks: np.ndarray  # (studies, learners), 1 the best
+    ranks: np.ndarray  # (studies, learners), 1 is the best
     test: Friedman | None
-    against_best: dict[str, float]  # p-values by Holm
+    against_best: dict[str, float]  # p-values adjusted by Holm
     notes: tuple[str, ...]
 
     @property
@@ -58,10 +58,10 @@ class StudyComparison:
 
 
 def read_study(source: Path) -> StudySummary:
-    """The results of a study in a folder, or in a file."""
+    """The results of a study, from its folder or its results.json."""
     path = source / RESULTS_FILE if source.is_dir() else source
     if not path.is_file():
-        raise BadInput(f"{source}: no {RESULTS_FILE} is there; give the folder that fivefold study wrote (--out)")
+        raise BadInput(f"{source}: there is no {RESULTS_FILE}; give the folder that fivefold study wrote (--out)")
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         score = found["plan"]["scores"][0]
@@ -70,43 +70,45 @@ def read_study(source: Path) -> StudySummary:
         baselines = frozenset(entry["name"] for entry in done if entry["baseline"])
         data, digest = found["data"]["name"], found["data"].get("digest", "")
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
-        raise BadInput(f"{path} is no results file of a study, or damaged ({type(error).__name__}: {error})") from None
+        raise BadInput(
+            f"{path} is not the results file of a study, or is damaged ({type(error).__name__}: {error})"
+        ) from None
     if score not in SCORES:
-        raise BadInput(f"{path} was decided by {score!r}, which this version does not know")
+        raise BadInput(f"{path} ranks by {score!r}, which this version does not know")
     return StudySummary(str(source), data, digest, score, means, baselines)
 
 
 def compare_studies(sources: Sequence[Path]) -> StudyComparison:
-    """Set studies side by side; raises BadInput where they have too little in common."""
+    """Compare studies; raises BadInput if they have too little in common."""
     if len(sources) < 2:
-        raise BadInput(f"a comparison needs two studies or more; got {len(sources)}")
+        raise BadInput(f"a comparison needs at least two studies; got {len(sources)}")
     studies = tuple(map(read_study, sources))
     shared = [name for name in studies[0].means if all(name in study.means for study in studies)]
     if len(shared) < 2:
         raise BadInput(
-            f"these studies have {len(shared)} learners in common that finished in all; two or more are needed. Run "
+            f"these studies have {len(shared)} learners in common that finished in all; at least two are needed. Run "
             "them with the same --methods"
         )
     scores = np.array([[study.means[name] for name in shared] for study in studies])
-    turned = np.where([[study.larger_is_better] for study in studies], -scores, scores)
-    ranks = rankdata(turned, axis=1)
+    losses = np.where([[study.larger_is_better] for study in studies], -scores, scores)
+    ranks = rankdata(losses, axis=1)
     order = np.argsort(ranks.mean(axis=0), kind="stable")
     learners = tuple(shared[i] for i in order)
-    test, notes = _friedman_or_note(studies, learners, turned[:, order])
+    test, notes = _friedman_or_note(studies, learners, losses[:, order])
     against = against_control(test, learners[0]) if test is not None else {}
     return StudyComparison(
-        studies,
-        learners,
-        scores[:, order],
-        ranks[:, order],
-        test,
-        against,
-        (*_exclusion_notes(studies, shared), *notes),
+        studies=studies,
+        learners=learners,
+        scores=scores[:, order],
+        ranks=ranks[:, order],
+        test=test,
+        against_best=against,
+        notes=(*_exclusion_notes(studies, shared), *notes),
     )
 
 
 def comparison_to_json(found: StudyComparison) -> dict[str, Any]:
-    """The comparison in plain values."""
+    """The comparison as plain values."""
     test = found.test
     return {
         "studies": [{"path": s.path, "data": s.data, "score": s.score} for s in found.studies],
@@ -132,7 +134,7 @@ def comparison_to_json(found: StudyComparison) -> dict[str, Any]:
 def _friedman_or_note(
     studies: Sequence[StudySummary], learners: tuple[str, ...], losses: np.ndarray
 ) -> tuple[Friedman | None, tuple[str, ...]]:
-    """Friedman's test, or why there is none."""
+    """Friedman's test, or a note on why there is none."""
     names = [study.digest or study.data for study in studies]
     if len(set(names)) < len(names):
         twice = sorted({study.data for study, name in zip(studies, names, strict=True) if names.count(name) > 1})
@@ -143,9 +145,9 @@ def _friedman_or_note(
     if found.critical_difference >= len(learners) - 1:
         return None, (
             f"no test: {len(studies)} data sets are too few for {len(learners)} learners. Even the same order on "
-            "every one would not tell the first from the last",
+            "every one would not be a significant difference",
         )
-    rough = f"{len(studies)} data sets are few: below {MIN_DATA_SETS} the p-value is rough"
+    rough = f"{len(studies)} data sets are few: below {MIN_DATA_SETS} the p-value is approximate"
     return found, (rough,) if len(studies) < MIN_DATA_SETS else ()
 
 
@@ -154,4 +156,4 @@ def _exclusion_notes(studies: Sequence[StudySummary], shared: list[str]) -> list
     lost = [name for name in every if name not in shared]
     mixed = sorted({study.score for study in studies})
     notes = [f"not in every study, and left out: {', '.join(lost)}"] if lost else []
-    return notes + ([f"the studies are decided by different scores: {', '.join(mixed)}"] if len(mixed) > 1 else [])
+    return notes + ([f"the studies are ranked by different scores: {', '.join(mixed)}"] if len(mixed) > 1 else [])

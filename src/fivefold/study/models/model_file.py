@@ -1,17 +1,15 @@
 """Model files: a fitted pipeline, what it was fitted on, and what was found about it, in one file.
 
-The file is skops' (a zip archive of JSON and arrays) with one more entry, `fivefold.json`: format version, schema of
-the columns, model card, and a SHA-256 of all that. A file is checked before anything of it is built: archive,
+The file is a skops file (a zip archive of JSON and arrays) with one more entry, `fivefold.json`: format version, schema
+of the columns, model card, and a SHA-256 of all that. A file is checked before any object in it is built: archive,
 format, hash, and that it names only types that this package or scikit-learn defines. Pickle is never read. The hash
-finds damage; it is no signature, and says nothing about who wrote the file: take model files from people you trust.
+detects damage; it is not a signature and does not tell who wrote the file: take model files from people you trust.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 import warnings
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -24,14 +22,15 @@ import numpy as np
 
 import fivefold
 from fivefold.core.storage import memory_limits, model_files
+from fivefold.core.storage.atomic_write import replacing
+from fivefold.study.environment import installed_versions
 from fivefold.study.preparation import encoders
 from fivefold.study.tables.dataset import BadInput, Column, Data
+from fivefold.study.tables.task import Task
 
 MODEL_FORMAT = 1
 CARD_ENTRY = "fivefold.json"
-MAX_KEPT_LEVELS = (
-    2_000  # levels of a column that are kept to tell new ones from; where there are more, new ones are not counted
-)
+MAX_KEPT_LEVELS = 2_000  # levels stored per column, to count unseen ones; with more levels none are stored
 TRUSTED_ENCODERS = frozenset(
     f"{encoders.__name__}.{name}"
     for name, thing in vars(encoders).items()
@@ -41,19 +40,19 @@ TRUSTED_ENCODERS = frozenset(
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns a model takes, in order, and what it answers."""
+    """The columns that a model takes, in order, and what it predicts."""
 
     columns: tuple[Column, ...]
     target: str
-    task: str
+    task: Task
     classes: tuple[str, ...] = ()
-    seen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # levels of categories that training had
+    seen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # levels of the categories in training
 
     @classmethod
     def of(cls, data: Data, rows: np.ndarray | None = None) -> Schema:
-        """The schema of a table of which these rows are learned from."""
+        """The schema of a table of which these rows are trained on."""
         rows = np.arange(len(data.y)) if rows is None else rows
-        classes = tuple(map(str, np.unique(data.y[rows]))) if data.task == "classification" else ()
+        classes = tuple(map(str, np.unique(data.y[rows]))) if data.task.is_classification else ()
         levels = {name: data.X[name][rows].drop_nulls().unique().sort() for name in data.of_kind("category")}
         seen = {name: tuple(map(str, values)) for name, values in levels.items() if len(values) <= MAX_KEPT_LEVELS}
         return cls(tuple(data.columns), data.target, data.task, classes, seen)
@@ -63,76 +62,68 @@ class Schema:
         """The schema from its entry in a file."""
         columns = tuple(Column(**{**column, "levels": tuple(column["levels"])}) for column in plain["columns"])
         seen = {name: tuple(levels) for name, levels in plain["seen"].items()}
-        return cls(columns, plain["target"], plain["task"], tuple(plain["classes"]), seen)
+        return cls(columns, plain["target"], Task(plain["task"]), tuple(plain["classes"]), seen)
 
     @property
     def needed(self) -> tuple[Column, ...]:
-        """The columns that are learned from."""
+        """The columns that the model learned from."""
         return tuple(column for column in self.columns if column.kind != "identifier")
 
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What a model file holds."""
+    """The contents of a model file."""
 
-    pipeline: Any
+    pipeline: Any  # a fitted scikit-learn pipeline
     schema: Schema
     card: Mapping[str, Any] = field(default_factory=dict)  # method, parameters, treatment, scores, versions
 
     @contextmanager
-    def answering(self) -> Iterator[None]:
-        """Whatever fails inside, rows and model do not go together, as when the file was altered: BadInput says so."""
+    def refusing_misfits(self) -> Iterator[None]:
+        """Turn any failure of the model into BadInput: rows and model do not fit, as when the file was altered."""
         try:
             yield
         except BadInput:
             raise
         except Exception as error:
-            said = f"the model cannot answer for these rows ({type(error).__name__}: {error})"
-            raise BadInput(". ".join([said, *version_warnings(self.card)])) from None
+            message = f"the model cannot predict these rows ({type(error).__name__}: {error})"
+            raise BadInput(". ".join([message, *version_warnings(self.card)])) from None
 
 
 def save_model(model: ModelFile, path: Path) -> Path:
-    """Write the file, whole or not at all; a model with parts of other packages is refused."""
+    """Write the file, whole or not at all; a model with parts from other packages is refused."""
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".model-", suffix=".skops")
+        with replacing(path) as draft:
+            _write_archive(model, draft)
     except OSError as error:
         raise BadInput(f"{path}: no file can be written there ({error.strerror})") from None
-    os.close(handle)
-    try:
-        _write_archive(model, name)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except OSError as error:
-        raise BadInput(f"{path}: no file can be written there ({error.strerror})") from None
-    finally:
-        Path(name).unlink(missing_ok=True)
     return path
 
 
 def load_model(path: Path) -> ModelFile:
-    """Read a model file; anything doubtful is refused before a single object is built."""
+    """Read a model file; anything suspicious is refused before a single object is built."""
     about = describe_model(path)
     try:
         schema = Schema.from_json(about["schema"])
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of versions: they are compared when it fails
+            warnings.simplefilter("ignore")  # about versions: they are compared if loading fails
             pipeline = model_files.load(path, TRUSTED_ENCODERS)
     except model_files.UntrustedTypeError as error:
         raise BadInput(str(error)) from None
     except Exception as error:  # whatever it is, the file is to blame
-        said = f"{path}: the model cannot be rebuilt ({type(error).__name__}: {error})"
-        raise BadInput(". ".join([said, *version_warnings(about["card"])])) from None
+        message = f"{path}: the model cannot be rebuilt ({type(error).__name__}: {error})"
+        raise BadInput(". ".join([message, *version_warnings(about["card"])])) from None
     return ModelFile(pipeline, schema, about["card"])
 
 
 def describe_model(path: Path) -> dict[str, Any]:
-    """Format, schema and card of a model file, after the checks that need nothing to be built."""
+    """Format, schema and card of a model file, after all checks that need no object."""
     if not path.is_file():
         raise BadInput(f"{path}: there is no such file")
     if not zipfile.is_zipfile(path):
         raise BadInput(
-            f"{path}: this is no model file: it is no archive, or one that was cut off. Of other formats none is read, "
-            "and pickle never"
+            f"{path}: this is not a model file: it is not a zip archive, or it is truncated. Other formats are not "
+            "read, pickle never"
         )
     try:
         model_files.check_archive(path)
@@ -162,9 +153,7 @@ def describe_model(path: Path) -> dict[str, Any]:
 
 
 def version_warnings(card: Mapping[str, Any]) -> list[str]:
-    """Say what was installed in another version when a model was fitted: its answers may differ from those it gave."""
-    from fivefold.study.judging.results import installed_versions
-
+    """A warning if a model was fitted with other versions than those installed: its predictions may differ."""
     then, now = card.get("versions"), installed_versions()
     if not isinstance(then, Mapping):
         return []
@@ -172,9 +161,9 @@ def version_warnings(card: Mapping[str, Any]) -> list[str]:
     return [f"the model was fitted with {', '.join(changed)}"] if changed else []
 
 
-def _write_archive(model: ModelFile, name: str) -> None:
+def _write_archive(model: ModelFile, path: Path) -> None:
     try:
-        model_files.save(model.pipeline, name, TRUSTED_ENCODERS)
+        model_files.save(model.pipeline, path, TRUSTED_ENCODERS)
     except ValueError as error:
         raise BadInput(f"the model cannot be saved: {error}") from None
     about = {
@@ -183,19 +172,19 @@ def _write_archive(model: ModelFile, name: str) -> None:
         "schema": asdict(model.schema),
         "card": dict(model.card),
     }
-    about["sha256"] = _archive_digest(name, about)
-    with zipfile.ZipFile(name, "a") as archive:
-        entry = zipfile.ZipInfo(CARD_ENTRY)  # without the time: the same model gives the same entry
+    about["sha256"] = _archive_digest(path, about)
+    with zipfile.ZipFile(path, "a") as archive:
+        entry = zipfile.ZipInfo(CARD_ENTRY)  # without a time, so that the same model gives the same entry
         archive.writestr(entry, json.dumps(about, indent=1, ensure_ascii=False))
 
 
-def _archive_digest(path: str | Path, about: Mapping[str, Any]) -> str:
-    """SHA-256 over names and contents of all entries, and over our own but for the hash."""
+def _archive_digest(path: Path, about: Mapping[str, Any]) -> str:
+    """SHA-256 over the names and contents of all entries, and over our own except the hash itself."""
     rest = {name: value for name, value in about.items() if name != "sha256"}
     digest = hashlib.sha256(json.dumps(rest, sort_keys=True).encode())
     with zipfile.ZipFile(path) as archive:
         for name in sorted(set(archive.namelist()) - {CARD_ENTRY}):
             with archive.open(name) as member:
-                content = hashlib.file_digest(member, "sha256")  # type: ignore[arg-type]  # it reads as files do
+                content = hashlib.file_digest(member, "sha256")  # type: ignore[arg-type]  # it reads like a file
             digest.update(name.encode() + b"\0" + content.digest())
     return digest.hexdigest()

@@ -1,8 +1,8 @@
-"""New rows for a model: a table read as the one that the model was fitted on.
+"""New rows for a model: a table read in the same way as the one that the model was fitted on.
 
-Columns are found by name, whatever their order. What does not fit is named: columns that are missing, and values of
-another kind than in training, with the first place. Columns that the model does not know are ignored, and said to be.
-Missing values and levels that training did not see are for the model's own treatment; the latter are counted.
+Columns are found by name, in any order. Missing columns, and values of another kind than in training, are refused with
+their first place. Columns that the model does not know are ignored, with a note. Missing values and unseen levels are
+left to the model's preparation of its columns; unseen levels are counted in a note.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from fivefold.datasets.toy_datasets import EMBEDDED, load_embedded
+from fivefold.study.formatting import format_count
 from fivefold.study.models.model_file import Schema
 from fivefold.study.tables import dates, number_notation
 from fivefold.study.tables.column import Column, ColumnKind
@@ -23,15 +24,15 @@ from fivefold.study.tables.conversion import RawColumn, convert_to_number, parse
 from fivefold.study.tables.files import read_table
 from fivefold.study.tables.kinds import check_names, raw_columns
 from fivefold.study.tables.missing_markers import clean_text
-from fivefold.study.tables.table import BadInput, Table, count_noun, quote_list, table_from_frame
+from fivefold.study.tables.table import BadInput, Table, quote_list, table_from_frame
 from fivefold.study.tables.target import target_values
 
-STRICT_KINDS = {"number": "numbers", "date": "dates", "boolean": "truth values"}  # kinds that a value can fail to be
+STRICT_KINDS = {"number": "numbers", "date": "dates", "boolean": "truth values"}  # kinds that not every text can be
 
 
 @dataclass(frozen=True)
 class NewRows:
-    """Rows that a model can be asked about."""
+    """Rows that a model can predict."""
 
     name: str
     X: pl.DataFrame  # the columns of the schema
@@ -42,9 +43,9 @@ class NewRows:
 
 
 def read_new_rows(source: str | Path, schema: Schema, target: str | None = None) -> NewRows:
-    """The table in a file, or the embedded set of that name, by the schema of a model.
+    """The table in a file, or the embedded data set of that name, read by the schema of a model.
 
-    With `target` only the rows are kept that have a value in this column.
+    With `target`, only rows with a value in this column are kept.
     """
     if str(source) in EMBEDDED and not Path(source).is_file():
         table = table_from_frame(str(source), load_embedded(str(source)))
@@ -54,27 +55,29 @@ def read_new_rows(source: str | Path, schema: Schema, target: str | None = None)
 
 
 def apply_schema(table: Table, schema: Schema, target: str | None = None) -> NewRows:
-    """A table with its columns as the schema wants them; BadInput says what differs."""
+    """A table with the columns of the schema; raises BadInput with the differences."""
     if table.frame.is_empty():
         raise BadInput(f"{table.name}: the table is empty: it has a header and no rows")
     table = clean_text(table)
     raws, notes = raw_columns(table)
     _check_columns(table.name, schema, list(raws))
-    y, said = None, list[str]()
+    y, own_notes = None, list[str]()
     if target is not None:
         check_names(table, {target: " (--target)"})
-        y, said = target_values(raws.get(target), target, table, None)
+        y, own_notes = target_values(raws.get(target), target, table, None)
         rows = y.is_not_null().to_numpy()
         if not rows.all():
-            said.append(f"{count_noun(int((~rows).sum()), 'row')} left out, the target {target!r} is missing there")
+            own_notes.append(
+                f"{format_count(int((~rows).sum()), 'row')} left out, the target {target!r} is missing there"
+            )
             y, table = y.drop_nulls(), table.only(rows)
             raws = {name: raw.only(rows, table) for name, raw in raws.items()}
     known = {column.name for column in schema.columns} | {schema.target, target}
     if unknown := [name for name in raws if name not in known]:
-        said.append(f"columns that the model does not know, ignored: {quote_list(unknown)}")
-    kept = [_read_column(raws[column.name], column, said) for column in schema.columns if column.name in raws]
-    said += [note for series in kept for note in _unseen_level_notes(table, series, schema.seen.get(series.name))]
-    return NewRows(table.name, pl.DataFrame(kept), table.at, table.unit, y, (*table.notes, *notes, *said))
+        own_notes.append(f"columns that the model does not know, ignored: {quote_list(unknown)}")
+    kept = [_read_column(raws[column.name], column, own_notes) for column in schema.columns if column.name in raws]
+    own_notes += [note for series in kept for note in _unseen_level_notes(table, series, schema.seen.get(series.name))]
+    return NewRows(table.name, pl.DataFrame(kept), table.at, table.unit, y, (*table.notes, *notes, *own_notes))
 
 
 def _check_columns(name: str, schema: Schema, columns: list[str]) -> None:
@@ -84,13 +87,13 @@ def _check_columns(name: str, schema: Schema, columns: list[str]) -> None:
     near = {want: get_close_matches(want, columns, n=1, cutoff=0.8) for want in lost}
     hints = "".join(f"; {want!r} may be {found[0]!r} here" for want, found in near.items() if found)
     raise BadInput(
-        f"{name}: the model needs {count_noun(len(lost), 'column')} that the table does not have: "
+        f"{name}: the model needs {format_count(len(lost), 'column')} that the table does not have: "
         f"{quote_list(lost)}{hints}"
     )
 
 
 def _read_column(raw: RawColumn, column: Column, notes: list[str]) -> pl.Series:
-    """The values as the kind they had in training."""
+    """The values, as the kind they had in training."""
     values = KIND_READERS[column.kind](raw, column, notes).alias(raw.name)
     wrong = raw.series.is_not_null() & values.is_null()
     if column.kind in STRICT_KINDS and wrong.any():
@@ -162,13 +165,13 @@ def _kind_error(raw: RawColumn, column: Column, wrong: pl.Series) -> BadInput:
     return BadInput(
         f"{raw.table.name}: column {raw.name!r} held {STRICT_KINDS[column.kind]}{like} when the model was fitted; here "
         f"{raw.table.unit} {raw.table.at[first]} holds {raw.text[first]!r}"
-        + (f", and {count_noun(others, 'other value')} do not fit either" if others else "")
+        + (f", and {format_count(others, 'other value')} do not fit either" if others else "")
         + ". Correct it, or leave the field empty where the value is unknown"
     )
 
 
 def _unseen_level_notes(table: Table, values: pl.Series, levels: tuple[str, ...] | None) -> list[str]:
-    """Count the levels of a category that training did not have."""
+    """A note on the levels of a category that were not in training."""
     if levels is None:
         return []
     new = values.is_not_null() & ~values.is_in(list(levels))
@@ -176,7 +179,6 @@ def _unseen_level_notes(table: Table, values: pl.Series, levels: tuple[str, ...]
         return []
     shown = quote_list(values.filter(new).unique(maintain_order=True).to_list(), 3)
     return [
-        f"column {values.name!r}: {count_noun(int(new.sum()), 'value')} that training did not see, {shown}, taken as "
-        "the "
-        f"model takes what it does not know: {table.where(new.to_numpy())}"
+        f"column {values.name!r}: {format_count(int(new.sum()), 'value')} that training did not see, {shown}, "
+        f"treated as unseen levels: {table.where(new.to_numpy())}"
     ]

@@ -1,4 +1,4 @@
-"""A saved model judged on a labelled table: every score of its task, with an interval for what it is on new rows.
+"""A saved model evaluated on a labelled table: every score of its task, with an interval for its value on new rows.
 
 accuracy    exact binomial (Clopper & Pearson 1934)
 others      bootstrap over the rows, percentile
@@ -17,33 +17,34 @@ from scipy.stats import binomtest
 
 from fivefold.evaluation.bootstrap_intervals import ASSUMPTIONS, Interval, bootstrap_score
 from fivefold.evaluation.scores import SCORES, CachedPredictions, Score
+from fivefold.study.formatting import format_count
 from fivefold.study.models.model_file import ModelFile, Schema, version_warnings
 from fivefold.study.models.new_rows import NewRows
 from fivefold.study.tables.dataset import BadInput, Data, data_digest
-from fivefold.study.tables.table import count_noun, quote_list
+from fivefold.study.tables.table import quote_list
 from fivefold.study.tables.target import target_labels
 from fivefold.theory import Certificate, certify_holdout
 
-CONFIDENCE = 0.95
-MAX_DRAWS, MAX_DRAWN_ROWS = 1000, 2_000_000  # draws of the bootstrap, and rows drawn in all
-CERTIFICATE_DELTA = 0.05
+CONFIDENCE = 0.95  # of the intervals
+MAX_DRAWS, MAX_DRAWN_ROWS = 1000, 2_000_000  # bootstrap samples, and rows of all samples together
+CERTIFICATE_DELTA = 0.05  # probability that the certificate may fail
 
 
 @dataclass(frozen=True)
 class ModelEvaluation:
-    """How well a model does on a table."""
+    """The scores of a model on a table."""
 
     table: str
     rows: int
     scores: Mapping[str, Interval]
-    certificate: Certificate | None  # of the share of wrong classes; None for regression, or on training rows
+    certificate: Certificate | None  # of the error rate; None for regression, or on training rows
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
     assumptions: tuple[str, ...] = ASSUMPTIONS
 
     def __str__(self) -> str:
         width = max(len(SCORES[name].title) for name in self.scores)
-        lines = [f"{self.table}: {count_noun(self.rows, 'row')}"]
+        lines = [f"{self.table}: {format_count(self.rows, 'row')}"]
         lines += [f"note: {note}" for note in self.notes] + [f"warning: {warning}" for warning in self.warnings]
         for name, found in self.scores.items():
             lines.append(
@@ -58,7 +59,7 @@ class ModelEvaluation:
 
 @dataclass(frozen=True)
 class PrecomputedModel:
-    """Answers that are already there, by row: a model to the scores, whose X are the numbers of rows."""
+    """Stored predictions behind the interface of a fitted model; its X are row numbers."""
 
     labels: np.ndarray  # (n,)
     P: np.ndarray | None  # (n, K)
@@ -86,16 +87,16 @@ def evaluate_model(model: ModelFile, new: NewRows) -> ModelEvaluation:
     warnings, certificate = version_warnings(model.card), None
     if _is_training_table(model, new, truth):
         warnings.append("these are the rows that the model comes from: on new rows it will do worse")
-    elif model.schema.task == "classification":
+    elif model.schema.task.is_classification:
         certificate = certify_holdout(int(np.sum(given.labels != y)), len(y), CERTIFICATE_DELTA)
     return ModelEvaluation(new.name, len(y), scores, certificate, (*new.notes, *notes), tuple(warnings))
 
 
 def _true_target(schema: Schema, new: NewRows) -> np.ndarray:
-    """The target as training would take it."""
+    """The target as it is read for training."""
     assert new.target is not None  # it was asked for
     y = new.target.to_numpy()
-    if schema.task != "classification":
+    if not schema.task.is_classification:
         if y.dtype.kind not in "biuf" or not np.isfinite(y).all():
             bad = [i for i, value in enumerate(y) if not isinstance(value, int | float) or not np.isfinite(value)]
             first = bad[0] if bad else 0
@@ -104,37 +105,36 @@ def _true_target(schema: Schema, new: NewRows) -> np.ndarray:
                 f"{new.unit} {new.at[first]}"
             )
         return y.astype(float)
-    return target_labels(y, "classification")
+    return target_labels(y, schema.task)
 
 
 def _precompute(model: ModelFile, new: NewRows) -> PrecomputedModel:
     answers = CachedPredictions(model.pipeline, new.X)
-    if model.schema.task != "classification":
+    if not model.schema.task.is_classification:
         return PrecomputedModel(np.asarray(answers.predictions, float), None)
     return PrecomputedModel(np.searchsorted(model.pipeline.classes_, answers.predictions), np.asarray(answers.proba))
 
 
 def _encode_target(model: ModelFile, new: NewRows, truth: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Numbers, or codes of classes: those that the model does not know come after those it knows."""
-    if model.schema.task != "classification":
+    """Numbers, or codes of classes: classes that the model does not know have the highest codes."""
+    if not model.schema.task.is_classification:
         return truth, []
     text, known = truth.astype(str), [str(label) for label in model.pipeline.classes_]
     unknown = sorted(set(text.tolist()) - set(known))
     if len(unknown) == len(set(text.tolist())):
         raise BadInput(
             f"{new.name}: the target holds none of the model's classes, {quote_list(known, 5)}, but "
-            f"{quote_list(unknown, 5)}; "
-            "name another column with --target"
+            f"{quote_list(unknown, 5)}; name another column with --target"
         )
     codes = {label: code for code, label in enumerate([*known, *unknown])}
-    said = f"classes that the model does not know, always counted as wrong: {quote_list(unknown, 5)}"
-    return np.array([codes[label] for label in text.tolist()]), [said] if unknown else []
+    note = f"classes that the model does not know, always counted as wrong: {quote_list(unknown, 5)}"
+    return np.array([codes[label] for label in text.tolist()]), [note] if unknown else []
 
 
 def _is_training_table(model: ModelFile, new: NewRows, truth: np.ndarray) -> bool:
-    """Is it the table that the model was fitted on, or its hold-out was drawn from?"""
+    """Is this the table that the model was fitted on, or that its hold-out was drawn from?"""
     schema = model.schema
-    data = Data(new.name, new.X, truth, schema.target, schema.task, schema.columns)  # type: ignore[arg-type]  # a name read from a file
+    data = Data(new.name, new.X, truth, schema.target, schema.task, schema.columns)
     return bool(data_digest(data) == model.card.get("data", {}).get("digest"))
 
 

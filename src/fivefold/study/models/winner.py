@@ -1,8 +1,8 @@
-"""Models with all that is known about them: the winner of a study, or one method on one table.
+"""Models with their cards: the winner of a study, or one method on one table.
 
-A model card says what the model is, what is done to its columns, what it was fitted on, and how well it does: the
-scores of nested cross-validation with their intervals, and the certificate from the hold-out, if there is one. It holds
-no dates and no times.
+A model card says what the model is, how its columns are prepared, what it was fitted on, and how good it is: the scores
+of nested cross-validation with their intervals, and the certificate from the hold-out, if there is one. It holds no
+dates and no times.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.study.judging.results import CONFIDENCE, Results, installed_versions, relevant_packages, to_plain_values
+from fivefold.study.environment import installed_versions, relevant_packages, to_plain_values
+from fivefold.study.judging.results import CONFIDENCE, Results
 from fivefold.study.models.model_file import ModelFile, Schema, save_model
 from fivefold.study.planning.hyperparameters import Setting
 from fivefold.study.planning.plan import Plan, make_plan
@@ -29,7 +30,7 @@ NOT_JUDGED_NOTE = "not judged: fivefold study judges a method, fivefold evaluate
 
 
 def fit_winner(results: Results) -> ModelFile:
-    """The best learner of a study, tuned and fitted on all rows outside the hold-out, which it is not shown."""
+    """The best learner of a study, tuned and fitted on all rows outside the hold-out."""
     plan, best = results.plan, results.judged[0]
     pipeline, choice = tune_and_fit(plan.data, best.outcome.learner, plan.rows, plan)
     scores = {name: {"mean": e.mean, "low": e.low, "high": e.high} for name, e in best.estimates.items()}
@@ -44,15 +45,15 @@ def fit_winner(results: Results) -> ModelFile:
 
 
 def save_winner(model: ModelFile, results: Results, folder: Path) -> Path:
-    """Write FOLDER/model.skops, with what the hold-out said of exactly this model; BadInput where it cannot be held."""
+    """Write FOLDER/model.skops, with the hold-out's result for exactly this model; BadInput if it cannot be saved."""
     found = None if results.holdout is None else to_plain_values(asdict(results.holdout))
     return save_model(replace(model, card={**model.card, "holdout": found}), folder / MODEL_FILE)
 
 
 def fit_method(data: Data, name: str, parameters: Setting, *, seed: int = 0, tune: bool = False) -> ModelFile:
-    """One method on all rows: with its defaults and these parameters, or with the best setting of its search."""
+    """One method on all rows, with its defaults and these parameters, or tuned over its search space."""
     if name.strip().lower() == "all":
-        raise BadInput("one method is fitted: name it; `fivefold methods` lists them")
+        raise BadInput("name one method; `fivefold methods` lists them")
     plan = make_plan(data, [name], seed=seed, holdout=0.0)
     learner = plan.learners[0]
     settings = tuple({**setting, **parameters} for setting in learner.settings) if tune else (dict(parameters),)
@@ -99,7 +100,7 @@ def _model_with_card(
 
 
 def _check_parameters(learner: Learner, parameters: Setting) -> None:
-    """Refuse names that are no parameters of the method."""
+    """Refuse names that are not parameters of the method."""
     known = learner.make({}, 0).get_params()
     if wrong := [name for name in parameters if name not in known]:
         raise BadInput(f"{learner.name} has no parameter {', '.join(map(repr, wrong))}; it has {', '.join(known)}")

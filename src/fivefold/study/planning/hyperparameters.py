@@ -1,8 +1,9 @@
 """Which settings of a method are tried, and on how many rows.
 
-A fixed number of draws a learner: all combinations of the values its card names, or, where they are more, that many of
-them, drawn once with the seed of the study. On large tables the draws are halved: all are tried on a part of the rows,
-the best third on three times as many, and so on, the last ones on all rows. Nothing here depends on a clock.
+Every learner tries at most a fixed number of settings: all combinations of the values that its card names or, if they
+are more, a random sample of them, drawn once with the seed of the study. On large tables the settings are halved: all
+are tried on a part of the rows, the best third on three times as many, and so on; the last ones on all rows. Nothing
+here depends on a clock.
 
 Karnin, Koren & Somekh (2013), Almost optimal exploration; Jamieson & Talwalkar (2016) for tuning.
 """
@@ -18,22 +19,22 @@ from zlib import crc32
 import numpy as np
 from sklearn.model_selection import ParameterGrid
 
-HALVING_FACTOR = 3  # of the settings one in so many goes on, with so many times the rows
-MIN_RUNG_ROWS = 1_000  # no setting is judged by fewer, where there are more
+HALVING_FACTOR = 3  # each rung keeps one setting in three and gives it three times the rows
+MIN_RUNG_ROWS = 1_000  # no setting is tried on fewer rows, unless there are fewer
 
 Setting = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Rung:
-    """So many settings are tried on this share of the rows."""
+    """A rung of successive halving: how many settings are tried, and on what share of the rows."""
 
     settings: int
     share: float
 
 
 def draw_settings(name: str, space: Mapping[str, Sequence[Any]], draws: int, seed: int) -> tuple[Setting, ...]:
-    """All settings of the space, or as many draws from them, in the order of the grid.
+    """All settings of the space, or `draws` of them at random, in the order of the grid.
 
     Examples
     --------
@@ -50,7 +51,7 @@ def draw_settings(name: str, space: Mapping[str, Sequence[Any]], draws: int, see
 
 
 def halving_rungs(settings: int, rows: int, *, halving: bool) -> tuple[Rung, ...]:
-    """How many settings are tried on which share of the rows; the best of each rung go on to the next.
+    """The rungs of the search; the best settings of each go on to the next.
 
     Examples
     --------

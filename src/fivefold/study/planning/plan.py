@@ -1,14 +1,15 @@
 """What a study will do, decided before anything is fitted: learners, settings to try, splits, scores.
 
-Nested cross-validation: the outer splits judge, the inner splits choose among the settings of a learner, so choosing
-is part of what is judged. Every learner meets the same outer splits. How much is done follows the number of rows:
+Nested cross-validation: inner splits choose among the settings of a learner, outer splits test what was chosen, so the
+choice is part of what is tested. Every learner gets the same outer splits. The effort follows the number of rows:
 
-up to 5,000     5 folds x 2 repeats judge, 3 folds inside choose
-up to 50,000    5 folds, settings halved over rows
-above           3 folds, settings halved over rows, methods whose time grows faster than n^1.5 left out
+up to 5,000     2 repeats of 5 outer folds, 3 inner folds
+up to 50,000    5 outer folds, settings halved over rows
+above           3 outer folds, settings halved over rows, without methods whose time grows faster than n^1.5
 
-and what a budget of time leaves of it (`probe.within`). A plan depends on its data and options alone; the clock enters
-through the costs that a probe found, which are kept with it.
+and the budget of time, if there is one (`running.budget.fit_to_budget`). A plan depends on its data and options alone;
+the clock enters only through the measured costs, which are stored with it. `evaluation.selection.nested_selection` is
+the same procedure for plain arrays and any estimators, without tables, calibration, halving and a journal.
 """
 
 from __future__ import annotations
@@ -22,23 +23,25 @@ from typing import Any
 import numpy as np
 
 from fivefold.evaluation.scores import SCORES, Score
-from fivefold.study.planning.portfolio import TASK_PREDICATES, Learner, choose_learners, learner_to_json
+from fivefold.study.planning.portfolio import Learner, choose_learners, learner_to_json
 from fivefold.study.planning.splits import Split, draw_holdout, outer_splits
 from fivefold.study.preparation.column_transformer import USABLE_KINDS
 from fivefold.study.tables.dataset import BadInput, Data
 
-FOLDS, REPEATS, INNER_FOLDS, MAX_SETTINGS = 5, 2, 3, 12
-SMALL_TABLE_ROWS, LARGE_TABLE_ROWS, LARGE_TABLE_FOLDS = 5_000, 50_000, 3  # rows
-MAX_TIME_EXPONENT = 1.5
-HOLDOUT_SHARE, MIN_ROWS_FOR_HOLDOUT = 0.2, 500  # share, and the number of rows from which on there is one
-MIN_CLASS_ROWS = 3  # a row to learn from, one to choose with, one to judge on
-MIN_GROUPS = 3
-RARE_CLASS_SHARE = 0.2  # a smaller share of the rows makes a class rare, if it is also less than half of an equal share
+FOLDS, REPEATS, INNER_FOLDS = 5, 2, 3
+MAX_SETTINGS = 12  # settings tried per learner
+SMALL_TABLE_ROWS, LARGE_TABLE_ROWS = 5_000, 50_000  # at most, and above: see the table
+LARGE_TABLE_FOLDS = 3
+MAX_TIME_EXPONENT = 1.5  # of n; slower methods are left out of studies of large tables
+HOLDOUT_SHARE, MIN_ROWS_FOR_HOLDOUT = 0.2, 500  # share of the rows held out; smaller tables have no hold-out
+MIN_CLASS_ROWS = 3  # rows per class: one to train on, one to choose with, one to test on
+MIN_GROUPS = 3  # the same for groups
+RARE_CLASS_SHARE = 0.2  # a class is rare if its share of the rows is below this and below half of 1/K
 
 
 @dataclass(frozen=True)
 class Options:
-    """What was asked for; None is decided by the number of rows."""
+    """What the user asks for; None: decided by the number of rows."""
 
     names: tuple[Any, ...] = ()
     score: str | None = None
@@ -52,7 +55,7 @@ class Options:
 
 @dataclass(frozen=True)
 class FitCost:
-    """Seconds to fit a learner on some rows and to ask about them, and the power of their number they grow with."""
+    """Seconds to fit a learner on some rows and predict them, and the exponent of n they grow with."""
 
     seconds: float
     rows: int
@@ -70,10 +73,12 @@ class Plan:
     data: Data
     learners: tuple[Learner, ...]
     splits: tuple[Split, ...]
-    scores: tuple[Score, ...]  # the first decides
+    scores: tuple[Score, ...]  # the first one ranks the learners
     seed: int
     warnings: tuple[str, ...] = ()
-    holdout: np.ndarray = field(default_factory=lambda: np.arange(0))  # locked: in no split
+    holdout: np.ndarray = field(
+        default_factory=lambda: np.arange(0)
+    )  # indices of the locked rows, which are in no split
     folds: int = FOLDS
     repeats: int = REPEATS
     inner_folds: int = INNER_FOLDS
@@ -81,17 +86,17 @@ class Plan:
     skipped: Mapping[str, str] = field(default_factory=dict)  # methods left out, and why
     options: Options = Options()
     budget: float | None = None  # seconds
-    jobs: int = 1  # workers that the budget was reckoned for
-    costs: Mapping[str, FitCost] = field(default_factory=dict)  # what the probe found, by learner
-    classes: np.ndarray | None = None  # all labels, sorted
-    codes: np.ndarray | None = None  # (n,) positions of the labels of the rows among them
+    jobs: int = 1  # workers that the budget was planned for
+    costs: Mapping[str, FitCost] = field(default_factory=dict)  # measured costs, by learner
+    classes: np.ndarray | None = None  # the labels, sorted; None for regression
+    codes: np.ndarray | None = None  # (n,) index of the label of each row among them
 
     def coded(self, data: Data) -> Data:
-        """The table with codes 0, 1, ... for labels: what learners are judged with, as text is slow to compare."""
+        """The table with codes 0, 1, ... in place of labels, since text is slow to compare."""
         return data if self.codes is None else replace(data, y=self.codes)
 
     def decoded(self, predicted: np.ndarray) -> np.ndarray:
-        """Labels for codes; numbers stay."""
+        """The labels of these codes; the numbers of a regression as they are."""
         return predicted if self.classes is None else self.classes[predicted]
 
     @property
@@ -101,12 +106,12 @@ class Plan:
 
     @property
     def shown(self) -> tuple[Score, ...]:
-        """The scores to show where there is little room: the deciding one and the first besides it."""
+        """The scores to show where there is little room: the one that ranks, and the next."""
         return self.scores[:2]
 
     @property
     def digest(self) -> str:
-        """A name for all that decides the results; equal plans on equal data give equal tables."""
+        """SHA-256 of all that decides the results; equal plans on equal data give equal results."""
         return hashlib.sha256(json.dumps(plan_to_json(self), sort_keys=True).encode()).hexdigest()
 
 
@@ -120,12 +125,14 @@ def make_plan(
     repeats: int | None = None,
     holdout: float | None = None,
 ) -> Plan:
-    """Plan a study of the named methods, or of the portfolio; the baselines are always in."""
-    return plan_from_options(data, Options(tuple(names), score, seed, folds, repeats, holdout))
+    """Plan a study of the named methods, or of the portfolio; the baselines are always included."""
+    return plan_from_options(
+        data, Options(tuple(names), score=score, seed=seed, folds=folds, repeats=repeats, holdout=holdout)
+    )
 
 
 def plan_from_options(data: Data, options: Options) -> Plan:
-    """The plan that options make; raises BadInput where nothing sound can be planned."""
+    """The plan for these options; raises BadInput if there is no sound one."""
     _check_options(data, options)
     seed, large, warnings = options.seed, len(data.y) > LARGE_TABLE_ROWS, list[str]()
     held = draw_holdout(data, _holdout_share(data, options), seed)
@@ -135,25 +142,25 @@ def plan_from_options(data: Data, options: Options) -> Plan:
     repeats = _possible_repeats(data, options, warnings)
     splits = outer_splits(data, rows, folds, repeats, seed)
     if len(splits) < 2:
-        raise BadInput(f"{data.name}: too few folds have two classes to learn from; leave --group or --time out")
+        raise BadInput(f"{data.name}: too few folds have two classes to learn from; leave out --group or --time")
     if lost := folds * repeats - len(splits):
-        warnings.append(f"{lost} of {folds * repeats} folds fall away: there is one class only to learn from")
+        warnings.append(f"{lost} of {folds * repeats} folds are dropped: their training rows hold only one class")
     rare = _rare_classes(data, rows)
     warnings.extend(_plan_warnings(data, rows, rare))
     learners, skipped = choose_learners(data, options.names, options.draws, seed, weighted=bool(rare))
     skipped = skipped | dict(options.without) | (_slow_learners(learners, {}) if large else {})
     learners = tuple(learner for learner in learners if learner.name not in skipped)
-    classes, codes = np.unique(data.y, return_inverse=True) if data.task == "classification" else (None, None)
+    classes, codes = np.unique(data.y, return_inverse=True) if data.task.is_classification else (None, None)
     return Plan(
-        data,
-        learners,
-        splits,
-        _ordered_scores(data, options.score, rare=bool(rare)),
-        seed,
-        tuple(warnings),
-        held,
-        folds,
-        repeats,
+        data=data,
+        learners=learners,
+        splits=splits,
+        scores=_ordered_scores(data, options.score, rare=bool(rare)),
+        seed=seed,
+        warnings=tuple(warnings),
+        holdout=held,
+        folds=folds,
+        repeats=repeats,
         halving=len(data.y) > SMALL_TABLE_ROWS,
         skipped=skipped,
         options=options,
@@ -163,7 +170,7 @@ def plan_from_options(data: Data, options: Options) -> Plan:
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:
-    """All that decides the results, in plain values; no times."""
+    """All that decides the results, as plain values without times."""
     data, options = plan.data, vars(plan.options) | {"names": [str(name) for name in plan.options.names]}
     entry = {
         "data": {
@@ -179,7 +186,7 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
         "outer": {
             "folds": plan.folds,
             "repeats": plan.repeats,
-            "stratified": data.task == "classification" and data.time is None,
+            "stratified": data.task.is_classification and data.time is None,
             "grouped": data.groups is not None,
             "ordered": data.time is not None,
             "splits": [[s.repeat, s.fold, len(s.train), len(s.test)] for s in plan.splits],
@@ -196,7 +203,7 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
 
 
 def slow_learners(plan: Plan) -> dict[str, str]:
-    """Learners that a large table has no time for, by what their card or the probe says, and why."""
+    """Learners that are too slow for a large table, by their cards or measured costs, and why."""
     return _slow_learners(plan.learners, plan.costs) if len(plan.data.y) > LARGE_TABLE_ROWS else {}
 
 
@@ -215,11 +222,11 @@ def _slow_learners(learners: Iterable[Learner], costs: Mapping[str, FitCost]) ->
 
 
 def _check_options(data: Data, options: Options) -> None:
-    """Refuse what cannot be planned whatever the rows are."""
-    if data.task not in TASK_PREDICATES:
+    """Refuse options that are wrong whatever the rows hold."""
+    if not data.task.is_studied:
         raise BadInput(f"a study does classification or regression, not {data.task}")
     if data.groups is not None and data.time is not None:
-        raise BadInput("give --group or --time: folds cannot keep groups apart and the order of time at once")
+        raise BadInput("give --group or --time, not both: folds cannot respect groups and the order of time at once")
     if not any(column.kind in USABLE_KINDS for column in data.columns):
         raise BadInput(f"{data.name}: no column is left to learn from")
     if options.folds is not None and not 2 <= options.folds <= len(data.y) // 2:
@@ -237,7 +244,7 @@ def _holdout_share(data: Data, options: Options) -> float:
 
 
 def _possible_folds(data: Data, rows: np.ndarray, folds: int, warnings: list[str]) -> int:
-    """As many folds as asked for, or as the groups and the rarest class allow."""
+    """The number of folds, reduced to what the groups and the rarest class allow."""
     if data.groups is not None:
         groups = len(np.unique(data.groups[rows]))
         if groups < MIN_GROUPS:
@@ -245,18 +252,18 @@ def _possible_folds(data: Data, rows: np.ndarray, folds: int, warnings: list[str
         if groups < folds:
             warnings.append(f"{groups} folds in place of {folds}: there are no more groups")
             folds = groups
-    if data.task != "classification":
+    if not data.task.is_classification:
         return folds
     classes, counts = np.unique(data.y[rows], return_counts=True)
     named = {str(label): int(count) for label, count in zip(classes, counts, strict=True)}
     if len(named) < 2:
-        raise BadInput(f"{data.name}: outside the hold-out there is one class only: {', '.join(named)}")
+        raise BadInput(f"{data.name}: outside the hold-out there is only one class: {', '.join(named)}")
     if data.time is not None:
         return folds
     if single := [label for label, count in named.items() if count < MIN_CLASS_ROWS]:
         raise BadInput(
             f"{data.name}: class {', '.join(f'{label!r} ({named[label]})' for label in single)} of {data.target!r} has "
-            f"too few rows; a class needs {MIN_CLASS_ROWS}, to learn from, to choose with and to judge on. "
+            f"too few rows; a class needs {MIN_CLASS_ROWS}, to train on, to choose with and to test on. "
             "Leave those rows out or join the class with another"
         )
     if few := [f"{label} ({count})" for label, count in named.items() if count < folds]:
@@ -265,7 +272,7 @@ def _possible_folds(data: Data, rows: np.ndarray, folds: int, warnings: list[str
 
 
 def _possible_repeats(data: Data, options: Options, warnings: list[str]) -> int:
-    """Repeats draw other folds; time leaves one order only."""
+    """The number of repeats, which draw new folds; rows in order of time can be split in only one way."""
     if data.time is not None:
         if (options.repeats or 1) > 1:
             warnings.append("no repeats: rows in order of time can be split in one way only")
@@ -274,7 +281,7 @@ def _possible_repeats(data: Data, options: Options, warnings: list[str]) -> int:
 
 
 def _ordered_scores(data: Data, name: str | None, *, rare: bool) -> tuple[Score, ...]:
-    """All scores of the task, the deciding one first; with rare classes the balanced one second."""
+    """All scores of the task: first the one that ranks, second balanced accuracy if there are rare classes."""
     fitting = [score for score in SCORES.values() if score.task == data.task]
     first = [score for score in fitting if score.name == name]
     if name is not None and not first:
@@ -285,8 +292,8 @@ def _ordered_scores(data: Data, name: str | None, *, rare: bool) -> tuple[Score,
 
 
 def _rare_classes(data: Data, rows: np.ndarray) -> dict[str, float]:
-    """Classes with few rows, and their share."""
-    if data.task != "classification":
+    """The rare classes and their shares of the rows."""
+    if not data.task.is_classification:
         return {}
     classes, counts = np.unique(data.y[rows], return_counts=True)
     shares = dict(zip(map(str, classes), (counts / len(rows)).tolist(), strict=True))
@@ -294,13 +301,13 @@ def _rare_classes(data: Data, rows: np.ndarray) -> dict[str, float]:
 
 
 def _plan_warnings(data: Data, rows: np.ndarray, rare: Mapping[str, float]) -> Iterable[str]:
-    """What makes the judgement less sure than it looks."""
+    """What makes the results less certain than they look."""
     if rare:
         named = ", ".join(f"{label} ({share:.1%})" for label, share in rare.items())
         yield f"few rows of class {named}: accuracy says little; look at balanced accuracy"
     width = sum(column.kind in USABLE_KINDS for column in data.columns)
     if width > len(rows):
-        yield f"{width} columns and {len(rows)} rows: more columns than rows can tell apart; simple methods may win"
+        yield f"{width} columns and {len(rows)} rows: with more columns than rows, simple methods may win"
 
 
 def _fingerprint(*arrays: np.ndarray) -> str:

@@ -1,8 +1,8 @@
-"""The methods a study compares: the registry's portfolio, those that are named, and any scikit-learn-compatible class.
+"""The methods that a study compares: the registry's portfolio, or those named, including any scikit-learn class.
 
 GaussianNB                                 a method of the registry, tuned over what its card names
 sklearn.ensemble.RandomForestClassifier    any class by its dotted name, with its defaults
-all                                        every method of the task
+all                                        every method that does the task
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ from fivefold.core.registry import Card, Method, find, methods
 from fivefold.study.planning.hyperparameters import Setting, draw_settings
 from fivefold.study.preparation.column_transformer import InputNeeds, input_needs
 from fivefold.study.tables.dataset import BadInput, Data
+from fivefold.study.tables.task import Task
 
-PORTFOLIO_SIZE = 14
-TASK_CLASSES = {"classification": Classifier, "regression": Regressor}
-TASK_PREDICATES = {"classification": is_classifier, "regression": is_regressor}
+PORTFOLIO_SIZE = 14  # learners of a study that names none, baselines included
+TASK_CLASSES = {Task.CLASSIFICATION: Classifier, Task.REGRESSION: Regressor}
+TASK_PREDICATES = {Task.CLASSIFICATION: is_classifier, Task.REGRESSION: is_regressor}
 
 
 @dataclass(frozen=True)
 class Learner:
-    """A method and the settings its inner splits choose from."""
+    """A method and the settings that inner splits choose from."""
 
     method: Method
     settings: tuple[Setting, ...] = ({},)
-    prototype: Any = None  # the estimator that is copied and set; by default the method with its defaults
+    prototype: Any = None  # the estimator to clone; None: the method with its defaults
 
     @property
     def name(self) -> str:
@@ -42,56 +43,56 @@ class Learner:
 
     @property
     def baseline(self) -> bool:
-        """Is it there to be beaten?"""
+        """Is it a baseline, there to be beaten?"""
         return is_baseline(self.method)
 
     @property
     def growth(self) -> float | None:
-        """The power of the number of rows that its time grows with; None where only a measurement tells."""
+        """The exponent of n that its time grows with; None if it has to be measured."""
         return self.method.card.growth if self.method in methods() else None
 
     @property
     def takes(self) -> InputNeeds:
-        """How it wants its columns; see `prepare.treatment`."""
-        return input_needs(self._bare())
+        """What it needs of its columns; see `describe_treatment`."""
+        return input_needs(self._prototype_or_default())
 
-    def make(self, setting: Setting, state: int) -> Any:
-        """The estimator with this setting, unfitted; whatever is random in it follows `state`."""
-        estimator = clone(self._bare()).set_params(**setting)
-        seeds = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]
-        return estimator.set_params(**dict.fromkeys(seeds, state))
+    def make(self, setting: Setting, seed: int) -> Any:
+        """The unfitted estimator with this setting; `seed` sets every random_state in it."""
+        estimator = clone(self._prototype_or_default()).set_params(**setting)
+        names = [name for name in estimator.get_params() if name.split("__")[-1] == "random_state"]
+        return estimator.set_params(**dict.fromkeys(names, seed))
 
-    def _bare(self) -> Any:
+    def _prototype_or_default(self) -> Any:
         return self.method.cls(**self.method.card.given) if self.prototype is None else self.prototype
 
 
 def is_baseline(method: Method) -> bool:
-    """Is the method there to be beaten?"""
+    """Is the method a baseline, there to be beaten?"""
     return "baseline" in method.card.applications
 
 
 def choose_learners(
     data: Data, names: Iterable[Any], draws: int, seed: int, *, weighted: bool
 ) -> tuple[tuple[Learner, ...], dict[str, str]]:
-    """The learners of a study, baselines last, and what was left out with the reason.
+    """The learners of a study, baselines last, and the methods left out, with reasons.
 
-    A name may also be an estimator, which is taken as it is, or a `Learner`. Where `weighted`, weights that balance the
-    classes are tried by every method that has them.
+    A name may also be an estimator, which is used unchanged, or a `Learner`. If `weighted`, every method with a
+    `class_weight` also tries "balanced".
     """
     fitting = [method for method in methods() if _does_task(method, data)]
     baselines = [method for method in fitting if is_baseline(method)]
     others = [method for method in fitting if not is_baseline(method)]
-    names, left = list(names), dict[str, str]()
+    names, omitted = list(names), dict[str, str]()
     chosen = [learner for name in names for learner in _learners_named(name, data, others)]
     if not names:
         portfolio = _interleave_chapters([method for method in others if method.card.portfolio])
         room = max(0, PORTFOLIO_SIZE - len(baselines))
         chosen = [Learner(method) for method in portfolio[:room]]
-        left = {
+        omitted = {
             method.name: f"a portfolio holds {PORTFOLIO_SIZE}: name it to have it in" for method in portfolio[room:]
         }
     unique = _number_duplicates([*chosen, *map(Learner, baselines)])
-    return tuple(_with_settings(learner, draws, seed, weighted=weighted) for learner in unique), left
+    return tuple(_with_settings(learner, draws, seed, weighted=weighted) for learner in unique), omitted
 
 
 def _learners_named(name: Any, data: Data, others: list[Method]) -> list[Learner]:
@@ -106,7 +107,7 @@ def _learners_named(name: Any, data: Data, others: list[Method]) -> list[Learner
 
 
 def _number_duplicates(learners: list[Learner]) -> list[Learner]:
-    """Each once; different ones of the same name are numbered."""
+    """The learners without repetition; different ones of the same name are numbered."""
     kept = dict[str, Learner]()
     for learner in learners:
         name, number = learner.name, 1
@@ -118,17 +119,17 @@ def _number_duplicates(learners: list[Learner]) -> list[Learner]:
 
 
 def _with_settings(learner: Learner, draws: int, seed: int, *, weighted: bool) -> Learner:
-    """The learner with the settings to try, unless it came with some."""
+    """The learner with the settings to try, unless it already has some."""
     if learner.settings != ({},):
         return learner
     space: dict[str, Any] = dict(learner.method.card.search) if learner.prototype is None else {}
-    if weighted and "class_weight" in learner._bare().get_params(deep=False):
+    if weighted and "class_weight" in learner._prototype_or_default().get_params(deep=False):
         space["class_weight"] = (None, "balanced")
     return replace(learner, settings=draw_settings(learner.name, space, draws, seed))
 
 
 def _interleave_chapters(portfolio: list[Method]) -> list[Method]:
-    """The first method of every chapter, then the second, ...: a cut leaves no chapter out before its time."""
+    """The first method of every chapter, then every second one, ..., so that a cut-off list covers all chapters."""
     ranked = [
         (rank, method)
         for _, chapter in groupby(portfolio, key=lambda method: method.chapter)
@@ -153,7 +154,7 @@ def _find_method(name: str, data: Data) -> Method:
 
 
 def _learner_from_path(name: str, data: Data) -> Learner:
-    """A class by its dotted name: one of ours with its search, any other with its defaults."""
+    """A class by its dotted name: one of ours with its search space, any other with its defaults."""
     module_name, _, class_name = name.rpartition(".")
     try:
         module = import_module(module_name)
@@ -170,20 +171,20 @@ def _learner_from_path(name: str, data: Data) -> Learner:
     try:
         return _learner_from_estimator(cls(), name, data)
     except TypeError as error:
-        raise BadInput(f"{name} cannot be made without arguments ({error}); give a class that can") from None
+        raise BadInput(f"{name} cannot be constructed without arguments ({error}); name a class that can") from None
 
 
 def _learner_from_estimator(estimator: Any, name: str, data: Data) -> Learner:
-    """A learner that is taken as it comes."""
+    """A learner with a given estimator and its present parameters."""
     cls = type(estimator)
     try:
         does = TASK_PREDICATES[data.task](estimator)
     except AttributeError:
-        raise BadInput(f"{name} is no scikit-learn estimator: it has no tags") from None
+        raise BadInput(f"{name} is not a scikit-learn estimator: it has no tags") from None
     if not does:
         raise BadInput(f"{name} does not do {data.task}, which {data.target!r} asks for")
     card = Card(
-        applications=("classification" if data.task == "classification" else "regression",),
+        applications=(data.task.value,),  # type: ignore[arg-type]  # one of the two that a study does
         use="Named by the user; its defaults are the only setting.",
         steps=(),
         source=cls.__module__,
@@ -192,7 +193,7 @@ def _learner_from_estimator(estimator: Any, name: str, data: Data) -> Learner:
 
 
 def learner_to_json(learner: Learner) -> dict[str, Any]:
-    """What is tried of a learner, in plain values."""
+    """The learner and its settings, as plain values."""
     cls = learner.method.cls
     entry: dict[str, Any] = {
         "name": learner.name,

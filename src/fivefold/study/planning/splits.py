@@ -1,16 +1,17 @@
-"""Which rows are learned from and which are judged on.
+"""Which rows are trained on and which are tested on.
 
-The hold-out is drawn first and locked: no split holds a row of it. The outer splits judge, the inner splits, drawn from
-the training rows of an outer one, choose. All follow how the rows depend on one another:
+The hold-out is drawn first and locked: none of its rows is in any split. The outer splits test learners; the inner
+splits, of the training rows of an outer one, choose settings. All respect how the rows depend on one another:
 
 independent   folds drawn at random, with the same share of every class
 groups        the rows of a group are never in both parts of a split
-time          training rows come before the rows they are judged on; the hold-out is the latest part
+time          training rows precede test rows; the hold-out is the latest part
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,14 +20,14 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 
 from fivefold.study.tables.dataset import Data
 
-GROUP_HOLDOUT_SLICES = 20  # a hold-out of groups is made of so many parts
+GROUP_HOLDOUT_SLICES = 20  # groups are dealt into this many slices; the hold-out takes whole slices
 
 TrainTestRows = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Split:
-    """One outer split: what is learned from and what is judged on."""
+    """One outer split: training rows and test rows."""
 
     repeat: int
     fold: int
@@ -34,13 +35,18 @@ class Split:
     test: np.ndarray
 
 
+def mean_test_train_ratio(splits: Sequence[Split]) -> float:
+    """Test rows per training row, averaged over the splits: what the corrected resampled t-test asks for."""
+    return float(np.mean([len(split.test) / len(split.train) for split in splits]))
+
+
 def derive_seed(*numbers: int) -> int:
-    """A seed made of several numbers: neighbours give unrelated ones."""
+    """A seed made of several numbers; similar numbers give unrelated seeds."""
     return int(np.random.SeedSequence(numbers).generate_state(1)[0] % 2**31)
 
 
 def draw_holdout(data: Data, share: float, seed: int) -> np.ndarray:
-    """Rows to lock away, sorted: at most this share of every class, whole groups, or the latest."""
+    """Rows to lock away, sorted: at most this share of every class, of whole groups, or of the latest rows."""
     rows = np.arange(len(data.y))
     if share == 0:
         return rows[:0]
@@ -56,7 +62,7 @@ def draw_holdout(data: Data, share: float, seed: int) -> np.ndarray:
 
 
 def outer_splits(data: Data, rows: np.ndarray, folds: int, repeats: int, seed: int) -> tuple[Split, ...]:
-    """The splits that judge; every row is judged once a repeat, but for the earliest where time counts."""
+    """The outer splits. Every row is tested once per repeat, except the earliest rows of a time series."""
     return tuple(
         Split(repeat, fold, train, test)
         for repeat in range(repeats)
@@ -66,7 +72,7 @@ def outer_splits(data: Data, rows: np.ndarray, folds: int, repeats: int, seed: i
 
 
 def inner_splits(data: Data, rows: np.ndarray, folds: int, seed: int) -> list[TrainTestRows]:
-    """The splits of training rows that choose a setting; none where rows, groups or classes are too few for it."""
+    """The inner splits of some training rows; none if rows, groups or classes are too few."""
     folds = min(folds, len(rows) - 1)
     if data.groups is not None:
         folds = min(folds, len(np.unique(data.groups[rows])))
@@ -75,7 +81,7 @@ def inner_splits(data: Data, rows: np.ndarray, folds: int, seed: int) -> list[Tr
 
 
 def subsample(data: Data, rows: np.ndarray, share: float, seed: int) -> np.ndarray:
-    """A share of the rows: of each class, rounded up; a smaller share is part of a larger one."""
+    """A share of the rows of each class, rounded up; a smaller share is a subset of a larger one."""
     if share >= 1:
         return rows
     shuffled = np.random.default_rng(seed).permutation(rows)
@@ -83,12 +89,12 @@ def subsample(data: Data, rows: np.ndarray, share: float, seed: int) -> np.ndarr
     order = np.argsort(codes, kind="stable")
     rank = np.empty(len(rows), dtype=np.int64)  # among the rows of its class
     rank[order] = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.sort(shuffled[rank < np.ceil(share * counts[codes] - 1e-9)])  # 0.8 * 15 is 12 and a rounding error
+    return np.sort(shuffled[rank < np.ceil(share * counts[codes] - 1e-9)])  # 0.8 * 15 is a little above 12
 
 
 def _fold_pairs(data: Data, rows: np.ndarray, folds: int, seed: int) -> list[TrainTestRows]:
     """Folds of these rows, as indices into the whole table."""
-    stratified = data.task == "classification"
+    stratified = data.task.is_classification
     splitter: Any
     if data.time is not None:
         rows, splitter = rows[np.argsort(data.time[rows], kind="stable")], TimeSeriesSplit(folds)
@@ -98,15 +104,15 @@ def _fold_pairs(data: Data, rows: np.ndarray, folds: int, seed: int) -> list[Tra
         splitter = (StratifiedKFold if stratified else KFold)(folds, shuffle=True, random_state=seed)
     groups = None if data.groups is None else data.groups[rows]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of rare classes: the plan says it once
+        warnings.simplefilter("ignore", UserWarning)  # about rare classes: the plan warns of them once
         pairs = splitter.split(np.zeros((len(rows), 1)), data.y[rows], groups)
         return [(rows[train], rows[test]) for train, test in pairs if len(train) and len(test)]
 
 
 def _strata(data: Data, rows: np.ndarray) -> np.ndarray:
-    return data.y[rows] if data.task == "classification" else np.zeros(len(rows))
+    return data.y[rows] if data.task.is_classification else np.zeros(len(rows))
 
 
 def _has_two_classes(data: Data, train: np.ndarray) -> bool:
-    """Does the part hold two classes? Early rows may not."""
-    return data.task != "classification" or len(np.unique(data.y[train])) > 1
+    """Do the training rows hold two classes? The early rows of a time series may not."""
+    return not data.task.is_classification or len(np.unique(data.y[train])) > 1

@@ -1,6 +1,6 @@
-"""Columns of a study's table turned into what methods take: one small transformer for each kind of column.
+"""Encoders of a study's columns: one small transformer per kind of column.
 
-They take polars frames. What they learn they learn in `fit`, from the rows they are given: the training rows of a fold.
+They take polars frames and learn in `fit` only, from the training rows of a fold.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from fivefold.core.types import UserTable, UserTarget
 from fivefold.decomposition import TruncatedSVD
 
 OTHER_LEVEL, MISSING_LEVEL = "(other)", "(missing)"
-MIN_LEVEL_ROWS = 5  # a level with fewer training rows is pooled
-MAX_ONE_HOT_LEVELS = 20  # a column with more is encoded by the target
-CROSS_FIT_FOLDS = 5
-TEXT_COMPONENTS, MAX_VOCABULARY = 50, 20_000
-MICROSECONDS_PER_DAY = 86_400e6  # microseconds
+MIN_LEVEL_ROWS = 5  # a level with fewer training rows is pooled with others
+MAX_ONE_HOT_LEVELS = 20  # a column with more levels is encoded by the target
+CROSS_FIT_FOLDS = 5  # folds of the target encoding
+TEXT_COMPONENTS, MAX_VOCABULARY = 50, 20_000  # columns that text is reduced to; words that are counted
+MICROSECONDS_PER_DAY = 86_400e6
 
 DATE_PARTS = {
     "days": lambda date, start: (date.dt.epoch("us") - start) / MICROSECONDS_PER_DAY,
@@ -36,28 +36,28 @@ DATE_PARTS = {
 
 
 class Encoder(TransformerMixin, BaseEstimator):
-    """Base of all: knows the names of the columns it makes."""
+    """Base of the encoders: names the columns it makes."""
 
     names_: list[str]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns made."""
+        """Names of the columns it makes."""
         return np.array(self.names_, dtype=object)
 
 
 class NumberEncoder(Encoder):
-    """Numbers, truth values as 0 and 1, ordered levels as 0, 1, ...; NaN where missing or unknown."""
+    """Numbers as they are, booleans as 0 and 1, ordered levels as 0, 1, ...; NaN for missing or unknown values."""
 
     def __init__(self, levels: Mapping[str, tuple[str, ...]] | None = None):
         self.levels = levels
 
     def fit(self, X: pl.DataFrame, y: UserTarget = None) -> Self:
-        """Nothing is learned but names."""
+        """Learn the names of the columns."""
         self.names_ = X.columns
         return self
 
     def transform(self, X: pl.DataFrame) -> np.ndarray:
-        """One column of floats for each column."""
+        """One column of floats per column."""
         levels = self.levels or {}
         ranks = [
             pl.col(name).replace_strict(
@@ -70,7 +70,7 @@ class NumberEncoder(Encoder):
 
 
 class OneToOneEncoder(Encoder):
-    """Base of what changes values only."""
+    """Base of encoders that change values only."""
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The columns keep their names."""
@@ -78,7 +78,7 @@ class OneToOneEncoder(Encoder):
 
 
 class EmptyColumnFiller(OneToOneEncoder):
-    """Numbers for a method that takes missing values; a column of which training saw no value is zero."""
+    """Numbers for a method that takes missing values; a column without a value in training becomes zero."""
 
     def fit(self, X: UserTable, y: UserTarget = None) -> Self:
         """Find the columns without a value."""
@@ -86,15 +86,15 @@ class EmptyColumnFiller(OneToOneEncoder):
         return self
 
     def transform(self, X: UserTable) -> np.ndarray:
-        """The same columns."""
+        """The columns, with zeros in the empty ones."""
         return np.where(self.empty_, 0.0, np.asarray(X))
 
 
 class NonNegativeShift(OneToOneEncoder):
-    """Columns moved up until training holds nothing negative; what still lies below zero becomes zero."""
+    """Columns shifted so that training rows are not negative; new values still below zero become zero."""
 
     def fit(self, X: UserTable, y: UserTarget = None) -> Self:
-        """Find how far each column goes below zero."""
+        """Find how far each column reaches below zero."""
         self.lift_ = -np.fmin(np.fmin.reduce(np.asarray(X), axis=0), 0.0)  # fmin ignores NaN
         return self
 
@@ -104,10 +104,10 @@ class NonNegativeShift(OneToOneEncoder):
 
 
 class LevelPooler(Encoder):
-    """Categories with a home for every value: those with fewer than `least` training rows, and those unseen, are one.
+    """Categories with a level for every value; levels with under `least` training rows, and unseen ones, are pooled.
 
-    Where no level is rare, an unseen one is taken as missing, or, if nothing was missing in training, as the
-    commonest. A missing value is a level of its own, unless the method takes missing values (`missing`).
+    If no level is rare, an unseen level counts as missing, or, if nothing was missing in training, as the most
+    frequent level. A missing value is a level of its own, unless the method takes missing values (`missing`).
     """
 
     def __init__(self, least: int = 1, missing: bool = False):
@@ -136,7 +136,7 @@ class LevelPooler(Encoder):
         return self
 
     def transform(self, X: pl.DataFrame) -> pl.DataFrame:
-        """Columns of text with no other levels than training had."""
+        """Columns of text, with levels of training rows only."""
         return (
             X.select(self.names_)
             .cast(pl.String)
@@ -153,25 +153,25 @@ class LevelPooler(Encoder):
 
 
 class CategoryCodeEncoder(Encoder):
-    """Categories as codes 0, 1, ... of the levels that training had."""
+    """Categories as codes 0, 1, ... of the levels in training."""
 
     def fit(self, X: pl.DataFrame, y: UserTarget = None) -> Self:
-        """Count the levels of every column and number them."""
+        """Number the levels of every column."""
         self.names_ = X.columns
         self.levels_ = LevelPooler().fit(X)
         self.codes_ = OrdinalEncoder().fit(self.levels_.transform(X))
         return self
 
     def transform(self, X: pl.DataFrame) -> np.ndarray:
-        """One column of codes for each column."""
+        """One column of codes per column."""
         return np.asarray(self.codes_.transform(self.levels_.transform(X)))
 
 
 class OneHotTargetEncoder(Encoder):
-    """Categories as numbers: one column a level for up to `MOST_LEVELS` levels, encoded by the target above.
+    """Categories as numbers: one column per level up to `MAX_ONE_HOT_LEVELS` levels, target encoding above.
 
-    The target encoding of a training row comes from other rows (cross-fitting); that of a rare level is drawn to the
-    mean, and a level that training did not see has the mean.
+    The target encoding of a training row comes from other rows (cross-fitting); that of a rare level is shrunk to the
+    overall mean, and an unseen level has the overall mean.
     """
 
     def fit(self, X: pl.DataFrame, y: UserTarget) -> Self:
@@ -179,8 +179,8 @@ class OneHotTargetEncoder(Encoder):
         self.fit_transform(X, y)
         return self
 
-    def fit_transform(self, X: pl.DataFrame, y: UserTarget, **params: Any) -> np.ndarray:  # type: ignore[override]  # scikit-learn says it so
-        """Learn, and encode the training rows, each without its own target."""
+    def fit_transform(self, X: pl.DataFrame, y: UserTarget, **params: Any) -> np.ndarray:  # type: ignore[override]  # as in scikit-learn
+        """Learn, and encode each training row without its own target."""
         counts = X.select(pl.all().drop_nulls().n_unique()).row(0)
         self.few_ = [name for name, count in zip(X.columns, counts, strict=True) if count <= MAX_ONE_HOT_LEVELS]
         self.many_ = [name for name in X.columns if name not in self.few_]
@@ -209,16 +209,16 @@ class OneHotTargetEncoder(Encoder):
 
 
 class CalendarEncoder(Encoder):
-    """Dates as days since the first date of training and as parts of the calendar, as far as they change in training.
+    """Dates as days since the first date in training and as those parts of the calendar that vary in training.
 
-    The days of a missing date are NaN; its parts are the median where `fill`, so that one column tells of the gap.
+    The days of a missing date are NaN. If `fill`, its parts are the median, so that a single column marks the gap.
     """
 
     def __init__(self, fill: bool = True):
         self.fill = fill
 
     def fit(self, X: pl.DataFrame, y: UserTarget = None) -> Self:
-        """Find the first date and the parts that change."""
+        """Find the first date and the parts that vary."""
         frame = X.cast(pl.Datetime("us"))
         self.start_ = {column.name: column.dt.epoch("us").min() or 0 for column in frame}  # microseconds
         self.made_ = [
@@ -232,7 +232,7 @@ class CalendarEncoder(Encoder):
         return self
 
     def transform(self, X: pl.DataFrame) -> np.ndarray:
-        """One column of floats for each part of each date."""
+        """One column of floats per part of each date."""
         frame = X.cast(pl.Datetime("us"))
         columns = []
         for (name, part), median in zip(self.made_, self.medians_, strict=True):
@@ -242,14 +242,14 @@ class CalendarEncoder(Encoder):
 
 
 class TextEncoder(Encoder):
-    """Text as TF-IDF, reduced to its `COMPONENTS` leading directions; missing text holds no words."""
+    """Text as TF-IDF, reduced to its `TEXT_COMPONENTS` leading directions; missing text has no words."""
 
     def fit(self, X: pl.DataFrame, y: UserTarget = None) -> Self:
-        """Learn vocabulary and directions of every column."""
+        """Learn the vocabulary and directions of every column."""
         self.fit_transform(X)
         return self
 
-    def fit_transform(self, X: pl.DataFrame, y: UserTarget = None, **params: Any) -> np.ndarray:  # type: ignore[override]  # scikit-learn says it so
+    def fit_transform(self, X: pl.DataFrame, y: UserTarget = None, **params: Any) -> np.ndarray:  # type: ignore[override]  # as in scikit-learn
         """Learn, and give the coordinates of the training rows."""
         self.reduced_, self.names_ = {}, []
         parts = [np.empty((len(X), 0))]
@@ -258,7 +258,7 @@ class TextEncoder(Encoder):
             texts = column.cast(pl.String).fill_null("").to_list()
             if any(map(words.build_analyzer(), texts)):
                 counts = words.fit_transform(texts)
-            else:  # not a word in any row: a vocabulary needs one, and none holds it
+            else:  # no row has a word, but a vocabulary needs one
                 counts = words.fit([OTHER_LEVEL]).transform(texts)
             axes = TruncatedSVD(min(TEXT_COMPONENTS, *counts.shape), algorithm="auto", random_state=0).fit(counts)
             parts.append(axes.transform(counts))

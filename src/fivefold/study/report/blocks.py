@@ -1,4 +1,4 @@
-"""What a report is made of: sections of plain blocks, written as HTML by one face and as Markdown by another."""
+"""What a report is made of: sections of blocks, which `page` writes as HTML and as Markdown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table; one that shows a number keeps it whole in `value`."""
+    """A cell of a table; a number is kept in full precision in `value`."""
 
     text: str
     value: float | None = None
@@ -42,7 +42,7 @@ class BulletList:
 
 @dataclass(frozen=True)
 class KeyFigures:
-    """A few numbers that matter most: what, how much, and what to know about it."""
+    """The few numbers that matter most: name, value, remark."""
 
     items: tuple[tuple[str, str, str], ...]
     kind: ClassVar[str] = "cards"
@@ -66,7 +66,7 @@ class TableBlock:
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing as SVG, what it shows in words, and a line below it."""
+    """A figure as SVG, with an alternative text and a caption."""
 
     svg: str
     alternative: str
@@ -76,7 +76,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class FigureRow:
-    """Figures side by side, as many as the page is wide; `small` ones are many."""
+    """Figures side by side, as many as fit; `small` for many small ones."""
 
     items: tuple[Figure, ...]
     small: bool = False
@@ -85,7 +85,7 @@ class FigureRow:
 
 @dataclass(frozen=True)
 class Code:
-    """Something to type or to copy."""
+    """A command to copy."""
 
     text: str
     kind: ClassVar[str] = "code"
@@ -93,7 +93,7 @@ class Code:
 
 @dataclass(frozen=True)
 class CollapsedBlocks:
-    """Blocks that are shown when asked for."""
+    """Blocks that are hidden until they are opened."""
 
     title: str
     blocks: tuple[Block, ...]
@@ -105,7 +105,7 @@ Block = Paragraph | SubHeading | BulletList | KeyFigures | TableBlock | Figure |
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the report with a name to link to."""
+    """A section of the report; links go to its name."""
 
     name: str
     title: str

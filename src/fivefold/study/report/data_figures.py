@@ -1,4 +1,4 @@
-"""The table at a glance: how target and columns are distributed, and where values are missing."""
+"""Figures of the table: distributions of the target and the columns, and a map of missing values."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from fivefold.study.report.blocks import Figure
 from fivefold.study.report.svg import draw_figure
 from fivefold.study.tables.dataset import Column, Data
 
-SECONDS_PER_DAY = 86_400  # seconds
-MAX_CLASSES_APART = 6  # classes whose distributions are drawn apart
+SECONDS_PER_DAY = 86_400
+MAX_CLASSES_APART = 6  # with more classes, distributions are not drawn by class
 
 
 def column_figures(
     data: Data, rows: np.ndarray, shown: Sequence[Column], classes: np.ndarray | None
 ) -> tuple[Figure, ...]:
-    """A small figure a column."""
+    """One small figure per column."""
     y = data.y[rows]
     groups = [] if classes is None or len(classes) > MAX_CLASSES_APART else [y == label for label in classes]
     return tuple(_column_figure(data, rows, column, groups, i) for i, column in enumerate(shown))
 
 
 def target_figure(data: Data, rows: np.ndarray) -> Figure:
-    """How the target is distributed."""
+    """The distribution of the target."""
     y = data.y[rows]
-    if data.task == "regression":
+    if not data.task.is_classification:
         said = f"{data.target}: mean {y.mean():.4g}, standard deviation {y.std():.4g}, {y.min():.4g} to {y.max():.4g}"
         return draw_figure(
             "target", lambda ax: distribution(y, ax=ax), said + ".", said, width=3.2, height=1.5, inside=SMALL_AXES_BOX
@@ -49,7 +49,7 @@ def target_figure(data: Data, rows: np.ndarray) -> Figure:
 
 
 def missing_figure(data: Data, rows: np.ndarray, most: int) -> tuple[Figure, int]:
-    """The map of missing values, of the columns that have most of them, and how many columns have any."""
+    """The map of missing values, for the columns with most of them, and how many columns have any."""
     masks = {column.name: missing_mask(data, column.name)[rows] for column in data.columns if column.missing}
     shown = dict(sorted(masks.items(), key=lambda item: -item[1].sum())[:most])
     said = "; ".join(f"{name} {mask.mean():.1%}" for name, mask in shown.items())
@@ -57,8 +57,8 @@ def missing_figure(data: Data, rows: np.ndarray, most: int) -> tuple[Figure, int
         "missing",
         lambda ax: missing_map(shown, ax=ax),
         f"Missing values by column: {said}.",
-        "Where values are missing, rows in the order of the table; the darker, the more. Stripes that run through "
-        "several columns say that the holes come together.",
+        "Missing values, rows in the order of the table; the darker, the more. Stripes through several columns mean "
+        "that values are missing together.",
         width=4.8,
         height=0.7 + 0.22 * len(shown),
     )
@@ -66,7 +66,7 @@ def missing_figure(data: Data, rows: np.ndarray, most: int) -> tuple[Figure, int
 
 
 def missing_mask(data: Data, name: str) -> np.ndarray:
-    """Where a column has no value."""
+    """Mask of the missing values of a column."""
     series = data.X[name]
     gone = series.is_null()
     return np.asarray((gone | series.is_nan().fill_null(True)) if series.dtype.is_float() else gone, dtype=bool)

@@ -1,4 +1,4 @@
-"""Phase 6: pairs of learners compared, the best ones looked at closely, what is certain of the one that is kept."""
+"""Phase 6: pairs of learners compared, the best ones examined, and the certificate of the saved model."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ from typing import Any
 import numpy as np
 
 from fivefold.evaluation.thresholds import ChosenThreshold, Costs
+from fivefold.study.formatting import (
+    decimals_for,
+    format_count,
+    format_number,
+    format_p_value,
+    format_range,
+    join_names,
+)
 from fivefold.study.judging.inspection import (
     MAX_SHUFFLED_COLUMNS,
     affordable_inspections,
@@ -29,18 +37,10 @@ from fivefold.study.report.blocks import (
     text_cells,
 )
 from fivefold.study.report.figures import OutOfFoldPredictions
-from fivefold.study.report.formatting import (
-    decimals_for,
-    format_count,
-    format_number,
-    format_p_value,
-    format_range,
-    join_names,
-)
 from fivefold.study.report.headline import FIT_VERDICTS, learner_fit
 
-MAX_LEARNERS_SHOWN = 3  # learners that are looked at closely
-MAX_ROWS_LISTED = 8  # rows that are listed
+MAX_LEARNERS_SHOWN = 3  # learners with figures of their own
+MAX_ROWS_LISTED = 8  # rows with the largest errors
 COST_RATIOS = (Costs(1, 1), Costs(1, 5), Costs(1, 20), Costs(5, 1), Costs(20, 1))
 
 
@@ -55,7 +55,7 @@ def evaluation_section(results: Results) -> Section:
 
 def _pair_blocks(results: Results) -> list[Block]:
     if results.pairs is None:
-        return [Paragraph("There is one learner only: nothing to compare.")]
+        return [Paragraph("There is only one learner: nothing to compare.")]
     score, pairs = results.score, results.pairs.pairs
     digits = decimals_for(results.judged[0].estimates[score.name].mean)
     rows = tuple(
@@ -67,35 +67,34 @@ def _pair_blocks(results: Results) -> list[Block]:
             Cell(format_p_value(pair.comparison.p_value), pair.comparison.p_value),
             Cell(format_p_value(pair.adjusted_p), pair.adjusted_p, "best" if pair.rejected else ""),
             Cell(f"{pair.equivalence.within:.0%}", pair.equivalence.within),
-            Cell("differ" if pair.rejected else "not told apart", None, "" if pair.rejected else "soft"),
+            Cell("differ" if pair.rejected else "no significant difference", None, "" if pair.rejected else "soft"),
         )
         for pair in pairs
     )
     header = ("A", "B", f"A - B, {score.title}", "95 % interval", "p", "p, Holm", "P(same)", "verdict")
     table = TableBlock(f"All pairs of learners, by {score.title}", header, rows, name="pairs")
-    said = (
-        "The corrected resampled t allows for training rows that splits share, Holm's adjustment for how many pairs "
-        "there are. P(same) is the probability that the two differ by less than "
+    explanation = (
+        "The corrected resampled t-test allows for training rows that splits share, Holm's adjustment for the number "
+        "of pairs. P(same) is the probability that the two differ by less than "
         f"{pairs[0].equivalence.rope:.3g}, too little to matter in practice."
     )
     assumed = CollapsedBlocks("What the test assumes", (BulletList(results.pairs.assumptions),))
     many = len(pairs) > 15
     shown: Block = CollapsedBlocks(f"All {len(pairs)} pairs", (table,)) if many else table
-    return [SubHeading("Which differences are real?"), Paragraph(said), shown, assumed]
+    return [SubHeading("Which differences are real?"), Paragraph(explanation), shown, assumed]
 
 
 def _best_learners(results: Results) -> list[Block]:
-    """The winner and the best others, on rows that their models had not seen."""
+    """The winner and the next best learners, on rows that their models had not seen."""
     first, *rest = results.judged
     chosen = [first, *(j for j in rest if not j.outcome.learner.baseline)][:MAX_LEARNERS_SHOWN]
     best = [OutOfFoldPredictions.of(judged, results.plan) for judged in chosen]
     said = Paragraph(
-        f"{join_names([one.name for one in best])}: every figure shows predictions for rows that training did not see, "
-        "the "
-        "folds of the first repeat together."
+        f"{join_names([one.name for one in best])}: every figure shows predictions for unseen rows, from all folds "
+        "of the first repeat."
     )
     parts = _regression_blocks(best, results) if results.plan.classes is None else _class_blocks(best, results)
-    return [SubHeading("The best learners, closely" if len(best) > 1 else "The best learner, closely"), said, *parts]
+    return [SubHeading("The best learners in detail" if len(best) > 1 else "The best learner in detail"), said, *parts]
 
 
 def _class_blocks(best: list[OutOfFoldPredictions], results: Results) -> list[Block]:
@@ -106,7 +105,7 @@ def _class_blocks(best: list[OutOfFoldPredictions], results: Results) -> list[Bl
     positive = None
     labels, sizes = np.unique(winner.y, return_counts=True)
     if len(labels) == 1:
-        blocks.append(Paragraph(f"All rows that judge are of class {labels[0]}: there is no ROC curve."))
+        blocks.append(Paragraph(f"Every test row is of class {labels[0]}, so there is no ROC curve."))
     elif len(classes) == 2:
         positive = labels[int(np.argmin(sizes))]  # the rarer one
         cuts = [(costs, figures.best_threshold(winner, positive, costs)) for costs in COST_RATIOS]
@@ -116,8 +115,8 @@ def _class_blocks(best: list[OutOfFoldPredictions], results: Results) -> list[Bl
             _threshold_table(winner, positive, cuts),
             Paragraph(
                 f"The mark on the curves of {winner.name} is the threshold of equal costs. Thresholds are chosen on "
-                "the rows they are judged on, so their costs are a little optimistic. To use one, compare the "
-                "probability that fivefold predict writes with it."
+                "the rows that they are tested on, so their costs are a little optimistic. To use one, compare it with "
+                "the probability that fivefold predict writes."
             ),
         ]
     else:
@@ -129,12 +128,12 @@ def _class_blocks(best: list[OutOfFoldPredictions], results: Results) -> list[Bl
 
 
 def _confusion_blocks(best: list[OutOfFoldPredictions], classes: int) -> list[Block]:
-    """Small matrices side by side; of large ones that of the winner, and the others folded away."""
+    """Small matrices side by side; if they are large, the winner's, with the others collapsed."""
     made = figures.confusion_figures(best)
     if classes <= figures.MAX_SMALL_MATRIX or not made:
         return [FigureRow(made)] if made else []
     first, *others = made
-    return [first, *([CollapsedBlocks("The same of the others", tuple(others))] if others else [])]
+    return [first, *([CollapsedBlocks("Confusion matrices of the other learners", tuple(others))] if others else [])]
 
 
 def _regression_blocks(best: list[OutOfFoldPredictions], results: Results) -> list[Block]:
@@ -146,7 +145,7 @@ def _regression_blocks(best: list[OutOfFoldPredictions], results: Results) -> li
 
 
 def _inspection_blocks(results: Results) -> list[Block]:
-    """Which columns the winner uses, and what more rows would bring."""
+    """Which columns the winner uses, and whether more rows would help."""
     plan, best = results.plan, results.judged[0]
     if best.outcome.learner.baseline:
         return []
@@ -160,8 +159,8 @@ def _inspection_blocks(results: Results) -> list[Block]:
             else ""
         )
         said = (
-            f"By how much {results.score.title} of {best.name} worsens on unseen rows when the values of a column are "
-            "shuffled. Columns that carry the same news stand in for one another, and each looks unimportant."
+            f"How much the {results.score.title} of {best.name} worsens on unseen rows when the values of a column are "
+            "shuffled. Columns with the same information replace one another, so that each looks unimportant."
         )
         blocks += [Paragraph(said + many), figures.importance_figure(found, results.score.title)]
     else:
@@ -171,7 +170,7 @@ def _inspection_blocks(results: Results) -> list[Block]:
     if curve is not None:
         blocks.append(figures.learning_figure(curve, best.name, results.score))
     else:
-        why = "a small part of the rows cannot be learned from" if for_rows else "learning again would take too long"
+        why = "small parts of the rows cannot be learned from" if for_rows else "the fits would take too long"
         blocks.append(Paragraph(f"No learning curve: {why}."))
     return blocks
 
@@ -197,24 +196,26 @@ def _threshold_table(one: OutOfFoldPredictions, positive: Any, cuts: list[tuple[
         "precision",
         "missed",
         "false alarms",
-        "cost a row",
+        "cost per row",
     )
-    return TableBlock(f"Where to cut the probability of {positive}, by what errors cost ({one.name})", header, rows)
+    return TableBlock(
+        f"Thresholds for the probability of {positive}, by the costs of errors ({one.name})", header, rows
+    )
 
 
 def _common_mistakes(one: OutOfFoldPredictions) -> Block:
-    """The pairs of classes that are mixed up most often."""
+    """The pairs of classes that are confused most often."""
     wrong = one.predicted != one.y
     pairs, counts = np.unique(np.array([one.y[wrong], one.predicted[wrong]]).astype(str), axis=1, return_counts=True)
     if not len(counts):
         return Paragraph(f"{one.name} made no mistake.")
     order = np.argsort(-counts, kind="stable")[:3]
     said = [f"{pairs[0, i]} taken for {pairs[1, i]} ({format_count(int(counts[i]), 'time')})" for i in order]
-    return Paragraph(f"Most often {one.name} errs by {join_names(said)}.")
+    return Paragraph(f"Most frequent mistakes of {one.name}: {join_names(said)}.")
 
 
 def _worst_labels(one: OutOfFoldPredictions, results: Results) -> Block:
-    """Rows whose true class was given the least probability."""
+    """The rows whose true class was given the least probability."""
     assert one.proba is not None and one.classes is not None
     given = one.proba[np.arange(len(one.y)), np.searchsorted(one.classes, one.y)]
     order = [i for i in np.argsort(given, kind="stable")[:MAX_ROWS_LISTED] if one.predicted[i] != one.y[i]]
@@ -230,10 +231,10 @@ def _worst_labels(one: OutOfFoldPredictions, results: Results) -> Block:
     if not rows:
         return Paragraph("No row was given a wrong class.")
     table = TableBlock(
-        f"Rows that surprise {one.name} most", ("row", "true", "predicted", "probability of the true"), rows
+        f"Largest mistakes of {one.name}", ("row", "true", "predicted", "probability of the true class"), rows
     )
     return CollapsedBlocks(
-        "The rows it gets most wrong", (table, Paragraph("Wrong labels and odd rows are often found among these."))
+        "The rows with the largest errors", (table, Paragraph("Wrong labels and unusual rows are often among these."))
     )
 
 
@@ -251,25 +252,25 @@ def _worst_numbers(one: OutOfFoldPredictions, results: Results) -> Block:
     )
     table = TableBlock(f"Largest residuals of {one.name}", ("row", "true", "predicted", "residual"), rows)
     return CollapsedBlocks(
-        "The rows it gets most wrong", (table, Paragraph("Wrong values and odd rows are often found among these."))
+        "The rows with the largest errors", (table, Paragraph("Wrong values and unusual rows are often among these."))
     )
 
 
 def _row_number(results: Results, row: int) -> Cell:
-    """Where a row stands in the source, from 1."""
+    """The line or number of a row in its source, from 1."""
     known = results.plan.data.rows
     return Cell(str(int(row) + 1 if known is None else int(known[row])))
 
 
 def _certificate(results: Results) -> list[Block]:
-    """What holds for the saved model on new rows."""
+    """What is certain about the saved model on new rows."""
     title, found = SubHeading("Certificate"), results.holdout
     if not len(results.plan.holdout):
         return [
             title,
             Paragraph(
                 "There is no certificate: no rows were held out. With --holdout 0.2 a fifth of the rows is locked away "
-                "and opened once, for the model that is kept."
+                "and opened once, for the model that is saved."
             ),
         ]
     if found is None:
@@ -282,48 +283,43 @@ def _certificate(results: Results) -> list[Block]:
         f"{found.learner} on the hold-out of {format_count(found.rows, 'row')}", ("score", "value"), judged
     )
     if found.certificate is None:
-        why = "Errors of numbers have no limit: there is no certificate. The scores on rows that nothing was chosen on:"
+        why = "Regression errors have no bound, so there is no certificate. Scores on rows that no choice was based on:"
         return [title, Paragraph(why), table]
     known = found.certificate
     said = (
         f"The saved model, {found.learner} fitted on all rows outside the hold-out, is wrong on less than "
         f"{known.bound:.2%} of new rows, with probability {1 - known.delta:.0%}. On the {format_count(known.n, 'row')} "
-        "held "
-        f"out it was wrong on {known.risk:.2%}."
+        f"held out it was wrong on {known.risk:.2%}."
     )
     parts = tuple((Cell(name), Cell(f"{value:.2%}", value)) for name, value in known.parts.items())
     bounds = TableBlock(
-        f"Upper limits of the error, each with probability {1 - known.delta:.0%}", ("bound", "error below"), parts
+        f"Upper bounds of the error rate, each with probability {1 - known.delta:.0%}", ("bound", "error below"), parts
     )
     assumed = CollapsedBlocks("What the certificate assumes", (BulletList(known.assumptions),))
     return [title, Paragraph(said), bounds, table, assumed]
 
 
 def _next_steps(results: Results) -> list[Block]:
-    """Weaknesses that earlier phases can mend."""
+    """Weaknesses that earlier phases can remedy."""
     found = list(results.plan.warnings)
     over, under = ([j.name for j in results.judged if learner_fit(results, j) == which] for which in ("over", "under"))
     if over:
         found.append(
             f"{join_names(over)} {FIT_VERDICTS['over'] if len(over) == 1 else 'overfit'}: more rows, fewer columns or "
-            "stronger "
-            "regularisation may help."
+            "stronger regularisation may help."
         )
     if under:
         found.append(
-            f"{join_names(under)} {FIT_VERDICTS['under'] if len(under) == 1 else 'underfit'}: the model class is too "
-            "simple, or "
-            "the columns say little about the target."
+            f"{join_names(under)} {FIT_VERDICTS['under'] if len(under) == 1 else 'underfit'}: the model is too simple, "
+            "or the columns say little about the target."
         )
     if results.failed:
-        found.append(
-            f"{format_count(len(results.failed), 'learner')} did not finish; the reasons stand under training."
-        )
+        found.append(f"{format_count(len(results.failed), 'learner')} did not finish; see Training for the reasons.")
     return [SubHeading("What to look at next"), BulletList(tuple(found))] if found else []
 
 
 def reproduction_section(results: Results) -> Section:
-    """How to do it again."""
+    """How to reproduce the results."""
     rows = tuple(text_cells((name, text)) for name, text in results.environment.items())
     digest = results.plan.data.digest
     known = [
@@ -332,11 +328,11 @@ def reproduction_section(results: Results) -> Section:
         *([text_cells(("data, SHA-256", digest[:16]))] if digest else []),
     ]
     time = sum(float(session.get("seconds", 0.0)) for session in results.sessions)
-    blocks: list[Block] = [Paragraph("The same data, command and versions give the same table, times apart.")]
+    blocks: list[Block] = [Paragraph("The same data, command and versions give the same results, except for times.")]
     if results.command:
         blocks.append(Code(results.command))
     if time:
         jobs = max(int(session.get("jobs", 1)) for session in results.sessions)
         blocks.append(Paragraph(f"The folds took {time:.0f} s with {format_count(jobs, 'worker')}."))
     blocks.append(TableBlock("Environment", ("what", "version"), tuple(known)))
-    return Section("reproduce", "To do it again", tuple(blocks))
+    return Section("reproduce", "How to reproduce it", tuple(blocks))

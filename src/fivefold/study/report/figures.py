@@ -1,4 +1,4 @@
-"""The figures of a report, drawn from predictions on rows that no model had seen."""
+"""The figures of a report that show predictions for unseen rows."""
 
 from __future__ import annotations
 
@@ -10,30 +10,31 @@ import numpy as np
 from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score, root_mean_squared_error
 
 from fivefold.evaluation.calibration import confidence, reliability
+from fivefold.evaluation.comparison.estimate import Estimate
 from fivefold.evaluation.curves import LossCurve
 from fivefold.evaluation.metrics import pearson_correlation
 from fivefold.evaluation.scores import Score
 from fivefold.evaluation.thresholds import ChosenThreshold, Costs, sweep_thresholds
 from fivefold.plot import classification, curves
 from fivefold.plot.forest_plot import ForestRow, forest
+from fivefold.study.formatting import join_names
 from fivefold.study.judging.inspection import ColumnImportance
 from fivefold.study.judging.results import LearnerResult, Results
 from fivefold.study.planning.plan import Plan
 from fivefold.study.report.blocks import Figure
-from fivefold.study.report.formatting import join_names
 from fivefold.study.report.svg import draw_figure
 
 MAX_IMPORTANCES = 20  # columns whose importance is drawn
-MAX_SCATTER_POINTS = 1500  # of a scatter plot
-MAX_CLASS_CURVES = 8  # curves of one against the rest
-MAX_MATRIX_CLASSES = 16  # classes of a confusion matrix that can be read
-MAX_SMALL_MATRIX = 6  # classes of a small confusion matrix
-MAX_NAME_LETTERS = 22  # letters of a name in a legend
+MAX_SCATTER_POINTS = 1500  # points in a scatter plot
+MAX_CLASS_CURVES = 8  # classes with a curve against the rest
+MAX_MATRIX_CLASSES = 16  # with more classes a confusion matrix cannot be read
+MAX_SMALL_MATRIX = 6  # with more classes a confusion matrix needs a large figure
+MAX_NAME_LETTERS = 22  # characters of a name in a legend
 
 
 @dataclass(frozen=True)
 class OutOfFoldPredictions:
-    """Every row once, with what a model said that had not seen it: the folds of the first repeat together."""
+    """Every row once, predicted by the model of the first repeat that was not trained on it."""
 
     name: str
     rows: np.ndarray
@@ -93,7 +94,7 @@ def score_figure(results: Results) -> Figure:
 
 
 def mean_train_score(judged: LearnerResult, score: str) -> float | None:
-    """The mean score on training rows; None where it was not taken."""
+    """The mean score on training rows; None if it was not computed."""
     found = [fold.train_score[score] for fold in judged.outcome.folds if score in fold.train_score]
     return float(np.mean(found)) if found else None
 
@@ -166,13 +167,13 @@ def class_roc_figures(one: OutOfFoldPredictions) -> tuple[Figure, ...]:
 
 
 def confusion_figures(best: Sequence[OutOfFoldPredictions]) -> tuple[Figure, ...]:
-    """A confusion matrix a learner; none where there are more classes than can be read."""
+    """One confusion matrix per learner; none if there are too many classes to be read."""
     labels = np.unique(np.concatenate([part for one in best for part in (one.y, one.predicted)]))
     return tuple(_confusion(one, labels, i) for i, one in enumerate(best)) if len(labels) <= MAX_MATRIX_CLASSES else ()
 
 
 def calibration_figures(best: Sequence[OutOfFoldPredictions], positive: Any) -> tuple[Figure, ...]:
-    """A reliability diagram a learner: of the positive class, or of the most probable one where there are several."""
+    """One reliability diagram per learner: of the positive class or, with several classes, of the most probable one."""
     return tuple(_calibration(one, positive, i) for i, one in enumerate(best))
 
 
@@ -207,20 +208,20 @@ def learning_figure(found: LossCurve, name: str, score: Score) -> Figure:
         "learning",
         lambda ax: curves.curve(found, best=False, loss=score.title, ax=ax),
         f"Learning curve of {name}, {score.title} on unseen rows: {said}.",
-        f"{name} with the settings chosen on all training rows. Where the curve of unseen rows still {better} at the "
-        "right end, more rows would help; where the two curves have met, they would not.",
+        f"{name} with the settings chosen on all training rows. If the curve of unseen rows still {better} at the "
+        "right end, more rows would help; if the two curves have met, they would not.",
         width=4.2,
         height=2.9,
     )
 
 
 def best_threshold(one: OutOfFoldPredictions, positive: Any, costs: Costs) -> ChosenThreshold:
-    """The threshold that costs least on rows the models had not seen."""
+    """The threshold with the least cost on unseen rows."""
     return sweep_thresholds(one.y, one.of_class(positive), positive=positive).best(costs)
 
 
 def _axis_window(results: Results) -> tuple[float, float]:
-    """What to show of the axis: all that is not far worse than the best baseline."""
+    """The range of the axis: all learners that are not far worse than the best baseline."""
     score, judged = results.score, results.judged
     loss = {j.name: score.loss(j.estimates[score.name].mean) for j in judged}
     least = [loss[j.name] for j in judged if j.outcome.learner.baseline] or list(loss.values())
@@ -232,12 +233,12 @@ def _axis_window(results: Results) -> tuple[float, float]:
     return min(finite), max(finite)
 
 
-def _mean_and_interval(estimate: Any) -> tuple[float, float, float]:
+def _mean_and_interval(estimate: Estimate) -> tuple[float, float, float]:
     return estimate.mean, estimate.low, estimate.high
 
 
 def _correlation(one: OutOfFoldPredictions) -> float:
-    return float(np.nan_to_num(pearson_correlation(one.y, one.predicted)))  # of a constant there is none: shown as zero
+    return float(np.nan_to_num(pearson_correlation(one.y, one.predicted)))  # undefined for a constant: shown as zero
 
 
 def _shorten(name: str) -> str:
@@ -271,7 +272,7 @@ def _calibration(one: OutOfFoldPredictions, positive: Any, index: int) -> Figure
         lambda ax: classification.reliability(diagram, index=index, ax=ax).set_ylabel(share),
         f"Reliability diagram of {one.name}: expected calibration error {diagram.expected_error:.3f}, largest gap "
         f"{diagram.largest_error:.3f}.",
-        f"{one.name}. On the dashed line probabilities mean what they say; bars show where the rows are.",
+        f"{one.name}. On the dashed line probabilities are calibrated; bars show where the rows are.",
     )
 
 
@@ -285,12 +286,12 @@ def _fit(one: OutOfFoldPredictions, target: str, index: int) -> tuple[Figure, Fi
             f"against{index}",
             lambda ax: curves.agreement(y, predicted, ax=ax),
             f"True {target} against what {one.name} predicted; correlation {_correlation(one):.3f}.",
-            f"{one.name}: {target} against its prediction; on the line it is right.{few}",
+            f"{one.name}: {target} against its prediction; points on the line are exact.{few}",
         ),
         draw_figure(
             f"residuals{index}",
             lambda ax: curves.residuals(y, predicted, ax=ax),
             f"Residuals of {one.name} against its predictions; root mean squared error {error:.3g}.",
-            f"{one.name}: what is left, against the prediction. A bend or a fan is something still to learn.",
+            f"{one.name}: residuals against the prediction. A bend or a fan means that there is more to learn.",
         ),
     )

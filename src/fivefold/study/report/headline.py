@@ -1,4 +1,4 @@
-"""The first page: which learner won, what it cannot be told from, and the table of all."""
+"""The first section: which learner won, which ones tie with it, and the table of all."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ from typing import Literal
 
 from fivefold.evaluation.comparison.estimate import Estimate
 from fivefold.evaluation.scores import Score
-from fivefold.study.judging.results import LearnerResult, Results
-from fivefold.study.report import figures
-from fivefold.study.report.blocks import Block, BulletList, Cell, KeyFigures, Paragraph, Section, TableBlock
-from fivefold.study.report.formatting import (
+from fivefold.study.formatting import (
     decimals_for,
     format_bytes,
     format_count,
@@ -17,11 +14,15 @@ from fivefold.study.report.formatting import (
     format_number,
     format_p_value,
     format_seconds,
-    join_names,
 )
+from fivefold.study.judging.results import LearnerResult, Results, ranking_sentences
+from fivefold.study.report import figures
+from fivefold.study.report.blocks import Block, BulletList, Cell, KeyFigures, Paragraph, Section, TableBlock
 
-MIN_GAIN_KEPT = 0.5  # of what is gained over the baseline on training rows must show on unseen ones
-MIN_GAIN = 0.1  # of what could be gained over the baseline is next to nothing
+MIN_GAIN_KEPT = (
+    0.5  # overfitting: less than this share of the gain over the baseline on training rows remains on unseen rows
+)
+MIN_GAIN = 0.1  # underfitting: less than this share of the possible gain over the baseline, even on training rows
 INNER_SELECTION_LABEL = "best, chosen inside each fold"
 FIT_VERDICTS = {"over": "overfits", "under": "underfits", "": ""}
 
@@ -29,10 +30,9 @@ FitReading = Literal["over", "under", ""]
 
 
 def result_section(results: Results) -> Section:
-    """The result in a few sentences, numbers and one table."""
+    """The result in a few sentences, a few numbers and one table."""
     if not results.judged:
-        said = "Every learner failed; the reasons stand under training."
-        return Section("result", "The result", (Paragraph(said),))
+        return Section("result", "The result", (Paragraph("Every learner failed; see Training for the reasons."),))
     blocks: tuple[Block, ...] = (
         Paragraph(verdict(results)),
         KeyFigures(tuple(_key_figures(results))),
@@ -44,34 +44,25 @@ def result_section(results: Results) -> Section:
 
 
 def verdict(results: Results) -> str:
-    """Winner, score, ties and baseline, in words."""
+    """The winner, its score, ties and the baseline, in words."""
     best, score = results.judged[0], results.score
-    estimate, rest = best.estimates[score.name], results.judged[1:]
+    estimate = best.estimates[score.name]
     digits = decimals_for(estimate.mean)
-    said = [
-        f"{best.name} is best, with a mean {score.title} of {format_number(estimate.mean, digits)} on unseen rows (95 "
-        "% "
-        f"interval {format_interval(estimate, digits)})."
+    sentences = [
+        f"{best.name} is best, with a mean {score.title} of {format_number(estimate.mean, digits)} on unseen rows "
+        f"(95 % interval {format_interval(estimate, digits)}).",
+        *ranking_sentences(results),
     ]
-    if results.alike:
-        said.append(f"At the 5 % level it cannot be told from {join_names(results.alike)}.")
-    elif rest:
-        said.append("It is significantly better than every other learner.")
-    dummies = [judged for judged in results.judged if judged.outcome.learner.baseline]
-    if best in dummies:
-        said.append("It is a baseline: no method learned anything from this table.")
-    elif unbeaten := [judged.name for judged in dummies if not judged.worse]:
-        said.append(f"It does not beat the baseline {join_names(unbeaten)}: doubt that anything was learned.")
-    elif dummies:
-        nearest = dummies[0]
-        said.append(
-            f"The best baseline, {nearest.name}, has {format_number(nearest.estimates[score.name].mean, digits)}."
-        )
-    return " ".join(said)
+    baselines = [judged for judged in results.judged if judged.outcome.learner.baseline]
+    if baselines and best not in baselines and all(judged.worse for judged in baselines):
+        nearest = baselines[0]
+        value = format_number(nearest.estimates[score.name].mean, digits)
+        sentences.append(f"The best baseline, {nearest.name}, has {value}.")
+    return " ".join(sentences)
 
 
 def leaderboard(results: Results) -> TableBlock:
-    """Every learner, best first, and the one that is chosen inside each fold."""
+    """Every learner, best first, and the one chosen inside each fold."""
     scores, first = results.plan.scores, results.score
     digits = {s.name: decimals_for(results.judged[0].estimates[s.name].mean) for s in scores}
     header = (
@@ -98,17 +89,15 @@ def leaderboard(results: Results) -> TableBlock:
         ]
         inside += [Cell(format_number(found[s.name].mean, digits[s.name]), found[s.name].mean) for s in scores[1:]]
         rows.insert(1, (*inside, Cell(""), Cell(""), Cell("")))
-    caption = (
-        f"Leaderboard: means over {format_count(len(results.plan.splits), 'split')} of rows that training did not see"
-    )
+    caption = f"Leaderboard: means over {format_count(len(results.plan.splits), 'split')}, on unseen rows"
     return TableBlock(caption, header, tuple(rows), name="leaderboard")
 
 
 def read_fit(train: float, test: float, baseline: float, perfect: float) -> FitReading:
-    """Does a learner fit too closely, or too little? All are losses.
+    """Does a learner overfit or underfit? All arguments are losses.
 
-    Too little if even on training rows it gains next to nothing of what could be gained over the baseline; too closely
-    if less than half of what it gains there is seen on unseen rows.
+    It underfits if even on training rows it gains almost nothing over the baseline; it overfits if less than half of
+    its gain on training rows remains on unseen rows.
 
     Examples
     --------
@@ -125,13 +114,13 @@ def read_fit(train: float, test: float, baseline: float, perfect: float) -> FitR
 
 
 def learner_fit(results: Results, judged: LearnerResult) -> FitReading:
-    """The reading of a learner beside the best baseline; of a baseline there is none."""
+    """The reading of a learner against the best baseline; empty for a baseline."""
     score, train = results.score, figures.mean_train_score(judged, results.score.name)
-    dummies = [j.estimates[score.name].mean for j in results.judged if j.outcome.learner.baseline]
-    if train is None or not dummies or judged.outcome.learner.baseline:
+    baselines = [j.estimates[score.name].mean for j in results.judged if j.outcome.learner.baseline]
+    if train is None or not baselines or judged.outcome.learner.baseline:
         return ""
     perfect = score.high if score.larger_is_better else score.low
-    losses = [score.loss(v) for v in (train, judged.estimates[score.name].mean, dummies[0], perfect)]
+    losses = [score.loss(v) for v in (train, judged.estimates[score.name].mean, baselines[0], perfect)]
     return read_fit(*losses)
 
 
@@ -172,16 +161,16 @@ def _key_figures(results: Results) -> list[tuple[str, str, str]]:
         (
             "winner",
             best.name,
-            f"not told from {format_count(len(results.alike), 'other')}" if results.alike else "ahead of all",
+            f"tied with {format_count(len(results.alike), 'other')}" if results.alike else "ahead of all others",
         ),
         (score.title, format_number(estimate.mean, digits), f"95 %: {format_interval(estimate, digits)}"),
     ]
     if second is not score:
         cards.append(_key_figure(second, best.estimates[second.name]))
-    dummies = [judged for judged in results.judged if judged.outcome.learner.baseline]
-    if dummies:
-        mean = dummies[0].estimates[score.name].mean
-        cards.append((f"baseline {score.title}", format_number(mean, decimals_for(mean)), dummies[0].name))
+    baselines = [judged for judged in results.judged if judged.outcome.learner.baseline]
+    if baselines:
+        mean = baselines[0].estimates[score.name].mean
+        cards.append((f"baseline {score.title}", format_number(mean, decimals_for(mean)), baselines[0].name))
     if results.holdout is not None and results.holdout.certificate is not None:
         found = results.holdout.certificate
         cards.append(("certified error", f"< {found.bound:.1%}", f"with probability {1 - found.delta:.0%}"))
@@ -195,19 +184,19 @@ def _key_figure(score: Score, estimate: Estimate) -> tuple[str, str, str]:
 
 def _legend(results: Results) -> list[str]:
     found = [
-        "★ the best; ≈ not told from the best at the 5 % level. Intervals: corrected resampled t; p: the same test "
-        "against the best, adjusted by Holm over all pairs of learners.",
-        "The score on training rows is optimistic: it is shown to be compared, never to be believed. A learner "
-        "overfits where less than half of what it gains over the baseline on training rows is seen on unseen ones; it "
-        "underfits where it gains next to nothing even there.",
-        "Fit, predict and size are means over the splits: fitting the chosen setting on all training rows, "
-        "predicting all test rows, bytes of the fitted model.",
+        "★ best learner; ≈ not significantly different from it at the 5 % level. Intervals: corrected resampled t; p: "
+        "the same test against the best, adjusted by Holm over all pairs of learners.",
+        "The score on training rows is optimistic: it is shown for comparison only. A learner overfits if less than "
+        "half of its gain over the baseline on training rows remains on unseen rows; it underfits if it gains almost "
+        "nothing even on training rows.",
+        "Fit, predict and size are means over the splits: time to fit the chosen setting on all training rows, time to "
+        "predict all test rows, bytes of the fitted model.",
     ]
     if results.inside is not None:
         found.insert(
             1,
-            f"◆ {INNER_SELECTION_LABEL}: in every split the learner is chosen on training rows alone, then judged. The "
-            "best of many "
-            "looks better than it is; this is the score to expect of running a study and taking its winner.",
+            f"◆ {INNER_SELECTION_LABEL}: in every split the learner is chosen on training rows alone, then tested. "
+            "The best of many looks better than it is; this is the score to expect from running a study and taking its "
+            "winner.",
         )
     return found

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,26 +11,27 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from fivefold.core.console.control_characters import printable
+from fivefold.core.storage.atomic_write import write_text
 from fivefold.study.report.blocks import Block, Cell, Page, TableBlock
 
 TEMPLATE_FOLDER = Path(__file__).parent
 
 
 def to_html(page: Page) -> str:
-    """One file: style and drawings inside, no script, no reference to anything outside."""
-    about = Environment(
+    """One self-contained file: style and drawings inside, no script, no external reference."""
+    environment = Environment(
         loader=FileSystemLoader(TEMPLATE_FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    about.filters["breaks"] = allow_breaks
-    return about.get_template("page.html").render(page=page)
+    environment.filters["breaks"] = allow_breaks
+    return environment.get_template("page.html").render(page=page)
 
 
 def to_markdown(page: Page) -> str:
-    """Words and tables; figures as what they show."""
+    """Text and tables; figures by their alternative texts."""
     parts = [f"# {_escape_markdown(page.title)}", _escape_markdown(page.subtitle)]
     for section in page.sections:
         parts.append(f"## {_escape_markdown(section.title)}")
@@ -41,21 +40,12 @@ def to_markdown(page: Page) -> str:
 
 
 def save_text(text: str, path: Path) -> Path:
-    """Write the file, whole or not at all."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(printable(text))
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
-    return path
+    """Write the file, whole or not at all, with control characters made visible."""
+    return write_text(path, printable(text))
 
 
 def allow_breaks(text: str) -> Markup:
-    """Long names in CamelCase or with underscores may break where a word ends, so that narrow columns hold them."""
+    """Text in which long names in CamelCase or with underscores may break, so that they fit into narrow columns."""
     return Markup(re.sub(r"\w{12,}", _break_name, str(escape(text))))
 
 
@@ -83,12 +73,12 @@ def _cell(cell: Cell) -> str:
 
 
 def _escape_markdown(text: str) -> str:
-    """Text in which nothing is taken for a mark."""
+    """Text in which no character is taken for markup."""
     return re.sub(r"([\\`*_|<>\[\]#])", r"\\\1", " ".join(text.split()))
 
 
 def _fence(text: str) -> str:
-    """Text as it stands, between fences longer than any in it."""
+    """Text verbatim, between fences longer than any inside it."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence}\n{text}\n{fence}"
 

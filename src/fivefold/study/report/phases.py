@@ -1,4 +1,4 @@
-"""The phases of a study, in order: task, data, features, models, training; evaluation has a file of its own."""
+"""Phases 1 to 5 of a study: task, data, features, models, training; for phase 6 see `evaluation`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import astuple
 
 import numpy as np
 
+from fivefold.study.formatting import first_names, format_count, format_number, format_setting, join_names
 from fivefold.study.judging.results import LearnerResult, Results
 from fivefold.study.planning.plan import Plan
 from fivefold.study.preparation.column_transformer import describe_treatment
@@ -24,13 +25,12 @@ from fivefold.study.report.blocks import (
     TableBlock,
     text_cells,
 )
-from fivefold.study.report.formatting import first_names, format_count, format_number, format_setting, join_names
 from fivefold.study.running.run import LearnerOutcome
 from fivefold.study.tables.dataset import Data
 
-MAX_COLUMNS_DRAWN = 24  # that are drawn
-MAX_MISSING_COLUMNS = 30  # columns of a missing map
-MAX_COLUMNS_LISTED = 200  # columns of a table
+MAX_COLUMNS_DRAWN = 24  # columns with a figure
+MAX_MISSING_COLUMNS = 30  # columns in the map of missing values
+MAX_COLUMNS_LISTED = 200  # columns in the table of columns
 KIND_NOUNS = {
     "number": ("number",),
     "category": ("category", "categories"),
@@ -40,11 +40,11 @@ KIND_NOUNS = {
     "text": ("text",),
     "identifier": ("identifier",),
 }
-MAX_SETTINGS_LISTED = 40  # settings of a learner that are listed
+MAX_SETTINGS_LISTED = 40  # settings listed per learner
 
 
 def task_section(results: Results) -> Section:
-    """Phase 1: what is to be predicted, and by what it is judged."""
+    """Phase 1: what is predicted, and by which scores."""
     plan, data, score = results.plan, results.plan.data, results.score
     kind = f"{data.target!r}, " + (
         f"one of {format_count(len(plan.classes), 'class', 'classes')}: {first_names(map(str, plan.classes), 12)}"
@@ -55,49 +55,47 @@ def task_section(results: Results) -> Section:
     others = [other.title for other in plan.scores[1:]]
     said = f"The target is {kind}. Learners are ranked and tuned by {score.title} ({better} is better)"
     said += f"; {join_names(others)} are shown beside it." if others else "."
-    dummies = [learner.name for learner in plan.learners if learner.baseline]
+    baselines = [learner.name for learner in plan.learners if learner.baseline]
     blocks: list[Block] = [Paragraph(said), FigureRow((data_figures.target_figure(data, plan.rows),))]
-    if dummies:
+    if baselines:
         blocks.append(
-            Paragraph(f"To be worth anything a learner must beat what knows no features: {join_names(dummies)}.")
+            Paragraph(f"A useful learner must beat the baselines, which use no features: {join_names(baselines)}.")
         )
     return Section("task", "1 · The task", tuple(blocks))
 
 
 def data_section(results: Results) -> Section:
-    """Phase 2: the table, how it was read, what is missing, how it is distributed."""
+    """Phase 2: the table, how it was read, missing values, distributions."""
     plan, table = results.plan, results.plan.data
     kinds = Counter(column.kind for column in table.columns)
     said = (
         f"{table.name}: {format_count(len(table.y), 'row')} and {format_count(len(table.columns), 'column')} to learn "
-        "from "
-        f"({', '.join(format_count(n, *KIND_NOUNS[kind]) for kind, n in kinds.items())})."
+        f"from ({', '.join(format_count(n, *KIND_NOUNS[kind]) for kind, n in kinds.items())})."
     )
     if len(plan.holdout):
         said += (
             f" {format_count(len(plan.holdout), 'row')} were locked away as a hold-out before anything was looked at; "
-            "the "
-            f"figures show the other {len(plan.rows):,}."
+            f"the figures show the other {len(plan.rows):,}."
         )
     blocks: list[Block] = [Paragraph(said)]
     if found := [*table.notes, *table.warnings]:
-        blocks += [SubHeading("What was noticed"), BulletList(tuple(found))]
+        blocks += [SubHeading("Notes and warnings"), BulletList(tuple(found))]
     blocks += [SubHeading("Missing values"), *_missing_blocks(table, plan.rows)]
     blocks += [SubHeading("Distributions"), *_distribution_blocks(plan)]
-    blocks.append(CollapsedBlocks("Every column, as it was guessed", (_column_table(table),)))
+    blocks.append(CollapsedBlocks("Every column and its kind", (_column_table(table),)))
     return Section("data", "2 · The data", tuple(blocks))
 
 
 def features_section(results: Results) -> Section:
-    """Phase 3: how columns become features, by what the learners take."""
+    """Phase 3: how columns become features, by the needs of the learners."""
     plan = results.plan
     groups: dict[tuple[str, ...], list[str]] = {}
     for learner in plan.learners:
         groups.setdefault(tuple(describe_treatment(learner.takes, plan.data)), []).append(learner.name)
     blocks: list[Block] = [
         Paragraph(
-            "Columns are made ready inside every fold, by what its training rows say, so nothing leaks from the rows "
-            "that judge. A kind that was guessed wrongly is corrected with --column NAME=KIND."
+            "Columns are prepared inside every fold from its training rows alone, so nothing leaks from the test rows. "
+            "Correct a wrongly guessed kind with --column NAME=KIND."
         )
     ]
     for lines, names in groups.items():
@@ -106,7 +104,7 @@ def features_section(results: Results) -> Section:
 
 
 def models_section(results: Results) -> Section:
-    """Phase 4: the learners, and what is left out."""
+    """Phase 4: the learners, and the methods left out."""
     plan = results.plan
     rows = [
         (
@@ -116,24 +114,22 @@ def models_section(results: Results) -> Section:
         )
         for learner in plan.learners
     ]
-    blocks: list[Block] = [
-        TableBlock("Learners that were compared", ("learner", "when to use it", "settings"), tuple(rows))
-    ]
+    blocks: list[Block] = [TableBlock("Learners compared", ("learner", "when to use it", "settings"), tuple(rows))]
     if plan.skipped:
         skipped = tuple(text_cells(pair) for pair in plan.skipped.items())
-        blocks.append(TableBlock("Left out", ("method", "why"), skipped))
+        blocks.append(TableBlock("Left out", ("method", "reason"), skipped))
     return Section("models", "4 · The models", tuple(blocks))
 
 
 def training_section(results: Results) -> Section:
-    """Phase 5: splits, what was tuned, what failed."""
+    """Phase 5: splits, tuning, failures."""
     blocks: list[Block] = [Paragraph(_describe_splits(results.plan))]
     tuned = [judged for judged in results.judged if len(judged.outcome.learner.settings) > 1]
     if tuned:
         blocks.append(
             Paragraph(
                 "Tuning is part of training: in every split each setting is tried on inner splits of the training "
-                "rows, and the best is fitted on all of them. A choice that changes from split to split matters little."
+                "rows, and the best is fitted on all of them. A choice that varies between splits matters little."
             )
         )
         blocks.append(_chosen_settings(tuned))
@@ -143,13 +139,13 @@ def training_section(results: Results) -> Section:
     else:
         blocks.append(Paragraph("Nothing was tuned: every learner has one setting."))
     blocks += [SubHeading("Failures"), *_failure_blocks(results.failed)]
-    heard = [(judged.name, text) for judged in results.judged for text in judged.outcome.warnings]
-    if heard:
-        rows = tuple(text_cells(pair) for pair in heard)
+    raised = [(judged.name, text) for judged in results.judged for text in judged.outcome.warnings]
+    if raised:
+        rows = tuple(text_cells(pair) for pair in raised)
         blocks.append(
             CollapsedBlocks(
-                f"{format_count(len(heard), 'warning')} of learners",
-                (TableBlock("Warnings", ("learner", "said"), rows),),
+                f"{format_count(len(raised), 'warning')} from learners",
+                (TableBlock("Warnings", ("learner", "warning"), rows),),
             )
         )
     return Section("training", "5 · Training", tuple(blocks))
@@ -157,28 +153,27 @@ def training_section(results: Results) -> Section:
 
 def _describe_splits(plan: Plan) -> str:
     how = (
-        "in order of time, each judged on rows later than those it learned from"
+        "in order of time, each tested on rows later than its training rows"
         if plan.data.time is not None
         else "with whole groups on one side of every split"
         if plan.data.groups is not None
-        else "with the same share of every class in each"
-        if plan.data.task == "classification"
+        else "with the same share of every class in each fold"
+        if plan.data.task.is_classification
         else "drawn at random"
     )
     sizes = [len(split.train) for split in plan.splits]
     said = (
-        f"Nested cross-validation: {format_count(plan.folds, 'fold')} x {format_count(plan.repeats, 'repeat')} judge, "
-        f"{how}; "
-        f"{plan.inner_folds} inner folds of the training rows choose the setting. Every learner met the same "
-        f"{len(plan.splits)} splits, with about {int(np.mean(sizes)):,} rows to learn from; seed {plan.seed}."
+        f"Nested cross-validation: {format_count(plan.folds, 'fold')} x {format_count(plan.repeats, 'repeat')}, "
+        f"{how}; {plan.inner_folds} inner folds of the training rows choose the setting. Every learner has the same "
+        f"{len(plan.splits)} splits, with about {int(np.mean(sizes)):,} training rows each; seed {plan.seed}."
     )
     if plan.halving:
-        said += " Settings were halved: all are tried on few rows, the better ones on more."
-    return said + (f" A budget of {plan.budget:g} s set how much was tried." if plan.budget else "")
+        said += " Settings were halved: all were tried on few rows, the better ones on more."
+    return said + (f" A budget of {plan.budget:g} s limited how much was tried." if plan.budget else "")
 
 
 def _chosen_settings(tuned: Iterable[LearnerResult]) -> TableBlock:
-    """For each learner, the settings that won, by how often."""
+    """The settings chosen for each learner, most frequent first."""
     rows = []
     for judged in tuned:
         folds = judged.outcome.folds
@@ -186,7 +181,7 @@ def _chosen_settings(tuned: Iterable[LearnerResult]) -> TableBlock:
         often = "; ".join(f"{text} ({n} of {len(folds)})" for text, n in won[:3])
         more = f"; {len(won) - 3} others" if len(won) > 3 else ""
         rows.append((Cell(judged.name), Cell(str(len(judged.outcome.learner.settings))), Cell(often + more)))
-    return TableBlock("What was chosen, and in how many splits", ("learner", "tried", "chosen"), tuple(rows))
+    return TableBlock("Chosen settings, and in how many splits", ("learner", "tried", "chosen"), tuple(rows))
 
 
 def _tried_settings(judged: LearnerResult) -> TableBlock:
@@ -205,7 +200,7 @@ def _tried_settings(judged: LearnerResult) -> TableBlock:
         )
         for text, found in ordered[:MAX_SETTINGS_LISTED]
     )
-    return TableBlock(f"Settings of {judged.name}", ("setting", "mean inner loss", "chosen in"), rows)
+    return TableBlock(f"Settings of {judged.name}", ("setting", "mean inner loss", "times chosen"), rows)
 
 
 def _failure_blocks(failed: Iterable[LearnerOutcome]) -> list[Block]:
@@ -218,7 +213,7 @@ def _failure_blocks(failed: Iterable[LearnerOutcome]) -> list[Block]:
         for outcome in failed
     )
     return (
-        [TableBlock("Learners that did not finish", ("learner", "how", "why"), rows)]
+        [TableBlock("Learners that did not finish", ("learner", "outcome", "reason"), rows)]
         if rows
         else [Paragraph("No learner failed.")]
     )
@@ -229,7 +224,7 @@ def _missing_blocks(table: Data, rows: np.ndarray) -> list[Block]:
     if not total:
         return [Paragraph("No value is missing.")]
     figure, having = data_figures.missing_figure(table, rows, MAX_MISSING_COLUMNS)
-    cut = f", the {MAX_MISSING_COLUMNS} with most of them are drawn" if having > MAX_MISSING_COLUMNS else ""
+    cut = f"; the {MAX_MISSING_COLUMNS} with most of them are drawn" if having > MAX_MISSING_COLUMNS else ""
     share = total / (len(table.y) * len(table.columns))
     said = f"{total:,} values are missing ({share:.1%}), in {format_count(having, 'column')}{cut}."
     return [Paragraph(said), figure]
@@ -241,7 +236,11 @@ def _distribution_blocks(plan: Plan) -> list[Block]:
     if not shown:
         return [Paragraph("There is no column to draw.")]
     apart = plan.classes is not None and len(plan.classes) <= data_figures.MAX_CLASSES_APART
-    said = "Numbers by class, in the colours of the figure above, as shares of the class." if apart else ""
+    said = (
+        "Numeric columns are drawn by class, as shares of the class, in the colours of the figure of the target."
+        if apart
+        else ""
+    )
     if len(drawable) > len(shown):
         said += f" The first {len(shown)} of {len(drawable)} columns are drawn."
     figures = FigureRow(data_figures.column_figures(plan.data, plan.rows, shown, plan.classes), small=True)

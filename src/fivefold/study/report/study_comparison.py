@@ -1,4 +1,4 @@
-"""The page of several studies side by side."""
+"""The page that compares several studies."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from fivefold.evaluation.scores import SCORES
 from fivefold.plot.critical_difference import LETTER_INCHES, LINE_HEIGHT, RULER_INCHES, critical_difference
+from fivefold.study.formatting import decimals_for, format_count, format_number, format_p_value, join_names
 from fivefold.study.judging.study_comparison import StudyComparison
 from fivefold.study.report.blocks import (
     Block,
@@ -20,13 +21,12 @@ from fivefold.study.report.blocks import (
     Section,
     TableBlock,
 )
-from fivefold.study.report.formatting import decimals_for, format_count, format_number, format_p_value, join_names
 from fivefold.study.report.page import save_text, to_html
 from fivefold.study.report.svg import draw_figure
 
 
 def write_comparison(found: StudyComparison, path: Path) -> Path:
-    """The page as one HTML file."""
+    """Write the page as one HTML file."""
     return save_text(to_html(comparison_page(found)), path)
 
 
@@ -44,24 +44,26 @@ def comparison_page(found: StudyComparison) -> Page:
         f"{format_count(len(found.studies), 'study', 'studies')} side by side",
         f"{format_count(len(found.learners), 'learner')} on {join_names([study.data for study in found.studies])}.",
         (Section("comparison", "Learners over data sets", tuple(blocks)),),
-        "Written by fivefold. This file needs no network and holds no script.",
+        "Written by fivefold. It needs no network and contains no script.",
     )
 
 
 def verdict(found: StudyComparison) -> str:
-    """What the ranks say, in words."""
+    """What the ranks mean, in words."""
     first = f"{found.learners[0]} has the best mean rank, {format_number(float(found.mean_ranks[0]), 2)}."
     test = found.test
     if test is None:
         return first
     sets = format_count(test.datasets, "data set")
-    asked = f"Friedman's test over {sets}: F = {format_number(test.statistic, 2)}, p {format_p_value(test.p_value)}."
+    test_line = (
+        f"Friedman's test over {sets}: F = {format_number(test.statistic, 2)}, p {format_p_value(test.p_value)}."
+    )
     if not test.rejected:
-        return f"{first} {asked} The learners cannot be told apart."
+        return f"{first} {test_line} The learners are not significantly different."
     ranked = zip(found.learners, found.mean_ranks, strict=True)
     worse = [name for name, rank in ranked if rank - found.mean_ranks[0] > test.critical_difference]
-    told = f"It can be told from {join_names(worse)}." if worse else "No single pair with the best can be told apart."
-    return f"{first} {asked} They are not all alike. {told}"
+    pairs = f"The best differs from {join_names(worse)}." if worse else "No single learner differs from the best."
+    return f"{first} {test_line} The learners are not all equal. {pairs}"
 
 
 def rank_table(found: StudyComparison) -> TableBlock:
@@ -79,11 +81,11 @@ def rank_table(found: StudyComparison) -> TableBlock:
         for j, name in enumerate(found.learners)
     )
     header = ("learner", "mean rank", *(["p against the first, Holm"] if found.test else []))
-    return TableBlock("Mean ranks over the data sets, 1 the best", header, rows, name="ranks")
+    return TableBlock("Mean ranks over the data sets; 1 is the best", header, rows, name="ranks")
 
 
 def _score_table(found: StudyComparison) -> TableBlock:
-    """Scores, a column a data set, the best in each in bold."""
+    """Scores, one column per data set, the best of each in bold."""
     digits = [decimals_for(float(np.abs(row).min())) for row in found.scores]
     rows = tuple(
         (

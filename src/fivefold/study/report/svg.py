@@ -1,4 +1,4 @@
-"""Drawings as SVG inside a page: letters stay letters, nothing refers outside, and every one says what it shows."""
+"""Figures as inline SVG: text stays text, nothing refers outside, and each has an alternative text."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from warnings import catch_warnings, filterwarnings
 
 from fivefold.study.report.blocks import Figure
 
-MAX_PIXELS_PER_POINT = 1.7  # pixels a point at most, so that letters of small figures do not grow on a wide screen
-SCROLL_WIDTH_INCHES, MIN_PIXELS_PER_POINT = (
-    5.0,
-    1.1,
-)  # wider drawings, in inches, are scrolled on a phone below so many pixels a point
+MAX_PIXELS_PER_POINT = 1.7  # so that text in small figures does not grow on a wide screen
+SCROLL_WIDTH_INCHES = 5.0  # wider figures scroll on a phone in place of shrinking below
+MIN_PIXELS_PER_POINT = 1.1
 FONT = "font-family: system-ui, sans-serif"
 
 
@@ -29,12 +27,12 @@ def draw_figure(
     height: float = 3.3,
     inside: tuple[float, float, float, float] | None = None,
 ) -> Figure:
-    """A figure that `draw` makes on axes of its own; `inside` places them, where letters need no room."""
+    """A figure drawn by `draw` on axes of its own; `inside` places them if no room is needed for labels."""
     import matplotlib as mpl
     from matplotlib.figure import Figure as Canvas
 
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name, "text.parse_math": False}), catch_warnings():
-        filterwarnings("ignore", message="Glyph")  # the browser has the fonts that matplotlib misses
+        filterwarnings("ignore", message="Glyph")  # the browser has fonts that matplotlib lacks
         canvas = Canvas(figsize=(width, height), layout=None if inside else "constrained")
         draw(canvas.add_axes(inside) if inside else canvas.add_subplot())
         file = io.StringIO()
@@ -43,7 +41,7 @@ def draw_figure(
 
 
 def _inline_svg(text: str, name: str, alternative: str, width: float) -> str:
-    """What a browser needs of a drawing: no prologue, names of its own, a size that follows the page."""
+    """The SVG for use inside a page: without prologue, with unique ids and a size that follows the page."""
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.S)
     text = re.sub(r"\sxmlns(:\w+)?=\"[^\"]*\"", "", text).replace("xlink:href", "href")

@@ -1,9 +1,9 @@
-"""What a study will cost, measured before it runs, and what a budget of time leaves of it.
+"""What a study will cost, measured before it runs, and how a plan is reduced to a budget of time.
 
-Every learner is fitted on a few numbers of rows, from small to large, until a fit takes a while; the last two tell how
-its time grows. A budget is met by taking less of everything, in this order: repeats, draws, folds, and at last the
-costliest learners. What was measured is written down with the plan and used again when the study is resumed, so the
-clock never chooses a setting. No row of the hold-out takes part.
+Every learner is fitted on samples of increasing size until a fit takes a while; the last two tell how its time grows.
+A budget is met by reducing, in this order, repeats, settings, folds, and last the costliest learners. The measured
+costs are stored with the plan and used again when the study is resumed, so the clock never chooses a setting. No row
+of the hold-out takes part.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,15 +23,15 @@ from fivefold.study.planning.portfolio import Learner
 from fivefold.study.planning.splits import subsample
 from fivefold.study.running.fold import build_pipeline
 
-PROBE_ROWS = (250, 1_000, 4_000)  # rows
-ENOUGH_SECONDS = 1.0  # seconds: after such a fit no larger one is tried
-REDUCED_SETTINGS = (6, 3, 1)
-MIN_LIMIT_SECONDS, LIMIT_FACTOR = 20.0, 10.0  # seconds, and times the forecast
+PROBE_ROWS = (250, 1_000, 4_000)  # sizes of the samples that are timed
+ENOUGH_SECONDS = 1.0  # once a fit takes this long, no larger sample is timed
+REDUCED_SETTINGS = (6, 3, 1)  # settings per learner, in the order in which they are reduced
+MIN_LIMIT_SECONDS, LIMIT_FACTOR = 20.0, 10.0  # time limit of a fold: at least this, and this multiple of its forecast
 
 
 @dataclass(frozen=True)
 class CostForecast:
-    """Seconds that a study will take: by learner and fold, and in all with so many workers."""
+    """Seconds that a study will take: per fold of each learner, and in all with `jobs` workers."""
 
     fold_seconds: Mapping[str, float]
     folds: int
@@ -44,24 +43,14 @@ class CostForecast:
         return sum(self.fold_seconds.values()) * self.folds / self.jobs
 
     def __str__(self) -> str:
-        rows = sorted(self.fold_seconds.items(), key=lambda entry: -entry[1])
+        costliest_first = sorted(self.fold_seconds.items(), key=lambda entry: -entry[1])
         width = max(map(len, self.fold_seconds), default=0)
         lines = [
-            f"{name:<{width}}  {_format_seconds(each):>8} a fold  {_format_seconds(each * self.folds):>8}"
-            for name, each in rows
+            f"{name:<{width}}  {_format_seconds(each):>8} per fold  {_format_seconds(each * self.folds):>8}"
+            for name, each in costliest_first
         ]
         workers = "one worker" if self.jobs == 1 else f"{self.jobs} workers"
         return "\n".join([*lines, f"about {_format_seconds(self.seconds)} in all with {workers}"])
-
-
-def measure_costs_here(plan: Plan, tick: Callable[[str], None] = lambda name: None) -> dict[str, FitCost]:
-    """What each learner costs; one that fails is not in it, and will say why when it runs."""
-    costs = {}
-    for learner in plan.learners:
-        with suppress(Exception):  # the run reports it, with its reason
-            costs[learner.name] = measure_cost(plan, learner)
-        tick(learner.name)
-    return costs
 
 
 def measure_cost(plan: Plan, learner: Learner) -> FitCost:
@@ -71,12 +60,12 @@ def measure_cost(plan: Plan, learner: Learner) -> FitCost:
     sizes = sizes if len(sizes) > 1 else [len(rows) // 2, len(rows)]
     first, last = learner.settings[0], learner.settings[-1]
     _time_one_fit(plan, learner, first, rows, sizes[0])  # compiles
-    found: list[tuple[int, float]] = []
+    timed: list[tuple[int, float]] = []
     for size in sizes:
-        found.append((size, _time_one_fit(plan, learner, first, rows, size)))
-        if len(found) > 1 and found[-1][1] > ENOUGH_SECONDS:
+        timed.append((size, _time_one_fit(plan, learner, first, rows, size)))
+        if len(timed) > 1 and timed[-1][1] > ENOUGH_SECONDS:
             break
-    (fewer, quick), (more, slow) = found[-2:]
+    (fewer, quick), (more, slow) = timed[-2:]
     growth = learner.growth or max(0.0, math.log(slow / quick) / math.log(more / fewer))
     if last != first:
         slow = max(slow, _time_one_fit(plan, learner, last, rows, more))
@@ -84,28 +73,28 @@ def measure_cost(plan: Plan, learner: Learner) -> FitCost:
 
 
 def forecast_cost(plan: Plan, jobs: int | None = None) -> CostForecast:
-    """What the probe lets expect."""
+    """The cost of a plan, by the measured costs of its learners."""
     each = {learner.name: fold_seconds(plan, learner) for learner in plan.learners}
     return CostForecast(each, len(plan.splits), jobs or plan.jobs)
 
 
 def fold_seconds(plan: Plan, learner: Learner) -> float:
-    """Seconds of one outer split: the search, and the fit of what it chose."""
+    """Seconds per outer split: the search, and the fit of the chosen setting."""
     cost = plan.costs.get(learner.name)
     if cost is None:
         return 0.0
     n, inner = float(np.mean([len(split.train) for split in plan.splits])), plan.inner_folds
-    steps = halving_rungs(len(learner.settings), int(n), halving=plan.halving)
-    return cost.at(n) + sum(s.settings * inner * cost.at(s.share * n * (inner - 1) / inner) for s in steps)
+    rungs = halving_rungs(len(learner.settings), int(n), halving=plan.halving)
+    return cost.at(n) + sum(r.settings * inner * cost.at(r.share * n * (inner - 1) / inner) for r in rungs)
 
 
 def fold_time_limit(plan: Plan, learner: Learner) -> float:
-    """Seconds after which a fold of the learner is given up."""
+    """Seconds after which a fold of the learner is stopped."""
     return max(MIN_LIMIT_SECONDS, LIMIT_FACTOR * fold_seconds(plan, learner))
 
 
 def fit_to_budget(plan: Plan, costs: Mapping[str, FitCost], budget: float | None = None, jobs: int = 1) -> Plan:
-    """The plan with its costs, cut down until its forecast keeps the budget; without a budget as it is."""
+    """The plan with its costs, reduced until its forecast is within the budget, if there is one."""
     plan = replace(plan, costs=dict(costs), budget=budget, jobs=jobs)
     if slow := slow_learners(plan):
         plan = _replan(plan, replace(plan.options, without={**plan.options.without, **slow}))
@@ -118,26 +107,24 @@ def fit_to_budget(plan: Plan, costs: Mapping[str, FitCost], budget: float | None
         reason = f"too costly for a budget of {_format_seconds(budget)}"
         plan = _replan(plan, replace(plan.options, without={**plan.options.without, costly.name: reason}))
     if forecast_cost(plan).seconds > budget:
-        said = (
-            f"a budget of {_format_seconds(budget)} is too short: this is the least study there is, and it takes longer"
-        )
-        plan = replace(plan, warnings=(*plan.warnings, said))
+        warning = f"a budget of {_format_seconds(budget)} is too short: even the smallest study takes longer"
+        plan = replace(plan, warnings=(*plan.warnings, warning))
     return plan
 
 
 def _time_one_fit(plan: Plan, learner: Learner, setting: Mapping[str, object], rows: np.ndarray, size: int) -> float:
-    """Seconds to fit on so many rows and to ask about them; linear algebra on one thread, as in a worker."""
+    """Seconds to fit on a sample of this size and predict it; linear algebra on one thread, as in a worker."""
     data = plan.data
-    some = subsample(data, rows, size / len(rows), plan.seed)
+    sample = subsample(data, rows, size / len(rows), plan.seed)
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
         start = time.perf_counter()
-        build_pipeline(data, learner, setting, 0).fit(data.X[some], data.y[some]).predict(data.X[some])
+        build_pipeline(data, learner, setting, 0).fit(data.X[sample], data.y[sample]).predict(data.X[sample])
         return max(time.perf_counter() - start, 1e-6)
 
 
 def _smaller_options(plan: Plan) -> Iterator[Options]:
-    """The same study, then smaller and smaller ones; what the user has set is left alone."""
+    """The options as they are, then for smaller and smaller studies; what the user has set stays."""
     options = plan.options
     yield options
     if options.repeats is None and plan.repeats > 1:
@@ -149,12 +136,12 @@ def _smaller_options(plan: Plan) -> Iterator[Options]:
 
 
 def _replan(plan: Plan, options: Options) -> Plan:
-    """The plan that other options make, with what is known of costs."""
+    """The plan for other options, with the same costs."""
     return replace(plan_from_options(plan.data, options), costs=plan.costs, budget=plan.budget, jobs=plan.jobs)
 
 
 def _costliest_learner(plan: Plan) -> Learner | None:
-    """The learner to give up next; one besides the baselines stays."""
+    """The learner to drop next; one besides the baselines stays."""
     others = [learner for learner in plan.learners if not learner.baseline]
     return max(others, key=lambda learner: fold_seconds(plan, learner)) if len(others) > 1 else None
 

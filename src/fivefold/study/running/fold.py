@@ -1,7 +1,7 @@
-"""One learner on one outer split: choose a setting on the training rows, fit it on all of them, judge it on the rest.
+"""One learner on one outer split: choose a setting on the training rows, fit it on all of them, test it on the rest.
 
-Whatever is learned, the treatment of the columns and the calibration of probabilities included, is learned from
-training rows. Random numbers depend on the seed of the study and on the split alone.
+Everything is learned from training rows, including the preparation of the columns and the calibration of probabilities.
+Random numbers depend on the seed of the study and on the split alone.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from fivefold.study.preparation.column_transformer import make_transformer
 from fivefold.study.tables.dataset import Data
 
 CALIBRATION_FOLDS = 3
-REFIT_INDEX = 2**32 - 1  # stands for repeat and fold when all rows are learned from
+REFIT_INDEX = 2**32 - 1  # in place of repeat and fold, for the seed of the final fit on all rows
 
 
 @dataclass(frozen=True)
 class SettingChoice:
-    """The setting that the inner splits chose, and the mean loss of every one, on the most rows it was tried on."""
+    """The setting that the inner splits chose, and the mean loss of every setting on the largest rung that tried it."""
 
     parameters: Setting
     tried: tuple[tuple[Setting, float], ...] = ()
@@ -40,7 +40,7 @@ class SettingChoice:
 
 @dataclass(frozen=True)
 class FoldResult:
-    """What one learner did on one outer split."""
+    """The result of one learner on one outer split."""
 
     repeat: int
     fold: int
@@ -50,17 +50,17 @@ class FoldResult:
     parameters: Setting  # chosen by the inner splits
     fit_seconds: float = 0.0  # of the chosen setting on all training rows
     predict_seconds: float = 0.0  # of the test rows
-    busy_seconds: float = 0.0  # inside fit and predict, choosing included
-    size_bytes: int | None = None  # of the fitted model with its treatment of columns, pickled
+    busy_seconds: float = 0.0  # inside fit and predict, including the search
+    size_bytes: int | None = None  # of the fitted pipeline, pickled
     test: np.ndarray = field(default_factory=lambda: np.arange(0))  # indices of rows
     predicted: np.ndarray = field(default_factory=lambda: np.arange(0))  # (n_test,) labels or numbers
-    proba: np.ndarray | None = None  # (n_test, K), the classes of the whole table sorted
-    train_score: Mapping[str, float] = field(default_factory=dict)  # the scores that are shown, on training rows
+    proba: np.ndarray | None = None  # (n_test, K), in the order of Plan.classes
+    train_score: Mapping[str, float] = field(default_factory=dict)  # the main scores, on training rows
     tried: tuple[tuple[Setting, float], ...] = ()
 
 
 class Stopwatch:
-    """Adds up the seconds inside the calls made through it."""
+    """Adds up the seconds of the calls made through it."""
 
     def __init__(self) -> None:
         self.seconds = self.last = 0.0
@@ -75,75 +75,79 @@ class Stopwatch:
 
 
 def evaluate_fold(data: Data, learner: Learner, split: Split, plan: Plan) -> FoldResult:
-    """Tune and fit on the training rows of a split, judge on its test rows."""
-    data, state = plan.coded(data), derive_seed(plan.seed, split.repeat, split.fold)
-    watch, choice = Stopwatch(), choose_setting(data, learner, split.train, plan, state)
+    """Tune and fit on the training rows of a split, test on its test rows."""
+    data, seed = plan.coded(data), derive_seed(plan.seed, split.repeat, split.fold)
+    stopwatch, choice = Stopwatch(), choose_setting(data, learner, split.train, plan, seed)
     known, new = data.X[split.train], data.X[split.test]
-    model = build_pipeline(data, learner, choice.parameters, state)
-    watch(model.fit, known, data.y[split.train])
-    fit_seconds = watch.last
+    model = build_pipeline(data, learner, choice.parameters, seed)
+    stopwatch(model.fit, known, data.y[split.train])
+    fit_seconds = stopwatch.last
     on_test, on_train = CachedPredictions(model, new), CachedPredictions(model, known)
-    watch(lambda: on_test.predictions)
-    predict_seconds = watch.last
+    stopwatch(lambda: on_test.predictions)
+    predict_seconds = stopwatch.last
     classes = None if plan.classes is None else np.arange(len(plan.classes))
-    proba = None if classes is None else watch(on_test.proba_for, classes)
+    proba = None if classes is None else stopwatch(on_test.proba_for, classes)
     if not np.isfinite(on_test.predictions if proba is None else proba).all():
         raise ValueError("predictions hold NaN or infinity")
-    watch(lambda: (on_train.predictions, None if proba is None else on_train.proba))
+    stopwatch(lambda: (on_train.predictions, None if proba is None else on_train.proba))
     return FoldResult(
-        split.repeat,
-        split.fold,
-        len(split.train),
-        len(split.test),
-        _score_all(plan.scores, on_test, data.y[split.test]),
-        choice.parameters,
-        fit_seconds,
-        predict_seconds,
-        choice.seconds + watch.seconds,
-        pickled_size(model),
-        split.test,
-        plan.decoded(on_test.predictions),
-        proba,
-        _score_all(plan.shown, on_train, data.y[split.train]),
-        choice.tried,
+        repeat=split.repeat,
+        fold=split.fold,
+        n_train=len(split.train),
+        n_test=len(split.test),
+        scores=score_all(plan.scores, on_test, data.y[split.test]),
+        parameters=choice.parameters,
+        fit_seconds=fit_seconds,
+        predict_seconds=predict_seconds,
+        busy_seconds=choice.seconds + stopwatch.seconds,
+        size_bytes=pickled_size(model),
+        test=split.test,
+        predicted=plan.decoded(on_test.predictions),
+        proba=proba,
+        train_score=score_all(plan.shown, on_train, data.y[split.train]),
+        tried=choice.tried,
     )
 
 
 def tune_and_fit(data: Data, learner: Learner, rows: np.ndarray, plan: Plan) -> tuple[Pipeline, SettingChoice]:
-    """The learner tuned and fitted on these rows: for `plan.rows`, the model that a study leaves behind."""
-    state = derive_seed(plan.seed, REFIT_INDEX, REFIT_INDEX)
-    choice = choose_setting(plan.coded(data), learner, rows, plan, state)
-    return build_pipeline(data, learner, choice.parameters, state).fit(data.X[rows], data.y[rows]), choice
+    """The learner tuned and fitted on these rows; with `plan.rows`, the model that a study saves."""
+    seed = derive_seed(plan.seed, REFIT_INDEX, REFIT_INDEX)
+    choice = choose_setting(plan.coded(data), learner, rows, plan, seed)
+    return build_pipeline(data, learner, choice.parameters, seed).fit(data.X[rows], data.y[rows]), choice
 
 
-def choose_setting(data: Data, learner: Learner, train: np.ndarray, plan: Plan, state: int) -> SettingChoice:
-    """The setting with the best mean score over inner splits of the training rows; the first of equals."""
-    splits = inner_splits(data, train, plan.inner_folds, state)  # one setting is judged too: to choose among learners
+def choose_setting(data: Data, learner: Learner, train: np.ndarray, plan: Plan, seed: int) -> SettingChoice:
+    """The setting with the best mean score over inner splits of the training rows; the first of equally good ones."""
+    splits = inner_splits(
+        data, train, plan.inner_folds, seed
+    )  # also for a single setting: InnerSelection compares learners by these losses
     if not splits:
         return SettingChoice(learner.settings[0])
-    watch, settings, found = Stopwatch(), learner.settings, dict[int, float]()
+    stopwatch, settings, found = Stopwatch(), learner.settings, dict[int, float]()
     alive = list(range(len(settings)))
     for rung in halving_rungs(len(settings), len(train), halving=plan.halving):
         alive = sorted(sorted(alive, key=lambda i: found.get(i, 0.0))[: rung.settings])
-        parts = [(subsample(data, a, rung.share, state), subsample(data, b, rung.share, state)) for a, b in splits]
-        losses = _setting_losses(data, learner, [settings[i] for i in alive], parts, plan.scores[0], state, watch)
+        parts = [(subsample(data, a, rung.share, seed), subsample(data, b, rung.share, seed)) for a, b in splits]
+        losses = _setting_losses(data, learner, [settings[i] for i in alive], parts, plan.scores[0], seed, stopwatch)
         found |= dict(zip(alive, losses, strict=True))
     best = min(alive, key=found.__getitem__)
-    return SettingChoice(settings[best], tuple((settings[i], loss) for i, loss in sorted(found.items())), watch.seconds)
+    return SettingChoice(
+        settings[best], tuple((settings[i], loss) for i, loss in sorted(found.items())), stopwatch.seconds
+    )
 
 
-def build_pipeline(data: Data, learner: Learner, parameters: Setting, state: int) -> Pipeline:
-    """The method behind what makes its columns ready, unfitted; calibrated if it gives no probabilities."""
+def build_pipeline(data: Data, learner: Learner, parameters: Setting, seed: int) -> Pipeline:
+    """The unfitted pipeline: preparation of the columns, then the method, calibrated if it gives no probabilities."""
     return Pipeline(
         [
             ("prepare", make_transformer(learner.takes, data)),
-            ("method", _make_estimator(data, learner, parameters, state)),
+            ("method", _make_estimator(data, learner, parameters, seed)),
         ]
     )
 
 
 def pickled_size(model: Any) -> int | None:
-    """Bytes of a model when pickled; None where it cannot be."""
+    """Bytes of the pickled model; None if it cannot be pickled."""
     counter = _ByteCounter()
     try:
         pickle.Pickler(counter, protocol=5).dump(model)
@@ -160,9 +164,9 @@ class _ByteCounter:
         return length
 
 
-def _make_estimator(data: Data, learner: Learner, parameters: Setting, state: int) -> Any:
-    estimator = learner.make(parameters, state)
-    if data.task != "classification" or callable(getattr(estimator, "predict_proba", None)):
+def _make_estimator(data: Data, learner: Learner, parameters: Setting, seed: int) -> Any:
+    estimator = learner.make(parameters, seed)
+    if not data.task.is_classification or callable(getattr(estimator, "predict_proba", None)):
         return estimator
     method = "sigmoid" if len(np.unique(data.y)) == 2 else "temperature"
     return CalibratedClassifierCV(estimator, method=method, cv=CALIBRATION_FOLDS, ensemble=False)
@@ -174,22 +178,22 @@ def _setting_losses(
     settings: Sequence[Setting],
     splits: Sequence[TrainTestRows],
     score: Score,
-    state: int,
-    watch: Stopwatch,
+    seed: int,
+    stopwatch: Stopwatch,
 ) -> list[float]:
-    """Mean loss of each setting over the splits; the columns are made ready once a split."""
+    """Mean loss of each setting over the splits; the columns are prepared once per split."""
     table, failure = np.zeros((len(settings), len(splits))), None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of settings that are tried; those of the chosen one are heard
-        for j, (fit, judge) in enumerate(splits):
+        warnings.simplefilter("ignore")  # only those of the chosen setting are reported
+        for j, (fit, test) in enumerate(splits):
             ready, target = make_transformer(learner.takes, data), data.y[fit]
-            known = watch(ready.fit_transform, data.X[fit], target)
-            new = watch(ready.transform, data.X[judge])
+            known = stopwatch(ready.fit_transform, data.X[fit], target)
+            new = stopwatch(ready.transform, data.X[test])
             for i, setting in enumerate(settings):
                 try:
-                    model = _make_estimator(data, learner, setting, state)
-                    watch(model.fit, known, target)
-                    loss = score.loss(watch(score.score_model, model, new, data.y[judge]))
+                    model = _make_estimator(data, learner, setting, seed)
+                    stopwatch(model.fit, known, target)
+                    loss = score.loss(stopwatch(score.score_model, model, new, data.y[test]))
                     table[i, j] = loss if np.isfinite(loss) else np.inf
                 except Exception as error:  # a setting that cannot be fitted is not chosen
                     table[i, j], failure = np.inf, error
@@ -199,5 +203,6 @@ def _setting_losses(
     return losses.tolist()
 
 
-def _score_all(scores: Sequence[Score], answers: CachedPredictions, y: np.ndarray) -> dict[str, float]:
+def score_all(scores: Sequence[Score], answers: CachedPredictions, y: np.ndarray) -> dict[str, float]:
+    """Every score of these predictions, by name."""
     return {score.name: score.function(answers, y) for score in scores}

@@ -5,12 +5,12 @@
 | study | by name, as JSON: format, digest of the data, options, versions, plan, when the hold-out was opened |
 | folds | by learner and split: how it ended, why, what was found (JSON, arrays as npz), warnings, seconds |
 
-A write is one transaction and on disk when the call returns (write-ahead log, synchronous=FULL), so a study that is
+A write is one transaction and is on disk when the call returns (write-ahead log, synchronous=FULL), so a study that is
 killed loses only the folds that were running. The file is locked while it is open, and the lock ends with the process.
 
-Every row carries a digest. The value `seal` has the digests of all values that the study began with, and the digest of
-a fold covers it, so a fold counts only in the study that it was done for. All is checked when a journal is opened. From
-a damaged one the sound rows go into a new file, what is lost is named, and the damaged file is kept beside it.
+Every row has a digest. The value `seal` holds the digests of all values that the study began with, and the digest of a
+fold covers the seal, so a fold counts only in the study it was run for. Everything is checked when a journal is opened.
+From a damaged one the sound rows go into a new file, what is lost is named, and the damaged file is kept beside it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import os
 import sqlite3
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -33,12 +33,9 @@ from fivefold.study.tables.dataset import BadInput
 
 JOURNAL_FORMAT = 2
 JOURNAL_FILE = "journal.sqlite"
-SQLITE_SIDE_FILES = (
-    "-wal",
-    "-shm",
-)  # files of SQLite beside a journal that is open, or was when its process was killed
+SQLITE_SIDE_FILES = ("-wal", "-shm")  # beside a journal that is open, or was when its process was killed
 SEAL_NAME = "seal"
-MIN_SQLITE_BYTES = 100  # bytes: SQLite takes a shorter file for an empty one
+MIN_SQLITE_BYTES = 100  # SQLite takes a shorter file for an empty one
 TABLE_SQL = (
     "CREATE TABLE study (name TEXT PRIMARY KEY, value TEXT NOT NULL, digest TEXT NOT NULL)",
     "CREATE TABLE folds (learner TEXT, split INTEGER, fate TEXT NOT NULL, reason TEXT NOT NULL, found TEXT NOT NULL, "
@@ -46,13 +43,14 @@ TABLE_SQL = (
     "PRIMARY KEY (learner, split))",
 )
 SCHEMA_QUERY = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
-EXPECTED_SCHEMA = [  # what SQLite answers for these tables
+EXPECTED_SCHEMA = [  # the answer of SQLite for these tables
     ("index", "sqlite_autoindex_folds_1", "folds", None),
     ("index", "sqlite_autoindex_study_1", "study", None),
     ("table", "folds", "folds", TABLE_SQL[1]),
     ("table", "study", "study", TABLE_SQL[0]),
 ]
 PUT_VALUE = "INSERT OR REPLACE INTO study VALUES (?, ?, ?)"
+FOLD_FIELDS = 8  # columns of the table of folds before the digest
 ADD_FOLD = "INSERT INTO folds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 PERMISSION_ERRORS = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")
 DISK_ERRORS = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_NOMEM")
@@ -62,7 +60,7 @@ Row = tuple[Any, ...]
 
 
 class UnreadableJournal(BadInput):
-    """A file that is no journal, or one that this version cannot read."""
+    """A file that is not a journal, or a journal that this version cannot read."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +70,11 @@ class JournalEntry:
     learner: str
     split: int
     fate: Fate
-    reason: str  # why nothing was found; empty when done
-    found: Mapping[str, Any]  # plain values
-    arrays: Mapping[str, np.ndarray]
-    warnings: tuple[str, ...]
-    seconds: float
+    reason: str = ""  # why there is no result; empty when done
+    found: Mapping[str, Any] = field(default_factory=dict)  # the result, as plain values
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    seconds: float = 0.0
 
 
 class Journal:
@@ -84,18 +82,18 @@ class Journal:
 
     def __init__(self, connection: sqlite3.Connection, seal: str, notes: tuple[str, ...] = ()) -> None:
         self._connection, self._seal = connection, seal
-        self.notes = notes  # what was found damaged, and what became of it
+        self.notes = notes  # what was damaged, and what was done about it
 
     @classmethod
     def create(cls, path: Path | str, values: Mapping[str, Any]) -> Self:
-        """A new journal with these values; `":memory:"` for one that is not kept."""
+        """A new journal with these values; `":memory:"` for one without a file."""
         rows = [_value_row(name, json.dumps(value)) for name, value in {"format": JOURNAL_FORMAT, **values}.items()]
         seal = json.dumps({name: digest for name, _, digest in rows})
         return cls(_create_database(path, [*rows, _value_row(SEAL_NAME, seal)], ()), seal)
 
     @classmethod
     def open(cls, path: Path) -> Self | None:
-        """The journal in a file, mended where it is damaged; None where there is none, or its making was broken off."""
+        """The journal in a file, salvaged if damaged; None if there is none, or its creation was interrupted."""
         if not path.is_file():
             return None
         if not os.access(path, os.R_OK | os.W_OK) or not os.access(path.parent, os.W_OK):
@@ -106,10 +104,10 @@ class Journal:
         try:
             made = connection.execute("SELECT 1 FROM sqlite_master").fetchone()
             if made:
-                return cls._checked(connection, path)
+                return cls._open_checked(connection, path)
             page = connection.execute("PRAGMA page_size").fetchone()[0]
             connection.close()
-            if size not in (0, page):  # a making that was broken off leaves a page at most
+            if size not in (0, page):  # an interrupted creation leaves at most one page
                 raise UnreadableJournal(_damaged_message(path, "its tables are gone"))
             return None
         except (sqlite3.Error, MemoryError, UnicodeError) as error:
@@ -120,9 +118,9 @@ class Journal:
             raise
 
     @classmethod
-    def _checked(cls, connection: sqlite3.Connection, path: Path) -> Self:
-        """The journal, if every row is as it was written; a new file with the sound rows if not."""
-        connection.text_factory = lambda text: text.decode(errors="replace")  # what is no text has another digest
+    def _open_checked(cls, connection: sqlite3.Connection, path: Path) -> Self:
+        """The journal, if every row is as it was written; otherwise a new file with the sound rows."""
+        connection.text_factory = lambda text: text.decode(errors="replace")  # invalid text has another digest
         whole = _is_intact(connection)
         columns = [row[1] for row in connection.execute("PRAGMA table_info(study)")]
         if columns == ["name", "value"]:
@@ -143,11 +141,13 @@ class Journal:
             raise UnreadableJournal(_format_message(path, form))
         folds = (row for row in _readable_rows(connection, "folds") if not _is_sound_fold(row, seal))
         lost += [f"a fold of {row[0]!r}" for row in folds]
-        return cls(connection, seal) if whole and not lost else cls._mended(connection, path, kept, seal, lost)
+        return cls(connection, seal) if whole and not lost else cls._salvage(connection, path, kept, seal, lost)
 
     @classmethod
-    def _mended(cls, connection: sqlite3.Connection, path: Path, values: list[Row], seal: str, lost: list[str]) -> Self:
-        """A new file with the sound rows in place of a damaged one, which is kept."""
+    def _salvage(
+        cls, connection: sqlite3.Connection, path: Path, values: list[Row], seal: str, lost: list[str]
+    ) -> Self:
+        """Put a new file with the sound rows in place of a damaged one, which is kept."""
         draft = path.with_name(f"{path.name}.draft")
         _remove_files(draft)
         try:
@@ -160,7 +160,7 @@ class Journal:
         aside = set_aside(path)
         os.replace(draft, path)
         named = f": {', '.join(lost)}" if lost else ""
-        note = f"{path} was damaged{named}; {len(sound)} sound folds are kept, and what is lost is done again. "
+        note = f"{path} was damaged{named}; {len(sound)} sound folds are kept, and what is lost is run again. "
         return cls(_connect(path), seal, (f"{note}The damaged file is now {aside}",))
 
     def __enter__(self) -> Self:
@@ -170,20 +170,20 @@ class Journal:
         self.close()
 
     def close(self) -> None:
-        """Fold the log into the file, and unlock it."""
+        """Merge the log into the file, and unlock it."""
         self._connection.close()
 
     def get(self, name: str) -> Any:
-        """A value of the study; None where there is none."""
+        """A value of the study; None if there is none."""
         row = self._connection.execute("SELECT value FROM study WHERE name = ?", (name,)).fetchone()
         return None if row is None else json.loads(row[0])
 
     def put(self, name: str, value: Any) -> None:
-        """Keep a value of the study."""
+        """Store a value of the study."""
         self._connection.execute(PUT_VALUE, _value_row(name, json.dumps(value)))
 
-    def add(self, entry: JournalEntry) -> None:
-        """Keep a fold; it is on disk when this returns. One that is kept is never replaced, unless its worker died."""
+    def add_fold(self, entry: JournalEntry) -> None:
+        """Store a fold; it is on disk when this returns. A stored fold is never replaced, unless its worker died."""
         fields = (
             entry.learner,
             int(entry.split),
@@ -200,22 +200,31 @@ class Journal:
             transaction.execute(died, (entry.learner, int(entry.split)))
             transaction.execute(ADD_FOLD, (*fields, _digest(self._seal, *fields)))
 
-    def fates(self) -> dict[tuple[str, int], Fate]:
-        """How every fold that is kept ended, by learner and split."""
+    def fold_fates(self) -> dict[tuple[str, int], Fate]:
+        """How every stored fold ended, by learner and split."""
         rows = self._connection.execute("SELECT learner, split, fate FROM folds")
         return {(learner, split): fate for learner, split, fate in rows}
 
-    def entries(self, learner: str) -> Iterator[JournalEntry]:
+    def entries_of(self, learner: str) -> Iterator[JournalEntry]:
         """The folds of a learner, in the order of the splits."""
         rows = self._connection.execute("SELECT * FROM folds WHERE learner = ? ORDER BY split", (learner,))
         for name, split, fate, reason, found, arrays, warnings, seconds, _ in rows.fetchall():
             with np.load(io.BytesIO(arrays), allow_pickle=False) as unpacked:
-                kept = {key: unpacked[key] for key in unpacked.files}
-            yield JournalEntry(name, split, fate, reason, json.loads(found), kept, tuple(json.loads(warnings)), seconds)
+                stored = {key: unpacked[key] for key in unpacked.files}
+            yield JournalEntry(
+                learner=name,
+                split=split,
+                fate=fate,
+                reason=reason,
+                found=json.loads(found),
+                arrays=stored,
+                warnings=tuple(json.loads(warnings)),
+                seconds=seconds,
+            )
 
 
 def set_aside(path: Path) -> Path:
-    """Give a damaged journal a name of its own, with the files that belong to it."""
+    """Rename a damaged journal, with the files that belong to it; returns its new path."""
     aside = next(name for i in count(1) if not (name := path.with_name(f"{path.name}.damaged-{i}")).exists())
     for side in ("", *SQLITE_SIDE_FILES):
         file = path.with_name(f"{path.name}{side}")
@@ -242,7 +251,7 @@ def _create_database(path: Path | str, values: Iterable[Row], folds: Iterable[Ro
 
 
 def _is_intact(connection: sqlite3.Connection) -> bool:
-    """Is the file sound as SQLite sees it (pages, indices, lists of free pages), with the tables that were made?"""
+    """Does SQLite find the file sound (pages, indices, free lists), with the tables that it should have?"""
     try:
         sound = connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         return sound and connection.execute(SCHEMA_QUERY).fetchall() == EXPECTED_SCHEMA
@@ -251,7 +260,7 @@ def _is_intact(connection: sqlite3.Connection) -> bool:
 
 
 def _readable_rows(connection: sqlite3.Connection, table: str) -> Iterator[Row]:
-    """Every row that can be read: from the first on and, where a page is damaged, from the last back."""
+    """Every row that can be read: from the first on and, if a page is damaged, from the last back."""
     seen = set[int]()
     for order in ("ASC", "DESC"):
         try:
@@ -266,8 +275,9 @@ def _readable_rows(connection: sqlite3.Connection, table: str) -> Iterator[Row]:
 
 
 def _is_sound_fold(row: Row, seal: str) -> bool:
-    """Is a fold as it was written, and of this study?"""
-    return len(row) == 9 and row[8] == _digest(seal, *row[:8])
+    """Is this fold as it was written, and of this study?"""
+    *fields, digest = row or (None,)
+    return len(fields) == FOLD_FIELDS and digest == _digest(seal, *fields)
 
 
 def _value_row(name: Any, text: Any) -> Row:
@@ -284,7 +294,7 @@ def _digest(*fields: Any) -> str:
 
 
 def _pack_arrays(arrays: Mapping[str, np.ndarray]) -> bytes:
-    """What numpy.savez_compressed writes, at the level that costs half the time and 1 % of the room."""
+    """As numpy.savez_compressed, at a level that takes half the time and 1 % more space."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, array in arrays.items():
@@ -323,15 +333,15 @@ def _journal_error(path: Path | str, error: Exception) -> BadInput:
 
 def _denied_message(path: Path | str, why: str) -> str:
     return (
-        f"{path} may not be written ({why}). It is not damaged: give yourself the permission to write to it and to its "
-        "folder, or copy the folder to a place of your own"
+        f"{path} may not be written ({why}). It is not damaged: allow yourself to write to it and to its folder, or "
+        "copy the folder to a place of your own"
     )
 
 
 def _damaged_message(path: Path | str, why: str) -> str:
     return (
-        f"{path} is no journal of a study, or damaged ({why}); start again with --overwrite, which keeps this file "
-        "under another name"
+        f"{path} is not the journal of a study, or is damaged ({why}); start again with --overwrite, which "
+        "keeps this file under another name"
     )
 
 

@@ -1,7 +1,7 @@
-"""A study in its journal: what is written when it begins, and the same plan again when it goes on.
+"""A study resumed: what its journal holds from the start, and the same plan made again from that.
 
-The clock enters a plan through what the probe found, so the options that came of it are kept and used again. A study
-goes on only as it began: same data, same options, same versions, and so the same plan.
+The clock enters a plan through measured costs, so the options that followed from them are stored and used again. A
+study is resumed only as it began: with the same data, options and versions, and so with the same plan.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from fivefold.study.judging.results import installed_versions, relevant_packages
+from fivefold.study.environment import installed_versions, relevant_packages
 from fivefold.study.planning.plan import FitCost, Options, Plan, plan_from_options, plan_to_json
 from fivefold.study.running.journal import Journal
 from fivefold.study.tables.dataset import BadInput, Data
 
 
 def initial_record(plan: Plan, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What a journal holds before the first fold: `asked` is what the user asked for, in plain values."""
+    """The values of a journal before the first fold; `asked` are the options of the user, as plain values."""
     return {
         "asked": dict(asked),
         "data": plan.data.digest,
@@ -34,10 +34,10 @@ def initial_record(plan: Plan, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def restore_plan(data: Data, journal: Journal) -> Plan:
-    """The plan that the study began with; refused, with what differs, when that cannot be."""
+    """The plan that the study began with; raises BadInput, with the differences, if it cannot be restored."""
     then, now = journal.get("versions"), installed_versions(journal.get("versions"))
     changed = [
-        f"{name} {now.get(name, 'not there')} (then {then[name]})" for name in then if now.get(name) != then[name]
+        f"{name} {now.get(name, 'not installed')} (then {then[name]})" for name in then if now.get(name) != then[name]
     ]
     if data.digest != journal.get("data"):
         rows = journal.get("plan")["data"]["rows"]
@@ -59,8 +59,8 @@ def restore_plan(data: Data, journal: Journal) -> Plan:
 
 
 def resume_error(changed: list[str]) -> BadInput:
-    """Why a study cannot go on."""
+    """The error for a study that cannot be resumed."""
     return BadInput(
-        f"this study cannot be resumed, for this is not what it began with: {'; '.join(changed)}. Put it back, or "
-        "start again with --overwrite"
+        f"this study cannot be resumed, because it began otherwise: {'; '.join(changed)}. Restore that, or start "
+        "again with --overwrite"
     )

@@ -1,10 +1,10 @@
-"""Running a plan: every learner on every outer split, in worker processes, each fold kept in the journal when it ends.
+"""A plan is run: every learner on every outer split, in worker processes; each fold goes to the journal when it ends.
 
 A task is one learner on one split. Its random numbers depend on the seed and the split alone, and it runs on one
-thread, so neither the number of workers nor their order changes a result; what is judged later is read back from the
-journal, so neither does an interruption. A learner that fails is reported with its reason; one that passes its limit
-of time is stopped and not tried on further splits. The others go on. A fold whose worker died, as when memory runs out,
-is tried once more when all others have ended, alone; if it dies again that is reported, and `--resume` tries anew.
+thread, so neither the number of workers nor their order changes a result; results are read back from the journal, so
+neither does an interruption. A learner that fails is reported with its reason; one that exceeds its time limit is
+stopped and not tried on further splits. The others go on. A fold whose worker died, as when memory runs out, is tried
+once more, alone, when all others have ended; if it dies again that is reported, and `--resume` tries it again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,10 +26,28 @@ from fivefold.study.running.journal import Journal, JournalEntry
 from fivefold.study.running.workers import TaskResult, WorkerPool
 from fivefold.study.tables.dataset import Data
 
-MAX_PROBE_SECONDS = 60.0  # seconds
-ARRAY_FIELDS = ("test", "predicted", "proba")  # fields of a fold that are arrays
+MAX_PROBE_SECONDS = 60.0  # a learner that takes longer has no measured cost
+ARRAY_FIELDS = ("test", "predicted", "proba")  # fields of FoldResult that are arrays
 
 FoldCallback = Callable[[str, float], None]  # name of the learner, seconds left
+
+
+class FoldTask(NamedTuple):
+    """What a worker is given: a function, and its arguments after the data, which the worker holds."""
+
+    function: Callable[..., Any]
+    plan: Plan  # without its data
+    learner: Learner
+    split: Split
+    split_index: int
+
+
+class MeasureTask(NamedTuple):
+    """As `FoldTask`, to measure the cost of a learner."""
+
+    function: Callable[..., Any]
+    plan: Plan
+    learner: Learner
 
 
 @dataclass(frozen=True)
@@ -40,22 +58,24 @@ class LearnerOutcome:
     folds: tuple[FoldResult, ...]
     failure: str | None
     warnings: tuple[str, ...]
-    late: bool = False  # was it stopped by its limit of time?
+    late: bool = False  # was it stopped by its time limit?
 
 
 def make_workers(data: Data, jobs: int) -> WorkerPool:
-    """Workers that hold the data, for `probe` and `run`."""
+    """Workers that hold the data, for `measure_costs` and `run_pending`."""
     return WorkerPool(_call_task, data, jobs)
 
 
 def measure_costs(
     plan: Plan, workers: WorkerPool, tick: Callable[[str], None] = lambda name: None
 ) -> dict[str, FitCost]:
-    """What each learner costs; one that fails or takes too long is not in it, and will say so when it runs."""
-    bare = replace(plan, data=None, learners=(), splits=plan.splits[:1])  # type: ignore[arg-type]  # workers hold the data
+    """What each learner costs; one that fails or takes too long is left out, and will be reported when it runs."""
+    light = replace(plan, data=None, learners=(), splits=plan.splits[:1])  # type: ignore[arg-type]  # workers hold the data
     costs = {}
-    for ended in workers.run(((_try_measure, bare, learner), MAX_PROBE_SECONDS) for learner in plan.learners):
-        name = ended.task[2].name
+    for ended in workers.run(
+        (MeasureTask(try_measure, light, learner), MAX_PROBE_SECONDS) for learner in plan.learners
+    ):
+        name = ended.task.learner.name
         if ended.value is not None:
             costs[name] = ended.value
         tick(name)
@@ -63,26 +83,26 @@ def measure_costs(
 
 
 def run_plan(plan: Plan, *, jobs: int = 1) -> tuple[LearnerOutcome, ...]:
-    """The outcome of every learner, in one go, with a journal that is not kept."""
+    """The outcome of every learner, with a journal in memory."""
     with Journal.create(":memory:", {}) as journal, make_workers(plan.data, jobs) as workers:
         run_pending(plan, journal, workers)
         return read_outcomes(plan, journal)
 
 
 def run_pending(
-    plan: Plan, journal: Journal, workers: WorkerPool, tick: FoldCallback = lambda name, left: None
+    plan: Plan, journal: Journal, workers: WorkerPool, on_fold: FoldCallback = lambda name, left: None
 ) -> None:
-    """Do what is left to do; `tick` is called after each fold that is in the journal or given up."""
-    left = pending_folds(plan, journal)
-    clock, late = _TimeLeft(plan, [name for name, _ in left], workers.jobs), set[str]()
-    bare = replace(plan, data=None, learners=(), splits=())  # type: ignore[arg-type]  # workers hold the data
+    """Run the folds that are not done; `on_fold` is called after each one that is in the journal or given up."""
+    pending = pending_folds(plan, journal)
+    clock, late = _TimeLeft(plan, [name for name, _ in pending], workers.jobs), set[str]()
+    light = replace(plan, data=None, learners=(), splits=())  # type: ignore[arg-type]  # workers hold the data
 
     def tasks() -> Iterator[tuple[Any, float]]:
-        for (name, i), (learner, split) in left.items():
+        for (name, i), (learner, split) in pending.items():
             if name in late:
-                tick(name, clock.ended(name))
+                on_fold(name, clock.count_fold(name))
             else:
-                yield (_try_fold, bare, learner, split, i), fold_time_limit(plan, learner)
+                yield FoldTask(_try_fold, light, learner, split, i), fold_time_limit(plan, learner)
 
     died = list[TaskResult]()
     for ended in workers.run(tasks()):
@@ -90,21 +110,21 @@ def run_pending(
             died.append(ended)
             continue
         entry = _journal_entry(ended)
-        journal.add(entry)
+        journal.add_fold(entry)
         if entry.fate == "late":
             late.add(entry.learner)
-        tick(entry.learner, clock.ended(entry.learner, ended.seconds))
+        on_fold(entry.learner, clock.count_fold(entry.learner, ended.seconds))
     for ended in died:
         entry = _journal_entry(_retry_alone(plan, ended, workers, late))
-        journal.add(entry)
+        journal.add_fold(entry)
         if entry.fate != "done":
             late.add(entry.learner)
-        tick(entry.learner, clock.ended(entry.learner, ended.seconds))
+        on_fold(entry.learner, clock.count_fold(entry.learner, ended.seconds))
 
 
 def _retry_alone(plan: Plan, ended: TaskResult, workers: WorkerPool, given_up: Collection[str]) -> TaskResult:
-    """A fold whose worker died, once more, with no other beside it; not if that has failed for its learner."""
-    learner = ended.task[2]
+    """Run a fold whose worker died once more, with no other beside it, unless its learner was given up."""
+    learner = ended.task.learner
     if learner.name in given_up:
         return ended
     (again,) = workers.run(iter([(ended.task, fold_time_limit(plan, learner))]))
@@ -114,11 +134,11 @@ def _retry_alone(plan: Plan, ended: TaskResult, workers: WorkerPool, given_up: C
 
 
 def pending_folds(plan: Plan, journal: Journal, *, retry: bool = True) -> dict[tuple[str, int], tuple[Learner, Split]]:
-    """What is left to do, by name of the learner and position of the split; costly learners first, to end together.
+    """The folds that are not done, by name of the learner and index of the split; costly learners first.
 
-    With `retry` also the folds whose workers died.
+    With `retry`, folds whose workers died count as not done.
     """
-    fates = {fold: fate for fold, fate in journal.fates().items() if fate != "died" or not retry}
+    fates = {fold: fate for fold, fate in journal.fold_fates().items() if fate != "died" or not retry}
     late = {name for (name, _), fate in fates.items() if fate == "late"}
     costly_first = sorted(plan.learners, key=lambda learner: -fold_seconds(plan, learner))
     return {
@@ -131,7 +151,7 @@ def pending_folds(plan: Plan, journal: Journal, *, retry: bool = True) -> dict[t
 
 def read_outcomes(plan: Plan, journal: Journal) -> tuple[LearnerOutcome, ...]:
     """What became of every learner, in the order of the plan."""
-    return tuple(_outcome_of(learner, list(journal.entries(learner.name))) for learner in plan.learners)
+    return tuple(_outcome_of(learner, list(journal.entries_of(learner.name))) for learner in plan.learners)
 
 
 def _outcome_of(learner: Learner, entries: list[JournalEntry]) -> LearnerOutcome:
@@ -154,7 +174,8 @@ def _call_task(data: Data, task: tuple[Any, ...]) -> Any:
     return function(data, *arguments)
 
 
-def _try_measure(data: Data, plan: Plan, learner: Learner) -> FitCost | None:
+def try_measure(data: Data, plan: Plan, learner: Learner) -> FitCost | None:
+    """What a learner costs; None if it fails, which it will report when it runs."""
     try:
         return measure_cost(replace(plan, data=data), learner)
     except Exception:  # the run reports it
@@ -164,25 +185,25 @@ def _try_measure(data: Data, plan: Plan, learner: Learner) -> FitCost | None:
 def _try_fold(
     data: Data, plan: Plan, learner: Learner, split: Split, index: int
 ) -> tuple[FoldResult | str, tuple[str, ...]]:
-    """The fold, or why there is none; and what was warned of on the way."""
-    with warnings.catch_warnings(record=True) as heard:
+    """The result of the fold, or why it failed, and the warnings raised meanwhile."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             result: FoldResult | str = evaluate_fold(data, learner, split, plan)
         except Exception as error:  # any failure of one learner is a finding about that learner
             result = f"{type(error).__name__}: {_one_line(error)}"
     return result, tuple(
-        dict.fromkeys(_one_line(warning.message) for warning in heard if not _is_compiler_warning(warning))
+        dict.fromkeys(_one_line(warning.message) for warning in caught if not _is_compiler_warning(warning))
     )
 
 
 def _one_line(message: Any) -> str:
-    """One line, without what differs from process to process."""
+    """The message on one line, without addresses, which differ between processes."""
     return re.sub(r" at 0x[0-9a-f]+", "", " ".join(str(message).split()))
 
 
 def _is_compiler_warning(warning: warnings.WarningMessage) -> bool:
-    """Is it about compiling, which happens in one process and not in the next?"""
+    """Is it about compilation, which happens in some processes only?"""
     return warning.category.__module__.startswith("numba")
 
 
@@ -190,21 +211,22 @@ def _is_compiler_warning(warning: warnings.WarningMessage) -> bool:
 
 
 def _journal_entry(ended: TaskResult) -> JournalEntry:
-    _, _, learner, split, index = ended.task
+    task: FoldTask = ended.task
+    entry = JournalEntry(learner=task.learner.name, split=task.split_index, fate="done", seconds=ended.seconds)
     if ended.fate == "late":
-        reason = f"repeat {split.repeat + 1}, fold {split.fold + 1} {ended.reason}"
-        return JournalEntry(learner.name, index, "late", reason, {}, {}, (), ended.seconds)
+        reason = f"repeat {task.split.repeat + 1}, fold {task.split.fold + 1} {ended.reason}"
+        return replace(entry, fate="late", reason=reason)
     if ended.fate == "died":
-        return JournalEntry(learner.name, index, "died", ended.reason, {}, {}, (), ended.seconds)
-    result, heard = ended.value
+        return replace(entry, fate="died", reason=ended.reason)
+    result, warned = ended.value
     if isinstance(result, str):
-        return JournalEntry(learner.name, index, "failed", result, {}, {}, heard, ended.seconds)
-    found, arrays = _pack_fold(learner, result)
-    return JournalEntry(learner.name, index, "done", "", found, arrays, heard, ended.seconds)
+        return replace(entry, fate="failed", reason=result, warnings=warned)
+    found, arrays = _pack_fold(task.learner, result)
+    return replace(entry, found=found, arrays=arrays, warnings=warned)
 
 
 def _pack_fold(learner: Learner, fold: FoldResult) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Plain values and arrays; a setting is its position among those of the learner."""
+    """Plain values and arrays; a setting is stored as its position among those of the learner."""
     position = learner.settings.index
     found = {field.name: getattr(fold, field.name) for field in fields(fold) if field.name not in ARRAY_FIELDS}
     found["parameters"] = position(fold.parameters)
@@ -219,7 +241,7 @@ def _unpack_fold(learner: Learner, entry: JournalEntry) -> FoldResult:
 
 
 class _TimeLeft:
-    """How long the rest will take: by what the folds of each learner took so far, or by the probe."""
+    """How long the rest will take: by the time of each learner's folds so far, or by its measured cost."""
 
     def __init__(self, plan: Plan, names: list[str], jobs: int) -> None:
         self.jobs = jobs
@@ -227,12 +249,12 @@ class _TimeLeft:
         self.forecast = {learner.name: fold_seconds(plan, learner) for learner in plan.learners}
         self.taken: dict[str, list[float]] = {}
 
-    def ended(self, name: str, seconds: float | None = None) -> float:
-        """Count a fold, done or given up; seconds until all are."""
+    def count_fold(self, name: str, seconds: float | None = None) -> float:
+        """Count a fold that is done or given up; returns the seconds until all are."""
         self.left[name] -= 1
         if seconds is not None:
             self.taken.setdefault(name, []).append(seconds)
-        return sum(count * self._each(name) for name, count in self.left.items()) / self.jobs
+        return sum(count * self._mean_seconds(name) for name, count in self.left.items()) / self.jobs
 
-    def _each(self, name: str) -> float:
+    def _mean_seconds(self, name: str) -> float:
         return float(np.mean(self.taken[name])) if name in self.taken else self.forecast[name]

@@ -1,13 +1,13 @@
-"""Worker processes: tasks go in, what became of them comes out, and a task that takes too long is stopped.
+"""Worker processes: tasks go in, their results come out, and a task that takes too long is stopped.
 
     parent                                            worker, one BLAS and OpenMP thread
       work, and what all tasks share  ------------->    import, "ready"
       task  --------------------------------------->    "done", work(shared, task)
-      limit passed: kill, start another in its place
+      over its limit: kill the worker, start another in its place
 
-A worker ends with its parent, however the parent ends: on Linux the kernel kills it, and everywhere a thread of it
-reads the pipe from the parent and stops the process when the other end is gone. This file is also the script that a
-worker runs; it imports nothing heavy, so that both are in place before anything else happens.
+A worker ends with its parent, however the parent ends: on Linux the kernel kills it, and everywhere one of its threads
+reads the pipe from the parent and stops the process when the other end closes. This file is also the script that a
+worker runs; it imports the standard library only, so that both are in place before anything else happens.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ SINGLE_THREAD_ENV = dict.fromkeys(
     "1",
 ) | {"JOBLIB_MULTIPROCESSING": "0"}  # a worker has no workers of its own
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
-POLL_SECONDS = 60.0  # seconds to wait at a time
+POLL_SECONDS = 60.0  # longest wait for a message before deadlines are checked again
 
-Message = tuple[str, Any, float]  # what it is, what it brings, seconds it took
+Message = tuple[str, Any, float]  # kind ("ready", "done", "broken"), value, seconds of work
 
 
 class WorkerStartError(RuntimeError):
@@ -54,7 +54,7 @@ class TaskResult:
 
     task: Any
     fate: Literal["done", "late", "died"]
-    value: Any  # what the work gave; None unless done
+    value: Any  # what `work` returned, which may be anything; None unless done
     seconds: float
     reason: str = ""  # why there is no value
 
@@ -63,84 +63,86 @@ class WorkerPool:
     """Processes that call `work(shared, task)`: a function of a module, and values that pickle."""
 
     def __init__(self, work: Callable[[Any, Any], Any], shared: Any, jobs: int) -> None:
-        self._luggage = pickle.dumps((work, shared))
+        self._payload = pickle.dumps((work, shared))
         self._inbox: queue.SimpleQueue[tuple[_WorkerProcess, Message | None]] = queue.SimpleQueue()
-        self.jobs, self._crew = jobs, list[_WorkerProcess]()
+        self.jobs, self._workers = jobs, list[_WorkerProcess]()
         self.start_seconds = 0.0  # from the start of the last worker until it was ready
 
     def __enter__(self) -> Self:
-        self._crew = [_WorkerProcess(self._luggage, self._inbox) for _ in range(self.jobs)]
+        self._workers = [_WorkerProcess(self._payload, self._inbox) for _ in range(self.jobs)]
         return self
 
     def __exit__(self, *error: Any) -> None:
         self.close()
 
     def close(self) -> None:
-        """End all of them; what they were doing is lost."""
-        while self._crew:
-            self._crew.pop().kill()
+        """Stop all workers; what they were doing is lost."""
+        while self._workers:
+            self._workers.pop().kill()
 
     def run(self, tasks: Iterator[tuple[Any, float]]) -> Iterator[TaskResult]:
-        """What became of each task, in the order they end.
+        """The result of each task, in the order in which they end.
 
-        `tasks` gives a task and its limit in seconds, and is asked for the next one when a worker is free: what it
-        gives may depend on what has ended before.
+        `tasks` yields a task and its limit in seconds, and is asked for the next one when a worker is free, so it may
+        depend on earlier results.
         """
-        more = self._supply(tasks)
-        while more or any(worker.busy for worker in self._crew):
-            ended = self._wait()
-            more = more and self._supply(tasks)  # before the caller sees what ended: no worker waits for the caller
+        more = self._assign(tasks)
+        while more or any(worker.busy for worker in self._workers):
+            ended = self._next_result()
+            more = more and self._assign(tasks)  # before the result is yielded, so that no worker waits for the caller
             if ended is not None:
                 yield ended
 
-    def _supply(self, tasks: Iterator[tuple[Any, float]]) -> bool:
-        """A task for every worker that has none; were there enough?"""
-        for worker in self._crew:
+    def _assign(self, tasks: Iterator[tuple[Any, float]]) -> bool:
+        """Give a task to every idle worker; were there enough?"""
+        for worker in self._workers:
             if worker.idle:
                 given = next(tasks, None)
                 if given is None:
                     return False
-                worker.give(*given)
+                worker.send_task(*given)
         return True
 
-    def _wait(self) -> TaskResult | None:
-        """The next task that ends; None when something else happened."""
-        first = min((worker for worker in self._crew if worker.busy), key=lambda worker: worker.deadline, default=None)
-        left = POLL_SECONDS if first is None else first.deadline - time.monotonic()
+    def _next_result(self) -> TaskResult | None:
+        """The next task that ends; None if something else happened."""
+        first = min(
+            (worker for worker in self._workers if worker.busy), key=lambda worker: worker.deadline, default=None
+        )
+        remaining = POLL_SECONDS if first is None else first.deadline - time.monotonic()
         try:
-            worker, message = self._inbox.get(timeout=min(POLL_SECONDS, max(0.0, left)))
+            worker, message = self._inbox.get(timeout=min(POLL_SECONDS, max(0.0, remaining)))
         except queue.Empty:
-            if first is None or left > POLL_SECONDS:
+            if first is None or remaining > POLL_SECONDS:
                 return None
-            return self._replaced(first, "late", f"took longer than its limit of {first.limit:g} s")
-        if worker not in self._crew:  # the last word of one that was stopped
+            return self._replace_worker(first, "late", f"took longer than its limit of {first.limit:g} s")
+        if worker not in self._workers:  # the last message of a worker that was stopped
             return None
         if message is None or message[0] == "broken":
-            how = worker.ending() if message is None else message[1]
+            how = worker.exit_reason() if message is None else message[1]
             if not worker.ready:
                 raise WorkerStartError(f"a worker process could not start: {how}")
-            ended = self._replaced(worker, "died", f"the worker process ended: {how}")
+            ended = self._replace_worker(worker, "died", f"the worker process ended: {how}")
             return ended if worker.busy else None
         kind, value, seconds = message
         if kind == "ready":
             worker.ready = True
-            self.start_seconds = time.monotonic() - worker.began
+            self.start_seconds = time.monotonic() - worker.started_at
             return None
         task, worker.task = worker.task, None
         return TaskResult(task, "done", value, seconds)
 
-    def _replaced(self, worker: _WorkerProcess, fate: Literal["late", "died"], reason: str) -> TaskResult:
-        """Another worker in the place of one that is no longer wanted."""
-        ended = TaskResult(worker.task, fate, None, time.monotonic() - worker.given, reason)
+    def _replace_worker(self, worker: _WorkerProcess, fate: Literal["late", "died"], reason: str) -> TaskResult:
+        """Stop a worker and start another in its place; returns the result of its task."""
+        ended = TaskResult(worker.task, fate, None, time.monotonic() - worker.given_at, reason)
         worker.kill()
-        self._crew[self._crew.index(worker)] = _WorkerProcess(self._luggage, self._inbox)
+        self._workers[self._workers.index(worker)] = _WorkerProcess(self._payload, self._inbox)
         return ended
 
 
 class _WorkerProcess:
-    """The parent's end of one worker."""
+    """One worker, as the parent sees it."""
 
-    def __init__(self, luggage: bytes, inbox: queue.SimpleQueue[tuple[_WorkerProcess, Message | None]]) -> None:
+    def __init__(self, payload: bytes, inbox: queue.SimpleQueue[tuple[_WorkerProcess, Message | None]]) -> None:
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
         self.process = subprocess.Popen(
             [sys.executable, "-P", __file__, str(os.getpid())],
@@ -150,10 +152,10 @@ class _WorkerProcess:
             process_group=None if os.name == "nt" else 0,  # Ctrl-C is for the parent alone
         )
         self.task: Any = None
-        self.ready, self.began = False, time.monotonic()
-        self.given = self.limit = 0.0
-        self.attendant = threading.Thread(target=self._attend, args=(luggage, inbox), daemon=True)
-        self.attendant.start()
+        self.ready, self.started_at = False, time.monotonic()
+        self.given_at = self.limit = 0.0
+        self.reader = threading.Thread(target=self._relay_messages, args=(payload, inbox), daemon=True)
+        self.reader.start()
 
     @property
     def busy(self) -> bool:
@@ -165,23 +167,23 @@ class _WorkerProcess:
 
     @property
     def deadline(self) -> float:
-        return self.given + self.limit
+        return self.given_at + self.limit
 
-    def give(self, task: Any, limit: float) -> None:
-        """Hand it a task."""
-        self.task, self.given, self.limit = task, time.monotonic(), limit
+    def send_task(self, task: Any, limit: float) -> None:
+        """Send it a task."""
+        self.task, self.given_at, self.limit = task, time.monotonic(), limit
         self._send(pickle.dumps(task))
 
     def kill(self) -> None:
-        """End it now."""
+        """Stop it now."""
         self.process.kill()
         self.process.wait()
-        self.attendant.join()
+        self.reader.join()
         for pipe in (self.process.stdin, self.process.stdout):
-            with suppress(OSError):  # what was not read is of no use now
-                pipe.close()  # type: ignore[union-attr]  # both were asked for
+            with suppress(OSError):  # unread messages do not matter now
+                pipe.close()  # type: ignore[union-attr]  # opened above
 
-    def ending(self) -> str:
+    def exit_reason(self) -> str:
         """How the process ended."""
         code = self.process.wait()
         if code >= 0:
@@ -190,13 +192,13 @@ class _WorkerProcess:
         return f"signal {signal.Signals(-code).name}{memory}"
 
     def _send(self, content: bytes) -> None:
-        with suppress(OSError):  # it has ended, as the other pipe will say
-            pickle.dump(content, self.process.stdin)  # type: ignore[arg-type]  # it was asked for
+        with suppress(OSError):  # it has ended, as the other pipe will show
+            pickle.dump(content, self.process.stdin)  # type: ignore[arg-type]  # opened above
             self.process.stdin.flush()  # type: ignore[union-attr]  # the same
 
-    def _attend(self, luggage: bytes, inbox: queue.SimpleQueue[tuple[_WorkerProcess, Message | None]]) -> None:
-        """Give it what it needs, then pass on what it says; None is its end."""
-        self._send(luggage)
+    def _relay_messages(self, payload: bytes, inbox: queue.SimpleQueue[tuple[_WorkerProcess, Message | None]]) -> None:
+        """Send it the payload, then pass its messages on; None means that it has ended."""
+        self._send(payload)
         try:
             while True:
                 inbox.put((self, pickle.load(self.process.stdout)))  # type: ignore[arg-type]  # the same
@@ -205,7 +207,7 @@ class _WorkerProcess:
 
 
 def worker_main(parent: int) -> None:
-    """What a worker does, until it is killed or its parent is gone."""
+    """What a worker does until it is killed or its parent ends."""
     _die_with_parent(parent)
     inbox, answer = _open_pipes()
     try:
@@ -221,15 +223,15 @@ def worker_main(parent: int) -> None:
 
 
 def _die_with_parent(parent: int) -> None:
-    """Have the kernel kill this process when its parent ends, where it can."""
+    """Have the kernel kill this process when its parent ends, on Linux."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it ended before it was asked
+        if os.getppid() != parent:  # the parent has already ended
             os._exit(1)
 
 
 def _open_pipes() -> tuple[queue.SimpleQueue[bytes], Callable[[Message], None]]:
-    """What the parent sends, and a way to answer; whatever the work reads or prints goes elsewhere."""
+    """What the parent sends, and a function that answers; standard input and output are redirected for the work."""
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)

@@ -2,7 +2,7 @@
 
 @attribute size numeric        @attribute colour {red, 'dark red'}        @attribute day date "yyyy-MM-dd"
 @data
-3, red, 2020-01-31             {0 3, 2 2020-01-31}        sparse: what is not named is 0 or the first level
+3, red, 2020-01-31             {0 3, 2 2020-01-31}        sparse: values not named are 0 or the first level
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class ArffAttribute:
     """A declared column."""
 
     name: str
-    kind: str  # as `--column` writes it; empty: to be guessed
-    default: str  # where a sparse row is silent
+    kind: str  # as for `--column`; empty: to be guessed
+    default: str  # value of a sparse row that does not name the column
 
 
 def read_arff(path: Path, content: bytes) -> Table:
@@ -68,7 +68,7 @@ def read_arff(path: Path, content: bytes) -> Table:
 
 
 def _header(path: Path, lines: list[str]) -> tuple[list[ArffAttribute], int]:
-    """What is declared, and how many lines that takes."""
+    """The declared columns, and the number of lines of the header."""
     attributes = list[ArffAttribute]()
     for number, line in enumerate(lines, 1):
         bare = line.strip()
@@ -83,7 +83,7 @@ def _header(path: Path, lines: list[str]) -> tuple[list[ArffAttribute], int]:
                 )
             attributes.append(_attribute(path, number, _unquoted(found[1]), found[2]))
         elif bare and not bare.startswith("%") and not bare.lower().startswith("@relation"):
-            raise BadInput(f"{path}: line {number} is no part of an ARFF header: {bare[:60]!r}")
+            raise BadInput(f"{path}: line {number} is not part of an ARFF header: {bare[:60]!r}")
     raise BadInput(f"{path} has no line @data: the header of an ARFF file ends with it")
 
 
@@ -111,7 +111,7 @@ def _dense(line: str) -> list[str]:
     if "'" not in line and '"' not in line:
         return [field.strip() for field in line.split(",")]
     fields = [_unquoted(field[1]) for field in DENSE_FIELD.finditer(line)]
-    return fields if line.rstrip().endswith(",") else fields[:-1]  # a pattern that may be empty matches at the end too
+    return fields if line.rstrip().endswith(",") else fields[:-1]  # the pattern also matches the empty end
 
 
 def _sparse(path: Path, number: int, line: str, attributes: list[ArffAttribute]) -> list[str]:

@@ -21,8 +21,8 @@ class Column:
     kind: ColumnKind
     distinct: int
     missing: int
-    levels: tuple[str, ...] = ()  # of an ordinal column from low to high, of a boolean one for false and true
-    format: str = ""  # of dates and numbers, unless they are written as usual
+    levels: tuple[str, ...] = ()  # ordinal: from low to high; boolean: the words for false and true
+    format: str = ""  # of dates, and of numbers in an unusual notation
 
 
 @dataclass(frozen=True)
@@ -34,18 +34,19 @@ class ColumnOption:
 
 
 def parse_column_option(name: str, text: str) -> ColumnOption:
-    """A wish from its text.
+    """The option from its text.
 
     Examples
     --------
     >>> parse_column_option("size", "ordinal:small<large")
     ColumnOption(kind='ordinal', detail='small<large')
     """
-    said, _, detail = text.partition(":")
-    said = KIND_SYNONYMS.get(said.strip().lower(), said.strip().lower())
+    name_of_kind, _, detail = text.partition(":")
+    word = name_of_kind.strip().lower()
+    word = KIND_SYNONYMS.get(word, word)
     for kind in COLUMN_KINDS:
-        if said == kind:
+        if word == kind:
             return ColumnOption(kind, detail.strip())
-    near = get_close_matches(said, COLUMN_KINDS, n=1)
+    near = get_close_matches(word, COLUMN_KINDS, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
     raise BadInput(f"--column {name}={text}: a column is one of {', '.join(COLUMN_KINDS)}{hint}")

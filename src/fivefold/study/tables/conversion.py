@@ -1,4 +1,4 @@
-"""A column as the kind that it is said to be: what does not fit is missing and counted, or refused.
+"""A column converted to a kind: values that do not fit become missing and are counted, or are refused.
 
 number       Float64             boolean      Boolean
 date         Datetime            others       String, null where missing
@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from fivefold.study.formatting import format_count
 from fivefold.study.tables import dates
 from fivefold.study.tables.column import Column, ColumnKind, ColumnOption
 from fivefold.study.tables.number_notation import NumberColumn, parse_numbers
-from fivefold.study.tables.table import BadInput, Table, count_noun, quote_list, quote_value
+from fivefold.study.tables.table import BadInput, Table, quote_list, quote_value
 
 BOOLEAN_WORDS = (("no", "yes"), ("false", "true"), ("f", "t"), ("n", "y"), ("0", "1"))
 
@@ -24,10 +25,10 @@ BOOLEAN_WORDS = (("no", "yes"), ("false", "true"), ("f", "t"), ("n", "y"), ("0",
 class RawColumn:
     """A column before its kind is known."""
 
-    series: pl.Series  # clean text, or of a type that the source knows
-    numbers: NumberColumn | None  # if all values of the text are
+    series: pl.Series  # clean text, or a type that the source declares
+    numbers: NumberColumn | None  # the values, if all of the text are numbers
     table: Table
-    lenient: bool = False  # is what does not fit missing, or refused?
+    lenient: bool = False  # values that do not fit become missing, in place of an error
 
     @property
     def name(self) -> str:
@@ -39,25 +40,25 @@ class RawColumn:
         return self.series.cast(pl.String)
 
     def only(self, rows: np.ndarray, table: Table) -> RawColumn:
-        """The same column of these rows (a mask)."""
+        """The column restricted to these rows (a mask)."""
         numbers = self.numbers and NumberColumn(self.numbers.values.filter(rows), self.numbers.format)
         return RawColumn(self.series.filter(rows), numbers, table, self.lenient)
 
     def lost(self, values: pl.Series, what: str) -> list[str]:
-        """Say which values are missing in `values` that were given."""
+        """A note on the values that were given and are missing in `values`."""
         gone = self.series.is_not_null() & values.is_null()
         if not gone.any():
             return []
         shown = quote_list(self.text.filter(gone).unique(maintain_order=True).to_list(), 3)
         return [
-            f"column {self.name!r}: {count_noun(int(gone.sum()), 'value')} taken as missing for being {what}, {shown}: "
-            f"{self.table.where(gone.to_numpy())}"
+            f"column {self.name!r}: {format_count(int(gone.sum()), 'value')} taken as missing for being {what}, "
+            f"{shown}: {self.table.where(gone.to_numpy())}"
         ]
 
 
 @dataclass(frozen=True)
 class TypedColumn:
-    """The values of a column as its kind wants them, and how they were read."""
+    """A column with the values of its kind, and notes on how they were read."""
 
     values: pl.Series  # Float64, Boolean, Datetime or String
     kind: ColumnKind
@@ -65,29 +66,29 @@ class TypedColumn:
     format: str = ""
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    distinct: int = -1  # values; see `count_distinct`
+    distinct: int = -1  # number of distinct values; set by `count_distinct`
 
     @property
     def column(self) -> Column:
-        """What is known about it."""
+        """Its description, without the values."""
         missing = self.values.null_count()
         return Column(self.values.name, self.kind, self.distinct, missing, self.levels, self.format)
 
     @property
     def useless(self) -> str | None:
-        """Why nothing can be learned from it, whatever its kind."""
+        """Why nothing can be learned from the column, whatever its kind; None if something can."""
         if self.distinct == 0:
             return "every value is missing"
         return "constant" if self.distinct == 1 and not self.values.null_count() else None
 
     @property
     def usable(self) -> bool:
-        """Can something be learned from it?"""
+        """Can something be learned from the column?"""
         return self.kind != "identifier" and self.useless is None
 
 
 def count_distinct(typed: list[TypedColumn]) -> list[TypedColumn]:
-    """The columns with the number of their values; all at once, for there may be thousands."""
+    """The columns with their numbers of distinct values; counted together, since there may be thousands."""
     counts = pl.DataFrame([each.values for each in typed]).select(pl.all().n_unique()).row(0) if typed else ()
     return [
         replace(each, distinct=count - bool(each.values.null_count()))
@@ -95,9 +96,9 @@ def count_distinct(typed: list[TypedColumn]) -> list[TypedColumn]:
     ]
 
 
-def convert_column(raw: RawColumn, wished: ColumnOption) -> TypedColumn:
-    """The column as the kind that the user wants it to be."""
-    return CONVERTERS[wished.kind](raw, wished.detail)
+def convert_column(raw: RawColumn, option: ColumnOption) -> TypedColumn:
+    """The column as the kind that the user asks for."""
+    return CONVERTERS[option.kind](raw, option.detail)
 
 
 def convert_to_number(raw: RawColumn, detail: str = "") -> TypedColumn:
@@ -111,7 +112,7 @@ def convert_to_number(raw: RawColumn, detail: str = "") -> TypedColumn:
     else:
         values = raw.series
     values = values.cast(pl.Float64).alias(raw.name)
-    numbers = values.to_numpy()  # quicker than an expression where columns are thousands
+    numbers = values.to_numpy()  # faster than an expression if there are thousands of columns
     if np.isnan(numbers).sum() > values.null_count():
         values = values.fill_nan(None)
     if len(values) and values.null_count() == len(values) and raw.series.null_count() < len(values):
@@ -144,18 +145,18 @@ def _as_ordinal(raw: RawColumn, detail: str) -> TypedColumn:
         levels = tuple(given.gather(numbers.arg_sort()).cast(pl.String).unique(maintain_order=True))
     else:
         raise BadInput(
-            f"{raw.table.name}: column {raw.name!r} is to be ordinal: give the order of its levels, "
+            f"{raw.table.name}: column {raw.name!r} is to be ordinal: give its levels in order, "
             f"as in --column {raw.name}=ordinal:{'<'.join(given.cast(pl.String).sort().to_list()[:4])}"
         )
     if len(set(levels)) < max(2, len(levels)):
-        raise BadInput(f"--column {raw.name}=ordinal:{detail}: two or more levels, all different, separated by <")
+        raise BadInput(f"--column {raw.name}=ordinal:{detail}: give at least two levels, all different, separated by <")
     values = raw.text
     known = pl.select(pl.when(values.is_in(list(levels))).then(values)).to_series().alias(raw.name)
     strange = raw.lost(known, "none of the levels")
     if strange and not raw.lenient:
         others = quote_list(raw.text.filter(raw.series.is_not_null() & known.is_null()).unique().sort().to_list(), 5)
-        said = f"holds {others} beside its levels {' < '.join(levels)}"
-        raise BadInput(f"{raw.table.name}: column {raw.name!r} {said}; name every one")
+        extra = f"holds {others} beside its levels {' < '.join(levels)}"
+        raise BadInput(f"{raw.table.name}: column {raw.name!r} {extra}; name every level")
     return TypedColumn(known, "ordinal", levels, notes=tuple(strange))
 
 
@@ -169,7 +170,7 @@ def _as_boolean(raw: RawColumn, detail: str) -> TypedColumn:
         notes.append(f"column {raw.name!r}: {values[0]!r} is taken as false, {values[1]!r} as true")
     if truth is None or len(truth) != 2:
         raise BadInput(
-            f"{raw.table.name}: column {raw.name!r} is to be boolean and holds {len(values)} values: "
+            f"{raw.table.name}: column {raw.name!r} is to be boolean, which has two values, and holds {len(values)}: "
             f"{quote_list(values.to_list(), 5)}"
         )
     known = parse_booleans(raw.text, truth)
@@ -184,14 +185,14 @@ def _as_date(raw: RawColumn, detail: str) -> TypedColumn:
         found = dates.find_dates(raw.text)
         if found is None:
             raise BadInput(
-                f"{raw.table.name}: not all values of column {raw.name!r} are dates in one notation, for example "
-                f"{_example(raw)}; give the notation, as in --column {raw.name}=date:%d.%m.%Y"
+                f"{raw.table.name}: not all values of column {raw.name!r} are dates in one format, for example "
+                f"{_example(raw)}; give the format, as in --column {raw.name}=date:%d.%m.%Y"
             )
         return column_from_dates(raw, found)
     try:
         values = dates.parse_dates(raw.text, detail)
     except pl.exceptions.PolarsError:
-        raise BadInput(f"--column {raw.name}=date:{detail}: this is no notation of dates; try %d.%m.%Y") from None
+        raise BadInput(f"--column {raw.name}=date:{detail}: this is not a date format; try %d.%m.%Y") from None
     if len(values) and values.null_count() == len(values):
         raise BadInput(f"{raw.table.name}: no value of column {raw.name!r} is a date like {detail}: {_example(raw)}")
     notes = raw.lost(values, f"no date like {detail}")
@@ -199,7 +200,7 @@ def _as_date(raw: RawColumn, detail: str) -> TypedColumn:
 
 
 def column_from_dates(raw: RawColumn, found: dates.DateColumn) -> TypedColumn:
-    """The column as the dates that were found in it."""
+    """The column as the dates found in it."""
     notes: tuple[str, ...] = ()
     if found.doubt:
         notes = (
@@ -221,7 +222,7 @@ CONVERTERS: dict[ColumnKind, Callable[[RawColumn, str], TypedColumn]] = {
 
 
 def boolean_words_of(values: pl.Series) -> tuple[str, str] | None:
-    """The words for false and true that these are, if they are two."""
+    """The pair of words for false and true that these two values are; None if they are no such pair."""
     if len(values) != 2:
         return None
     words = {word.lower() for word in values}
@@ -229,7 +230,7 @@ def boolean_words_of(values: pl.Series) -> tuple[str, str] | None:
 
 
 def parse_booleans(text: pl.Series, truth: tuple[str, ...]) -> pl.Series:
-    """Text as truth values, by the words for false and true."""
+    """Text as booleans, given the words for false and true."""
     words = [word.lower() for word in truth]
     return text.str.to_lowercase().replace_strict(words, [False, True], default=None, return_dtype=pl.Boolean)
 

@@ -1,7 +1,7 @@
 """From a name or a file to a table with a target: what a study learns from.
 
-The kind of every column is guessed over all rows, or said by the user; what was guessed, replaced or left out is in
-`notes`, with counts and lines, and what to doubt in `warnings`. Everything a user can put right is a `BadInput`.
+The kind of every column is guessed from all rows, or given by the user. `notes` say what was guessed, replaced or left
+out, with counts and lines; `warnings` say what to doubt. Every error that a user can correct is a `BadInput`.
 
     number      Float64, NaN where missing          boolean, date      Boolean, Datetime
     others      String                              null where missing
@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from fivefold.core.types import Indices
 from fivefold.datasets.toy_datasets import EMBEDDED, TARGET_COLUMN, load_embedded
+from fivefold.study.formatting import format_count
 from fivefold.study.tables.column import Column as Column
 from fivefold.study.tables.column import parse_column_option
 from fivefold.study.tables.conversion import RawColumn, TypedColumn, convert_column
@@ -27,15 +29,15 @@ from fivefold.study.tables.kinds import check_names, raw_columns, type_columns
 from fivefold.study.tables.leakage import duplicate_warnings, leakage_warnings
 from fivefold.study.tables.missing_markers import clean_text
 from fivefold.study.tables.table import BadInput as BadInput
-from fivefold.study.tables.table import Table, count_noun, quote_list, table_from_frame
-from fivefold.study.tables.target import Task as Task
+from fivefold.study.tables.table import Table, quote_list, table_from_frame
 from fivefold.study.tables.target import check_target, target_labels, target_values, task_of_kind
 from fivefold.study.tables.target import task_of as task_of
+from fivefold.study.tables.task import Task as Task
 
 
 @dataclass(frozen=True)
 class Data:
-    """A table, its target, and how they were read."""
+    """A table, its target, and notes on how they were read."""
 
     name: str
     X: pl.DataFrame
@@ -44,20 +46,28 @@ class Data:
     task: Task
     columns: tuple[Column, ...]
     notes: tuple[str, ...] = ()
-    groups: np.ndarray | None = None  # (n,) rows of one group stay together
-    time: np.ndarray | None = None  # (n,) what the rows are ordered by
-    rows: np.ndarray | None = None  # (n,) their lines in the file, or numbers, from 1
+    groups: np.ndarray | None = None  # (n,) group of each row; a group is never split
+    time: np.ndarray | None = None  # (n,) order of the rows in time
+    rows: np.ndarray | None = None  # (n,) line of each row in the file, or its number, from 1
     warnings: tuple[str, ...] = ()
-    digest: str = ""  # of the admitted content
+    digest: str = ""  # SHA-256 of the content
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "task", Task(self.task))  # its name will do
 
     def of_kind(self, kind: str) -> list[str]:
         """Names of the columns of a kind."""
         return [column.name for column in self.columns if column.kind == kind]
 
+    def take(self, rows: Indices) -> Data:
+        """The same table with these rows only."""
+        groups, time = (None if part is None else part[rows] for part in (self.groups, self.time))
+        return replace(self, X=self.X[rows], y=self.y[rows], groups=groups, time=time, rows=None)
+
     @property
     def problem(self) -> str:
         """The task in words."""
-        if self.task != "classification":
+        if not self.task.is_classification:
             return self.task
         classes = len(np.unique(self.y))
         return "two-class classification" if classes == 2 else f"multi-class classification, {classes} classes"
@@ -77,17 +87,17 @@ def load(
     Parameters
     ----------
     source
-        wine, iris, breast_cancer, digits, diabetes, or a file: CSV and its relatives, Parquet, JSON lines, ARFF.
+        wine, iris, breast_cancer, digits, diabetes, or a file: delimited text such as CSV, Parquet, JSON lines, ARFF.
     target
         The column to predict.
     task
-        classification or regression, where the values of the target mislead.
+        classification or regression, if the values of the target mislead.
     kinds
-        What columns are, where the guess is wrong: `{"size": "ordinal:small<large", "day": "date:%d.%m.%Y"}`.
+        Kinds of columns, where the guess is wrong: `{"size": "ordinal:small<large", "day": "date:%d.%m.%Y"}`.
     group
-        A column that says which rows belong together; nothing is learned from it.
+        A column that says which rows belong together; it is not learned from.
     time
-        A column that orders the rows; nothing is learned from it.
+        A column that orders the rows in time; it is not learned from.
 
     Examples
     --------
@@ -126,7 +136,7 @@ class Roles:
     time: str | None = None
 
     def check(self, table: Table) -> None:
-        """Refuse names that are no columns, and roles that exclude one another."""
+        """Refuse names that are not columns, and roles that exclude one another."""
         given = {name: f" (--column {name}={kind})" for name, kind in self.kinds.items()}
         given |= {name: f" (--{role})" for role, name in (("group", self.group), ("time", self.time)) if name}
         check_names(table, given | {self.target: ""})
@@ -148,7 +158,7 @@ def admit_table(table: Table, roles: Roles) -> Data:
     check_target(table.name, roles.target, known, task, said)
     notes = [*table.notes, *notes, *said]
     if not labelled.all():
-        lost = f"{count_noun(int((~labelled).sum()), 'row')} of {len(labelled):,}"
+        lost = f"{format_count(int((~labelled).sum()), 'row')} of {len(labelled):,}"
         notes.append(f"{lost} left out, the target {roles.target!r} is missing there: {table.where(~labelled)}")
         table = table.only(labelled)
         raw = {name: column.only(labelled, table) for name, column in raw.items()}
@@ -156,7 +166,7 @@ def admit_table(table: Table, roles: Roles) -> Data:
 
 
 def data_digest(data: Data) -> str:
-    """SHA-256 of what is learned from: names, kinds and values of columns, target, groups, time."""
+    """SHA-256 of what is learned from: names, kinds and values of the columns, target, groups, time."""
     roles = [data.target, data.task, data.groups is None, data.time is None]
     known = [*roles, [asdict(column) for column in data.columns]]
     found = hashlib.sha256(repr(known).encode())
@@ -185,31 +195,31 @@ def _build_data(
             f"{table.name}: no column is left to learn from: {'; '.join(warnings) or 'only the target is there'}"
         )
     kept = [each for each in typed if not each.useless]
-    warnings += leakage_warnings(kept, y, classes=task == "classification") + duplicate_warnings(kept, y, groups, table)
+    warnings += leakage_warnings(kept, y, classes=task.is_classification) + duplicate_warnings(kept, y, groups, table)
     data = Data(
-        table.name,
-        pl.DataFrame([_null_to_nan(each.values) for each in kept]),
-        y,
-        roles.target,
-        task,
-        tuple(each.column for each in kept),
-        tuple(notes),
-        groups,
-        order.values.to_physical().to_numpy() if order else None,
-        table.at,
-        tuple(warnings),
+        name=table.name,
+        X=pl.DataFrame([_null_to_nan(each.values) for each in kept]),
+        y=y,
+        target=roles.target,
+        task=task,
+        columns=tuple(each.column for each in kept),
+        notes=tuple(notes),
+        groups=groups,
+        time=order.values.to_physical().to_numpy() if order else None,
+        rows=table.at,
+        warnings=tuple(warnings),
     )
     return replace(data, digest=data_digest(data))
 
 
 def _role_column(raw: Mapping[str, RawColumn], name: str, table: Table) -> RawColumn:
-    """A column that is not learned from; it has a value in every row."""
+    """A group or time column, which must have a value in every row."""
     if name not in raw:
         raise BadInput(f"{table.name}: column {name!r} holds {table.frame[name].dtype}: no group and no time")
     missing = raw[name].series.is_null().to_numpy()
     if missing.any():
         raise BadInput(
-            f"{table.name}: column {name!r} is missing in {count_noun(int(missing.sum()), 'row')}, "
+            f"{table.name}: column {name!r} is missing in {format_count(int(missing.sum()), 'row')}, "
             f"{table.where(missing)}; fill it or remove them"
         )
     return raw[name]
@@ -218,12 +228,14 @@ def _role_column(raw: Mapping[str, RawColumn], name: str, table: Table) -> RawCo
 def _group_codes(raw: RawColumn, table: Table) -> np.ndarray:
     codes = raw.text.rank("dense").cast(pl.Int64).to_numpy() - 1
     if codes.max() == 0:
-        raise BadInput(f"{table.name}: column {raw.name!r} puts all rows into one group; two or more are needed")
+        raise BadInput(
+            f"{table.name}: column {raw.name!r} puts all rows into one group; at least two groups are needed"
+        )
     return codes
 
 
 def _time_order(raw: RawColumn, kind: str | None) -> TypedColumn:
-    """Numbers or dates that order the rows."""
+    """The numbers or dates that order the rows."""
     numeric = raw.numbers is not None or raw.series.dtype.is_numeric()
     typed = convert_column(raw, parse_column_option(raw.name, kind or ("number" if numeric else "date")))
     if typed.kind not in ("number", "date") or typed.values.null_count():
@@ -233,7 +245,7 @@ def _time_order(raw: RawColumn, kind: str | None) -> TypedColumn:
 
 
 def _useless_warnings(typed: Sequence[TypedColumn]) -> list[str]:
-    """Say which columns are left out because they hold one value or none."""
+    """Which columns are left out because they are empty or constant."""
     reasons = dict[str, list[str]]()
     for each in typed:
         if each.useless:

@@ -1,7 +1,7 @@
-"""Columns of text that are dates, with or without the time of day, in one of the usual notations.
+"""Text columns that hold dates, with or without the time of day, in one of the usual formats.
 
-All values of a column are in one notation. 3/4/2020 may be the third of April or the fourth of March: a column that
-holds no day above 12 is read with the month first, and that is said.
+All values of a column have the same format. 3/4/2020 may be the third of April or the fourth of March: a column without
+a day above 12 is read with the month first, and a note says so.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-TRIAL_VALUES = 200  # distinct values that are tried before all are
-DAY_PATTERNS = {  # how a day looks, and the notations it may be in
+TRIAL_VALUES = 200  # distinct values tried before all others
+DAY_PATTERNS = {  # what a day looks like, and the formats it may have
     r"\d{4}-\d{1,2}-\d{1,2}": ("%Y-%m-%d",),
     r"\d{4}/\d{1,2}/\d{1,2}": ("%Y/%m/%d",),
     r"\d{1,2}\.\d{1,2}\.\d{4}": ("%d.%m.%Y",),
@@ -35,15 +35,15 @@ ZONE_PATTERN = r"(Z|[+-]\d{2}:?\d{2})"
 
 @dataclass(frozen=True)
 class DateColumn:
-    """The values of a column that holds nothing but dates."""
+    """A column of which every value is a date."""
 
-    values: pl.Series  # Datetime in microseconds; with a zone in the text, of UTC
+    values: pl.Series  # Datetime in microseconds; in UTC if the text has a zone
     format: str
-    doubt: str | None = None  # the notation that it could be in as well
+    doubt: str | None = None  # another format that all values have as well
 
 
 def find_dates(text: pl.Series) -> DateColumn | None:
-    """A column of text as dates, if all its values are.
+    """A text column as dates, if all its values are dates.
 
     Examples
     --------
@@ -64,13 +64,13 @@ def find_dates(text: pl.Series) -> DateColumn | None:
 
 
 def parse_dates(text: pl.Series, format: str) -> pl.Series:
-    """The dates of a column in this notation, of UTC if it has a zone; null where a value is none."""
+    """The dates of a column in this format, in UTC if it has a zone; null where a value is not a date."""
     dates = text.str.to_datetime(format, strict=False, time_unit="us")
     return dates.dt.replace_time_zone(None) if isinstance(dates.dtype, pl.Datetime) and dates.dtype.time_zone else dates
 
 
 def _candidate_formats(value: str) -> list[str]:
-    """The notations that one value may be in."""
+    """The formats that one value may have."""
     for day, days in DAY_PATTERNS.items():
         for time, clock in TIME_PATTERNS.items():
             if whole := re.fullmatch(f"{day}(?P<time>{time})(?P<zone>{ZONE_PATTERN}?)", value):

@@ -1,7 +1,7 @@
-"""CSV and its relatives as a table of text: nothing is left out or changed without being said with its lines.
+"""CSV and similar files as a table of text: whatever is left out or changed is noted, with its lines.
 
 Blank lines and comments are left out; empty fields beyond the header are cut. Rows with fewer fields than the header,
-or with values beyond it, are refused: nobody knows which of their fields is which.
+or with values beyond it, are refused: nobody can know which field belongs to which column.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from fivefold.study.formatting import format_count
 from fivefold.study.tables.dialect import SAMPLE_ROWS, Dialect, has_header, sniff
 from fivefold.study.tables.layout import RowLayout, scan_rows
-from fivefold.study.tables.table import BadInput, Table, count_noun, format_places, quote_list, quote_value
+from fivefold.study.tables.table import BadInput, Table, format_places, quote_list, quote_value
 from fivefold.study.tables.text_encoding import HEAD_BYTES
 
 COMMENT_MARK = b"#"
-SEPARATOR_LINE = re.compile(rb'"?sep=([,;|\t])"?\r?\n')  # spreadsheets write it into the first line
+SEPARATOR_LINE = re.compile(rb'"?sep=([,;|\t])"?\r?\n')  # spreadsheets write it as the first line
 TAB_SUFFIXES = (".tsv", ".tab")
 SEPARATOR_NAMES = {"\t": "tab", ";": "semicolon", "|": "vertical bar", ",": "comma"}
-MAX_EXTRA_FIELDS = 100  # fields beyond the header
+MAX_EXTRA_FIELDS = 100  # empty fields beyond the header that a row may have
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,8 @@ def read_delimited(path: Path, content: bytes, expected: Collection[str] = ()) -
 def _split_rows(path: Path, content: bytes, notes: list[str]) -> DelimitedRows:
     """Find dialect and rows."""
     prefer = "\t" if path.name.removesuffix(".gz").endswith(TAB_SUFFIXES) else None
-    if told := SEPARATOR_LINE.match(content):
-        content, prefer = b"\n" + content[told.end() :], told[1].decode()  # a blank line in its place
+    if declared := SEPARATOR_LINE.match(content):
+        content, prefer = b"\n" + content[declared.end() :], declared[1].decode()  # a blank line in its place
         notes.append(f"line 1 says that values are separated by {prefer!r}")
     content, dialect, layout = _resolve_quotes(path, content, _find_dialect(path, content, prefer), notes)
     several = layout.fields[layout.fields > 1]
@@ -84,7 +85,7 @@ def _split_rows(path: Path, content: bytes, notes: list[str]) -> DelimitedRows:
     lines = DelimitedRows(path, content, dialect, layout, np.flatnonzero(counts))
     for what, left in (("blank line", blank), ("comment", comments)):
         if left:
-            notes.append(f"{count_noun(len(left), what)} left out: {lines.where(np.array(left))}")
+            notes.append(f"{format_count(len(left), what)} left out: {lines.where(np.array(left))}")
     if dialect.separator != ",":
         notes.append(f"values are separated by {SEPARATOR_NAMES[dialect.separator]}s")
     if dialect.quote == "'":
@@ -110,7 +111,7 @@ def _find_dialect(path: Path, content: bytes, prefer: str | None) -> Dialect:
 
 
 def _resolve_quotes(path: Path, content: bytes, dialect: Dialect, notes: list[str]) -> tuple[bytes, Dialect, RowLayout]:
-    """What the quotes of a file mean: around values, around values but for spaces, or nothing."""
+    """What the quotes of a file mean: they enclose values, perhaps between spaces, or are ordinary characters."""
     layout = scan_rows(content, dialect)
     if layout.stray is None or dialect.quote is None:
         return content, dialect, layout
@@ -123,7 +124,7 @@ def _resolve_quotes(path: Path, content: bytes, dialect: Dialect, notes: list[st
     plain = Dialect(dialect.separator, None)
     flat = scan_rows(content, plain)
     if not layout.opening and len(np.unique(flat.fields[flat.ends - flat.starts > 1])) == 1:
-        notes.append(f"quotes are read as letters like any other: line {layout.stray} has one inside a value")
+        notes.append(f"quotes are read as ordinary characters: line {layout.stray} has one inside a value")
         return content, plain, flat
     raise BadInput(
         f"{path}: line {layout.stray} has a quote that is not closed, or that stands inside a value without being "
@@ -153,7 +154,7 @@ def _read_header(
 
 
 def _sample_rows(lines: DelimitedRows) -> list[int]:
-    """The first rows, but for those with a value that is too long to be looked at; never without the very first."""
+    """The first rows, except those that are too long to be examined; always with the very first."""
     rows = lines.rows[: SAMPLE_ROWS + 1]
     short = lines.layout.ends[rows] - lines.layout.starts[rows] <= HEAD_BYTES
     short[:1] = True
@@ -222,17 +223,19 @@ def _name_columns(
             raise BadInput(
                 _ragged_message(lines, body[values.to_series().to_numpy()], "too many", len(names), len(body))
             )
-        notes.append("the header has one name less than the rows have fields: the first field is taken as a row's name")
+        notes.append(
+            "the header has one name fewer than the rows have fields: the first field is taken for the name of the row"
+        )
         names = ["", *names]
     elif empty:
         longer = body[fields > len(names)]
-        notes.append(f"empty fields beyond the header cut in {count_noun(len(longer), 'row')}: {lines.where(longer)}")
+        notes.append(f"empty fields beyond the header cut in {format_count(len(longer), 'row')}: {lines.where(longer)}")
         frame = frame[:, : len(names)]
     return _name_unnamed_columns(frame, names, notes)
 
 
 def _name_unnamed_columns(frame: pl.DataFrame, names: list[str], notes: list[str]) -> pl.DataFrame:
-    """Nameless columns get a name, but for empty ones and for one that counts the rows."""
+    """Name the columns without a name; empty ones and one that numbers the rows are left out."""
     if all(names):
         return frame.rename(dict(zip(frame.columns, names, strict=True)))
     kept = dict[str, pl.Series]()
@@ -242,7 +245,7 @@ def _name_unnamed_columns(frame: pl.DataFrame, names: list[str], notes: list[str
         elif column.null_count() == len(column):
             notes.append(f"column {j + 1} has neither a name nor values: left out")
         elif j == 0 and _counts_rows(column):
-            notes.append("the first column has no name and counts rows: left out")
+            notes.append("the first column has no name and numbers the rows: left out")
         else:
             new = next(n for n in (f"column_{j + 1}", f"column_{j + 1}_unnamed") if n not in names)
             notes.append(f"column {j + 1} has no name: called {new!r}")

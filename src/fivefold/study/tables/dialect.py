@@ -1,8 +1,8 @@
 """How a delimited file is written: its separator, its quotes, and whether the first row names the columns.
 
-separator   the one of tab ; | , by which the rows of the beginning fall into the same number of fields as the first one
-quote       " unless there is none and values stand between '
-header      the first row, unless it looks like the rows below it: a number above numbers, or a value that comes again
+separator   the one of tab ; | , that splits most of the first rows into as many fields as the very first
+quote       " unless the file has none and values stand between '
+header      the first row, unless it looks like the rows below it: a number above numbers, or a value that occurs again
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from itertools import pairwise
 
 from fivefold.study.tables.missing_markers import MISSING_SPELLINGS
 
-SEPARATORS = "\t;|,"  # of equals the first: a comma may be a decimal one
-SAMPLE_ROWS = 200
+SEPARATORS = "\t;|,"  # the first of equally good ones is taken: a comma may be a decimal comma
+SAMPLE_ROWS = 200  # rows from which the dialect is guessed
 NUMERIC_TEXT = re.compile(r"(?=.*\d)[-+\d.,:/ %$€£'eETZ\u00a0\u202f]+")  # numbers, dates, times
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """Separator and quote; no quote means that quotes are letters like any other."""
+    """Separator and quote character; without one, quotes are ordinary characters."""
 
     separator: str
     quote: str | None
@@ -40,7 +40,7 @@ class Dialect:
 
 
 def sniff(sample: str, prefer: str | None = None) -> Dialect | None:
-    """The dialect of a sample of whole lines; None where no separator makes two columns of it.
+    """The dialect of a sample of whole lines; None if no separator gives two columns.
 
     Examples
     --------

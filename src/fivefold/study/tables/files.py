@@ -1,4 +1,4 @@
-"""A file as a table, by what its name or its first bytes say it is."""
+"""A file read as a table; its name or its first bytes tell the format."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from fivefold.study.tables.delimited_text import read_delimited
 from fivefold.study.tables.table import BadInput, Table, quote_value
 from fivefold.study.tables.text_encoding import PARQUET_MAGIC, check_memory, decode_to_utf8, read_bytes
 
-BYTES_PER_CELL = 8  # bytes
+BYTES_PER_CELL = 8  # least memory of a value, as a float
 
 
 def read_table(path: Path, expected: Collection[str] = ()) -> Table:
-    """The table in a file; `expected` are names that its header is known to hold.
+    """The table in a file; `expected` are column names that its header is known to hold.
 
-    CSV with any of the usual separators, Parquet, JSON lines and ARFF; text may be packed by gzip.
+    CSV with any of the usual separators, Parquet, JSON lines and ARFF; text may be compressed by gzip.
     """
     check_file(path)
     content = read_bytes(path)
@@ -44,41 +44,43 @@ def read_table(path: Path, expected: Collection[str] = ()) -> Table:
 
 
 def check_file(path: Path) -> None:
-    """Refuse what is no file, with what may have been meant."""
+    """Refuse a path that is not a file, and suggest one that may have been meant."""
     try:
         if path.is_file():
             return
         if path.is_dir():
             raise BadInput(f"{path} is a folder; give a file in it")
         if path.exists():
-            raise BadInput(f"{path} is no ordinary file")
+            raise BadInput(f"{path} is not a regular file")
         beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
     except OSError as error:
         raise BadInput(f"{path} cannot be read ({error.strerror})") from None
     near = get_close_matches(path.name, [*EMBEDDED, *beside], n=2, cutoff=0.6)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
-    raise BadInput(f"no file {path}, and no embedded set of that name; {hint}Embedded: {', '.join(EMBEDDED)}")
+    raise BadInput(
+        f"there is no file {path}, and no embedded data set of that name; {hint}Embedded: {', '.join(EMBEDDED)}"
+    )
 
 
 def read_parquet(path: Path, content: bytes) -> Table:
-    """A Parquet file, with the types it knows."""
+    """A Parquet file, with the types it declares."""
     try:
         found = pl.scan_parquet(BytesIO(content))
         rows, columns = found.select(pl.len()).collect().item(), len(found.collect_schema())
-        check_memory(path, BYTES_PER_CELL * rows * columns)  # a few bytes may stand for any number of equal rows
+        check_memory(path, BYTES_PER_CELL * rows * columns)  # equal rows compress to almost nothing
         frame = _unnest(pl.read_parquet(BytesIO(content)))
     except BadInput:
         raise
-    except BaseException as error:  # polars ends in panics, which are no Exceptions, where a file is damaged
+    except BaseException as error:  # on damaged files polars panics, which is not an Exception
         if not (isinstance(error, Exception) or type(error).__name__ == "PanicException"):
             raise
         said = (str(error).splitlines() or [type(error).__name__])[0]
-        raise BadInput(f"{path} is no sound Parquet file: {said}") from None
+        raise BadInput(f"{path} is not a valid Parquet file: {said}") from None
     return Table(path.name, frame, np.arange(1, len(frame) + 1))
 
 
 def read_json(path: Path, content: bytes) -> Table:
-    """One JSON object a line, or one list of objects."""
+    """One JSON object per line, or one list of objects."""
     if content.lstrip().startswith(b"["):
         records = _load_json(path, content, 1)
         at, unit = np.arange(1, len(records) + 1), "row"
@@ -88,10 +90,10 @@ def read_json(path: Path, content: bytes) -> Table:
         at, unit = np.array([i for i, line in enumerate(lines, 1) if line.strip()], int), "line"
         try:
             frame = pl.read_ndjson(BytesIO(content), infer_schema_length=None)
-        except pl.exceptions.PolarsError:  # it stops at what JSON does not know, such as NaN
+        except pl.exceptions.PolarsError:  # it refuses what JSON does not define, such as NaN
             frame = _frame_records(path, [_load_json(path, lines[i - 1], int(i)) for i in at])
         if len(frame) != len(at):
-            raise BadInput(f"{path}: {len(at)} lines hold {len(frame)} objects; write one object a line")
+            raise BadInput(f"{path}: {len(at)} lines hold {len(frame)} objects; write one object per line")
     return Table(path.name, _unnest(frame), at, unit)  # type: ignore[arg-type]  # one of the two units
 
 
@@ -101,18 +103,18 @@ def _load_json(path: Path, line: bytes, number: int) -> Any:
     except (ValueError, RecursionError) as error:
         said = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
         raise BadInput(
-            f"{path}: line {number} is no JSON ({said}): {quote_value(line.decode(errors='replace'))}"
+            f"{path}: line {number} is not JSON ({said}): {quote_value(line.decode(errors='replace'))}"
         ) from None
 
 
 def _frame_records(path: Path, records: list[Any]) -> pl.DataFrame:
     odd = next((i for i, record in enumerate(records, 1) if not isinstance(record, dict)), None)
     if odd is not None:
-        raise BadInput(f"{path}: record {odd} is no object with named values: {quote_value(str(records[odd - 1]))}")
+        raise BadInput(f"{path}: record {odd} is not an object with named values: {quote_value(str(records[odd - 1]))}")
     try:
         return pl.DataFrame(records, infer_schema_length=None, strict=False)
     except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:
-        raise BadInput(f"{path}: its records make no table: {str(error).splitlines()[0]}") from None
+        raise BadInput(f"{path}: its records do not make a table: {str(error).splitlines()[0]}") from None
 
 
 def _unnest(frame: pl.DataFrame) -> pl.DataFrame:

@@ -1,10 +1,10 @@
-"""The kind of every column: guessed over all rows, or as the user says.
+"""The kind of every column: guessed from all rows, or given by the user.
 
 number       all values are numbers
 boolean      two values: yes and no, true and false, t and f, y and n, 0 and 1
 date         all values are dates
-identifier   a value of its own in (nearly) every row: a word, a code, or whole numbers without a gap
-text         nearly every row has its own, in several words
+identifier   a different value in (nearly) every row: a word, a code, or consecutive integers
+text         a different value in most rows, of several words
 category     any other text
 ordinal      never guessed
 """
@@ -32,15 +32,15 @@ from fivefold.study.tables.dates import find_dates
 from fivefold.study.tables.number_notation import find_numbers
 from fivefold.study.tables.table import BadInput, Table, quote_list
 
-IDENTIFIER_SHARE = 0.95  # of the values of an identifier are distinct
-TEXT_DISTINCT_SHARE, TEXT_MEAN_WORDS = 0.5, 3.0  # text: of the values are distinct, and have so many words on average
-MIN_NUMBER_SHARE = 0.8  # a text column with this share of numbers probably has a slip in it
-MIN_IDENTIFIER_VALUES = 20  # below so many values nothing is an identifier
+IDENTIFIER_SHARE = 0.95  # text with at least this share of distinct values is an identifier
+TEXT_DISTINCT_SHARE, TEXT_MEAN_WORDS = 0.5, 3.0  # text: more distinct values, at least these words per value
+MIN_NUMBER_SHARE = 0.8  # a text column with more numbers than this share probably holds a few typing errors
+MIN_IDENTIFIER_VALUES = 20  # a column with fewer distinct values is never taken for an identifier or for text
 IDENTIFIER_NAME = re.compile(r"(?i:(^|.*[\s_.#-])(id|uuid|guid|key|index|idx|rowid|row|nr|no))|.*[a-z](Id|ID)")
 
 
 def raw_columns(table: Table, *, lenient: bool = False) -> tuple[dict[str, RawColumn], list[str]]:
-    """The columns of a clean table, those of no use left out, and what was found."""
+    """The columns of a clean table, without those of unusable types, and notes."""
     numbers, notes = find_numbers(table)
     columns = dict[str, RawColumn]()
     for series in table.frame:
@@ -53,22 +53,24 @@ def raw_columns(table: Table, *, lenient: bool = False) -> tuple[dict[str, RawCo
 
 
 def type_columns(columns: Mapping[str, RawColumn], kinds: Mapping[str, str]) -> list[TypedColumn]:
-    """Every column by what is said of it, else by what its values look like."""
-    wishes = {name: parse_column_option(name, kind) for name, kind in kinds.items() if name in columns}
-    typed = [convert_column(raw, wishes[name]) if name in wishes else guess_kind(raw) for name, raw in columns.items()]
+    """Every column as the kind that the user gives, or that its values suggest."""
+    options = {name: parse_column_option(name, kind) for name, kind in kinds.items() if name in columns}
+    typed = [
+        convert_column(raw, options[name]) if name in options else guess_kind(raw) for name, raw in columns.items()
+    ]
     typed = count_distinct(typed)
     if any(each.usable for each in typed):
         return typed
-    return count_distinct(  # numbers that count the rows are better than nothing
+    return count_distinct(  # row numbers are better than nothing
         [
-            each if each.values.name in wishes else guess_kind(columns[each.values.name], counters=False)
+            each if each.values.name in options else guess_kind(columns[each.values.name], counters=False)
             for each in typed
         ]
     )
 
 
 def check_names(table: Table, named: Mapping[str, str]) -> None:
-    """Refuse names that are no columns; `named` says by which option each was given."""
+    """Refuse names that are not columns; `named` says by which option each was given."""
     columns = table.frame.columns
     for column, option in named.items():
         if column not in columns:
@@ -103,7 +105,7 @@ def guess_kind(raw: RawColumn, *, counters: bool = True) -> TypedColumn:
         return TypedColumn(raw.series, "category", notes=slip)
     share = "every value" if len(values) == len(given) else f"{len(values):,} of {len(given):,} values"
     return _identifier_column(
-        raw, f"{share} of it comes once" if len(values) == len(given) else f"{share} are distinct", slip
+        raw, f"{share} occurs once" if len(values) == len(given) else f"{share} are distinct", slip
     )
 
 
@@ -116,11 +118,7 @@ def _guess_number(raw: RawColumn, *, counters: bool) -> TypedColumn:
         gapless, called = high - low == len(values) - 1, IDENTIFIER_NAME.fullmatch(raw.name)  # type: ignore[operator]  # integers, see above
         full = not values.null_count() and len(values) >= MIN_IDENTIFIER_VALUES
         if counters and full and (gapless or called) and values.n_unique() == len(values):
-            why = (
-                "it counts the rows: whole numbers without a gap"
-                if gapless
-                else "it is called so, and no number repeats"
-            )
+            why = "it numbers the rows: consecutive integers" if gapless else "its name says so, and no number repeats"
             return _identifier_column(raw, why)
     return convert_to_number(raw)
 
@@ -134,7 +132,7 @@ def _identifier_column(raw: RawColumn, why: str, notes: tuple[str, ...] = ()) ->
 
 
 def number_slip_notes(raw: RawColumn) -> tuple[str, ...]:
-    """Point at the few values that keep a column of text from being numbers."""
+    """A note on the few values that keep a text column from being numbers."""
     numbers = raw.series.cast(pl.Float64, strict=False)
     given, read = raw.series.count(), numbers.count()
     if not MIN_NUMBER_SHARE * given < read < given:
@@ -148,12 +146,12 @@ def number_slip_notes(raw: RawColumn) -> tuple[str, ...]:
 
 
 def _mean_words(values: pl.Series) -> float:
-    """How many a value has on average."""
+    """Words per value on average."""
     return float(values.str.count_matches(r"\S+").to_numpy().mean())
 
 
 def _simplify_dtype(series: pl.Series) -> pl.Series | None:
-    """A series of integers, floats, truth values, dates or text; None for anything else."""
+    """The series as integers, floats, booleans, dates or text; None for any other type."""
     dtype = series.dtype
     if dtype == pl.Time or dtype == pl.Duration:
         return series.to_physical().cast(pl.Float64)

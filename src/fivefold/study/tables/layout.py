@@ -1,7 +1,7 @@
-"""Where the rows of a delimited file begin, how many fields they have, and on which line of the file they stand.
+"""Where each row of a delimited file begins, how many fields it has, and on which line of the file it stands.
 
-A quote opens and closes in turn, and a doubled one closes and opens at once; so a separator or line feed counts if an
-even number of quotes stands before it. A quote that opens in the middle of a value, or closes before its end, is stray.
+Quotes open and close in turn, and a doubled quote closes and opens at once; so a separator or line feed counts if an
+even number of quotes precedes it. A quote that opens in the middle of a value, or closes before its end, is stray.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ import numpy as np
 from fivefold.study.tables.dialect import Dialect
 
 LINE_FEED, CARRIAGE_RETURN = ord("\n"), ord("\r")
-BLOCK_BYTES = 1 << 20  # bytes that are looked at together: what is made of them stays in the cache
+BLOCK_BYTES = 1 << 20  # bytes scanned at a time, so that intermediate arrays stay in the processor cache
 
 
 @dataclass(frozen=True)
 class RowLayout:
-    """The rows of a file, blank ones as well."""
+    """The rows of a file, including blank ones."""
 
     starts: np.ndarray  # (n,) offset of the first byte
-    ends: np.ndarray  # (n,) offset behind the last one, which may be a line feed
-    fields: np.ndarray  # (n,)
-    lines: np.ndarray  # (n,) from 1
-    stray: int | None = None  # line of the first quote out of place
-    opening: bool = False  # does a quote stand at the beginning of a value?
+    ends: np.ndarray  # (n,) offset behind the last byte, which may be a line feed
+    fields: np.ndarray  # (n,) number of fields
+    lines: np.ndarray  # (n,) line in the file, from 1
+    stray: int | None = None  # line of the first stray quote
+    opening: bool = False  # does any value begin with a quote?
 
 
 def scan_rows(content: bytes, dialect: Dialect) -> RowLayout:
@@ -33,7 +33,7 @@ def scan_rows(content: bytes, dialect: Dialect) -> RowLayout:
     codes, separator = np.frombuffer(content, np.uint8), ord(dialect.separator)
     quote = ord(dialect.quote) if dialect.quote and dialect.quote.encode() in content else None
     ends, marks, feeds, quotes = list[np.ndarray](), list[np.ndarray](), list[np.ndarray](), list[np.ndarray]()
-    before, within = 0, 0  # separators and line feeds that count, and quotes, in earlier blocks
+    before, within = 0, 0  # in earlier blocks: separators and line feeds outside quotes, and quotes
     for start in range(0, len(codes), BLOCK_BYTES):
         block = codes[start : start + BLOCK_BYTES]
         special = (block == separator) | (block == LINE_FEED)
@@ -53,7 +53,7 @@ def scan_rows(content: bytes, dialect: Dialect) -> RowLayout:
         marks.append(rows + before)
         before += len(mark)
     end, mark = np.concatenate(ends), np.concatenate(marks)
-    if not len(end) or end[-1] < len(codes):  # the last row opens a quote and never closes it
+    if not len(end) or end[-1] < len(codes):  # the last row opens a quote without closing it
         end, mark = np.append(end, len(codes)), np.append(mark, before)
     begin = np.concatenate([[0], end[:-1]])
     fields = np.diff(mark, prepend=-1)
@@ -67,7 +67,7 @@ def scan_rows(content: bytes, dialect: Dialect) -> RowLayout:
 
 
 def _find_stray_quote(codes: np.ndarray, quotes: np.ndarray, separator: int, quote: int) -> int | None:
-    """Offset of the quote that is out of place, or that opens what ends out of place."""
+    """Offset of the first stray quote, or of the quote that opens what a stray quote closes."""
     before = codes[np.maximum(quotes[::2] - 1, 0)]
     opens_well = (quotes[::2] == 0) | np.isin(before, [separator, LINE_FEED, quote])
     after = codes[np.minimum(quotes[1::2] + 1, len(codes) - 1)]

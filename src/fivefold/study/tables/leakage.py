@@ -1,14 +1,14 @@
-"""What to doubt about a table: columns that give the target away, and rows that come more than once.
+"""What to doubt about a table: columns that give the target away, and duplicate rows.
 
-A column is a near-copy of the target if it alone tells it almost without error, by a cheap test on a sample of rows:
+A column is a near-copy of the target if it alone predicts it almost without error, by a cheap test on a sample of rows:
 
-    category, class      rows that are not of the commonest class of their level
+    category, class      rows that are not of the most frequent class of their level
     number, two classes  the area under the curve of a single threshold
     number, more classes changes of class along the sorted values
     category, quantity   variance within levels
     number, quantity     correlation, of values or of ranks
 
-A level with one row tells nothing. Whether a value is missing is tested as well.
+A level with a single row is no evidence. Whether a value is missing is tested as well.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ import numpy as np
 import polars as pl
 from scipy.stats import rankdata
 
+from fivefold.study.formatting import format_count
 from fivefold.study.tables.conversion import TypedColumn
-from fivefold.study.tables.table import Table, count_noun, quote_list
+from fivefold.study.tables.table import Table, quote_list
 
-MAX_SAMPLE_ROWS = 20_000
-NEAR_PERFECT = 0.999
-MIN_RARE_CLASS_ROWS, MIN_REGRESSION_ROWS = 5, 20  # rows of the rarest class, and in all: with fewer it is chance
+MAX_SAMPLE_ROWS = 20_000  # rows that the tests look at
+NEAR_PERFECT = 0.999  # share of rows, area or correlation above which a column is a near-copy
+MIN_RARE_CLASS_ROWS, MIN_REGRESSION_ROWS = 5, 20  # of the second most frequent class, and in all; fewer agree by chance
 
 
 def leakage_warnings(columns: list[TypedColumn], y: np.ndarray, *, classes: bool) -> list[str]:
-    """A warning for each column that almost determines the target."""
+    """A warning about the columns that almost determine the target, one per reason."""
     rows = np.arange(len(y))
     if len(rows) > MAX_SAMPLE_ROWS:
         rows = np.sort(np.random.default_rng(0).choice(len(y), MAX_SAMPLE_ROWS, replace=False))
@@ -49,7 +50,7 @@ def leakage_warnings(columns: list[TypedColumn], y: np.ndarray, *, classes: bool
 
 
 def duplicate_warnings(columns: list[TypedColumn], y: np.ndarray, groups: np.ndarray | None, table: Table) -> list[str]:
-    """A warning if rows come more than once, of one group or not: they may fall on both sides of a split."""
+    """A warning about rows that repeat an earlier one outside its group: they may fall on both sides of a split."""
     frame = pl.DataFrame([*(column.values for column in columns if column.usable), pl.Series("\0target", y)])
     hashes = frame.hash_rows()
     again = ~hashes.is_first_distinct()
@@ -60,8 +61,8 @@ def duplicate_warnings(columns: list[TypedColumn], y: np.ndarray, groups: np.nda
         return []
     count = int(again.sum())
     return [
-        f"{count_noun(count, 'row')} of {len(y):,} {'repeats' if count == 1 else 'repeat'} an earlier one: "
-        f"{table.where(again.to_numpy())}. A copy may be learned from and judged on: remove it, or give --group"
+        f"{format_count(count, 'row')} of {len(y):,} {'repeats' if count == 1 else 'repeat'} an earlier one: "
+        f"{table.where(again.to_numpy())}. Copies may be in both training and test rows: remove them, or give --group"
     ]
 
 
@@ -84,8 +85,8 @@ def _levels_tell(codes: np.ndarray, y: np.ndarray, *, classes: bool) -> bool:
     if classes:
         K = y.max() + 1
         counts = np.bincount(codes * K + y, minlength=len(sizes) * K).reshape(-1, K)  # (levels, K)
-        told = counts.max(axis=1)[sizes > 1].sum()
-        wrong, blind = len(y) - told, len(y) - counts.sum(axis=0).max()
+        explained = counts.max(axis=1)[sizes > 1].sum()
+        wrong, blind = len(y) - explained, len(y) - counts.sum(axis=0).max()
     else:
         means = np.bincount(codes, y) / np.maximum(sizes, 1)
         residual = np.where(sizes[codes] > 1, y - means[codes], y - y.mean())

@@ -1,4 +1,4 @@
-"""Text freed of the spaces around it and of the markers that stand for a missing value."""
+"""Text stripped of surrounding spaces, with null for the markers that stand for a missing value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
-from fivefold.study.tables.table import Table, count_noun, quote_list
+from fivefold.study.formatting import format_count
+from fivefold.study.tables.table import Table, quote_list
 
 MISSING_MARKERS = (
     "na",
@@ -35,7 +36,7 @@ MISSING_SPELLINGS = tuple(
 
 @dataclass
 class MarkerOccurrences:
-    """Where something was found."""
+    """Where a marker, or a space to strip, occurs."""
 
     rows: np.ndarray  # (n,) mask
     count: int = 0
@@ -43,7 +44,7 @@ class MarkerOccurrences:
 
 
 def clean_text(table: Table) -> Table:
-    """The same table with null where text says that a value is missing; counts and places go to its notes."""
+    """The table with null where text marks a missing value; its notes say how many and where."""
     frame = table.frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
     floats = parse_floats(frame.select(pl.col(pl.String)))
     table = replace(table, frame=frame, floats=floats)
@@ -58,7 +59,7 @@ def clean_text(table: Table) -> Table:
 
 
 def parse_floats(text: pl.DataFrame) -> dict[str, pl.Series]:
-    """The columns that are numbers as they stand; all at once, for there may be thousands."""
+    """The columns that parse as floats unchanged; parsed together, since there may be thousands."""
     floats = text.cast(pl.Float64, strict=False)
     if not text.width:
         return {}
@@ -84,7 +85,7 @@ def _marker_notes(table: Table, bare: pl.DataFrame, hits: pl.DataFrame) -> list[
     tallies = dict[str, MarkerOccurrences]()
     for name, any_hit in zip(hits.columns, hits.select(pl.all().any()).row(0), strict=True):
         for marker in bare[name].filter(hits[name]).drop_nulls().unique().sort() if any_hit else ():
-            if marker:  # what is empty is nothing that was replaced
+            if marker:  # an empty field needs no note
                 tally = tallies.setdefault(marker, MarkerOccurrences(np.zeros(len(bare), bool)))
                 where = (bare[name] == marker).fill_null(False).to_numpy()
                 tally.rows |= where
@@ -97,4 +98,4 @@ def _marker_notes(table: Table, bare: pl.DataFrame, hits: pl.DataFrame) -> list[
 
 
 def _count_values(tally: MarkerOccurrences) -> str:
-    return f"{count_noun(tally.count, 'value')} of {quote_list(tally.columns, 3)}"
+    return f"{format_count(tally.count, 'value')} of {quote_list(tally.columns, 3)}"

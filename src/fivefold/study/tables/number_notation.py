@@ -3,9 +3,9 @@
     1234.5     as usual                          1,234.5    a comma between thousands
     1.234,5    a decimal comma                   1 234,5    a space or an apostrophe between thousands
 
-all with a percent or currency sign, if every value has it. A column is of numbers if all its values are. Whether 1,234
-is a thousand or a little more than one, the other columns of the file decide, then its separator. Leading zeros, and
-whole numbers too long for a float, mark codes: such columns stay text.
+Each may have a percent or currency sign, if every value has it. A column is numeric if all its values are. Whether
+1,234 is above a thousand or a little above one is decided by the other columns of the file, then by its separator.
+Leading zeros, and integers too long for a float, mark codes: such columns stay text.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ NUMBER_SIGNS = "%$€£"
 THOUSANDS_SPACES = r" '\u00a0\u202f"
 LEADING_ZERO = r"^[-+]?0\d"
 THOUSANDS_ONLY = r"^[-+]?[1-9]\d{0,2}(\.\d{3})+$"
-MAX_EXACT_INTEGER = 2.0**53  # whole numbers beyond this are rounded by a float
-TRIAL_VALUES = 200  # distinct values that are tried before all are
+MAX_EXACT_INTEGER = 2.0**53  # floats round larger integers
+TRIAL_VALUES = 200  # distinct values tried before all others
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class NumberNotation:
 
     example: str
     decimal: str = "."
-    thousands: str = ""  # characters of a class
+    thousands: str = ""  # separators, as inside a regular expression's []
 
     @property
     def pattern(self) -> str:
-        """What a number looks like."""
+        """The regular expression of a number."""
         whole = rf"(\d{{1,3}}([{self.thousands}]\d{{3}})+|\d+)" if self.thousands else r"\d+"
         return rf"^[-+]?{whole}(\{self.decimal}\d*)?([eE][-+]?\d+)?$"
 
@@ -59,14 +59,14 @@ OTHER_NOTATIONS = (
 
 @dataclass(frozen=True)
 class NumberColumn:
-    """The values of a column that holds nothing but numbers."""
+    """A column of which every value is a number."""
 
     values: pl.Series  # Int64 or Float64
     format: str = ""
 
 
 def find_numbers(table: Table) -> tuple[dict[str, NumberColumn], list[str]]:
-    """The columns of a table, cleaned of spaces and missing values, that hold numbers; and what was guessed."""
+    """The columns of a clean table that hold numbers, and notes on what was guessed."""
     text = table.frame.select(pl.col(pl.String))
     found, codes = _plain_numbers(text, {**table.floats, **parse_floats(text.drop(list(table.floats)))})
     known = {*found, *codes}
@@ -93,17 +93,17 @@ def find_numbers(table: Table) -> tuple[dict[str, NumberColumn], list[str]]:
 
 
 def parse_numbers(values: pl.Series) -> tuple[pl.Series, str]:
-    """The numbers in a column of text by the notation that most of them are in; null where none is read."""
-    best = values.cast(pl.Float64, strict=False), ""
+    """The numbers in a text column, in the notation that most of them have, and its example; null for other values."""
+    best, example = values.cast(pl.Float64, strict=False), ""
     for notation in OTHER_NOTATIONS:
         read = notation.bare(values.set(~values.str.contains(notation.pattern), None)).cast(pl.Float64, strict=False)
-        if read.null_count() < best[0].null_count():
-            best = read, notation.example
-    return best
+        if read.null_count() < best.null_count():
+            best, example = read, notation.example
+    return best, example
 
 
 def _plain_numbers(text: pl.DataFrame, floats: Mapping[str, pl.Series]) -> tuple[dict[str, NumberColumn], list[str]]:
-    """Columns of numbers written as usual, and columns of codes; looked at together, for there may be thousands."""
+    """Columns of plainly written numbers, and columns of codes; tested together, since there may be thousands."""
     whole = [name for name, values in floats.items() if _all_whole(values.to_numpy())]
     found = {name: NumberColumn(values) for name, values in floats.items()}
     if not whole:
@@ -123,7 +123,7 @@ def _plain_numbers(text: pl.DataFrame, floats: Mapping[str, pl.Series]) -> tuple
 
 
 def _all_whole(values: np.ndarray) -> bool:
-    """Are all numbers whole? Most columns show by their first ones that they are not."""
+    """Are all numbers whole? The first few already tell for most columns that are not."""
     for part in (values[:TRIAL_VALUES], values):
         if not ((np.floor(part) == part) & np.isfinite(part) | np.isnan(part)).all():
             return False
@@ -131,7 +131,7 @@ def _all_whole(values: np.ndarray) -> bool:
 
 
 def _fitting_notations(column: pl.Series) -> tuple[str, tuple[NumberNotation, ...]] | None:
-    """The sign that all values bear, and the notations that all are in; None for text."""
+    """The sign that all values have, and the notations that fit all of them; None for text."""
     values = column.drop_nulls().unique()
     if not len(values):
         return None
@@ -162,7 +162,7 @@ def _cast_numbers(values: pl.Series) -> pl.Series:
 def _has_decimal_comma(
     table: Table, fits: dict[str, tuple[str, tuple[NumberNotation, ...]]], found: dict[str, NumberColumn]
 ) -> tuple[bool, bool]:
-    """Do the numbers of this file have a decimal comma, and is that sure?"""
+    """Do the numbers of this file have a decimal comma, and is that certain?"""
     if not any(n.decimal == "," for _, fitting in fits.values() for n in fitting):
         return False, False
     decided = {n.decimal for _, fitting in fits.values() if len({m.decimal for m in fitting}) == 1 for n in fitting}
@@ -174,14 +174,14 @@ def _has_decimal_comma(
 
 
 def _has_point(text: pl.Series, numbers: NumberColumn) -> bool:
-    """Does a number hold a point that stands between no thousands?"""
+    """Does any number hold a point that does not separate thousands?"""
     if numbers.values.dtype != pl.Float64:
         return False
     return bool((text.str.contains(".", literal=True) & ~text.str.contains(THOUSANDS_ONLY)).any())
 
 
 def _read_thousands_points(text: pl.DataFrame, found: dict[str, NumberColumn], fits: Iterable[str]) -> Iterable[str]:
-    """In a file with decimal commas 1.234 is a whole number."""
+    """Read 1.234 as an integer, in a file with decimal commas."""
     for name, numbers in list(found.items()):
         if name not in fits and numbers.values.dtype == pl.Float64 and text[name].str.contains(".", literal=True).any():
             found[name] = NumberColumn(_cast_numbers(text[name].str.replace_all(".", "", literal=True)), "1.234")

@@ -1,4 +1,4 @@
-"""A table as it was found: its columns before anything is known about them, and where each row stands in its source."""
+"""A table as it was read: columns whose kinds are not known yet, and the place of each row in its source."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ import polars as pl
 
 from fivefold.core.types import Indices
 
-MAX_PLACES_SHOWN = 5  # places that are named; the others are counted
-MAX_VALUE_LETTERS = 60  # letters of a value that are shown
+MAX_PLACES_SHOWN = 5  # lines or rows named in a message; the others are counted
+MAX_VALUE_LETTERS = 60  # characters of a value shown in a message
 
 
 class BadInput(ValueError):
-    """What was given cannot be studied, and the message says what to do."""
+    """Input that cannot be used; the message says what to do about it."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of text, as it stands in the file, or of the types that the source itself knows."""
+    """Columns of text as it stands in the file, or of the types that the source declares."""
 
     name: str
     frame: pl.DataFrame
-    at: np.ndarray  # (n,) line of the file, or number of the row, from 1
+    at: np.ndarray  # (n,) line of each row in the file, or its number, from 1
     unit: Literal["line", "row"] = "row"
     notes: tuple[str, ...] = ()
-    kinds: Mapping[str, str] = field(default_factory=dict)  # what the source says about its columns
-    decimal_comma: bool | None = None  # do numbers have one? None: their looks decide
+    kinds: Mapping[str, str] = field(default_factory=dict)  # kinds that the source declares
+    decimal_comma: bool | None = None  # None: decided by the values
     header: bool = True  # did the source name its columns?
-    floats: Mapping[str, pl.Series] = field(default_factory=dict)  # columns of text that are numbers as they stand
+    floats: Mapping[str, pl.Series] = field(default_factory=dict)  # text columns that parse as floats unchanged
 
     def where(self, rows: Indices) -> str:
         """The places of these rows (indices or a mask) in words: line 3; lines 3, 5, 8 and 12 more."""
@@ -62,12 +62,12 @@ def format_places(at: Any, unit: str = "line") -> str:
 
 
 def quote_list(names: Sequence[str], most: int = 12) -> str:
-    """Names in quotes; of many the first ones, and how many more there are."""
+    """Names in quotes: the first `most` of them, and how many more there are."""
     return ", ".join(map(quote_value, names[:most])) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def quote_value(name: str) -> str:
-    """A name or value in quotes, of a long one the beginning.
+    """A name or value in quotes; a long one is cut.
 
     Examples
     --------
@@ -75,14 +75,3 @@ def quote_value(name: str) -> str:
     ("'red'", 63)
     """
     return repr(name if len(name) <= MAX_VALUE_LETTERS else f"{name[:MAX_VALUE_LETTERS]}…")
-
-
-def count_noun(count: int, thing: str) -> str:
-    """A number and its noun.
-
-    Examples
-    --------
-    >>> count_noun(1, "row"), count_noun(2500, "value")
-    ('1 row', '2,500 values')
-    """
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"

@@ -1,7 +1,7 @@
 """From the bytes of a file to UTF-8.
 
-A byte order mark decides; without one, UTF-16 shows by its zero bytes, and what is not UTF-8 is Windows-1252, the
-superset of Latin-1 that most such files are in. Whatever is no text is refused by what it is.
+A byte order mark decides. Without one, UTF-16 is recognised by its zero bytes, and what is not UTF-8 is read as
+Windows-1252, the superset of Latin-1 that most such files use. Other kinds of files are refused by name.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from pathlib import Path
 import numpy as np
 
 from fivefold.core.storage import memory_limits
-from fivefold.study.tables.table import BadInput, count_noun
+from fivefold.study.formatting import format_count
+from fivefold.study.tables.table import BadInput
 
-HEAD_BYTES = 1 << 16
+HEAD_BYTES = 1 << 16  # bytes at the beginning of a file from which guesses are made
 CHUNK_BYTES = 1 << 24  # bytes unpacked at a time
-COPIES_IN_MEMORY = 3  # of a table in memory while it is read: its bytes, its text, its values
-MAX_GZIP_RATIO = 1032  # bytes that a byte of gzip can stand for, at most
+COPIES_IN_MEMORY = 3  # of a table while it is read: its bytes, its text, its values
+MAX_GZIP_RATIO = 1032  # largest compression ratio that gzip can reach (bytes out per byte in)
 GZIP_MAGIC = b"\x1f\x8b"
 PARQUET_MAGIC = b"PAR1"
 BYTE_ORDER_MARKS = {  # the longer ones first: that of UTF-16 begins that of UTF-32
@@ -49,11 +50,11 @@ BINARY_MAGICS = {
     b"\x80\x05": "a pickle, which is never read",
 }
 CONTROL_BYTES = re.compile(rb"[\x01-\x08\x0e-\x19\x1b-\x1f]")
-MAX_CONTROL_SHARE = 0.005  # of all bytes: so many control characters are in no text
+MAX_CONTROL_SHARE = 0.005  # a file with a larger share of control characters is not text
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a file, unpacked if it is a gzip; refused where they are too many for the memory that is free."""
+    """The bytes of a file, decompressed if it is a gzip; refused if they are too many for the free memory."""
     try:
         check_memory(path, path.stat().st_size)
         content = path.read_bytes()
@@ -65,7 +66,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def check_memory(path: Path, size: int) -> None:
-    """Refuse a table of this many bytes where the memory that is free cannot hold it."""
+    """Refuse a table of this many bytes if the free memory cannot hold it."""
     free = memory_limits.free_memory()
     if free is not None and COPIES_IN_MEMORY * size > free:
         raise BadInput(
@@ -77,10 +78,10 @@ def check_memory(path: Path, size: int) -> None:
 
 
 def _unpack_gzip(path: Path, content: bytes) -> bytes:
-    """What a gzip holds, up to the limit: by the size it declares first, then by what comes."""
+    """The contents of a gzip, up to the limit: checked first by the declared size, then while decompressing."""
     most = memory_limits.max_unpacked()
     parts, total = list[bytes](), int.from_bytes(content[-4:], "little")
-    if total > MAX_GZIP_RATIO * len(content):  # no gzip holds that much: its end, where the size stands, is cut off
+    if total > MAX_GZIP_RATIO * len(content):  # impossible: the end of the file, which holds the size, is missing
         total = 0
     with gzip.GzipFile(fileobj=BytesIO(content)) as file:
         while total <= most:
@@ -101,17 +102,17 @@ def decode_to_utf8(path: Path, content: bytes) -> tuple[bytes, list[str]]:
     """The content in UTF-8 with lines that end in a line feed, and what was guessed."""
     for magic, what in BINARY_MAGICS.items():
         if content.startswith(magic):
-            raise BadInput(f"{path} is no table of text: it is {what}")
+            raise BadInput(f"{path} is not a table of text: it is {what}")
     text, notes = _transcode(path, content)
     if not text.strip():
         raise BadInput(f"{path} is empty")
     if (where := text.find(b"\0")) >= 0:
         raise BadInput(
-            f"{path} is damaged or no text: {count_noun(text.count(0), 'NUL byte')}, the first in line "
-            f"{_line_number(text, where)}; write it anew or remove them"
+            f"{path} is damaged or not text: {format_count(text.count(0), 'NUL byte')}, the first in line "
+            f"{_line_number(text, where)}; write it again or remove them"
         )
     if len(CONTROL_BYTES.findall(text[:HEAD_BYTES])) > MAX_CONTROL_SHARE * len(text[:HEAD_BYTES]):
-        raise BadInput(f"{path} is no table of text: it is full of control characters, like a binary file")
+        raise BadInput(f"{path} is not a table of text: it is full of control characters, as binary files are")
     if b"\r" in text and b"\n" not in text:
         notes.append("lines end in a carriage return alone, as on old Macs")
         text = text.replace(b"\r", b"\n")
@@ -134,7 +135,7 @@ def _transcode(path: Path, content: bytes) -> tuple[bytes, list[str]]:
 
 
 def _find_utf16(content: bytes) -> str | None:
-    """UTF-16 without a mark: every second byte of Western text is zero."""
+    """UTF-16 without a byte order mark: every second byte of Western text is zero."""
     head = np.frombuffer(content[: len(content[:HEAD_BYTES]) // 2 * 2], np.uint8).reshape(-1, 2) == 0
     even, odd = head.mean(axis=0) if len(head) else (0.0, 0.0)
     if max(even, odd) < 0.4 or min(even, odd) > 0.1:
@@ -146,19 +147,19 @@ def _decode(path: Path, content: bytes, encoding: str) -> bytes:
     try:
         return content if encoding == "utf-8" and content.isascii() else content.decode(encoding).encode()
     except UnicodeError as error:
-        raise BadInput(f"{path} begins as {encoding.upper()} but is damaged ({error}); write it anew") from None
+        raise BadInput(f"{path} begins as {encoding.upper()} but is damaged ({error}); write it again") from None
 
 
 def _decode_western(path: Path, content: bytes, error: UnicodeDecodeError) -> tuple[bytes, list[str]]:
-    """Windows-1252 or Latin-1, unless most letters beyond ASCII are good UTF-8."""
+    """Windows-1252 or Latin-1, unless most characters beyond ASCII are valid UTF-8."""
     here = f"line {_line_number(content, error.start)} holds byte {content[error.start]:#04x}"
     text = content.decode(errors="replace")
     wrong = text.count("\ufffd")
     good = sum(map(len, re.findall(r"[^\x00-\x7f\ufffd]+", text)))
     if good > wrong:
         raise BadInput(
-            f"{path} is UTF-8 with damage: {here}, and {count_noun(wrong, 'such place')} in all beside {good:,} sound "
-            "letters beyond ASCII; correct it"
+            f"{path} is UTF-8 with damage: {here}, and {format_count(wrong, 'such place')} in all beside {good:,} "
+            "sound letters beyond ASCII; correct it"
         )
     try:
         text, encoding = content.decode("cp1252"), "Windows-1252"

@@ -1,16 +1,17 @@
-"""Numbers and lists in words, the same everywhere in a report."""
+"""Numbers and lists as text, written alike in messages, in the report and on the screen."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fivefold.evaluation.comparison.estimate import Estimate
+if TYPE_CHECKING:
+    from fivefold.evaluation.comparison.estimate import Estimate
 
 
 def format_number(value: float, digits: int = 3) -> str:
-    """A number with so many decimals; a dash where there is none.
+    """A number with `digits` decimals; a dash for NaN.
 
     Examples
     --------
@@ -30,12 +31,12 @@ def decimals_for(size: float) -> int:
 
 
 def format_interval(estimate: Estimate, digits: int = 3) -> str:
-    """The interval of an estimate, in one piece."""
+    """The interval of an estimate, without a line break."""
     return format_range(estimate.low, estimate.high, digits)
 
 
 def format_range(low: float, high: float, digits: int = 3) -> str:
-    """From low to high, on one line."""
+    """From low to high, without a line break."""
     return f"{format_number(low, digits)}\u00a0to\u00a0{format_number(high, digits)}"
 
 
@@ -80,7 +81,7 @@ def format_bytes(value: float | None) -> str:
 
 
 def join_names(names: Sequence[str]) -> str:
-    """A list as it is said.
+    """Names joined by commas and "and".
 
     Examples
     --------
@@ -91,7 +92,7 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def format_setting(parameters: Mapping[str, Any]) -> str:
-    """Parameters as they are typed.
+    """Parameters as NAME=VALUE.
 
     Examples
     --------
@@ -106,13 +107,13 @@ def format_setting(parameters: Mapping[str, Any]) -> str:
 
 
 def first_names(names: Iterable[str], most: int = 8) -> str:
-    """The first few of a list."""
+    """The first `most` of some names, and how many more there are."""
     names = list(names)
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def format_count(number: int, thing: str, things: str = "") -> str:
-    """How many there are.
+    """A number and its noun; `things` is an irregular plural.
 
     Examples
     --------
