@@ -323,7 +323,7 @@ def test_learners_that_fail_die_or_take_too_long_are_told_and_the_study_goes_on(
     assert learners["trouble.Sleepy"]["status"] == "late"
     assert learners["trouble.Sleepy"]["reason"] == "repeat 1, fold 1 took longer than its limit of 2 s"
     assert any("stopped by a time limit: trouble.Sleepy" in text for text in found(tmp_path / "out")["warnings"])
-    for said in ("failed: ArithmeticError: the stars stood wrong", "was stopped: repeat 1", "a limit of time struck"):
+    for said in ("failed: ArithmeticError: the stars stood wrong", "was stopped: repeat 1", "stopped by a time limit"):
         assert said in shown.output
 
 

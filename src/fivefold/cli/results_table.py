@@ -20,7 +20,7 @@ from fivefold.study.planning.plan import Plan
 from fivefold.study.tables.dataset import Data
 
 TABLE_LEGENDS = (
-    "★ best   ≈ not significantly different at 5 %   p: corrected resampled t, adjusted by Holm",
+    "★ best   ≈ not significantly different at 5 %   p: corrected resampled t, Holm",
     "best, chosen inside each fold: what to expect from taking the winner of a study",
 )
 MIN_COLUMNS = 5  # always shown: mark, learner, score, interval, p
