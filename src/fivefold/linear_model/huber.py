@@ -8,7 +8,7 @@ pull with a constant force, however far they are. Newton's method on (w, b, sigm
 the inlying rows with r / sigma as one more column.
 
 Where the surface can pass through enough rows the minimum is at sigma = 0, where the sum is 2 epsilon sum_i s_i |r_i| +
-alpha |w|^2: least absolute deviations (optim.piecewise).
+alpha |w|^2: least absolute deviations (optim.dual.frisch_newton).
 
 Huber & Ronchetti (2009), section 7.7; Owen (2007).
 """
@@ -39,10 +39,10 @@ from fivefold.optim.minimise import minimise
 from fivefold.optim.objective import Minimum, TwiceSmoothObjective
 from fivefold.optim.smooth.newton import Newton
 
-MAD_TO_SIGMA = 1.4826  # median absolute deviation of a Gaussian of unit variance, inverted
-SIGMA_FLOOR = 1e-15  # of the largest target: sigma is not let below
-VANISHING_SIGMA = 1e-5  # of the spread of y: so small a sigma is on its way to zero
-GRADIENT_TOL = 1e-10  # gradient aimed at, for each unit of weight: Newton's last steps are cheap
+MAD_TO_SIGMA = 1.4826  # one over the median absolute deviation of a Gaussian of unit variance
+SIGMA_FLOOR = 1e-15  # lower bound of sigma, as a share of the largest target
+VANISHING_SIGMA = 1e-5  # as a share of the spread of y: a smaller sigma is on its way to zero
+GRADIENT_TOL = 1e-10  # gradient aimed at, per unit of weight: Newton's last steps are cheap
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class HuberRegressor(Regressor):
     fit_intercept
         fit an intercept; without one the surface passes through the origin.
     tol
-        largest gradient that is not warned of; what is reached is usually far smaller.
+        gradient above which a warning is given; the gradient reached is usually far smaller.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class HuberRegressor(Regressor):
     n_iter_
         steps taken.
     outliers_
-        True for rows of fit beyond epsilon times the scale.
+        True for the rows of fit beyond epsilon times the scale.
 
     Examples
     --------
@@ -208,7 +208,7 @@ class HuberRegressor(Regressor):
             )
 
     def _start(self, y: Array, w: Array, centre: Array, floor: float) -> Array:
-        """(w, b, sigma): what was learned before, or the median of y and the spread about it."""
+        """(w, b, sigma): those of the last fit, or the median of y and the spread about it."""
         if self.__sklearn_is_fitted__() and len(self.coef_) == len(centre):
             old = self.model_.linear
             b = [old.intercept + old.coef @ centre] * self.fit_intercept
@@ -220,10 +220,10 @@ class HuberRegressor(Regressor):
         return np.array([*np.zeros(len(centre)), *[middle] * self.fit_intercept, max(spread, floor)])
 
 
-def _from_corner(risk: ScaledHuber, found: Minimum, options: Any) -> Minimum:
-    """The lowest of what was found, the minimum at sigma = 0, and where Newton's method goes from there.
+def _from_corner(risk: ScaledHuber, found: Minimum, options: dict[str, Any]) -> Minimum:
+    """The lowest of three: `found`, the minimum at sigma = 0, and the end of Newton's method from there.
 
-    Where the surface fits nearly every row, r / sigma is nearly a combination of the columns and the Hessian singular;
+    If the surface fits nearly every row, r / sigma is nearly a combination of the columns and the Hessian singular;
     near the corner of least absolute deviations it is not.
     """
     slopes, none = 2 * risk.epsilon * risk.s, np.zeros(risk.design.size)

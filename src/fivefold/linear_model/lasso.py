@@ -3,8 +3,8 @@
     min over w, b of   1/(2 W) sum_i s_i (y_i - w'x_i - b)^2 + alpha (r |w|_1 + (1 - r)/2 |w|_2^2)
 
 W is the sum of the weights s; r = 1 is the lasso, 0 < r < 1 the elastic net, which keeps correlated columns together.
-Solved by coordinate descent on working sets, exact where it stops (optim.coordinate): the duality gap that `dual_gap_`
-reports is usually rounding, whatever `tol` says.
+Solved by coordinate descent on working sets, exact where it stops (optim.proximal.coordinate_descent): the duality gap
+that `dual_gap_` reports is usually rounding, whatever `tol` says.
 
 Tibshirani (1996); Zou & Hastie (2005).
 """
@@ -12,9 +12,10 @@ Tibshirani (1996); Zou & Hastie (2005).
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from fivefold.core.admission.sparse import configured_csr
 from fivefold.core.admission.tables import Takes
@@ -24,14 +25,16 @@ from fivefold.core.estimators.params import Count, Fraction, NonNegative, Seed
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
 from fivefold.linear_model.base import LinearModel, centred_linear, predictor
 from fivefold.linear_model.solvers.lasso_path import CoordinateProblems, enet_path, fit_path, prepare_columns
 from fivefold.optim.objective import Minimum
+from fivefold.optim.proximal.coordinate_descent import ColumnProducts
+from fivefold.optim.risk_minimisation.preconditioned_descent import Monitor
 
 CARD_STEPS = (
     "Centre columns and target; make the Gram matrix if there are more rows than columns.",
-    "Take the coefficients that are not zero and those nearest to leaving it.",
+    "Take the coefficients that are not zero and those nearest to becoming so.",
     "Set each to its own minimum in turn, a few times over; then solve for all of them at once, signs kept.",
     "Check every column, drop those that the duality gap proves to be zero, and repeat until the gap is closed.",
 )
@@ -42,13 +45,24 @@ class SparseFit:
     """A linear surface with coefficients of zero, and the duality gap where the search ended."""
 
     linear: LinearModel
-    dual_gap: Any
-    n_iter: Any
-    eps: float  # the gap that was not to be exceeded, on the scale of the sum
+    dual_gap: float | Vector  # one, or one per output
+    n_iter: int | list[int]
+    eps: float  # the largest duality gap allowed, on the scale of the sum of squares
 
 
 class LassoBase(Regressor):
-    """What the lasso and its relatives share: several targets are fitted one by one."""
+    """What the lasso and its relatives share: several targets are fitted one by one, unless `joint`."""
+
+    if TYPE_CHECKING:  # fields of the methods, in the order of their constructors
+        alpha: float
+        l1_ratio: float
+        fit_intercept: bool
+        max_iter: int
+        tol: float
+        warm_start: bool
+        positive: bool
+        random_state: Seed
+        selection: str
 
     takes: ClassVar[Takes] = Takes(sparse=True, outputs=True)
     joint: ClassVar[bool] = False  # targets share their zeros
@@ -77,11 +91,11 @@ class LassoBase(Regressor):
         X = self._admit(X)
         return predictor(self.model_.linear, X)
 
-    def _forget(self: Any) -> None:
+    def _forget(self) -> None:
         if not self.warm_start:
             super()._forget()
 
-    def _fit(self: Any, X: Table, y: Target, w: Weights) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         ready = prepare_columns(X, y.reshape(len(y), -1), w, centred=self.fit_intercept, joint=self.joint)
         starts = self._starts(X.shape[1], ready.offset.size)
         found: list[Minimum] = []
@@ -98,7 +112,7 @@ class LassoBase(Regressor):
         if found[-1].reason == "interrupted":
             warn_kept_best(self, sum(m.steps for m in found), "step")
 
-    def _minimum(self: Any, ready: CoordinateProblems, problem: Any, start: Array, report: Any) -> Minimum:
+    def _minimum(self, ready: CoordinateProblems, problem: ColumnProducts, start: Array, report: Monitor) -> Minimum:
         rng = check_random_state(self.random_state) if self.selection == "random" else None
         return fit_path(
             problem,
@@ -120,13 +134,15 @@ class LassoBase(Regressor):
         W = (old if old.shape == zero.shape else zero).astype(np.float64)
         return [W] if self.joint else list(np.ascontiguousarray(W.T))
 
-    def _model(self: Any, ready: CoordinateProblems, found: list[Minimum], starts: list[Array], kind: Any) -> SparseFit:
-        """The model from the minima, one for each problem; those not reached yet are where they started."""
+    def _model(
+        self, ready: CoordinateProblems, found: list[Minimum], starts: list[Array], dtype: DTypeLike
+    ) -> SparseFit:
+        """The model from the minima, one for each problem; problems not solved yet are where they started."""
         points = [m.x for m in found] + starts[len(found) :]
         coef = points[0].T if self.joint else np.array(points)  # (T, d)
         one = not self.joint and len(coef) == 1  # as scikit-learn: one output, one vector
         coef, offset = (coef[0], ready.offset[0]) if one else (coef, ready.offset)
-        linear = centred_linear(coef, ready.centre, offset, kind, intercept=self.fit_intercept)
+        linear = centred_linear(coef, ready.centre, offset, dtype, intercept=self.fit_intercept)
         gaps, counts = np.array([m.violation for m in found]) / ready.weight, [max(m.steps, 1) for m in found]
         alone = len(found) == 1
         eps = self.tol * max(problem.target_square for problem in ready.problems)
@@ -147,7 +163,7 @@ class Lasso(LassoBase):
     fit_intercept
         fit an intercept; without one the surface passes through the origin.
     precompute, copy_X
-        kept for scikit-learn's signature: the Gram matrix is made where it pays, and X is never overwritten.
+        kept for scikit-learn's signature: the Gram matrix is computed where it pays, and X is never overwritten.
     max_iter
         maximum number of steps; a step solves for one working set.
     tol
@@ -170,7 +186,7 @@ class Lasso(LassoBase):
     intercept_
         the prediction at the origin.
     dual_gap_
-        upper bound of how far the objective is above its minimum.
+        upper bound on the distance of the objective from its minimum.
     n_iter_
         steps taken.
 
@@ -194,7 +210,7 @@ class Lasso(LassoBase):
     random_state: Seed = None
     selection: Literal["cyclic", "random"] = "cyclic"
 
-    l1_ratio: ClassVar[float] = 1.0
+    l1_ratio: ClassVar[float] = 1.0  # type: ignore[misc]  # a constant here, a parameter of ElasticNet
     card = Card(
         applications=("regression", "data mining"),
         use="Many columns of which few matter, and a model that names them. Scale the columns first; of correlated "
@@ -220,7 +236,7 @@ class ElasticNet(LassoBase):
     fit_intercept
         fit an intercept; without one the surface passes through the origin.
     precompute, copy_X
-        kept for scikit-learn's signature: the Gram matrix is made where it pays, and X is never overwritten.
+        kept for scikit-learn's signature: the Gram matrix is computed where it pays, and X is never overwritten.
     max_iter
         maximum number of steps; a step solves for one working set.
     tol
@@ -243,7 +259,7 @@ class ElasticNet(LassoBase):
     intercept_
         the prediction at the origin.
     dual_gap_
-        upper bound of how far the objective is above its minimum.
+        upper bound on the distance of the objective from its minimum.
     n_iter_
         steps taken.
 

@@ -233,7 +233,7 @@ class LassoCV(LassoCVBase):
     alphas_
         the strengths tried.
     dual_gap_
-        upper bound of how far the objective is above its minimum.
+        upper bound on the distance of the objective from its minimum.
     n_iter_
         steps taken for the strength chosen.
 
@@ -314,7 +314,7 @@ class ElasticNetCV(LassoCVBase):
     alphas_
         the strengths tried, one row per share.
     dual_gap_
-        upper bound of how far the objective is above its minimum.
+        upper bound on the distance of the objective from its minimum.
     n_iter_
         steps taken for the strength chosen.
 

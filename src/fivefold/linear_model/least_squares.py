@@ -3,9 +3,9 @@
     y = w'x + b + e,  e ~ N(0, 1/beta)        w, b minimise sum_i s_i (y_i - w'x_i - b)^2
                                               1/beta = sum_i s_i (y_i - w'x_i - b)^2 / sum_i s_i
 
-The residuals at the solution are orthogonal to every column and to the ones. `reduced` chooses the route: moments and
-Cholesky, QR, or QR with corrections held with twice the digits. Dependent columns have many solutions; the shortest is
-taken and a `RankWarning` names the columns.
+The residuals at the solution are orthogonal to every column and to the ones. solvers.least_squares_solver chooses the
+route: moments and Cholesky, QR, or QR with corrections held with twice the digits. Dependent columns have many
+solutions; the shortest is taken and a `RankWarning` names the columns.
 
 Legendre (1805); Gauss (1809); Lawson & Hanson (1974) for coefficients of one sign.
 """
@@ -25,7 +25,7 @@ from fivefold.core.estimators.params import NonNegative
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.numerics.linalg import linear_dependencies
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, UserTable
+from fivefold.core.types import Array, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import LinearModel, cast_learned, finite_predictor, solve_unchecked, weights_or_none
 from fivefold.linear_model.diagnostics.gaussian_noise import GaussianNoise
 from fivefold.linear_model.diagnostics.summary import Summary, least_squares_summary
@@ -36,7 +36,7 @@ from fivefold.linear_model.solvers.least_squares_solver import (
     solve_nonnegative,
 )
 
-MAX_COLUMNS_NAMED = 8  # columns named in a row in a warning
+MAX_COLUMNS_NAMED = 8  # a warning names at most this many columns
 
 
 class RankWarning(UserWarning):
@@ -50,7 +50,7 @@ class LeastSquaresFit:
     linear: LinearModel
     solution: LeastSquaresSolution
     shape: tuple[int, int]
-    bound: bool  # coefficients were kept from being negative
+    bound: bool  # whether coefficients were kept from being negative
 
     @property
     def singular(self) -> Array:
@@ -92,7 +92,7 @@ class LinearRegression(Regressor):
     singular_
         singular values of the centred columns.
     noise_precision_
-        beta, the most likely precision of Gaussian noise, one for each output.
+        beta, the most likely precision of Gaussian noise, one per output.
     solver_
         the route taken: "cholesky", "qr", "refined" or "lsqr".
 
@@ -137,7 +137,7 @@ class LinearRegression(Regressor):
     singular_ = learned("singular")
     noise_precision_ = learned("precision")
 
-    def _fit(self, X: Any, y: Any, w: Any) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         Y = y.reshape(len(y), -1)  # (n, t)
         found = solve_unchecked(self, X, lambda: least_squares(X, Y, weights_or_none(w), self.fit_intercept))
         if self.positive:
@@ -157,7 +157,7 @@ class LinearRegression(Regressor):
         return finite_predictor(self, self.model_.linear, X)
 
     def noise(self) -> GaussianNoise:
-        """The surface with its most likely Gaussian noise: it samples targets, bands, and log-likelihoods."""
+        """The surface with its most likely Gaussian noise, for samples of targets, bands and log-likelihoods."""
         check_is_fitted(self)
         return GaussianNoise(self.model_.linear, self.model_.precision)
 
@@ -173,14 +173,13 @@ class LinearRegression(Regressor):
         if model.solution.route == "lsqr":
             raise ValueError(
                 f"LinearRegression.summary: the sparse table has more than {MAX_MOMENT_COLUMNS} columns and its "
-                "moments were not "
-                "made; select columns first"
+                "moments were not computed; select columns first"
             )
         names = tuple(map(self._name, range(model.shape[1])))
         return least_squares_summary(model.solution, names, centred=self.fit_intercept, level=level, output=output)
 
     def _kept_positive(self, found: LeastSquaresSolution) -> LeastSquaresSolution:
-        """The surface with no coefficient below zero, from the one without that bound, the bottom of the bowl."""
+        """The surface with no coefficient below zero, from the unconstrained minimum."""
         if found.route == "lsqr":
             raise ValueError(
                 f"LinearRegression: positive=True takes a sparse table of at most {MAX_MOMENT_COLUMNS} columns; it has "
@@ -196,9 +195,9 @@ class LinearRegression(Regressor):
         if n <= d:
             return f"LinearRegression: {n} rows cannot tell {d} columns apart; {end}"
         pairs = list(linear_dependencies(found.root).items())
-        said = "; ".join(f"{self._name(j)} {self._relation(others)}" for j, others in pairs[:MAX_COLUMNS_NAMED])
+        listed = "; ".join(f"{self._name(j)} {self._relation(others)}" for j, others in pairs[:MAX_COLUMNS_NAMED])
         more = f"; and {len(pairs) - MAX_COLUMNS_NAMED} more" if len(pairs) > MAX_COLUMNS_NAMED else ""
-        return f"LinearRegression: only {found.rank} of {d} columns are independent ({said}{more}); {end}"
+        return f"LinearRegression: only {found.rank} of {d} columns are independent ({listed}{more}); {end}"
 
     def _relation(self, others: tuple[int, ...]) -> str:
         if not others:

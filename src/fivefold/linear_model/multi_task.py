@@ -3,7 +3,8 @@
     min over B, b of   1/(2 W) sum_i s_i |y_i - B'x_i - b|^2 + alpha (r sum_j |b_j| + (1 - r)/2 sum_j |b_j|^2)
 
 b_j is the row of coefficients of column j, one for each target, and |b_j| its length: a column serves all targets or
-none. Coordinate descent moves a row at a time: it shrinks as a whole, by its length (optim.coordinate).
+none. Coordinate descent moves a row at a time: it shrinks as a whole, by its length
+(optim.proximal.coordinate_descent).
 
 Yuan & Lin (2006); Obozinski, Taskar & Jordan (2010).
 """
@@ -39,11 +40,11 @@ class _MultiTask(LassoBase):
         tags.target_tags.single_output = False
         return tags
 
-    def _fit(self: Any, X: Table, y: Target, w: Weights) -> None:
+    def _fit(self, X: Table, y: Target, w: Weights) -> None:
         if y.ndim == 1:
             name = type(self).__name__
             raise ValueError(
-                f"{name} takes several targets, one a column of y; y is a vector. For mono-task outputs, use "
+                f"{name} takes several targets, one per column of y; y is a vector. For mono-task outputs, use "
                 f"{name.removeprefix('MultiTask')}"
             )
         super()._fit(X, y, w)
@@ -74,15 +75,15 @@ class MultiTaskLasso(_MultiTask):
     Attributes
     ----------
     coef_
-        a row for each target.
+        shape (n_targets, d).
     sparse_coef_
         the same as a sparse matrix.
     intercept_
         the predictions at the origin.
     dual_gap_
-        upper bound of how far the objective is above its minimum.
+        upper bound on the distance of the objective from its minimum.
     eps_
-        the gap that was not to be exceeded, on the scale of the sum of squares.
+        the largest duality gap allowed, on the scale of the sum of squares.
     n_iter_
         steps taken.
 
@@ -105,7 +106,7 @@ class MultiTaskLasso(_MultiTask):
     random_state: Seed = None
     selection: Literal["cyclic", "random"] = "cyclic"
 
-    l1_ratio: ClassVar[float] = 1.0
+    l1_ratio: ClassVar[float] = 1.0  # type: ignore[misc]  # a constant here, a parameter of MultiTaskElasticNet
     card = Card(
         applications=("regression", "data mining"),
         use="Several targets that depend on the same few of many columns, as signals measured at many times do.",
@@ -144,15 +145,15 @@ class MultiTaskElasticNet(_MultiTask):
     Attributes
     ----------
     coef_
-        a row for each target.
+        shape (n_targets, d).
     sparse_coef_
         the same as a sparse matrix.
     intercept_
         the predictions at the origin.
     dual_gap_
-        upper bound of how far the objective is above its minimum.
+        upper bound on the distance of the objective from its minimum.
     eps_
-        the gap that was not to be exceeded, on the scale of the sum of squares.
+        the largest duality gap allowed, on the scale of the sum of squares.
     n_iter_
         steps taken.
 

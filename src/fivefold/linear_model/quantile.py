@@ -5,7 +5,7 @@
 The minimum estimates the q-quantile of y given x: a share q of the rows lies below the surface. The loss grows only
 linearly, so a gross outlier moves the surface no further than any row on its side. The minimum is a corner: as many
 rows (or zero coefficients) as there are coefficients are fitted exactly. The interior-point method finds which, and
-one linear system the corner, to rounding (optim.piecewise).
+one linear system the corner, to rounding (optim.dual.frisch_newton).
 
 Koenker & Bassett (1978); Portnoy & Koenker (1997).
 """
@@ -16,61 +16,63 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 
 from fivefold.core.admission.tables import Takes
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
-from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.base import Estimator, learned
 from fivefold.core.estimators.params import Count, NonNegative, OpenFraction
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.parallel import one_blas_thread
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Table, Target, UserTable, Vector, Weights
 from fivefold.linear_model.base import LinearModel, centred_linear, predictor
 from fivefold.optim.design import Design
 from fivefold.optim.dual.frisch_newton import FrischNewton, PiecewiseLinearRisk
 from fivefold.optim.minimise import minimise
 from fivefold.optim.objective import Minimum
 
-PREDICTION_ROUNDING = 64 * float(np.finfo(np.float64).eps)
-TIGHT_GAP = 1e-12  # the gap aimed at, as a share of sum s |y|, where no corner proves itself
+PREDICTION_ROUNDING = 64 * float(np.finfo(np.float64).eps)  # share of the largest target that counts as rounding
+TIGHT_GAP = 1e-12  # the gap aimed at, as a share of sum s |y|, if no corner is proved to be the minimum
 CARD_STEPS = (
     "Give each row a dual number between its two slopes, zero at first.",
-    "Take Newton steps towards the products of slacks being equal and ever smaller.",
-    "When the rows on the surface show, solve for them exactly.",
+    "Take Newton steps that make the products of the slacks equal and ever smaller.",
+    "Once it is clear which rows lie on the surface, solve for them exactly.",
     "Check by the dual numbers that no other choice of rows is better.",
 )
 
 
 @dataclass(frozen=True)
 class QuantileProblem:
-    """A piecewise linear risk about the mean of the rows, and what was taken off."""
+    """A piecewise linear risk about the mean of the rows, and that mean."""
 
     risk: PiecewiseLinearRisk
     centre: Array
 
-    def surface(self, x: Array, kind: Any) -> LinearModel:
-        """The surface with coefficients x, numbers that users see in the type `kind`."""
+    def linear_model(self, x: Vector, dtype: DTypeLike) -> LinearModel:
+        """The surface with coefficients x; numbers that users see get this dtype."""
         coef, offset = self.risk.design.split(x)
-        return centred_linear(coef, self.centre, offset[()], kind, intercept=self.risk.design.intercept)
+        return centred_linear(coef, self.centre, offset[()], dtype, intercept=self.risk.design.intercept)
 
 
 def quantile_problem(
-    X: Table, y: Array, w: Array, q: float, *, edge: float, ridge: float, intercept: bool
+    X: Table, y: Array, w: Array, q: float, *, l1: float, ridge: float, intercept: bool
 ) -> QuantileProblem:
-    """Rows of weight w judged at the quantile q, with penalties on all coefficients but the offset."""
+    """Rows of weight w judged at the quantile q, with penalties on all coefficients except the intercept."""
     y = y.astype(np.float64)
     centre = np.asarray(w @ X, dtype=np.float64) / w.sum() if intercept else np.zeros(X.shape[1])
     design = Design(X, intercept, centre if intercept else None)
-    shape = np.append(np.ones(X.shape[1]), [0.0] * intercept)
-    return QuantileProblem(PiecewiseLinearRisk(design, y, (q - 1) * w, q * w, edge * shape, ridge * shape), centre)
+    penalised = np.append(np.ones(X.shape[1]), [0.0] * intercept)
+    risk = PiecewiseLinearRisk(design, y, (q - 1) * w, q * w, l1 * penalised, ridge * penalised)
+    return QuantileProblem(risk, centre)
 
 
-def solve_quantile(estimator: Any, at: QuantileProblem, X: Table, max_iter: int) -> Minimum:
-    """The minimum, told to callbacks step by step."""
-    risk = at.risk
+def solve_quantile(estimator: Estimator, problem: QuantileProblem, X: Table, max_iter: int) -> Minimum:
+    """The minimum; callbacks see every step."""
+    risk = problem.risk
     start = np.zeros(risk.design.size)
     if risk.design.intercept:
         start[-1] = weighted_median(risk.y, risk.high)
@@ -82,7 +84,7 @@ def solve_quantile(estimator: Any, at: QuantileProblem, X: Table, max_iter: int)
             FrischNewton(),
             tol=tol,
             max_iter=max_iter,
-            monitor=lambda x, value: monitor(QuantileFit(at.surface(x, X.dtype), 0), value),
+            monitor=lambda x, value: monitor(QuantileFit(problem.linear_model(x, X.dtype), 0), value),
         )
     if found.reason == "interrupted":
         warn_kept_best(estimator, found.steps, "step")
@@ -165,11 +167,11 @@ class QuantileRegressor(Regressor):
     n_iter_ = learned("n_iter")
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
-        edge = self.alpha * float(w.sum())
-        at = quantile_problem(X, y, w, self.quantile, edge=edge, ridge=0.0, intercept=self.fit_intercept)
-        found = solve_quantile(self, at, X, 200)
-        x = _settled(found.x, X, y) if self.alpha else found.x
-        self.model_ = QuantileFit(at.surface(x, X.dtype), max(found.steps, 1))
+        l1 = self.alpha * float(w.sum())
+        problem = quantile_problem(X, y, w, self.quantile, l1=l1, ridge=0.0, intercept=self.fit_intercept)
+        found = solve_quantile(self, problem, X, 200)
+        x = _zero_rounding(found.x, X, y) if self.alpha else found.x
+        self.model_ = QuantileFit(problem.linear_model(x, X.dtype), max(found.steps, 1))
 
     def predict(self, X: UserTable) -> Any:
         """The quantile of the target at each row."""
@@ -177,18 +179,18 @@ class QuantileRegressor(Regressor):
         return predictor(self.model_.linear, X)
 
 
-def _settled(x: Array, X: Table, y: Array) -> Array:
-    """Coefficients that move no prediction by more than rounding are the zeros of the penalty's corner."""
-    reach = abs(X).max(axis=0)
-    reach = reach.toarray().ravel() if issparse(reach) else reach
-    moved = np.abs(x[: len(reach)]) * reach
+def _zero_rounding(x: Vector, X: Table, y: Vector) -> Vector:
+    """x with zero for coefficients that change no prediction by more than rounding: zeros of the penalty's corner."""
+    largest = abs(X).max(axis=0)
+    largest = largest.toarray().ravel() if issparse(largest) else largest
+    change = np.abs(x[: len(largest)]) * largest
     x = x.copy()
-    x[: len(reach)][moved <= PREDICTION_ROUNDING * np.abs(y).max()] = 0.0
+    x[: len(largest)][change <= PREDICTION_ROUNDING * np.abs(y).max()] = 0.0
     return x
 
 
 class LeastAbsoluteRegressor(Regressor):
-    """The linear surface of least absolute deviations: the median of the target, deaf to gross outliers.
+    """The linear surface of least absolute deviations: the median of the target, which gross outliers do not move.
 
     Parameters
     ----------
@@ -238,9 +240,9 @@ class LeastAbsoluteRegressor(Regressor):
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         # the quantile 1/2 has slopes of a half: twice the weight makes them one
-        at = quantile_problem(X, y, 2 * w, 0.5, edge=0.0, ridge=self.ridge, intercept=self.fit_intercept)
-        found = solve_quantile(self, at, X, self.max_iter)
-        self.model_ = QuantileFit(at.surface(found.x, X.dtype), max(found.steps, 1))
+        problem = quantile_problem(X, y, 2 * w, 0.5, l1=0.0, ridge=self.ridge, intercept=self.fit_intercept)
+        found = solve_quantile(self, problem, X, self.max_iter)
+        self.model_ = QuantileFit(problem.linear_model(found.x, X.dtype), max(found.steps, 1))
 
     def predict(self, X: UserTable) -> Any:
         """The median of the target at each row."""

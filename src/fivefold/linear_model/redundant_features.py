@@ -1,6 +1,6 @@
 """Redundant features: columns that are combinations of columns before them carry nothing new to a linear model.
 
-Column by column, from the left: what is left of it beside the columns kept so far, relative to its length, decides.
+Column by column, from the left: a column is kept if the columns kept so far leave enough of its length unexplained.
 The columns that stay are independent, so Z'Z can be inverted, and span what all of them span, so the predictions of
 least squares do not change.
 """
@@ -18,16 +18,16 @@ from fivefold.core.estimators.base import Transformer, learned
 from fivefold.core.estimators.params import Fraction
 from fivefold.core.numerics.linalg import linear_dependencies
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, UserTable
+from fivefold.core.types import Indices, Table, UserTable
 from fivefold.linear_model.solvers.least_squares_solver import qr_root
 
 
 @dataclass(frozen=True)
 class KeptColumns:
-    """Which columns stay, and of what the others are made."""
+    """Which columns stay, and what the others are combinations of."""
 
-    kept: Array  # (k,) their numbers
-    redundant: dict[int, tuple[int, ...]]  # column -> columns it is a combination of; none: it is constant
+    kept: Indices  # (k,)
+    redundant: dict[int, tuple[int, ...]]  # column -> columns it is a combination of; () for a constant
 
 
 class RedundantFeatures(Transformer):
@@ -38,14 +38,14 @@ class RedundantFeatures(Transformer):
     tol
         a column is redundant if the others leave less than this share of its length.
     fit_intercept
-        the model has an offset, so that constants add nothing: a constant column is redundant.
+        the model has an intercept, so that a constant column is redundant.
 
     Attributes
     ----------
     kept_
         numbers of the columns that stay.
     redundant_
-        for each column that goes, the columns it is a combination of; none for a constant.
+        for each column that goes, the columns it is a combination of; () for a constant.
 
     Examples
     --------

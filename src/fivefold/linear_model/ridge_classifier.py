@@ -1,8 +1,8 @@
 """Ridge regression on labels: squared loss as a loss for classes.
 
     two classes   y in {-1, +1}, decide by the sign of w'x + b;   (y - s)^2 = (1 - y s)^2, a loss of the margin
-    K classes     one target a class, +1 inside and -1 outside; the largest wins
-    L labels      one target a label, +1 where a row has it and -1 where not; each is decided by its sign
+    K classes     one target per class, +1 inside and -1 outside; the largest wins
+    L labels      one target per label, +1 where a row has it and -1 where not; each is decided by its sign
 
 For two classes, without penalty, w has the direction of Fisher's discriminant.
 """
@@ -20,7 +20,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Seed
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.types import Table, Target, UserTable, Weights
+from fivefold.core.types import Codes, Matrix, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import (
     LinearModel,
     centred_linear,
@@ -34,13 +34,13 @@ from fivefold.linear_model.solvers.ridge_solver import SOLVERS, by_nonnegative
 
 @dataclass(frozen=True)
 class LabelSurfaces(LinearModel):
-    """A surface a label: a row has the label where it is above zero."""
+    """One surface per label: a row has the label where the surface is above zero."""
 
 
 class RidgeClassifier(Classifier):
-    """Ridge regression on labels -1 and +1, one output a class.
+    """Ridge regression on labels -1 and +1, one output per class.
 
-    With several columns of zeros and ones as y a row has any number of labels, one output a label.
+    With several columns of zeros and ones as y a row has any number of labels, one output per label.
 
     Parameters
     ----------
@@ -63,11 +63,11 @@ class RidgeClassifier(Classifier):
     classes_
         the labels, sorted; the numbers of the columns where y has several.
     coef_
-        one row a class or label; for two classes one number a column, positive for the second.
+        shape (K, d), one row per class or label; (d,) for two classes, positive for the second.
     intercept_
         the scores at the origin.
     solver_
-        the solver that was asked for, as scikit-learn names it; the route taken where that was "auto".
+        the solver that was asked for, as scikit-learn names it; the route taken if that was "auto".
     n_iter_
         always 1: the solution is direct.
 
@@ -124,13 +124,13 @@ class RidgeClassifier(Classifier):
             self.classes_ = np.arange(T.shape[1])
         self.model_ = LabelSurfaces(**vars(model)) if labels else model
 
-    def _present(self, y: Target) -> Any:
+    def _present(self, y: Codes) -> Matrix:
         """+1 where a row has a label, -1 where not, from codes (n, L) of `classes_`."""
         for j, classes in enumerate(self.classes_):
             if classes.dtype.kind not in "biuf" or not np.isin(classes, (0, 1)).all():
                 raise ValueError(
                     f"RidgeClassifier: column {j} of y holds {classes[:3].tolist()}; several columns tell which "
-                    "labels a row has, by 0 and 1. For several classes a column fit one model for each column"
+                    "labels a row has, by 0 and 1. For several classes per column fit one model for each column"
                 )
         return np.column_stack([2.0 * classes[code] - 1 for classes, code in zip(self.classes_, y.T, strict=True)])
 
@@ -145,5 +145,5 @@ class RidgeClassifier(Classifier):
             return (self.decision_function(X) > 0).astype(np.int64)
         return super().predict(X)
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         return class_scores(self.model_, X)

@@ -22,28 +22,28 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_array
 
-from fivefold.core.types import Array, Table, Target, UserWeights
+from fivefold.core.types import Array, Table, Target, UserWeights, Vector
 from fivefold.linear_model.solvers.least_squares_solver import EPS, qr_root
 
-HIGH_CONDITION_INDEX = 30.0  # the condition index from which a dimension counts as nearly dependent
-HIGH_PROPORTION = 0.5  # of the variance of a coefficient
+HIGH_CONDITION_INDEX = 30.0  # a dimension with a larger condition index counts as nearly dependent
+HIGH_PROPORTION = 0.5  # share of the variance of a coefficient above which its column belongs to a dimension
 
 
 @dataclass(frozen=True)
 class CollinearityReport:
-    """Singular values, condition, near dependencies, and the cure."""
+    """Singular values, condition, near dependencies, and the ridge penalty that would cure them."""
 
     names: tuple[str, ...]  # (d,)
     singular: Array  # (d,) of the centred columns, largest first
     scaled: Array  # (d,) the same of the columns scaled to unit length
     proportions: Array  # (d, d) shares of each dimension in the variance of each coefficient
-    inflation: Array  # (d,) of the variance of each coefficient, beside orthogonal columns
+    inflation: Array  # (d,) of the variance of each coefficient, relative to orthogonal columns
     weight: float  # rows, each counted by its weight
-    high: float  # the condition index that counts as high
+    high: float  # condition index above which a dimension counts as nearly dependent
 
     @property
     def eigenvalues(self) -> Array:
-        """l, of the sums of squares and products of the centred columns."""
+        """l, the eigenvalues of Z'Z, of the centred columns."""
         return self.singular**2
 
     @property
@@ -52,7 +52,7 @@ class CollinearityReport:
         return float(self.singular[0] / self.singular[-1]) if self.singular[-1] > 0 else np.inf
 
     @property
-    def index(self) -> Any:
+    def index(self) -> Vector:
         """Condition indices of the columns scaled to unit length."""
         with np.errstate(divide="ignore"):
             return self.scaled[0] / self.scaled
@@ -110,7 +110,7 @@ class CollinearityReport:
 def diagnose(
     X: Table, sample_weight: UserWeights = None, *, centred: bool = True, high: float = HIGH_CONDITION_INDEX
 ) -> CollinearityReport:
-    """Near-singularity of the columns of X, less their means where `centred`."""
+    """Near-singularity of the columns of X, about their means if `centred`."""
     names = _names(X)
     X = check_array(X, dtype=np.float64)
     w = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -118,13 +118,21 @@ def diagnose(
     size = np.linalg.norm(root, axis=0)
     _, scaled, axes = np.linalg.svd(root / np.where(size > 0, size, 1.0))
     scaled, singular = (np.pad(s, (0, len(size) - len(s))) for s in (scaled, np.linalg.svd(root, compute_uv=False)))
-    floor = 10 * EPS * scaled[0]  # a constant column, or an exact combination: zero but for rounding
+    floor = 10 * EPS * scaled[0]  # a constant column, or an exact combination: zero except for rounding
     parts = axes**2 / np.maximum(scaled, floor)[:, None] ** 2  # (d, d)
     scaled = np.where(scaled > floor, scaled, 0.0)
     inflation = parts.sum(axis=0)
     names = names or tuple(f"x{j}" for j in range(X.shape[1]))
     weight = float(len(X) if w is None else w.sum())
-    return CollinearityReport(names, singular, scaled, parts / inflation, inflation, weight, high)
+    return CollinearityReport(
+        names=names,
+        singular=singular,
+        scaled=scaled,
+        proportions=parts / inflation,
+        inflation=inflation,
+        weight=weight,
+        high=high,
+    )
 
 
 def _names(X: Table) -> tuple[str, ...]:
@@ -139,10 +147,11 @@ class OutlierSensitivity:
     coefficients: Mapping[str, Array]  # name of a fit -> (m, d)
 
 
-def outlier_sensitivity(fits: Mapping[str, Any], X: Table, y: Target, row: int, amounts: Any) -> OutlierSensitivity:
+def outlier_sensitivity(fits: Mapping[str, Any], X: Table, y: Target, row: int, amounts: Vector) -> OutlierSensitivity:
     """Refit each estimator of `fits` with growing amounts added to the target of one row.
 
-    The weight of least squares moves in proportion to the amount; a loss that grows slower than squares lets it stop.
+    The coefficients of least squares move in proportion to the amount; under a loss that grows slower than squares they
+    come to a stop.
     """
     amounts, y = np.asarray(amounts, dtype=np.float64), np.asarray(y, dtype=np.float64)
     moved = [np.where(np.arange(len(y)) == row, y + amount, y) for amount in amounts]

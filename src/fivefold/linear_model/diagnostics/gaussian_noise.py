@@ -6,39 +6,39 @@ y = f(x) + e,  e ~ N(0, 1/beta)        p(y | x) = N(y | f(x), 1/beta)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from fivefold.core.admission.sparse import canonical_csr
+from fivefold.core.estimators.params import Seed
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Array, Table, Target, UserWeights
+from fivefold.core.types import Array, Table, Target, UserTable, UserWeights
 from fivefold.linear_model.base import LinearModel, predictor
 
 
 @dataclass(frozen=True)
 class GaussianNoise:
-    """Targets spread about a linear surface with one precision an output."""
+    """Targets spread about a linear surface with one precision per output."""
 
     linear: LinearModel
     precision: Array  # a number, or (outputs,)
 
-    def mean(self, X: Any) -> Array:
+    def mean(self, X: UserTable) -> Array:
         """The expected target of each row."""
         X = canonical_csr(X, "X") if issparse(X) else X
         return predictor(self.linear, check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]))
 
     def band(self, X: Table, width: float = 1.0) -> tuple[Array, Array]:
-        """The mean less and plus so many standard deviations."""
-        middle, reach = self.mean(X), width / np.sqrt(self.precision)
-        return middle - reach, middle + reach
+        """The mean minus and plus `width` standard deviations."""
+        mean, half = self.mean(X), width / np.sqrt(self.precision)
+        return mean - half, mean + half
 
-    def sample(self, X: Any, rng: Any = None) -> Any:
+    def sample(self, X: UserTable, rng: Seed = None) -> Array:
         """A target drawn for each row."""
-        middle = self.mean(X)
-        return middle + check_random_state(rng).normal(size=middle.shape) / np.sqrt(self.precision)
+        mean = self.mean(X)
+        return np.asarray(mean + check_random_state(rng).normal(size=mean.shape) / np.sqrt(self.precision))
 
     def log_likelihood(self, X: Table, y: Target, sample_weight: UserWeights = None) -> float:
         """ln p(y | X), each row counted by its weight."""

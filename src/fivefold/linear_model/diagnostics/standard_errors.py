@@ -1,24 +1,24 @@
-"""What a likelihood says of its coefficients: standard errors, and where there is no maximum.
+"""Standard errors of the coefficients of a likelihood, and likelihoods without a maximum.
 
     covariance = (sum_i s_i l''(eta_i) z_i z_i')^-1          the inverse of the information at the maximum
 
     2 (ln L - ln L_0) ~ chi^2 with as many degrees of freedom as columns, L_0 with the intercept alone
 
-A direction along which no row gets less likely, and some more, is one of recession: the likelihood has no maximum and
-the coefficients grow without end. For classes it is a separating direction (Albert & Anderson, 1984).
+A direction along which no row becomes less likely, and some become more likely, is one of recession: the likelihood has
+no maximum and the coefficients grow without end. For classes it is a separating direction (Albert & Anderson, 1984).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 from scipy.special import chdtrc
 from sklearn.exceptions import ConvergenceWarning
 
+from fivefold.core.estimators.base import Estimator
 from fivefold.core.types import Array
 from fivefold.linear_model.diagnostics.summary import Summary
 from fivefold.optim.empirical_risk import EmpiricalRisk
@@ -34,20 +34,20 @@ MAX_COLUMNS_NAMED = 3  # a warning names at most this many columns
 
 
 class SeparationWarning(ConvergenceWarning):
-    """The classes can be told apart without error: no finite coefficients are the likeliest."""
+    """The classes can be separated without error: the likelihood has no maximum at finite coefficients."""
 
 
 @dataclass(frozen=True)
 class MaximumLikelihood:
-    """The maximum of a likelihood: estimates, intercept first, their information, and the height."""
+    """The maximum of a likelihood: estimates, intercept first, their information, and the log-likelihood."""
 
     estimate: Array  # (p,)
     information: Array  # (p, p)
     count: float  # total weight
     log_likelihood: float
-    null: float  # of the intercept alone
-    columns: int  # coefficients beside the intercepts
-    dispersion: float = 1.0  # the noise is so many times what the mean says
+    null: float  # log-likelihood of the intercept alone
+    columns: int  # number of coefficients, intercepts not counted
+    dispersion: float = 1.0  # the variance is this many times the family's variance function
 
     def summary(self, title: str, names: tuple[str, ...], *, level: float, facts: Mapping[str, float] = {}) -> Summary:
         """The table."""
@@ -66,14 +66,22 @@ class MaximumLikelihood:
             **facts,
         }
         return Summary(
-            title, names, self.estimate, covariance, self.count, self.log_likelihood,
-            facts=figures, notes=notes, level=level, free=free,
-        )  # fmt: skip
+            title=title,
+            names=names,
+            estimate=self.estimate,
+            covariance=covariance,
+            count=self.count,
+            log_likelihood=self.log_likelihood,
+            facts=figures,
+            notes=notes,
+            level=level,
+            free=free,
+        )
 
     def covariance(self) -> tuple[Array, int]:
         """The inverse of the information, and how many directions it determines."""
-        bends = self.information.diagonal()
-        scale = 1 / np.sqrt(np.where(bends > 0, bends, 1.0))
+        curvatures = self.information.diagonal()
+        scale = 1 / np.sqrt(np.where(curvatures > 0, curvatures, 1.0))
         values, V = eigh(self.information * scale * scale[:, None])
         kept = values > FREE_EIGENVALUE * values[-1]
         root = scale[:, None] * V[:, kept] / np.sqrt(values[kept])
@@ -84,7 +92,7 @@ def intercept_first(risk: EmpiricalRisk, x: Array, H: Array) -> tuple[Array, Arr
     """Estimates and information of (b, w), for each output, from (w, b) about the centre of the design."""
     m, design = risk.design.size, risk.design
     d = design.X.shape[1]
-    A = np.zeros((m, m))  # (w, b about the centre) from (b, w): the offset about the centre is b + w centre
+    A = np.zeros((m, m))  # maps (b, w) to (w, height at the centre), which is b + w centre
     if design.intercept:
         A[:d, 1:], A[d, 0] = np.eye(d), 1.0
         A[d, 1:] = 0.0 if design.centre is None else design.centre
@@ -99,23 +107,23 @@ def intercept_first(risk: EmpiricalRisk, x: Array, H: Array) -> tuple[Array, Arr
 
 
 def shortest_maximum(x: Array, H: Array) -> Array:
-    """x less what the rows do not see: of all maxima the shortest, columns counted by their curvature."""
-    bends = H.diagonal()
-    scale = 1 / np.sqrt(np.where(bends > 0, bends, 1.0))
+    """Of all maxima with the same predictions as x the shortest, coefficients measured by their curvature."""
+    curvatures = H.diagonal()
+    scale = 1 / np.sqrt(np.where(curvatures > 0, curvatures, 1.0))
     values, V = eigh(H * scale * scale[:, None])
     N = V[:, values <= FREE_EIGENVALUE * max(values[-1], 0.0)]
     return x - scale * (N @ (N.T @ (x / scale))) if N.size else x
 
 
 def newton_refinement(risk: EmpiricalRisk, x: Array, H: Array) -> Array:
-    """One step of Newton's method: digits that differences of the value are too small to show."""
+    """One step of Newton's method, for digits that differences of the value are too small to show."""
     T, g = inverse_root(H), risk.gradient(x)
     moved: Array = x - T @ (g @ T)
     return moved if np.abs(risk.gradient(moved)).max() < np.abs(g).max() else x
 
 
 def separating_direction(risk: EmpiricalRisk, x: Array, H: Array | None) -> Array | None:
-    """A direction in which every row is at least as well classified and some are better; None where none is found."""
+    """A direction in which every row is at least as well classified and some are better; None if none is found."""
     eta = risk.design.predictor(risk.coefficient_matrix(x))
     if not np.abs(eta).max(initial=0.0) > STEEP_PREDICTOR:
         return None
@@ -127,9 +135,9 @@ def separating_direction(risk: EmpiricalRisk, x: Array, H: Array | None) -> Arra
 
 
 def _flattest(H: Array) -> tuple[Array, Array]:
-    """The direction of least curvature, columns scaled to one, both ways."""
-    bends = H.diagonal()
-    scale = 1 / np.sqrt(np.where(bends > 0, bends, 1.0))
+    """The direction of least curvature, columns of unit size, and its opposite."""
+    curvatures = H.diagonal()
+    scale = 1 / np.sqrt(np.where(curvatures > 0, curvatures, 1.0))
     v = scale * eigh(H * scale * scale[:, None], subset_by_index=[0, 0])[1][:, 0]
     return v, -v
 
@@ -147,7 +155,7 @@ def _separates(risk: EmpiricalRisk, v: Array) -> bool:
 
 
 def separating_columns(risk: EmpiricalRisk, v: Array) -> list[int]:
-    """The columns a direction uses most, each counted by its spread."""
+    """The columns a direction uses most, each weighted by its spread."""
     d = risk.design.X.shape[1]
     W = np.atleast_2d(risk.coefficient_matrix(v))[:, :d]
     w = np.abs(W - W.mean(axis=0)).max(axis=0) if len(W) > 1 else np.abs(W[0])
@@ -161,7 +169,7 @@ def fisher_information(risk: EmpiricalRisk, x: Array) -> Array | None:
     return risk.hessian(x) if risk.n_terms * float(len(x)) ** 2 <= MAX_INFORMATION_COST else None
 
 
-def coefficient_names(estimator: Any, d: int, intercept: bool) -> tuple[str, ...]:
+def coefficient_names(estimator: Estimator, d: int, intercept: bool) -> tuple[str, ...]:
     """Names of the coefficients, intercept first."""
     columns = getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(d)])
     return (*(("intercept",) if intercept else ()), *map(str, columns))

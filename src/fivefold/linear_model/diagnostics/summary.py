@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 from scipy.special import fdtrc, ndtr, ndtri, stdtr, stdtrit
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Vector
 from fivefold.linear_model.solvers.least_squares_solver import LeastSquaresSolution, inverse_gram
 
 TABLE_COLUMNS = ("estimate", "std. error", "{}", "p", "{:g}% from", "to")
-NEAR_SINGULAR = 1e8  # a condition beyond which half the digits of a coefficient are noise
+NEAR_SINGULAR = 1e8  # condition number beyond which half the digits of a coefficient are rounding
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Summary:
     facts: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     level: float = 0.95
-    free: int | None = None  # coefficients that were free, where fewer than p
+    free: int | None = None  # number of free coefficients, if fewer than p
 
     @property
     def standard_error(self) -> Array:
@@ -58,10 +58,10 @@ class Summary:
             return self.estimate / self.standard_error
 
     @property
-    def p_value(self) -> Any:
-        """The chance of a statistic as far from zero if the coefficient were zero."""
+    def p_value(self) -> Vector:
+        """The probability of a statistic at least as far from zero if the coefficient were zero."""
         size = -np.abs(self.statistic)
-        return 2 * (ndtr(size) if self.dof is None else stdtr(self.dof, size))
+        return 2 * np.asarray(ndtr(size) if self.dof is None else stdtr(self.dof, size))
 
     @property
     def interval(self) -> Array:
@@ -85,7 +85,7 @@ class Summary:
         return len(self.estimate) if self.free is None else self.free
 
     def to_dict(self) -> dict[str, Any]:
-        """One entry a column of the table, names first: ready for any data frame."""
+        """One entry per column of the table, names first: ready for any data frame."""
         low, high = self.interval.T
         kind = "z" if self.dof is None else "t"
         values = (self.estimate, self.standard_error, self.statistic, self.p_value, low, high)
@@ -94,12 +94,12 @@ class Summary:
 
     def __str__(self) -> str:
         head, *columns = self.to_dict().items()
-        wide = max(len(name) for name in (*head[1], ""))
+        width = max(len(name) for name in (*head[1], ""))
         lines = [self.title, *_pairs(self._figures()), ""]
-        lines.append(" ".join([" " * wide, *(f"{name:>12}" for name, _ in columns)]))
+        lines.append(" ".join([" " * width, *(f"{name:>12}" for name, _ in columns)]))
         for j, name in enumerate(self.names):
             cells = (_p(values[j]) if title == "p" else f"{values[j]:.6g}" for title, values in columns)
-            lines.append(" ".join([f"{name:<{wide}}", *(f"{cell:>12}" for cell in cells)]))
+            lines.append(" ".join([f"{name:<{width}}", *(f"{cell:>12}" for cell in cells)]))
         return "\n".join([*lines, *(("", *self.notes) if self.notes else ())])
 
     def _figures(self) -> dict[str, float]:
@@ -113,7 +113,7 @@ def _p(value: float) -> str:
 
 
 def _pairs(figures: Mapping[str, float]) -> list[str]:
-    """Two figures a line."""
+    """Two figures per line."""
     cells = [f"{name:<22}{value:>14.6g}" for name, value in figures.items()]
     return ["    ".join(cells[i : i + 2]) for i in range(0, len(cells), 2)]
 
@@ -126,23 +126,23 @@ def least_squares_summary(
     Where columns depend on each other the coefficients are the shortest ones and their covariance that of the
     pseudo-inverse; degrees of freedom count the rank.
     """
-    n, rest, spread = fit.weight, float(fit.rest[output]), float(fit.spread[output])
+    n, residual, total = fit.weight, float(fit.rest[output]), float(fit.spread[output])  # sums of squares
     dof = n - fit.rank - centred
     if not dof > 0:
         raise ValueError(
-            f"summary: {n:g} rows leave no degree of freedom beside {fit.rank + centred} coefficients; "
+            f"summary: {n:g} rows leave no degree of freedom for {fit.rank + centred} coefficients; "
             "the spread of the noise cannot be estimated. Fit fewer columns or more rows"
         )
-    noise = rest / dof
+    noise = residual / dof
     C = noise * inverse_gram(fit)
     if centred:
-        lean = C @ fit.centre
-        C = np.block([[noise / n + fit.centre @ lean, -lean[None]], [-lean[:, None], C]])
+        cross = C @ fit.centre
+        C = np.block([[noise / n + fit.centre @ cross, -cross[None]], [-cross[:, None], C]])
     estimate = np.append(fit.intercept[output], fit.W[:, output]) if centred else fit.W[:, output]
     with np.errstate(divide="ignore", invalid="ignore"):
-        r2 = float(1 - np.float64(rest) / spread)
-        F = float(np.float64(spread - rest) / fit.rank / noise) if fit.rank else np.nan
-        log_likelihood = float(-n / 2 * (np.log(2 * np.pi * np.float64(rest) / n) + 1))
+        r2 = float(1 - np.float64(residual) / total)
+        F = float(np.float64(total - residual) / fit.rank / noise) if fit.rank else np.nan
+        log_likelihood = float(-n / 2 * (np.log(2 * np.pi * np.float64(residual) / n) + 1))
     condition = _condition(fit, centred)
     facts = {
         "R^2": r2,
@@ -150,24 +150,24 @@ def least_squares_summary(
         "F": F,
         "p of F": float(fdtrc(fit.rank, dof, F)) if fit.rank else np.nan,
         "noise spread": float(np.sqrt(noise)),
-        "ML noise precision": n / rest if rest > 0 else np.inf,
+        "ML noise precision": n / residual if residual > 0 else np.inf,
         "condition number": condition,
     }
-    notes = ["The target is constant: R^2 and F are not defined."] if spread == 0 else []
+    notes = ["The target is constant: R^2 and F are not defined."] if total == 0 else []
     if fit.rank < fit.W.shape[0]:
         notes.append(f"Only {fit.rank} of {len(fit.W)} columns are independent: the shortest coefficients are shown.")
     elif condition > NEAR_SINGULAR:
         notes.append(
-            f"The condition number is {condition:.3g}: columns are nearly dependent or of very unlike scale; "
+            f"The condition number is {condition:.3g}: columns are nearly dependent or of very different scales; "
             "see fivefold.linear_model.diagnose."
         )
     return Summary(
-        "Least squares",
-        (("intercept", *names) if centred else names),
-        estimate,
-        C,
-        n,
-        log_likelihood,
+        title="Least squares",
+        names=("intercept", *names) if centred else names,
+        estimate=estimate,
+        covariance=C,
+        count=n,
+        log_likelihood=log_likelihood,
         dof=dof,
         facts=facts,
         notes=tuple(notes),
@@ -177,7 +177,7 @@ def least_squares_summary(
 
 
 def _condition(fit: LeastSquaresSolution, centred: bool) -> float:
-    """Largest over smallest singular value of (1, X), or of X without an offset."""
+    """Largest over smallest singular value of (1, X), or of X without an intercept."""
     A = fit.root
     if centred:
         top = np.sqrt(fit.weight) * np.append(1.0, fit.centre)

@@ -17,6 +17,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import DTypeLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,7 +28,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
 from fivefold.linear_model.base import LinearModel, cast_learned, predictor
 from fivefold.linear_model.diagnostics.standard_errors import (
     UNPENALISED_TOL,
@@ -80,7 +81,7 @@ LINKS: dict[str, Link] = {
 
 @dataclass(frozen=True)
 class MeanModel:
-    """A linear surface behind a link, and what the rows said of it."""
+    """A linear surface behind a link, and the likelihood at its maximum after a fit without a penalty."""
 
     linear: LinearModel
     family: Family
@@ -126,13 +127,13 @@ class LikelihoodRegressor(Regressor):
                 monitor=lambda x, value: monitor(MeanModel(_linear(risk, x, X.dtype, 0), family, link), value),
             )
         self.history_, self.reason_ = found.history, found.reason
-        told = None
+        likelihood = None
         if not self.alpha:
             H = risk.design.gram(w * fisher_weights(family, link, design.predictor(found.x)))
             found = replace(found, x=shortest_maximum(found.x, H))
-            told = _likelihood(risk, found, family, link, H)
-        self.model_ = MeanModel(_linear(risk, found.x, X.dtype, found.steps), family, link, told)
-        self._tell(found)
+            likelihood = _likelihood(risk, found, family, link, H)
+        self.model_ = MeanModel(_linear(risk, found.x, X.dtype, found.steps), family, link, likelihood)
+        self._warn_unfinished(found)
 
     def predict(self, X: UserTable) -> Any:
         """The mean of the target at each row."""
@@ -140,27 +141,28 @@ class LikelihoodRegressor(Regressor):
         return np.asarray(model.link.inverse(predictor(model.linear, X)), dtype=X.dtype)
 
     def score(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> float:
-        """The share of the deviance that is explained: 1 is perfect, 0 no better than the mean."""
+        """The explained share of the deviance: 1 is perfect, 0 is no better than the mean."""
         mu = np.asarray(self.predict(X), dtype=np.float64)
         family, y = self.model_.family, np.asarray(y, dtype=np.float64)
         self._refuse(family, y)
         w = admit_weights(self, sample_weight, mu[:, None])
-        spread = float(w @ family.half_deviance(y, np.full(len(y), np.average(y, weights=w))))
-        rest = float(w @ family.half_deviance(y, mu))
-        return 1 - rest / spread if spread > 0 else float(rest == 0)
+        null = float(w @ family.half_deviance(y, np.full(len(y), np.average(y, weights=w))))
+        deviance = float(w @ family.half_deviance(y, mu))
+        return 1 - deviance / null if null > 0 else float(deviance == 0)
 
     def summary(self, level: float = 0.95) -> Summary:
         """Standard errors, z, p, intervals, deviance, AIC and BIC of a fit with alpha=0."""
         check_is_fitted(self)
-        told, name = self.model_.likelihood, type(self).__name__
-        if told is None:
+        likelihood, name = self.model_.likelihood, type(self).__name__
+        if likelihood is None:
             raise ValueError(
                 f"{name}.summary: a penalty (alpha={self.alpha!r}) biases the coefficients and their standard errors; "
                 "fit with alpha=0"
             )
         names = coefficient_names(self, self.model_.linear.coef.shape[-1], self.fit_intercept)
         title = f"Generalized linear model, {type(self.model_.family).__name__}, {type(self.model_.link).__name__}"
-        return told.summary(title, names, level=level, facts={"dispersion": told.dispersion})
+        summary: Summary = likelihood.summary(title, names, level=level, facts={"dispersion": likelihood.dispersion})
+        return summary
 
     def _forget(self) -> None:
         if not self.warm_start:
@@ -188,7 +190,7 @@ class LikelihoodRegressor(Regressor):
                 f"{type(family).__name__}: {y[bad.argmax()]:g} in row {int(bad.argmax())}, {int(bad.sum())} in all"
             )
 
-    def _tell(self, found: Minimum) -> None:
+    def _warn_unfinished(self, found: Minimum) -> None:
         if found.reason == "interrupted":
             warn_kept_best(self, found.steps, "pass")
         elif found.reason == "diverged":
@@ -262,7 +264,7 @@ class GeneralizedLinearRegressor(LikelihoodRegressor):
         "the gamma and inverse Gaussian families need a positive predictor; the log link does not.",
         steps=(
             "Start at the mean, or at the coefficients of a sample of the rows.",
-            "Take Fisher's information for the curvature and make it one.",
+            "Change coordinates so that Fisher's information is the identity.",
             "Descend on all rows by L-BFGS.",
         ),
         source="Nelder & Wedderburn (1972); McCullagh & Nelder (1989)",
@@ -274,30 +276,32 @@ class GeneralizedLinearRegressor(LikelihoodRegressor):
         return family, family.canonical if self.link == "canonical" else LINKS[self.link]
 
 
-def _linear(risk: EmpiricalRisk, x: Array, kind: Any, passes: int) -> LinearModel:
+def _linear(risk: EmpiricalRisk, x: Vector, dtype: DTypeLike, passes: int) -> LinearModel:
     w, b = risk.design.split(x)
-    coef, centre = cast_learned(w, kind), risk.design.centre
+    coef, centre = cast_learned(w, dtype), risk.design.centre
     if centre is None:
-        return LinearModel(coef, cast_learned(b, kind)[()], n_iter=passes)
-    return LinearModel(coef, cast_learned(b - w @ centre, kind)[()], centre, b, n_iter=passes)
+        return LinearModel(coef, cast_learned(b, dtype)[()], n_iter=passes)
+    return LinearModel(coef, cast_learned(b - w @ centre, dtype)[()], centre, b, n_iter=passes)
 
 
 def _likelihood(risk: EmpiricalRisk, found: Minimum, family: Family, link: Link, H: Array) -> MaximumLikelihood:
-    """Fisher's information at the maximum; the dispersion by Pearson's statistic where the family leaves it open."""
+    """Fisher's information at the maximum; the dispersion by Pearson's statistic if the family leaves it open."""
     eta = risk.design.predictor(found.x)
     mu, s, y = link.inverse(eta), risk.s, risk.y
     count, d = float(s.sum()), risk.design.X.shape[1]
-    estimate, spread = intercept_first(risk, found.x, H)
+    estimate, information = intercept_first(risk, found.x, H)
     dof = count - risk.design.size
-    phi = (
-        1.0
-        if family.dispersion_known
-        else float(s @ ((y - mu) ** 2 / family.variance(mu)) / dof)
-        if dof > 0
-        else np.nan
+    phi = 1.0 if family.dispersion_known else float(s @ ((y - mu) ** 2 / family.variance(mu)) / dof) if dof > 0 else np.nan
+    constant = np.full(len(y), np.average(y, weights=s))
+    log_likelihood = null = np.nan
+    if phi != 0.0:  # if every target is fitted exactly there is no noise, and no density
+        log_likelihood, null = (float(s @ family.log_density(y, m, phi)) for m in (mu, constant))
+    return MaximumLikelihood(
+        estimate=estimate,
+        information=information,
+        count=count,
+        log_likelihood=log_likelihood,
+        null=null,
+        columns=d,
+        dispersion=phi,
     )
-    flat = np.full(len(y), np.average(y, weights=s))
-    if phi == 0.0:  # every target is met: without spread there is no density
-        return MaximumLikelihood(estimate, spread, count, np.nan, np.nan, d, phi)
-    height, null = (float(s @ family.log_density(y, m, phi)) for m in (mu, flat))
-    return MaximumLikelihood(estimate, spread, count, height, null, d, phi)

@@ -4,7 +4,7 @@
 
 W is the sum of the weights s, r the l1_ratio, and b_j a coefficient, or the row of them that several targets share.
 Each minimum starts the search for the next, and what is known of the columns serves all: their Gram matrix where there
-are more rows than columns, the columns themselves otherwise (see optim.coordinate).
+are more rows than columns, the columns themselves otherwise (see optim.proximal.coordinate_descent).
 
 At alpha_max = max_j |z_j'y| / (W r) every coefficient is zero; a path usually falls from there to eps alpha_max.
 
@@ -29,7 +29,7 @@ from fivefold.core.estimators.params import MAX_MAGNITUDE
 from fivefold.core.numerics.linalg import CrossMoments, cross_moments
 from fivefold.core.parallel import one_blas_thread
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Array, Table, Target
+from fivefold.core.types import Array, Matrix, Rng, Table, Target, Weights
 from fivefold.linear_model.base import weights_or_none
 from fivefold.optim.minimise import minimise
 from fivefold.optim.objective import Minimum
@@ -41,19 +41,17 @@ from fivefold.optim.proximal.coordinate_descent import (
     solve_quadratic_net,
 )
 
-MAX_COLUMNS_GRAM, MAX_COLUMNS_GRAM_TALL = (
-    256,
-    4096,
-)  # columns: their Gram matrix always pays, or does where there are more rows
-TIGHT_GAP_STEPS = 50  # at most in search of the tight gap; from then on `tol` is enough
+MAX_COLUMNS_GRAM = 256  # the Gram matrix of at most this many columns always pays
+MAX_COLUMNS_GRAM_TALL = 4096  # that of at most this many columns pays if there are more rows than columns
+TIGHT_GAP_STEPS = 50  # steps that aim at TIGHT_GAP, at most; after them `tol` is enough
 TIGHT_GAP = 1e-11  # the gap aimed at, as a share of y'y: exact steps end far below any tolerance at no cost
 SOLVER_DEFAULTS = {"tol": 1e-4, "max_iter": 1000, "random_state": None, "selection": "cyclic", "sample_weight": None}
-BLOCK_ROWS = 64  # of a block that is transposed in the cache
+BLOCK_ROWS = 64  # rows of a block that is transposed within the cache
 
 
 @dataclass(frozen=True)
 class CoordinateProblems:
-    """Rows as coordinate descent wants them, one problem for each target or one for all, and what was taken off."""
+    """Rows as coordinate descent wants them, one problem for each target or one for all, and the means taken off."""
 
     problems: tuple[ColumnProducts, ...]
     centre: Array  # (d,)
@@ -61,8 +59,8 @@ class CoordinateProblems:
     weight: float
 
 
-def prepare_columns(X: Any, Y: Array, w: Array, *, centred: bool, joint: bool = False) -> CoordinateProblems:
-    """Columns and targets (n, T) less their means where `centred`, weighted; `joint` for one problem of T targets."""
+def prepare_columns(X: Table, Y: Matrix, w: Weights, *, centred: bool, joint: bool = False) -> CoordinateProblems:
+    """Weighted columns and targets (n, T), about their means if `centred`; `joint` for one problem of T targets."""
     if gram_pays(*X.shape):
         return prepare_from_moments(cross_moments(X, Y, weights_or_none(w)), centred=centred, joint=joint)
     weight, root = float(w.sum()), np.sqrt(w)
@@ -80,12 +78,12 @@ def prepare_columns(X: Any, Y: Array, w: Array, *, centred: bool, joint: bool = 
 
 
 def gram_pays(n: int, d: int) -> bool:
-    """Whether the Gram matrix of n rows and d columns pay?"""
+    """Whether the Gram matrix of n rows and d columns pays."""
     return d <= MAX_COLUMNS_GRAM or (n > d and d <= MAX_COLUMNS_GRAM_TALL)
 
 
 def prepare_from_moments(moments: CrossMoments, *, centred: bool, joint: bool = False) -> CoordinateProblems:
-    """The same where the moments of the rows are known."""
+    """The same from the moments of the rows."""
     m = moments if centred else moments.about_zero()
     G = np.ascontiguousarray(m.scatter)
     outputs = [m.cross] if joint else list(np.ascontiguousarray(m.cross.T))
@@ -95,7 +93,7 @@ def prepare_from_moments(moments: CrossMoments, *, centred: bool, joint: bool = 
 
 
 def alpha_grid(data: ColumnProducts, weight: float, l1_ratio: float, eps: float, count: int, positive: bool) -> Array:
-    """`count` strengths from the least that leaves no coefficient, falling to its eps-th part."""
+    """`count` strengths from the smallest that leaves no coefficient down to eps times it."""
     if l1_ratio < 1 / MAX_MAGNITUDE:
         raise ValueError(
             "no alpha makes every coefficient zero with l1_ratio=0, so a grid cannot be made: give the alphas, or an "
@@ -131,10 +129,10 @@ def _fit_net(
     tol: float,
     max_iter: int,
     positive: bool = False,
-    rng: Any = None,
+    rng: Rng | None = None,
     monitor: Callable[[Array, float], bool] | None = None,
 ) -> Minimum:
-    """The minimum for one strength; warns where the gap stays above tol |y|^2."""
+    """The minimum for one strength; warns if the gap stays above tol |y|^2."""
     net = ElasticNetObjective(data, l1, l2, positive)
     if data.has_gram and data.q.ndim == 1 and rng is None and monitor is None and max_iter > 0:
         at_once = _in_one_step(net, x0)
@@ -149,14 +147,14 @@ def _fit_net(
     if found.reason == "max_iter" and found.violation > tol * data.target_square:
         warn(
             f"the duality gap is {found.violation:.3g} after {max_iter} steps, above tol * |y|^2 = "
-            f"{tol * data.target_square:.3g}; raise max_iter or tol, or scale the columns alike",
+            f"{tol * data.target_square:.3g}; raise max_iter or tol, or scale the columns to the same size",
             ConvergenceWarning,
         )
     return found
 
 
 def _in_one_step(net: ElasticNetObjective, x0: Array) -> Minimum:
-    """Where Z'Z is at hand the first step is the last: its outcome, without asking what a loop would ask."""
+    """With Z'Z the first step is the last: its result, without what the loop of `minimise` would compute."""
     data = net.data
     value = net.value_at(data.at(x0))
     G, q = data.gram_block(np.arange(len(x0)))
@@ -183,12 +181,12 @@ def enet_path(
     check_input: bool = True,
     **params: Any,
 ) -> tuple[Any, ...]:
-    """alphas, coefficients (d, alphas) or (T, d, alphas), and duality gaps of the elastic net, without an offset.
+    """alphas, coefficients (d, alphas) or (T, d, alphas), and duality gaps of the elastic net, without an intercept.
 
     Several columns of y share their zeros, as in MultiTaskElasticNet. `alphas` is a number of strengths (100 by
     default) or the strengths. `params` may hold tol, max_iter, selection, random_state and sample_weight.
-    precompute, Xy, copy_X, verbose and check_input are taken for scikit-learn's signature:
-    what is best to compute is decided from the shape of X, and X is never overwritten.
+    precompute, Xy, copy_X, verbose and check_input are kept for scikit-learn's signature: the shape of X decides what
+    is computed, and X is never overwritten.
 
     >>> alphas, coefs, gaps = enet_path([[1.0], [-1.0]], [2.0, -2.0], l1_ratio=1.0, alphas=[1.0, 0.5])
     >>> coefs
@@ -224,8 +222,8 @@ def enet_path(
     return (*answer, [max(m.steps, 1) for m in found]) if return_n_iter else answer
 
 
-def _strengths(n_alphas: Any, alphas: Any) -> Any:
-    """A number of strengths or the strengths, from scikit-learn's old and new parameters."""
+def _strengths(n_alphas: Any, alphas: Any) -> Any:  # as users pass them
+    """How many strengths, or the strengths, from scikit-learn's old and new parameters."""
     if not (isinstance(n_alphas, str) and n_alphas == "deprecated"):
         warnings.warn("n_alphas is deprecated: pass that number as alphas", FutureWarning, stacklevel=4)
     if alphas is None:

@@ -21,7 +21,6 @@ Golub (1965); Bjorck (1967); Demmel et al. (2012) for QR over blocks; Paige & Sa
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr, solve_triangular, svd
@@ -33,19 +32,20 @@ from scipy.sparse.linalg import lsqr
 from fivefold.core.numerics.double_double import DoubleDouble, to_double_double
 from fivefold.core.numerics.linalg import CrossMoments, centred_blocks, centred_operator, cross_moments, eigen
 from fivefold.core.parallel import MIN_PART_ROWS, map_parts
-from fivefold.core.types import Array, Table
+from fivefold.core.types import Array, Matrix, Table, Vector
 
 EPS = float(np.finfo(np.float64).eps)
-MAX_ENTRIES_EXTENDED = 2**14  # entries of a table for which twice the digits cost little,
-EXTENDED_RCOND = 1e-4  # and the reciprocal condition of Z'Z below which it is worth it
-CORRECTION_RCOND = 1e-4  # below this, and below KIND for a small table, one correction is made,
-SMALL_CORRECTION_RCOND = 1e-2
-MIN_MOMENT_RCOND = 1e-9  # and below this the moments have lost too much
-RESUM_SHARE = 1e-6  # a share of squares left over smaller than this is summed again, from the residuals
-MAX_DENSE_ENTRIES = 2**24  # entries of a sparse table that may be filled in
-MAX_MOMENT_COLUMNS = 4096  # columns of a sparse table whose (d, d) moments are still made
+MAX_ENTRIES_EXTENDED = 2**14  # "small" tables have at most this many entries: twice the digits cost them little
+# by the reciprocal condition of Z'Z, columns of unit length:
+EXTENDED_RCOND = 1e-4  # below it a small table takes the route "refined"
+SMALL_CORRECTION_RCOND = 1e-2  # below it the solution of a small table is corrected once from its residuals
+CORRECTION_RCOND = 1e-4  # below it that of any other table is
+MIN_MOMENT_RCOND = 1e-9  # below it the moments are too inaccurate, and QR is used
+RESUM_SHARE = 1e-6  # residual squares below this share of the target's are summed again, from the residuals
+MAX_DENSE_ENTRIES = 2**24  # a sparse table of at most this many entries may be made dense
+MAX_MOMENT_COLUMNS = 4096  # the (d, d) moments of a sparse table are computed up to this many columns
 LSQR_TOL = 1e-13  # relative residual at which bidiagonalisation stops
-MAX_CORRECTIONS = 30  # corrections at most; each gains the digits that the condition of Z leaves, so a few do
+MAX_CORRECTIONS = 30  # corrections, at most; each gains the digits that the condition of Z leaves, so a few suffice
 
 
 OVERFLOW_MESSAGE = "sums over the rows of X overflow; divide the columns by a scale first"
@@ -53,21 +53,21 @@ OVERFLOW_MESSAGE = "sums over the rows of X overflow; divide the columns by a sc
 
 @dataclass(frozen=True)
 class LeastSquaresSolution:
-    """The least squares surface, and what judges it."""
+    """The least squares surface, and what its summary needs."""
 
     W: Array  # (d, t)
-    centre: Array  # (d,) zero without an offset
+    centre: Array  # (d,) zero without an intercept
     offset: Array  # (t,) the height at the centre
     intercept: Array  # (t,) the height at zero
-    weight: float
+    weight: float  # of all rows
     root: Array  # (k, d), root'root = Z'Z
     rank: int
-    rest: Array  # (t,) weighted squares left over
+    rest: Array  # (t,) weighted squares of the residuals
     spread: Array  # (t,) weighted squares of T
     route: str
 
 
-def least_squares(X: Any, Y: Array, w: Array | None, centred: bool) -> LeastSquaresSolution:
+def least_squares(X: Table, Y: Array, w: Array | None, centred: bool) -> LeastSquaresSolution:
     """The shortest W that minimises the squares, by the cheapest route that keeps the digits."""
     n, d = X.shape
     if issparse(X) and d > MAX_MOMENT_COLUMNS:
@@ -89,29 +89,29 @@ def least_squares(X: Any, Y: Array, w: Array | None, centred: bool) -> LeastSqua
 
 
 def qr_root(X: Array, w: Array | None, centred: bool) -> tuple[Array, Array]:
-    """R with R'R = Z'Z, by QR; constant columns are zero in it. And the means taken off."""
+    """R with R'R = Z'Z, by QR, in which constant columns are zero; and the means taken off."""
     n, d = X.shape
     centre = np.average(X, axis=0, weights=w) if centred else np.zeros(d)
     one = int(centred)
     R = _in_parts(X, np.empty((n, 0)), w, centre, np.empty(0), one)[1][one:, one:]
     weight = float(n if w is None else w.sum())
-    return np.where(np.linalg.norm(R, axis=0) > _still(centre, weight), R, 0.0), centre
+    return np.where(np.linalg.norm(R, axis=0) > _rounding_length(centre, weight), R, 0.0), centre
 
 
-def inverse_gram(fit: LeastSquaresSolution) -> Any:
-    """(Z'Z)^-1, or its pseudo-inverse where columns depend on each other."""
+def inverse_gram(fit: LeastSquaresSolution) -> Matrix:
+    """(Z'Z)^-1, or its pseudo-inverse if columns depend on each other."""
     if fit.rank == fit.root.shape[1] and fit.route != "eigen":  # then root is a triangle
         size = np.linalg.norm(fit.root, axis=0)
         V = solve_triangular(fit.root / size, np.eye(len(size)), check_finite=False) / size[:, None]
-        return V @ V.T
+        return np.asarray(V @ V.T)
     _, values, axes = svd(fit.root, full_matrices=False, check_finite=False)
     V = axes[: fit.rank] / values[: fit.rank, None]
-    return V.T @ V
+    return np.asarray(V.T @ V)
 
 
 def solve_nonnegative(root: Array, rhs: Array) -> Array:
     """W >= 0 that minimises |root W - rhs|^2, output by output, with columns of unit length: Lawson & Hanson (1974)."""
-    if not len(root):  # no column varies: SciPy's answer would be memory that nobody wrote
+    if not len(root):  # no column varies: SciPy would return uninitialised memory
         return np.zeros((root.shape[1], rhs.shape[1]))
     size = np.linalg.norm(root, axis=0)
     size[size == 0] = 1.0
@@ -120,7 +120,7 @@ def solve_nonnegative(root: Array, rhs: Array) -> Array:
 
 def _by_cholesky(X: Table, Y: Array, w: Array | None, m: CrossMoments, small: bool) -> LeastSquaresSolution:
     size = np.sqrt(np.maximum(m.scatter.diagonal(), 0.0))
-    if not (size > _still(m.mean, m.weight)).all():  # also where the sums overflowed
+    if not (size > _rounding_length(m.mean, m.weight)).all():  # also if the sums overflowed
         raise LinAlgError("a column is constant")
     C = m.scatter / size / size[:, None]
     factor = cho_factor(C, check_finite=False)
@@ -128,7 +128,7 @@ def _by_cholesky(X: Table, Y: Array, w: Array | None, m: CrossMoments, small: bo
     if not condition >= (EXTENDED_RCOND if small else MIN_MOMENT_RCOND):
         raise LinAlgError("too near to singular for moments")
 
-    def solve(cross: Array) -> Any:
+    def solve(cross: Matrix) -> Matrix:
         return cho_solve(factor, cross / size[:, None], check_finite=False) / size[:, None]
 
     W = solve(m.cross)
@@ -137,26 +137,24 @@ def _by_cholesky(X: Table, Y: Array, w: Array | None, m: CrossMoments, small: bo
         W = W + solve(_residuals(X, Y, w, m, W)[0])
         rest = _residuals(X, Y, w, m, W)[1]
     root = np.triu(factor[0]) * size
-    return LeastSquaresSolution(
-        W, m.mean, m.offset, m.offset - m.mean @ W, m.weight, root, len(W), rest, m.spread, "cholesky"
-    )
+    return _from_moments(m, W, root, len(W), rest, "cholesky")
 
 
 def _residuals(X: Table, Y: Array, w: Array | None, m: CrossMoments, W: Array) -> tuple[Array, Array]:
-    """Z'(T - Z W), which is zero at the solution, and the weighted squares left over."""
+    """Z'(T - Z W), which is zero at the solution, and the weighted squares of the residuals."""
     if issparse(X):
         E = Y - m.offset - (X @ W - m.mean @ W)
         S = E if w is None else w[:, None] * E
         return X.T @ S - np.outer(m.mean, S.sum(axis=0)), np.einsum("ij,ij->j", S, E)
 
     def part(lo: int, hi: int) -> tuple[Array, Array]:
-        pull, squares = np.zeros_like(W), np.zeros(W.shape[1])
+        products, squares = np.zeros_like(W), np.zeros(W.shape[1])
         for a, b, Z in centred_blocks(X, m.mean, lo, hi):
             E = Y[a:b] - m.offset - Z @ W
             S = E if w is None else w[a:b, None] * E
-            pull += Z.T @ S
+            products += Z.T @ S
             squares += np.einsum("ij,ij->j", S, E)
-        return pull, squares
+        return products, squares
 
     found = map_parts(part, len(X))
     return sum(p for p, _ in found), sum(s for _, s in found)
@@ -167,14 +165,25 @@ def _by_qr(X: Array, Y: Array, w: Array | None, centred: bool, small: bool, eps:
     weight = float(n if w is None else w.sum())
     centre, offset = (np.average(A, axis=0, weights=w) if centred else np.zeros(A.shape[1]) for A in (X, Y))
     spread = np.einsum("ij,ij->j", Y - offset, (Y - offset) * (1.0 if w is None else w[:, None]))
-    one = int(centred)  # a column of ones stands first, where there is an offset
+    one = int(centred)  # number of columns of ones, which stand first
     Q, R, rest = (_whole if small else _in_parts)(X, Y, w, centre, offset, one)
     if not np.isfinite(np.vdot(R, R)):  # lengths of its columns are compared
         raise ValueError(OVERFLOW_MESSAGE)
     root, rhs = R[one : one + d, one : one + d], R[one : one + d, one + d :]
-    root = np.where(np.linalg.norm(root, axis=0) > _still(centre, weight), root, 0.0)
+    root = np.where(np.linalg.norm(root, axis=0) > _rounding_length(centre, weight), root, 0.0)
     W, rank, left = _shortest(root, rhs, 10 * eps * np.sqrt(max(n, d)))
-    found = LeastSquaresSolution(W, centre, offset, offset - centre @ W, weight, root, rank, rest + left, spread, "qr")
+    found = LeastSquaresSolution(
+        W=W,
+        centre=centre,
+        offset=offset,
+        intercept=offset - centre @ W,
+        weight=weight,
+        root=root,
+        rank=rank,
+        rest=rest + left,
+        spread=spread,
+        route="qr",
+    )
     return _refined(found, X, Y, w, Q, R[:, : one + d]) if small and rank == d else found
 
 
@@ -193,7 +202,7 @@ def _in_parts(
     """The same without Q: R of each part of the rows, then R of all of these."""
     k = one + X.shape[1]
 
-    def part(lo: int, hi: int) -> Any:
+    def part(lo: int, hi: int) -> Matrix:
         return _triangle(_rows(X, Y, w, centre, offset, one, lo, hi))
 
     parts = map_parts(part, len(X), rows=max(MIN_PART_ROWS, 4 * k))
@@ -201,8 +210,8 @@ def _in_parts(
     return R[:0], R[:k], np.sum(R[k:, k:] ** 2, axis=0)
 
 
-def _triangle(A: Array) -> Any:
-    """R of A; A is used up."""
+def _triangle(A: Matrix) -> Matrix:
+    """R of A; A is overwritten."""
     return np.triu(dgeqrf(A, lwork=64 * A.shape[1], overwrite_a=True)[0][: min(A.shape)])
 
 
@@ -211,7 +220,7 @@ def _rows(X: Array, Y: Array, w: Array | None, centre: Array, offset: Array, one
     k = one + X.shape[1]
     A = np.empty((hi - lo, k + Y.shape[1]), order="F")
     A[:, :one] = 1.0
-    A[:, one:k] = X[lo:hi] - centre  # a copy turns rows to columns quicker than arithmetic does
+    A[:, one:k] = X[lo:hi] - centre
     A[:, k:] = Y[lo:hi] - offset
     if w is not None:
         A *= np.sqrt(w[lo:hi])[:, None]
@@ -219,7 +228,7 @@ def _rows(X: Array, Y: Array, w: Array | None, centre: Array, offset: Array, one
 
 
 def _shortest(root: Array, rhs: Array, tol: float) -> tuple[Array, int, Array]:
-    """The shortest W that minimises |root W - rhs|^2, the rank of root, and the squares left over."""
+    """The shortest W that minimises |root W - rhs|^2, the rank of root, and the squares of the residuals."""
     d = root.shape[1]
     size = np.linalg.norm(root, axis=0)
     size[size == 0] = 1.0
@@ -240,7 +249,7 @@ def _shortest(root: Array, rhs: Array, tol: float) -> tuple[Array, int, Array]:
 def _refined(
     found: LeastSquaresSolution, X: Array, Y: Array, w: Array | None, Q: Array, R: Array
 ) -> LeastSquaresSolution:
-    """Each output corrected until twice the digits show nothing left to correct."""
+    """Each output corrected until residuals of twice the digits show nothing left to correct."""
     each = [_corrected(found, X, Y[:, k], w, Q, R, k) for k in range(Y.shape[1])]
     coef, intercept, offset, rest = (np.stack(part) for part in zip(*each, strict=True))
     return replace(found, W=coef.T, intercept=intercept, offset=offset, rest=rest, route="refined")
@@ -251,7 +260,7 @@ def _corrected(
 ) -> tuple[Array, Array, Array, Array]:
     """Coefficients, heights at zero and at the centre, squares: r + b + X a = y and (1, X)'S r = 0 solved together.
 
-    With f and g what is missing in the two, and (1, Z) = QR, the correction is R da = Q'f - h and dr = f - QQ'f + Qh
+    With f and g the residuals of the two, and (1, Z) = QR, the correction is R da = Q'f - h and dr = f - QQ'f + Qh
     with R'h = g, all about the centre; rows scaled by the roots of their weights.
     """
     one = R.shape[1] - X.shape[1]
@@ -286,7 +295,7 @@ def _product(X: Array, a: DoubleDouble) -> DoubleDouble:
     return a[:, None].times(X.T).sum()
 
 
-def _by_axes(X: Any, Y: Array, w: Array | None, centred: bool) -> LeastSquaresSolution:
+def _by_axes(X: Table, Y: Array, w: Array | None, centred: bool) -> LeastSquaresSolution:
     m = cross_moments(X, Y, w)
     m = m if centred else m.about_zero()
     values, axes = eigen(m.scatter)
@@ -294,8 +303,23 @@ def _by_axes(X: Any, Y: Array, w: Array | None, centred: bool) -> LeastSquaresSo
     root = np.sqrt(values[:rank])[:, None] * axes.T[:rank]
     W = root.T @ (root @ m.cross / values[:rank, None] ** 2)
     rest = _residuals(X, Y, w, m, W)[1]
+    return _from_moments(m, W, root, rank, rest, "eigen")
+
+
+def _from_moments(
+    m: CrossMoments, W: Matrix, root: Matrix, rank: int, rest: Vector, route: str
+) -> LeastSquaresSolution:
     return LeastSquaresSolution(
-        W, m.mean, m.offset, m.offset - m.mean @ W, m.weight, root, rank, rest, m.spread, "eigen"
+        W=W,
+        centre=m.mean,
+        offset=m.offset,
+        intercept=m.offset - m.mean @ W,
+        weight=m.weight,
+        root=root,
+        rank=rank,
+        rest=rest,
+        spread=m.spread,
+        route=route,
     )
 
 
@@ -313,10 +337,19 @@ def _by_lsqr(X: Table, Y: Array, w: Array | None, centred: bool) -> LeastSquares
         raise ValueError(OVERFLOW_MESSAGE)
     rest, spread = np.sum((T - Z @ W) ** 2, axis=0), np.sum(T**2, axis=0)
     return LeastSquaresSolution(
-        W, centre, offset, offset - centre @ W, weight, np.empty((0, d)), min(n, d), rest, spread, "lsqr"
+        W=W,
+        centre=centre,
+        offset=offset,
+        intercept=offset - centre @ W,
+        weight=weight,
+        root=np.empty((0, d)),
+        rank=min(n, d),
+        rest=rest,
+        spread=spread,
+        route="lsqr",
     )
 
 
-def _still(centre: Array, weight: float) -> Any:
+def _rounding_length(centre: Vector, weight: float) -> Vector:
     """The length that rounding alone gives to a constant column."""
     return 4 * EPS * np.abs(centre) * np.sqrt(weight)

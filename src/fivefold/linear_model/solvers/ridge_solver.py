@@ -3,7 +3,7 @@
     min over W, b of   sum_i s_i |y_i - W' x_i - b|^2 + sum_t alpha_t |w_t|^2
 
 With Z and T the rows of X and Y less their weighted means, scaled by the roots of their weights, the
-offset b drops out and
+intercept b drops out and
 
     W = (Z'Z + alpha I)^-1 Z'T  =  Z' (Z Z' + alpha I)^-1 T
 
@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, svd
@@ -26,7 +25,7 @@ from scipy.sparse import diags_array, issparse
 from scipy.sparse.linalg import lsqr
 
 from fivefold.core.numerics.linalg import centred_operator, cross_moments, cross_product, eigen
-from fivefold.core.types import Array, Table
+from fivefold.core.types import Array, Matrix, Table, Vector, Weights
 from fivefold.linear_model.solvers.least_squares_solver import (
     LSQR_TOL,
     MAX_DENSE_ENTRIES,
@@ -35,7 +34,7 @@ from fivefold.linear_model.solvers.least_squares_solver import (
     solve_nonnegative,
 )
 
-SINGULAR_RCOND = 1e-10  # below this reciprocal condition a Cholesky factor has lost six digits or more
+SINGULAR_RCOND = 1e-10  # a Cholesky factor of a smaller reciprocal condition has lost at least six digits
 
 
 @dataclass(frozen=True)
@@ -43,13 +42,13 @@ class RidgeSolution:
     """Coefficients about the means, and the route that found them."""
 
     W: Array  # (d, t)
-    centre: Array  # (d,) zero without an offset
+    centre: Array  # (d,) zero without an intercept
     offset: Array  # (t,) the height at the centre
     route: str
 
 
-def by_cholesky(X: Any, Y: Array, w: Array | None, alpha: Array, centred: bool) -> RidgeSolution:
-    """From moments of columns, or from products of rows where these are fewer."""
+def by_cholesky(X: Table, Y: Array, w: Array | None, alpha: Array, centred: bool) -> RidgeSolution:
+    """From moments of columns, or from products of rows if there are fewer rows."""
     n, d = X.shape
     if issparse(X) and min(n, d) > MAX_MOMENT_COLUMNS:
         return _by_lsqr(X, Y, w, alpha, centred)
@@ -81,7 +80,7 @@ def by_svd(X: Table, Y: Array, w: Array | None, alpha: Array, centred: bool) -> 
     return RidgeSolution(Vt.T @ (gain * (U.T @ T)), centre, offset, "svd")
 
 
-def by_nonnegative(X: Any, Y: Array, w: Array | None, alpha: Array, centred: bool) -> RidgeSolution:
+def by_nonnegative(X: Table, Y: Array, w: Array | None, alpha: Array, centred: bool) -> RidgeSolution:
     """No coefficient below zero, from the moments of the columns."""
     if issparse(X) and X.shape[1] > MAX_MOMENT_COLUMNS:
         raise ValueError(
@@ -117,11 +116,11 @@ def row_gram(X: Table, w: Array | None, centre: Array) -> tuple[Array, Callable[
         Z = root * (X - centre)
         return cross_product(Z.T, Z.T), lambda A: Z.T @ A
     X = X.astype(np.float64)
-    lean = X @ centre
-    K = (X @ X.T).toarray() - lean - lean[:, None] + centre @ centre
+    along_centre = X @ centre
+    K = (X @ X.T).toarray() - along_centre - along_centre[:, None] + centre @ centre
 
-    def back(A: Array) -> Any:
-        return X.T @ (root * A) - np.outer(centre, np.sum(root * A, axis=0))
+    def back(A: Matrix) -> Matrix:
+        return np.asarray(X.T @ (root * A) - np.outer(centre, np.sum(root * A, axis=0)))
 
     return root * K * root.T, back
 
@@ -162,7 +161,8 @@ def _solve(A: Array, B: Array, alpha: Array) -> Array:
     return out
 
 
-SOLVERS = {
+RidgeRoute = Callable[[Table, Matrix, Weights | None, Vector, bool], RidgeSolution]
+SOLVERS: dict[str, RidgeRoute] = {
     "svd": by_svd,
     **dict.fromkeys(("auto", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"), by_cholesky),
 }
