@@ -2,9 +2,9 @@
 
     J(w) = w' S_B w / w' S_W w,        two classes:  w ~ S_W^-1 (m_2 - m_1)
 
-S_W is the sum of the scatters within classes and S_B that of the class means. K classes have K - 1 directions,
-solutions of S_B w = lambda S_W w. The difference of the means alone, the first attempt, is the same with S_W replaced
-by the identity; it suffers where classes are long and slanted.
+S_W is the sum of the scatters within classes and S_B the scatter of the class means. K classes have K - 1 directions,
+solutions of S_B w = lambda S_W w. The difference of the means alone is the same with S_W replaced by the identity; it
+suffers where classes are long and slanted.
 
 Projected rows are classified by Bayes' rule with a Gaussian for each class: on a line the log odds are a quadratic, so
 there are none, one or two thresholds. Or by the midpoint of the projected means; or by the threshold with the fewest
@@ -29,14 +29,14 @@ from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.numerics.affine_map import affine
 from fivefold.core.numerics.linalg import fix_signs, weighted_moments
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Matrix, Table, Target, UserTable, Vector, Weights
 
-VARIANCE_FLOOR = 1e-12  # of the mean variance: added to a spread so that none is zero
+VARIANCE_FLOOR = 1e-12  # share of the mean variance that is added to every variance, so that none is zero
 
 
 @dataclass(frozen=True)
 class FisherProjection:
-    """Directions, the classes as they look along them, and how a row is given to one."""
+    """Directions, the classes along them, and where the decision changes."""
 
     centre: Array  # (d,)
     axes: Array  # (d, q)
@@ -59,15 +59,15 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clas
         the nearest projected mean; "min_error": two classes only, the point with the fewest errors on the rows learned
         from.
     shrinkage
-        added to S_W as this multiple of its mean diagonal; needed where S_W is singular and the pseudo-inverse
+        added to S_W as this multiple of its mean diagonal; needed if S_W is singular and the pseudo-inverse
         is not wanted.
     n_components
-        how many directions; at most, and by default, the smaller of columns and classes less one.
+        number of directions; at most, and by default, min(columns, classes - 1).
 
     Attributes
     ----------
     scalings_
-        the directions, of unit length, one a column; two classes: from the first towards the second.
+        the directions, of unit length, one per column; two classes: from the first towards the second.
     separation_
         J of each direction.
     means_
@@ -100,7 +100,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clas
         steps=(
             "Take the class means and the scatter within classes.",
             "Solve for the directions that spread the means most for the scatter.",
-            "Project; give each class a Gaussian there, and decide by Bayes' rule.",
+            "Project; fit a Gaussian to each class there, and decide by Bayes' rule.",
         ),
         source="Fisher (1936); Rao (1948)",
         see_also=("LinearDiscriminantAnalysis", "LeastSquaresClassifier"),
@@ -143,18 +143,26 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clas
         covariances = np.array([axes.T @ m.scatter @ axes / m.weight for m in classes])
         pooled = np.einsum("k,kij->ij", sizes, covariances) / sizes.sum()
         precisions, levels = self._gaussians(covariances, pooled, sizes / sizes.sum())
-        thresholds: Any = np.empty(0)
+        thresholds = np.empty(0)
         if K == 2 and axes.shape[1] == 1:
             thresholds = _crossings(at[:, 0], precisions[:, 0, 0], levels)
             if self.threshold == "min_error":
                 cut = _fewest_errors(((X - centre) @ axes)[:, 0], y, w)
-                # of equal spread the odds change at the cut when the levels differ by this
+                # with equal spread the odds change at the cut if the levels differ by this
                 thresholds, precisions = np.array([cut]), np.ones((2, 1, 1))
                 levels = np.array([0.0, (at.mean() - cut) * np.ptp(at)])
-        self.model_ = FisherProjection(centre, axes.astype(X.dtype), separation, at, precisions, levels, thresholds)
+        self.model_ = FisherProjection(
+            centre=centre,
+            axes=axes.astype(X.dtype),
+            separation=separation,
+            means=at,
+            precisions=precisions,
+            levels=levels,
+            thresholds=thresholds,
+        )
 
     def _gaussians(self, covariances: Array, pooled: Array, priors: Array) -> tuple[Array, Array]:
-        """Precisions and levels of the classes on the line: their own, or for the midpoint one for all."""
+        """Precisions and levels of the classes along the directions: their own, or for the midpoint one for all."""
         q = pooled.shape[0]
         floor = VARIANCE_FLOOR * (pooled.trace() / q) + 1e-200
         if self.threshold == "midpoint":
@@ -183,7 +191,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clas
         return int(self.model_.axes.shape[1])
 
 
-def _axes(M: Array, sizes: Array, within: Array) -> Any:
+def _axes(M: Matrix, sizes: Vector, within: Matrix) -> Matrix:
     """Directions of unit length, best first, from centred class means (K, d)."""
     d = len(within)
     size = np.sqrt(np.maximum(within.diagonal(), np.finfo(float).tiny))
@@ -213,7 +221,7 @@ def _crossings(means: Array, precisions: Array, levels: Array) -> Array:
     inside = b * b - 4 * a * c
     if inside < 0:
         return np.empty(0)
-    q = -0.5 * (b + np.copysign(np.sqrt(inside), b))  # no difference of near numbers
+    q = -0.5 * (b + np.copysign(np.sqrt(inside), b))  # avoids cancellation
     return np.unique([q / a, c / q] if q != 0 else [0.0])
 
 
@@ -221,7 +229,7 @@ def _fewest_errors(z: Array, y: Array, w: Array) -> float:
     """The cut with the least weight of the first class above it and of the second below; halfway between values."""
     order = np.argsort(z, kind="stable")
     z, change = z[order].astype(np.float64), np.where(y[order] == 0, -w[order], w[order])
-    errors = np.append(0.0, np.cumsum(change))  # less what all above costs
+    errors = np.append(0.0, np.cumsum(change))  # up to a constant: that of a cut below all values
     values = np.append(np.flatnonzero(np.diff(z) > 0) + 1, [0, len(z)])  # a cut does not part equal values
     k = int(values[np.lexsort((np.abs(values - len(z) / 2), errors[values]))[0]])
     low, high = z[max(k - 1, 0)], z[min(k, len(z) - 1)]

@@ -54,15 +54,15 @@ class LassoBase(Regressor):
     """What the lasso and its relatives share: several targets are fitted one by one, unless `joint`."""
 
     if TYPE_CHECKING:  # fields of the methods, in the order of their constructors
-        alpha: float
-        l1_ratio: float
-        fit_intercept: bool
-        max_iter: int
-        tol: float
-        warm_start: bool
-        positive: bool
-        random_state: Seed
-        selection: str
+        alpha: float = 1.0
+        l1_ratio: float = 1.0
+        fit_intercept: bool = True
+        max_iter: int = 1000
+        tol: float = 1e-4
+        warm_start: bool = False
+        positive: bool = False
+        random_state: Seed = None
+        selection: str = "cyclic"
 
     takes: ClassVar[Takes] = Takes(sparse=True, outputs=True)
     joint: ClassVar[bool] = False  # targets share their zeros

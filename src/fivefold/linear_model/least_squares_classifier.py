@@ -1,7 +1,7 @@
 """Classification by regression: least squares on labels, and sigmoid outputs with squared error.
 
-    least squares    targets -1 and +1, or one column of 0 and 1 a class:   W = S^-1 sum_i w_i (x_i - m)(t_i - tbar)'
-    sigmoid          r in {0, 1}, one output a class:                       E = 1/2 sum (r - sigma(w'x + b))^2
+    least squares    targets -1 and +1, or a column of 0 and 1 per class:   W = S^-1 sum_i w_i (x_i - m)(t_i - tbar)'
+    sigmoid          r in {0, 1}, one output per class:                     E = 1/2 sum (r - sigma(w'x + b))^2
 
 S is the scatter of all rows. For two classes the first direction is Fisher's, S_W^-1 (m_2 - m_1), whatever the two
 target values are. Squared error punishes points far on the right side of the boundary, so outliers turn it; the sigmoid
@@ -26,14 +26,14 @@ from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.numerics.linalg import weighted_moments
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, Weights
+from fivefold.core.types import Matrix, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import LinearModel, cast_learned, class_scores, decision_values, predictor
 from fivefold.linear_model.solvers.class_outputs import binary_probabilities, normalise_rows, one_vs_rest_targets
-from fivefold.linear_model.solvers.risk_solver import centred_design, fit_linear, linear_from_outputs
+from fivefold.linear_model.solvers.risk_solver import centred_design, column_strengths, fit_linear, linear_from_outputs
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.catalogue import MarginLoss
 
-ZERO_EIGENVALUE = 1e-12  # of the largest: eigenvalues of a scatter below it are rounding
+ZERO_EIGENVALUE = 1e-12  # eigenvalues of a scatter below this share of the largest are rounding
 
 
 class LeastSquaresClassifier(Classifier):
@@ -100,12 +100,11 @@ class LeastSquaresClassifier(Classifier):
             S, mean, height = S + weight * np.outer(mean, mean), np.zeros_like(mean), np.zeros(len(T))
         cross = (T - height[:, None]) @ (sums - sizes[:, None] * mean)  # (outputs, d)
         W = _solved(S, self.alpha, cross.T).T
-        kind = X.dtype
-        intercept = cast_learned(height - W @ mean, kind)
-        self.model_ = LinearModel(cast_learned(W, kind), intercept, mean, height)
+        intercept = cast_learned(height - W @ mean, X.dtype)
+        self.model_ = LinearModel(cast_learned(W, X.dtype), intercept, mean, height)
 
     def decision_function(self, X: UserTable) -> Any:
-        """The output of each row: two classes, less the threshold; more, one per class."""
+        """The output of each row: for two classes minus the threshold, for more one per class."""
         X = self._admit(X)
         out = decision_values(self.model_, X)
         return out - out.dtype.type(self.threshold) if out.ndim == 1 else out
@@ -140,12 +139,12 @@ class SquaredSigmoidLoss(MarginLoss):
 
 
 class SigmoidRegressionClassifier(Classifier):
-    """Discrimination by regression: a sigmoid output a class, fitted to zeros and ones by squared error.
+    """Discrimination by regression: one sigmoid output per class, fitted to zeros and ones by squared error.
 
     Parameters
     ----------
     alpha
-        strength of a ridge penalty on the weights; without any, separable classes have no minimum.
+        strength of a ridge penalty on the weights; without one, separable classes have no minimum.
     fit_intercept
         fit an intercept, which is never penalised.
     tol
@@ -183,7 +182,7 @@ class SigmoidRegressionClassifier(Classifier):
     card = Card(
         applications=("classification",),
         use="Labels with gross errors, which squared error of a bounded output forgives; classes that overlap or "
-        "leave rows over, judged by `outputs`. Otherwise LogisticRegression, which is convex.",
+        "rows of no class, judged by `outputs`. Otherwise LogisticRegression, which is convex.",
         steps=(
             "Code the classes as zeros and ones, one column each.",
             "Descend the squared error of the sigmoid outputs from zero and from scaled logistic solutions.",
@@ -200,10 +199,9 @@ class SigmoidRegressionClassifier(Classifier):
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         design = centred_design(X, w, self.fit_intercept)
-        ridge = np.append(np.full(X.shape[1], self.alpha), np.zeros(design.size - X.shape[1]))
-        risks = [
-            EmpiricalRisk(SquaredSigmoidLoss(), design, t, w, ridge) for t in one_vs_rest_targets(y, len(self.classes_))
-        ]
+        ridges = column_strengths(design, self.alpha)
+        targets = one_vs_rest_targets(y, len(self.classes_))
+        risks = [EmpiricalRisk(SquaredSigmoidLoss(), design, t, w, ridges) for t in targets]
         x, done = fit_linear(self, risks, 0.0, self.tol, self.max_iter)
         self.model_ = linear_from_outputs(x, design, done)
 
@@ -212,7 +210,7 @@ class SigmoidRegressionClassifier(Classifier):
         X = self._admit(X)
         return decision_values(self.model_, X)
 
-    def outputs(self, X: Table) -> Any:
+    def outputs(self, X: UserTable) -> Any:
         """The sigmoid outputs as they are, (n, 1) or (n, K): of many classes they need not sum to one."""
         X = self._admit(X)
         return expit(predictor(self.model_, X))
@@ -226,8 +224,8 @@ class SigmoidRegressionClassifier(Classifier):
         return class_scores(self.model_, X)
 
 
-def _solved(S: Array, alpha: float, B: Array) -> Any:
-    """(S + alpha I)^-1 B, columns in their own units; the shortest solution where that is singular."""
+def _solved(S: Matrix, alpha: float, B: Matrix) -> Matrix:
+    """(S + alpha I)^-1 B, scaled to unit columns; the shortest solution if the matrix is singular."""
     C = S + alpha * np.eye(len(S))
     size = C.diagonal()
     scale = 1 / np.sqrt(np.where(size > 0, size, 1.0))
@@ -235,7 +233,7 @@ def _solved(S: Array, alpha: float, B: Array) -> Any:
     try:
         factor, lower = cho_factor(C, lower=True)
         if factor.diagonal().min() ** 2 > ZERO_EIGENVALUE * 1e2:
-            return scale[:, None] * cho_solve((factor, lower), scale[:, None] * B)
+            return np.asarray(scale[:, None] * cho_solve((factor, lower), scale[:, None] * B))
     except LinAlgError:
         pass
     return scale[:, None] * (np.linalg.pinv(C, rcond=ZERO_EIGENVALUE, hermitian=True) @ (scale[:, None] * B))

@@ -21,7 +21,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Range
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Matrix, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import class_scores, decision_values
 from fivefold.linear_model.logistic import LogisticRegression
 from fivefold.linear_model.solvers.class_outputs import class_probabilities
@@ -64,9 +64,9 @@ class QuadraticLogisticRegression(Classifier):
     Parameters
     ----------
     C
-        inverse strength of the penalty on the squared coefficients; np.inf is none.
+        inverse strength of the penalty on the squared coefficients; np.inf is no penalty.
     rank
-        squares in the quadratic form of each class, those of its eigenvectors of largest size; None keeps all.
+        number of squares in the quadratic form of each class, those of its largest eigenvalues; None keeps all.
     tol, max_iter
         as in LogisticRegression.
     class_weight
@@ -119,16 +119,15 @@ class QuadraticLogisticRegression(Classifier):
         mean = np.average(X, axis=0, weights=w)
         spread = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=w))
         scale = np.where(spread > 0, spread, 1.0)
-        model = self._on(QuadraticModel(mean, scale, None, LogisticRegression()), X, y, w)
+        model = self._fitted(QuadraticModel(mean, scale, None, LogisticRegression()), X, y, w)
         if self.rank is not None and self.rank < X.shape[1]:
             axes = np.hstack([_leading(W, self.rank) for W in model.forms])  # (d, q)
-            model = self._on(QuadraticModel(mean, scale, axes, LogisticRegression()), X, y, w)
+            model = self._fitted(QuadraticModel(mean, scale, axes, LogisticRegression()), X, y, w)
         self.model_ = model
 
-    def _on(self, blank: QuadraticModel, X: Table, y: Target, w: Weights) -> QuadraticModel:
+    def _fitted(self, blank: QuadraticModel, X: Table, y: Target, w: Weights) -> QuadraticModel:
         inner = LogisticRegression(C=self.C, tol=self.tol, max_iter=self.max_iter)
-        kind = X.dtype
-        inner.fit(blank.features(X).astype(kind), y, sample_weight=w)
+        inner.fit(blank.features(X).astype(X.dtype), y, sample_weight=w)
         return QuadraticModel(blank.mean, blank.scale, blank.axes, inner)
 
     def decision_function(self, X: UserTable) -> Any:
@@ -140,7 +139,7 @@ class QuadraticLogisticRegression(Classifier):
         """Probability of each class."""
         return class_probabilities(self.decision_function(X))
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         return class_scores(self.model_.classifier.model_, self._features(X))
 
     def _features(self, X: Table) -> Any:
@@ -154,6 +153,6 @@ def column_products(Z: Array) -> Array:
 
 
 def _leading(W: Array, rank: int) -> Array:
-    """The eigenvectors (d, rank) of W of largest size."""
+    """The eigenvectors (d, rank) of W with the largest absolute eigenvalues."""
     values, V = np.linalg.eigh(W)
     return V[:, np.argsort(-np.abs(values), kind="stable")[:rank]]

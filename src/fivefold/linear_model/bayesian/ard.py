@@ -30,7 +30,7 @@ from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.numerics.linalg import weighted_moments
 from fivefold.core.parallel import one_blas_thread
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Matrix, Table, Target, UserTable, Vector, Weights
 from fivefold.linear_model.base import cast_learned, centred_linear, predictor
 from fivefold.linear_model.bayesian.bayesian_ridge import EPS, MIN_SQUARES, GammaPriors, RidgePosterior
 from fivefold.linear_model.bayesian.ridge_spectrum import quadratic_form
@@ -38,7 +38,7 @@ from fivefold.optim.design import Design
 
 
 class WeightPosterior(ABC):
-    """The rows as the updates need them: the covariance and mean of some weights, and the error of all."""
+    """What the updates need of the rows: the covariance and mean of some weights, and the error of all."""
 
     @abstractmethod
     def posterior(self, alpha: float, lambda_: Array, kept: Array) -> tuple[Array, Array]:
@@ -51,13 +51,13 @@ class WeightPosterior(ABC):
 
 @dataclass(frozen=True)
 class GramPosterior(WeightPosterior):
-    """By Z'Z and Z't; the error about the least squares solution, which keeps the digits of a small one."""
+    """From Z'Z and Z't; errors are computed about the least squares solution, so that a small one keeps its digits."""
 
     G: Array  # (d, d)
     q: Array  # (d,)
-    best: Array  # (d,)
-    pull: Array  # (d,) half the gradient that rounding left at `best`
-    rest: float
+    solution: Array  # (d,) of least squares
+    gradient: Array  # (d,) minus half the gradient that rounding left there
+    squared_error: float  # there
 
     @classmethod
     def of(cls, X: Array, t: Array, w: Array, centre: Array | None) -> GramPosterior:
@@ -68,9 +68,9 @@ class GramPosterior(WeightPosterior):
             G = G + moments.weight * np.outer(moments.mean, moments.mean)
         q = design.transpose(w * t)
         size = 1 / np.sqrt(np.maximum(G.diagonal(), MIN_SQUARES))
-        best = size * np.linalg.lstsq(G * size * size[:, None], size * q)[0]
-        left = t - design.predictor(best)
-        return cls(G, q, best, design.transpose(w * left), float(w @ left**2))
+        solution = size * np.linalg.lstsq(G * size * size[:, None], size * q)[0]
+        residuals = t - design.predictor(solution)
+        return cls(G, q, solution, design.transpose(w * residuals), float(w @ residuals**2))
 
     def posterior(self, alpha: float, lambda_: Array, kept: Array) -> tuple[Array, Array]:
         A = alpha * self.G[np.ix_(kept, kept)]
@@ -79,13 +79,13 @@ class GramPosterior(WeightPosterior):
         return sigma, alpha * (sigma @ self.q[kept])
 
     def error(self, W: Array) -> float:
-        step = W - self.best
-        return max(self.rest - 2 * float(self.pull @ step) + float(step @ self.G @ step), 0.0)
+        step = W - self.solution
+        return max(self.squared_error - 2 * float(self.gradient @ step) + float(step @ self.G @ step), 0.0)
 
 
 @dataclass(frozen=True)
 class RowPosterior(WeightPosterior):
-    """By the rows themselves, fewer than columns."""
+    """From the rows themselves, if there are fewer rows than columns."""
 
     Z: Array  # (n, d)
     t: Array  # (n,)
@@ -101,8 +101,8 @@ class RowPosterior(WeightPosterior):
         return sigma, ZS.T @ (inner @ self.t)  # alpha Sigma Z't, without the cancellation within Sigma
 
     def error(self, W: Array) -> float:
-        left = self.t - self.Z @ W
-        return float(left @ left)
+        residuals = self.t - self.Z @ W
+        return float(residuals @ residuals)
 
 
 class ARDRegression(Regressor):
@@ -140,7 +140,7 @@ class ARDRegression(Regressor):
     n_iter_
         updates made.
     X_offset_, X_scale_
-        what rows are centred by, and ones.
+        the means that rows are centred by, and ones.
 
     Examples
     --------
@@ -168,11 +168,11 @@ class ARDRegression(Regressor):
     card = Card(
         applications=("regression", "data mining"),
         use="Few of many columns matter, and error bars are wanted. Scale the columns first: the threshold is in their "
-        "units. A few hundred columns at most; beyond take Lasso.",
+        "units. A few hundred columns at most; for more take Lasso.",
         steps=(
             "Take the posterior of the weights under the present precisions.",
             "See how far the data determine each weight, and set its precision accordingly.",
-            "Drop the columns whose precision passed the threshold; repeat until the weights rest.",
+            "Drop the columns whose precision passed the threshold; repeat until the weights settle.",
         ),
         source="MacKay (1994); Tipping (2001)",
         see_also=("BayesianRidge", "BayesianLinearRegression", "Ridge"),
@@ -191,27 +191,30 @@ class ARDRegression(Regressor):
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         n, d = X.shape
-        weight, kind, y = float(w.sum()), X.dtype, y.astype(np.float64)
-        mean, height = (w @ X / weight, float(w @ y) / weight) if self.fit_intercept else (np.zeros(d), 0.0)
-        t = y - height
+        weight, dtype, y = float(w.sum()), X.dtype, y.astype(np.float64)
+        mean, mean_target = (w @ X / weight, float(w @ y) / weight) if self.fit_intercept else (np.zeros(d), 0.0)
+        t = y - mean_target
         if n >= d:
             rows: WeightPosterior = GramPosterior.of(X, t, w, mean if self.fit_intercept else None)
         else:
             rows = RowPosterior(np.sqrt(w)[:, None] * (X - mean), np.sqrt(w) * t)
         variance = float(w @ (y - float(w @ y) / weight) ** 2) / weight
-        W, sigma, alpha, lambda_, scores, done = self._climb(rows, weight, 1 / (variance + EPS), d)
+        W, sigma, alpha, lambda_, scores, done = self._maximise_evidence(rows, weight, 1 / (variance + EPS), d)
         self.model_ = RidgePosterior(
-            centred_linear(W, mean, np.float64(height), kind, intercept=self.fit_intercept),
-            np.float64(alpha),
-            cast_learned(lambda_, kind),
-            cast_learned(sigma, kind),
-            np.array(scores) if self.compute_score else [],
-            done,
-            mean.astype(kind),
-            np.ones(d, dtype=kind),
+            linear=centred_linear(W, mean, np.float64(mean_target), dtype, intercept=self.fit_intercept),
+            alpha=np.float64(alpha),
+            lambda_=cast_learned(lambda_, dtype),
+            sigma=cast_learned(sigma, dtype),
+            scores=np.array(scores) if self.compute_score else [],
+            n_iter=done,
+            offset=mean.astype(dtype),
+            scale=np.ones(d, dtype=dtype),
         )
 
-    def _climb(self, rows: WeightPosterior, n: float, alpha: float, d: int) -> tuple[Any, ...]:
+    def _maximise_evidence(
+        self, rows: WeightPosterior, n: float, alpha: float, d: int
+    ) -> tuple[Vector, Matrix, float, Vector, list[float], int]:
+        """Weights, their covariance, the precisions, the log evidence after every update, and the number of updates."""
         gammas = GammaPriors(self.alpha_1, self.alpha_2, self.lambda_1, self.lambda_2)
         W, lambda_, kept = np.zeros(d), np.ones(d), np.ones(d, dtype=bool)
         before, scores, done = None, [], 0
@@ -230,8 +233,8 @@ class ARDRegression(Regressor):
                     done += 1
                     if self.compute_score:
                         scores.append(_score(gammas, sigma, W, n, alpha, lambda_, error))
-                    still = before is not None and float(np.abs(before - W).sum()) < self.tol
-                    if still or not kept.any() or monitor(None, error):
+                    settled = before is not None and float(np.abs(before - W).sum()) < self.tol
+                    if settled or not kept.any() or monitor(None, error):
                         break
                     before = W.copy()
             except KeyboardInterrupt:
@@ -248,8 +251,8 @@ class ARDRegression(Regressor):
         if not return_std:
             return mean
         kept = model.lambda_ < self.threshold_lambda
-        unknown = quadratic_form(X[:, kept], model.offset[kept], model.sigma.astype(np.float64))
-        return mean, np.sqrt(1 / model.alpha + unknown).astype(X.dtype)
+        uncertainty = quadratic_form(X[:, kept], model.offset[kept], model.sigma.astype(np.float64))
+        return mean, np.sqrt(1 / model.alpha + uncertainty).astype(X.dtype)
 
 
 def _score(gammas: GammaPriors, sigma: Array, W: Array, n: float, alpha: float, lambda_: Array, error: float) -> float:
@@ -258,8 +261,8 @@ def _score(gammas: GammaPriors, sigma: Array, W: Array, n: float, alpha: float, 
     return float(gammas.log_prior(alpha, lambda_) + 0.5 * (gauss - alpha * error - (lambda_ * W**2).sum()))
 
 
-def _inverse(A: Array) -> Any:
-    """Of a symmetric matrix by Cholesky, or its pseudo-inverse where it is singular."""
+def _inverse(A: Matrix) -> Matrix:
+    """The inverse of a symmetric matrix by Cholesky, or its pseudo-inverse if it is singular."""
     try:
         return cho_solve(cho_factor(A, lower=True, check_finite=False), np.eye(len(A)), check_finite=False)
     except LinAlgError:

@@ -3,14 +3,14 @@
     y = w' phi + b + noise,   noise ~ N(0, 1 / beta),   w ~ N(m0, I / alpha),   b flat
 
     S = (alpha I + beta Phi'Phi)^-1,    m = m0 + beta S Phi'(y - Phi m0)           the posterior N(m, S) of w
-    p(y | phi) = N(m' phi, 1 / beta + phi' S phi)                       a sum: noise, and what is not known of w
+    p(y | phi) = N(m' phi, 1 / beta + phi' S phi)                       a sum: noise, and the uncertainty of w
 
-With an offset, rows are taken about their mean and its own variance 1 / (n beta) is added; without one the formulas
+With an intercept, rows are taken about their mean and its own variance 1 / (n beta) is added; without one the formulas
 hold as they stand, and a column of ones is a weight like the others. The evidence
 
     ln p(y) = d/2 ln alpha + n/2 ln (beta / 2 pi) - beta/2 |y - Phi m|^2 - alpha/2 |m - m0|^2 + 1/2 ln |S|
 
-(n - 1 in place of n with an offset, which is integrated out) chooses a precision that is not given. With both free,
+(n - 1 in place of n with an intercept, which is integrated out) chooses a precision that is not given. With both free,
 beta has a closed form for every kappa = alpha / beta, so that a search along one line finds the maximum.
 
 A triangular factor of the rows holds all that is needed; factors of batches merge, so `partial_fit` on parts is `fit`
@@ -23,9 +23,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy.optimize import brentq
 
 from fivefold.core.admission.tables import admit_pair, admit_weights, as_float64, keep_positive
@@ -35,18 +36,18 @@ from fivefold.core.estimators.params import MAX_MAGNITUDE, Count, Positive, Seed
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
 from fivefold.linear_model.base import LinearModel, centred_linear, predictor
 from fivefold.linear_model.bayesian.ridge_spectrum import RidgeSpectrum, TriangularFactor, quadratic_form
 
-KAPPA_RANGE = 1e12  # kappa is looked for between the largest eigenvalue over this and times this
-GRID_POINTS = 97
+KAPPA_RANGE = 1e12  # kappa is searched between the largest eigenvalue divided by this and multiplied by this
+GRID_POINTS = 97  # values of kappa at which the evidence is compared before the search, four per power of ten
 EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
 class LinearPosterior:
-    """The posterior of weights and offset, the precisions, the log evidence, and the rows as a factor."""
+    """The posterior of weights and intercept, the precisions, the log evidence, and the rows as a triangular factor."""
 
     linear: LinearModel
     alpha: float
@@ -71,7 +72,7 @@ class BayesianLinearRegression(Regressor):
     prior_mean
         mean of the prior, one number for all weights or one for each.
     fit_intercept
-        fit an offset that no prior holds back; without it a column of ones may stand among the columns.
+        fit an intercept, which has no prior; without one X may hold a column of ones.
 
     Attributes
     ----------
@@ -108,7 +109,7 @@ class BayesianLinearRegression(Regressor):
         steps=(
             "Reduce the rows to a triangular factor; merge it with that of earlier batches.",
             "Choose the precisions that are not given where the evidence is greatest.",
-            "The posterior is Gaussian; a prediction adds the noise to what the posterior leaves open.",
+            "The posterior is Gaussian; the variance of a prediction adds the noise to the uncertainty of the weights.",
         ),
         source="Bishop (2006), chapter 3; MacKay (1992)",
         see_also=("BayesianRidge", "ARDRegression", "Ridge"),
@@ -124,10 +125,10 @@ class BayesianLinearRegression(Regressor):
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         centre = None if self.fit_intercept else np.zeros(X.shape[1] + 1)
-        self.model_ = self._believe(TriangularFactor.of(X, y, w, centre), X.dtype)
+        self.model_ = self._posterior(TriangularFactor.of(X, y, w, centre), X.dtype)
 
-    def partial_fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Any:
-        """Go on learning from a further batch of rows: the posterior so far is the prior of what comes."""
+    def partial_fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Self:
+        """Continue with a further batch of rows: the posterior so far is its prior."""
         params.check_params(self)
         first = not self.__sklearn_is_fitted__()
         X, y = admit_pair(self, X, y, numeric=True, fitting=first)
@@ -135,23 +136,22 @@ class BayesianLinearRegression(Regressor):
         if first:
             self._fit(X, y, w)
         else:
-            held = self.model_.triangle
-            self.model_ = self._believe(held + TriangularFactor.of(X, y, w, held.centre), self.coef_.dtype)
+            earlier = self.model_.triangle
+            self.model_ = self._posterior(earlier + TriangularFactor.of(X, y, w, earlier.centre), self.coef_.dtype)
         return self
 
-    def _believe(self, triangle: TriangularFactor, kind: Any) -> LinearPosterior:
+    def _posterior(self, triangle: TriangularFactor, dtype: DTypeLike) -> LinearPosterior:
         problem = triangle.spectrum(intercept=self.fit_intercept)
         d = len(problem.mean)
         m0 = as_float64(self, self.prior_mean, "prior_mean")
         if m0.size not in (1, d) or not (np.abs(m0) <= MAX_MAGNITUDE).all():
             raise ValueError(
                 f"BayesianLinearRegression: prior_mean must be one finite number up to {MAX_MAGNITUDE:g}, or one for "
-                "each "
-                f"of the {d} columns; got {self.prior_mean!r}"
+                f"each of the {d} columns; got {self.prior_mean!r}"
             )
         m0 = np.broadcast_to(m0.ravel(), d)
-        # along V the problem about m0 has the same errors as the problem about zero, at c less V'm0
-        shifted = replace(problem, best=problem.best - problem.axes.T @ m0)
+        # the errors of the problem about m0 are those of the problem about zero at c - V'm0
+        shifted = replace(problem, solution=problem.solution - problem.axes.T @ m0)
         freedom = problem.weight - self.fit_intercept
         alpha, beta = _precisions(shifted, freedom, self.alpha, self.beta)
         c = shifted.coordinates(alpha / beta)
@@ -161,10 +161,18 @@ class BayesianLinearRegression(Regressor):
         if self.fit_intercept:
             offset_variance = 1 / (beta * problem.weight)
             evidence -= 0.5 * float(np.log(problem.weight))
-        linear = centred_linear(W, problem.mean, np.float64(problem.height), kind, intercept=self.fit_intercept)
+        linear = centred_linear(W, problem.mean, np.float64(problem.mean_target), dtype, intercept=self.fit_intercept)
         covariance = problem.inverse(beta, alpha)
         return LinearPosterior(
-            linear, alpha, beta, covariance, evidence, triangle, offset_variance, problem.mean, problem.weight
+            linear=linear,
+            alpha=alpha,
+            beta=beta,
+            covariance=covariance,
+            evidence=evidence,
+            triangle=triangle,
+            offset_variance=offset_variance,
+            centre=problem.mean,
+            seen=problem.weight,
         )
 
     def predict(self, X: UserTable, return_std: bool = False) -> Any:
@@ -189,36 +197,38 @@ class BayesianLinearRegression(Regressor):
 
 
 def _precisions(problem: RidgeSpectrum, n: float, alpha: float | None, beta: float | None) -> tuple[float, float]:
-    """alpha and beta of greatest evidence, each as given where it is."""
+    """alpha and beta of greatest evidence, or as given."""
     if alpha is not None and beta is not None:
         return alpha, beta
 
-    def both(log_kappa: float) -> tuple[float, float]:
+    def at(log_kappa: float) -> tuple[float, float]:
         kappa = float(np.exp(log_kappa))
         if alpha is not None:
             return alpha, alpha / kappa
         if beta is not None:
             return beta * kappa, beta
         c = problem.coordinates(kappa)
-        floor = max(n, 1.0) * (EPS * (abs(problem.height) + 1e-100)) ** 2 + 1e-200  # of a fit without any error
+        floor = max(n, 1.0) * (EPS * (abs(problem.mean_target) + 1e-100)) ** 2 + 1e-200  # noise of an exact fit
         noise = (problem.error(c) + kappa * float(c @ c) + floor) / max(n, 1.0)
         return kappa / noise, 1 / noise
 
     middle = np.log(max(float(problem.values.max(initial=0.0)), 1e-100))
     grid = np.linspace(middle - np.log(KAPPA_RANGE), middle + np.log(KAPPA_RANGE), GRID_POINTS)
-    return both(
-        _best(lambda t: _log_evidence(problem, n, *both(t)), lambda t: _rise(problem, n, *both(t), alpha), grid)
+    return at(
+        _maximum(
+            lambda t: _log_evidence(problem, n, *at(t)), lambda t: _evidence_slope(problem, n, *at(t), alpha), grid
+        )
     )
 
 
-def _best(value: Callable[[float], float], rise: Callable[[float], float], grid: Array) -> Any:
-    """Where on the line the value is greatest: the best of the grid, then the root of the derivative beside it."""
+def _maximum(value: Callable[[float], float], slope: Callable[[float], float], grid: Vector) -> float:
+    """Where the value is greatest: at the best point of the grid, or at the root of its slope next to it."""
     i = int(np.argmax([value(t) for t in grid]))
     lo, hi = grid[max(i - 1, 0)], grid[min(i + 1, len(grid) - 1)]
-    return brentq(rise, lo, hi, xtol=1e-14) if rise(lo) > 0 > rise(hi) else grid[i]
+    return float(brentq(slope, lo, hi, xtol=1e-14) if slope(lo) > 0 > slope(hi) else grid[i])
 
 
-def _rise(problem: RidgeSpectrum, n: float, alpha: float, beta: float, fixed: float | None) -> float:
+def _evidence_slope(problem: RidgeSpectrum, n: float, alpha: float, beta: float, fixed: float | None) -> float:
     """Derivative of the evidence in ln kappa: through beta where alpha is fixed, else through alpha."""
     e, c = problem.values, problem.coordinates(alpha / beta)
     gamma = float(np.sum(beta * e / (alpha + beta * e)))

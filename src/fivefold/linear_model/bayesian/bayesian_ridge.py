@@ -9,8 +9,8 @@ of penalty lambda / alpha as its mean. MacKay's rules raise the probability of t
     lambda = (gamma + 2 lambda_1) / (|w|^2 + 2 lambda_2)
     alpha  = (n - gamma + 2 alpha_1) / (|y - Z w|^2 + 2 alpha_2)
 
-e being the eigenvalues of Z'Z. One decomposition serves every step (`spectrum`), so a step costs d^2 and no pass over
-the rows.
+e being the eigenvalues of Z'Z. One decomposition serves every step (`ridge_spectrum`), so a step costs d^2 and no
+pass over the rows.
 
 MacKay (1992); Tipping (2001).
 """
@@ -26,11 +26,11 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Table, Target, UserTable, Vector, Weights
 from fivefold.linear_model.base import LinearModel, cast_learned, centred_linear, predictor
 from fivefold.linear_model.bayesian.ridge_spectrum import RidgeSpectrum, quadratic_form, ridge_spectrum
 
-MIN_SQUARES = 1e-100  # instead of a sum of squares that is zero
+MIN_SQUARES = 1e-100  # stands in for a sum of squares that is zero
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -43,10 +43,10 @@ class GammaPriors:
     lambda_1: float
     lambda_2: float
 
-    def log_prior(self, alpha: float, lambda_: Any) -> Any:
-        """Of one noise precision and one or many weight precisions, up to a constant."""
+    def log_prior(self, alpha: float, lambda_: Vector | float) -> float:
+        """The log density of one noise precision and one or many weight precisions, up to a constant."""
         weights = np.sum(self.lambda_1 * np.log(lambda_) - self.lambda_2 * lambda_)
-        return float(weights) + self.alpha_1 * np.log(alpha) - self.alpha_2 * alpha
+        return float(weights + self.alpha_1 * np.log(alpha) - self.alpha_2 * alpha)
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ class RidgePosterior:
 
     linear: LinearModel
     alpha: float
-    lambda_: Any
+    lambda_: float | Vector  # one, or one per weight
     sigma: Array  # (d, d)
-    scores: Any  # an array, or an empty list where none was asked for
+    scores: Vector | list[float]  # an empty list if none was asked for, as scikit-learn has it
     n_iter: int
-    offset: Array  # (d,)
-    scale: Array  # (d,)
+    offset: Array  # (d,) means that rows are centred by
+    scale: Array  # (d,) ones
 
 
 class BayesianRidge(Regressor):
@@ -98,7 +98,7 @@ class BayesianRidge(Regressor):
     n_iter_
         updates made.
     X_offset_, X_scale_
-        what rows are centred by, and ones.
+        the means that rows are centred by, and ones.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class BayesianRidge(Regressor):
         steps=(
             "Decompose the centred second moments of the columns once.",
             "Count the directions the data determine under the present precisions.",
-            "Set the precisions to what that count and the squared lengths say; repeat until the weights rest.",
+            "Set the precisions from that count and the squared lengths; repeat until the weights settle.",
         ),
         source="MacKay (1992); Tipping (2001)",
         see_also=("ARDRegression", "BayesianLinearRegression", "Ridge"),
@@ -156,17 +156,17 @@ class BayesianRidge(Regressor):
         alpha = 1 / (variance + EPS) if self.alpha_init is None else self.alpha_init
         lambda_ = 1.0 if self.lambda_init is None else self.lambda_init
         alpha, lambda_, scores, done = _maximise_evidence(problem, gammas, alpha, lambda_, self.tol, self.max_iter)
-        kind, W = X.dtype, problem.axes @ problem.coordinates(lambda_ / alpha)
-        linear = centred_linear(W, problem.mean, np.float64(problem.height), kind, intercept=self.fit_intercept)
+        dtype, W = X.dtype, problem.axes @ problem.coordinates(lambda_ / alpha)
+        linear = centred_linear(W, problem.mean, np.float64(problem.mean_target), dtype, intercept=self.fit_intercept)
         self.model_ = RidgePosterior(
-            linear,
-            np.float64(alpha),
-            np.float64(lambda_),
-            cast_learned(problem.inverse(alpha, lambda_), kind),
-            np.array(scores) if self.compute_score else [],
-            done,
-            problem.mean.astype(kind),
-            np.ones_like(problem.mean, dtype=kind),
+            linear=linear,
+            alpha=np.float64(alpha),
+            lambda_=np.float64(lambda_),
+            sigma=cast_learned(problem.inverse(alpha, lambda_), dtype),
+            scores=np.array(scores) if self.compute_score else [],
+            n_iter=done,
+            offset=problem.mean.astype(dtype),
+            scale=np.ones_like(problem.mean, dtype=dtype),
         )
 
     def predict(self, X: UserTable, return_std: bool = False) -> Any:
@@ -185,10 +185,11 @@ def _maximise_evidence(
     """The precisions, the log evidence before every update and at the end, and the number of updates."""
     e, V = problem.values, problem.axes
     scores: list[float] = []
-    W: Any = None
+    W: Vector | None = None
     for _ in range(max_iter):
         c = problem.coordinates(lambda_ / alpha)
-        error, length, before, W = problem.error(c), float(c @ c), W, V @ c
+        error, length, before = problem.error(c), float(c @ c), W
+        W = V @ c
         scores.append(_log_evidence(problem, gammas, alpha, lambda_, error, length))
         gamma = float(np.sum(alpha * e / np.maximum(lambda_ + alpha * e, MIN_SQUARES)))
         lambda_ = (gamma + 2 * gammas.lambda_1) / max(length + 2 * gammas.lambda_2, MIN_SQUARES)
@@ -200,7 +201,7 @@ def _maximise_evidence(
     return alpha, lambda_, scores, len(scores) - 1
 
 
-@np.errstate(divide="ignore")  # a start of zero has evidence zero
+@np.errstate(divide="ignore")  # the evidence at a start of zero is zero
 def _log_evidence(
     problem: RidgeSpectrum, gammas: GammaPriors, alpha: float, lambda_: float, error: float, length: float
 ) -> float:

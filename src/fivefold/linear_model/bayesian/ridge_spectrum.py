@@ -3,32 +3,32 @@
 With Z and t the rows of X and y, less their means and times the roots of their weights, and Z'Z = V diag(e) V',
 
     w(kappa) = argmin |t - Z w|^2 + kappa |w|^2 = V c,      c = c0 + (g - kappa c0) / (e + kappa)
-    |t - Z V c|^2 = rest - 2 g'(c - c0) + sum e (c - c0)^2
+    |t - Z V c|^2 = r0 - 2 g'(c - c0) + sum e (c - c0)^2
 
-where c0 solves the problem without a penalty, up to rounding, and rest and g are its squared error and half its
+where c0 solves the problem without a penalty, up to rounding, and r0 and g are its squared error and minus half its
 gradient, both taken from the residuals themselves: so the error of a nearly perfect fit keeps its digits. A
 decomposition costs as much as one fit; a further kappa costs nothing.
 
-Two ways lead here. The Gram matrix Z'Z is quick. Where its eigenvalues spread so far that the small ones are rounding,
-or there are fewer rows than columns, a triangular factor of (1, X, y) is made instead; factors of batches of rows
-merge, so that a model can be updated.
+There are two ways to it. The Gram matrix Z'Z is quick. If its eigenvalues spread so far that the small ones are
+rounding, or there are fewer rows than columns, a triangular factor of (1, X, y) is computed instead; factors of batches
+of rows merge, so that a model can be updated.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from fivefold.core.numerics.linalg import centred_blocks, eigen, weighted_moments
 from fivefold.core.parallel import map_parts
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Matrix, Vector
 from fivefold.optim.design import Design
 
-MIN_SINGULAR_VALUE = 1.5e-154  # singular values from here down have no squares, and say nothing
-FLAT_EIGENVALUE = 1e-10  # below this share of the largest, an eigenvalue of a Gram matrix has lost six digits or more
+MIN_SINGULAR_VALUE = 1.5e-154  # the squares of smaller singular values underflow
+FLAT_EIGENVALUE = 1e-10  # an eigenvalue of a Gram matrix below this share of the largest has lost at least six digits
 
 
 @dataclass(frozen=True)
@@ -37,24 +37,26 @@ class RidgeSpectrum:
 
     values: Array  # e (k,)
     axes: Array  # V (d, k)
-    best: Array  # c0 (k,)
-    pull: Array  # g (k,)
-    rest: float
+    solution: Array  # c0 (k,)
+    gradient: Array  # g (k,)
+    squared_error: float  # r0, at the solution
     weight: float  # of all rows
-    mean: Array  # (d,) of X, zero where there is no offset
-    height: float  # mean of y
+    mean: Array  # (d,) of X, zero without an intercept
+    mean_target: float  # zero without an intercept
 
-    def coordinates(self, kappa: float) -> Any:
+    def coordinates(self, kappa: float) -> Vector:
         """c for a penalty kappa |w|^2."""
-        return self.best + (self.pull - kappa * self.best) / np.maximum(self.values + kappa, np.finfo(float).tiny)
+        return self.solution + (self.gradient - kappa * self.solution) / np.maximum(
+            self.values + kappa, np.finfo(float).tiny
+        )
 
     def error(self, c: Array) -> float:
         """|t - Z V c|^2."""
-        step = c - self.best
-        return max(self.rest - 2 * float(self.pull @ step) + float(self.values @ step**2), 0.0)
+        step = c - self.solution
+        return max(self.squared_error - 2 * float(self.gradient @ step) + float(self.values @ step**2), 0.0)
 
     def inverse(self, scale: float, ridge: float) -> Array:
-        """(scale Z'Z + ridge I)^-1, for the directions outside of V too."""
+        """(scale Z'Z + ridge I)^-1, including the directions outside of V."""
         V = self.axes
         outside = 0.0 if V.shape[1] == len(V) else 1 / ridge
         S = (V * (1 / (scale * self.values + ridge) - outside)) @ V.T
@@ -64,14 +66,14 @@ class RidgeSpectrum:
 
 @dataclass(frozen=True)
 class TriangularFactor:
-    """R with R'R = sum of w z z' over rows z = (1, (x, y) - centre); of two batches about one centre, by `+`."""
+    """R with R'R = sum of w z z' over rows z = (1, (x, y) - centre); `+` merges two batches about one centre."""
 
     R: Array  # (min(n, d + 2), d + 2)
     centre: Array  # (d + 1,)
 
     @classmethod
     def of(cls, X: Array, y: Array, w: Array, centre: Array | None = None) -> Self:
-        """Of these rows; the centre is their mean where none is given."""
+        """The factor of these rows; the centre is their mean if none is given."""
         if centre is None:
             centre = np.append(w @ X, w @ y) / w.sum()
         middle, level, root = centre[:-1], centre[-1], np.sqrt(w)
@@ -89,7 +91,7 @@ class TriangularFactor:
         return TriangularFactor(_stacked(self.R, other.R), self.centre)
 
     def spectrum(self, *, intercept: bool) -> RidgeSpectrum:
-        """The problem these rows pose, with an offset or without; without one the centre must be zero."""
+        """The least squares problem of these rows; without an intercept the centre must be zero."""
         d = len(self.centre) - 1
         weight = float(self.R[:, 0] @ self.R[:, 0])
         mean = self.centre + (self.R[0, 0] * self.R[0, 1:] / weight if intercept else 0.0)
@@ -97,14 +99,22 @@ class TriangularFactor:
         U, s, Vt = np.linalg.svd(F[:, :d], full_matrices=False)
         real = s > max(max(F.shape) * np.finfo(float).eps * s.max(initial=0.0), MIN_SINGULAR_VALUE)
         p = U.T @ F[:, d]
-        best = np.divide(p, s, out=np.zeros_like(s), where=real)
-        left = F[:, d] - U @ (s * best)
-        pull = np.where(real, 0.0, s * p)
-        return RidgeSpectrum(s**2, Vt.T, best, pull, float(left @ left), weight, mean[:d], float(mean[d]))
+        solution = np.divide(p, s, out=np.zeros_like(s), where=real)
+        residuals = F[:, d] - U @ (s * solution)
+        return RidgeSpectrum(
+            values=s**2,
+            axes=Vt.T,
+            solution=solution,
+            gradient=np.where(real, 0.0, s * p),
+            squared_error=float(residuals @ residuals),
+            weight=weight,
+            mean=mean[:d],
+            mean_target=float(mean[d]),
+        )
 
 
 def ridge_spectrum(X: Array, y: Array, w: Array, *, intercept: bool) -> RidgeSpectrum:
-    """The least squares problem of these rows, by the way that suits them."""
+    """The least squares problem of these rows, by the faster way that keeps the digits."""
     n, d = X.shape
     if d < n:
         weight, mean, S = weighted_moments(X, w)
@@ -120,13 +130,21 @@ def _from_gram(
     X: Array, y: Array, w: Array, values: Array, V: Array, weight: float, mean: Array, intercept: bool
 ) -> RidgeSpectrum:
     y = y.astype(np.float64)
-    height = float(w @ y) / weight if intercept else 0.0
+    mean_target = float(w @ y) / weight if intercept else 0.0
     design = Design(X, intercept=False, centre=mean if intercept else None)
-    t = y - height
-    best = V.T @ design.transpose(w * t) / values
-    left = t - design.predictor(V @ best)
-    pull = V.T @ design.transpose(w * left)
-    return RidgeSpectrum(values, V, best, pull, float(w @ left**2), weight, mean, height)
+    t = y - mean_target
+    solution = V.T @ design.transpose(w * t) / values
+    residuals = t - design.predictor(V @ solution)
+    return RidgeSpectrum(
+        values=values,
+        axes=V,
+        solution=solution,
+        gradient=V.T @ design.transpose(w * residuals),
+        squared_error=float(w @ residuals**2),
+        weight=weight,
+        mean=mean,
+        mean_target=mean_target,
+    )
 
 
 def quadratic_form(X: Array, centre: Array, S: Array) -> Array:
@@ -141,9 +159,9 @@ def quadratic_form(X: Array, centre: Array, S: Array) -> Array:
     return out
 
 
-def _stacked(one: Array, other: Array) -> Any:
+def _stacked(one: Matrix, other: Matrix) -> Matrix:
     return _triangular(np.vstack([one, other]))
 
 
-def _triangular(rows: Array) -> Any:
+def _triangular(rows: Matrix) -> Matrix:
     return np.linalg.qr(rows, mode="r")

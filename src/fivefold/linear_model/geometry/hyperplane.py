@@ -1,7 +1,7 @@
 """The hyperplane of a linear discriminant, and distances from it.
 
     f(x) = w'x + w0            the functional margin of a label y in {-1, +1} is y f(x): it grows with w
-    r(x) = f(x) / |w|          signed distance; y r(x) is the geometric margin, which scaling w and w0 leaves alone
+    r(x) = f(x) / |w|          signed distance; y r(x) is the geometric margin, which does not change with the scale
     x_p = x - r(x) w / |w|     the nearest point of the hyperplane, f(x_p) = 0
     r_0 = w0 / |w|             signed distance of the origin
 
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Array, Table, Target
+from fivefold.core.types import Array, Table, Target, Vector
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class Hyperplane:
             raise ValueError("w is zero: w'x + w0 = 0 is no hyperplane")
 
     @classmethod
-    def of(cls, model: Any, i: Any = None, j: Any = None) -> Hyperplane:
-        """Of a fitted linear classifier of two classes, positive for the second; of more, between classes i and j."""
+    def of(cls, model: Any, i: Any = None, j: Any = None) -> Hyperplane:  # labels of any kind
+        """That of a fitted classifier of two classes, positive for the second; of more, between classes i and j."""
         coef, intercept = np.atleast_2d(model.coef_), np.ravel(model.intercept_)
         b = np.broadcast_to(intercept, len(coef))
         if len(coef) == 1:
@@ -61,7 +61,7 @@ class Hyperplane:
         """Signed distance of the origin: negative where the origin lies on the negative side."""
         return float(self.w0 / np.linalg.norm(self.w))
 
-    def value(self, X: Any) -> Array:
+    def value(self, X: Table) -> Vector:
         """f of each row."""
         return np.asarray(X) @ self.w + self.w0
 
@@ -123,8 +123,8 @@ def soft_error(margins: Array) -> SoftError:
     return SoftError(np.maximum(1 - np.asarray(margins, dtype=np.float64), 0.0))
 
 
-def functional_margins(model: Any, X: Table, y: Target) -> Any:
-    """Functional margin of each row under a fitted classifier: its own score less the best other score.
+def functional_margins(model: Any, X: Table, y: Target) -> Vector:
+    """Functional margin of each row under a fitted classifier: the score of its class minus the best other score.
 
     For two classes that is y f(x) with y = +1 for the second class. Negative where the row is given a wrong class.
     """
@@ -134,4 +134,4 @@ def functional_margins(model: Any, X: Table, y: Target) -> Any:
     rows = np.arange(len(scores))
     own, others = scores[rows, codes], scores.copy()
     others[rows, codes] = -np.inf
-    return own - others.max(axis=1)
+    return np.asarray(own - others.max(axis=1))

@@ -26,10 +26,10 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Indices, Mask, Matrix, Table, Target, UserTable, Vector, Weights
 from fivefold.linear_model.base import LinearModel, class_scores, decision_values
 
-TOUCHING_DISTANCE = 1e-9  # a distance, beside the size of the points, that counts as touching
+TOUCHING_DISTANCE = 1e-9  # a smaller distance, as a share of the size of the points, counts as touching
 PLANES_PER_CHUNK = 4096  # hyperplanes tried at a time
 
 
@@ -46,7 +46,7 @@ class MinimumErrorClassifier(Classifier):
     Parameters
     ----------
     max_planes
-        most hyperplanes to try; a table that needs more is refused.
+        maximum number of hyperplanes to try; a table that needs more is refused.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class MinimumErrorClassifier(Classifier):
         X = self._admit(X)
         return decision_values(self.model_, X)
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         return class_scores(self.model_, X)
 
     def __sklearn_tags__(self) -> Any:
@@ -136,26 +136,26 @@ def fewest_errors(Z: Array, y: Array, s: Array) -> tuple[float, Array]:
         _, spread, turns = np.linalg.svd(P[rows])  # (m, r - 1, r)
         planes = turns[spread[:, -1] > TOUCHING_DISTANCE, -1]  # (m, r), normals of independent rows
         heights = planes @ P.T
-        off = np.abs(heights) > TOUCHING_DISTANCE
-        wrong = off & (heights * y < 0)
-        errors = np.concatenate([wrong @ s, (off & ~wrong) @ s])
+        clear = np.abs(heights) > TOUCHING_DISTANCE  # rows that are not on the plane
+        wrong = clear & (heights * y < 0)
+        errors = np.concatenate([wrong @ s, (clear & ~wrong) @ s])
         for k in np.argsort(errors, kind="stable"):
             if not errors[k] < best[0]:
                 break
             sign, at = (1.0, k) if k < len(planes) else (-1.0, k - len(planes))
-            best = min(best, _turned(P, y, s, sign * planes[at], off[at], float(errors[k])), key=lambda pair: pair[0])
+            best = min(best, _tilted(P, y, s, sign * planes[at], clear[at], float(errors[k])), key=lambda pair: pair[0])
     return best[0], best[1] @ basis
 
 
-def _turned(P: Array, y: Array, s: Array, v: Array, off: Any, error: float) -> tuple[float, Array]:
-    """The best sides of the rows on the hyperplane v, and v turned by so little that the others stay where they are."""
-    inner, turn = fewest_errors(P[~off], y[~off], s[~off])
-    reach = np.abs(P[off] @ turn).max(initial=0.0)
-    room = np.abs(P[off] @ v).min(initial=np.inf)
+def _tilted(P: Matrix, y: Vector, s: Weights, v: Vector, clear: Mask, error: float) -> tuple[float, Vector]:
+    """The fewest errors with the rows on v on their best sides, and v tilted so little that the others keep theirs."""
+    inner, turn = fewest_errors(P[~clear], y[~clear], s[~clear])
+    reach = np.abs(P[clear] @ turn).max(initial=0.0)
+    room = np.abs(P[clear] @ v).min(initial=np.inf)
     step = min(1.0, 0.5 * room / reach) if reach > 0 else 1.0
     return error + inner, v + step * turn
 
 
-def _chunks(every: Iterator[tuple[int, ...]]) -> Iterator[Any]:
+def _chunks(every: Iterator[tuple[int, ...]]) -> Iterator[Indices]:
     while rows := list(islice(every, PLANES_PER_CHUNK)):
         yield np.array(rows)

@@ -1,4 +1,4 @@
-"""The right of a linear classifier to say nothing.
+"""Rejection: a linear classifier that gives no class to some rows.
 
 One against all: a row belongs to class k where g_k is the only positive score; where none is positive, or several are,
 no hyperplane has claimed it alone. In pairs: a row belongs to class k where k wins against every other class.
@@ -6,16 +6,14 @@ no hyperplane has claimed it alone. In pairs: a row belongs to class k where k w
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Indices, Matrix
 
-REJECTED = -1
+REJECTED = -1  # in place of the index of a class
 
 
-def only_positive(scores: Array) -> Any:
+def only_positive(scores: Matrix) -> Indices:
     """The index of the one positive score of each row of (n, K); -1 where there is none or more than one.
 
     Examples
@@ -27,7 +25,7 @@ def only_positive(scores: Array) -> Any:
     return np.where(positive.sum(axis=1) == 1, positive.argmax(axis=1), REJECTED)
 
 
-def wins_all(pairs: Any) -> Any:
+def wins_all(pairs: Array) -> Indices:
     """The class that wins against all others, from scores (n, K, K) with [i, k, l] > 0 where k beats l; -1 if none.
 
     Examples
@@ -39,5 +37,5 @@ def wins_all(pairs: Any) -> Any:
     """
     beats = np.asarray(pairs) > 0
     K = beats.shape[1]
-    winner = beats.sum(axis=2) == K - 1  # none against itself
+    winner = beats.sum(axis=2) == K - 1  # a class does not play itself
     return np.where(winner.any(axis=1), winner.argmax(axis=1), REJECTED)

@@ -22,7 +22,7 @@ from scipy.optimize import linprog
 from fivefold.core.types import Array, Matrix, Table, Target
 from fivefold.linear_model.geometry.hyperplane import Hyperplane
 
-TOUCHING_DISTANCE = 1e-7  # of the size of the points: hulls that come so near meet
+TOUCHING_DISTANCE = 1e-7  # hulls nearer than this share of the size of the points count as touching
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Separability:
     plane: Hyperplane | None  # positive on the first set
     first: Array | None  # weights of the rows of the first set
     second: Array | None  # weights of the rows of the second set
-    point: Array | None  # what both weights give
+    point: Array | None  # the point of both hulls, the same mean under either weights
 
     def __bool__(self) -> bool:
         return self.separable
@@ -116,7 +116,7 @@ def _nearest(P: Array, Q: Array) -> tuple[Array, Array]:
 
 
 def _plane(P: Array, Q: Array) -> tuple[Array, float] | None:
-    """w, b with f >= 1 on P and f <= -1 on Q and the least sum of |w|; None where rounding hides it."""
+    """w, b with f >= 1 on P and f <= -1 on Q and the least sum of |w|; None if rounding hides it."""
     d = P.shape[1]
     rows = np.vstack([np.column_stack([-P, P, -np.ones(len(P))]), np.column_stack([Q, -Q, np.ones(len(Q))])])
     limits = [(0, None)] * (2 * d) + [(None, None)]

@@ -14,19 +14,19 @@ McCulloch & Pitts (1943); Minsky & Papert (1969).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Array, Table
+from fivefold.core.types import Array, Codes, Matrix, Table, Vector
 
-Clause = Mapping[int, bool]  # variable -> True where it stands plain, False where it is negated
+Clause = Mapping[int, bool]  # variable -> True if it is plain, False if it is negated
+UnitOfClause = Callable[[Clause, int], tuple[Vector, float]]  # weights (d,) and bias
 
 
-def heaviside(a: Any) -> Any:
+def heaviside(a: Array) -> Codes:
     """s(a): 1 where a > 0, 0 elsewhere; a tie is 0."""
     return (np.asarray(a) > 0).astype(np.int64)
 
@@ -44,7 +44,7 @@ class ThresholdLayer:
     W: Array  # (K, d)
     b: Array  # (K,)
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Table) -> Codes:
         """0 or 1 for each row and unit (n, K)."""
         return np.asarray(heaviside(np.atleast_2d(np.asarray(X, dtype=np.float64)) @ self.W.T + self.b))
 
@@ -55,7 +55,7 @@ class ThresholdNetwork:
 
     layers: tuple[ThresholdLayer, ...]
 
-    def __call__(self, X: Any) -> Array:
+    def __call__(self, X: Table) -> Codes:
         """The Boolean value of each row (n,)."""
         for layer in self.layers:
             X = layer(X)
@@ -79,7 +79,7 @@ def disjunction(clause: Clause, d: int) -> tuple[Array, float]:
     return w, float((w < 0).sum()) - 0.5
 
 
-def threshold_unit(w: Any, b: float) -> ThresholdNetwork:
+def threshold_unit(w: Sequence[float], b: float) -> ThresholdNetwork:
     """One threshold unit."""
     return ThresholdNetwork((ThresholdLayer(np.atleast_2d(np.asarray(w, dtype=np.float64)), np.array([float(b)])),))
 
@@ -113,12 +113,12 @@ def parity(d: int) -> ThresholdNetwork:
     return from_dnf([{j: bool(bit) for j, bit in enumerate(row)} for row in rows[rows.sum(axis=1) % 2 == 1]], d)
 
 
-def truth_table(d: int) -> Array:
+def truth_table(d: int) -> Codes:
     """All 2^d rows of d bits, in the order of counting."""
     return np.array(list(product((0, 1), repeat=d)), dtype=np.int64)
 
 
-def collapse_layers(first: int, second: Any) -> Array:
+def collapse_layers(first: Matrix, second: Matrix) -> Matrix:
     """The one matrix of two linear layers without a threshold between them: second @ first."""
     return np.asarray(np.matmul(second, first))
 
@@ -130,7 +130,7 @@ def _weights(clause: Clause, d: int) -> Array:
     return w
 
 
-def _two_levels(clauses: Iterable[Clause], d: int, inner: Any, outer: Any) -> ThresholdNetwork:
+def _two_levels(clauses: Iterable[Clause], d: int, inner: UnitOfClause, outer: UnitOfClause) -> ThresholdNetwork:
     parts = [inner(clause, d) for clause in clauses]
     w, b = outer(dict.fromkeys(range(len(parts)), True), len(parts))
     first = ThresholdLayer(np.array([w for w, _ in parts]).reshape(-1, d), np.array([b for _, b in parts]))

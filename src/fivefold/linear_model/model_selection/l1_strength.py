@@ -25,14 +25,14 @@ from sklearn.utils import check_X_y
 from fivefold.core.admission.sparse import canonical_csr
 from fivefold.core.admission.tables import admit_weights
 from fivefold.core.estimators.supervised_learning import encode_labels
-from fivefold.core.types import Array, Table, Target, UserWeights
+from fivefold.core.types import Array, Table, Target, UserWeights, Vector
 from fivefold.linear_model.probit import ProbitRegression
 from fivefold.linear_model.risk_minimiser import CLASSIFIER_LOSSES, RiskMinimiserClassifier
-from fivefold.linear_model.solvers.risk_solver import centred_design, solve_risk
+from fivefold.linear_model.solvers.risk_solver import centred_design, column_strengths, solve_risk
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.catalogue import Loss
 
-MAX_DOUBLINGS = 60  # of a strength until no coefficient is left
+MAX_DOUBLINGS = 60  # doublings, at most, of a strength until no coefficient is left
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def margin_path(
     tol: float = 1e-9,
     max_iter: int = 1000,
 ) -> MarginPath:
-    """Minima of two classes under an L1 penalty: of `alphas` strengths falling to the eps-th part, or of those given.
+    """Minima of two classes under an L1 penalty, for `alphas` strengths falling to eps times the first, or those given.
 
     `loss` is a name that RiskMinimiserClassifier takes, or a convex loss.
 
@@ -72,17 +72,17 @@ def margin_path(
     classes, codes = encode_labels(y)
     chosen = CLASSIFIER_LOSSES[loss] if isinstance(loss, str) else loss
     if len(classes) != 2 or chosen.kind == "classes":
-        raise ValueError(f"margin_path: a margin has two classes and one predictor; y holds {len(classes)} classes")
+        raise ValueError(f"margin_path needs two classes and a loss of one predictor; y holds {len(classes)} classes")
     w, d = admit_weights(RiskMinimiserClassifier(), sample_weight, X), X.shape[1]
     risk = EmpiricalRisk(chosen, centred_design(X, w, fit_intercept), 2.0 * codes - 1.0, w)
-    held = np.append(np.ones(d), np.zeros(risk.design.size - d))  # the offset is free
-    top, x = _emptying_strength(risk, held, tol, max_iter)
+    penalised = column_strengths(risk.design, 1.0)
+    top, x = _emptying_strength(risk, penalised, tol, max_iter)
     grid = (
         np.geomspace(top, eps * top, int(alphas)) if np.ndim(alphas) == 0 else np.sort(np.asarray(alphas, float))[::-1]
     )
     found = []
     for alpha in grid:
-        found.append(solve_risk(risk, alpha * held, x0=x, tol=tol, max_iter=max_iter))
+        found.append(solve_risk(risk, alpha * penalised, x0=x, tol=tol, max_iter=max_iter))
         x = found[-1].x
     coefs, offsets = risk.design.split(np.array([m.x for m in found]))
     centre = np.zeros(d) if risk.design.centre is None else risk.design.centre
@@ -90,12 +90,12 @@ def margin_path(
     return MarginPath(grid, coefs, offsets - coefs @ centre, values, tuple(m.steps for m in found))
 
 
-def _emptying_strength(risk: EmpiricalRisk, held: Array, tol: float, max_iter: int) -> tuple[float, Array]:
-    """A strength that leaves no coefficient, of a smooth loss the least, and the minimum there."""
-    columns = held > 0
-    top = max(float(np.abs(risk.gradient(np.zeros(len(held)))[columns]).max()), np.finfo(np.float64).tiny)
+def _emptying_strength(risk: EmpiricalRisk, penalised: Vector, tol: float, max_iter: int) -> tuple[float, Array]:
+    """A strength that leaves no coefficient (for a smooth loss the smallest), and the minimum there."""
+    columns = penalised > 0
+    top = max(float(np.abs(risk.gradient(np.zeros(len(penalised)))[columns]).max()), np.finfo(np.float64).tiny)
     for _ in range(MAX_DOUBLINGS):
-        x = solve_risk(risk, top * held, tol=tol, max_iter=max_iter).x
+        x = solve_risk(risk, top * penalised, tol=tol, max_iter=max_iter).x
         if not x[columns].any():
             break
         top *= 2.0
@@ -106,7 +106,7 @@ def _emptying_strength(risk: EmpiricalRisk, held: Array, tol: float, max_iter: i
 
 @dataclass(frozen=True)
 class StrengthComparison:
-    """The share of errors on rows held out for each strength, and for the one predicted."""
+    """The share of errors on held-out rows for each strength, and for the predicted one."""
 
     alphas: Array  # (A,)
     errors: Array  # (A,)
@@ -127,12 +127,12 @@ def compare_strengths(
     (0.1, True)
     """
     parts = train_test_split(np.asarray(X), np.asarray(y), test_size=share, stratify=y, random_state=random_state)
-    Z, judge, t, truth = parts
+    X_train, X_test, y_train, y_test = parts
     grid = np.asarray(alphas, dtype=np.float64)
 
-    def error(strength: Any) -> tuple[float, float]:
-        fitted = clone(model).set_params(penalty="l1", alpha=strength).fit(Z, t)
-        return fitted.alpha_, 1.0 - fitted.score(judge, truth)
+    def error(strength: float | str) -> tuple[float, float]:
+        fitted = clone(model).set_params(penalty="l1", alpha=strength).fit(X_train, y_train)
+        return fitted.alpha_, 1.0 - fitted.score(X_test, y_test)
 
     errors = np.array([error(float(alpha))[1] for alpha in grid])
     predicted, missed = error("predicted")
