@@ -49,7 +49,7 @@ def test_a_summary_is_refused_where_there_is_none():
     X, y = surface()
     with pytest.raises(ValueError, match="kept from being negative"):
         LinearRegression(positive=True).fit(X, y).summary()
-    with pytest.raises(ValueError, match=r"5 rows leave no degree of freedom beside 5 coefficients"):
+    with pytest.raises(ValueError, match=r"5 rows leave no degree of freedom for 5 coefficients"):
         LinearRegression().fit(X[:5], y[:5]).summary()
 
 

@@ -143,7 +143,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clas
         covariances = np.array([axes.T @ m.scatter @ axes / m.weight for m in classes])
         pooled = np.einsum("k,kij->ij", sizes, covariances) / sizes.sum()
         precisions, levels = self._gaussians(covariances, pooled, sizes / sizes.sum())
-        thresholds = np.empty(0)
+        thresholds: Vector = np.empty(0)
         if K == 2 and axes.shape[1] == 1:
             thresholds = _crossings(at[:, 0], precisions[:, 0, 0], levels)
             if self.threshold == "min_error":

@@ -164,4 +164,4 @@ def _stacked(one: Matrix, other: Matrix) -> Matrix:
 
 
 def _triangular(rows: Matrix) -> Matrix:
-    return np.linalg.qr(rows, mode="r")
+    return np.asarray(np.linalg.qr(rows, mode="r"))
