@@ -28,9 +28,8 @@ from fivefold.core.registry import Card
 from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
 from fivefold.linear_model.base import LinearModel, centred_linear, predictor
 from fivefold.linear_model.solvers.lasso_path import CoordinateProblems, enet_path, fit_path, prepare_columns
-from fivefold.optim.objective import Minimum
+from fivefold.optim.objective import Minimum, Monitor
 from fivefold.optim.proximal.coordinate_descent import ColumnProducts
-from fivefold.optim.risk_minimisation.preconditioned_descent import Monitor
 
 CARD_STEPS = (
     "Centre columns and target; make the Gram matrix if there are more rows than columns.",

@@ -291,7 +291,9 @@ def _likelihood(risk: EmpiricalRisk, found: Minimum, family: Family, link: Link,
     count, d = float(s.sum()), risk.design.X.shape[1]
     estimate, information = intercept_first(risk, found.x, H)
     dof = count - risk.design.size
-    phi = 1.0 if family.dispersion_known else float(s @ ((y - mu) ** 2 / family.variance(mu)) / dof) if dof > 0 else np.nan
+    phi = 1.0
+    if not family.dispersion_known:
+        phi = float(s @ ((y - mu) ** 2 / family.variance(mu)) / dof) if dof > 0 else np.nan
     constant = np.full(len(y), np.average(y, weights=s))
     log_likelihood = null = np.nan
     if phi != 0.0:  # if every target is fitted exactly there is no noise, and no density
