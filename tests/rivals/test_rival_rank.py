@@ -61,7 +61,7 @@ def test_pairs_are_those_of_the_oracle():
 def objective(loss, X, y, queries, coef, C, w=None):
     pairs = Pairs.of_grades(y, queries, w)
     margins = pairs.differences(X) @ coef
-    return 0.5 * coef @ coef + C * float(pairs.weight @ SUMS[loss][1].of(margins))
+    return 0.5 * coef @ coef + C * float(pairs.weight @ SUMS[loss][1].at(margins))
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0])

@@ -5,16 +5,14 @@ monomials of degree t - 1 that begin with j or later, which are contiguous: a ru
 multiple of numbers computed before.
 """
 
-from typing import Any
-
 import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
-from fivefold.core.types import Indices, Table
+from fivefold.core.types import Indices, Matrix, Vector
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def expand_dense(X: Table, runs: Any, bias: Any, out: Any) -> None:
+def expand_dense(X: Matrix, runs: Indices, bias: int, out: Matrix) -> None:
     """Rows of out: a one if `bias`, the columns, then the runs (column, source, length, target)."""
     n, d = X.shape
     for i in range(n):
@@ -31,17 +29,17 @@ def expand_dense(X: Table, runs: Any, bias: Any, out: Any) -> None:
 
 @jit(fastmath=FAST, error_model="numpy")
 def expand_sparse(
-    data: Any,
+    data: Vector,
     indices: Indices,
-    indptr: Any,
+    indptr: Indices,
     d: int,
-    degree: Any,
-    strict: Any,
-    counts: Any,
-    offset: Any,
-    start: Any,
-    out_data: Any,
-    out_indices: Any,
+    degree: int,
+    strict: int,
+    counts: Indices,
+    offset: int,
+    start: Indices,
+    out_data: Vector,
+    out_indices: Indices,
 ) -> None:
     """Products of `degree` stored entries of each row, written from start[i] on; `strict` uses no entry twice.
 

@@ -1,16 +1,15 @@
 """Compiled B-splines: the degree + 1 of them that are not zero at a point, by the triangle of Cox and de Boor."""
 
-from typing import Any
-
 import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
+from fivefold.core.types import Indices, Matrix, Vector
 
 MIN_KNOT_GAP = 1e-300  # knots no further apart than this count as equal
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def spline_windows(x: Any, knots: Any, degree: Any, first: Any, values: Any) -> None:
+def spline_windows(x: Vector, knots: Vector, degree: int, first: Indices, values: Matrix) -> None:
     """For each x, the index of the first B-spline that is not zero, and the values of it and the next `degree`.
 
     Beyond the ends the polynomials of the outermost interval continue.
@@ -40,7 +39,7 @@ def spline_windows(x: Any, knots: Any, degree: Any, first: Any, values: Any) -> 
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def scatter_windows(first: Any, values: Any, offset: Any, count: Any, period: Any, out: Any) -> None:
+def scatter_windows(first: Indices, values: Matrix, offset: int, count: int, period: int, out: Matrix) -> None:
     """Write windows into columns offset .. offset + count of out, modulo the period; beyond count they are dropped."""
     n, m = values.shape
     for i in range(n):

@@ -14,7 +14,7 @@ Each step is predicted with mu = 0 first, which says how far mu can fall (Mehrot
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class CrammerSingerInterior(Solver):
         solve = ridge_solver(G, np.tile(objective.ridge, objective.classes))
         left = objective.ridge * (objective.primal(_signed(objective, at.multipliers)) - at.W)
 
-        def move(aim: Any) -> tuple[Array, Array, Array]:
+        def move(aim: float | Array) -> tuple[Array, Array, Array]:
             c = aim / at.slacks - at.multipliers
             slopes = P * c.sum(axis=0) - c
             dW = solve((design.transpose(slopes) + left).ravel()).reshape(shape)

@@ -18,7 +18,7 @@ Portnoy & Koenker (1997), after Frisch.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import qr
@@ -171,7 +171,7 @@ class _PrimalDualProblem:
         solve = inverse_solver(H)
         r, off = self.residual(at.x), self.transpose(at.a) - ridge * at.x
 
-        def move(up: Any, down: Any) -> tuple[Array, Array, Array, Array]:
+        def move(up: float | Array, down: float | Array) -> tuple[Array, Array, Array, Array]:
             c = r - up / s + down / t
             dx = solve(self.transpose(D * c) + off)
             da = D * (c - self.design_product(dx))

@@ -69,7 +69,7 @@ class InteriorPoint(Solver):
         slack = c - sign * at.eta  # minus the gradient
         left = design.transpose((sign * at.a).sum(axis=0)) - ridge * at.x
 
-        def move(up: Any, down: Any) -> tuple[Array, Array, Array, Array, Array]:
+        def move(up: float | Array, down: float | Array) -> tuple[Array, Array, Array, Array, Array]:
             b = slack + up / below - down / above
             dx = solve(design.transpose((sign * b / t).sum(axis=0)) + left)
             deta = design.predictor(dx)

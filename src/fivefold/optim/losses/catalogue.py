@@ -39,7 +39,7 @@ ROOT_2PI = float(np.sqrt(2 * np.pi))
 
 
 class Loss(ABC):
-    """A function of a target and a predictor, elementwise."""
+    """A function of a target and a predictor, elementwise: arrays of any shape or plain numbers, hence `Any` below."""
 
     kind: ClassVar[LossKind] = "regression"
     convex: ClassVar[bool] = True

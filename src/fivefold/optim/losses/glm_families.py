@@ -34,14 +34,14 @@ PROBABILITY_MARGIN = 1e-15  # probabilities are clipped to this distance from 0 
 
 
 class Link(ABC):
-    """eta = g(mu)."""
+    """eta = g(mu), elementwise: arrays or plain numbers, hence `Any` below."""
 
     @abstractmethod
     def inverse(self, eta: Any) -> Any:
         """mu at eta."""
 
     @abstractmethod
-    def inverse_derivative(self, eta: float) -> Any:
+    def inverse_derivative(self, eta: Any) -> Any:
         """d mu / d eta."""
 
     @abstractmethod
@@ -56,7 +56,7 @@ class IdentityLink(Link):
     def inverse(self, eta: Any) -> Any:
         return eta
 
-    def inverse_derivative(self, eta: float) -> Any:
+    def inverse_derivative(self, eta: Any) -> Any:
         return np.ones_like(eta)
 
     def link(self, mu: Any) -> Any:
@@ -70,7 +70,7 @@ class LogLink(Link):
     def inverse(self, eta: Any) -> Any:
         return np.exp(np.clip(eta, -700.0, 700.0))
 
-    def inverse_derivative(self, eta: float) -> Any:
+    def inverse_derivative(self, eta: Any) -> Any:
         return self.inverse(eta)
 
     def link(self, mu: Any) -> Any:
@@ -84,7 +84,7 @@ class LogitLink(Link):
     def inverse(self, eta: Any) -> Any:
         return expit(eta)
 
-    def inverse_derivative(self, eta: float) -> Any:
+    def inverse_derivative(self, eta: Any) -> Any:
         return expit(eta) * expit(-eta)
 
     def link(self, mu: Any) -> Any:
@@ -98,7 +98,7 @@ class ProbitLink(Link):
     def inverse(self, eta: Any) -> Any:
         return ndtr(eta)
 
-    def inverse_derivative(self, eta: float) -> Any:
+    def inverse_derivative(self, eta: Any) -> Any:
         return np.exp(-0.5 * np.square(eta)) / ROOT_2PI
 
     def link(self, mu: Any) -> Any:
@@ -112,7 +112,7 @@ class CloglogLink(Link):
     def inverse(self, eta: Any) -> Any:
         return -np.expm1(-np.exp(np.clip(eta, -700.0, 700.0)))
 
-    def inverse_derivative(self, eta: float) -> Any:
+    def inverse_derivative(self, eta: Any) -> Any:
         e = np.clip(eta, -700.0, 6.5)  # beyond it the derivative is below 1e-288
         return np.exp(e - np.exp(e))
 
@@ -130,7 +130,7 @@ class PowerLink(Link):
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(eta > 0, np.power(np.maximum(eta, TINY), 1 / self.power), np.nan)
 
-    def inverse_derivative(self, eta: float) -> Any:
+    def inverse_derivative(self, eta: Any) -> Any:
         return np.power(np.maximum(eta, TINY), 1 / self.power - 1) / self.power
 
     def link(self, mu: Any) -> Any:

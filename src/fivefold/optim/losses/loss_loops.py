@@ -4,45 +4,43 @@ The exponential is the polynomial of `core.numerics.softmax`; ln(1 + e) = 2 atan
 argument of at most 1/3. Both process several numbers at a time, where the functions of the C library process one.
 """
 
-from typing import Any
-
 import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.numerics.softmax import FAST_IN_ORDER, exp_mantissa, softmax
 from fivefold.core.parallel import scratch
-from fivefold.core.types import Array, Target
+from fivefold.core.types import Array, Codes, Matrix, Target, Weights
 
 
-def exponentials(v: Any, out: Any) -> Any:
+def exponentials(v: Array, out: Array) -> Array:
     """out = e^v, v between -700 and 700."""
     shifted = scratch("shifted", len(v))
     _exp(v, shifted, shifted.view(np.int64), out, out.view(np.int64))
     return out
 
 
-def log_terms(y: Any, eta: Any, s: Any, slope: Any) -> float:
+def log_terms(y: Target, eta: Array, s: Weights, slope: Array) -> float:
     """ln(1 + e^-m), m = y eta."""
     shifted = scratch("shifted", len(eta))
     return float(_log(y, eta, s, shifted, shifted.view(np.int64), slope, slope.view(np.int64)))
 
 
-def squared_hinge_terms(y: Target, eta: float, s: Any, slope: Array) -> float:
+def squared_hinge_terms(y: Target, eta: Array, s: Weights, slope: Array) -> float:
     """max(0, 1 - y eta)^2."""
     return float(_squared_hinge(y, eta, s, slope))
 
 
-def poisson_terms(y: Any, eta: Any, s: Any, slope: Any) -> float:
+def poisson_terms(y: Target, eta: Array, s: Weights, slope: Array) -> float:
     """e^eta - y eta."""
     return float(_poisson(y, eta, s, exponentials(eta, slope)))
 
 
-def gamma_terms(y: Any, eta: Any, s: Any, slope: Any) -> float:
+def gamma_terms(y: Target, eta: Array, s: Weights, slope: Array) -> float:
     """y e^-eta + eta."""
     return float(_gamma(y, eta, s, exponentials(-eta, slope)))
 
 
-def softmax_terms(y: Any, eta: Any, s: Any, slope: Any) -> float:
+def softmax_terms(y: Codes, eta: Matrix, s: Weights, slope: Matrix) -> float:
     """logsumexp(eta) - eta_y, eta (K, m); eta is overwritten."""
     right = _of_class(y, eta, s)
     total = softmax(eta, s, slope)

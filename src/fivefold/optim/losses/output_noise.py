@@ -17,13 +17,14 @@ Bishop (1995), chapter 6; Jacobs, Jordan, Nowlan & Hinton (1991) for the mixture
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import log_softmax, logsumexp, xlogy
 
-from fivefold.core.types import Array, Target
+from fivefold.core.types import Array, Codes
 from fivefold.optim.losses.catalogue import LOSSES, Loss
 
 ROOT_2PI = float(np.sqrt(2 * np.pi))
@@ -43,7 +44,7 @@ class OutputNoise(ABC):
         """The named loss of each row."""
 
     @abstractmethod
-    def sample(self, y: Target, rng: np.random.RandomState) -> Array:
+    def sample(self, y: Any, rng: np.random.RandomState) -> Array:
         """A target for each output."""
 
     @property
@@ -81,7 +82,7 @@ class BernoulliOutput(OutputNoise):
         t, y = _paired(t, y)
         return -xlogy(t, y) - xlogy(1 - t, 1 - y)
 
-    def sample(self, y: Target, rng: np.random.RandomState) -> Array:
+    def sample(self, y: Any, rng: np.random.RandomState) -> Array:
         return (rng.uniform(size=np.shape(y)) < y).astype(np.float64)
 
     @property
@@ -110,7 +111,7 @@ class MultinomialOutput(OutputNoise):
         indicators = np.eye(y.shape[-1])[_codes(t, y.shape[-1])]
         return -xlogy(indicators, y).sum(axis=-1)
 
-    def sample(self, y: Target, rng: np.random.RandomState) -> Array:
+    def sample(self, y: Any, rng: np.random.RandomState) -> Array:
         steps = np.cumsum(np.asarray(y, dtype=np.float64), axis=1)
         return (rng.uniform(size=(len(steps), 1)) * steps[:, -1:] > steps).sum(axis=1).astype(np.float64)
 
@@ -140,7 +141,7 @@ class GaussianOutput(OutputNoise):
         t, y = _paired(t, y)
         return _summed((t - y) ** 2 / 2)
 
-    def sample(self, y: Target, rng: np.random.RandomState) -> Array:
+    def sample(self, y: Any, rng: np.random.RandomState) -> Array:
         return np.asarray(y) + self.sigma * rng.standard_normal(np.shape(y))
 
     @property
@@ -184,16 +185,16 @@ class MixtureOutput(OutputNoise):
         """-ln sum_h g_h e^(-loss_h / scale), the loss and the scale being those of the components."""
         return -logsumexp(self._terms(t, y), axis=1)
 
-    def responsibilities(self, t: int, y: Target) -> Array:
+    def responsibilities(self, t: Any, y: Any) -> Array:
         """f_h (n, H): the probability of each component once the target is seen."""
         return np.exp(log_softmax(self._terms(t, y), axis=1))
 
-    def slopes(self, t: int, y: Target) -> tuple[Array, Array]:
+    def slopes(self, t: Any, y: Any) -> tuple[Array, Array]:
         """Derivatives of the loss in the gates' predictors, gates = softmax, and in the losses of the components."""
         f = self.responsibilities(t, y)
         return np.asarray(y[0]) - f, f / self.part.scale
 
-    def sample(self, y: Target, rng: np.random.RandomState) -> Array:
+    def sample(self, y: Any, rng: np.random.RandomState) -> Array:
         gates, outputs = y
         chosen = MultinomialOutput().sample(gates, rng).astype(np.int64)
         return self.part.sample(np.asarray(outputs)[chosen, np.arange(len(chosen))], rng)
@@ -201,14 +202,14 @@ class MixtureOutput(OutputNoise):
     def constant(self, t: Any, y: Any) -> float:
         return self.part.constant(t, y[1][0])
 
-    def _terms(self, t: int, y: Target) -> Array:
+    def _terms(self, t: Any, y: Any) -> Array:
         gates, outputs = y
         with np.errstate(divide="ignore"):
             return np.log(gates) - self._each(self.part.loss, t, outputs) / self.part.scale
 
-    def _each(self, of: Any, t: int, outputs: Any) -> Array:
+    def _each(self, function: Callable[[Any, Any], Array], t: Any, outputs: Any) -> Array:
         """(n, H)."""
-        return np.column_stack([of(t, output) for output in outputs])
+        return np.column_stack([function(t, output) for output in outputs])
 
 
 NOISES: dict[str, OutputNoise] = {
@@ -226,7 +227,7 @@ def _paired(t: Any, y: Any) -> tuple[Array, Array]:
     return t, y
 
 
-def _codes(t: int, K: int) -> Any:
+def _codes(t: Any, K: int) -> Codes:
     codes = np.asarray(t)
     if not np.isin(codes, np.arange(K)).all():
         raise ValueError(f"targets must be codes 0 .. {K - 1}; got {np.unique(codes)[:5].tolist()}")

@@ -42,12 +42,12 @@ QUADRATURE_REACH, QUADRATURE_NODES = (
 )  # of the double-exponential rule: the outermost nodes are within 1e-60 of the ends
 
 
-def log_density_at_mean(xi: Any, power: float) -> Any:
+def log_density_at_mean(xi: Array, power: float) -> Array:
     """ln f(1; 1, xi) for each xi > 0."""
     return _sum_of_gammas(xi, power) if power < 2 else _tilted_stable(xi, power)
 
 
-def _sum_of_gammas(xi: Any, p: float) -> Any:
+def _sum_of_gammas(xi: Array, p: float) -> Array:
     a, lam = (2 - p) / (p - 1), 1 / (xi * (2 - p))
     reach, mode = NEGLIGIBLE_LOG_RATIO * (p - 1), np.maximum(lam, 1.0)
     low = np.maximum(np.floor(mode - np.sqrt(2 * reach * mode)), 1.0)
@@ -80,7 +80,7 @@ def _beyond_stirling(x: Array) -> Any:
     return np.where(x < MIN_STIRLING, direct, series)
 
 
-def _tilted_stable(xi: Any, p: float) -> Any:
+def _tilted_stable(xi: Array, p: float) -> Array:
     r, q = (p - 2) / (p - 1), 1 / (xi * (p - 1) * (p - 2))
     s = np.linspace(-QUADRATURE_REACH, QUADRATURE_REACH, QUADRATURE_NODES)
     z = np.pi * np.sinh(s)  # u = pi / (1 + e^-z): both u and pi - u have all their digits

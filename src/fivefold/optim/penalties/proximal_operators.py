@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,7 @@ class Penalty(ABC):
         """g(x)."""
 
     @abstractmethod
-    def prox(self, x: Array, step: Any) -> Array:
+    def prox(self, x: Array, step: float | Array) -> Array:
         """argmin over u of g(u) + |u - x|^2 / (2 step); `step` is a number, or one per coordinate."""
 
 
@@ -36,7 +35,7 @@ class NoPenalty(Penalty):
     def value(self, x: Array) -> float:
         return 0.0
 
-    def prox(self, x: Array, step: Any) -> Array:
+    def prox(self, x: Array, step: float | Array) -> Array:
         return x
 
 
@@ -44,12 +43,12 @@ class NoPenalty(Penalty):
 class L2(Penalty):
     """sum of strength / 2 x^2."""
 
-    strength: Any = 1.0
+    strength: float | Array = 1.0
 
     def value(self, x: Array) -> float:
         return 0.5 * float(np.sum(self.strength * x**2))
 
-    def prox(self, x: Array, step: Any) -> Array:
+    def prox(self, x: Array, step: float | Array) -> Array:
         return x / (1.0 + step * self.strength)
 
 
@@ -57,12 +56,12 @@ class L2(Penalty):
 class L1(Penalty):
     """sum of strength |x|."""
 
-    strength: Any = 1.0
+    strength: float | Array = 1.0
 
     def value(self, x: Array) -> float:
         return float(np.sum(self.strength * np.abs(x)))
 
-    def prox(self, x: Array, step: Any) -> Array:
+    def prox(self, x: Array, step: float | Array) -> Array:
         return np.sign(x) * np.maximum(np.abs(x) - step * self.strength, 0.0)
 
 
@@ -70,13 +69,13 @@ class L1(Penalty):
 class ElasticNetPenalty(Penalty):
     """sum of lasso |x| + ridge / 2 x^2."""
 
-    lasso: Any = 1.0
-    ridge: Any = 1.0
+    lasso: float | Array = 1.0
+    ridge: float | Array = 1.0
 
     def value(self, x: Array) -> float:
         return float(np.sum(self.lasso * np.abs(x) + 0.5 * self.ridge * x**2))
 
-    def prox(self, x: Array, step: Any) -> Array:
+    def prox(self, x: Array, step: float | Array) -> Array:
         return np.sign(x) * np.maximum(np.abs(x) - step * self.lasso, 0.0) / (1.0 + step * self.ridge)
 
 
@@ -88,12 +87,12 @@ class GroupLassoPenalty(Penalty):
     """
 
     groups: NDArray[np.int64]
-    strength: Any = 1.0
+    strength: float | Array = 1.0
 
     def value(self, x: Array) -> float:
         return float(np.sum(self.strength * self._lengths(x)))
 
-    def prox(self, x: Array, step: Any) -> Array:
+    def prox(self, x: Array, step: float | Array) -> Array:
         length = self._lengths(x)
         keep = np.maximum(
             1.0 - np.divide(step * self.strength, length, out=np.ones_like(length), where=length > 0), 0.0
@@ -109,11 +108,11 @@ class GroupLassoPenalty(Penalty):
 class BoxIndicator(Penalty):
     """Zero for low <= x <= high, infinite outside."""
 
-    low: Any = -np.inf
-    high: Any = np.inf
+    low: float | Array = -np.inf
+    high: float | Array = np.inf
 
     def value(self, x: Array) -> float:
         return 0.0 if bool(np.all((x >= self.low) & (x <= self.high))) else float("inf")
 
-    def prox(self, x: Array, step: Any) -> Array:
+    def prox(self, x: Array, step: float | Array) -> Array:
         return np.clip(x, self.low, self.high)

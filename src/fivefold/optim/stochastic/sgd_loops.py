@@ -28,15 +28,15 @@ MIN_SCALE = 1e-9  # below this the scale is multiplied into v and starts again a
 class DenseRows(NamedTuple):
     """Rows of an array."""
 
-    X: Any
+    X: Matrix
 
 
 class SparseRows(NamedTuple):
     """Rows of a matrix in compressed rows."""
 
-    data: Any
-    indices: Any
-    indptr: Any
+    data: Array
+    indices: Indices
+    indptr: Indices
 
 
 def as_rows(X: Table) -> DenseRows | SparseRows:
@@ -49,7 +49,7 @@ def as_rows(X: Table) -> DenseRows | SparseRows:
 
 
 @generic
-def dot(rows: Indices, i: int, v: Array) -> Any:
+def dot(rows: DenseRows | SparseRows, i: int, v: Array) -> Any:
     """x_i' v."""
 
 
@@ -70,7 +70,7 @@ def _(rows, i, v):
 
 
 @generic
-def add(rows: Any, i: Any, v: Any, c: Any) -> Any:
+def add(rows: DenseRows | SparseRows, i: int, v: Array, c: float) -> Any:
     """v += c x_i; returns the change of |v|^2."""
 
 
@@ -96,7 +96,7 @@ def _(rows, i, v, c):
 
 
 @generic
-def row_norms(rows: Indices, i: int, v: Array) -> Any:
+def row_norms(rows: DenseRows | SparseRows, i: int, v: Array) -> Any:
     """sum of |v_j| and of v_j^2 over the columns of row i, and |x_i|^2."""
 
 
@@ -122,7 +122,9 @@ def _(rows, i, v):
 
 
 @generic
-def shrink_row(rows: Indices, i: int, v: Array, paid: Any, mean: Array, A: Matrix, scale: Array, u: Array) -> Any:
+def shrink_row(
+    rows: DenseRows | SparseRows, i: int, v: Array, paid: Array, mean: Array, A: float, scale: float, u: float
+) -> None:
     """Shrink scale v_j of the columns of row i towards zero by the L1 penalty due, u, less what was applied, `paid`."""
 
 
