@@ -59,7 +59,7 @@ def test_a_study_without_data_is_of_wine_and_finds_that_it_can_be_learned(wine):
         "95 % interval",
         "(baseline)",
         "best, chosen inside each fold",
-        "is not significantly different",
+        "At the 5 % level it is not",
     ):
         assert words in shown.output
 
