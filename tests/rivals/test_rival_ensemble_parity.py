@@ -294,7 +294,7 @@ def test_wrong_lists_of_estimators_are_refused_with_what_was_given(name, estimat
             ensemble.VotingClassifier([("a", Ridge())], voting="soft"),
             "'a' must be an estimator with fit and predict_proba",
         ),
-        (ensemble.VotingClassifier(MEMBERS["Classifier"], weights=2), "one an estimator; got 2"),
+        (ensemble.VotingClassifier(MEMBERS["Classifier"], weights=2), "one per estimator; got 2"),
         (ensemble.VotingClassifier(MEMBERS["Classifier"], weights=["x", 1]), "list of numbers"),
         (ensemble.VotingClassifier(MEMBERS["Classifier"], weights=[1, -1]), "weights sum to zero"),
     ],
