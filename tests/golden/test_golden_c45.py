@@ -12,11 +12,11 @@ from fivefold.partition.criteria.gain_ratio import (
     weighted_impurity,
 )
 from fivefold.partition.growers.multiway_grower import MultiwaySettings, grow_multiway
+from fivefold.partition.pruning.cost_complexity import weakest_links
 from fivefold.partition.pruning.pruning_methods import (
     cheapest_merge_pruning,
     extra_mistakes,
     total_impurity,
-    weakest_link_path,
 )
 from fivefold.partition.tree_arrays.multiway_tree import value_codes
 from fivefold.tree import C45Classifier, ID3Classifier
@@ -55,7 +55,7 @@ def test_a_column_that_names_every_row_has_all_the_gain_and_log2_n_bits():
 def test_total_impurity_of_the_root_is_n_times_its_entropy_and_the_price():
     """A-91."""
     tree, total = line("----++-+")
-    root, _ = tree.cut_back(np.arange(len(tree)) == 0)
+    root, _ = tree.prune(np.arange(len(tree)) == 0)
     assert total[0] == pytest.approx(5.292506, abs=1e-6)
     assert total_impurity(root.parent, total[:1], 0.7) == pytest.approx(5.292506 + 0.7, abs=1e-6)
 
@@ -77,7 +77,7 @@ def test_total_impurity_of_the_root_is_n_times_its_entropy_and_the_price():
 def test_cheapest_merges_change_at_the_printed_prices(labels, price, leaves, cost):
     """A-93: 1.124670 and 3.043165 for eight points, 1.909543 for six."""
     tree, total = line(labels)
-    merged, kept = tree.cut_back(cheapest_merge_pruning(tree.parent, total, price))
+    merged, kept = tree.prune(cheapest_merge_pruning(tree.parent, total, price))
     assert len(merged.leaves) == leaves
     assert cost is None or total_impurity(merged.parent, total[kept], price) == pytest.approx(cost, abs=1e-6)
 
@@ -85,7 +85,7 @@ def test_cheapest_merges_change_at_the_printed_prices(labels, price, leaves, cos
 def test_the_links_of_the_line_of_eight_points():
     """A-96."""
     tree, total = line("----++-+")
-    assert weakest_link_path(tree.parent, total).alpha == pytest.approx([0.0, 1.124670, 3.043165], abs=1e-6)
+    assert weakest_links(tree.parent, total).alpha == pytest.approx([0.0, 1.124670, 3.043165], abs=1e-6)
 
 
 @pytest.mark.parametrize(("N", "e", "limit"), [(6, 0, 0.206), (9, 0, 0.143), (1, 0, 0.750), (16, 1, 0.157)])

@@ -151,7 +151,7 @@ def test_the_score_on_the_pruning_set_rises_with_every_removal_and_leaves_keep_t
     assert 0 < len(order) <= (tree.feature >= 0).sum()
     scores = [model.score(X[250:], y[250:])]
     for done in range(1, len(order) + 1):
-        smaller, kept = tree.cut_back(np.isin(np.arange(len(tree)), order[:done]))
+        smaller, kept = tree.prune(np.isin(np.arange(len(tree)), order[:done]))
         ends = smaller.reach(smaller.encode(X[250:]))[1]
         np.testing.assert_array_equal(smaller.sums, tree.sums[kept])
         scores.append(np.mean(smaller.sums[ends].argmax(axis=1) == y[250:]))

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from oracles.tree import IMPURITIES, best_gain, best_set_gain
 
-from fivefold.partition.pruning.cost_complexity import parent_indices
 from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
 CRITERIA = ("gini", "entropy", "error", "squared_error", "absolute_error", "max_error", "poisson")
@@ -119,7 +118,7 @@ def test_limits_on_nodes_are_kept(criterion, random):
     limits = {"max_depth": 5, "min_samples_split": 20, "min_samples_leaf": 7, "min_weight_fraction_leaf": 0.06}
     model = learner(criterion, random, min_impurity=0.05, **limits).fit(X, y, sample_weight=w)
     tree = model.model_.tree
-    inner, parent = tree.feature >= 0, parent_indices(tree)
+    inner, parent = tree.feature >= 0, tree.parent
     assert model.get_depth() <= 5 and inner.any()
     assert tree.rows[inner].min() >= 20 and tree.rows.min() >= 7
     assert model.model_.weight.min() >= 0.06 * w.sum()

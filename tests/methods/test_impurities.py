@@ -43,7 +43,7 @@ def test_a_product_of_shares_is_an_impurity_of_two_classes_and_not_of_three():
 def test_what_is_no_impurity_is_told_by_the_axiom_it_breaks(phi, said):
     """E-69."""
     assert any(said in text for text in check_axioms(phi).violations)
-    with pytest.raises(ValueError, match="criterion is no impurity"):
+    with pytest.raises(ValueError, match="criterion is not an impurity function"):
         ID3Classifier(criterion=phi).fit(*table())
 
 

@@ -9,7 +9,7 @@ from node_tables import node_of, rotated
 from sklearn.datasets import load_iris
 
 from fivefold.partition.criteria.classification_criteria import Entropy, Gini, Misclassification
-from fivefold.partition.pruning.pruning_methods import node_totals, parent_of, reduced_error_pruning
+from fivefold.partition.pruning.pruning_methods import node_totals, reduced_error_pruning
 from fivefold.partition.row_questions.hyperplanes import (
     CART_PIVOTS,
     ZERO_PIVOT,
@@ -19,7 +19,7 @@ from fivefold.partition.row_questions.hyperplanes import (
     oc1_search,
     varying_columns,
 )
-from fivefold.partition.row_questions.nodes import AxisQuestion, LinearQuestion, grow_nodes, prune_tree
+from fivefold.partition.row_questions.nodes import AxisQuestion, LinearQuestion, grow_nodes
 from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor, ObliqueTreeClassifier, ObliqueTreeRegressor
 
 SEARCHES = ("cart", "oc1", "fisher", "logistic")
@@ -69,7 +69,7 @@ def test_the_impurity_never_rises_from_step_to_step(criterion, seed):
     y = np.unique(y, return_inverse=True)[1]
     node = node_of(X, y, criterion)
     start = best_axis(node)[1]
-    plane = HyperplaneClimber(node).cycled(start, varying_columns(node), CART_PIVOTS)
+    plane = HyperplaneClimber(node).cycle(start, varying_columns(node), CART_PIVOTS)
     assert len(plane.history) > 3 or criterion is Misclassification  # mistakes have plateaus
     assert np.all(np.diff(plane.history) > 0)
     again = node.gain(node.linear(plane.weights, plane.threshold).sides(X))
@@ -125,7 +125,7 @@ def test_jumps_and_restarts_of_oc1_climb_higher_than_one_climb():
     for seed in range(6):
         X, y = rotated(300, seed)
         node = node_of(X, np.unique(y, return_inverse=True)[1])
-        once = HyperplaneClimber(node).cycled(best_axis(node)[1], varying_columns(node), ZERO_PIVOT).gain
+        once = HyperplaneClimber(node).cycle(best_axis(node)[1], varying_columns(node), ZERO_PIVOT).gain
         gain = oc1_search(node, np.random.RandomState(0), restarts=8, jumps=8).gain
         assert gain >= once
         higher += gain > once * 1.01
@@ -241,7 +241,7 @@ def test_a_node_tree_is_pruned_like_any_other():
     codes = np.searchsorted(whole.classes_, truth)
     wrong = (value.argmax(axis=1)[:, None] != np.arange(3)).astype(float)  # mistakes of each node on each class
     passed, _ = node_totals(tree, new, np.eye(3)[codes])
-    smaller, kept = prune_tree(tree, reduced_error_pruning(parent_of(tree), (passed * wrong).sum(axis=1)))
+    smaller, kept = tree.prune(reduced_error_pruning(tree.parent, (passed * wrong).sum(axis=1)))
     assert len(smaller) < len(tree)
     before = (value.argmax(axis=1)[tree.apply(new)] != codes).mean()
     after = (value[kept].argmax(axis=1)[smaller.apply(new)] != codes).mean()

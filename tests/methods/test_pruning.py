@@ -4,6 +4,7 @@ from itertools import chain, product
 
 import numpy as np
 import pytest
+from oracles.tree import weakest_links_by_search
 from scipy.stats import chi2_contingency
 from tables import seeded
 
@@ -19,10 +20,7 @@ from fivefold.partition.pruning.pruning_methods import (
     independence_p_value,
     mdl_pruning,
     occam_pruning,
-    parent_of,
-    prune_tree,
     upper_mistakes,
-    weakest_link_path,
 )
 from fivefold.partition.tree_arrays.multiway_tree import value_codes
 from fivefold.tree import (
@@ -64,7 +62,7 @@ def test_bottom_up_finds_the_cheapest_of_all_pruned_trees(seed):
     rng = np.random.RandomState(seed)
     leaf, branching = rng.rand(len(tree)), 0.1 * rng.rand(len(tree))
     cost = min(leaf[leaves].sum() + branching[kept].sum() for leaves, kept in prunings_of(tree.parent))
-    cut, at = tree.cut_back(bottom_up(tree.parent, leaf, branching))
+    cut, at = tree.prune(bottom_up(tree.parent, leaf, branching))
     assert leaf[at][cut.leaves].sum() + branching[at][cut.feature >= 0].sum() == pytest.approx(cost)
 
 
@@ -73,7 +71,7 @@ def test_links_of_any_tree_are_those_of_the_compiled_binary_one():
     X, y = noisy()
     model = DecisionTreeClassifier(random_state=0).fit(X, y).model_
     risk = model.impurity * model.weight / model.weight[0]
-    one, other = weakest_link_path(parent_of(model.tree), risk), weakest_links(model.tree, risk)
+    one, other = weakest_links_by_search(model.tree.parent, risk), weakest_links(model.tree.parent, risk)
     np.testing.assert_allclose(one.alpha, other.alpha, atol=1e-12)
     np.testing.assert_allclose(one.risk, other.risk, atol=1e-12)
 
@@ -124,7 +122,7 @@ def test_a_removal_at_a_time_ends_with_a_pruning_of_the_tree_where_no_removal_he
     mistakes = np.random.RandomState(0).randint(5, size=len(tree)).astype(float)
     done = greedy_collapse(tree.parent, mistakes, ties=True)
     assert len(done) <= (tree.feature >= 0).sum()
-    cut, kept = tree.cut_back(np.isin(np.arange(len(tree)), done))
+    cut, kept = tree.prune(np.isin(np.arange(len(tree)), done))
     assert greedy_collapse(cut.parent, mistakes[kept], ties=True) == []
 
 
@@ -195,7 +193,7 @@ def test_bits_of_the_classes_are_those_of_the_shares_and_of_naming_them():
 def test_dearer_questions_give_smaller_trees():
     X, y = noisy()
     tree = grow_multiway(value_codes(X, [False] * 3), Entropy(y, np.ones(len(y)), 2), MultiwaySettings())
-    sizes = [len(tree.cut_back(mdl_pruning(tree.parent, tree.sums, bits))[0]) for bits in (0.0, 5.0, 50.0, 1e4)]
+    sizes = [len(tree.prune(mdl_pruning(tree.parent, tree.sums, bits))[0]) for bits in (0.0, 5.0, 50.0, 1e4)]
     assert sizes == sorted(sizes, reverse=True) and sizes[0] > 1 == sizes[-1]
 
 
@@ -211,7 +209,7 @@ def test_a_binary_tree_of_the_engine_is_pruned_by_the_same_functions():
     X, y = noisy()
     grown = grow(X, Entropy(y, np.ones(len(y)), 2))
     counts = grown.counts(y, np.ones(len(y)), 2)
-    parent = parent_of(grown.tree)
-    tree, kept = prune_tree(grown.tree, bottom_up(parent, upper_mistakes(counts, 0.25), slack=0.1))
+    parent = grown.tree.parent
+    tree, kept = grown.tree.prune(bottom_up(parent, upper_mistakes(counts, 0.25), slack=0.1))
     assert 2 <= len(tree.leaves) < len(grown.tree.leaves)
     np.testing.assert_array_equal(counts[kept][tree.leaves].sum(axis=0), np.bincount(y))

@@ -1,6 +1,7 @@
 """Trees grown in the obvious way: every column, every threshold, every side, one row at a time."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -91,3 +92,25 @@ def best_set_gain(criterion, x, y, w):
         gain(IMPURITIES[criterion], y, w, np.isin(x, levels[[k for k in range(len(levels)) if code >> k & 1]]))
         for code in range(1, 2 ** (len(levels) - 1))
     )
+
+
+def weakest_links_by_search(parent, risk):
+    """The path of cost-complexity pruning of any tree; all links are computed anew at every step."""
+    m, alphas, risks = len(parent), [0.0], []
+    inner = np.isin(np.arange(m), parent[1:])
+    while True:
+        gone = np.zeros(m, dtype=bool)
+        for t in range(1, m):
+            gone[t] = gone[parent[t]] or not inner[parent[t]]
+        leaf = ~inner & ~gone
+        below, leaves = np.where(leaf, risk, 0.0), np.where(leaf, 1.0, 0.0)
+        for t in range(m - 1, 0, -1):
+            below[parent[t]] += below[t]
+            leaves[parent[t]] += leaves[t]
+        risks.append(below[0])
+        if not inner[0]:
+            return SimpleNamespace(alpha=np.array(alphas), risk=np.array(risks))
+        here = np.flatnonzero(inner & ~gone)
+        link = (risk[here] - below[here]) / (leaves[here] - 1)
+        inner[here[link.argmin()]] = False
+        alphas.append(link.min())

@@ -1,18 +1,16 @@
-"""Parts of the rows that are left out in turn, which the content of the rows decides: weights mean repetition."""
+"""Cross-validation folds decided by the content of the rows, not by their order, so that weights mean repetition."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from fivefold.core.types import Table, Target
+from fivefold.core.types import Indices, Table, Target
 from fivefold.partition.column_access import to_dense
 from fivefold.spatial.row_order import content_order
 
 
-def content_folds(X: Table, y: Target, count: int) -> Any:
-    """The part of each row (n,), 0 to count - 1; equal rows are in one, and there are no more parts than other rows."""
+def content_folds(X: Table, y: Target, count: int) -> Indices:
+    """The fold of each row (n,), from 0 to count - 1 or to the number of distinct rows - 1; equal rows share a fold."""
     order = content_order(X, y)
     Z = to_dense(X[order])
     same = ((Z[1:] == Z[:-1]) | ((Z[1:] != Z[1:]) & (Z[:-1] != Z[:-1]))).all(axis=1)

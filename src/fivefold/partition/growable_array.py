@@ -1,20 +1,21 @@
-"""Arrays that grow at their end: where trees are collected one by one."""
+"""Arrays that grow at their end, in which trees are collected one by one."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 class GrowableArray:
-    """An array that grows at its end; what it showed before stays as it was."""
+    """An array that grows at its end; views of it taken earlier stay valid."""
 
-    def __init__(self, held: Any) -> None:
+    def __init__(self, held: NDArray[Any]) -> None:
         self.held, self.used = held, len(held)
 
-    def extend(self, more: Any) -> None:
-        """Add rows at the end; half of the room is left for later, and costs no memory before it is used."""
+    def extend(self, more: NDArray[Any]) -> None:
+        """Add rows at the end; the array doubles when it is full, and unused rows cost no memory."""
         end = self.used + len(more)
         if end > len(self.held):
             held = np.empty((2 * end, *self.held.shape[1:]), dtype=self.held.dtype)
@@ -23,6 +24,6 @@ class GrowableArray:
         self.held[self.used : end] = more
         self.used = end
 
-    def view(self, end: int | None = None) -> Any:
-        """The first rows, all by default."""
+    def view(self, end: int | None = None) -> NDArray[Any]:
+        """The first `end` rows, all by default."""
         return self.held[: self.used if end is None else end]

@@ -1,10 +1,10 @@
-"""Sorting within compiled loops: numbers with what belongs to them."""
+"""Sorting within compiled loops: keys, and items that move with them."""
 
 from __future__ import annotations
 
 from fivefold.core.compilation.jit import jit
 
-MAX_INSERTION_RUN = 16  # runs of no more are sorted by insertion
+MAX_INSERTION_RUN = 16  # entries: shorter runs are sorted by insertion
 
 
 @jit

@@ -31,46 +31,46 @@ class CARTClassifier(BaseMultiwayTree):
     ----------
     criterion
         impurity of a node: "entropy", "gini", the share of mistakes, "error", or a function of the shares of the
-        classes, (m, K) -> (m,), which keeps the axioms of `partition.impurities`.
+        classes, (m, K) -> (m,), that satisfies the axioms of `partition.criteria.custom_impurity`.
     selection
-        the question with the largest "gain", or "ratio": of those with average gain or more the largest gain ratio,
-        with C4.5's price of a threshold.
+        "gain" chooses the split with the largest gain; "ratio", of those with at least average gain, the one with the
+        largest gain ratio, with C4.5's price of a threshold.
     nominal
-        a discrete column gives a branch for each of its "values", two "groups" of values, or one value against the
-        rest ("dummies").
+        a discrete column gives one branch per value ("values"), two "groups" of values, or one value against the rest
+        ("dummies").
     thresholds
-        of a numeric question: one, or two for three branches.
+        thresholds of a numeric split: 1, or 2 for three branches.
     missing
-        where a row goes that lacks the value: by "fractions" into every branch, by the "majority" of the node, in fit
-        by the majority of its "class", or, at questions with two branches, by the other columns that most often send
+        where a row with a missing value goes: by "fractions" into every branch, with the "majority" of the node, in fit
+        with the majority of its "class", or, at splits with two branches, by the other columns that most often send
         rows the same way ("surrogates").
     pruning
-        None, "pessimistic", "error_based" (pessimistic, and the largest branch may take the place of its parent),
-        "chi_square", "description_length", "cost_complexity", or "cheapest_merges" (the collapse that lowers impurity
-        and price most, again and again).
+        None, "pessimistic", "error_based" (pessimistic, and the largest branch may replace its parent), "chi_square",
+        "description_length", "cost_complexity", or "cheapest_merges" (repeatedly the collapse that lowers impurity plus
+        price most).
     confidence
-        of pessimistic pruning: the probability that the true number of mistakes is above the limit taken, smaller
-        prunes more; of chi-square pruning: the level of significance, to be small where thresholds are the best of
-        many.
+        for pessimistic pruning, the probability that the true number of mistakes exceeds the limit that is used:
+        smaller values prune more; for chi-square pruning, the significance level, which should be small where
+        thresholds are the best of many.
     ccp_alpha
-        price of a leaf of "cost_complexity" and "cheapest_merges", in impurity a unit of the weight of all rows.
+        price per leaf of "cost_complexity" and "cheapest_merges", in impurity per unit of the weight of all rows.
     max_depth
-        most questions on a way down; None for no limit.
+        maximum number of questions on a path; None for no limit.
     min_samples_leaf
-        two branches at least hold rows of this weight.
+        minimum weight of the rows in each of at least two branches of a split.
     min_share
-        a node with less than this share of all rows is not divided.
+        minimum share of all rows in a node that is divided.
     min_impurity
-        a node as pure as this is not divided.
+        a node with no more impurity than this is not divided.
     min_gain
-        a question gains more than this, a unit of weight; None allows those that gain nothing.
+        minimum gain of a split per unit of weight; None allows splits that gain nothing.
     lookahead
-        further levels that are looked at before a question is chosen; the time is multiplied by the columns each.
+        further levels examined before a split is chosen; each multiplies the time by the number of columns.
     alternatives
-        questions of a node that are tried, each with the whole tree below it; the one that errs least on a quarter of
-        the rows, held out, stays. For small problems: the time grows as alternatives ** max_depth.
+        splits per node that are tried, each with the whole tree below it; the one with the fewest mistakes on a
+        held-out quarter of the rows is kept. For small problems: the time grows as alternatives ** max_depth.
     categorical_features
-        discrete columns besides those that hold text or truth values: "auto" for none, "all", or their numbers.
+        discrete columns besides those that hold text or truth values: "auto" for none, "all", or their indices.
     class_weight
         weights of the classes, or "balanced".
 
@@ -79,7 +79,7 @@ class CARTClassifier(BaseMultiwayTree):
     tree_
         the nodes, a struct of arrays.
     feature_importances_
-        share of each column in the fall of the impurity.
+        share of each column in the total fall of the impurity.
 
     Examples
     --------

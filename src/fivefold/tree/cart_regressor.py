@@ -27,8 +27,8 @@ from fivefold.tree.cart import candidate_alphas
 from fivefold.tree.decision_tree import DecisionTreeRegressor
 from fivefold.tree.shared.base import TreeModel
 
-MAX_ALPHAS = 50  # prices that are tried
-ERROR_TOLERANCE = 1e-9  # errors that differ by this share are equal
+MAX_ALPHAS = 50  # prices per leaf that are tried, at most
+ERROR_TOLERANCE = 1e-9  # relative difference of errors that counts as rounding
 
 
 @dataclass(frozen=True)
@@ -46,49 +46,49 @@ class CARTRegressor(DecisionTreeRegressor):
     Parameters
     ----------
     criterion
-        "squared_error" and "friedman_mse" lower the variance, "poisson" the deviance of counts; leaves answer with the
-        mean. "absolute_error" lowers the absolute deviation from the median, the answer; "max_error" the worst error
-        about the middle of the range.
+        "squared_error" and "friedman_mse" lower the variance, "poisson" the deviance of counts; leaves predict the
+        mean. "absolute_error" lowers the absolute deviation from the median, which leaves then predict; "max_error" the
+        worst error about the middle of the range.
     splitter
-        "best" takes the best cut of a column, "random" one at a threshold drawn between its least and largest value.
+        "best" takes the best cut of a column, "random" a threshold drawn between its smallest and largest value.
     max_depth
-        most questions on a way down; None for no limit.
+        maximum number of questions on a path; None for no limit.
     min_samples_split, min_samples_leaf
-        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+        minimum number of rows in a node that is divided, and in a leaf; a fraction is a share of all rows.
     min_weight_fraction_leaf
-        least share of the total weight in a leaf.
+        minimum share of the total weight in a leaf.
     max_features
-        columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
+        columns tried per node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
     random_state
-        seed of the draws of columns and thresholds.
+        seed for drawing columns and thresholds.
     max_leaf_nodes
-        most leaves; the nodes that gain most are divided first.
+        maximum number of leaves; the nodes that gain most are divided first.
     min_impurity_decrease
-        least fall of the impurity by a cut, a share of the root's weight.
+        minimum fall of the impurity by a cut, weighted by the node's share of all rows.
     ccp_alpha
-        price of a leaf; None lets rows left out decide.
+        price per leaf; None chooses it by cross-validation.
     monotonic_cst
-        1 for each column along which the answer must rise, -1 where it must fall, 0 elsewhere.
+        per column: 1 where the prediction must rise with it, -1 where it must fall, 0 elsewhere.
     min_impurity
-        nodes of no more impurity are leaves.
+        nodes with no more impurity than this are leaves.
     missing
-        side of rows whose value is missing: "learned", the one that lowers the impurity more; "majority", that of most
-        known rows; "tested", that too, unless the missing rows differ from the known by three standard errors.
+        where rows with a missing value go: "learned", to the side that lowers the impurity more; "majority", with most
+        known rows; "tested", the same, unless they differ from the known rows by three standard errors.
     folds
-        parts of the rows that are left out in turn.
+        number of cross-validation folds.
     standard_errors
-        the smallest tree wins whose error is within so many standard errors of the least; 1 is the rule of the book.
+        the smallest tree wins whose error is within this many standard errors of the least; 1 is CART's own rule.
 
     Attributes
     ----------
     ccp_alpha_
-        the price of a leaf that was taken.
+        the price per leaf that was chosen.
     alphas_, alpha_errors_
-        the prices that were tried, and the mean squared error of each on rows left out.
+        the prices that were tried, and the cross-validated mean squared error of each.
     tree_
         the nodes, under scikit-learn's names.
     feature_importances_
-        share of each column in the fall of the impurity.
+        share of each column in the total fall of the impurity.
 
     Examples
     --------
@@ -128,7 +128,7 @@ class CARTRegressor(DecisionTreeRegressor):
         whole = self._whole(X, y, w)
         alphas, errors, alpha = np.zeros(1), np.full(1, np.nan), self.ccp_alpha
         if alpha is None:
-            alphas = candidate_alphas(whole.links().alpha, MAX_ALPHAS)
+            alphas = candidate_alphas(whole.pruning_path().alpha, MAX_ALPHAS)
             errors, alpha = self._judged(X, y, w, alphas)
         tree = whole.pruned(alpha)
         known = {field.name: getattr(tree, field.name) for field in fields(TreeModel)}
@@ -152,7 +152,7 @@ class CARTRegressor(DecisionTreeRegressor):
         for k in range(fold.max() + 1):
             kept, out = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
             tree, asked = self._whole(X[kept], y[kept], w[kept]), X[out]
-            path = tree.links()
+            path = tree.pruning_path()
             for i, alpha in enumerate(alphas):
                 smaller = tree.pruned(alpha, path)
                 squares[i, out] = ((smaller.value[smaller.tree.apply(asked)] - target[out]) ** 2).mean(axis=1)

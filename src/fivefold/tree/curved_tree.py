@@ -58,19 +58,19 @@ class CurvedTreeClassifier(BaseRowTreeClassifier):
     criterion
         impurity of a node: "gini", "entropy" (also called "log_loss") or "error".
     max_depth
-        most questions on a way down; None for no limit.
+        maximum number of questions on a path; None for no limit.
     min_samples_split, min_samples_leaf
-        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+        minimum number of rows in a node that is divided, and in a leaf; a fraction is a share of all rows.
     min_weight_fraction_leaf
-        least share of the total weight in a leaf.
+        minimum share of the total weight in a leaf.
     random_state
         seed of the draws of centres.
     min_impurity_decrease
-        least fall of the impurity by a question, a share of the root's weight.
+        minimum fall of the impurity by a question, weighted by the node's share of all rows.
     class_weight
         weights of the classes, or "balanced".
     ccp_alpha
-        price of a leaf: the tree is cut back to the one of least risk + ccp_alpha x leaves.
+        price per leaf: the tree is pruned to the one of least risk + ccp_alpha x leaves.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ def quadratic_search(tree: Any, node: Node, rng: Rng) -> tuple[Question | None, 
     starts = [discriminant_search(high, "fisher"), discriminant_search(high, "logistic"), best_axis(high)[1]]
     climber, columns = HyperplaneClimber(high), varying_columns(high)
     plane: Hyperplane = max(
-        (climber.cycled(s, columns, CART_PIVOTS) for s in starts if s.gain > -np.inf), key=lambda p: p.gain
+        (climber.cycle(s, columns, CART_PIVOTS) for s in starts if s.gain > -np.inf), key=lambda p: p.gain
     )
     found = quadric(small, high.linear(plane.weights, plane.threshold))
     d = len(node.mean)

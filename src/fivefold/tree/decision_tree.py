@@ -1,4 +1,4 @@
-"""Decision trees: the input space cut into boxes, one answer a box.
+"""Decision trees: the input space is cut into boxes, with one answer per box.
 
     choose the cut x_j <= t of a node that lowers  W I - W_left I_left - W_right I_right  most, and go on in both parts
 
@@ -6,13 +6,14 @@ I is the impurity of the rows in a node: Gini 1 - sum p_k^2, entropy -sum p_k lo
 Poisson deviance, its absolute deviation from the median. The answer of a leaf is the share of each class, the mean, the
 median. A column of categories is cut into two sets of them; with several outputs, I is the mean over them.
 
-Where a value is missing the row goes to the side that lowered the impurity more (`missing="learned"`). Of two sides
-one always does, also where gaps come by chance; `missing="tested"` keeps rows with gaps on the side of most others
-until they differ from those by three standard errors,
+Where a value is missing the row goes to the side that lowered the impurity more (`missing="learned"`). One of the two
+always does, even where values are missing by chance; `missing="tested"` keeps rows with missing values on the side of
+the majority unless they differ from it by three standard errors,
 
     (W I - W_known I_known - W_missing I_missing) / I > 9,
 
-about a chi-square. With gaps by chance single trees are then a little surer, and none the worse where gaps tell.
+which is about a chi-square. Where values are missing by chance, single trees then err a little less; where missing
+values are informative, they are no worse.
 
 Breiman, Friedman, Olshen & Stone (1984), Classification and Regression Trees.
 """
@@ -35,48 +36,48 @@ class DecisionTreeClassifier(BaseTreeClassifier):
     Parameters
     ----------
     criterion
-        impurity of a node: "gini", "entropy" (also called "log_loss"), "error" (the share that the commonest class
-        gets wrong), or "risk" (the mean cost of the cheapest answer, by `loss_matrix`).
+        impurity of a node: "gini", "entropy" (also called "log_loss"), "error" (the share not of the commonest class),
+        or "risk" (the mean cost of the cheapest answer, by `loss_matrix`).
     splitter
-        "best" takes the best cut of a column, "random" one at a threshold drawn between its least and largest value.
+        "best" takes the best cut of a column, "random" a threshold drawn between its smallest and largest value.
     max_depth
-        most questions on a way down; None for no limit.
+        maximum number of questions on a path; None for no limit.
     min_samples_split, min_samples_leaf
-        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+        minimum number of rows in a node that is divided, and in a leaf; a fraction is a share of all rows.
     min_weight_fraction_leaf
-        least share of the total weight in a leaf.
+        minimum share of the total weight in a leaf.
     max_features
-        columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
+        columns tried per node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
     random_state
-        seed of the draws of columns and thresholds.
+        seed for drawing columns and thresholds.
     max_leaf_nodes
-        most leaves; the nodes that gain most are divided first.
+        maximum number of leaves; the nodes that gain most are divided first.
     min_impurity_decrease
-        least fall of the impurity by a cut, a share of the root's weight.
+        minimum fall of the impurity by a cut, weighted by the node's share of all rows.
     class_weight
         weights of the classes, or "balanced".
     ccp_alpha
-        price of a leaf: the tree is cut back to the one of least risk + ccp_alpha x leaves.
+        price per leaf: the tree is pruned to the one of least risk + ccp_alpha x leaves.
     monotonic_cst
-        1 for each column along which the probability of the second class must rise, -1 where it must fall, 0 elsewhere.
+        per column: 1 where the probability of the second class must rise with it, -1 where it must fall, 0 elsewhere.
     min_impurity
-        nodes of no more impurity are leaves.
+        nodes with no more impurity than this are leaves.
     loss_matrix
-        cost of answering class i (row) where it is k (column), for "risk"; answers are then the cheapest.
+        cost of answering class i (row) where the true class is k (column), for "risk"; the cheapest class is predicted.
     missing
-        side of rows whose value is missing: "learned", the one that lowers the impurity more; "majority", that of most
-        known rows; "tested", that too, unless the missing rows differ from the known by three standard errors.
+        where rows with a missing value go: "learned", to the side that lowers the impurity more; "majority", with most
+        known rows; "tested", the same, unless they differ from the known rows by three standard errors.
 
     Attributes
     ----------
     tree_
         the nodes, under scikit-learn's names.
     feature_importances_
-        share of each column in the fall of the impurity.
+        share of each column in the total fall of the impurity.
     max_features_
-        columns tried at a node.
+        number of columns tried per node.
     n_classes_, n_outputs_
-        numbers of classes, a list of them for several outputs, and of outputs.
+        number of classes, or a list of numbers for several outputs, and number of outputs.
 
     Examples
     --------
@@ -135,43 +136,43 @@ class DecisionTreeRegressor(BaseTreeRegressor):
     Parameters
     ----------
     criterion
-        "squared_error" and "friedman_mse" lower the variance, "poisson" the deviance of counts; leaves answer with the
-        mean. "absolute_error" lowers the absolute deviation from the median, the answer; "max_error" the worst error
-        about the middle of the range.
+        "squared_error" and "friedman_mse" lower the variance, "poisson" the deviance of counts; leaves predict the
+        mean. "absolute_error" lowers the absolute deviation from the median, which leaves then predict; "max_error" the
+        worst error about the middle of the range.
     splitter
-        "best" takes the best cut of a column, "random" one at a threshold drawn between its least and largest value.
+        "best" takes the best cut of a column, "random" a threshold drawn between its smallest and largest value.
     max_depth
-        most questions on a way down; None for no limit.
+        maximum number of questions on a path; None for no limit.
     min_samples_split, min_samples_leaf
-        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+        minimum number of rows in a node that is divided, and in a leaf; a fraction is a share of all rows.
     min_weight_fraction_leaf
-        least share of the total weight in a leaf.
+        minimum share of the total weight in a leaf.
     max_features
-        columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
+        columns tried per node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
     random_state
-        seed of the draws of columns and thresholds.
+        seed for drawing columns and thresholds.
     max_leaf_nodes
-        most leaves; the nodes that gain most are divided first.
+        maximum number of leaves; the nodes that gain most are divided first.
     min_impurity_decrease
-        least fall of the impurity by a cut, a share of the root's weight.
+        minimum fall of the impurity by a cut, weighted by the node's share of all rows.
     ccp_alpha
-        price of a leaf: the tree is cut back to the one of least risk + ccp_alpha x leaves.
+        price per leaf: the tree is pruned to the one of least risk + ccp_alpha x leaves.
     monotonic_cst
-        1 for each column along which the answer must rise, -1 where it must fall, 0 elsewhere.
+        per column: 1 where the prediction must rise with it, -1 where it must fall, 0 elsewhere.
     min_impurity
-        nodes of no more impurity are leaves.
+        nodes with no more impurity than this are leaves.
     missing
-        side of rows whose value is missing: "learned", the one that lowers the impurity more; "majority", that of most
-        known rows; "tested", that too, unless the missing rows differ from the known by three standard errors.
+        where rows with a missing value go: "learned", to the side that lowers the impurity more; "majority", with most
+        known rows; "tested", the same, unless they differ from the known rows by three standard errors.
 
     Attributes
     ----------
     tree_
         the nodes, under scikit-learn's names.
     feature_importances_
-        share of each column in the fall of the impurity.
+        share of each column in the total fall of the impurity.
     max_features_
-        columns tried at a node.
+        number of columns tried per node.
     n_outputs_
         number of outputs.
 

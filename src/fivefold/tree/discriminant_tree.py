@@ -19,7 +19,7 @@ import numpy as np
 
 from fivefold.core.estimators.params import Count, OpenFraction
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Mask, Rng, Table, Target, Weights
+from fivefold.core.types import Array, Codes, Mask, Rng, Table, Target, Weights
 from fivefold.partition.row_questions.hyperplanes import best_axis
 from fivefold.partition.row_questions.nodes import LinearQuestion, Node, Question
 from fivefold.partition.splitters.base import RELATIVE_TIE
@@ -83,7 +83,7 @@ def or_single_column(node: Node, asked: Question | None) -> Question | None:
     return best_axis(node)[0]
 
 
-def _allowed(node: Node, sides: Array) -> bool:
+def _allowed(node: Node, sides: Codes) -> bool:
     count, weight = np.bincount(sides), np.bincount(sides, node.w)
     held = count > 0
     return bool(count[held].min() >= node.rules.min_leaf and weight[held].min() >= node.rules.min_weight)
@@ -97,19 +97,19 @@ class DiscriminantTreeClassifier(BaseRowTreeClassifier):
     criterion
         impurity of a node: "gini", "entropy" (also called "log_loss"), or "error".
     max_depth
-        most questions on a way down; None for no limit.
+        maximum number of questions on a path; None for no limit.
     min_samples_split, min_samples_leaf
-        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+        minimum number of rows in a node that is divided, and in a leaf; a fraction is a share of all rows.
     min_weight_fraction_leaf
-        least share of the total weight in a leaf.
+        minimum share of the total weight in a leaf.
     random_state
-        kept for the signature of the other trees; nothing is drawn.
+        accepted for compatibility with the other trees and ignored: nothing is random.
     min_impurity_decrease
-        least fall of the impurity by a question, a share of the root's weight.
+        minimum fall of the impurity by a question, weighted by the node's share of all rows.
     class_weight
         weights of the classes, or "balanced".
     ccp_alpha
-        price of a leaf: the tree is cut back to the one of least risk + ccp_alpha x leaves.
+        price per leaf: the tree is pruned to the one of least risk + ccp_alpha x leaves.
     discriminant
         how the direction is learned: "fisher", "logistic", or "error" for the fewest rows on the wrong side.
     grouping
@@ -120,11 +120,11 @@ class DiscriminantTreeClassifier(BaseRowTreeClassifier):
         "criterion" cuts where the impurity falls most, "midpoint" halfway between the means of the groups;
         discriminant="error" always cuts at the fewest errors.
     reduction
-        features of a node: None for all columns, "select" for the columns that part the classes best there, "pca" or
-        "lda" for axes of the rows there.
+        features of a node: None for all columns, "select" for the columns that separate the classes best there, "pca"
+        or "lda" for axes of the rows there.
     n_components
-        how many features a node has: a number, a share of the spread (between classes for "select" and "lda"), or
-        None for one for each ten rows.
+        number of features of a node: a number, a share of the spread (between classes for "select" and "lda"), or
+        None for one per ten rows.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
-"""Extremely random trees: thresholds are drawn, not searched.
+"""Extremely randomised trees: thresholds are drawn at random, not searched for.
 
-At a node, some columns are drawn, and for each a threshold uniform between its least and its largest value there; the
-cut that lowers the impurity most is made. One such tree is rough and quick; many of them average into a smooth answer.
+At each node some columns are drawn, and for each a threshold uniform between its smallest and its largest value there;
+the cut that lowers the impurity most is made. One such tree is rough and quick; the average of many is smooth.
 
 Geurts, Ernst & Wehenkel (2006), Extremely randomized trees.
 """
@@ -24,45 +24,45 @@ class ExtraTreeClassifier(BaseTreeClassifier):
     Parameters
     ----------
     criterion
-        impurity of a node: "gini", "entropy" (also called "log_loss"), "error" (the share that the commonest class
-        gets wrong), or "risk" (the mean cost of the cheapest answer, by `loss_matrix`).
+        impurity of a node: "gini", "entropy" (also called "log_loss"), "error" (the share not of the commonest class),
+        or "risk" (the mean cost of the cheapest answer, by `loss_matrix`).
     splitter
-        "random" cuts a column at a threshold drawn between its least and largest value, "best" at the best one.
+        "random" cuts a column at a threshold drawn between its smallest and largest value, "best" at the best one.
     max_depth
-        most questions on a way down; None for no limit.
+        maximum number of questions on a path; None for no limit.
     min_samples_split, min_samples_leaf
-        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+        minimum number of rows in a node that is divided, and in a leaf; a fraction is a share of all rows.
     min_weight_fraction_leaf
-        least share of the total weight in a leaf.
+        minimum share of the total weight in a leaf.
     max_features
-        columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
+        columns tried per node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
     random_state
-        seed of the draws of columns and thresholds.
+        seed for drawing columns and thresholds.
     max_leaf_nodes
-        most leaves; the nodes that gain most are divided first.
+        maximum number of leaves; the nodes that gain most are divided first.
     min_impurity_decrease
-        least fall of the impurity by a cut, a share of the root's weight.
+        minimum fall of the impurity by a cut, weighted by the node's share of all rows.
     class_weight
         weights of the classes, or "balanced".
     ccp_alpha
-        price of a leaf: the tree is cut back to the one of least risk + ccp_alpha x leaves.
+        price per leaf: the tree is pruned to the one of least risk + ccp_alpha x leaves.
     monotonic_cst
-        1 for each column along which the probability of the second class must rise, -1 where it must fall, 0 elsewhere.
+        per column: 1 where the probability of the second class must rise with it, -1 where it must fall, 0 elsewhere.
     min_impurity
-        nodes of no more impurity are leaves.
+        nodes with no more impurity than this are leaves.
     loss_matrix
-        cost of answering class i (row) where it is k (column), for "risk"; answers are then the cheapest.
+        cost of answering class i (row) where the true class is k (column), for "risk"; the cheapest class is predicted.
 
     Attributes
     ----------
     tree_
         the nodes, under scikit-learn's names.
     feature_importances_
-        share of each column in the fall of the impurity.
+        share of each column in the total fall of the impurity.
     max_features_
-        columns tried at a node.
+        number of columns tried per node.
     n_classes_, n_outputs_
-        numbers of classes, a list of them for several outputs, and of outputs.
+        number of classes, or a list of numbers for several outputs, and number of outputs.
 
     Examples
     --------
@@ -114,40 +114,40 @@ class ExtraTreeRegressor(BaseTreeRegressor):
     Parameters
     ----------
     criterion
-        "squared_error" and "friedman_mse" lower the variance, "poisson" the deviance of counts; leaves answer with the
-        mean. "absolute_error" lowers the absolute deviation from the median, the answer; "max_error" the worst error
-        about the middle of the range.
+        "squared_error" and "friedman_mse" lower the variance, "poisson" the deviance of counts; leaves predict the
+        mean. "absolute_error" lowers the absolute deviation from the median, which leaves then predict; "max_error" the
+        worst error about the middle of the range.
     splitter
-        "random" cuts a column at a threshold drawn between its least and largest value, "best" at the best one.
+        "random" cuts a column at a threshold drawn between its smallest and largest value, "best" at the best one.
     max_depth
-        most questions on a way down; None for no limit.
+        maximum number of questions on a path; None for no limit.
     min_samples_split, min_samples_leaf
-        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+        minimum number of rows in a node that is divided, and in a leaf; a fraction is a share of all rows.
     min_weight_fraction_leaf
-        least share of the total weight in a leaf.
+        minimum share of the total weight in a leaf.
     max_features
-        columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
+        columns tried per node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
     random_state
-        seed of the draws of columns and thresholds.
+        seed for drawing columns and thresholds.
     max_leaf_nodes
-        most leaves; the nodes that gain most are divided first.
+        maximum number of leaves; the nodes that gain most are divided first.
     min_impurity_decrease
-        least fall of the impurity by a cut, a share of the root's weight.
+        minimum fall of the impurity by a cut, weighted by the node's share of all rows.
     ccp_alpha
-        price of a leaf: the tree is cut back to the one of least risk + ccp_alpha x leaves.
+        price per leaf: the tree is pruned to the one of least risk + ccp_alpha x leaves.
     monotonic_cst
-        1 for each column along which the answer must rise, -1 where it must fall, 0 elsewhere.
+        per column: 1 where the prediction must rise with it, -1 where it must fall, 0 elsewhere.
     min_impurity
-        nodes of no more impurity are leaves.
+        nodes with no more impurity than this are leaves.
 
     Attributes
     ----------
     tree_
         the nodes, under scikit-learn's names.
     feature_importances_
-        share of each column in the fall of the impurity.
+        share of each column in the total fall of the impurity.
     max_features_
-        columns tried at a node.
+        number of columns tried per node.
     n_outputs_
         number of outputs.
 

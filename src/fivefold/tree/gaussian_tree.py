@@ -69,25 +69,25 @@ class GaussianTreeClassifier(BaseRowTreeClassifier):
     max_depth
         most questions on a way down; None for no limit; with 1 it decides as LinearDiscriminantAnalysis.
     min_samples_split, min_samples_leaf
-        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+        minimum number of rows in a node that is divided, and in a leaf; a fraction is a share of all rows.
     min_weight_fraction_leaf
-        least share of the total weight in a leaf.
+        minimum share of the total weight in a leaf.
     random_state
-        kept for the signature of the other trees; nothing is drawn.
+        accepted for compatibility with the other trees and ignored: nothing is random.
     min_impurity_decrease
-        least fall of the impurity by a question, a share of the root's weight.
+        minimum fall of the impurity by a question, weighted by the node's share of all rows.
     class_weight
         weights of the classes, or "balanced".
     ccp_alpha
-        price of a leaf: the tree is cut back to the one of least risk + ccp_alpha x leaves.
+        price per leaf: the tree is pruned to the one of least risk + ccp_alpha x leaves.
     shrinkage
         share of a sphere in the covariance of each class, or "auto" for the amount of Ledoit and Wolf; None for none.
     reduction
-        features of a node: None for all columns, "select" for the columns that part the classes best there, "pca" or
-        "lda" for axes of the rows there.
+        features of a node: None for all columns, "select" for the columns that separate the classes best there, "pca"
+        or "lda" for axes of the rows there.
     n_components
-        how many features a node has: a number, a share of the spread (between classes for "select" and "lda"), or
-        None for one for each ten rows.
+        number of features of a node: a number, a share of the spread (between classes for "select" and "lda"), or
+        None for one per ten rows.
 
     Attributes
     ----------

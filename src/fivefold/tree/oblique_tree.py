@@ -56,19 +56,19 @@ class ObliqueTreeClassifier(BaseRowTreeClassifier):
     criterion
         impurity of a node: "gini", "entropy" (also called "log_loss") or "error".
     max_depth
-        most questions on a way down; None for no limit.
+        maximum number of questions on a path; None for no limit.
     min_samples_split, min_samples_leaf
-        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+        minimum number of rows in a node that is divided, and in a leaf; a fraction is a share of all rows.
     min_weight_fraction_leaf
-        least share of the total weight in a leaf.
+        minimum share of the total weight in a leaf.
     random_state
         seed of starts and jumps.
     min_impurity_decrease
-        least fall of the impurity by a question, a share of the root's weight.
+        minimum fall of the impurity by a question, weighted by the node's share of all rows.
     class_weight
         weights of the classes, or "balanced".
     ccp_alpha
-        price of a leaf: the tree is cut back to the one of least risk + ccp_alpha x leaves.
+        price per leaf: the tree is pruned to the one of least risk + ccp_alpha x leaves.
 
     Attributes
     ----------
@@ -131,17 +131,17 @@ class ObliqueTreeRegressor(BaseRowTreeRegressor):
     restarts, jumps
         of "oc1": starts, the first at the best cut of one column, and random directions tried where no weight helps.
     max_depth
-        most questions on a way down; None for no limit.
+        maximum number of questions on a path; None for no limit.
     min_samples_split, min_samples_leaf
-        least rows of a node that is divided, and of a leaf; a fraction is a share of all rows.
+        minimum number of rows in a node that is divided, and in a leaf; a fraction is a share of all rows.
     min_weight_fraction_leaf
-        least share of the total weight in a leaf.
+        minimum share of the total weight in a leaf.
     random_state
         seed of starts and jumps.
     min_impurity_decrease
-        least fall of the mean squared error by a question, a share of the root's weight.
+        minimum fall of the mean squared error by a question, weighted by the node's share of all rows.
     ccp_alpha
-        price of a leaf: the tree is cut back to the one of least squared error + ccp_alpha x leaves.
+        price per leaf: the tree is pruned to the one of least squared error + ccp_alpha x leaves.
 
     Attributes
     ----------

@@ -1,10 +1,10 @@
-"""Pruning a fitted tree on rows kept apart: reduced-error pruning.
+"""Pruning a fitted tree on separate rows: reduced-error pruning.
 
     from the bottom up, a node becomes a leaf where that is not worse on the pruning set           search = "bottom_up"
-    the node whose removal helps most becomes a leaf, again and again, while no removal harms      search = "best_first"
+    the node whose removal helps most becomes a leaf, again and again, while one does no harm      search = "best_first"
 
-The pruning set is neither that of fit nor the one the tree is judged by in the end. The label of a new leaf is that of
-the rows of fit below it. Numbers are judged by squared error, classes by mistakes.
+The pruning set is neither that of fit nor the one on which the tree is finally judged. The label of a new leaf is that
+of the rows of fit below it. Numbers are judged by squared error, classes by mistakes.
 
 Quinlan (1987); Mitchell (1997), section 3.7.1.1.
 """
@@ -12,8 +12,6 @@ Quinlan (1987); Mitchell (1997), section 3.7.1.1.
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
-from functools import singledispatch
 from typing import Any, Literal
 
 import numpy as np
@@ -21,14 +19,8 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.admission.tables import admit_weights
-from fivefold.core.types import Indices, Table, Target, UserWeights, Weights
-from fivefold.partition.pruning.pruning_methods import (
-    best_removal_pruning,
-    bottom_up,
-    node_totals,
-    parent_of,
-    prune_tree,
-)
+from fivefold.core.types import Table, Target, UserWeights, Vector, Weights
+from fivefold.partition.pruning.pruning_methods import best_removal_pruning, bottom_up, node_totals
 from fivefold.tree.shared.base import TreeModel
 from fivefold.tree.shared.multiway_trees import MultiwayModel
 
@@ -41,7 +33,7 @@ def prune_on(
     *,
     search: Literal["bottom_up", "best_first"] = "bottom_up",
 ) -> Any:
-    """A copy of a fitted tree, cut back by its errors on the rows of X.
+    """A copy of a fitted tree, pruned by its errors on the rows of X.
 
     Examples
     --------
@@ -54,18 +46,20 @@ def prune_on(
     (True, True)
     """
     check_is_fitted(model)
+    if not isinstance(getattr(model, "model_", None), TreeModel | MultiwayModel):
+        raise TypeError(f"{type(model).__name__} is not a tree that prune_on can prune; fit one of fivefold.tree")
     X = model._admit(X)
     w = admit_weights(model, sample_weight, X)
     errors, stuck = _errors(model, X, np.asarray(y), w)
-    parent = parent_of(model.model_.tree)
+    parent = model.model_.tree.parent
     leaves = bottom_up(parent, errors, stuck) if search == "bottom_up" else best_removal_pruning(parent, errors)
     out = copy(model)
-    out.model_ = _cut_back(model.model_, leaves)
+    out.model_ = model.model_.prune(leaves)
     return out
 
 
-def _errors(model: Any, X: Table, y: Target, w: Weights) -> tuple[Any, Any]:
-    """The error of each node as a leaf for the rows that pass it, and of inner nodes for rows that end there."""
+def _errors(model: Any, X: Table, y: Target, w: Weights) -> tuple[Vector, Vector]:
+    """The error of each node as a leaf on the rows that pass through it, and of inner nodes on rows that end there."""
     tree, value = model.model_.tree, model.model_.value
     missing = model.model_.missing if isinstance(model.model_, MultiwayModel) else "majority"
     if is_classifier(model):
@@ -79,19 +73,3 @@ def _errors(model: Any, X: Table, y: Target, w: Weights) -> tuple[Any, Any]:
     passed, _ = node_totals(tree, X, np.column_stack([w, w * t, w * t * t]), missing)
     mean = value[:, 0]
     return passed[:, 2] - 2 * mean * passed[:, 1] + mean**2 * passed[:, 0], np.zeros(len(mean))
-
-
-@singledispatch
-def _cut_back(model: Any, leaves: Indices) -> Any:
-    raise TypeError(f"{type(model).__name__} is no tree that can be pruned; fit one of fivefold.tree")
-
-
-@_cut_back.register
-def _(model: MultiwayModel, leaves: Indices) -> Any:
-    return model.cut_back(leaves)
-
-
-@_cut_back.register
-def _(model: TreeModel, leaves: Indices) -> Any:
-    tree, kept = prune_tree(model.tree, leaves)
-    return replace(model, tree=tree, value=model.value[kept], impurity=model.impurity[kept], weight=model.weight[kept])

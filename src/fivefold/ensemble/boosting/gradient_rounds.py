@@ -34,6 +34,7 @@ from fivefold.partition.growers.histogram_grower import HistogramTree
 from fivefold.partition.histograms.bins import Bins
 from fivefold.partition.splitters.presorted_splitter import PresortedSplitter, presort
 from fivefold.partition.tree_arrays.binary_tree import Tree
+from fivefold.partition.tree_arrays.node_hierarchy import shares_of_total
 from fivefold.tree.decision_tree import DecisionTreeRegressor
 from fivefold.tree.shared.base import TreeModel, columns_tried, growth_limits
 
@@ -104,7 +105,7 @@ class GradientModel:
         tree = np.searchsorted(b.starts, inner, side="right") - 1
         decrease = (total[inner] - total[b.left[inner]] - total[b.right[inner]]) / self.weight[b.starts[tree]]
         out = np.asarray(np.bincount(b.feature[inner], decrease, len(b.bins.categorical)), dtype=np.float64)
-        return out / out.sum() if out.sum() > 0 else out
+        return shares_of_total(out)
 
     def _tree(self, t: int) -> Any:
         b, part = self.boosted, slice(self.boosted.starts[t], self.boosted.starts[t + 1])

@@ -19,6 +19,7 @@ from fivefold.core.parallel import map_parts
 from fivefold.core.storage.array_checks import check_category_sets, check_indices, check_lengths, check_offsets
 from fivefold.core.types import Array, Codes, Indices, Table, Weights
 from fivefold.partition.tree_arrays.binary_tree import Tree
+from fivefold.partition.tree_arrays.node_hierarchy import shares_of_total
 from fivefold.tree.shared.base import TreeModel
 from fivefold.tree.shared.single_column_trees import IMPURITY_FUNCTIONS
 
@@ -121,7 +122,7 @@ class ForestArrays:
         """Share of each column in the decrease of the impurity, averaged over the trees that have a split."""
         each = [self[i].importances for i in range(len(self)) if self.start[i + 1] - self.start[i] > 1]
         total = np.mean(each, axis=0) if each else np.zeros(self.columns)
-        return total / total.sum() if total.sum() > 0 else total
+        return shares_of_total(total)
 
     def mean(self, X: Table, value: Array) -> Array:
         """The mean over the trees of the value of each row's leaf: (n, K)."""

@@ -1,9 +1,9 @@
-"""What a box asks of one column, as a value: trees are written in conditions, and rules are made of them.
+"""Conditions on one column, as values: the questions of trees and the parts of rules.
 
     low < x <= high        x in {p, q, ...}        and whether a missing x may pass
 
-A bound that is not there is infinite: low = -inf lets every number through, high = inf too. No number passes low = inf,
-and no category an empty set.
+An absent bound is infinite: with low = -inf and high = inf every number passes. No number passes low = inf, and no
+category an empty set.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Mask
 
 
 class ColumnNames(Protocol):
-    """The names a reader knows, and how numbers are written for it."""
+    """The names of columns and categories, and how numbers are written."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the columns."""
+        """Names of the columns."""
         ...
 
     @property
     def missing(self) -> bool:
-        """Are missing values spoken of?"""
+        """Are missing values mentioned in texts?"""
         ...
 
     def level_names(self, column: int, levels: frozenset[int]) -> list[Any]:
@@ -41,7 +41,7 @@ class ColumnNames(Protocol):
 
 @dataclass(frozen=True)
 class Condition:
-    """What a box asks of one column: low < x <= high, or one of some categories; and whether x may be missing."""
+    """A condition on one column: low < x <= high, or x in a set of categories; and whether x may be missing."""
 
     column: int
     low: float = -inf
@@ -57,11 +57,11 @@ class Condition:
         both = frozenset(v for v in levels if self.holds(np.array(v)) and other.holds(np.array(v)))
         return Condition(self.column, levels=both, missing=missing)
 
-    def holds(self, x: Array) -> Any:
-        """Does each value of the column satisfy it?"""
+    def holds(self, x: Array) -> Mask:
+        """Which values of the column satisfy it."""
         if self.levels is not None:
             known = np.isin(x, list(self.levels))
-        else:  # bounds are doubles: a float32 is compared as it is, not with a rounded bound
+        else:  # bounds are doubles: a float32 is compared with the bound itself, not with the bound rounded to float32
             known = x <= np.float64(self.high)
             if self.low > -inf:
                 known = known & (x > np.float64(self.low))
@@ -85,15 +85,15 @@ class Condition:
         return self.missing and self.levels is None and self.low == -inf and self.high == inf
 
     def within(self, other: Condition) -> bool:
-        """Does whatever passes pass the other condition of the same column too?"""
+        """Does every value that passes this condition also pass another one on the same column?"""
         if self.missing and not other.missing:
             return False
         return self.only_missing or replace(self & other, missing=self.missing) == self
 
     def text(self, source: ColumnNames) -> str:
         """The condition in words."""
-        name, said = source.names[self.column], source.missing
-        extra = " or missing" if self.missing and said else ""
+        name = source.names[self.column]
+        extra = " or missing" if self.missing and source.missing else ""
         if self.levels is not None:
             shown = ", ".join(str(v) for v in source.level_names(self.column, self.levels))
             return f"{name} in {{{shown}}}" + extra

@@ -1,4 +1,4 @@
-"""A rule as a value: if every condition holds, then the label; and what is common to all kinds of rules together.
+"""A rule as a value: if every condition holds, then the label; and what all collections of rules share.
 
 The rules of a class joined by "or" are its disjunctive normal form.
 """
@@ -12,38 +12,38 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Indices, Table
+from fivefold.core.types import Indices, Mask, Table
 from fivefold.partition.export.conditions import ColumnNames, Condition
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A conjunction of conditions and what it answers: if every condition holds, then the label."""
+    """A conjunction of conditions and its label: if every condition holds, then the label."""
 
     conditions: tuple[Condition, ...]
     label: Any  # as it was given in y, or a number
-    value: tuple[float, ...] = ()  # weights or shares of the classes among the rows it covers; of numbers nothing
-    weight: float = 0.0  # of the rows it covers
+    value: tuple[float, ...] = ()  # weights or shares of the classes among the rows it covers; empty in regression
+    weight: float = 0.0  # total weight of the rows it covers
     rows: int = 0
-    leaf: int = -1  # of the tree it was read from
+    leaf: int = -1  # the leaf it was read from, where it comes from a tree
 
     def __len__(self) -> int:
         return len(self.conditions)
 
-    def covers(self, X: Table) -> Any:
-        """Does each row satisfy every condition?"""
+    def covers(self, X: Table) -> Mask:
+        """Which rows satisfy every condition."""
         held = (c.holds(X[:, c.column]) for c in self.conditions)
         return reduce(np.logical_and, held, np.ones(len(X), dtype=bool))
 
-    def among(self, X: Table, rows: Indices) -> Any:
-        """Those of these rows that satisfy every condition; fewer are looked at from one condition to the next."""
+    def among(self, X: Table, rows: Indices) -> Indices:
+        """Those of these rows that satisfy every condition; each condition is tested on the rows that passed so far."""
         for c in self.conditions:
             rows = rows[c.holds(X[rows, c.column])]
         return rows
 
 
 class RuleCollection:
-    """Several rules, and the names of things."""
+    """Several rules, and how their columns and values are named."""
 
     rules: tuple[Rule, ...]
 
@@ -61,7 +61,7 @@ class RuleCollection:
     def __getitem__(self, i: int) -> Rule:
         return self.rules[i]
 
-    def covers(self, X: Table) -> Any:
+    def covers(self, X: Table) -> Mask:
         """(n, rules): which rules hold for each row of numbers, categories as codes."""
         X = np.asarray(X)
         out = np.zeros((len(X), len(self.rules)), dtype=bool)
@@ -75,7 +75,7 @@ class RuleCollection:
         return " and ".join(f"({text})" if " or " in text else text for text in texts) or "always"
 
     def formulas(self) -> dict[Any, str]:
-        """For each class its formula in disjunctive normal form: the rules of the class joined by "or"."""
+        """The formula of each class in disjunctive normal form: its rules joined by "or"."""
         out: dict[Any, list[str]] = {}
         for rule in self.rules:
             out.setdefault(rule.label, []).append(f"({self.conjunction(rule)})")

@@ -1,4 +1,4 @@
-"""Values, names and conditions in other languages: exact text, SQL, and the language of Graphviz.
+"""Values, names and conditions as exact text, SQL, and Graphviz (DOT).
 
 Every number is written in digits that read back as the same double.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from math import frexp, inf, isinf
 from typing import Any, Protocol
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from fivefold.partition.export.conditions import Condition
 
-EXACT_DECIMAL_RANGE = 1e-10, 1e15  # numbers that databases read back exactly from 17 digits
+EXACT_DECIMAL_RANGE = 1e-10, 1e15  # absolute values that databases read back exactly from 17 digits
 WORD_PATTERN = re.compile(r"[^\W\d]\w*")
 GRAMMAR_WORDS = ("if", "then", "else", "and", "or", "in", "is", "missing", "known", "always", "row", "rows", "weight")
 RESERVED_WORDS = frozenset((*GRAMMAR_WORDS, "smoothing", "inf", "nan", "True", "False"))
@@ -25,23 +26,23 @@ class NamedColumns(Protocol):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names as they are, not quoted."""
+        """Names of the columns, unquoted."""
         ...
 
     @property
     def categories(self) -> dict[int, tuple[Any, ...]]:
-        """The categories of columns that have names for them, in the order of their codes."""
+        """The categories of each column that has them, in the order of their codes."""
         ...
 
     def values(self, column: int, levels: frozenset[int]) -> list[Any]:
-        """The categories of these codes as they are."""
+        """The categories with these codes, unquoted."""
         ...
 
 
 def exact_digits(value: float) -> str:
     """The shortest text that reads back as the same double.
 
-    >>> digits(2.0), digits(0.1), digits(0.1 + 0.2), digits(float("inf"))
+    >>> exact_digits(2.0), exact_digits(0.1), exact_digits(0.1 + 0.2), exact_digits(float("inf"))
     ('2', '0.1', '0.30000000000000004', 'inf')
     """
     short = f"{value:g}"
@@ -49,9 +50,9 @@ def exact_digits(value: float) -> str:
 
 
 def quote_name(text: str) -> str:
-    """A name as it is where it is one word that means nothing else, otherwise in double quotes.
+    """The name itself where it is a single word without another meaning, otherwise in double quotes.
 
-    >>> word("petal"), word("petal width"), word("or"), word("2")
+    >>> quote_name("petal"), quote_name("petal width"), quote_name("or"), quote_name("2")
     ('petal', '"petal width"', '"or"', '"2"')
     """
     return text if WORD_PATTERN.fullmatch(text) and text not in RESERVED_WORDS else json.dumps(text, ensure_ascii=False)
@@ -60,7 +61,7 @@ def quote_name(text: str) -> str:
 def text_literal(value: Any) -> str:
     """A label or a category: a word, a number in exact digits, or a truth value.
 
-    >>> literal("a b"), literal(2), literal(2.5), literal(True)
+    >>> text_literal("a b"), text_literal(2), text_literal(2.5), text_literal(True)
     ('"a b"', '2', '2.5', 'True')
     """
     value = value.item() if type(value).__module__ == "numpy" else value
@@ -70,11 +71,12 @@ def text_literal(value: Any) -> str:
 
 
 def sql_literal(value: Any) -> str:
-    """A value as SQL; a number in digits that every correct or nearly correct reader turns back into the same double.
+    """A value as SQL; a number in digits that even slightly inexact parsers read back as the same double.
 
     >>> sql_literal(2.45), sql_literal(0.1 + 0.2), sql_literal("it's")
     ('2.45', '0.30000000000000004', "'it''s'")
     """
+    value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, int):
@@ -82,7 +84,7 @@ def sql_literal(value: Any) -> str:
     if not isinstance(value, float):
         return "'" + str(value).replace("'", "''") + "'"
     if isinf(value):
-        return "9e999" if value > 0 else "-9e999"  # overflows to infinity where it is read
+        return "9e999" if value > 0 else "-9e999"  # overflows to infinity when it is parsed
     if value == 0 or EXACT_DECIMAL_RANGE[0] <= abs(value) < EXACT_DECIMAL_RANGE[1]:
         short, exact = f"{value:.15g}", f"{value:.17g}"
         text = short if float(short) == value else exact
@@ -102,15 +104,15 @@ def sql_name(name: str) -> str:
 
 
 def sql_condition(c: Condition, source: NamedColumns) -> str:
-    """A condition in SQL, where a missing value is NULL or a category that fit did not see."""
+    """A condition in SQL, where a missing value is NULL or a category not seen in fit."""
     name = sql_name(source.columns[c.column])
     if c.trivial or c.empty:
         return str(int(c.trivial))
     if c.column in source.categories:
         held = c.holds(np.arange(float(len(source.categories[c.column]))))
-        told = frozenset(np.flatnonzero(held != c.missing).tolist())  # those to be listed: that pass, or that fail
-        listed = f"IN ({', '.join(map(sql_literal, source.values(c.column, told)))})"
-        if not told:
+        named = frozenset(np.flatnonzero(held != c.missing).tolist())  # the categories that pass, or those that fail
+        listed = f"IN ({', '.join(map(sql_literal, source.values(c.column, named)))})"
+        if not named:
             return str(int(c.missing))
         return f"{name} NOT {listed} OR {name} IS NULL" if c.missing else f"{name} {listed}"
     if c.only_missing:
@@ -125,6 +127,13 @@ def sql_condition(c: Condition, source: NamedColumns) -> str:
     return f"{asked} OR {name} IS NULL" if c.missing else asked
 
 
+def sql_select(columns: Sequence[tuple[str, str]], table: str | None) -> str:
+    """Named expressions (name, expression) as a query of the table; without one, as a list for a query."""
+    single = table is None and len(columns) == 1
+    listed = ",\n".join(text if single else f"{text} AS {sql_name(name)}" for name, text in columns)
+    return listed if table is None else f"SELECT {listed}\nFROM {sql_name(table)}"
+
+
 def dot_label(*lines: str) -> str:
-    """A text of several lines as a label for Graphviz."""
+    """A text of several lines as a Graphviz label."""
     return '"' + "\\n".join(line.replace("\\", "\\\\").replace('"', '\\"') for line in lines) + '"'

@@ -162,7 +162,8 @@ def _depth_first(worker: _NodeWorker, n: int) -> Indices:
 
 def _join_subtrees(top: list[Indices], tasks: list[int], grown: list[Indices]) -> Indices:
     """All nodes: the subtrees are attached to the nodes they grew from."""
-    tables, base = [np.array(top, dtype=np.int32)], len(top)
+    tables: list[Indices] = [np.array(top, dtype=np.int32)]
+    base = len(top)
     for at, nodes in zip(tasks, grown, strict=True):
         nodes[:, CHILD] += np.where(nodes[:, FEATURE] >= 0, base - 1, 0).astype(np.int32)
         tables[0][at] = nodes[0]

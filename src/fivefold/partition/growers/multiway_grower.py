@@ -242,7 +242,8 @@ class _MultiwayGrower:
             self.w[node.rows] = node.w
             surrogates = find_surrogates(self.columns, node, self.side, self.w, self.places, candidate.feature)
         share = weight / weight.sum()
-        at, into, w = np.arange(len(branch)), branch, node.w
+        into, w = branch, node.w
+        at: Indices = np.arange(len(branch))
         if lost:
             if surrogates:
                 some = np.flatnonzero(branch < 0)

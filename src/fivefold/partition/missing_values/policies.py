@@ -1,14 +1,15 @@
-"""Where the rows of a node go that lack the value it asks for.
+"""Where the rows of a node go whose value is missing.
 
     fractions   into every branch, with weight in proportion to the known rows there
-    majority    into the branch where most of the known rows are
-    class       into the branch where most of the known rows of their class are; new rows, whose class is unknown, by
+    majority    into the branch with most of the known rows
+    class       into the branch with most of the known rows of their class; new rows, whose class is unknown, go with
                 the majority
-    surrogates  where the questions of `partition.surrogates` send them; those that lack these values too, by the
-                majority
+    surrogates  where the questions of `missing_values.surrogates` send them; rows that lack these values too go with
+                the majority
 
-A rule gets the branch of each row (-1 where the value is missing), the weights and classes, and the share of the
-known rows in each branch; it gives rows (positions), branches and weights, a row in several branches once for each.
+A policy gets the branch of each row (-1 where the value is missing), the weights and classes, and the share of the
+known rows in each branch. It returns rows (positions), branches and weights; a row in several branches is listed once
+per branch.
 
 Quinlan (1989); Mitchell (1997), section 3.7.4.
 """
@@ -16,17 +17,16 @@ Quinlan (1989); Mitchell (1997), section 3.7.4.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Target, Weights
+from fivefold.core.types import Array, Indices, Target, Weights
 
-RowBranches = tuple[Any, Any, Any]
+RowBranches = tuple[Indices, Indices, Weights]  # positions of rows, their branches, their weights
 
 
-def fractions(branch: Any, w: Weights, y: Target, share: Any) -> RowBranches:
-    """Missing rows into every branch, a part of their weight each."""
+def fractions(branch: Indices, w: Weights, y: Target, share: Array) -> RowBranches:
+    """Rows with a missing value go into every branch, with a part of their weight each."""
     missing, known = np.flatnonzero(branch < 0), np.flatnonzero(branch >= 0)
     if not len(missing):
         return known, branch, w
@@ -38,13 +38,13 @@ def fractions(branch: Any, w: Weights, y: Target, share: Any) -> RowBranches:
     )
 
 
-def majority(branch: Any, w: Weights, y: Target, share: Any) -> RowBranches:
-    """Missing rows into the branch of most rows; of equal ones the first."""
+def majority(branch: Indices, w: Weights, y: Target, share: Array) -> RowBranches:
+    """Rows with a missing value go into the branch with the most weight, the first of equal ones."""
     return np.arange(len(branch)), np.where(branch < 0, heaviest_branch(share), branch), w
 
 
-def by_class(branch: Any, w: Weights, y: Target, share: Any) -> RowBranches:
-    """Missing rows into the branch of most rows of their class; the majority where none of the class is known."""
+def by_class(branch: Indices, w: Weights, y: Target, share: Array) -> RowBranches:
+    """Rows with a missing value go into the heaviest branch of their class, or of all rows if there is none."""
     missing = branch < 0
     known = ~missing
     table = np.zeros((int(y.max()) + 1, len(share)))
@@ -53,14 +53,14 @@ def by_class(branch: Any, w: Weights, y: Target, share: Any) -> RowBranches:
     return np.arange(len(branch)), np.where(missing, usual[y], branch), w
 
 
-def heaviest_branch(share: Any) -> int:
-    """The branch of most rows; of equal ones, up to rounding, the first."""
+def heaviest_branch(share: Array) -> int:
+    """The branch with the most weight; the first of those that are equal up to rounding."""
     return int(np.argmax(share >= share.max() * (1 - 1e-10)))
 
 
-POLICIES: dict[str, Callable[[Any, Any, Any, Any], RowBranches]] = {
+POLICIES: dict[str, Callable[[Indices, Weights, Target, Array], RowBranches]] = {
     "fractions": fractions,
     "majority": majority,
     "class": by_class,
-    "surrogates": majority,  # those that no surrogate places
+    "surrogates": majority,  # for rows that no surrogate can place
 }

@@ -1,19 +1,21 @@
-"""Surrogate questions: what a row is asked in place of a question whose value it lacks.
+"""Surrogate questions: what a row is asked in place of a question whose value is missing.
 
-For a node of two branches every other column is cut, by a threshold in either direction or value by value, so that it
-sends as much weight as possible the way the question does. Surrogates that agree more often than sending all rows into
-the larger branch are kept, the best first; a row goes by the first whose value it has, and with the majority after all.
+For a node with two branches every other column is cut, by a threshold in either direction or value by value, so that it
+sends as much weight as possible the same way as the question. Surrogates that agree with it more often than sending all
+rows into the larger branch are kept, the best first; a row goes by the first whose value it has, otherwise with the
+majority.
 
 Breiman, Friedman, Olshen & Stone (1984), section 5.3.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from fivefold.core.types import Array, Codes, Indices, Table, Weights
+from fivefold.partition.column_access import midpoint_below
 from fivefold.partition.splitters.multiway_loops import (
     AGREEMENT,
     BELOW,
@@ -23,19 +25,22 @@ from fivefold.partition.splitters.multiway_loops import (
     surrogate_agreement,
 )
 
-MAX_SURROGATES = 5  # surrogates of a node
-MIN_ADVANTAGE = 1e-9  # an agreement must be above the majority by more than rounding
+if TYPE_CHECKING:
+    from fivefold.partition.tree_arrays.multiway_tree import ValueCodes
+
+MAX_SURROGATES = 5  # surrogates kept per node
+MIN_ADVANTAGE = 1e-9  # share of the known weight by which an agreement must exceed the majority: more than rounding
 
 
 class Surrogate(NamedTuple):
-    """A question that stands for another."""
+    """A question that takes the place of another."""
 
     feature: int
     discrete: bool
-    key: Any  # a threshold and the branch of values up to it; or the branch of each code, -1 where unknown
-    agreement: float  # share of the rows with both values that both questions send the same way
+    key: Any  # (threshold, branch of values up to it), or the branch of each code, -1 where unknown
+    agreement: float  # share of the rows with both values known that both questions send the same way
 
-    def branch(self, x: Array) -> Any:
+    def branch(self, x: Array) -> Indices:
         """The branch of each value, -1 where it is missing or unknown."""
         known = ~np.isnan(x)
         if self.discrete:
@@ -45,20 +50,44 @@ class Surrogate(NamedTuple):
         return np.where(known, np.where(x <= threshold, low, 1 - low), -1).astype(np.int64)
 
 
+class NodeRows(Protocol):
+    """What is known of a node: its rows, and the lists of those whose value is known, per column."""
+
+    @property
+    def rows(self) -> Indices:
+        """Its rows."""
+        ...
+
+    @property
+    def order(self) -> Any:
+        """(d, m) row lists of all columns."""
+        ...
+
+    @property
+    def lo(self) -> int:
+        """Where its part of the lists begins."""
+        ...
+
+    @property
+    def known(self) -> Any:
+        """(d,) number of its rows in each list."""
+        ...
+
+
 class ThresholdBuffers(NamedTuple):
     """Working memory for the thresholds of a column: their agreements, and the codes on either side (n,)."""
 
-    agreement: Any
-    low: Any
-    high: Any
+    agreement: Array
+    low: Indices
+    high: Indices
 
 
 def find_surrogates(
-    columns: Any, node: Any, side: Any, w: Any, places: ThresholdBuffers, feature: int
+    columns: ValueCodes, node: NodeRows, side: Indices, w: Weights, places: ThresholdBuffers, feature: int
 ) -> tuple[Surrogate, ...]:
     """The surrogates of a question about `feature` that sends rows to sides 0 and 1 (-1 where unknown).
 
-    `node` has the lists of rows of the columns; `side` and the weights `w` are by row.
+    `side` and the weights `w` are indexed by row.
     """
     found = np.zeros((len(columns.codes), 6))
     surrogate_agreement(
@@ -69,6 +98,7 @@ def find_surrogates(
     best = np.argsort(-np.round(share, 9), kind="stable")[:MAX_SURROGATES]  # of equal ones the first column
     out = []
     for j, agreement in zip(fits[best].tolist(), share[best].tolist(), strict=True):
+        key: Any
         discrete = bool(columns.discrete[j])
         if discrete:
             key = _by_value(columns.codes[j], len(columns.values[j]), node.rows, side, w)
@@ -78,8 +108,8 @@ def find_surrogates(
     return tuple(out)
 
 
-def surrogate_branches(surrogates: tuple[Surrogate, ...], X: Table, branch: Any) -> Any:
-    """The branches of rows X, those that are -1 by the first surrogate that knows; -1 where none does."""
+def surrogate_branches(surrogates: tuple[Surrogate, ...], X: Table, branch: Indices) -> Indices:
+    """`branch` with entries of -1 replaced by the branch that the first surrogate with a known value gives, if any."""
     out = branch.copy()
     for surrogate in surrogates:
         lost = np.flatnonzero(out == -1)
@@ -89,13 +119,12 @@ def surrogate_branches(surrogates: tuple[Surrogate, ...], X: Table, branch: Any)
     return out
 
 
-def _by_value(codes: Codes, levels: int, rows: Indices, side: Any, w: Weights) -> Any:
-    """The side of most weight for each code, -1 where no row has it."""
+def _by_value(codes: Codes, levels: int, rows: Indices, side: Indices, w: Weights) -> Indices:
+    """The side with the most weight for each code, -1 where no row has the code."""
     rows = rows[(codes[rows] >= 0) & (side[rows] >= 0)]
     table = np.bincount(codes[rows] * 2 + side[rows], w[rows], 2 * levels).reshape(-1, 2)
     return np.where(table.sum(axis=1) > 0, table.argmax(axis=1), -1)
 
 
 def _threshold(values: Array, low: int, high: int, first: int) -> tuple[float, int]:
-    middle = values[low] / 2 + values[high] / 2
-    return float(middle if middle < values[high] else values[low]), first
+    return float(midpoint_below(values[low], values[high])), first

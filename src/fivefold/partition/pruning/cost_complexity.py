@@ -1,7 +1,7 @@
-"""Cutting a grown tree back.
+"""Cost-complexity pruning.
 
-Cost-complexity: among the trees that can be pruned from this one, the one that minimises risk + alpha x leaves shrinks
-as alpha grows, by one weakest link at a time: the inner node with the least
+Among the trees that can be pruned from a grown one, that which minimises risk + alpha x leaves shrinks as alpha grows,
+by one weakest link at a time: the inner node with the least
 
     (risk as a leaf - risk of the leaves below) / (leaves below - 1)
 
@@ -10,88 +10,88 @@ Breiman, Friedman, Olshen & Stone (1984), chapter 3.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
-from fivefold.core.types import Indices
-from fivefold.partition.tree_arrays.binary_tree import Tree
+from fivefold.core.types import Array, Indices, Mask
 
 
 class PruningPath(NamedTuple):
-    """Weakest links in the order they go: the node, the alpha at which it becomes a leaf, and the tree's risk then.
+    """The weakest links in the order in which they are pruned.
 
     Entry 0 is the whole tree: node -1 at alpha 0.
     """
 
-    node: Any
-    alpha: Any
-    risk: Any
+    node: Indices  # the node that becomes a leaf
+    alpha: Array  # the alpha at which it does
+    risk: Array  # the risk of the tree then
+
+    def leaves(self, alpha: float, nodes: int) -> Mask:
+        """Which of the nodes of the tree have become leaves at this alpha."""
+        out = np.zeros(nodes, dtype=bool)
+        out[self.node[1:][self.alpha[1:] <= alpha]] = True
+        return out
 
 
-def weakest_links(tree: Tree, risk: Any) -> PruningPath:
-    """The whole sequence of pruned trees; `risk[t]` is the risk of node t as a leaf, a share of the root's rows."""
-    m = len(tree)
-    nodes, alphas, risks = np.full(m, -1, dtype=np.int64), np.zeros(m), np.zeros(m)
-    below, leaves = risk.astype(np.float64).copy(), np.ones(m, dtype=np.int64)
+def weakest_links(parent: Indices, risk: Array) -> PruningPath:
+    """The whole sequence of pruned trees; `risk` (m,) is the risk of each node as a leaf.
+
+    `parent` (m,) holds the parent of each node, which stands before its children; of equal links the first node goes
+    first.
+    """
+    m = len(parent)
+    inner = np.zeros(m, dtype=bool)
+    inner[parent[1:]] = True
+    children = np.argsort(parent, kind="stable")[1:]  # grouped by parent, increasing
+    begin = np.searchsorted(parent[children], np.arange(m + 1))
+    below, leaves = np.where(inner, 0.0, risk), np.where(inner, 0, 1)
     least, at = np.full(m, np.inf), np.full(m, -1, dtype=np.int64)
-    count = _weakest_links(
-        tree.left, tree.right, parent_indices(tree), risk, below, leaves, least, at, nodes, alphas, risks
-    )
+    nodes, alphas, risks = np.full(m, -1, dtype=np.int64), np.zeros(m), np.zeros(m)
+    tree, state = _Links(parent, children, begin, risk), _LinkState(below, leaves, least, at)
+    count = _weakest_links(tree, state, nodes, alphas, risks)
     return PruningPath(nodes[:count], alphas[:count], risks[:count])
 
 
-def parent_indices(tree: Tree) -> Any:
-    """The parent of each node, -1 for the root."""
-    out, inner = np.full(len(tree), -1, dtype=np.int64), tree.feature >= 0
-    out[tree.left[inner]] = out[tree.right[inner]] = np.flatnonzero(inner)
-    return out
+class _Links(NamedTuple):
+    """A tree and the risk of each node as a leaf."""
+
+    parent: Indices
+    children: Indices  # those of node t are children[begin[t] : begin[t + 1]]
+    begin: Indices
+    risk: Array
 
 
-def prune_binary_tree(tree: Tree, leaves: Indices) -> tuple[Tree, Any]:
-    """The tree with these nodes (a mask) as leaves, and the indices of the nodes that stay."""
-    parent = parent_indices(tree)
-    gone = np.zeros(len(tree), dtype=bool)
-    for t in range(1, len(tree)):  # parents stand before their children
-        gone[t] = gone[parent[t]] or leaves[parent[t]]
-    kept = np.flatnonzero(~gone)
-    place = np.full(len(tree), -1, dtype=np.int32)
-    place[kept] = np.arange(len(kept))
-    inner = (tree.feature[kept] >= 0) & ~leaves[kept]
-    return replace(
-        tree,
-        feature=np.where(inner, tree.feature[kept], -1).astype(np.int32),
-        threshold=np.where(inner, tree.threshold[kept], np.nan),
-        left=np.where(inner, place[tree.left[kept]], -1).astype(np.int32),
-        right=np.where(inner, place[tree.right[kept]], -1).astype(np.int32),
-        missing_left=np.where(inner, tree.missing_left[kept], 0).astype(np.uint8),
-        depth=tree.depth[kept],
-        rows=tree.rows[kept],
-        set_start=None if tree.set_start is None else np.where(inner, tree.set_start[kept], -1),
-    ), kept
+class _LinkState(NamedTuple):
+    """What holds for each node while links are pruned."""
+
+    below: Array  # risk of the leaves below
+    leaves: Indices  # number of them
+    least: Array  # the weakest link at or below the node
+    at: Indices  # and its node, -1 for none
 
 
 @jit
-def _weakest_links(left, right, parent, risk, below, leaves, least, at, nodes, alphas, risks):
+def _weakest_links(tree, state, nodes, alphas, risks):
     """Every node knows the weakest link below it, the first of equals: a step costs the depth of the tree."""
-    m = len(left)
-    for t in range(m - 1, -1, -1):  # from the bottom up
-        if left[t] >= 0:
-            below[t] = below[left[t]] + below[right[t]]
-            leaves[t] = leaves[left[t]] + leaves[right[t]]
-            _update_weakest(t, left, right, risk, below, leaves, least, at)
+    parent, below, leaves = tree.parent, state.below, state.leaves
+    for t in range(len(parent) - 1, -1, -1):  # from the bottom up
+        if tree.begin[t] < tree.begin[t + 1]:
+            _update_weakest(t, tree, state)
+        if t > 0:
+            below[parent[t]] += below[t]
+            leaves[parent[t]] += leaves[t]
     risks[0] = below[0]
     count = 1
     while leaves[0] > 1:
-        t = at[0]
-        nodes[count], alphas[count] = t, least[0]
-        fall, gone = risk[t] - below[t], leaves[t] - 1
+        t = state.at[0]
+        nodes[count], alphas[count] = t, state.least[0]
+        change, gone = tree.risk[t] - below[t], leaves[t] - 1
         while t >= 0:
-            below[t] += fall
+            below[t] += change
             leaves[t] -= gone
-            _update_weakest(t, left, right, risk, below, leaves, least, at)
+            _update_weakest(t, tree, state)
             t = parent[t]
         risks[count] = below[0]
         count += 1
@@ -99,11 +99,13 @@ def _weakest_links(left, right, parent, risk, below, leaves, least, at, nodes, a
 
 
 @jit
-def _update_weakest(t, left, right, risk, below, leaves, least, at):
+def _update_weakest(t, tree, state):
     """The weakest link at or below a node; none where it has become a leaf."""
+    least, at = state.least, state.at
     least[t], at[t] = np.inf, -1
-    if leaves[t] > 1:
-        least[t], at[t] = (risk[t] - below[t]) / (leaves[t] - 1), t
-        for child in (left[t], right[t]):
-            if least[child] < least[t]:
-                least[t], at[t] = least[child], at[child]
+    if state.leaves[t] > 1:
+        least[t], at[t] = (tree.risk[t] - state.below[t]) / (state.leaves[t] - 1), t
+        for i in range(tree.begin[t], tree.begin[t + 1]):
+            c = tree.children[i]
+            if least[c] < least[t] or (least[c] == least[t] and 0 <= at[c] < at[t]):
+                least[t], at[t] = least[c], at[c]

@@ -1,14 +1,14 @@
 """Searches for a hyperplane w'z <= c that lowers the impurity of a node most; z are columns in units of their spread.
 
-There are 2^d C(n, d) ways in which hyperplanes divide n rows, so both searches go uphill from where they start. A move
-tilts the hyperplane: with v = w'z and any direction u (a column plus a pivot, or a random combination)
+Hyperplanes can divide n rows in up to 2^d C(n, d) ways, so both searches climb from a starting point. A move tilts the
+hyperplane: with v = w'z and any direction u (a column plus a pivot, or a random combination)
 
     v - t u <= c    row i is left where  t >= (v_i - c) / u_i  if u_i > 0,   t <= (v_i - c) / u_i  if u_i < 0
 
 so that sorted ratios give the best t, and sorted values the best c then. A move is made where the gain rises.
 
-    cart    from the best cut of one column, a weight after the other about three pivots, in cycles; then columns go
-            whose part in the gain is less than a share of the largest part, and the cycles are repeated with the rest
+    cart    from the best cut of one column, one weight after another about three pivots, in cycles; then columns are
+            dropped whose part in the gain is below a share of the largest part, and the cycles repeated with the rest
     oc1     the same cycles from the best cut of one column and from random hyperplanes; where they end, jumps along
             random directions, and cycles again; the best of all is kept
 
@@ -19,25 +19,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
-from fivefold.core.types import Array, Weights
+from fivefold.core.types import Array, Codes, Indices, Matrix, Vector
 from fivefold.partition.row_questions.nodes import AxisQuestion, Node, Question
 from fivefold.partition.row_questions.score_cuts import sweep_cuts
 from fivefold.partition.sort_loops import quick_sort
 
 CART_PIVOTS = np.array([-0.25, 0.0, 0.25])
 ZERO_PIVOT = np.array([0.0])
-MAX_CYCLES = 25
-MIN_CYCLE_GAIN = 1e-4  # of the impurity of the node: cycles that gain less are the last
+MAX_CYCLES = 25  # cycles through all columns, at most
+MIN_CYCLE_GAIN = 1e-4  # share of the node's impurity: a cycle that gains less is the last
 
 
 @dataclass(frozen=True)
 class Hyperplane:
-    """A hyperplane in the units of a node, and the total fall of the impurity."""
+    """A hyperplane in the units of a node, and the total fall of the impurity by it."""
 
     weights: Array  # (d,)
     threshold: float
@@ -48,13 +48,13 @@ class Hyperplane:
 class TiltBuffers(NamedTuple):
     """Working memory for the rows of a node."""
 
-    v: Any
-    keys: Any
-    items: Any
-    sign: Any
-    found: Any
-    work: Any
-    stack: Any
+    v: Array  # (m,) scores of the rows
+    keys: Array  # (m,) sort keys
+    items: Indices  # (m,) rows in the order of their keys
+    sign: Codes  # (m,) direction in which a row crosses the hyperplane
+    found: Array  # (2,) gain and threshold of the best cut
+    work: Array  # (2, q) statistics
+    stack: Indices  # for sorting
 
 
 class HyperplaneClimber:
@@ -65,36 +65,39 @@ class HyperplaneClimber:
         self.node = node
         (v, keys), sign = np.empty((2, m)), np.ones(m, dtype=np.int8)
         items, stack = np.empty(m, dtype=np.int64), np.empty(128, dtype=np.int64)
-        self.room = TiltBuffers(v, keys, items, sign, np.empty(2), np.empty((2, len(node.sums))), stack)
+        found, work = np.empty(2), np.empty((2, len(node.sums)))
+        self.buffers = TiltBuffers(v=v, keys=keys, items=items, sign=sign, found=found, work=work, stack=stack)
 
-    def placed(self, weights: Weights) -> Hyperplane:
-        """The hyperplane of these weights at its best threshold."""
+    def best_threshold(self, weights: Vector) -> Hyperplane:
+        """The hyperplane with these weights at its best threshold."""
         weights = weights / np.linalg.norm(weights)
         cut = self.node.cut(self.node.along(weights))
         return Hyperplane(weights, cut.threshold, cut.gain, (cut.gain,))
 
-    def cycled(self, start: Hyperplane, columns: Any, pivots: Any) -> Hyperplane:
-        """Tilted by one column after the other, until a cycle gains little."""
+    def cycle(self, start: Hyperplane, columns: Indices, pivots: Vector) -> Hyperplane:
+        """Tilt by one column after another, until a cycle gains little."""
         ways = np.eye(len(self.node.Z))[columns]
-        return self._moved(start, np.ascontiguousarray(self.node.Z[columns]), ways, pivots, MAX_CYCLES)
+        return self._tilt(start, np.ascontiguousarray(self.node.Z[columns]), ways, pivots, MAX_CYCLES)
 
-    def jumped(self, start: Hyperplane, way: Any, pivot: float) -> Hyperplane:
-        """Tilted along a direction of all columns, if that helps."""
-        return self._moved(start, self.node.along(way)[None], way[None], np.array([pivot]), 1)
+    def jump(self, start: Hyperplane, way: Vector, pivot: float) -> Hyperplane:
+        """Tilt along a direction in all columns, if that helps."""
+        return self._tilt(start, self.node.along(way)[None], way[None], np.array([pivot]), 1)
 
-    def _moved(self, start: Hyperplane, bases: Any, ways: Any, pivots: Any, cycles: int) -> Hyperplane:
-        """Tilted along bases (b, m), the scores of the directions ways (b, d)."""
+    def _tilt(self, start: Hyperplane, bases: Matrix, ways: Matrix, pivots: Vector, cycles: int) -> Hyperplane:
+        """Tilt along `bases` (b, m), the scores of the directions `ways` (b, d)."""
         node, weights = self.node, start.weights.copy()
         at, gains = np.array([start.threshold, start.gain]), np.empty(cycles * len(ways))
-        self.room.v[:] = node.along(weights)
+        self.buffers.v[:] = node.along(weights)
         limits = node.rules.min_leaf, float(node.rules.min_weight), node.tie, MIN_CYCLE_GAIN * node.total
-        moves = _climb(node.criterion, node.sums, bases, ways, pivots, weights, at, self.room, *limits, cycles, gains)
+        moves = _climb(
+            node.criterion, node.sums, bases, ways, pivots, weights, at, self.buffers, *limits, cycles, gains
+        )
         if not moves:
             return start
         return Hyperplane(weights, float(at[0]), float(at[1]), (*start.history, *gains[:moves].tolist()))
 
-    def thinned(self, plane: Hyperplane, share: float) -> Any:
-        """Weights without the columns, one by one, whose part in the gain is less than a share of the largest part."""
+    def drop_columns(self, plane: Hyperplane, share: float) -> Vector:
+        """The weights after dropping columns, one by one, whose part in the gain is below a share of the largest."""
         weights = plane.weights.copy()
         while len(kept := np.flatnonzero(weights)) > 1:
             whole = self._gain(weights)
@@ -104,12 +107,12 @@ class HyperplaneClimber:
             weights[kept[(parts <= parts.min() + self.node.tie).argmax()]] = 0.0
         return weights
 
-    def _gain(self, weights: Weights) -> float:
+    def _gain(self, weights: Vector) -> float:
         return self.node.cut(self.node.along(weights)).gain
 
 
 def best_axis(node: Node) -> tuple[AxisQuestion | None, Hyperplane]:
-    """The best question about one column, and it as a hyperplane; None where no column can be cut."""
+    """The best question about one column, and the same as a hyperplane; None where no column can be cut."""
     axis, gain = node.axis
     weights = np.zeros(len(node.Z))
     if axis is None:
@@ -122,11 +125,11 @@ def best_axis(node: Node) -> tuple[AxisQuestion | None, Hyperplane]:
 def cart_search(node: Node, *, deletion: float = 0.1) -> Hyperplane:
     """CART's search for a linear combination."""
     climber, (_, start) = HyperplaneClimber(node), best_axis(node)
-    plane = climber.cycled(start, varying_columns(node), CART_PIVOTS)
-    fewer = climber.thinned(plane, deletion)
+    plane = climber.cycle(start, varying_columns(node), CART_PIVOTS)
+    fewer = climber.drop_columns(plane, deletion)
     if np.array_equal(fewer, plane.weights):
         return plane
-    return climber.cycled(climber.placed(fewer), np.flatnonzero(fewer), CART_PIVOTS)
+    return climber.cycle(climber.best_threshold(fewer), np.flatnonzero(fewer), CART_PIVOTS)
 
 
 def oc1_search(node: Node, rng: np.random.RandomState, *, restarts: int = 10, jumps: int = 5) -> Hyperplane:
@@ -134,14 +137,14 @@ def oc1_search(node: Node, rng: np.random.RandomState, *, restarts: int = 10, ju
     climber, (_, best), columns = HyperplaneClimber(node), best_axis(node), varying_columns(node)
     for start in range(restarts):
         drawn = rng.normal(size=len(node.Z)) * np.isfinite(node.scale)
-        plane = best if start == 0 else climber.placed(drawn)
-        plane = climber.cycled(plane, columns, ZERO_PIVOT)
+        plane = best if start == 0 else climber.best_threshold(drawn)
+        plane = climber.cycle(plane, columns, ZERO_PIVOT)
         left = jumps
         while left > 0 and plane.gain < node.total - node.tie:
-            there = climber.jumped(plane, rng.normal(size=len(node.Z)), float(rng.normal()))
+            there = climber.jump(plane, rng.normal(size=len(node.Z)), float(rng.normal()))
             left -= 1
             if there is not plane:
-                plane, left = climber.cycled(there, columns, ZERO_PIVOT), jumps
+                plane, left = climber.cycle(there, columns, ZERO_PIVOT), jumps
         if plane.gain > best.gain + node.tie:
             best = plane
         if best.gain >= node.total - node.tie:
@@ -158,7 +161,7 @@ def search_or_axis(node: Node, search: Callable[[Node], tuple[Question | None, f
     return axis if alone >= gain - node.tie else question
 
 
-def varying_columns(node: Node) -> Any:
+def varying_columns(node: Node) -> Indices:
     """The columns that are not constant in the node."""
     return np.flatnonzero(np.isfinite(node.scale))
 
@@ -179,7 +182,7 @@ def _climb(c, sums, bases, ways, pivots, weights, at, room, min_leaf, min_weight
 
 @jit(error_model="numpy")
 def _tilt(c, sums, base, way, pivots, weights, at, room, min_leaf, min_weight, tie):
-    """Tilt about the best pivot and move to the best threshold, where the gain at[1] rises; did it?"""
+    """Tilt about the best pivot and move to the best threshold, if the gain at[1] rises; did it?"""
     m, v, keys, items, sign, found = len(base), room.v, room.keys, room.items, room.sign, room.found
     best, t = at[1], 0.0
     for p in range(len(pivots) + 1):

@@ -1,24 +1,24 @@
-"""Trees whose nodes ask about a whole row, and the one driver that grows them.
+"""Trees whose nodes ask about a whole row, and the grower of these trees.
 
-    question    a value with `sides(X)`, the branch of each row: partition.row_questions has Axis, Linear, Quadratic,
-                Sphere, Ellipsoid and Discriminants; any frozen dataclass that follows Question will do
+    question    a value with `sides(X)`, the branch of each row: `questions` has axis, linear, quadratic, sphere,
+                ellipsoid and discriminant questions; any frozen dataclass derived from Question will do
     finder      finder(node: Node) -> Question | None     the learner: what to ask of the rows of this node
-    driver      grow_nodes(X, criterion, finder, rules) -> GrownNodes(tree, leaf, sums)
-    pruning     links(tree.parent, risk), reduced_error(tree.parent, mistakes), ... of partition.prunings give a mask of
-                new leaves; `pruned(tree, mask)` is the smaller tree and the indices of the nodes that stay
+    grower      grow_nodes(X, criterion, finder, rules) -> GrownRowQuestions(tree, leaf, sums)
+    pruning     weakest_links(tree.parent, risk), reduced_error_pruning(tree.parent, mistakes), ... of partition.pruning
+                give a mask of new leaves; `tree.prune(mask)` is the smaller tree and the indices of the nodes that stay
 
 A finder sees a Node: its rows `X` (m, d) in float64 and their places `rows` in the whole table, `criterion` with the
 targets `y` and weights `w` of these rows alone, their summed statistics `sums`, `depth` and `rules`. `node.Z` (d, m)
-are the columns in units of their spread in the node, and `node.linear(weights, threshold)` brings a hyperplane found
-there back to the units of X; `node.cut(scores)` is the best threshold along scores (b, m), found by the one compiled
-loop of partition.cuts; `node.axis` is the best question about one column, with its gain; `node.gain(sides)` is the fall
-of the impurity by any division. A finder that returns None makes a leaf.
+are the columns in units of their spread in the node, and `node.linear(weights, threshold)` converts a hyperplane found
+there back to the units of X; `node.cut(scores)` is the best threshold along scores (b, m), found by the loop of
+`score_cuts`; `node.axis` is the best question about one column, with its gain; `node.gain(sides)` is the fall of the
+impurity by any division. A finder that returns None makes a leaf.
 
-The driver goes down depth first. It closes nodes by `rules` before the finder is asked (depth, rows, impurity), divides
-the rows by `question.sides`, drops branches that no row takes (`question.only`), and refuses a question that leaves
-fewer rows or less weight in a branch than the rules allow, or does not lower the impurity, by `min_gain` where that
-is positive. The criterion is any of partition.criteria whose statistics add and that holds `y` and `w`: Gini, Entropy,
-Mistakes, Squares.
+The grower works depth first. It makes a node a leaf by `rules` before the finder is asked (depth, rows, impurity),
+divides the rows by `question.sides`, drops branches that no row takes (`question.only`), and refuses a question that
+leaves fewer rows or less weight in a branch than the rules allow, or that does not lower the impurity by more than
+`min_gain`. The criterion is any of partition.criteria whose statistics add and that holds `y` and `w`: Gini, Entropy,
+Misclassification, SquaredError.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ import numpy as np
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_parts, one_blas_thread
 from fivefold.core.storage.array_checks import check_indices, check_lengths
-from fivefold.core.types import Array, Indices, Table, UserTable, Weights
+from fivefold.core.types import Array, Codes, Doubles, Indices, Mask, Matrix, Table, Target, Vector, Weights
 from fivefold.partition.criteria.base import accumulate, impurity, n_statistics, total_weight
-from fivefold.partition.pruning.pruning_methods import node_totals, parent_of, prune_tree, sum_along_paths
+from fivefold.partition.pruning.pruning_methods import node_totals, sum_along_paths
 from fivefold.partition.row_questions.questions import AxisQuestion as AxisQuestion
 from fivefold.partition.row_questions.questions import DiscriminantQuestion as DiscriminantQuestion
 from fivefold.partition.row_questions.questions import EllipsoidQuestion as EllipsoidQuestion
@@ -46,13 +46,14 @@ from fivefold.partition.row_questions.questions import QuestionFormat as Questio
 from fivefold.partition.row_questions.questions import SphereQuestion as SphereQuestion
 from fivefold.partition.row_questions.score_cuts import ScoreCut, best_score_cut
 from fivefold.partition.splitters.base import RELATIVE_TIE, GrowthLimits
+from fivefold.partition.tree_arrays.node_hierarchy import remaining_nodes, sum_to_root
 
-CONSTANT_SPREAD = 1e-12  # a spread of no more than this share of the size of a column is rounding
+CONSTANT_SPREAD = 1e-12  # share of the largest absolute value of a column: a smaller spread is rounding
 
 
 @dataclass(frozen=True)
 class RowQuestionTree:
-    """Nodes in preorder: a parent stands before its children, the child of branch 0 next to it."""
+    """Nodes in preorder: a parent stands before its children, and the child of branch 0 follows it."""
 
     question: tuple[Question | None, ...]  # None for a leaf
     parent: Indices  # (m,) int64, -1 for the root
@@ -78,17 +79,17 @@ class RowQuestionTree:
         return tuple(map(tuple, out))
 
     @cached_property
-    def leaves(self) -> Any:
+    def leaves(self) -> Indices:
         """Indices of the leaves, in order."""
         return np.array([t for t, asked in enumerate(self.question) if asked is None])
 
-    def apply(self, X: UserTable) -> Any:
+    def apply(self, X: Table) -> Indices:
         """The leaf of each row."""
         out = np.zeros(len(X), dtype=np.int64)
         map_parts(lambda lo, hi: self._descend(X[lo:hi], out[lo:hi]), len(X))
         return out
 
-    def _descend(self, X: Table, out: Any) -> None:
+    def _descend(self, X: Table, out: Indices) -> None:
         todo = [(0, np.arange(len(X)))]
         while todo:
             t, rows = todo.pop()
@@ -99,22 +100,16 @@ class RowQuestionTree:
                 sides = asked.sides(X[rows])
                 todo += [(child, rows[sides == b]) for b, child in enumerate(self.children[t])]
 
-    def aggregate(self, at_leaves: Any) -> Any:
+    def aggregate(self, at_leaves: Matrix) -> Matrix:
         """Sums (m, q) of every node from those of the leaves (leaves, q), from the bottom up."""
         out = np.zeros((len(self), at_leaves.shape[1]))
         out[self.leaves] = at_leaves
-        for t in range(len(self) - 1, 0, -1):
-            out[self.parent[t]] += out[t]
-        return out
+        return sum_to_root(self.parent, out)
 
-    def cut_back(self, leaves: Indices) -> tuple[RowQuestionTree, Any]:
+    def prune(self, leaves: Mask) -> tuple[RowQuestionTree, Indices]:
         """The tree with these nodes (a mask) as leaves, and the indices of the nodes that stay."""
-        gone = np.zeros(len(self), dtype=bool)
-        for t in range(1, len(self)):
-            gone[t] = gone[self.parent[t]] or leaves[self.parent[t]]
-        kept = np.flatnonzero(~gone)
-        place = np.cumsum(~gone) - 1
-        parent = np.where(self.parent[kept] < 0, -1, place[self.parent[kept]])
+        kept, place = remaining_nodes(self.parent, leaves)
+        parent = np.where(self.parent[kept] < 0, -1, place[self.parent[kept]].astype(np.int64))
         question = tuple(None if leaves[t] else self.question[t] for t in kept)
         return replace(self, question=question, parent=parent, depth=self.depth[kept], rows=self.rows[kept]), kept
 
@@ -129,7 +124,7 @@ class GrownRowQuestions(NamedTuple):
 
 @dataclass(frozen=True)
 class Node:
-    """What a finder sees."""
+    """A node as a finder sees it."""
 
     X: Array  # (m, d) float64
     rows: Indices  # (m,) int64: where they stand in the whole table
@@ -139,12 +134,12 @@ class Node:
     rules: GrowthLimits
 
     @property
-    def y(self) -> Any:
+    def y(self) -> Target:
         """Targets: codes of classes, or numbers."""
         return self.criterion.y
 
     @property
-    def w(self) -> Any:
+    def w(self) -> Weights:
         """Weights."""
         return self.criterion.w
 
@@ -159,22 +154,22 @@ class Node:
         return self.weight * float(impurity(self.criterion, self.sums))
 
     @cached_property
-    def mean(self) -> Any:
+    def mean(self) -> Vector:
         """Means of the columns (d,)."""
         return self.w @ self.X / self.weight
 
     @cached_property
-    def scale(self) -> Any:
+    def scale(self) -> Vector:
         """Spread of each column (d,), infinite where it is constant: such a column does not count."""
         spread = np.sqrt(np.maximum(self.w @ (self.X - self.mean) ** 2 / self.weight, 0.0))
         return np.where(spread > CONSTANT_SPREAD * np.abs(self.X).max(axis=0), spread, np.inf)
 
     @cached_property
-    def Z(self) -> Any:
+    def Z(self) -> Matrix:
         """Columns about their means in units of their spread (d, m); zero where constant."""
         return np.ascontiguousarray(((self.X - self.mean) / self.scale).T)
 
-    def cut(self, scores: Array, sign: Any = None) -> ScoreCut:
+    def cut(self, scores: Array, sign: Codes | None = None) -> ScoreCut:
         """The best threshold along one of the scores (b, m), or (m,): rows at most at it go left."""
         return best_score_cut(self.criterion, self.sums, np.atleast_2d(scores), self.rules, sign)
 
@@ -189,31 +184,35 @@ class Node:
         """Gains that differ by less are equal."""
         return RELATIVE_TIE * self.total
 
-    def along(self, weights: Weights) -> Any:
+    def along(self, weights: Vector) -> Vector:
         """The scores (m,) of the rows along a direction in the units of Z: equal rows have equal bits."""
         out = np.zeros(len(self.rows))
         for j in np.flatnonzero(weights):
             out += weights[j] * self.Z[j]
         return out
 
-    def linear(self, weights: Weights, threshold: float) -> LinearQuestion:
+    def linear(self, weights: Vector, threshold: float) -> LinearQuestion:
         """The hyperplane weights'z <= threshold, in the units of X."""
         back = np.where(weights == 0, 0.0, weights / self.scale)
         return LinearQuestion(back, limit=float(threshold + back @ self.mean))
 
-    def gain(self, sides: Any) -> float:
-        """The total fall of the impurity when the rows are divided so."""
+    def gain(self, sides: Codes) -> float:
+        """The total fall of the impurity when the rows are divided into these branches."""
         return self.total - sum(self._part(np.flatnonzero(sides == b)) for b in np.unique(sides))
 
-    def _part(self, rows: Any) -> float:
+    def _part(self, rows: Indices) -> float:
+        """Weight times impurity of some rows."""
         sums = sum_statistics(self.criterion, rows)
         return float(total_weight(self.criterion, sums) * impurity(self.criterion, sums))
+
+
+Asked = tuple[Question, Codes] | tuple[None, None]  # a question and the branch of each row, or a leaf
 
 
 def grow_nodes(
     X: Table, criterion: Any, finder: Callable[[Node], Question | None], rules: GrowthLimits | None = None
 ) -> GrownRowQuestions:
-    """The tree that the questions of a finder make of the rows of X."""
+    """The tree that the questions of a finder grow from the rows of X."""
     rules, n = GrowthLimits() if rules is None else rules, len(X)
     X = np.ascontiguousarray(X, dtype=np.float64)
     questions: list[Question | None] = []
@@ -243,15 +242,15 @@ def grow_nodes(
     return GrownRowQuestions(tree, leaf, np.stack(statistics))
 
 
-def sum_statistics(criterion: Any, rows: Indices) -> Any:
+def sum_statistics(criterion: Any, rows: Indices) -> Doubles:
     """The statistics (q,) of these rows."""
     out = np.zeros(int(n_statistics(criterion)))
     _accumulate(criterion, rows, out)
     return out
 
 
-def _ask(node: Node, finder: Callable[[Node], Question | None], floor: float) -> tuple[Question | None, Any]:
-    """The question of a node and the branch of its rows; None where it is a leaf, one as pure as `floor` included."""
+def _ask(node: Node, finder: Callable[[Node], Question | None], floor: float) -> Asked:
+    """The question of a node and the branch of its rows; (None, None) where it is a leaf, or as pure as `floor`."""
     rules, closed = node.rules, (None, None)
     if node.depth >= rules.max_depth or len(node.rows) < rules.min_split:
         return closed
@@ -279,16 +278,6 @@ def _accumulate(c, rows, sums):
     accumulate(c, rows, 0, len(rows), sums)
 
 
-@parent_of.register
-def _(tree: RowQuestionTree) -> Any:
-    return tree.parent
-
-
-@prune_tree.register
-def _(tree: RowQuestionTree, leaves: Indices) -> tuple[Any, Any]:
-    return tree.cut_back(leaves)
-
-
 @node_totals.register
-def _(tree: RowQuestionTree, X: Table, values: Array, missing: str = "fractions") -> tuple[Any, Any]:
+def _(tree: RowQuestionTree, X: Table, values: Matrix, missing: str = "fractions") -> tuple[Matrix, Matrix]:
     return sum_along_paths(tree.parent, tree.apply(X), np.arange(len(X)), np.ones(len(X)), values)

@@ -1,16 +1,16 @@
 """Questions about a whole row, as values.
 
-A question with two branches is a polynomial in the columns and a limit; rows at most at the limit take branch 0:
+A question with two branches is a polynomial in the columns and a limit; rows up to the limit take branch 0:
 
-    Axis            x_j <= limit                                        one column
-    Linear          w'x <= limit                                        a hyperplane
-    Quadratic       (x - m)'W(x - m) + w'(x - m) <= limit               any conic
-    Sphere          sum_j ((x_j - m_j) / s_j)^2 <= limit                a ball, s the units of the columns
-    Ellipsoid       (x - m)'P(x - m) <= limit                           a ball in Mahalanobis's distance
+    AxisQuestion           x_j <= limit                                   one column
+    LinearQuestion         w'x <= limit                                   a hyperplane
+    QuadraticQuestion      (x - m)'W(x - m) + w'(x - m) <= limit          any conic
+    SphereQuestion         sum_j ((x_j - m_j) / s_j)^2 <= limit           a ball, s the units of the columns
+    EllipsoidQuestion      (x - m)'P(x - m) <= limit                      a ball in Mahalanobis distance
 
 and one with K branches takes the largest discriminant:
 
-    Discriminants   argmax_k  w_k'x + b_k
+    DiscriminantQuestion   argmax_k  w_k'x + b_k
 
 Terms are added one by one in the order in which they are written, so that a row gets the same number in any table, and
 in SQL.
@@ -21,17 +21,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from fivefold.core.types import Array, Table, UserTable
+from fivefold.core.types import Array, Codes, Matrix, Table, Vector
 
 PolynomialTerm = tuple[float, tuple[int, ...]]  # a coefficient and the columns it is multiplied by
 
 
+class Origin(Protocol):
+    """A number per column."""
+
+    def __getitem__(self, j: int, /) -> Any:
+        """That of column j."""
+        ...
+
+
 class Question(ABC):
-    """What a node asks; frozen dataclasses follow it."""
+    """What a node asks; subclasses are frozen dataclasses."""
 
     @property
     @abstractmethod
@@ -44,7 +52,7 @@ class Question(ABC):
         """The columns it looks at."""
 
     @abstractmethod
-    def sides(self, X: Table) -> Any:
+    def sides(self, X: Table) -> Codes:
         """The branch of each row of X (n, d): int64, 0 .. branches - 1."""
 
     @abstractmethod
@@ -53,7 +61,7 @@ class Question(ABC):
 
     @abstractmethod
     def conditions(self, words: QuestionFormat) -> list[str]:
-        """What leads to each branch but the last, to be asked one after the other."""
+        """The condition of each branch except the last, to be tested in order."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +79,8 @@ class QuestionFormat:
             return self.columns[j]
         return f"({self.columns[j]} {'-' if centre > 0 else '+'} {self.number(abs(centre))})"
 
-    def total(self, terms: Sequence[PolynomialTerm], centre: Any) -> str:
-        """A sum of products."""
+    def total(self, terms: Sequence[PolynomialTerm], centre: Origin) -> str:
+        """A polynomial in words."""
         out = ""
         for c, js in terms:
             sign, size = ("-" if c < 0 else "+"), abs(c)
@@ -85,18 +93,18 @@ class QuestionFormat:
 
 @dataclass(frozen=True)
 class PolynomialQuestion(Question):
-    """Two branches: a polynomial at most at a limit, or above it."""
+    """Two branches: a polynomial up to a limit, or above it."""
 
     limit: float = field(kw_only=True)
 
     @property
     @abstractmethod
     def terms(self) -> list[PolynomialTerm]:
-        """The polynomial, a product a term."""
+        """The polynomial, one product of columns per term."""
 
     @property
-    def origin(self) -> Any:
-        """What is taken from each column first (d,)."""
+    def origin(self) -> Origin:
+        """What is subtracted from each column first (d,)."""
         return ZERO_ORIGIN
 
     @property
@@ -107,7 +115,7 @@ class PolynomialQuestion(Question):
     def columns(self) -> tuple[int, ...]:
         return tuple(sorted({j for _, js in self.terms for j in js}))
 
-    def score(self, X: UserTable) -> Any:
+    def score(self, X: Table) -> Vector:
         """The polynomial at each row."""
         origin = self.origin
         Z = {j: X[:, j].astype(np.float64) - origin[j] for j in self.columns}
@@ -119,7 +127,7 @@ class PolynomialQuestion(Question):
             out += one
         return out
 
-    def sides(self, X: Table) -> Any:
+    def sides(self, X: Table) -> Codes:
         return (self.score(X) > self.limit).astype(np.int64)
 
     def only(self, kept: Sequence[int]) -> Question | None:
@@ -130,7 +138,7 @@ class PolynomialQuestion(Question):
 
 
 class _ZeroOrigin:
-    """Nothing is taken from any column."""
+    """Nothing is subtracted from any column."""
 
     def __getitem__(self, j: int) -> float:
         return 0.0
@@ -170,7 +178,7 @@ class QuadraticQuestion(PolynomialQuestion):
     weights: Array  # (d,)
 
     @property
-    def origin(self) -> Any:
+    def origin(self) -> Origin:
         return self.centre
 
     @property
@@ -180,13 +188,13 @@ class QuadraticQuestion(PolynomialQuestion):
 
 @dataclass(frozen=True)
 class SphereQuestion(PolynomialQuestion):
-    """Within a distance of a centre, a column counted in its own unit; `limit` is the squared radius."""
+    """Within a distance of a centre, each column in its own unit; `limit` is the squared radius."""
 
     centre: Array  # (d,)
     scale: Array  # (d,); infinite for a column that does not count
 
     @property
-    def origin(self) -> Any:
+    def origin(self) -> Origin:
         return self.centre
 
     @property
@@ -196,13 +204,13 @@ class SphereQuestion(PolynomialQuestion):
 
 @dataclass(frozen=True)
 class EllipsoidQuestion(PolynomialQuestion):
-    """Within Mahalanobis's distance of a centre; `limit` is its square."""
+    """Within a Mahalanobis distance of a centre; `limit` is its square."""
 
     centre: Array  # (d,)
     precision: Array  # (d, d), symmetric
 
     @property
-    def origin(self) -> Any:
+    def origin(self) -> Origin:
         return self.centre
 
     @property
@@ -225,14 +233,14 @@ class DiscriminantQuestion(Question):
     def columns(self) -> tuple[int, ...]:
         return tuple(np.flatnonzero((self.weights != 0).any(axis=0)).tolist())
 
-    def scores(self, X: Table) -> Any:
+    def scores(self, X: Table) -> Matrix:
         """The discriminants of each row (n, K)."""
         out = np.zeros((len(X), self.branches))
         for j in self.columns:
             out += X[:, j].astype(np.float64)[:, None] * self.weights[:, j]
         return out + self.bias
 
-    def sides(self, X: Table) -> Any:
+    def sides(self, X: Table) -> Codes:
         return self.scores(X).argmax(axis=1)
 
     def only(self, kept: Sequence[int]) -> Question | None:
@@ -248,8 +256,8 @@ class DiscriminantQuestion(Question):
         return [words.both.join(f"{mine} >= {other}" for other in each[k + 1 :]) for k, mine in enumerate(each[:-1])]
 
 
-def _squares(matrix: Any) -> list[PolynomialTerm]:
-    """x'Ax, a product of two columns a term."""
+def _squares(matrix: Matrix) -> list[PolynomialTerm]:
+    """x'Ax, one product of two columns per term."""
     i, j = np.triu_indices(len(matrix))
     a = np.where(i == j, 1.0, 2.0) * matrix[i, j]
     return [(float(a[k]), (int(i[k]), int(j[k]))) for k in np.flatnonzero(a)]

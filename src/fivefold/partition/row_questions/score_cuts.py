@@ -1,7 +1,7 @@
-"""The best cut of a node along one score, or along several: the one loop that every search for a question uses.
+"""The best cut of a node along one score, or along several: the loop that every search for a question uses.
 
-Rows sorted by their keys cross to the left one after the other, or back where their sign is -1; of the cuts between
-different keys the one wins that lowers W I - W_left I_left - W_right I_right most.
+Rows in the order of their keys cross to the left one by one, or back to the right where their sign is -1; of the cuts
+between different keys the one wins that lowers the impurity, W I - W_left I_left - W_right I_right, most.
 """
 
 from __future__ import annotations
@@ -11,25 +11,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fivefold.core.compilation.jit import jit
+from fivefold.core.types import Array, Codes, Matrix
 from fivefold.partition.criteria.base import accumulate, impurity, split_gain, total_weight
 from fivefold.partition.splitters.base import RELATIVE_TIE, GrowthLimits
 
-KEY_TOLERANCE = 1e-12  # keys that differ by this share of their size are equal: they differ by rounding
+KEY_TOLERANCE = 1e-12  # relative difference of keys that counts as rounding: such keys are equal
 
 
 class ScoreCut(NamedTuple):
-    """The total fall of the impurity, the key to cut at, and which of the scores it is: -inf where none can be cut."""
+    """The best cut along some scores."""
 
-    gain: float
+    gain: float  # total fall of the impurity; -inf where no score can be cut
     threshold: float
-    place: int
+    place: int  # which of the scores is cut
 
 
-def best_score_cut(criterion: Any, sums: Any, keys: Any, rules: GrowthLimits, sign: Any = None) -> ScoreCut:
+def best_score_cut(
+    criterion: Any, sums: Array | Codes, keys: Matrix, rules: GrowthLimits, sign: Codes | None = None
+) -> ScoreCut:
     """The best cut of the rows along one of the scores keys (b, m).
 
-    Rows whose sign (b, m) is -1 are on the left below the cut and leave it above; others the other way round, which is
-    what a plain threshold asks: rows with keys at most at it go left.
+    Rows with keys up to the threshold go left, the others right; for rows whose sign (b, m) is -1 it is the other way
+    round.
     """
     m = keys.shape[1]
     if sign is None:
@@ -53,7 +56,7 @@ def _sweep_each(c, keys, order, sign, sums, work, min_leaf, min_weight, tie, fou
 
 @jit(error_model="numpy")
 def sweep_cuts(c, keys, order, sign, sums, work, min_leaf, min_weight, tie, found):
-    """Fill `found` with the gain and the threshold of the best cut; keys are sorted, and order names their rows."""
+    """Fill `found` with the gain and the threshold of the best cut; keys are sorted, and `order` holds their rows."""
     left, one = work[0], work[1]
     m, q, total = len(keys), len(sums), total_weight(c, sums)
     found[0], found[1] = -np.inf, 0.0
@@ -85,6 +88,6 @@ def sweep_cuts(c, keys, order, sign, sums, work, min_leaf, min_weight, tie, foun
 
 @jit
 def _midpoint_below(low, high):
-    """Halfway, but below the upper key also where they differ little."""
+    """The midpoint, kept below the upper key even where the two differ only by rounding."""
     middle = low / 2 + high / 2
     return low if middle >= high or middle < low else middle

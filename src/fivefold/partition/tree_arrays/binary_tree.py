@@ -8,7 +8,7 @@ goes with the missing values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from fivefold.core.storage.array_checks import check_category_sets, check_childr
 from fivefold.core.types import Array, Codes, Indices, Mask, Matrix, Table, UserTable, Weights
 from fivefold.partition.column_access import midpoint_below, values_at
 from fivefold.partition.splitters.base import BEGIN, CHILD, DEPTH, END, FEATURE, MISSING_LEFT, ROW_ABOVE, ROW_BELOW
+from fivefold.partition.tree_arrays.node_hierarchy import remaining_nodes
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,13 @@ class Tree:
         """Indices of the leaves, from left to right."""
         return np.flatnonzero(self.feature < 0)
 
+    @cached_property
+    def parent(self) -> Indices:
+        """The parent of each node, -1 for the root."""
+        out, inner = np.full(len(self), -1, dtype=np.int64), self.feature >= 0
+        out[self.left[inner]] = out[self.right[inner]] = np.flatnonzero(inner)
+        return out
+
     def apply(self, X: UserTable) -> Indices:
         """The leaf of each row."""
         out = np.empty(X.shape[0], dtype=np.int64)
@@ -81,6 +89,22 @@ class Tree:
         out[self.leaves] = at_leaves
         _add_up(self.left, self.right, out)
         return out
+
+    def prune(self, leaves: Mask) -> tuple[Tree, Indices]:
+        """The tree with these nodes (a mask) as leaves, and the indices of the nodes that stay."""
+        kept, place = remaining_nodes(self.parent, leaves)
+        inner = (self.feature[kept] >= 0) & ~leaves[kept]
+        return replace(
+            self,
+            feature=np.where(inner, self.feature[kept], -1).astype(np.int32),
+            threshold=np.where(inner, self.threshold[kept], np.nan),
+            left=np.where(inner, place[self.left[kept]], -1).astype(np.int32),
+            right=np.where(inner, place[self.right[kept]], -1).astype(np.int32),
+            missing_left=np.where(inner, self.missing_left[kept], 0).astype(np.uint8),
+            depth=self.depth[kept],
+            rows=self.rows[kept],
+            set_start=None if self.set_start is None else np.where(inner, self.set_start[kept], -1),
+        ), kept
 
 
 class GrownTree(NamedTuple):

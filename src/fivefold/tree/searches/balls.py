@@ -67,9 +67,9 @@ def _moved(node: Node, U: Matrix, ball: Ball) -> Ball:
     weights = plain * np.where(np.isfinite(lifted.scale), lifted.scale, 0.0)
     threshold = ball.limit - ball.centre @ ball.centre - plain @ lifted.mean
     size = float(np.linalg.norm(weights))
-    start = Hyperplane(weights / size, threshold / size, ball.gain, ball.history)
+    start = Hyperplane(weights / size, float(threshold / size), ball.gain, ball.history)
     columns = varying_columns(lifted)
-    plane = HyperplaneClimber(lifted).cycled(start, columns[columns < len(U)], CART_PIVOTS)
+    plane = HyperplaneClimber(lifted).cycle(start, columns[columns < len(U)], CART_PIVOTS)
     if plane is start:
         return ball
     linear = lifted.linear(plane.weights, plane.threshold)

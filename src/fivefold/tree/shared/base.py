@@ -1,4 +1,4 @@
-"""What trees of classes and of numbers share: their rules, what a fitted one holds, and what can be asked of it."""
+"""What single-column trees of classes and of numbers share: growth limits, the fitted model, and its methods."""
 
 from __future__ import annotations
 
@@ -17,10 +17,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.estimators.params import Count, Range
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Array, Codes, Table, Target, UserTable, UserTarget, UserWeights, Weights
-from fivefold.partition.pruning.cost_complexity import PruningPath, prune_binary_tree, weakest_links
+from fivefold.core.types import (
+    Array,
+    Codes,
+    Mask,
+    Matrix,
+    Table,
+    Target,
+    UserTable,
+    UserTarget,
+    UserWeights,
+    Vector,
+    Weights,
+)
+from fivefold.partition.pruning.cost_complexity import PruningPath, weakest_links
 from fivefold.partition.splitters.base import ColumnConstraints, GrowthLimits, column_constraints
 from fivefold.partition.tree_arrays.binary_tree import Tree
+from fivefold.partition.tree_arrays.node_hierarchy import impurity_decreases, shares_of_total
 from fivefold.tree.export.binary_export import TreeExports
 
 MaxFeatures = Count | Annotated[float, Range(0, 1, open_low=True)] | Literal["sqrt", "log2"] | None
@@ -39,8 +52,8 @@ class TreeModel:
     impurity: Array  # (m,)
     weight: Array  # (m,)
     columns: int
-    tried: int  # columns tried at a node
-    sizes: tuple[int, ...] = (1,)  # numbers of each output in `value`
+    tried: int  # columns tried per node
+    sizes: tuple[int, ...] = (1,)  # columns of `value` that belong to each output
 
     @property
     def outputs(self) -> int:
@@ -48,43 +61,43 @@ class TreeModel:
         return len(self.sizes)
 
     @cached_property
-    def falls(self) -> Any:
-        """Fall of the impurity by each column, a unit of weight."""
-        t = self.tree
-        inner = np.flatnonzero(t.feature >= 0)
+    def falls(self) -> Vector:
+        """Fall of the impurity by each column, per unit of weight."""
         total = self.weight * self.impurity
-        fall = total[inner] - total[t.left[inner]] - total[t.right[inner]]
-        return np.bincount(t.feature[inner], fall, self.columns) / self.weight[0]
+        return impurity_decreases(self.tree.parent, self.tree.feature, total, self.columns) / self.weight[0]
 
     @cached_property
-    def importances(self) -> Any:
+    def importances(self) -> Vector:
         """Share of each column in the total fall of the impurity."""
-        return self.falls / self.falls.sum() if self.falls.sum() > 0 else self.falls
+        return shares_of_total(self.falls)
 
     @cached_property
     def view(self) -> SklearnNodes:
         """The nodes under scikit-learn's names."""
         return SklearnNodes(self)
 
-    def answers(self, X: Table) -> Any:
+    def answers(self, X: Table) -> Matrix:
         """The answer of the leaf of each row, in the type of X."""
         return self.value.astype(X.dtype, copy=False)[self.tree.apply(X)]
 
-    def each(self, values: Array) -> list[Any]:
+    def each(self, values: Matrix) -> list[Matrix]:
         """The columns of each output."""
         return np.split(values, np.cumsum(self.sizes)[:-1], axis=1)
 
-    def links(self) -> PruningPath:
-        """The sequence of trees that pruning by cost and complexity gives."""
-        return weakest_links(self.tree, self.impurity * self.weight / self.weight[0])
+    def pruning_path(self) -> PruningPath:
+        """The sequence of trees that cost-complexity pruning gives."""
+        return weakest_links(self.tree.parent, self.impurity * self.weight / self.weight[0])
 
     def pruned(self, alpha: float, path: PruningPath | None = None) -> TreeModel:
-        """The smallest tree of least risk + alpha x leaves; `path`, its links, saves work where many are asked for."""
+        """The smallest tree of least risk + alpha x leaves; `path` saves work where many alphas are tried."""
         if alpha <= 0 or len(self.tree) == 1:
             return self
-        path, leaves = self.links() if path is None else path, np.zeros(len(self.tree), dtype=bool)
-        leaves[path.node[1:][path.alpha[1:] <= alpha]] = True
-        tree, kept = prune_binary_tree(self.tree, leaves)
+        path = self.pruning_path() if path is None else path
+        return self.prune(path.leaves(alpha, len(self.tree)))
+
+    def prune(self, leaves: Mask) -> TreeModel:
+        """The tree with these nodes (a mask) as leaves."""
+        tree, kept = self.tree.prune(leaves)
         return replace(self, tree=tree, value=self.value[kept], impurity=self.impurity[kept], weight=self.weight[kept])
 
 
@@ -118,11 +131,11 @@ class SklearnNodes:
         return self._model.value[self.apply(X)]
 
     def compute_feature_importances(self, normalize: bool = True) -> Any:
-        """Fall of the impurity by column."""
+        """Fall of the impurity by each column."""
         return self._model.importances if normalize else self._model.falls
 
     def compute_node_depths(self) -> Any:
-        """Nodes on the way to each node, itself counted."""
+        """Nodes on the path from the root to each node, itself included."""
         return self._model.tree.depth.astype(np.int64) + 1
 
     def decision_path(self, X: UserTable) -> Any:
@@ -136,7 +149,7 @@ class SizeMethods:
     model_: Any
 
     def get_depth(self) -> int:
-        """Questions on the longest way down."""
+        """Questions on the longest path."""
         check_is_fitted(self)
         return int(self.model_.tree.depth.max())
 
@@ -147,27 +160,30 @@ class SizeMethods:
 
 
 class PruningMethods(SizeMethods):
-    """A tree that a price of its leaves cuts back."""
+    """A tree that can be pruned by a price per leaf."""
 
     def cost_complexity_pruning_path(self, X: Table, y: Target, sample_weight: UserWeights = None) -> Bunch:
-        """The prices of a leaf at which the tree shrinks, `ccp_alphas`, and its risk then, `impurities`."""
+        """The prices per leaf at which the tree shrinks, `ccp_alphas`, and its risk then, `impurities`."""
         whole = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight=sample_weight)
-        path = whole.model_.links()
+        path = whole.model_.pruning_path()
         return Bunch(ccp_alphas=path.alpha, impurities=path.risk)
 
 
 class TreeMethods(PruningMethods, TreeExports):
-    """What every fitted tree can be asked. Tables are always checked: `check_input` is taken as scikit-learn has it."""
+    """What every fitted tree can be asked.
+
+    `check_input` is accepted for compatibility with scikit-learn; tables are always checked.
+    """
 
     _admit: Any
 
-    # no metadata that a pipeline or a search would hand on
+    # `check_input` is not metadata that a pipeline or a search would route
     __metadata_request__fit: ClassVar = {"check_input": UNUSED}
     __metadata_request__predict: ClassVar = {"check_input": UNUSED}
     __metadata_request__predict_proba: ClassVar = {"check_input": UNUSED}
 
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, check_input: bool = True) -> Any:
-        """Learn from rows and their targets; a weight of two means a row is there twice."""
+        """Learn from rows and their targets; a weight of two counts a row twice."""
         return super().fit(X, y, sample_weight)  # type: ignore[misc]  # of the class it is mixed into
 
     def apply(self, X: UserTable, check_input: bool = True) -> Any:
@@ -180,23 +196,23 @@ class TreeMethods(PruningMethods, TreeExports):
 
 
 class DrawSeed(int):
-    """The seed of the draws themselves, as a forest gives it to a tree; any other number seeds the draw of that one."""
+    """A seed that a forest gives to a tree, used for its draws as it is; any other number seeds a generator first."""
 
 
 def seed_of(estimator: Any) -> int:
-    """The seed of the draws of a tree: that of a tree from a forest grows it again from its sample."""
+    """The seed of the draws of a tree; a tree taken from a forest can be grown again from its sample."""
     given = estimator.random_state
     return int(given) if isinstance(given, DrawSeed) else int(check_random_state(given).randint(2**31))
 
 
 def growth_limits(estimator: Any, X: Table, w: Weights, seed: int) -> GrowthLimits:
-    """The rules of growing that the parameters ask for."""
+    """The growth limits that the parameters ask for."""
     n, d = X.shape
     total = float(w.sum())
     return GrowthLimits(
         max_depth=2**31 - 1 if estimator.max_depth is None else estimator.max_depth,
-        min_split=max(2, _row_count(estimator.min_samples_split, n)),
-        min_leaf=_row_count(estimator.min_samples_leaf, n),
+        min_split=max(2, row_count(estimator.min_samples_split, n)),
+        min_leaf=row_count(estimator.min_samples_leaf, n),
         min_weight=estimator.min_weight_fraction_leaf * total,
         min_gain=(estimator.min_impurity_decrease - np.finfo(np.float64).eps) * total,
         n_columns=0 if (tried := columns_tried(estimator.max_features, d)) == d else tried,
@@ -205,9 +221,9 @@ def growth_limits(estimator: Any, X: Table, w: Weights, seed: int) -> GrowthLimi
 
 
 def constraints_of(estimator: Any, X: Table, w: Weights, *, means: bool) -> ColumnConstraints | None:
-    """Which columns hold categories, and which the answer must follow; None for plain columns.
+    """Which columns hold categories, and along which the answer is monotonic; None for plain columns.
 
-    `means`: the answer is one mean or median, which can be held between bounds.
+    `means`: the answer is a single mean or median, which can be kept between bounds.
     """
     d = X.shape[1]
     known = getattr(estimator, "categories_in_", None)
@@ -233,8 +249,8 @@ def _signs(estimator: Any, d: int, levels: Codes, means: bool) -> Any:
     return given.astype(np.int64)
 
 
-def clip_monotonic(tree: Tree, answer: Any, sign: Any) -> Any:
-    """The answers (m,) held between the bounds that cuts of monotone columns pass down."""
+def clip_monotonic(tree: Tree, answer: Vector, sign: Codes) -> Vector:
+    """The answers (m,) clipped to the bounds that cuts of monotonic columns pass down."""
     low, high = np.full(len(tree), -np.inf), np.full(len(tree), np.inf)
     inner = np.flatnonzero(tree.feature >= 0)
     for depth in range(int(tree.depth.max())):
@@ -247,7 +263,7 @@ def clip_monotonic(tree: Tree, answer: Any, sign: Any) -> Any:
 
 
 def class_counts(classes: Any, outputs: int) -> Any:
-    """Number of classes, a list of them for several outputs; NumPy's integers, as scikit-learn has them."""
+    """Number of classes, or a list of numbers for several outputs; NumPy integers, as in scikit-learn."""
     return np.int64(len(classes)) if outputs == 1 else [np.int64(len(each)) for each in classes]
 
 
@@ -264,10 +280,7 @@ def columns_tried(max_features: Any, d: int) -> int:
 
 def decision_path(tree: Tree, X: Table) -> Any:
     """Sparse (n, nodes): 1 where a row passes a node."""
-    parent = np.full(len(tree), -1)
-    inner = tree.feature >= 0
-    parent[tree.left[inner]] = parent[tree.right[inner]] = np.flatnonzero(inner)
-    at = tree.apply(X)
+    parent, at = tree.parent, tree.apply(X)
     steps, ends = [at], tree.depth[at] + 1
     while (at >= 0).any():
         at = np.where(at >= 0, parent[at], -1)
@@ -278,5 +291,6 @@ def decision_path(tree: Tree, X: Table) -> Any:
     return csr_matrix((np.ones(len(nodes), dtype=np.int64), nodes, indptr), shape=(X.shape[0], len(tree)))
 
 
-def _row_count(limit: Any, n: int) -> int:
+def row_count(limit: float, n: int) -> int:
+    """A number of rows, from a number or from a share of n rows."""
     return int(limit) if isinstance(limit, Integral) else ceil(limit * n)

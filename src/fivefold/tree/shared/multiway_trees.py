@@ -1,9 +1,9 @@
-"""What the classic trees of classes share: one grower with many branches, of which ID3, C4.5 and CART are settings.
+"""What the classic trees of classes share: one multiway grower, of which ID3, C4.5 and CART are settings.
 
-    choose the question of a node by gain or gain ratio, send every row into its branch, and go on in the branches
+    choose the split of a node by gain or gain ratio, send every row into its branch, and go on in the branches
 
-Questions and their scores are those of `partition.branching`, rows without a value go by `partition.missing`, and
-`partition.prunings` cuts the tree back.
+Splits and their scores are those of `growers.multiway_grower`; rows with missing values go by one of
+`missing_values.policies`, and `partition.pruning` prunes the tree.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Fraction, Index, NonNegative, OpenFraction, Range
 from fivefold.core.estimators.supervised_learning import Classifier
-from fivefold.core.types import Array, Indices, Table, Target, UserTable, UserWeights, Weights
+from fivefold.core.types import Array, Mask, Matrix, Table, Target, UserTable, UserWeights, Vector, Weights
 from fivefold.partition.content_folds import content_folds
 from fivefold.partition.criteria.classification_criteria import Entropy, Gini, Misclassification
 from fivefold.partition.criteria.custom_impurity import CustomImpurity, check_axioms
 from fivefold.partition.criteria.gain_ratio import weighted_impurity
 from fivefold.partition.growers.multiway_grower import MultiwaySettings, grow_multiway
+from fivefold.partition.pruning.cost_complexity import weakest_links
 from fivefold.partition.pruning.error_based import error_based_pruning
 from fivefold.partition.pruning.pruning_methods import (
     bottom_up,
@@ -35,9 +36,9 @@ from fivefold.partition.pruning.pruning_methods import (
     chi_square_pruning,
     mdl_pruning,
     pessimistic_pruning,
-    weakest_link_path,
 )
 from fivefold.partition.tree_arrays.multiway_tree import MultiwayArrays, ValueCodes, value_codes
+from fivefold.partition.tree_arrays.node_hierarchy import impurity_decreases, shares_of_total
 from fivefold.tree.export.multiway_export import MultiwayExports
 from fivefold.tree.shared.base import SizeMethods
 
@@ -46,8 +47,8 @@ Pruning = (
     Literal["pessimistic", "error_based", "chi_square", "description_length", "cost_complexity", "cheapest_merges"]
     | None
 )
-HELD_OUT_DIVISOR = 4  # one row in so many judges the alternatives of a node
-MAX_BACKTRACK_TREES = 10_000  # that backtracking tries at most
+HELD_OUT_DIVISOR = 4  # one in this many rows is held out to judge the alternatives of a node
+MAX_BACKTRACK_TREES = 10_000  # subtrees that backtracking tries, at most
 CRITERIA: dict[str, Callable[..., Any]] = {"entropy": Entropy, "gini": Gini, "error": Misclassification}
 
 
@@ -61,38 +62,35 @@ class MultiwayModel:
     columns: int
 
     @property
-    def counts(self) -> Any:
+    def counts(self) -> Matrix:
+        """Weight of each class in every node (m, K)."""
         return self.tree.sums
 
     @cached_property
-    def value(self) -> Any:
-        """Shares of the classes in every node (m, K); a node that lost its rows when another was raised asks above."""
+    def value(self) -> Matrix:
+        """Shares of the classes in every node (m, K); a node that lost its rows in pruning answers as its parent."""
         counts, parent = self.counts.copy(), self.tree.parent
         for t in np.flatnonzero(counts.sum(axis=1) <= 0):
             counts[t] = counts[parent[t]]
         return counts / counts.sum(axis=1, keepdims=True)
 
     @cached_property
-    def importances(self) -> Any:
+    def importances(self) -> Vector:
         """Share of each column in the total fall of the impurity."""
-        parent, feature = self.tree.parent, self.tree.feature
-        fall = self.total - np.bincount(parent[1:], self.total[1:], len(parent))
-        inner = feature >= 0
-        out = np.bincount(feature[inner], fall[inner], self.columns)
-        return out / out.sum() if out.sum() > 0 else out
+        return shares_of_total(impurity_decreases(self.tree.parent, self.tree.feature, self.total, self.columns))
 
-    def answers(self, X: Table) -> Any:
+    def answers(self, X: Table) -> Matrix:
         """Shares of the classes for each row, in the type of X."""
         return self.tree.answers(X, self.value, self.missing).astype(X.dtype, copy=False)
 
-    def cut_back(self, leaves: Indices) -> MultiwayModel:
-        """With these nodes (a mask) as leaves."""
-        tree, kept = self.tree.cut_back(leaves)
+    def prune(self, leaves: Mask) -> MultiwayModel:
+        """The tree with these nodes (a mask) as leaves."""
+        tree, kept = self.tree.prune(leaves)
         return replace(self, tree=tree, total=self.total[kept])
 
 
 class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
-    """All settings of a classic tree; ID3, C4.5 and CART fix their defaults."""
+    """All settings of a classic tree; ID3, C4.5 and CART choose their defaults."""
 
     _: KW_ONLY
     criterion: Criterion = "entropy"
@@ -121,35 +119,35 @@ class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         columns = value_codes(X, self._discrete(X.shape[1]))
         criterion = self._criterion(y.astype(np.int32), w, len(self.classes_))
-        tree = grow_multiway(columns, criterion, self._growth(), self._held(X, y))
+        tree = grow_multiway(columns, criterion, self._growth(), self._held_out(X, y))
         model = MultiwayModel(tree, weighted_impurity(criterion, tree.sums)[1], self.missing, X.shape[1])
         self.model_ = PRUNINGS[self.pruning](self, model, columns, criterion)
 
     def predict_proba(self, X: UserTable) -> Any:
-        """Shares of the classes in the leaf of each row, or in its leaves by the parts of the row that reach them."""
+        """Shares of the classes in the leaf of each row, or in several leaves by the parts of the row there."""
         return self._scores(self._admit(X))
 
     def cost_complexity_pruning_path(self, X: Table, y: Target, sample_weight: UserWeights = None) -> Bunch:
         """The prices of a leaf at which the tree shrinks, `ccp_alphas`, and its impurity then, `impurities`."""
         whole = clone(self).set_params(pruning=None).fit(X, y, sample_weight=sample_weight).model_
-        path = weakest_link_path(whole.tree.parent, whole.total / whole.counts[0].sum())
+        path = weakest_links(whole.tree.parent, whole.total / whole.counts[0].sum())
         return Bunch(ccp_alphas=path.alpha, impurities=path.risk)
 
     def explain(self, X: Table) -> list[list[tuple[float, tuple[str, ...]]]]:
-        """For each row the questions on its way down; a row that lacks a value has several ways, each with its part."""
+        """The questions on the path of each row; a row with a missing value has several, each with a part of it."""
         return [self.model_.tree.explain(x, self._word, self.missing) for x in self._admit(X)]
 
     def to_text(self) -> str:
-        """The tree, a line a branch."""
+        """The tree, one line per branch."""
         check_is_fitted(self)
         tree, lines = self.model_.tree, list[str]()
         label, weight = self.classes_[self.model_.value.argmax(axis=1)], self.model_.counts.sum(axis=1)
         ahead = [(0, "")]
         while ahead:
-            t, said = ahead.pop()
+            t, condition = ahead.pop()
             end = f": {label[t]} ({weight[t]:g})" if tree.feature[t] < 0 else ""
-            if said or end:
-                lines.append("|   " * max(int(tree.depth[t]) - 1, 0) + said + end)
+            if condition or end:
+                lines.append("|   " * max(int(tree.depth[t]) - 1, 0) + condition + end)
             children = [(int(tree.first[t]) + b, tree.question(t, b, self._word)) for b in range(tree.branches[t])]
             ahead += reversed(children)
         return "\n".join(lines)
@@ -162,7 +160,7 @@ class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
             return CRITERIA[self.criterion](y, w, K)
         if broken := check_axioms(self.criterion, K).violations:
             raise ValueError(
-                f"{type(self).__name__}: criterion is no impurity: it must hold that {' and '.join(broken)}"
+                f"{type(self).__name__}: criterion is not an impurity function: it must satisfy: {' and '.join(broken)}"
             )
         return CustomImpurity(y, w, K, self.criterion)
 
@@ -182,14 +180,14 @@ class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
             alternatives=self.alternatives,
         )
 
-    def _held(self, X: Table, y: Target) -> Any:
-        """Rows that judge the alternatives of a node (a mask), or None: those of one part in HELD."""
+    def _held_out(self, X: Table, y: Target) -> Mask | None:
+        """A mask of the rows that judge the alternatives of a node, one in HELD_OUT_DIVISOR; or None."""
         if self.alternatives == 1:
             return None
         if self.max_depth is None or self.alternatives**self.max_depth > MAX_BACKTRACK_TREES:
             raise ValueError(
-                f"{type(self).__name__}: with alternatives={self.alternatives} each way of alternatives is tried, "
-                f"alternatives ** max_depth of them, at most {MAX_BACKTRACK_TREES:,}; got max_depth={self.max_depth}"
+                f"{type(self).__name__}: with alternatives={self.alternatives} up to alternatives ** max_depth trees "
+                f"are tried, at most {MAX_BACKTRACK_TREES:,}; got max_depth={self.max_depth}"
             )
         fold = content_folds(X, y, HELD_OUT_DIVISOR)
         return fold == 0 if fold.any() else None
@@ -225,12 +223,12 @@ def _whole(estimator: Any, model: MultiwayModel, columns: ValueCodes, criterion:
 
 
 def _pessimistic(estimator: Any, model: MultiwayModel, columns: ValueCodes, criterion: Any) -> MultiwayModel:
-    return model.cut_back(pessimistic_pruning(model.tree.parent, model.counts, estimator.confidence))
+    return model.prune(pessimistic_pruning(model.tree.parent, model.counts, estimator.confidence))
 
 
 def _error_based(estimator: Any, model: MultiwayModel, columns: ValueCodes, criterion: Any) -> MultiwayModel:
     wrong = model.counts.sum(axis=1) - model.counts.max(axis=1)
-    model = model.cut_back(bottom_up(model.tree.parent, wrong, slack=1e-3))  # branchings that mend no mistake
+    model = model.prune(bottom_up(model.tree.parent, wrong, slack=1e-3))  # branchings that correct no mistake
     tree = error_based_pruning(
         model.tree,
         columns.encoded(),
@@ -243,28 +241,26 @@ def _error_based(estimator: Any, model: MultiwayModel, columns: ValueCodes, crit
 
 
 def _chi_square(estimator: Any, model: MultiwayModel, columns: ValueCodes, criterion: Any) -> MultiwayModel:
-    return model.cut_back(chi_square_pruning(model.tree.parent, model.counts, estimator.confidence))
+    return model.prune(chi_square_pruning(model.tree.parent, model.counts, estimator.confidence))
 
 
 def _description_length(estimator: Any, model: MultiwayModel, columns: ValueCodes, criterion: Any) -> MultiwayModel:
-    return model.cut_back(mdl_pruning(model.tree.parent, model.counts, question_bits(model.tree, columns)))
+    return model.prune(mdl_pruning(model.tree.parent, model.counts, question_bits(model.tree, columns)))
 
 
 def _cost_complexity(estimator: Any, model: MultiwayModel, columns: ValueCodes, criterion: Any) -> MultiwayModel:
-    path = weakest_link_path(model.tree.parent, model.total / model.counts[0].sum())
-    leaves = np.zeros(len(model.tree), dtype=bool)
-    leaves[path.node[1:][path.alpha[1:] <= estimator.ccp_alpha]] = True
-    return model.cut_back(leaves)
+    path = weakest_links(model.tree.parent, model.total / model.counts[0].sum())
+    return model.prune(path.leaves(estimator.ccp_alpha, len(model.tree)))
 
 
 def _cheapest_merges(estimator: Any, model: MultiwayModel, columns: ValueCodes, criterion: Any) -> MultiwayModel:
-    return model.cut_back(
+    return model.prune(
         cheapest_merge_pruning(model.tree.parent, model.total / model.counts[0].sum(), estimator.ccp_alpha)
     )
 
 
-def question_bits(tree: MultiwayArrays, columns: ValueCodes) -> Any:
-    """Bits of the question of each node: its column, and its thresholds among the distinct values or its groups."""
+def question_bits(tree: MultiwayArrays, columns: ValueCodes) -> Vector:
+    """Bits of the split of each node: its column, and its thresholds among the distinct values or its groups."""
     inner = np.flatnonzero(tree.feature >= 0)
     out = np.zeros(len(tree))
     levels = np.array([max(len(values), 1) for values in columns.values])

@@ -1,16 +1,14 @@
 """What trees share whose nodes ask about a whole row: categories as 0/1 columns, answers, pruning.
 
-A class of trees says how a question is found: `_finder(rng)` gives a function from a `partition.nodes.Node` to a
-question, or None for a leaf. The rest is here: the table that questions read, the rules of stopping, the shares of the
-classes (or the means) of every node, cost-complexity pruning and the exports.
+A class of trees defines how a question is found: `_finder(rng)` returns a function from a `row_questions.nodes.Node` to
+a question, or to None for a leaf. The rest is here: the table that questions read, the growth limits, the class shares
+(or the means) of every node, cost-complexity pruning and the exports.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from math import ceil
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -20,14 +18,13 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Array, Indices, Rng, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Mask, Rng, Table, Target, UserTable, Weights
 from fivefold.partition.criteria.regression_criteria import SquaredError
-from fivefold.partition.pruning.cost_complexity import PruningPath
-from fivefold.partition.pruning.pruning_methods import prune_tree, weakest_link_path
+from fivefold.partition.pruning.cost_complexity import PruningPath, weakest_links
 from fivefold.partition.row_questions.nodes import GrownRowQuestions, Node, Question, RowQuestionTree, grow_nodes
 from fivefold.partition.splitters.base import GrowthLimits
 from fivefold.tree.export.row_question_export import RowTreeExports
-from fivefold.tree.shared.base import MinLeaf, MinSplit, MinWeight, PruningMethods
+from fivefold.tree.shared.base import MinLeaf, MinSplit, MinWeight, PruningMethods, row_count
 from fivefold.tree.shared.single_column_trees import CLASS_CRITERIA, IMPURITY_FUNCTIONS
 
 Finder = Callable[[Node], Question | None]
@@ -35,10 +32,10 @@ Finder = Callable[[Node], Question | None]
 
 @dataclass(frozen=True)
 class DummyLayout:
-    """A table as questions read it: a column of categories becomes a 0/1 column for each of them."""
+    """A table as questions read it: a column of categories becomes one 0/1 column per category."""
 
-    source: tuple[int, ...]  # the column that each one comes from
-    level: tuple[int, ...]  # the category it marks, -1 for a column of numbers
+    source: tuple[int, ...]  # the column of the table that each column comes from
+    level: tuple[int, ...]  # the category that it indicates, -1 for a column of numbers
 
     @classmethod
     def of(cls, d: int, categories: dict[int, tuple[Any, ...]]) -> DummyLayout:
@@ -47,7 +44,7 @@ class DummyLayout:
         return cls(tuple(j for j, _ in pairs), tuple(level for _, level in pairs))
 
     def table(self, X: Table) -> Any:
-        """X (n, d) with its categories written out, in the type of X."""
+        """X (n, d) with its categories as 0/1 columns, in the type of X."""
         if max(self.level, default=-1) < 0:
             return X
         level = np.array(self.level)
@@ -63,10 +60,10 @@ class RowTreeModel:
     value: Array  # (m, K) shares of the classes, or (m, 1) means
     impurity: Array  # (m,)
     weight: Array  # (m,)
-    columns: int  # of the table before categories are written out
+    columns: int  # of the table, before categories become 0/1 columns
     layout: DummyLayout
 
-    def apply(self, X: UserTable) -> Any:
+    def apply(self, X: Table) -> Any:
         """The leaf of each row."""
         return self.tree.apply(self.layout.table(X))
 
@@ -74,34 +71,32 @@ class RowTreeModel:
         """The answer of the leaf of each row, in the type of X."""
         return self.value.astype(X.dtype, copy=False)[self.apply(X)]
 
-    def links(self) -> PruningPath:
-        """The sequence of trees that pruning by cost and complexity gives."""
-        return weakest_link_path(self.tree.parent, self.impurity * self.weight / self.weight[0])
+    def pruning_path(self) -> PruningPath:
+        """The sequence of trees that cost-complexity pruning gives."""
+        return weakest_links(self.tree.parent, self.impurity * self.weight / self.weight[0])
 
     def pruned(self, alpha: float) -> RowTreeModel:
         """The smallest tree of least risk + alpha x leaves."""
         if alpha <= 0 or len(self.tree) == 1:
             return self
-        path, leaves = self.links(), np.zeros(len(self.tree), dtype=bool)
-        leaves[path.node[1:][path.alpha[1:] <= alpha]] = True
-        return self.cut_back(leaves)
+        return self.prune(self.pruning_path().leaves(alpha, len(self.tree)))
 
-    def cut_back(self, leaves: Indices) -> RowTreeModel:
-        """With these nodes (a mask) as leaves."""
-        tree, kept = prune_tree(self.tree, leaves)
+    def prune(self, leaves: Mask) -> RowTreeModel:
+        """The tree with these nodes (a mask) as leaves."""
+        tree, kept = self.tree.prune(leaves)
         return replace(self, tree=tree, value=self.value[kept], impurity=self.impurity[kept], weight=self.weight[kept])
 
 
 class RowTreeMethods(PruningMethods, RowTreeExports):
-    """What every fitted tree of such nodes can be asked, and how it is grown."""
+    """What every fitted tree of questions about whole rows can be asked, and how it is grown."""
 
     _admit: Any
     tree_ = learned("tree")
 
     def _finder(self, rng: Rng) -> Finder:
-        raise TypeError(f"{type(self).__name__} does not say how questions are found")
+        raise TypeError(f"{type(self).__name__} does not define how questions are found")
 
-    def _grown(self: Any, X: Table, criterion: Any) -> tuple[GrownRowQuestions, DummyLayout]:
+    def _grow(self: Any, X: Table, criterion: Any) -> tuple[GrownRowQuestions, DummyLayout]:
         """The tree that the parameters ask for, and the layout of the table it reads."""
         known = vars(self)["categories_in_"].values if "categories_in_" in vars(self) else {}
         layout = DummyLayout.of(X.shape[1], known)
@@ -131,7 +126,7 @@ class BaseRowTreeClassifier(RowTreeMethods, Classifier):
     takes = Takes(categories=True)
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
-        grown, layout = self._grown(X, CLASS_CRITERIA[self.criterion](y.astype(np.int32), w, len(self.classes_)))
+        grown, layout = self._grow(X, CLASS_CRITERIA[self.criterion](y.astype(np.int32), w, len(self.classes_)))
         weight = grown.sums.sum(axis=1)
         shares = grown.sums / weight[:, None]
         model = RowTreeModel(grown.tree, shares, IMPURITY_FUNCTIONS[self.criterion](shares), weight, X.shape[1], layout)
@@ -150,7 +145,7 @@ class BaseRowTreeClassifier(RowTreeMethods, Classifier):
         return self.model_.answers(X)
 
     def _node_scores(self) -> Any:
-        """By which nodes answer (m, K)."""
+        """The scores (m, K) whose largest decides the answer of each node."""
         return self.model_.value
 
 
@@ -170,8 +165,8 @@ class BaseRowTreeRegressor(RowTreeMethods, Regressor):
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         y = y.astype(np.float64)
-        centre = float(w @ y / w.sum())  # about it squares keep their digits
-        grown, layout = self._grown(X, SquaredError(y - centre, w))
+        centre = float(w @ y / w.sum())  # centred squares keep their digits
+        grown, layout = self._grow(X, SquaredError(y - centre, w))
         weight, total, squares = grown.sums.T
         mean = total / weight
         spread = np.maximum(squares / weight - mean**2, 0.0)
@@ -185,16 +180,12 @@ class BaseRowTreeRegressor(RowTreeMethods, Regressor):
 
 
 def node_rules(estimator: Any, n: int, w: Weights) -> GrowthLimits:
-    """The rules of stopping that the parameters ask for."""
+    """The growth limits that the parameters ask for."""
     total = float(w.sum())
     return GrowthLimits(
         max_depth=2**31 - 1 if estimator.max_depth is None else estimator.max_depth,
-        min_split=max(2, _rows(estimator.min_samples_split, n)),
-        min_leaf=_rows(estimator.min_samples_leaf, n),
+        min_split=max(2, row_count(estimator.min_samples_split, n)),
+        min_leaf=row_count(estimator.min_samples_leaf, n),
         min_weight=estimator.min_weight_fraction_leaf * total,
         min_gain=(estimator.min_impurity_decrease - np.finfo(np.float64).eps) * total,
     )
-
-
-def _rows(limit: Any, n: int) -> int:
-    return int(limit) if isinstance(limit, Integral) else ceil(limit * n)
