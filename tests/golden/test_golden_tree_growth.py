@@ -152,7 +152,7 @@ def test_the_score_on_the_pruning_set_rises_with_every_removal_and_leaves_keep_t
     scores = [model.score(X[250:], y[250:])]
     for done in range(1, len(order) + 1):
         smaller, kept = tree.prune(np.isin(np.arange(len(tree)), order[:done]))
-        ends = smaller.reach(smaller.encode(X[250:]))[1]
+        ends = smaller.paths(smaller.encode(X[250:]))[1]
         np.testing.assert_array_equal(smaller.sums, tree.sums[kept])
         scores.append(np.mean(smaller.sums[ends].argmax(axis=1) == y[250:]))
     assert scores == sorted(scores) and scores[-1] > scores[0]

@@ -97,7 +97,7 @@ def test_answers_are_those_of_the_nodes_that_rows_reach(nominal, missing):
     X, y = table(3, 0.1, seed=7)
     model = ID3Classifier(missing=missing, nominal=nominal, categorical_features=[0, 1, 2]).fit(X[:150], y[:150])
     tree, value = model.tree_, model.model_.value
-    rows, nodes, part = tree.reach(tree.encode(X), missing)
+    rows, nodes, part = tree.paths(tree.encode(X), missing)
     expected = np.stack([np.bincount(rows, part * value[nodes, k], 300) for k in range(3)], axis=1)
     np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-12)  # sums of products of shares
 

@@ -175,7 +175,7 @@ def test_the_parts_of_a_row_sum_to_one_and_a_row_of_gaps_gets_the_classes_of_all
     X, y = noisy(gaps=0.2)
     model = C45Classifier(categorical_features=[0, 1], pruning=None).fit(X, y)
     tree = model.tree_
-    rows, _, part = tree.reach(tree.encode(X))
+    rows, _, part = tree.paths(tree.encode(X))
     np.testing.assert_allclose(np.bincount(rows, part), 1.0)
     np.testing.assert_allclose(model.predict_proba(np.full((1, 4), np.nan))[0], np.bincount(y) / len(y), atol=1e-12)
     np.testing.assert_allclose(tree.sums[tree.leaves].sum(axis=0), np.bincount(y))

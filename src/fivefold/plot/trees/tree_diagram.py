@@ -190,7 +190,7 @@ def _example_path(model: Any, example: Any) -> frozenset[int]:
     if not isinstance(model, BaseMultiwayTree):
         return frozenset(model.explain(example).nodes)
     nodes = model.model_.tree
-    _, ends, _ = nodes.reach(nodes.encode(model._admit(example)), model.missing)
+    _, ends, _ = nodes.paths(nodes.encode(model._admit(example)), model.missing)
     found = set(map(int, ends))
     for t in sorted(found, reverse=True):
         while t >= 0:

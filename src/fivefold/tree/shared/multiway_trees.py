@@ -186,8 +186,8 @@ class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
             return None
         if self.max_depth is None or self.alternatives**self.max_depth > MAX_BACKTRACK_TREES:
             raise ValueError(
-                f"{type(self).__name__}: with alternatives={self.alternatives} up to alternatives ** max_depth trees "
-                f"are tried, at most {MAX_BACKTRACK_TREES:,}; got max_depth={self.max_depth}"
+                f"{type(self).__name__}: with alternatives={self.alternatives} up to alternatives ** max_depth "
+                f"trees are tried, at most {MAX_BACKTRACK_TREES:,}; got max_depth={self.max_depth}"
             )
         fold = content_folds(X, y, HELD_OUT_DIVISOR)
         return fold == 0 if fold.any() else None
