@@ -68,7 +68,7 @@ def test_a_node_stays_a_leaf_where_every_question_errs_more():
 
 @pytest.mark.parametrize("depth", [None, 12])
 def test_too_many_ways_are_refused_with_their_number(depth):
-    with pytest.raises(ValueError, match=r"alternatives \*\* max_depth trees are tried, at most 10,000; got max_depth="):
+    with pytest.raises(ValueError, match=r"alternatives \*\* max_depth trees are tried, at most 10,000; got max"):
         CARTClassifier(max_depth=depth, alternatives=3).fit(*product(50, 0))
 
 
