@@ -61,7 +61,8 @@ def maximise_likelihood(
     posterior.
 
     >>> waits = np.array([0.5, 1.0, 3.0])  # exponential, of mean 1.5
-    >>> found = maximise(lambda x, theta: np.log(theta[0]) - theta[0] * x, waits, 1.0, bounds=[(1e-9, np.inf)])
+    >>> log_density = lambda x, theta: np.log(theta[0]) - theta[0] * x
+    >>> found = maximise_likelihood(log_density, waits, 1.0, bounds=[(1e-9, np.inf)])
     >>> found.theta.round(4), found.reason
     (array([0.6667]), 'converged')
     """
