@@ -15,7 +15,6 @@ A method declares what only its author knows in one `card`; the rest is read fro
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
@@ -131,9 +130,10 @@ class Method:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
+        from fivefold.core.estimators.documentation import documented_parameters
         from fivefold.core.estimators.params import declared_params, describe
 
-        meanings, hints = _documented(self.cls), declared_params(self.cls)
+        meanings, hints = documented_parameters(self.cls), declared_params(self.cls)
         return tuple(
             Parameter(
                 f.name,
@@ -255,11 +255,3 @@ def find(name: str) -> Method:
     near = [known[key].name for key in get_close_matches(name.lower(), known, n=3, cutoff=0.5)]
     hint = f"did you mean {' or '.join(near)}?" if near else "see `fivefold methods` for the list"
     raise KeyError(f"no method is called {name!r}; {hint}")
-
-
-def _documented(cls: type) -> dict[str, str]:
-    """Meaning of each parameter, from the Parameters section of the documentation."""
-    section = re.search(r"^Parameters\n-+\n(.*?)(?:\n\n\w[^\n]*\n-+\n|\Z)", inspect.getdoc(cls) or "", re.S | re.M)
-    text = section[1] + "\n" if section else ""
-    entries = re.findall(r"^(\w[\w, ]*)\n((?:[ \t]+[^\n]*\n?|\n(?=[ \t]))+)", text, re.M)
-    return {name.strip(): " ".join(text.split()) for names, text in entries for name in names.split(",")}

@@ -39,6 +39,7 @@ from fivefold.core._sklearn import (
 from fivefold.core.admission.tables import Takes, admit, admit_weights, keep_positive
 from fivefold.core.console.fit_progress import interruptible_fit
 from fivefold.core.estimators import params
+from fivefold.core.estimators.documentation import complete_docstring
 from fivefold.core.numerics.arrays import is_foreign, is_tensor, to_library_of, to_numpy
 from fivefold.core.parallel import on_one_blas_thread
 from fivefold.core.registry import Card
@@ -169,6 +170,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 setattr(cls, name, rule(method))
         super().__init_subclass__(**options)
         dataclass(eq=False, repr=False)(cls)
+        complete_docstring(cls)
         cls.__init__.__annotations__ = {}  # help() shows names and defaults; the documented table has the rest
         for base in cls.__mro__:
             if base is cls or (base.__module__.startswith("fivefold.") and not issubclass(base, Estimator)):
