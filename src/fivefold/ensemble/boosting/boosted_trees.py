@@ -120,7 +120,7 @@ class BoostedTreesBuilder:
     def add_tree(self, tree: HistogramTree, value: Doubles) -> None:
         """Add a tree with these values at its nodes."""
         at, sets = self.starts[-1], self.arrays["sets"].used
-        shifted = {
+        shifted: dict[str, Any] = {
             "left": np.where(tree.left >= 0, tree.left + at, -1).astype(np.int32),
             "right": np.where(tree.left >= 0, tree.right + at, -1).astype(np.int32),
             "category": np.where(tree.category >= 0, tree.category + sets, -1).astype(np.int32),
@@ -133,7 +133,7 @@ class BoostedTreesBuilder:
     def model(self, rounds: int | None = None, **more: Any) -> BoostedTrees:
         """The trees so far, or those of the first `rounds`."""
         count = (self.rounds if rounds is None else rounds) * len(self.base)
-        views = {
+        views: dict[str, Any] = {
             name: array.view(None if name == "sets" else self.starts[count]) for name, array in self.arrays.items()
         }
         return BoostedTrees(self.bins, self.base, np.array(self.starts[: count + 1]), **views, **more)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Indices, Table, Target, Weights
+from fivefold.core.types import Indices, Mask, Table, Target, Vector, Weights
 from fivefold.partition.export.conditions import Condition
 from fivefold.partition.export.conjunctions import Rule
 from fivefold.partition.pruning.pruning_methods import extra_mistakes
@@ -47,7 +47,7 @@ class PruningRows:
         y, w = self.y[rows], self.w[rows]
         return w * (y != answers) if self.classes is not None else w * (y - answers) ** 2
 
-    def counts(self, rows: Indices) -> Any:
+    def counts(self, rows: Indices | Mask) -> Vector:
         """(K,) weights of the classes among some rows."""
         return np.bincount(self.y[rows], self.w[rows], len(self.classes or ()))
 
