@@ -31,36 +31,16 @@ class KMedians(PrototypeClusterer):
 
     Parameters
     ----------
-    n_clusters
-        number of clusters.
-    init
-        how to start: "k-means++" draws rows far apart, "random" draws different rows, an array gives the centres, a
-        function of X, n_clusters and random_state returns them.
     n_init
         runs from different starts, of which the one with the smallest cost is kept; "auto" makes one run with
         "k-means++" or given centres, ten otherwise.
-    max_iter
-        most steps of one run.
-    tol
-        a run ends when the squared moves of the centres sum to less than this share of the mean variance of the
-        columns, or when no row changes its cluster.
-    verbose
-        print a line for each step of each run, and why it ended.
-    random_state
-        decides the seeds.
 
     Attributes
     ----------
     cluster_centers_
         the geometric medians (n_clusters, n_features).
-    labels_
-        the cluster of each row.
     cost_
         weighted sum of distances to the nearest centre: what is made small.
-    inertia_
-        weighted sum of squared distances to the nearest centre.
-    n_iter_
-        steps of the run that was kept.
     runs_
         for each run its cost, its steps, and how far its clusters agree with those kept. An objective says how
         runs compare; it is not an error rate.

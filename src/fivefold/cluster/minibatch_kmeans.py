@@ -61,8 +61,6 @@ class MiniBatchKMeans(PrototypeClusterer):
 
     Parameters
     ----------
-    n_clusters
-        number of clusters.
     init
         how to start: "k-means++" draws rows far apart, "random" draws different rows, an array gives the centres, a
         function of X, n_clusters and random_state returns them. Rows are drawn from `init_size` of them.
@@ -91,8 +89,6 @@ class MiniBatchKMeans(PrototypeClusterer):
 
     Attributes
     ----------
-    cluster_centers_
-        the centres (n_clusters, n_features).
     labels_
         the cluster of each row, if `compute_labels`.
     inertia_

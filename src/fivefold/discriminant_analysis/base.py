@@ -34,7 +34,20 @@ class learned_in_dtype(learned):
 
 
 class GaussianDiscriminant(Classifier):
-    """Classifier by discriminants: `_scores(X)` returns a new array of g_k for every row and class."""
+    """Classifier by discriminants: `_scores(X)` returns a new array of g_k for every row and class.
+
+    Parameters
+    ----------
+    priors
+        class probabilities; the weighted shares of the classes when None.
+    covariance_estimator
+        an object whose `fit` learns `covariance_` from the rows of a class, as in sklearn.covariance.
+
+    Attributes
+    ----------
+    means_, priors_, classes_
+        of the classes.
+    """
 
     takes = Takes(one_class=False)
 

@@ -83,8 +83,6 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     shrinkage
         share of a multiple of the identity in the covariance of each class: 0 leaves it unchanged, 1 makes it sigma^2
         I, so that with equal priors the nearest mean wins; "auto" is the amount of Ledoit and Wolf; None is 0.
-    priors
-        class probabilities; the weighted shares of the classes when None.
     n_components
         number of axes of `transform`; at most, and by default, the smaller of columns and classes less one.
     store_covariance
@@ -92,8 +90,6 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     tol
         for "svd": directions whose spread within classes, with columns scaled to unit spread, does not exceed it are
         dropped.
-    covariance_estimator
-        an object whose `fit` learns `covariance_` from the rows of a class, as in sklearn.covariance.
 
     Attributes
     ----------
@@ -103,8 +99,6 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         the covariance within classes, averaged by the priors.
     explained_variance_ratio_
         share of the spread of the class means along each axis.
-    means_, priors_, classes_
-        of the classes.
     scalings_
         the axes, one per column.
     xbar_

@@ -73,8 +73,6 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
     shrinkage
         share of a multiple of the identity in the covariance of each class, or "auto" for the amount of Ledoit and
         Wolf.
-    priors
-        class probabilities; the weighted shares of the classes when None.
     reg_param
         share of the identity in the covariance of each class, with the solver "svd".
     store_covariance
@@ -82,15 +80,11 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
     tol
         the least variance of a class in any direction, in units of the mean variance where that is below one;
         smaller variances are raised to it, with a warning.
-    covariance_estimator
-        an object whose `fit` learns `covariance_` from the rows of a class, as in sklearn.covariance.
 
     Attributes
     ----------
     covariance_
         one matrix per class.
-    means_, priors_, classes_
-        of the classes.
     rotations_
         for each class the principal axes of its covariance, in columns.
     scalings_

@@ -95,7 +95,15 @@ class _LearnerInputs:
 
 
 class AdaBoostMethods(MemberSequence):
-    """What both kinds of adaptive boosting share."""
+    """What both kinds of adaptive boosting share.
+
+    Attributes
+    ----------
+    estimators_, estimator_
+        the fitted learners, and the one that was repeated.
+    feature_importances_
+        mean of the importances of the learners, by their weights.
+    """
 
     takes = _LearnerInputs()
     estimators_ = learned("estimators")
@@ -194,14 +202,10 @@ class AdaBoostClassifier(AdaBoostMethods, Classifier):
 
     Attributes
     ----------
-    estimators_, estimator_
-        the fitted learners, and the one that was repeated.
     estimator_weights_, estimator_errors_
         the weight and the weighted error of each.
     n_classes_
         number of classes.
-    feature_importances_
-        mean of the importances of the learners, by their weights.
 
     Examples
     --------
@@ -382,12 +386,8 @@ class AdaBoostRegressor(AdaBoostMethods, Regressor):
 
     Attributes
     ----------
-    estimators_, estimator_
-        the fitted learners, and the one that was repeated.
     estimator_weights_, estimator_errors_
         the weight and the mean error of each.
-    feature_importances_
-        mean of the importances of the learners, by their weights.
 
     Examples
     --------

@@ -103,7 +103,32 @@ class _CopyInputs:
 
 
 class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
-    """What bags of classifiers and of regressors share."""
+    """What bags of classifiers and of regressors share.
+
+    Parameters
+    ----------
+    n_estimators
+        copies.
+    max_features
+        columns per copy: a number, or a share.
+    bootstrap, bootstrap_features
+        whether rows, and columns, are drawn with replacement.
+    oob_score
+        whether to score the copies on the rows that they were not fitted to.
+    warm_start
+        whether another fit keeps the copies and adds the missing ones.
+    n_jobs
+        copies fitted at a time; the result does not depend on it.
+    random_state
+        seed of the samples and of the copies.
+    verbose
+        verbosity of joblib.
+
+    Attributes
+    ----------
+    estimators_features_, estimators_samples_
+        the columns and the rows of each copy.
+    """
 
     model_: Any
     base: Any
@@ -261,24 +286,6 @@ class BaggingClassifier(BaggingMethods, Classifier):
     ----------
     estimator
         the classifier; None for a decision tree.
-    n_estimators
-        copies.
-    max_samples
-        rows per sample: a number, or a share of all; None for as many as there are, integer weights counted.
-    max_features
-        columns per copy: a number, or a share.
-    bootstrap, bootstrap_features
-        whether rows, and columns, are drawn with replacement.
-    oob_score
-        whether to score the copies on the rows that they were not fitted to.
-    warm_start
-        whether another fit keeps the copies and adds the missing ones.
-    n_jobs
-        copies fitted at a time; the result does not depend on it.
-    random_state
-        seed of the samples and of the copies.
-    verbose
-        verbosity of joblib.
     voting
         "soft" averages the probabilities of the copies; with "hard", or copies without probabilities, each votes.
 
@@ -286,8 +293,6 @@ class BaggingClassifier(BaggingMethods, Classifier):
     ----------
     estimators_, estimator_
         the fitted copies, which know the classes as 0, 1, ...; and an unfitted one.
-    estimators_features_, estimators_samples_
-        the columns and the rows of each copy.
     oob_score_, oob_decision_function_
         accuracy on the rows that copies were not fitted to, and the class shares those copies predict.
     classes_, n_classes_
@@ -391,31 +396,11 @@ class BaggingRegressor(BaggingMethods, Regressor):
     ----------
     estimator
         the regressor; None for a decision tree.
-    n_estimators
-        copies.
-    max_samples
-        rows per sample: a number, or a share of all; None for as many as there are, integer weights counted.
-    max_features
-        columns per copy: a number, or a share.
-    bootstrap, bootstrap_features
-        whether rows, and columns, are drawn with replacement.
-    oob_score
-        whether to score the copies on the rows that they were not fitted to.
-    warm_start
-        whether another fit keeps the copies and adds the missing ones.
-    n_jobs
-        copies fitted at a time; the result does not depend on it.
-    random_state
-        seed of the samples and of the copies.
-    verbose
-        verbosity of joblib.
 
     Attributes
     ----------
     estimators_, estimator_
         the fitted copies; and an unfitted one.
-    estimators_features_, estimators_samples_
-        the columns and the rows of each copy.
     oob_score_, oob_prediction_
         R^2 on the rows that copies were not fitted to, and what those copies predict.
 

@@ -42,29 +42,14 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
 
     Parameters
     ----------
-    n_estimators
-        trees.
-    max_depth
-        maximum depth of a tree; None for no limit.
-    min_samples_split, min_samples_leaf
-        minimum number of rows of a node that is split, and of a leaf; a fraction is a share of all rows.
-    min_weight_fraction_leaf
-        minimum share of the total weight in a leaf.
     max_leaf_nodes
         maximum number of leaves of a tree.
     min_impurity_decrease
         minimum decrease of the variance of a random target by a split, weighted by the node's share of the weight.
     sparse_output
         whether `transform` gives a sparse matrix, or an array.
-    n_jobs
-        accepted for compatibility and ignored: trees grow on all available cores, and the result is the same for any
-        number.
     random_state
         seed of the columns and thresholds drawn.
-    verbose
-        accepted for compatibility and ignored: long fits in a terminal show a progress line anyway.
-    warm_start
-        whether another fit keeps the trees and adds the missing ones.
 
     Attributes
     ----------

@@ -55,7 +55,43 @@ REGRESSION_LOSSES = {
 
 
 class GradientMethods(WarmStart, MemberSequence):
-    """What both kinds of gradient boosting share."""
+    """What both kinds of gradient boosting share.
+
+    Parameters
+    ----------
+    n_estimators
+        rounds.
+    subsample
+        share of the rows that each round sees, drawn at random.
+    criterion
+        accepted for compatibility and ignored.
+    min_impurity_decrease
+        minimum decrease of the squared error by a split, weighted by the node's share of the total weight.
+    random_state
+        seed of the samples, of the columns tried and of the held-out rows.
+    verbose
+        1 prints a table of the loss and the time left, one line per round at first and fewer later; 2 prints all lines.
+    max_leaf_nodes
+        maximum number of leaves; the nodes that gain most are split first.
+    validation_fraction
+        share of the rows held out if n_iter_no_change is given.
+    n_iter_no_change, tol
+        stop when the loss of the held-out rows is not lower by tol than one of the last n_iter_no_change losses; None
+        never stops early.
+    ccp_alpha
+        price per leaf, by which each tree is pruned.
+
+    Attributes
+    ----------
+    train_score_
+        the loss of the rows in the sample after each round.
+    oob_improvement_, oob_scores_, oob_score_
+        improvement and loss on the rows out of the sample, with subsample below one.
+    feature_importances_
+        share of each column in the decrease of the squared error.
+    init_
+        the start.
+    """
 
     estimators_ = learned("estimators")
     train_score_ = learned("train_score")
@@ -132,41 +168,10 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
     ----------
     loss
         "log_loss", or for two classes "exponential", the loss that AdaBoost minimises.
-    learning_rate
-        the share of each tree that is added.
-    n_estimators
-        rounds.
-    subsample
-        share of the rows that each round sees, drawn at random.
-    criterion
-        accepted for compatibility and ignored.
-    min_samples_split, min_samples_leaf
-        minimum number of rows of a node that is split, and of a leaf; a fraction is a share of all rows.
-    min_weight_fraction_leaf
-        minimum share of the total weight in a leaf.
-    max_depth
-        maximum depth of a tree; None for no limit.
-    min_impurity_decrease
-        minimum decrease of the squared error by a split, weighted by the node's share of the total weight.
     init
         an estimator whose probabilities are the start; "zero"; None for the class shares.
-    random_state
-        seed of the samples, of the columns tried and of the held-out rows.
-    max_features
-        columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
-    verbose
-        1 prints a table of the loss and the time left, one line per round at first and fewer later; 2 prints all lines.
-    max_leaf_nodes
-        maximum number of leaves; the nodes that gain most are split first.
     warm_start
         continue from the rounds of the previous fit.
-    validation_fraction
-        share of the rows held out if n_iter_no_change is given.
-    n_iter_no_change, tol
-        stop when the loss of the held-out rows is not lower by tol than one of the last n_iter_no_change losses; None
-        never stops early.
-    ccp_alpha
-        price per leaf, by which each tree is pruned.
 
     Attributes
     ----------
@@ -174,14 +179,6 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
         (rounds, K) fitted trees.
     n_estimators_, n_trees_per_iteration_, max_features_, n_classes_
         rounds, trees per round, columns tried at a node, classes.
-    train_score_
-        the loss of the rows in the sample after each round.
-    oob_improvement_, oob_scores_, oob_score_
-        improvement and loss on the rows out of the sample, with subsample below one.
-    feature_importances_
-        share of each column in the decrease of the squared error.
-    init_
-        the start.
 
     Examples
     --------
@@ -289,43 +286,12 @@ class GradientBoostingRegressor(GradientMethods, Regressor):
     ----------
     loss
         "squared_error", "absolute_error", "huber" (a mixture of both), or "quantile".
-    learning_rate
-        the share of each tree that is added.
-    n_estimators
-        rounds.
-    subsample
-        share of the rows that each round sees, drawn at random.
-    criterion
-        accepted for compatibility and ignored.
-    min_samples_split, min_samples_leaf
-        minimum number of rows of a node that is split, and of a leaf; a fraction is a share of all rows.
-    min_weight_fraction_leaf
-        minimum share of the total weight in a leaf.
-    max_depth
-        maximum depth of a tree; None for no limit.
-    min_impurity_decrease
-        minimum decrease of the squared error by a split, weighted by the node's share of the total weight.
     init
         an estimator whose predictions are the start; "zero"; None for the mean, the median or the quantile.
-    random_state
-        seed of the samples, of the columns tried and of the held-out rows.
-    max_features
-        columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
     alpha
         the quantile for "quantile"; for "huber", the share of residuals that count by their square.
-    verbose
-        1 prints a table of the loss and the time left, one line per round at first and fewer later; 2 prints all lines.
-    max_leaf_nodes
-        maximum number of leaves; the nodes that gain most are split first.
     warm_start
         continue from the rounds of the previous fit.
-    validation_fraction
-        share of the rows held out if n_iter_no_change is given.
-    n_iter_no_change, tol
-        stop when the loss of the held-out rows is not lower by tol than one of the last n_iter_no_change losses; None
-        never stops early.
-    ccp_alpha
-        price per leaf, by which each tree is pruned.
 
     Attributes
     ----------
@@ -333,14 +299,6 @@ class GradientBoostingRegressor(GradientMethods, Regressor):
         (rounds, 1) fitted trees.
     n_estimators_, n_trees_per_iteration_, max_features_
         rounds, trees per round, columns tried at a node.
-    train_score_
-        the loss of the rows in the sample after each round.
-    oob_improvement_, oob_scores_, oob_score_
-        improvement and loss on the rows out of the sample, with subsample below one.
-    feature_importances_
-        share of each column in the decrease of the squared error.
-    init_
-        the start.
 
     Examples
     --------

@@ -38,7 +38,57 @@ Portion = Annotated[float, Range(0, 1, open_low=True)]
 
 
 class HistBoostingMethods(WarmStart):
-    """What both kinds of boosting share."""
+    """What both kinds of boosting share.
+
+    Parameters
+    ----------
+    max_iter
+        maximum number of rounds.
+    max_leaf_nodes, max_depth
+        maximum number of leaves and maximum depth of a tree; None for no limit.
+    min_samples_leaf
+        minimum number of rows of a leaf; an integer weight counts as that many rows.
+    l2_regularization
+        ridge added to the second derivative of a leaf.
+    max_features
+        share of the columns tried at each node, drawn at random.
+    max_bins
+        maximum number of bins per column, besides the one for missing values.
+    categorical_features
+        columns that hold categories: a mask, numbers or names; "from_dtype" takes columns of category types and text.
+        Rare levels beyond max_bins share a bin.
+    monotonic_cst
+        per column: 1 if the prediction must not fall along it, -1 if it must not rise, else 0; a list, or a dictionary
+        by name.
+    interaction_cst
+        sets of columns that may occur on one path of a tree; "pairwise" or "no_interactions".
+    early_stopping
+        stop when the score stops improving; "auto" does so with more than 10,000 rows.
+    scoring
+        the score that decides: "loss", the name of a scorer, a function, or None for `score`.
+    validation_fraction
+        rows held out for the score: a share or a number; None uses the training rows.
+    n_iter_no_change, tol
+        rounds without a gain of more than tol after which to stop.
+    verbose
+        print one line per round.
+    random_state
+        seed of the held-out rows, of the columns tried, and of the rows that the bins are found from if there are more
+        than 200,000.
+    keep_best
+        after early stopping, drop the rounds beyond the best score.
+
+    Attributes
+    ----------
+    n_iter_
+        rounds.
+    train_score_, validation_score_
+        scores before the first and after each round, with early stopping.
+    do_early_stopping_
+        whether a score decided when to stop.
+    is_categorical_
+        which columns hold categories, or None.
+    """
 
     train_score_ = learned("train_score")
     validation_score_ = learned("validation_score")
@@ -190,60 +240,15 @@ class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
     ----------
     loss
         "log_loss": the negative log-likelihood of the classes.
-    learning_rate
-        the share of each tree that is added.
-    max_iter
-        maximum number of rounds.
-    max_leaf_nodes, max_depth
-        maximum number of leaves and maximum depth of a tree; None for no limit.
-    min_samples_leaf
-        minimum number of rows of a leaf; an integer weight counts as that many rows.
-    l2_regularization
-        ridge added to the second derivative of a leaf.
-    max_features
-        share of the columns tried at each node, drawn at random.
-    max_bins
-        maximum number of bins per column, besides the one for missing values.
-    categorical_features
-        columns that hold categories: a mask, numbers or names; "from_dtype" takes columns of category types and text.
-        Rare levels beyond max_bins share a bin.
-    monotonic_cst
-        per column: 1 if the prediction must not fall along it, -1 if it must not rise, else 0; a list, or a dictionary
-        by name.
-    interaction_cst
-        sets of columns that may occur on one path of a tree; "pairwise" or "no_interactions".
     warm_start
         continue from the rounds of the previous fit.
-    early_stopping
-        stop when the score stops improving; "auto" does so with more than 10,000 rows.
-    scoring
-        the score that decides: "loss", the name of a scorer, a function, or None for `score`.
-    validation_fraction
-        rows held out for the score: a share or a number; None uses the training rows.
-    n_iter_no_change, tol
-        rounds without a gain of more than tol after which to stop.
-    verbose
-        print one line per round.
-    random_state
-        seed of the held-out rows, of the columns tried, and of the rows that the bins are found from if there are more
-        than 200,000.
     class_weight
         weights of the classes, or "balanced".
-    keep_best
-        after early stopping, drop the rounds beyond the best score.
 
     Attributes
     ----------
-    n_iter_
-        rounds.
-    train_score_, validation_score_
-        scores before the first and after each round, with early stopping.
-    do_early_stopping_
-        whether a score decided when to stop.
     n_trees_per_iteration_
         trees per round.
-    is_categorical_
-        which columns hold categories, or None.
 
     Examples
     --------
@@ -346,58 +351,13 @@ class HistGradientBoostingRegressor(HistBoostingMethods, Regressor):
         and for counts, with the logarithm of the mean as the sum of trees.
     quantile
         the quantile of loss="quantile".
-    learning_rate
-        the share of each tree that is added.
-    max_iter
-        maximum number of rounds.
-    max_leaf_nodes, max_depth
-        maximum number of leaves and maximum depth of a tree; None for no limit.
-    min_samples_leaf
-        minimum number of rows of a leaf; an integer weight counts as that many rows.
-    l2_regularization
-        ridge added to the second derivative of a leaf.
-    max_features
-        share of the columns tried at each node, drawn at random.
-    max_bins
-        maximum number of bins per column, besides the one for missing values.
-    categorical_features
-        columns that hold categories: a mask, numbers or names; "from_dtype" takes columns of category types and text.
-        Rare levels beyond max_bins share a bin.
-    monotonic_cst
-        per column: 1 if the prediction must not fall along it, -1 if it must not rise, else 0; a list, or a dictionary
-        by name.
-    interaction_cst
-        sets of columns that may occur on one path of a tree; "pairwise" or "no_interactions".
     warm_start
         continue from the rounds of the previous fit.
-    early_stopping
-        stop when the score stops improving; "auto" does so with more than 10,000 rows.
-    scoring
-        the score that decides: "loss", the name of a scorer, a function, or None for `score`.
-    validation_fraction
-        rows held out for the score: a share or a number; None uses the training rows.
-    n_iter_no_change, tol
-        rounds without a gain of more than tol after which to stop.
-    verbose
-        print one line per round.
-    random_state
-        seed of the held-out rows, of the columns tried, and of the rows that the bins are found from if there are more
-        than 200,000.
-    keep_best
-        after early stopping, drop the rounds beyond the best score.
 
     Attributes
     ----------
-    n_iter_
-        rounds.
-    train_score_, validation_score_
-        scores before the first and after each round, with early stopping.
-    do_early_stopping_
-        whether a score decided when to stop.
     n_trees_per_iteration_
         trees per round: one.
-    is_categorical_
-        which columns hold categories, or None.
 
     Examples
     --------

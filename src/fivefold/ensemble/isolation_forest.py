@@ -77,8 +77,6 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
 
     Parameters
     ----------
-    n_estimators
-        trees.
     max_samples
         rows per tree: a number, a share of all, or "auto" for 256 or all if they are fewer.
     contamination
@@ -87,15 +85,10 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
         columns per tree: a number, or a share.
     bootstrap
         whether the rows of a tree are drawn with replacement.
-    n_jobs
-        accepted for compatibility and ignored: trees grow on all available cores, and the result is the same for any
-        number.
     random_state
         seed of all draws.
     verbose
         accepted for compatibility and ignored.
-    warm_start
-        whether another fit keeps the trees and adds the missing ones.
 
     Attributes
     ----------

@@ -28,61 +28,13 @@ class RandomForestClassifier(BaseForestClassifier, Classifier):
 
     Parameters
     ----------
-    n_estimators
-        trees.
-    criterion
-        impurity of a node: "gini", or "entropy" (also called "log_loss").
-    max_depth
-        maximum depth of a tree; None for no limit.
-    min_samples_split, min_samples_leaf
-        minimum number of rows of a node that is split, and of a leaf; a fraction is a share of all rows.
-    min_weight_fraction_leaf
-        minimum share of the total weight in a leaf.
-    max_features
-        columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
-    max_leaf_nodes
-        maximum number of leaves of a tree; the nodes that gain most are split first.
-    min_impurity_decrease
-        minimum decrease of the impurity by a split, weighted by the node's share of the total weight.
-    bootstrap
-        whether each tree gets a sample drawn with replacement, or all rows.
-    oob_score
-        whether to score the forest on the rows that trees did not see: by accuracy, or by a function of the codes of
-        the true and the predicted classes.
-    n_jobs
-        accepted for compatibility and ignored: trees grow on all available cores, and the result is the same for any
-        number.
     random_state
         seed of the samples and of the columns drawn.
-    verbose
-        accepted for compatibility and ignored: long fits in a terminal show a progress line anyway.
-    warm_start
-        whether another fit keeps the trees and adds the missing ones.
-    class_weight
-        class weights, by which rows are drawn; "balanced", or "balanced_subsample" for weights computed within each
-        sample.
-    ccp_alpha
-        price per leaf: a tree is pruned to the subtree of least risk + ccp_alpha x leaves.
-    max_samples
-        rows per sample: a number, or a share of all; None for as many as there are, integer weights counted.
-    monotonic_cst
-        per column: 1 if the probability of the second class must not fall along it, -1 if it must not rise, else 0.
-    voting
-        "soft" averages the class shares of the leaves; "hard" lets each tree vote for the most common class of the leaf
-        (the first in a tie) and averages the votes.
 
     Attributes
     ----------
     estimators_, estimator_
         the trees, made into estimators on first access; and an unfitted one.
-    estimators_samples_
-        the rows of each tree.
-    feature_importances_
-        share of each column in the decrease of the impurity.
-    oob_score_, oob_decision_function_
-        accuracy on the rows that trees did not see, and the class shares those trees predict.
-    classes_, n_classes_, n_outputs_
-        the labels, their number, and the number of outputs; for several outputs, lists of the first two.
 
     Examples
     --------
@@ -149,57 +101,17 @@ class RandomForestRegressor(BaseForestRegressor, Regressor):
 
     Parameters
     ----------
-    n_estimators
-        trees.
     criterion
         "squared_error" and "friedman_mse" reduce the variance, "poisson" the deviance of counts; leaves predict the
         mean. "absolute_error" reduces the absolute deviation from the median, which leaves predict; "max_error" the
         largest error about the midrange.
-    max_depth
-        maximum depth of a tree; None for no limit.
-    min_samples_split, min_samples_leaf
-        minimum number of rows of a node that is split, and of a leaf; a fraction is a share of all rows.
-    min_weight_fraction_leaf
-        minimum share of the total weight in a leaf.
-    max_features
-        columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
-    max_leaf_nodes
-        maximum number of leaves of a tree; the nodes that gain most are split first.
-    min_impurity_decrease
-        minimum decrease of the impurity by a split, weighted by the node's share of the total weight.
-    bootstrap
-        whether each tree gets a sample drawn with replacement, or all rows.
-    oob_score
-        whether to score the forest on the rows that trees did not see: by R^2, or by a function of the true and the
-        predicted targets.
-    n_jobs
-        accepted for compatibility and ignored: trees grow on all available cores, and the result is the same for any
-        number.
     random_state
         seed of the samples and of the columns drawn.
-    verbose
-        accepted for compatibility and ignored: long fits in a terminal show a progress line anyway.
-    warm_start
-        whether another fit keeps the trees and adds the missing ones.
-    ccp_alpha
-        price per leaf: a tree is pruned to the subtree of least risk + ccp_alpha x leaves.
-    max_samples
-        rows per sample: a number, or a share of all; None for as many as there are, integer weights counted.
-    monotonic_cst
-        per column: 1 if the prediction must not fall along it, -1 if it must not rise, else 0.
 
     Attributes
     ----------
     estimators_, estimator_
         the trees, made into estimators on first access; and an unfitted one.
-    estimators_samples_
-        the rows of each tree.
-    feature_importances_
-        share of each column in the decrease of the impurity.
-    oob_score_, oob_prediction_
-        R^2 on the rows that trees did not see, and what those trees predict.
-    n_outputs_
-        number of outputs.
 
     Examples
     --------

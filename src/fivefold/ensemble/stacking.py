@@ -64,7 +64,27 @@ class StackModel(FittedMembers):
 
 
 class Stacking(TransformerMixin, NamedEnsemble):
-    """Members, and a combiner fitted on their held-out predictions."""
+    """Members, and a combiner fitted on their held-out predictions.
+
+    Parameters
+    ----------
+    cv
+        folds of the held-out predictions: a number, a splitter, pairs of rows, None for five; "prefit" uses the
+        estimators as fitted, and learns from their predictions for the rows given.
+    n_jobs
+        fits at a time; the result does not depend on it.
+    passthrough
+        whether the combiner also sees X.
+    verbose
+        whether to print the time of each fit; also the verbosity of joblib.
+
+    Attributes
+    ----------
+    estimators_, named_estimators_
+        the members fitted on all rows: a list, and by name.
+    final_estimator_
+        the fitted combiner.
+    """
 
     final_estimator: Any
     cv: Any
@@ -196,24 +216,11 @@ class StackingClassifier(Stacking, Classifier):
         list of (name, estimator); "drop" in place of one leaves it out.
     final_estimator
         the combiner; None for a LogisticRegression. Several labels per row need one that takes them.
-    cv
-        folds of the held-out predictions: a number, a splitter, pairs of rows, None for five; "prefit" uses the
-        estimators as fitted, and learns from their predictions for the rows given.
     stack_method
         the method of the members that is stacked; "auto" takes probabilities, else decision values, else labels.
-    n_jobs
-        fits at a time; the result does not depend on it.
-    passthrough
-        whether the combiner also sees X.
-    verbose
-        whether to print the time of each fit; also the verbosity of joblib.
 
     Attributes
     ----------
-    estimators_, named_estimators_
-        the members fitted on all rows: a list, and by name.
-    final_estimator_
-        the fitted combiner.
     stack_method_
         the method by which each member predicts.
     classes_
@@ -292,22 +299,9 @@ class StackingRegressor(Stacking, Regressor):
         list of (name, regressor); "drop" in place of one leaves it out.
     final_estimator
         the combiner; None for a RidgeCV.
-    cv
-        folds of the held-out predictions: a number, a splitter, pairs of rows, None for five; "prefit" uses the
-        estimators as fitted, and learns from their predictions for the rows given.
-    n_jobs
-        fits at a time; the result does not depend on it.
-    passthrough
-        whether the combiner also sees X.
-    verbose
-        whether to print the time of each fit; also the verbosity of joblib.
 
     Attributes
     ----------
-    estimators_, named_estimators_
-        the members fitted on all rows: a list, and by name.
-    final_estimator_
-        the fitted combiner.
     stack_method_
         the method by which each member predicts: "predict".
 

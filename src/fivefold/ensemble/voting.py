@@ -37,7 +37,13 @@ EXAMPLE_REGRESSORS = [("ridge", Ridge()), ("lasso", Lasso(alpha=0.1))]
 
 
 class Voting(TransformerMixin, NamedEnsemble):
-    """Members with weights, fitted on the same rows."""
+    """Members with weights, fitted on the same rows.
+
+    Parameters
+    ----------
+    verbose
+        whether to print the time that each fit takes.
+    """
 
     weights: UserWeights
 
@@ -95,8 +101,6 @@ class VotingClassifier(Voting, Classifier):
         classifiers fitted at a time; the result does not depend on it.
     flatten_transform
         with soft votes, `transform` returns (n, members x classes) rather than (members, n, classes).
-    verbose
-        whether to print the time that each fit takes.
 
     Attributes
     ----------
@@ -210,8 +214,6 @@ class VotingRegressor(Voting, Regressor):
         one per regressor; None for equal weights.
     n_jobs
         regressors fitted at a time; the result does not depend on it.
-    verbose
-        whether to print the time that each fit takes.
 
     Attributes
     ----------

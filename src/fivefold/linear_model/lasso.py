@@ -50,7 +50,42 @@ class SparseFit:
 
 
 class LassoBase(Regressor):
-    """What the lasso and its relatives share: several targets are fitted one by one, unless `joint`."""
+    """What the lasso and its relatives share: several targets are fitted one by one, unless `joint`.
+
+    Parameters
+    ----------
+    alpha
+        strength of the penalty.
+    fit_intercept
+        fit an intercept; without one the surface passes through the origin.
+    precompute, copy_X
+        kept for scikit-learn's signature: the Gram matrix is computed where it pays, and X is never overwritten.
+    max_iter
+        maximum number of steps; a step solves for one working set.
+    tol
+        duality gap, as a share of y'y, above which a warning is given; the gap reached is usually far smaller.
+    warm_start
+        start from what the last fit found.
+    positive
+        no coefficient below zero.
+    random_state
+        seed of the order of the coordinates, for selection="random".
+    selection
+        "cyclic" takes the coordinates of a working set in order, "random" in a random order.
+
+    Attributes
+    ----------
+    n_iter_
+        steps taken.
+    coef_
+        shape (d,), or (n_outputs, d).
+    intercept_
+        the prediction at the origin.
+    sparse_coef_
+        the same as a sparse matrix.
+    dual_gap_
+        upper bound on the distance of the objective from its minimum.
+    """
 
     if TYPE_CHECKING:  # fields of the methods, in the order of their constructors
         alpha: float = 1.0
@@ -155,40 +190,6 @@ def _at(x: Array) -> Minimum:
 class Lasso(LassoBase):
     """Least squares with a penalty on the size of the coefficients, which sets many to exactly zero.
 
-    Parameters
-    ----------
-    alpha
-        strength of the penalty.
-    fit_intercept
-        fit an intercept; without one the surface passes through the origin.
-    precompute, copy_X
-        kept for scikit-learn's signature: the Gram matrix is computed where it pays, and X is never overwritten.
-    max_iter
-        maximum number of steps; a step solves for one working set.
-    tol
-        duality gap, as a share of y'y, above which a warning is given; the gap reached is usually far smaller.
-    warm_start
-        start from what the last fit found.
-    positive
-        no coefficient below zero.
-    random_state
-        seed of the order of the coordinates, for selection="random".
-    selection
-        "cyclic" takes the coordinates of a working set in order, "random" in a random order.
-
-    Attributes
-    ----------
-    coef_
-        shape (d,), or (n_outputs, d).
-    sparse_coef_
-        the same as a sparse matrix.
-    intercept_
-        the prediction at the origin.
-    dual_gap_
-        upper bound on the distance of the objective from its minimum.
-    n_iter_
-        steps taken.
-
     Examples
     --------
     >>> from fivefold.linear_model import Lasso
@@ -228,39 +229,8 @@ class ElasticNet(LassoBase):
 
     Parameters
     ----------
-    alpha
-        strength of the penalty.
     l1_ratio
         share of the penalty on the size: 1 is the lasso, 0 is ridge regression.
-    fit_intercept
-        fit an intercept; without one the surface passes through the origin.
-    precompute, copy_X
-        kept for scikit-learn's signature: the Gram matrix is computed where it pays, and X is never overwritten.
-    max_iter
-        maximum number of steps; a step solves for one working set.
-    tol
-        duality gap, as a share of y'y, above which a warning is given; the gap reached is usually far smaller.
-    warm_start
-        start from what the last fit found.
-    positive
-        no coefficient below zero.
-    random_state
-        seed of the order of the coordinates, for selection="random".
-    selection
-        "cyclic" takes the coordinates of a working set in order, "random" in a random order.
-
-    Attributes
-    ----------
-    coef_
-        shape (d,), or (n_outputs, d).
-    sparse_coef_
-        the same as a sparse matrix.
-    intercept_
-        the prediction at the origin.
-    dual_gap_
-        upper bound on the distance of the objective from its minimum.
-    n_iter_
-        steps taken.
 
     Examples
     --------

@@ -66,7 +66,38 @@ class LassoChoice:
 
 
 class LassoCVBase(SplitterRouting, Regressor):
-    """What LassoCV and ElasticNetCV share."""
+    """What LassoCV and ElasticNetCV share.
+
+    Parameters
+    ----------
+    positive
+        no coefficient below zero.
+    random_state
+        seed of the order of the coordinates, for selection="random".
+    selection
+        "cyclic" takes the coordinates of a working set in order, "random" in a random order.
+    eps
+        least strength of an automatic grid, as a share of the largest.
+    alphas
+        how many strengths to try, or the strengths.
+    precompute, copy_X, verbose, n_jobs
+        kept for scikit-learn's signature; they change nothing: X is never overwritten, and folds run on all cores.
+    max_iter
+        maximum number of steps for one strength.
+    tol
+        duality gap, as a share of y'y, above which a warning is given.
+    cv
+        number of folds, a splitter, or pairs of row numbers; five folds by default.
+
+    Attributes
+    ----------
+    dual_gap_
+        upper bound on the distance of the objective from its minimum.
+    coef_
+        shape (d,).
+    n_iter_
+        steps taken for the strength chosen.
+    """
 
     takes: ClassVar[Takes] = Takes(sparse=True)
 
@@ -197,45 +228,14 @@ def _training(X: Table, y: Target, w: Weights, splits: list[Fold], centre: bool)
 class LassoCV(LassoCVBase):
     """The lasso with its strength chosen by cross-validation along a path.
 
-    Parameters
-    ----------
-    eps
-        least strength of an automatic grid, as a share of the largest.
-    alphas
-        how many strengths to try, or the strengths.
-    fit_intercept
-        fit an intercept; without one the surface passes through the origin.
-    precompute, copy_X, verbose, n_jobs
-        kept for scikit-learn's signature; they change nothing: X is never overwritten, and folds run on all cores.
-    max_iter
-        maximum number of steps for one strength.
-    tol
-        duality gap, as a share of y'y, above which a warning is given.
-    cv
-        number of folds, a splitter, or pairs of row numbers; five folds by default.
-    positive
-        no coefficient below zero.
-    random_state
-        seed of the order of the coordinates, for selection="random".
-    selection
-        "cyclic" takes the coordinates of a working set in order, "random" in a random order.
-
     Attributes
     ----------
     alpha_
         the strength chosen.
-    coef_
-        shape (d,).
-    intercept_
-        the prediction at the origin.
     mse_path_
         mean squared error of each strength on each fold.
     alphas_
         the strengths tried.
-    dual_gap_
-        upper bound on the distance of the objective from its minimum.
-    n_iter_
-        steps taken for the strength chosen.
 
     Examples
     --------
@@ -280,43 +280,15 @@ class ElasticNetCV(LassoCVBase):
     ----------
     l1_ratio
         share of the penalty on the size of the coefficients, or a list of shares to try.
-    eps
-        least strength of an automatic grid, as a share of the largest.
-    alphas
-        how many strengths to try, or the strengths.
-    fit_intercept
-        fit an intercept; without one the surface passes through the origin.
-    precompute, copy_X, verbose, n_jobs
-        kept for scikit-learn's signature; they change nothing: X is never overwritten, and folds run on all cores.
-    max_iter
-        maximum number of steps for one strength.
-    tol
-        duality gap, as a share of y'y, above which a warning is given.
-    cv
-        number of folds, a splitter, or pairs of row numbers; five folds by default.
-    positive
-        no coefficient below zero.
-    random_state
-        seed of the order of the coordinates, for selection="random".
-    selection
-        "cyclic" takes the coordinates of a working set in order, "random" in a random order.
 
     Attributes
     ----------
     alpha_, l1_ratio_
         the strength and the share chosen.
-    coef_
-        shape (d,).
-    intercept_
-        the prediction at the origin.
     mse_path_
         mean squared error of each share and strength on each fold.
     alphas_
         the strengths tried, one row per share.
-    dual_gap_
-        upper bound on the distance of the objective from its minimum.
-    n_iter_
-        steps taken for the strength chosen.
 
     Examples
     --------

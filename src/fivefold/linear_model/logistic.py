@@ -64,7 +64,28 @@ from fivefold.optim.risk_minimisation.preconditioned_descent import minimise_ris
 
 
 class LogLinearClassifier(SparseCoefficients, Classifier):
-    """Log odds of the classes are linear in the columns."""
+    """Log odds of the classes are linear in the columns.
+
+    Parameters
+    ----------
+    fit_intercept
+        fit an intercept, which is not penalised.
+    dual, random_state, verbose, n_jobs
+        kept for scikit-learn's signature; they change nothing.
+    intercept_scaling
+        with solver="liblinear" the intercept is penalised as the coefficient of a column of this value.
+    class_weight
+        weights of the classes, a dictionary or "balanced"; they multiply the weights of the rows.
+    solver
+        every name reaches the optimum of its objective, under any penalty; "liblinear" also penalises the intercept.
+
+    Attributes
+    ----------
+    classes_
+        the labels; with two classes coefficients and log odds are those of the second.
+    coef_, intercept_
+        (1, d) and (1,) for two classes, (K, d) and (K,) for more.
+    """
 
     def decision_function(self, X: UserTable) -> Any:
         """The log odds (n,) of the second of two classes; the linear predictors (n, K) of more."""
@@ -101,18 +122,8 @@ class LogisticRegression(LogLinearClassifier):
         inverse strength of the penalty; np.inf is no penalty: maximum likelihood.
     l1_ratio
         share of the L1 penalty: 0 is L2, 1 is L1, between them the elastic net. None is 0.
-    dual, random_state, verbose, n_jobs
-        kept for scikit-learn's signature; they change nothing.
     tol
         the objective ends at most a share tol^2 / 10 above its minimum, 1e-9 by default.
-    fit_intercept
-        fit an intercept, which is not penalised.
-    intercept_scaling
-        with solver="liblinear" the intercept is penalised as the coefficient of a column of this value.
-    class_weight
-        weights of the classes, a dictionary or "balanced"; they multiply the weights of the rows.
-    solver
-        every name reaches the optimum of its objective, under any penalty; "liblinear" also penalises the intercept.
     max_iter
         maximum number of passes over the rows; samples before them do not count.
     warm_start
@@ -125,10 +136,6 @@ class LogisticRegression(LogLinearClassifier):
 
     Attributes
     ----------
-    classes_
-        the labels; with two classes coefficients and log odds are those of the second.
-    coef_, intercept_
-        (1, d) and (1,) for two classes, (K, d) and (K,) for more.
     n_iter_
         passes over the rows.
     history_, reason_

@@ -160,39 +160,25 @@ class LogisticRegressionCV(LogLinearClassifier):
         how many inverse strengths to try, evenly between 1e-4 and 1e4 in logarithms, or the inverse strengths.
     l1_ratios
         shares of the L1 penalty to try; None and "warn" take 0, L2 alone.
-    fit_intercept
-        fit an intercept, which is not penalised.
     cv
         number of stratified folds, a splitter, or pairs of row numbers; five folds by default, fewer if every class has
         fewer rows.
-    dual, random_state, verbose, n_jobs
-        kept for scikit-learn's signature; they change nothing.
     penalty
         kept for scikit-learn's signature: "l2" and "l1" are l1_ratios of 0 and 1, "elasticnet" takes l1_ratios.
     scoring
         name of a score or a scorer, the larger the better; None and "warn" take the accuracy.
-    solver
-        every name reaches the optimum of its objective, under any penalty; "liblinear" also penalises the intercept.
     tol
         the objective ends at most a share tol^2 / 10 above its minimum.
     max_iter
         maximum number of passes over the rows for one strength.
-    class_weight
-        weights of the classes, a dictionary or "balanced"; they multiply the weights of the rows.
     refit
         fit the strength of the best mean score to all rows; False averages the best coefficients of each fold.
-    intercept_scaling
-        with solver="liblinear" the intercept is penalised as the coefficient of a column of this value.
     use_legacy_attributes
         True and "warn" give `scores_`, `coefs_paths_`, `n_iter_`, `C_` and `l1_ratio_` by class, as scikit-learn did
         before 1.10; False gives arrays over folds, shares and strengths, and numbers.
 
     Attributes
     ----------
-    classes_
-        the labels; with two classes coefficients and log odds are those of the second.
-    coef_, intercept_
-        (1, d) and (1,) for two classes, (K, d) and (K,) for more.
     C_, l1_ratio_
         the strength and the share chosen.
     Cs_, l1_ratios_

@@ -29,7 +29,30 @@ CARD_STEPS = (
 
 
 class _MultiTask(LassoBase):
-    """Targets (n, T) share their zeros."""
+    """Targets (n, T) share their zeros.
+
+    Parameters
+    ----------
+    fit_intercept
+        fit an intercept for each target.
+    copy_X
+        kept for scikit-learn's signature; X is never overwritten.
+    tol
+        duality gap, as a share of the sum of squares of y, above which a warning is given.
+    random_state
+        seed of the order of the columns, for selection="random".
+    selection
+        "cyclic" takes the columns of a working set in order, "random" in a random order.
+
+    Attributes
+    ----------
+    coef_
+        shape (n_targets, d).
+    intercept_
+        the predictions at the origin.
+    eps_
+        the largest duality gap allowed, on the scale of the sum of squares.
+    """
 
     joint: ClassVar[bool] = True
 
@@ -57,35 +80,6 @@ class MultiTaskLasso(_MultiTask):
     ----------
     alpha
         strength of the penalty on the lengths of the rows of coefficients.
-    fit_intercept
-        fit an intercept for each target.
-    copy_X
-        kept for scikit-learn's signature; X is never overwritten.
-    max_iter
-        maximum number of steps; a step solves for one working set.
-    tol
-        duality gap, as a share of the sum of squares of y, above which a warning is given.
-    warm_start
-        start from what the last fit found.
-    random_state
-        seed of the order of the columns, for selection="random".
-    selection
-        "cyclic" takes the columns of a working set in order, "random" in a random order.
-
-    Attributes
-    ----------
-    coef_
-        shape (n_targets, d).
-    sparse_coef_
-        the same as a sparse matrix.
-    intercept_
-        the predictions at the origin.
-    dual_gap_
-        upper bound on the distance of the objective from its minimum.
-    eps_
-        the largest duality gap allowed, on the scale of the sum of squares.
-    n_iter_
-        steps taken.
 
     Examples
     --------
@@ -123,39 +117,8 @@ class MultiTaskElasticNet(_MultiTask):
 
     Parameters
     ----------
-    alpha
-        strength of the penalty.
     l1_ratio
         share of the penalty on the lengths of the rows of coefficients; the rest is on their squares.
-    fit_intercept
-        fit an intercept for each target.
-    copy_X
-        kept for scikit-learn's signature; X is never overwritten.
-    max_iter
-        maximum number of steps; a step solves for one working set.
-    tol
-        duality gap, as a share of the sum of squares of y, above which a warning is given.
-    warm_start
-        start from what the last fit found.
-    random_state
-        seed of the order of the columns, for selection="random".
-    selection
-        "cyclic" takes the columns of a working set in order, "random" in a random order.
-
-    Attributes
-    ----------
-    coef_
-        shape (n_targets, d).
-    sparse_coef_
-        the same as a sparse matrix.
-    intercept_
-        the predictions at the origin.
-    dual_gap_
-        upper bound on the distance of the objective from its minimum.
-    eps_
-        the largest duality gap allowed, on the scale of the sum of squares.
-    n_iter_
-        steps taken.
 
     Examples
     --------

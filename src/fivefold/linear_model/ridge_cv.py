@@ -77,8 +77,6 @@ class RidgeCV(SplitterRouting, Regressor):
     ----------
     alphas
         penalties to try, all positive.
-    fit_intercept
-        fit an intercept; without one the surface passes through the origin.
     scoring
         name of a score or a scorer, to be large; None takes the negative mean squared error, or with `cv` R^2.
     cv
@@ -98,8 +96,6 @@ class RidgeCV(SplitterRouting, Regressor):
         its score.
     coef_
         shape (d,), or (n_outputs, d).
-    intercept_
-        the prediction at the origin.
     cv_results_
         what `store_cv_results` kept: shape (n, n_alphas) or (n, n_outputs, n_alphas).
 

@@ -40,7 +40,44 @@ ASSIGNMENTS: dict[str, Assignment] = {"soft": SoftAssignment(), "hard": HardAssi
 
 
 class BaseMixture(DensityEstimator):
-    """Base of the mixtures; fields are those of the methods."""
+    """Base of the mixtures; fields are those of the methods.
+
+    Parameters
+    ----------
+    max_iter
+        most steps of one run.
+    n_components
+        number of components.
+    tol
+        stop when a step gains less than this per row.
+    n_init
+        runs from different starts; the likeliest is kept.
+    random_state
+        decides the starts and the samples.
+    warm_start
+        whether a further `fit` goes on from the present model.
+    verbose
+        whether to print the progress.
+    verbose_interval
+        steps between two lines of progress.
+    assignment
+        rows count in every component by its probability (soft), or in the likeliest alone (hard).
+    weight_prior
+        rows added to every component's count, a Dirichlet prior; infinite keeps all weights equal.
+
+    Attributes
+    ----------
+    weights_
+        share of each component.
+    converged_
+        whether the best run converged.
+    n_iter_
+        its steps.
+    lower_bounds_
+        that of every step.
+    statistics_
+        what the model was fitted to; `partial_fit` adds to it.
+    """
 
     if TYPE_CHECKING:  # not fields of this class
         model_: FiniteMixture = field(init=False)

@@ -37,55 +37,25 @@ class Mixture(BaseMixture):
 
     Parameters
     ----------
-    n_components
-        number of components.
     family
         what each component is: a family from `fivefold.distributions`; a list of families, one a component; or auto:
         independent Gaussians for columns of numbers, categories for columns of text.
-    tol
-        stop when a step gains less than this per row.
     reg_covar
         added to every variance (auto).
     smoothing
         rows added to every level of every category (auto), so that no level has probability zero.
-    max_iter
-        most steps of one run.
-    n_init
-        runs from different starts; the likeliest is kept.
     init_params
         where to start: clusters of k-means on standardised columns, cells around k-means++ seeds or around random
         rows, or random responsibilities.
     prior
         pseudo-statistics from the family's `prior(...)`.
-    weight_prior
-        rows added to every component's count, a Dirichlet prior; infinite keeps all weights equal.
-    assignment
-        rows count in every component by its probability (soft), or in the likeliest alone (hard).
-    random_state
-        decides the starts and the samples.
-    warm_start
-        whether a further `fit` goes on from the present model.
-    verbose
-        whether to print the progress.
-    verbose_interval
-        steps between two lines of progress.
 
     Attributes
     ----------
-    weights_
-        share of each component.
     components_
         the fitted members of the family.
-    converged_
-        whether the best run converged.
-    n_iter_
-        its steps.
     lower_bound_
         its last log-likelihood, plus log prior, per row.
-    lower_bounds_
-        that of every step.
-    statistics_
-        what the model was fitted to; `partial_fit` adds to it.
 
     Examples
     --------

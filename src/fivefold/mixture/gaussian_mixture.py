@@ -41,19 +41,11 @@ class GaussianMixture(BaseMixture):
 
     Parameters
     ----------
-    n_components
-        number of components.
     covariance_type
         a matrix for each component (full), one for all (tied), a variance for each column (diag) or one for all
         columns (spherical) of each component, or none at all: every variance is one (identity).
-    tol
-        stop when a step gains less than this per row.
     reg_covar
         added to the diagonal of every covariance.
-    max_iter
-        most steps of one run.
-    n_init
-        runs from different starts; the likeliest is kept.
     init_params
         where to start: clusters of k-means, cells around k-means++ seeds or around random rows, or random
         responsibilities.
@@ -63,18 +55,6 @@ class GaussianMixture(BaseMixture):
         means to start from.
     precisions_init
         inverse covariances to start from, in the shape of `precisions_`.
-    random_state
-        decides the starts and the samples.
-    warm_start
-        whether a further `fit` goes on from the present model.
-    verbose
-        whether to print the progress.
-    verbose_interval
-        steps between two lines of progress.
-    assignment
-        rows count in every component by its probability (soft), or in the likeliest alone (hard).
-    weight_prior
-        rows added to every component's count, a Dirichlet prior; infinite keeps all weights equal.
     mean_prior
         the mean that means are drawn towards; by default that of the data.
     mean_strength
@@ -87,8 +67,6 @@ class GaussianMixture(BaseMixture):
 
     Attributes
     ----------
-    weights_
-        share of each component.
     means_
         mean of each component.
     covariances_
@@ -97,16 +75,8 @@ class GaussianMixture(BaseMixture):
         their inverses.
     precisions_cholesky_
         factors of the inverses, upper triangular.
-    converged_
-        whether the best run converged.
-    n_iter_
-        its steps.
     lower_bound_
         its last log-likelihood per row (with a prior: plus the log prior).
-    lower_bounds_
-        that of every step.
-    statistics_
-        what the model was fitted to; `partial_fit` adds to it.
 
     Examples
     --------

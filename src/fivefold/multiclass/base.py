@@ -78,7 +78,13 @@ class BinaryMachines:
 
 
 class Reduction(MetaEstimatorMixin, Classifier):
-    """A classifier of many classes around an estimator for two; `_matrix(K)` gives the code matrix."""
+    """A classifier of many classes around an estimator for two; `_matrix(K)` gives the code matrix.
+
+    Parameters
+    ----------
+    n_jobs
+        machines fitted at a time; the result does not depend on it.
+    """
 
     takes = Takes(one_class=False)
     estimator: Learner

@@ -33,8 +33,6 @@ class OneVsOneClassifier(Reduction):
     ----------
     estimator
         the estimator fitted for each pair: a classifier with `decision_function` or `predict_proba`, or a regressor.
-    n_jobs
-        machines fitted at a time; the result does not depend on it.
 
     Attributes
     ----------

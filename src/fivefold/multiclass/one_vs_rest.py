@@ -40,8 +40,6 @@ class OneVsRestClassifier(Reduction):
     ----------
     estimator
         the estimator fitted for each class: a classifier with `decision_function` or `predict_proba`, or a regressor.
-    n_jobs
-        machines fitted at a time; the result does not depend on it.
     verbose
         passed to joblib.
 

@@ -41,8 +41,6 @@ class OutputCodeClassifier(Reduction):
         letters of a random word, as a multiple of the number of classes.
     random_state
         seed of the random words.
-    n_jobs
-        machines fitted at a time; the result does not depend on it.
     code
         "random"; "exhaustive": every way to split the classes in two; "one_vs_rest"; or a matrix (K, L) of +1, -1 and
         0, one row per class in the order of `classes_`; classes with 0 are left out of that letter.

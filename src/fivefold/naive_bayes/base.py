@@ -48,7 +48,13 @@ class ClassConditional:
 
 
 class BayesClassifier(Classifier):
-    """Decides by Bayes' rule: `_joint(X)` gives log p(x, y = k), and `model_.log_prior` the log shares."""
+    """Decides by Bayes' rule: `_joint(X)` gives log p(x, y = k), and `model_.log_prior` the log shares.
+
+    Parameters
+    ----------
+    priors
+        class shares, in the order of `classes_`; those of the rows when None.
+    """
 
     class_prior_ = learned("prior")
     class_log_prior_ = learned("log_prior")
@@ -101,7 +107,17 @@ class BayesClassifier(Classifier):
 
 
 class NaiveBayes(BayesClassifier):
-    """Learns class shares, and a member of the family `_family(X)` for each class."""
+    """Learns class shares, and a member of the family `_family(X)` for each class.
+
+    Parameters
+    ----------
+    force_alpha
+        whether an alpha below 1e-10 is kept as it is.
+    fit_prior
+        whether class shares are learned; equal otherwise.
+    class_prior
+        class shares, in the order of `classes_`.
+    """
 
     class_count_ = learned("stats.weight")
 

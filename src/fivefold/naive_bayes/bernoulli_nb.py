@@ -33,14 +33,8 @@ class BernoulliNB(SampleMixin, LogLinearNB):
     ----------
     alpha
         added to the counts of ones and of zeros; a number, or one a column.
-    force_alpha
-        whether an alpha below 1e-10 is kept as it is.
     binarize
         values above this threshold are ones; None when the table holds zeros and ones already.
-    fit_prior
-        whether class shares are learned; equal otherwise.
-    class_prior
-        class shares, in the order of `classes_`.
 
     Attributes
     ----------

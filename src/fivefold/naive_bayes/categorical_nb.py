@@ -34,12 +34,6 @@ class CategoricalNB(SampleMixin, NaiveBayes):
     ----------
     alpha
         added to the count of every category of every column.
-    force_alpha
-        whether an alpha below 1e-10 is kept as it is.
-    fit_prior
-        whether class shares are learned; equal otherwise.
-    class_prior
-        class shares, in the order of `classes_`.
     min_categories
         the least number of categories, of all columns or of each.
 

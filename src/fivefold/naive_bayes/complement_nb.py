@@ -32,8 +32,6 @@ class ComplementNB(LogLinearNB):
     ----------
     alpha
         added to every count; a number, or one a column.
-    force_alpha
-        whether an alpha below 1e-10 is kept as it is.
     fit_prior
         whether class shares are learned; they matter only when there is one class.
     class_prior
@@ -45,8 +43,6 @@ class ComplementNB(LogLinearNB):
     ----------
     class_count_, class_log_prior_
         weight of the rows of each class, and the logarithm of its share.
-    feature_count_
-        how often each thing occurs in each class.
     feature_all_
         how often each thing occurs in all classes.
     feature_log_prob_

@@ -28,8 +28,6 @@ class GaussianNB(SampleMixin, NaiveBayes):
 
     Parameters
     ----------
-    priors
-        class shares, in the order of `classes_`; those of the rows when None.
     var_smoothing
         this share of the largest column variance is added to all variances.
 

@@ -49,8 +49,6 @@ class GenerativeClassifier(BayesClassifier):
     estimator
         any estimator with `fit` and `score_samples`, such as GaussianMixture or sklearn.neighbors.KernelDensity; one
         Gaussian when None. Weights of rows reach it if its `fit` takes them.
-    priors
-        class shares, in the order of `classes_`; those of the rows when None.
 
     Attributes
     ----------

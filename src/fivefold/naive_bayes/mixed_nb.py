@@ -55,10 +55,6 @@ class MixedNB(SampleMixin, NaiveBayes):
         smoothing of counts: added to those of categories, and so many rows at the overall rate for Poisson columns.
     var_smoothing
         this share of the largest variance of the Gaussian columns is added to their variances.
-    fit_prior
-        whether class shares are learned; equal otherwise.
-    class_prior
-        class shares, in the order of `classes_`.
 
     Attributes
     ----------

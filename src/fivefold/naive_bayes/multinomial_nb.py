@@ -31,19 +31,11 @@ class MultinomialNB(SampleMixin, LogLinearNB):
     ----------
     alpha
         added to every count; a number, or one a column. Zero is maximum likelihood.
-    force_alpha
-        whether an alpha below 1e-10 is kept as it is.
-    fit_prior
-        whether class shares are learned; equal otherwise.
-    class_prior
-        class shares, in the order of `classes_`.
 
     Attributes
     ----------
     class_count_, class_log_prior_
         weight of the rows of each class, and the logarithm of its share.
-    feature_count_
-        how often each thing occurs in each class.
     feature_log_prob_
         log probability of each thing in each class.
 

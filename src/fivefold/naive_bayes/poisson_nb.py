@@ -30,10 +30,6 @@ class PoissonNB(SampleMixin, LogLinearNB):
     ----------
     alpha
         so many rows at the overall rate of a column are added to every class; a number, or one a column.
-    fit_prior
-        whether class shares are learned; equal otherwise.
-    class_prior
-        class shares, in the order of `classes_`.
 
     Attributes
     ----------

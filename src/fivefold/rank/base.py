@@ -28,7 +28,13 @@ from fivefold.spatial.points import Points
 
 
 class Ranker(Regressor):
-    """`_rank(X, queries)` learns a linear score from rows and the pairs of their queries."""
+    """`_rank(X, queries)` learns a linear score from rows and the pairs of their queries.
+
+    Attributes
+    ----------
+    coef_
+        one number per column: the direction of better rows.
+    """
 
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True}
     __metadata_request__score: ClassVar[dict[str, Any]] = {"groups": True}

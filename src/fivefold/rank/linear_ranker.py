@@ -71,8 +71,6 @@ class LinearRanker(Ranker):
 
     Attributes
     ----------
-    coef_
-        one number per column: the direction of better rows.
     n_iter_
         steps taken.
 

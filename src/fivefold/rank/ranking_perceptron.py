@@ -96,8 +96,6 @@ class RankingPerceptron(Ranker):
 
     Attributes
     ----------
-    coef_
-        one number per column: the direction of better rows.
     n_iter_
         passes made.
 

@@ -165,8 +165,6 @@ class CN2Classifier(OrderedRules):
         level at which the classes of the rows that a rule covers must differ from those of all rows; 1 for no test.
     min_weight
         minimum weight of the rows that a rule covers.
-    max_conditions
-        maximum number of conditions per rule; None for no limit.
 
     Attributes
     ----------

@@ -83,7 +83,19 @@ class OneClassLearner:
 
 
 class RarestClassFirst(OrderedRules):
-    """Learns classes in increasing order of weight, each against those after it."""
+    """Learns classes in increasing order of weight, each against those after it.
+
+    Parameters
+    ----------
+    prune_size
+        share of the rows to prune on.
+    min_weight
+        minimum weight of the positives that a growing rule covers.
+    max_conditions
+        maximum number of conditions of a growing rule; None for no limit.
+    random_state
+        seed of the split into rows to grow on and to prune on.
+    """
 
     def _learn(self, one: OneClassLearner, left: Mask) -> Iterator[list[CandidateRule]]:
         raise TypeError(f"{type(self).__name__} does not implement _learn")
@@ -113,14 +125,6 @@ class IREPClassifier(RarestClassFirst):
     pruning_metric
         what pruning maximises: the "accuracy" of the rule on the rows to prune on, or its "value", the share of
         positives minus that of negatives among the rows it covers.
-    prune_size
-        share of the rows to prune on.
-    min_weight
-        minimum weight of the positives that a growing rule covers.
-    max_conditions
-        maximum number of conditions of a growing rule; None for no limit.
-    random_state
-        seed of the split into rows to grow on and to prune on.
 
     Attributes
     ----------

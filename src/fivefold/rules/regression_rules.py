@@ -70,8 +70,6 @@ class RuleRegressor(RuleExports, Regressor):
         minimum weight of the rows on either side of a condition.
     max_rules
         maximum number of rules; None for no limit.
-    max_conditions
-        maximum number of conditions per rule; None for no limit.
 
     Attributes
     ----------

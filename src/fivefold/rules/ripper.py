@@ -36,16 +36,8 @@ class RIPPERClassifier(RarestClassFirst):
     ----------
     k
         number of passes that optimise the rules.
-    prune_size
-        share of the rows to prune on.
     dl_allowance
         bits by which the description may exceed the shortest so far before the search for rules stops.
-    min_weight
-        minimum weight of the positives that a growing rule covers.
-    max_conditions
-        maximum number of conditions of a growing rule; None for no limit.
-    random_state
-        seed of the split into rows to grow on and to prune on.
 
     Attributes
     ----------

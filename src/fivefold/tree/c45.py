@@ -21,57 +21,8 @@ from fivefold.tree.shared.multiway_trees import BaseMultiwayTree, Pruning
 class C45Classifier(BaseMultiwayTree):
     """C4.5: a tree for numbers and categories with gaps, chosen by gain ratio and pruned by its likely mistakes.
 
-    Parameters
-    ----------
-    criterion
-        impurity of a node: "entropy", "gini", the share of mistakes, "error", or a function of the shares of the
-        classes, (m, K) -> (m,), that satisfies the axioms of `partition.criteria.custom_impurity`.
-    selection
-        "gain" chooses the split with the largest gain; "ratio", of those with at least average gain, the one with the
-        largest gain ratio, with C4.5's price of a threshold.
-    nominal
-        a discrete column gives one branch per value ("values"), two "groups" of values, or one value against the rest
-        ("dummies").
-    thresholds
-        thresholds of a numeric split: 1, or 2 for three branches.
-    missing
-        where a row with a missing value goes: by "fractions" into every branch, with the "majority" of the node, in fit
-        with the majority of its "class", or, at splits with two branches, by the other columns that most often send
-        rows the same way ("surrogates").
-    pruning
-        None, "pessimistic", "error_based" (pessimistic, and the largest branch may replace its parent), "chi_square",
-        "description_length", "cost_complexity", or "cheapest_merges" (repeatedly the collapse that lowers impurity plus
-        price most).
-    confidence
-        for pessimistic pruning, the probability that the true number of mistakes exceeds the limit that is used:
-        smaller values prune more; for chi-square pruning, the significance level, which should be small where
-        thresholds are the best of many.
-    ccp_alpha
-        price per leaf of "cost_complexity" and "cheapest_merges", in impurity per unit of the weight of all rows.
-    max_depth
-        maximum number of questions on a path; None for no limit.
-    min_samples_leaf
-        minimum weight of the rows in each of at least two branches of a split.
-    min_share
-        minimum share of all rows in a node that is divided.
-    min_impurity
-        a node with no more impurity than this is not divided.
-    min_gain
-        minimum gain of a split per unit of weight; None allows splits that gain nothing.
-    lookahead
-        further levels examined before a split is chosen; each multiplies the time by the number of columns.
-    alternatives
-        splits per node that are tried, each with the whole tree below it; the one with the fewest mistakes on a
-        held-out quarter of the rows is kept. For small problems: the time grows as alternatives ** max_depth.
-    categorical_features
-        discrete columns besides those that hold text or truth values: "auto" for none, "all", or their indices.
-    class_weight
-        weights of the classes, or "balanced".
-
     Attributes
     ----------
-    tree_
-        the nodes, a struct of arrays.
     feature_importances_
         share of each column in the total fall of the impurity.
 

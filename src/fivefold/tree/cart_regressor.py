@@ -45,35 +45,8 @@ class CARTRegressor(DecisionTreeRegressor):
 
     Parameters
     ----------
-    criterion
-        "squared_error" and "friedman_mse" lower the variance, "poisson" the deviance of counts; leaves predict the
-        mean. "absolute_error" lowers the absolute deviation from the median, which leaves then predict; "max_error" the
-        worst error about the middle of the range.
-    splitter
-        "best" takes the best cut of a column, "random" a threshold drawn between its smallest and largest value.
-    max_depth
-        maximum number of questions on a path; None for no limit.
-    min_samples_split, min_samples_leaf
-        minimum number of rows in a node that is divided, and in a leaf; a fraction is a share of all rows.
-    min_weight_fraction_leaf
-        minimum share of the total weight in a leaf.
-    max_features
-        columns tried per node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
-    random_state
-        seed for drawing columns and thresholds.
-    max_leaf_nodes
-        maximum number of leaves; the nodes that gain most are divided first.
-    min_impurity_decrease
-        minimum fall of the impurity by a cut, weighted by the node's share of all rows.
     ccp_alpha
         price per leaf; None chooses it by cross-validation.
-    monotonic_cst
-        per column: 1 where the prediction must rise with it, -1 where it must fall, 0 elsewhere.
-    min_impurity
-        nodes with no more impurity than this are leaves.
-    missing
-        where rows with a missing value go: "learned", to the side that lowers the impurity more; "majority", with most
-        known rows; "tested", the same, unless they differ from the known rows by three standard errors.
     folds
         number of cross-validation folds.
     standard_errors
@@ -85,8 +58,6 @@ class CARTRegressor(DecisionTreeRegressor):
         the price per leaf that was chosen.
     alphas_, alpha_errors_
         the prices that were tried, and the cross-validated mean squared error of each.
-    tree_
-        the nodes, under scikit-learn's names.
     feature_importances_
         share of each column in the total fall of the impurity.
 

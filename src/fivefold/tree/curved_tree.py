@@ -55,29 +55,13 @@ class CurvedTreeClassifier(BaseRowTreeClassifier):
     units
         of distances: "spread" counts each column by its spread in the node, so that the units of the table do not
         matter; "table" takes the numbers as they are.
-    criterion
-        impurity of a node: "gini", "entropy" (also called "log_loss") or "error".
-    max_depth
-        maximum number of questions on a path; None for no limit.
-    min_samples_split, min_samples_leaf
-        minimum number of rows in a node that is divided, and in a leaf; a fraction is a share of all rows.
-    min_weight_fraction_leaf
-        minimum share of the total weight in a leaf.
     random_state
         seed of the draws of centres.
-    min_impurity_decrease
-        minimum fall of the impurity by a question, weighted by the node's share of all rows.
-    class_weight
-        weights of the classes, or "balanced".
-    ccp_alpha
-        price per leaf: the tree is pruned to the one of least risk + ccp_alpha x leaves.
 
     Attributes
     ----------
     tree_
         the nodes: questions, parents, depths.
-    classes_
-        the labels.
 
     Examples
     --------

@@ -33,51 +33,12 @@ from fivefold.tree.shared.single_column_trees import BaseTreeClassifier, BaseTre
 class DecisionTreeClassifier(BaseTreeClassifier):
     """A tree of questions about single columns, with the shares of the classes at its leaves.
 
-    Parameters
-    ----------
-    criterion
-        impurity of a node: "gini", "entropy" (also called "log_loss"), "error" (the share not of the commonest class),
-        or "risk" (the mean cost of the cheapest answer, by `loss_matrix`).
-    splitter
-        "best" takes the best cut of a column, "random" a threshold drawn between its smallest and largest value.
-    max_depth
-        maximum number of questions on a path; None for no limit.
-    min_samples_split, min_samples_leaf
-        minimum number of rows in a node that is divided, and in a leaf; a fraction is a share of all rows.
-    min_weight_fraction_leaf
-        minimum share of the total weight in a leaf.
-    max_features
-        columns tried per node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
-    random_state
-        seed for drawing columns and thresholds.
-    max_leaf_nodes
-        maximum number of leaves; the nodes that gain most are divided first.
-    min_impurity_decrease
-        minimum fall of the impurity by a cut, weighted by the node's share of all rows.
-    class_weight
-        weights of the classes, or "balanced".
-    ccp_alpha
-        price per leaf: the tree is pruned to the one of least risk + ccp_alpha x leaves.
-    monotonic_cst
-        per column: 1 where the probability of the second class must rise with it, -1 where it must fall, 0 elsewhere.
-    min_impurity
-        nodes with no more impurity than this are leaves.
-    loss_matrix
-        cost of answering class i (row) where the true class is k (column), for "risk"; the cheapest class is predicted.
-    missing
-        where rows with a missing value go: "learned", to the side that lowers the impurity more; "majority", with most
-        known rows; "tested", the same, unless they differ from the known rows by three standard errors.
-
     Attributes
     ----------
-    tree_
-        the nodes, under scikit-learn's names.
     feature_importances_
         share of each column in the total fall of the impurity.
     max_features_
         number of columns tried per node.
-    n_classes_, n_outputs_
-        number of classes, or a list of numbers for several outputs, and number of outputs.
 
     Examples
     --------
@@ -133,42 +94,8 @@ class DecisionTreeClassifier(BaseTreeClassifier):
 class DecisionTreeRegressor(BaseTreeRegressor):
     """A tree of questions about single columns, with the mean of the target at its leaves.
 
-    Parameters
-    ----------
-    criterion
-        "squared_error" and "friedman_mse" lower the variance, "poisson" the deviance of counts; leaves predict the
-        mean. "absolute_error" lowers the absolute deviation from the median, which leaves then predict; "max_error" the
-        worst error about the middle of the range.
-    splitter
-        "best" takes the best cut of a column, "random" a threshold drawn between its smallest and largest value.
-    max_depth
-        maximum number of questions on a path; None for no limit.
-    min_samples_split, min_samples_leaf
-        minimum number of rows in a node that is divided, and in a leaf; a fraction is a share of all rows.
-    min_weight_fraction_leaf
-        minimum share of the total weight in a leaf.
-    max_features
-        columns tried per node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
-    random_state
-        seed for drawing columns and thresholds.
-    max_leaf_nodes
-        maximum number of leaves; the nodes that gain most are divided first.
-    min_impurity_decrease
-        minimum fall of the impurity by a cut, weighted by the node's share of all rows.
-    ccp_alpha
-        price per leaf: the tree is pruned to the one of least risk + ccp_alpha x leaves.
-    monotonic_cst
-        per column: 1 where the prediction must rise with it, -1 where it must fall, 0 elsewhere.
-    min_impurity
-        nodes with no more impurity than this are leaves.
-    missing
-        where rows with a missing value go: "learned", to the side that lowers the impurity more; "majority", with most
-        known rows; "tested", the same, unless they differ from the known rows by three standard errors.
-
     Attributes
     ----------
-    tree_
-        the nodes, under scikit-learn's names.
     feature_importances_
         share of each column in the total fall of the impurity.
     max_features_

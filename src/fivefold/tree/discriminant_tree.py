@@ -96,20 +96,6 @@ class DiscriminantTreeClassifier(BaseRowTreeClassifier):
     ----------
     criterion
         impurity of a node: "gini", "entropy" (also called "log_loss"), or "error".
-    max_depth
-        maximum number of questions on a path; None for no limit.
-    min_samples_split, min_samples_leaf
-        minimum number of rows in a node that is divided, and in a leaf; a fraction is a share of all rows.
-    min_weight_fraction_leaf
-        minimum share of the total weight in a leaf.
-    random_state
-        accepted for compatibility with the other trees and ignored: nothing is random.
-    min_impurity_decrease
-        minimum fall of the impurity by a question, weighted by the node's share of all rows.
-    class_weight
-        weights of the classes, or "balanced".
-    ccp_alpha
-        price per leaf: the tree is pruned to the one of least risk + ccp_alpha x leaves.
     discriminant
         how the direction is learned: "fisher", "logistic", or "error" for the fewest rows on the wrong side.
     grouping
@@ -119,19 +105,6 @@ class DiscriminantTreeClassifier(BaseRowTreeClassifier):
     threshold
         "criterion" cuts where the impurity falls most, "midpoint" halfway between the means of the groups;
         discriminant="error" always cuts at the fewest errors.
-    reduction
-        features of a node: None for all columns, "select" for the columns that separate the classes best there, "pca"
-        or "lda" for axes of the rows there.
-    n_components
-        number of features of a node: a number, a share of the spread (between classes for "select" and "lda"), or
-        None for one per ten rows.
-
-    Attributes
-    ----------
-    tree_
-        the nodes and their questions.
-    classes_
-        the labels.
 
     Examples
     --------

@@ -68,33 +68,8 @@ class GaussianTreeClassifier(BaseRowTreeClassifier):
         impurity of a node: "gini", "entropy" (also called "log_loss"), or "error".
     max_depth
         most questions on a way down; None for no limit; with 1 it decides as LinearDiscriminantAnalysis.
-    min_samples_split, min_samples_leaf
-        minimum number of rows in a node that is divided, and in a leaf; a fraction is a share of all rows.
-    min_weight_fraction_leaf
-        minimum share of the total weight in a leaf.
-    random_state
-        accepted for compatibility with the other trees and ignored: nothing is random.
-    min_impurity_decrease
-        minimum fall of the impurity by a question, weighted by the node's share of all rows.
-    class_weight
-        weights of the classes, or "balanced".
-    ccp_alpha
-        price per leaf: the tree is pruned to the one of least risk + ccp_alpha x leaves.
     shrinkage
         share of a sphere in the covariance of each class, or "auto" for the amount of Ledoit and Wolf; None for none.
-    reduction
-        features of a node: None for all columns, "select" for the columns that separate the classes best there, "pca"
-        or "lda" for axes of the rows there.
-    n_components
-        number of features of a node: a number, a share of the spread (between classes for "select" and "lda"), or
-        None for one per ten rows.
-
-    Attributes
-    ----------
-    tree_
-        the nodes and their questions.
-    classes_
-        the labels.
 
     Examples
     --------

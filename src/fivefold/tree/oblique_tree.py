@@ -49,33 +49,13 @@ class ObliqueTreeClassifier(BaseRowTreeClassifier):
     search
         how a hyperplane is found: "cart", a weight after the other; "oc1", the same from random starts with random
         jumps; "fisher", Fisher's discriminant of each class against the rest; "logistic", its log odds.
-    deletion
-        of "cart": a column is left out where its part in the gain is below this share of the largest part.
-    restarts, jumps
-        of "oc1": starts, the first at the best cut of one column, and random directions tried where no weight helps.
-    criterion
-        impurity of a node: "gini", "entropy" (also called "log_loss") or "error".
-    max_depth
-        maximum number of questions on a path; None for no limit.
-    min_samples_split, min_samples_leaf
-        minimum number of rows in a node that is divided, and in a leaf; a fraction is a share of all rows.
-    min_weight_fraction_leaf
-        minimum share of the total weight in a leaf.
     random_state
         seed of starts and jumps.
-    min_impurity_decrease
-        minimum fall of the impurity by a question, weighted by the node's share of all rows.
-    class_weight
-        weights of the classes, or "balanced".
-    ccp_alpha
-        price per leaf: the tree is pruned to the one of least risk + ccp_alpha x leaves.
 
     Attributes
     ----------
     tree_
         the nodes: questions, parents, depths.
-    classes_
-        the labels.
 
     Examples
     --------
@@ -126,27 +106,10 @@ class ObliqueTreeRegressor(BaseRowTreeRegressor):
     search
         how a hyperplane is found: "cart", a weight after the other; "oc1", the same from random starts with random
         jumps.
-    deletion
-        of "cart": a column is left out where its part in the gain is below this share of the largest part.
-    restarts, jumps
-        of "oc1": starts, the first at the best cut of one column, and random directions tried where no weight helps.
-    max_depth
-        maximum number of questions on a path; None for no limit.
-    min_samples_split, min_samples_leaf
-        minimum number of rows in a node that is divided, and in a leaf; a fraction is a share of all rows.
-    min_weight_fraction_leaf
-        minimum share of the total weight in a leaf.
-    random_state
-        seed of starts and jumps.
     min_impurity_decrease
         minimum fall of the mean squared error by a question, weighted by the node's share of all rows.
     ccp_alpha
         price per leaf: the tree is pruned to the one of least squared error + ccp_alpha x leaves.
-
-    Attributes
-    ----------
-    tree_
-        the nodes: questions, parents, depths.
 
     Examples
     --------

@@ -173,20 +173,8 @@ class OmnivariateTreeClassifier(BaseRowTreeClassifier):
     ----------
     criterion
         impurity of a node: "gini", "entropy" (also called "log_loss"), or "error".
-    max_depth
-        maximum number of questions on a path; None for no limit.
-    min_samples_split, min_samples_leaf
-        minimum number of rows in a node that is divided, and in a leaf; a fraction is a share of all rows.
-    min_weight_fraction_leaf
-        minimum share of the total weight in a leaf.
     random_state
         decides the splits that questions are compared on.
-    min_impurity_decrease
-        minimum fall of the impurity by a question, weighted by the node's share of all rows.
-    class_weight
-        weights of the classes, or "balanced".
-    ccp_alpha
-        price per leaf: the tree is pruned to the one of least risk + ccp_alpha x leaves.
     alpha
         level of the test: a complex question is taken only if a difference like the one seen, to its advantage, has
         less than this probability among equally good ones. With zero the tree is univariate.
@@ -200,12 +188,8 @@ class OmnivariateTreeClassifier(BaseRowTreeClassifier):
 
     Attributes
     ----------
-    tree_
-        the nodes and their questions.
     node_types_
         for each depth how many nodes there are of each kind: "univariate", "linear", "quadratic".
-    classes_
-        the labels.
 
     Examples
     --------

@@ -35,41 +35,15 @@ class SoftTreeClassifier(SoftTreeMethods, Classifier):
 
     Parameters
     ----------
-    max_depth
-        gates on the longest way down.
-    grow
-        "full" trains a tree of that depth at once; "incremental" begins with one leaf and divides leaves while it pays.
-    init
-        where gates start: in "random" directions, or the first time at the cuts of a hard tree.
-    n_init
-        number of starts, of which the best end is kept; for "incremental", directions tried for each gate.
     alpha
         strength of the L2 penalty on gates and leaves, beside the sum of the losses; large ones make gates soft.
-    solver
-        "lbfgs" descends on all rows; "adam" takes batches of them, for very many rows.
-    learning_rate, batch_size
-        size of the steps and rows of a batch, for "adam".
-    validation_fraction
-        share of the rows that decides on divisions, for "incremental"; None prices parameters by Schwarz's criterion.
-    max_iter
-        passes over the rows for each start, at most.
-    tol
-        stop where no derivative of the objective is larger, a unit of weight.
     class_weight
         weights of the classes, or "balanced".
-    random_state
-        seed of random starts and batches.
 
     Attributes
     ----------
-    gate_coef_, gate_intercept_
-        (m, d) and (m,): a gate is the sigmoid of coef.x + intercept, the share that goes left.
     leaf_values_
         scores of the classes at each leaf, (m + 1, K).
-    history_, reason_
-        the objective before each pass of the best start and in the end, and why it ended.
-    n_iter_
-        passes over the rows, all starts together.
 
     Examples
     --------
@@ -145,39 +119,13 @@ class SoftTreeRegressor(SoftTreeMethods, Regressor):
 
     Parameters
     ----------
-    max_depth
-        gates on the longest way down.
-    grow
-        "full" trains a tree of that depth at once; "incremental" begins with one leaf and divides leaves while it pays.
-    init
-        where gates start: in "random" directions, or the first time at the cuts of a hard tree.
-    n_init
-        number of starts, of which the best end is kept; for "incremental", directions tried for each gate.
     alpha
         strength of the L2 penalty on gates and leaves, beside half the sum of the squared errors in spreads of y.
-    solver
-        "lbfgs" descends on all rows; "adam" takes batches of them, for very many rows.
-    learning_rate, batch_size
-        size of the steps and rows of a batch, for "adam".
-    validation_fraction
-        share of the rows that decides on divisions, for "incremental"; None prices parameters by Schwarz's criterion.
-    max_iter
-        passes over the rows for each start, at most.
-    tol
-        stop where no derivative of the objective is larger, a unit of weight.
-    random_state
-        seed of random starts and batches.
 
     Attributes
     ----------
-    gate_coef_, gate_intercept_
-        (m, d) and (m,): a gate is the sigmoid of coef.x + intercept, the share that goes left.
     leaf_values_
         the number at each leaf, (m + 1, 1).
-    history_, reason_
-        the objective before each pass of the best start and in the end, and why it ended.
-    n_iter_
-        passes over the rows, all starts together.
 
     Examples
     --------

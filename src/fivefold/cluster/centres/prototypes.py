@@ -35,7 +35,36 @@ class CentresModel:
 
 
 class PrototypeClusterer(Transformer, Clusterer):
-    """Base of clusterers that stand for a cluster by its centre."""
+    """Base of clusterers that stand for a cluster by its centre.
+
+    Parameters
+    ----------
+    n_clusters
+        number of clusters.
+    init
+        how to start: "k-means++" draws rows far apart, "random" draws different rows, an array gives the centres, a
+        function of X, n_clusters and random_state returns them.
+    max_iter
+        most steps of one run.
+    tol
+        a run ends when the squared moves of the centres sum to less than this share of the mean variance of the
+        columns, or when no row changes its cluster.
+    verbose
+        print a line for each step of each run, and why it ended.
+    random_state
+        decides the seeds.
+
+    Attributes
+    ----------
+    cluster_centers_
+        the centres (n_clusters, n_features).
+    labels_
+        the cluster of each row.
+    inertia_
+        weighted sum of squared distances to the nearest centre.
+    n_iter_
+        steps of the run that was kept.
+    """
 
     takes = Takes(sparse=True)
 

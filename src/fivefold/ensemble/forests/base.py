@@ -105,7 +105,30 @@ def _shifted(work: Callable[[int], Any], lo: int, i: int) -> Any:
 
 
 class ForestMethods(WarmStart, MemberSequence):
-    """What every forest does: grow, continue growing, and predict."""
+    """What every forest does: grow, continue growing, and predict.
+
+    Parameters
+    ----------
+    max_leaf_nodes
+        maximum number of leaves of a tree; the nodes that gain most are split first.
+    min_impurity_decrease
+        minimum decrease of the impurity by a split, weighted by the node's share of the total weight.
+    bootstrap
+        whether each tree gets a sample drawn with replacement, or all rows.
+    random_state
+        seed of the columns and thresholds drawn, and of the samples.
+    verbose
+        accepted for compatibility and ignored: long fits in a terminal show a progress line anyway.
+    ccp_alpha
+        price per leaf: a tree is pruned to the subtree of least risk + ccp_alpha x leaves.
+
+    Attributes
+    ----------
+    estimators_samples_
+        the rows of each tree.
+    feature_importances_
+        share of each column in the decrease of the impurity.
+    """
 
     model_: Forest
     n_features_in_: int
@@ -279,7 +302,31 @@ class ForestMethods(WarmStart, MemberSequence):
 
 
 class BaseForestClassifier(ForestMethods):
-    """A forest that predicts class shares."""
+    """A forest that predicts class shares.
+
+    Parameters
+    ----------
+    criterion
+        impurity of a node: "gini", or "entropy" (also called "log_loss").
+    oob_score
+        whether to score the forest on the rows that trees did not see: by accuracy, or by a function of the codes of
+        the true and the predicted classes.
+    class_weight
+        class weights, by which rows are drawn; "balanced", or "balanced_subsample" for weights computed within each
+        sample.
+    monotonic_cst
+        per column: 1 if the probability of the second class must not fall along it, -1 if it must not rise, else 0.
+    voting
+        "soft" averages the class shares of the leaves; "hard" lets each tree vote for the most common class of the leaf
+        (the first in a tie) and averages the votes.
+
+    Attributes
+    ----------
+    oob_score_, oob_decision_function_
+        accuracy on the rows that trees did not see, and the class shares those trees predict.
+    classes_, n_classes_, n_outputs_
+        the labels, their number, and the number of outputs; for several outputs, lists of the first two.
+    """
 
     classes_: Any
     criterion: str
@@ -353,7 +400,23 @@ def _rules(rule: Any, each: tuple[Any, ...]) -> list[Any] | tuple[Any, ...]:
 
 
 class BaseForestRegressor(ForestMethods):
-    """A forest that predicts numbers."""
+    """A forest that predicts numbers.
+
+    Parameters
+    ----------
+    oob_score
+        whether to score the forest on the rows that trees did not see: by R^2, or by a function of the true and the
+        predicted targets.
+    monotonic_cst
+        per column: 1 if the prediction must not fall along it, -1 if it must not rise, else 0.
+
+    Attributes
+    ----------
+    oob_score_, oob_prediction_
+        R^2 on the rows that trees did not see, and what those trees predict.
+    n_outputs_
+        number of outputs.
+    """
 
     criterion: str
 

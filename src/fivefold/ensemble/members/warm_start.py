@@ -46,7 +46,30 @@ class EarlierFit:
 
 
 class WarmStart:
-    """A method that, with `warm_start`, keeps what it has learned and adds to it."""
+    """A method that, with `warm_start`, keeps what it has learned and adds to it.
+
+    Parameters
+    ----------
+    max_samples
+        rows per sample: a number, or a share of all; None for as many as there are, integer weights counted.
+    n_estimators
+        trees.
+    max_depth
+        maximum depth of a tree; None for no limit.
+    min_samples_split, min_samples_leaf
+        minimum number of rows of a node that is split, and of a leaf; a fraction is a share of all rows.
+    min_weight_fraction_leaf
+        minimum share of the total weight in a leaf.
+    max_features
+        columns tried at a node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
+    n_jobs
+        accepted for compatibility and ignored: trees grow on all available cores, and the result is the same for any
+        number.
+    warm_start
+        whether another fit keeps the trees and adds the missing ones.
+    learning_rate
+        the share of each tree that is added.
+    """
 
     def _forget(self: Any) -> None:
         """Before a new fit: set the earlier model aside."""

@@ -90,7 +90,30 @@ class MeanModel:
 
 
 class LikelihoodRegressor(Regressor):
-    """Fits the mean of a family under a link; `_model` says which."""
+    """Fits the mean of a family under a link; `_model` says which.
+
+    Parameters
+    ----------
+    max_iter
+        maximum number of passes over the rows.
+    alpha
+        strength of the penalty on the squared coefficients; 0 is maximum likelihood.
+    fit_intercept
+        fit an intercept, which is not penalised.
+    solver, verbose
+        kept for scikit-learn's signature; every solver reaches the same optimum.
+    tol
+        the objective ends at most a share tol^2 / 10 above its minimum.
+    warm_start
+        start from the coefficients of the last fit.
+
+    Attributes
+    ----------
+    n_iter_
+        passes over the rows.
+    coef_, intercept_
+        of the log mean.
+    """
 
     if TYPE_CHECKING:  # fields of the methods, in the order of their constructors
         alpha: float
@@ -220,23 +243,11 @@ class GeneralizedLinearRegressor(LikelihoodRegressor):
         "normal", "poisson", "binomial" (shares between 0 and 1), "gamma" or "inverse gaussian".
     link
         "canonical", or "identity", "log", "logit", "probit", "cloglog", "inverse", "inverse squared", "root".
-    alpha
-        strength of the penalty on the squared coefficients; 0 is maximum likelihood.
-    fit_intercept
-        fit an intercept, which is not penalised.
-    max_iter
-        maximum number of passes over the rows.
-    tol
-        the objective ends at most a share tol^2 / 10 above its minimum.
-    warm_start
-        start from the coefficients of the last fit.
 
     Attributes
     ----------
     coef_, intercept_
         of the linear predictor.
-    n_iter_
-        passes over the rows.
 
     Examples
     --------

@@ -21,28 +21,6 @@ from fivefold.optim.losses.glm_families import Family, Link, LogLink, PoissonFam
 class PoissonRegressor(LikelihoodRegressor):
     """Counts whose log mean is linear.
 
-    Parameters
-    ----------
-    alpha
-        strength of the penalty on the squared coefficients; 0 is maximum likelihood.
-    fit_intercept
-        fit an intercept, which is not penalised.
-    solver, verbose
-        kept for scikit-learn's signature; every solver reaches the same optimum.
-    max_iter
-        maximum number of passes over the rows.
-    tol
-        the objective ends at most a share tol^2 / 10 above its minimum.
-    warm_start
-        start from the coefficients of the last fit.
-
-    Attributes
-    ----------
-    coef_, intercept_
-        of the log mean.
-    n_iter_
-        passes over the rows.
-
     Examples
     --------
     >>> from fivefold.linear_model import PoissonRegressor

@@ -33,27 +33,13 @@ class TweedieRegressor(LikelihoodRegressor):
     ----------
     power
         0 normal, 1 Poisson, between 1 and 2 positive with a lump at zero, 2 gamma, 3 inverse Gaussian.
-    alpha
-        strength of the penalty on the squared coefficients; 0 is maximum likelihood.
-    fit_intercept
-        fit an intercept, which is not penalised.
     link
         "auto" is the identity for a power of zero or less, and the log above.
-    solver, verbose
-        kept for scikit-learn's signature; every solver reaches the same optimum.
-    max_iter
-        maximum number of passes over the rows.
-    tol
-        the objective ends at most a share tol^2 / 10 above its minimum.
-    warm_start
-        start from the coefficients of the last fit.
 
     Attributes
     ----------
     coef_, intercept_
         of the linear predictor.
-    n_iter_
-        passes over the rows.
 
     Examples
     --------

@@ -17,7 +17,18 @@ Fold = tuple[Indices, Indices]  # rows to train on, rows to judge by
 
 
 class SplitterRouting:
-    """For a method with `cv`: what fit is given beyond weights goes to the splitter, by scikit-learn's routing."""
+    """For a method with `cv`: what fit is given beyond weights goes to the splitter, by scikit-learn's routing.
+
+    Parameters
+    ----------
+    fit_intercept
+        fit an intercept; without one the surface passes through the origin.
+
+    Attributes
+    ----------
+    intercept_
+        the prediction at the origin.
+    """
 
     cv: Any
 

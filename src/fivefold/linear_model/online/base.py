@@ -32,7 +32,52 @@ from fivefold.linear_model.solvers.class_outputs import one_vs_rest_targets
 
 
 class OnlineEstimator(Estimator):
-    """`_plan()` says what is minimised and how; training starts from given coefficients or from the last ones."""
+    """`_plan()` says what is minimised and how; training starts from given coefficients or from the last ones.
+
+    Parameters
+    ----------
+    max_iter
+        maximum number of passes over the rows.
+    tol
+        a pass that lowers the mean loss by less counts as no improvement; None never stops early.
+    shuffle
+        visit the rows in a new order in every pass.
+    n_iter_no_change
+        passes without improvement before training stops.
+    verbose
+        print a line per pass.
+    fit_intercept
+        fit an intercept, which is not penalised.
+    warm_start
+        start from the coefficients of the last fit.
+    penalty
+        on the coefficients: "l2", "l1", both as "elasticnet", or None.
+    l1_ratio
+        share of the L1 penalty if penalty="elasticnet".
+    early_stopping
+        hold out validation rows and stop when the score on them no longer rises.
+    validation_fraction
+        share of the rows that are held out for validation.
+    alpha
+        strength of the penalty; "optimal" rates follow from it.
+    epsilon
+        where the Huber loss bends, and half the width of the insensitive tubes.
+    random_state
+        seed of the row orders and of the choice of validation rows.
+    eta0
+        the rate, the first one, or the longest step of "pa1" and "pa2".
+    power_t
+        how fast "invscaling" falls.
+    average
+        keep the mean of the coefficients over all steps, or over those from this step on.
+
+    Attributes
+    ----------
+    n_iter_
+        passes made.
+    t_
+        number of the next step.
+    """
 
     if TYPE_CHECKING:
         model_: Any  # an OnlineFit, or a model with its fields
@@ -89,7 +134,22 @@ class OnlineEstimator(Estimator):
 
 
 class OnlineClassifier(OnlineEstimator, Classifier):
-    """One surface for two classes, or one per class against the rest."""
+    """One surface for two classes, or one per class against the rest.
+
+    Parameters
+    ----------
+    n_jobs
+        None or 1 trains the classes one after the other, any other number in parallel; the result is the same.
+    class_weight
+        how much longer the steps are on rows of a class: a dict, or "balanced" for the inverse of its frequency.
+
+    Attributes
+    ----------
+    intercept_
+        one per output.
+    history_
+        mean value met in each pass, for each output.
+    """
 
     loss_functions = LOSS_FUNCTIONS
     coef_ = learned("surface.coef")

@@ -146,39 +146,17 @@ class Perceptron(OnlineClassifier):
 
     Parameters
     ----------
-    penalty
-        on the coefficients: "l2", "l1", both as "elasticnet", or None.
     alpha
         strength of the penalty.
-    l1_ratio
-        share of the L1 penalty if penalty="elasticnet".
     fit_intercept
         fit an intercept.
-    max_iter
-        maximum number of passes over the rows.
     tol
         a pass that lowers the mean loss by less counts as no improvement; None goes on until a pass makes no mistake,
         or max_iter.
-    shuffle
-        visit the rows in a new order in every pass.
-    verbose
-        print a line per pass.
     eta0
         length of a step; if training starts at zero it only changes the scale of the coefficients.
-    n_jobs
-        None or 1 trains the classes one after the other, any other number in parallel; the result is the same.
     random_state
         seed of the row orders, of a random start, and of the choice of validation rows.
-    early_stopping
-        hold out validation rows and stop when the score on them no longer rises.
-    validation_fraction
-        share of the rows that are held out for validation.
-    n_iter_no_change
-        passes without improvement before training stops.
-    class_weight
-        how much longer the steps are on rows of a class: a dict, or "balanced" for the inverse of its frequency.
-    warm_start
-        start from the coefficients of the last fit.
     variant
         "stochastic" corrects at each mistake, "batch" once per pass; "pocket" keeps the point with the fewest mistakes,
         for rows that no surface separates; "averaged" takes the mean of all points, "voted" lets each of them vote.
@@ -189,14 +167,8 @@ class Perceptron(OnlineClassifier):
     ----------
     coef_
         (1, d) for two classes, (K, d) for more; the last point where variant="voted".
-    intercept_
-        one per output.
     n_iter_
         passes made; the last makes no mistake where training ended by itself with tol=None.
-    t_
-        number of the next step.
-    history_
-        mean value met in each pass, for each output.
 
     Examples
     --------

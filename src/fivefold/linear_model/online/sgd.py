@@ -90,60 +90,14 @@ class SGDClassifier(OnlineClassifier):
     loss
         "hinge" is the support vector machine, "log_loss" logistic regression; "modified_huber" and "squared_hinge" are
         smooth, "perceptron" has no margin; the losses of regression take -1 and +1 as targets.
-    penalty
-        on the coefficients: "l2", "l1", both as "elasticnet", or None.
-    alpha
-        strength of the penalty; "optimal" rates follow from it.
-    l1_ratio
-        share of the L1 penalty if penalty="elasticnet".
-    fit_intercept
-        fit an intercept, which is not penalised.
-    max_iter
-        maximum number of passes over the rows.
-    tol
-        a pass that lowers the mean loss by less counts as no improvement; None never stops early.
-    shuffle
-        visit the rows in a new order in every pass.
-    verbose
-        print a line per pass.
-    epsilon
-        where the Huber loss bends, and half the width of the insensitive tubes.
-    n_jobs
-        None or 1 trains the classes one after the other, any other number in parallel; the result is the same.
-    random_state
-        seed of the row orders and of the choice of validation rows.
     learning_rate
         "constant", "optimal" = 1 / (alpha (t + t0)), "invscaling" = eta0 / t^power_t, "adaptive" = eta0 until progress
         stops, then a fifth of it; "pa1" and "pa2" (hinge only) take the step that the row's own loss asks for.
-    eta0
-        the rate, the first one, or the longest step of "pa1" and "pa2".
-    power_t
-        how fast "invscaling" falls.
-    early_stopping
-        hold out validation rows and stop when the score on them no longer rises.
-    validation_fraction
-        share of the rows that are held out for validation.
-    n_iter_no_change
-        passes without improvement before training stops.
-    class_weight
-        how much longer the steps are on rows of a class: a dict, or "balanced" for the inverse of its frequency.
-    warm_start
-        start from the coefficients of the last fit.
-    average
-        keep the mean of the coefficients over all steps, or over those from this step on.
 
     Attributes
     ----------
     coef_
         (1, d) for two classes, (K, d) for more.
-    intercept_
-        one per output.
-    n_iter_
-        passes made.
-    t_
-        number of the next step.
-    history_
-        mean value met in each pass, for each output.
 
     Examples
     --------
@@ -229,44 +183,10 @@ class SGDRegressor(OnlineEstimator, Regressor):
     ----------
     loss
         "squared_error", "huber", or the tubes "epsilon_insensitive" and "squared_epsilon_insensitive".
-    penalty
-        on the coefficients: "l2", "l1", both as "elasticnet", or None.
-    alpha
-        strength of the penalty; "optimal" rates follow from it.
-    l1_ratio
-        share of the L1 penalty if penalty="elasticnet".
-    fit_intercept
-        fit an intercept, which is not penalised.
-    max_iter
-        maximum number of passes over the rows.
-    tol
-        a pass that lowers the mean loss by less counts as no improvement; None never stops early.
-    shuffle
-        visit the rows in a new order in every pass.
-    verbose
-        print a line per pass.
-    epsilon
-        where the Huber loss bends, and half the width of the insensitive tubes.
-    random_state
-        seed of the row orders and of the choice of validation rows.
     learning_rate
         "constant", "optimal" = 1 / (alpha (t + t0)), "invscaling" = eta0 / t^power_t, "adaptive" = eta0 until progress
         stops, then a fifth of it; "pa1" and "pa2" (insensitive tube only) take the step that the row's own loss asks
         for.
-    eta0
-        the rate, the first one, or the longest step of "pa1" and "pa2".
-    power_t
-        how fast "invscaling" falls.
-    early_stopping
-        hold out validation rows and stop when the score on them no longer rises.
-    validation_fraction
-        share of the rows that are held out for validation.
-    n_iter_no_change
-        passes without improvement before training stops.
-    warm_start
-        start from the coefficients of the last fit.
-    average
-        keep the mean of the coefficients over all steps, or over those from this step on.
 
     Attributes
     ----------
@@ -274,10 +194,6 @@ class SGDRegressor(OnlineEstimator, Regressor):
         shape (d,).
     intercept_
         the prediction at the origin, as an array of one.
-    n_iter_
-        passes made.
-    t_
-        number of the next step.
     history_
         mean value met in each pass.
 

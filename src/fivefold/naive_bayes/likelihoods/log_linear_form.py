@@ -43,7 +43,13 @@ class LogLinearScores:
 
 
 class LogLinearNB(NaiveBayes):
-    """Naive Bayes over a family of counts in its exponential form."""
+    """Naive Bayes over a family of counts in its exponential form.
+
+    Attributes
+    ----------
+    feature_count_
+        how often each thing occurs in each class.
+    """
 
     feature_count_ = learned("stats.total")
 

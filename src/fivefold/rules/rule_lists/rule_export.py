@@ -125,7 +125,13 @@ def explain(rules: BaseRules, x: Array) -> Explanation:
 
 
 class RuleExports:
-    """Fitted rules in human form, in SQL, for Graphviz and as a table."""
+    """Fitted rules in human form, in SQL, for Graphviz and as a table.
+
+    Parameters
+    ----------
+    max_conditions
+        maximum number of conditions per rule; None for no limit.
+    """
 
     model_: Any
     _admit: Any

@@ -144,7 +144,15 @@ class SklearnNodes:
 
 
 class SizeMethods:
-    """How large a fitted tree is."""
+    """How large a fitted tree is.
+
+    Parameters
+    ----------
+    class_weight
+        weights of the classes, or "balanced".
+    max_depth
+        maximum number of questions on a path; None for no limit.
+    """
 
     model_: Any
 
@@ -160,7 +168,17 @@ class SizeMethods:
 
 
 class PruningMethods(SizeMethods):
-    """A tree that can be pruned by a price per leaf."""
+    """A tree that can be pruned by a price per leaf.
+
+    Parameters
+    ----------
+    min_weight_fraction_leaf
+        minimum share of the total weight in a leaf.
+    min_samples_split, min_samples_leaf
+        minimum number of rows in a node that is divided, and in a leaf; a fraction is a share of all rows.
+    ccp_alpha
+        price per leaf: the tree is pruned to the one of least risk + ccp_alpha x leaves.
+    """
 
     def cost_complexity_pruning_path(self, X: Table, y: Target, sample_weight: UserWeights = None) -> Bunch:
         """The prices per leaf at which the tree shrinks, `ccp_alphas`, and its risk then, `impurities`."""
@@ -173,6 +191,29 @@ class TreeMethods(PruningMethods, TreeExports):
     """What every fitted tree can be asked.
 
     `check_input` is accepted for compatibility with scikit-learn; tables are always checked.
+
+    Parameters
+    ----------
+    splitter
+        "best" takes the best cut of a column, "random" a threshold drawn between its smallest and largest value.
+    max_features
+        columns tried per node, drawn at random: a number, a share, "sqrt", "log2", or None for all.
+    random_state
+        seed for drawing columns and thresholds.
+    max_leaf_nodes
+        maximum number of leaves; the nodes that gain most are divided first.
+    min_impurity_decrease
+        minimum fall of the impurity by a cut, weighted by the node's share of all rows.
+    min_impurity
+        nodes with no more impurity than this are leaves.
+    missing
+        where rows with a missing value go: "learned", to the side that lowers the impurity more; "majority", with most
+        known rows; "tested", the same, unless they differ from the known rows by three standard errors.
+
+    Attributes
+    ----------
+    tree_
+        the nodes, under scikit-learn's names.
     """
 
     _admit: Any

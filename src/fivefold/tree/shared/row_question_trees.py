@@ -88,7 +88,22 @@ class RowTreeModel:
 
 
 class RowTreeMethods(PruningMethods, RowTreeExports):
-    """What every fitted tree of questions about whole rows can be asked, and how it is grown."""
+    """What every fitted tree of questions about whole rows can be asked, and how it is grown.
+
+    Parameters
+    ----------
+    deletion
+        of "cart": a column is left out where its part in the gain is below this share of the largest part.
+    restarts, jumps
+        of "oc1": starts, the first at the best cut of one column, and random directions tried where no weight helps.
+    random_state
+        seed of starts and jumps.
+
+    Attributes
+    ----------
+    tree_
+        the nodes: questions, parents, depths.
+    """
 
     _admit: Any
     tree_ = learned("tree")
@@ -110,7 +125,30 @@ class RowTreeMethods(PruningMethods, RowTreeExports):
 
 
 class BaseRowTreeClassifier(RowTreeMethods, Classifier):
-    """A tree of questions about whole rows with the shares of the classes at its leaves."""
+    """A tree of questions about whole rows with the shares of the classes at its leaves.
+
+    Parameters
+    ----------
+    criterion
+        impurity of a node: "gini", "entropy" (also called "log_loss") or "error".
+    min_impurity_decrease
+        minimum fall of the impurity by a question, weighted by the node's share of all rows.
+    random_state
+        accepted for compatibility with the other trees and ignored: nothing is random.
+    reduction
+        features of a node: None for all columns, "select" for the columns that separate the classes best there, "pca"
+        or "lda" for axes of the rows there.
+    n_components
+        number of features of a node: a number, a share of the spread (between classes for "select" and "lda"), or
+        None for one per ten rows.
+
+    Attributes
+    ----------
+    classes_
+        the labels.
+    tree_
+        the nodes and their questions.
+    """
 
     _: KW_ONLY
     criterion: Literal["gini", "entropy", "log_loss", "error"] = "gini"

@@ -60,7 +60,23 @@ def _grow(estimator: Any, X: Table, w: Weights, criterion: Any, constraints: Any
 
 
 class BaseTreeClassifier(TreeMethods, Classifier):
-    """A tree with the shares of the classes at its leaves."""
+    """A tree with the shares of the classes at its leaves.
+
+    Parameters
+    ----------
+    criterion
+        impurity of a node: "gini", "entropy" (also called "log_loss"), "error" (the share not of the commonest class),
+        or "risk" (the mean cost of the cheapest answer, by `loss_matrix`).
+    monotonic_cst
+        per column: 1 where the probability of the second class must rise with it, -1 where it must fall, 0 elsewhere.
+    loss_matrix
+        cost of answering class i (row) where the true class is k (column), for "risk"; the cheapest class is predicted.
+
+    Attributes
+    ----------
+    n_classes_, n_outputs_
+        number of classes, or a list of numbers for several outputs, and number of outputs.
+    """
 
     missing = "learned"  # where missing values go; trees of drawn thresholds have no choice
 
@@ -166,7 +182,17 @@ IMPURITY_FUNCTIONS = {"gini": _gini, "entropy": _entropy, "log_loss": _entropy, 
 
 
 class BaseTreeRegressor(TreeMethods, Regressor):
-    """A tree with numbers at its leaves: means, medians or middles, as the criterion asks."""
+    """A tree with numbers at its leaves: means, medians or middles, as the criterion asks.
+
+    Parameters
+    ----------
+    criterion
+        "squared_error" and "friedman_mse" lower the variance, "poisson" the deviance of counts; leaves predict the
+        mean. "absolute_error" lowers the absolute deviation from the median, which leaves then predict; "max_error" the
+        worst error about the middle of the range.
+    monotonic_cst
+        per column: 1 where the prediction must rise with it, -1 where it must fall, 0 elsewhere.
+    """
 
     missing = "learned"  # where missing values go; trees of drawn thresholds have no choice
 

@@ -115,7 +115,40 @@ SOLVERS = {"lbfgs": _lbfgs, "adam": _adam}
 
 
 class SoftTreeMethods:
-    """What soft trees of classes and of numbers share."""
+    """What soft trees of classes and of numbers share.
+
+    Parameters
+    ----------
+    max_depth
+        gates on the longest way down.
+    grow
+        "full" trains a tree of that depth at once; "incremental" begins with one leaf and divides leaves while it pays.
+    init
+        where gates start: in "random" directions, or the first time at the cuts of a hard tree.
+    n_init
+        number of starts, of which the best end is kept; for "incremental", directions tried for each gate.
+    solver
+        "lbfgs" descends on all rows; "adam" takes batches of them, for very many rows.
+    learning_rate, batch_size
+        size of the steps and rows of a batch, for "adam".
+    validation_fraction
+        share of the rows that decides on divisions, for "incremental"; None prices parameters by Schwarz's criterion.
+    max_iter
+        passes over the rows for each start, at most.
+    tol
+        stop where no derivative of the objective is larger, a unit of weight.
+    random_state
+        seed of random starts and batches.
+
+    Attributes
+    ----------
+    gate_coef_, gate_intercept_
+        (m, d) and (m,): a gate is the sigmoid of coef.x + intercept, the share that goes left.
+    history_, reason_
+        the objective before each pass of the best start and in the end, and why it ended.
+    n_iter_
+        passes over the rows, all starts together.
+    """
 
     model_: Any
     _admit: Any
