@@ -14,7 +14,7 @@ class GrowableArray:
     def __init__(self, held: NDArray[Any]) -> None:
         self.held, self.used = held, len(held)
 
-    def extend(self, more: NDArray[Any]) -> None:
+    def extend(self, more: Any) -> None:  # anything that an array takes
         """Add rows at the end; the array doubles when it is full, and unused rows cost no memory."""
         end = self.used + len(more)
         if end > len(self.held):
@@ -24,6 +24,6 @@ class GrowableArray:
         self.held[self.used : end] = more
         self.used = end
 
-    def view(self, end: int | None = None) -> NDArray[Any]:
+    def view(self, end: int | None = None) -> Any:  # an array of the kind it holds
         """The first `end` rows, all by default."""
         return self.held[: self.used if end is None else end]

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Indices, Mask, Table, Target, Vector, Weights
+from fivefold.core.types import Indices, Mask, Table, Target, Weights
 from fivefold.partition.export.conditions import Condition
 from fivefold.partition.export.conjunctions import Rule
 from fivefold.partition.pruning.pruning_methods import extra_mistakes
@@ -47,7 +47,7 @@ class PruningRows:
         y, w = self.y[rows], self.w[rows]
         return w * (y != answers) if self.classes is not None else w * (y - answers) ** 2
 
-    def counts(self, rows: Indices | Mask) -> Vector:
+    def counts(self, rows: Indices | Mask) -> Any:
         """(K,) weights of the classes among some rows."""
         return np.bincount(self.y[rows], self.w[rows], len(self.classes or ()))
 
@@ -95,7 +95,7 @@ def prune_on_rows(rules: RuleList, rows: PruningRows) -> RuleList:
 def settle_overlaps(rules: RuleList, rows: PruningRows) -> RuleList:
     """A list without rules that it does not need, with the default and the labels that the rows ask for."""
     if rows.classes is not None:
-        lost = ~rules.covers(rows.X).any(axis=1)
+        lost: Mask = ~np.any(rules.covers(rows.X), axis=1)
         if lost.any():
             label = rows.classes[int(rows.counts(lost).argmax())]
             rules = replace(rules, default=replace(rules.default, label=label))
