@@ -58,8 +58,6 @@ class CARTRegressor(DecisionTreeRegressor):
         the price per leaf that was chosen.
     alphas_, alpha_errors_
         the prices that were tried, and the cross-validated mean squared error of each.
-    feature_importances_
-        share of each column in the total fall of the impurity.
 
     Examples
     --------

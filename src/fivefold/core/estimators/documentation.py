@@ -54,7 +54,7 @@ def complete_docstring(cls: type) -> None:
     bases = [sections(text) for base in cls.__mro__[1:] if "---\n" in (text := vars(base).get("__doc__") or "")]
     if not own or not bases:
         return
-    order = {field.name: place for place, field in enumerate(fields(cls))}  # type: ignore[arg-type]
+    order = {field.name: place for place, field in enumerate(fields(cls))}
     made = sections(own)
     for title in ("Parameters", "Attributes"):
         listed = entries(made.get(title, ""))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from math import frexp, inf, isinf
 from typing import Any, Protocol
 
@@ -125,13 +124,6 @@ def sql_condition(c: Condition, source: NamedColumns) -> str:
         low = [f"{name} > {sql_literal(float(c.low))}"] * (c.low > -inf)
         asked = " AND ".join(low + [f"{name} <= {sql_literal(float(c.high))}"] * (c.high < inf))
     return f"{asked} OR {name} IS NULL" if c.missing else asked
-
-
-def sql_select(columns: Sequence[tuple[str, str]], table: str | None) -> str:
-    """Named expressions (name, expression) as a query of the table; without one, as a list for a query."""
-    single = table is None and len(columns) == 1
-    listed = ",\n".join(text if single else f"{text} AS {sql_name(name)}" for name, text in columns)
-    return listed if table is None else f"SELECT {listed}\nFROM {sql_name(table)}"
 
 
 def dot_label(*lines: str) -> str:
