@@ -5,7 +5,7 @@
     members.log_prob(X)         (n, K)      log density of every row under every member
     members.sample(which, rng)  rows        row i drawn from member which[i]
 
-R is a matrix (n, K), or `Groups` (a code and a weight a row), so that no one-hot matrix is made. A
+R is a matrix (n, K), or `GroupWeights` (a code and a weight per row), so that no one-hot matrix is made. A
 family is a value: its fields say what is fitted (the structure of a covariance, the number of levels).
 A conjugate prior is pseudo-statistics. Missing entries are NaN: marginalised by Gaussians, left out by
 families whose columns are independent.

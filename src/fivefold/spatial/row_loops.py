@@ -1,11 +1,12 @@
 """Rows of a table, dense or sparse, as compiled loops see them.
 
-A loop over rows is written once, in terms of `square` and `carry`, whose rule is chosen by the type of the
-rows. Dense rows are taken relative to an origin near the data, so that an offset costs no digits.
+A loop over rows is written once, in terms of `squared_distance` and `transfer_row`, whose rule is chosen by the
+type of the rows. Dense rows are taken relative to an origin near the data, so that an offset costs no digits.
 
 What takes the time, the comparison of many rows with many centres, has a loop of its own for each type:
-`COMPARE` and `CLOSER`. Dense rows go through them LANES at a time, a row a column, so that the innermost
-loop vectorises; four coordinates and two centres are taken together, so that a number loaded is used twice.
+`NEAREST_TWO_LOOPS` and `SEED_TRIAL_LOOPS`. Dense rows go through them ROW_LANES at a time, one row per
+column, so that the innermost loop vectorises; four coordinates and two centres are taken together, so that a number
+loaded is used twice.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def _(rows, i, v, S, k, old):
 
 @jit(fastmath=FAST, error_model="numpy")
 def _nearest_two_dense(rows, ids, m, code, half, Z, v, u, found):
-    """code (K, d) and half (K,), padded to an even K and to a d in fours, in the precision to work in; Z (d, LANES)."""
+    """code (K, d) and half (K,), padded to an even K and to a d in fours, in the precision used; Z (d, ROW_LANES)."""
     X, origin = rows.X, rows.origin
     K, width = code.shape
     for b in range((m + ROW_LANES - 1) // ROW_LANES):

@@ -70,7 +70,7 @@ class ComponentRule(ABC):
 class ExplainedVariance(ComponentRule):
     """Keep a share of the variance; a share of one keeps all that is not rounding.
 
-    >>> Explained(0.8)(Scree(np.array([17.0, 3.0]), 20.0, 5))
+    >>> ExplainedVariance(0.8)(Scree(np.array([17.0, 3.0]), 20.0, 5))
     1
     """
 

@@ -60,10 +60,10 @@ class ClassSeparability:
 def separate_sets(A: Matrix, B: Matrix) -> Separability:
     """Can a hyperplane keep the rows of A from those of B?
 
-    >>> answer = separable([[0, 0], [1, 1]], [[0, 1], [1, 0]])  # exclusive or
+    >>> answer = separate_sets([[0, 0], [1, 1]], [[0, 1], [1, 0]])  # exclusive or
     >>> bool(answer), answer.point
     (False, array([0.5, 0.5]))
-    >>> bool(separable([[1, 1]], [[0, 0], [0, 1], [1, 0]]))
+    >>> bool(separate_sets([[1, 1]], [[0, 0], [0, 1], [1, 0]]))
     True
     """
     A, B = (np.atleast_2d(np.asarray(rows, dtype=np.float64)) for rows in (A, B))

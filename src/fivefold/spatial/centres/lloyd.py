@@ -121,7 +121,7 @@ def _assign_rows(rows, w, C, norms, reach, rounding, ids, m, found, labels, uppe
 
 @jit(fastmath=FAST, error_model="numpy")
 def _nearest(X, C, labels):
-    """The nearest centre of each row by full differences, as `_place` takes it where a comparison leaves it open."""
+    """The nearest centre of each row by full differences, as `_assign_rows` does where bounds leave it open."""
     for i in range(X.shape[0]):
         first, which = HUGE, 0
         for k in range(C.shape[0]):

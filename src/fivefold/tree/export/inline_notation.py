@@ -53,8 +53,8 @@ def evaluate_tree(tree: Any, X: Table, names: tuple[Any, ...] = ()) -> Any:
 
     Examples
     --------
-    >>> tree = parse("[f >= 2] ? ([g >= 0.5] ? -1 : 1) : ([h >= -1] ? 1 : -1)")
-    >>> answers(tree, np.array([[3.0, 0, 0], [3, 1, 0], [0, 0, 0], [0, 0, -2]]), ("f", "g", "h"))
+    >>> tree = parse_tree("[f >= 2] ? ([g >= 0.5] ? -1 : 1) : ([h >= -1] ? 1 : -1)")
+    >>> evaluate_tree(tree, np.array([[3.0, 0, 0], [3, 1, 0], [0, 0, 0], [0, 0, -2]]), ("f", "g", "h"))
     array([ 1, -1,  1, -1])
     """
     if not isinstance(tree, Branch):
