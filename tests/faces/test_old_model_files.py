@@ -61,3 +61,20 @@ def test_a_pickle_of_an_earlier_version_is_refused_in_words():
 def test_a_module_that_never_was_is_not_found_as_usual():
     with pytest.raises(ModuleNotFoundError, match=r"^No module named 'fivefold\.cluster\.nothing'$"):
         import_module("fivefold.cluster.nothing")
+
+
+def test_old_names_lead_to_classes_of_today_and_are_names_of_none():
+    """A name that had passed to another class would give a new file the wrong one."""
+    for old, new in model_files._old_names().items():
+        module, _, name = new.rpartition(".")
+        assert isinstance(getattr(import_module(module), name), type)
+        module, _, name = old.rpartition(".")
+        found = getattr(find_module(module), name, None)
+        assert getattr(found, "__module__", None) != module
+
+
+def find_module(name):
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        return None

@@ -111,7 +111,7 @@ def on_one_blas_thread(function: Callable[P, T]) -> Callable[P, T]:
         with one_blas_thread():
             return function(*args, **kwargs)
 
-    limited._blas_limited = True  # type: ignore[attr-defined]  # a mark on a function
+    vars(limited)["_blas_limited"] = True
     return limited
 
 

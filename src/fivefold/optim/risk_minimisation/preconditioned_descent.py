@@ -320,6 +320,11 @@ def _from_samples(
     return found.x, value_before, metric, stride
 
 
+def _monitor_at(monitor: Monitor, at: Callable[[Array], Array]) -> Monitor:
+    """The monitor for a descent in other coordinates: `at` leads back to those of the risk."""
+    return lambda z, value: monitor(at(z), value)
+
+
 def _descent_rounds(
     scaling: Preconditioner,
     objective: CachedObjective,
@@ -344,7 +349,7 @@ def _descent_rounds(
             scaling.solver,
             tol=goal(history[-1]),
             max_iter=min(_steps(risk, metric, stride), max_iter - len(history) + 1),
-            monitor=None if monitor is None else lambda z, value, at=view.at: monitor(at(z), value),  # type: ignore[misc]  # mypy knows no default of a lambda
+            monitor=None if monitor is None else _monitor_at(monitor, view.at),
         )
         x = view.at(found.x)
         history += found.history[1:]
