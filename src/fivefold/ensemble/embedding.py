@@ -30,9 +30,10 @@ from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import Doubles, Indices, Rng, Table, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.forests.base import ForestMethods
-from fivefold.ensemble.forests.forest_targets import NumberTarget, random_split_grower
+from fivefold.ensemble.forests.tree_growers import random_split_grower
 from fivefold.tree import ExtraTreeRegressor
 from fivefold.tree.shared.base import MaxLeaves, MinLeaf, MinSplit, MinWeight
+from fivefold.tree.shared.targets import NumberTarget
 
 GOLDEN_RATIO_64 = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio, odd: multiplying by it mixes the bits of a hash
 

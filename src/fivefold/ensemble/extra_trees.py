@@ -20,7 +20,7 @@ from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
 from fivefold.ensemble.forests.base import BaseForestClassifier, BaseForestRegressor, MaxSamples, OobScore
-from fivefold.ensemble.forests.forest_targets import random_split_grower
+from fivefold.ensemble.forests.tree_growers import random_split_grower
 from fivefold.ensemble.members.bootstrap_bag import oob_attribute
 from fivefold.tree.extra_tree import ExtraTreeClassifier, ExtraTreeRegressor
 from fivefold.tree.shared.base import MaxFeatures, MaxLeaves, MinLeaf, MinSplit, MinWeight

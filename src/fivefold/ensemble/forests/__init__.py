@@ -1,1 +1,1 @@
-"""Forests: base classes, arrays and loops, targets, and the committee of trees while it grows."""
+"""Forests: base classes, arrays and loops, growers of one tree, and the committee of trees while it grows."""

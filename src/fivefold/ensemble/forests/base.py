@@ -42,13 +42,11 @@ from fivefold.core.types import (
 )
 from fivefold.ensemble.forests.committee import Committee
 from fivefold.ensemble.forests.forest_loops import ForestArrays
-from fivefold.ensemble.forests.forest_targets import ClassTarget, ForestTarget, NumberTarget, TreeWeights
 from fivefold.ensemble.members.bootstrap_bag import Bag, kept_rows, oob_attribute, sampled_rows
 from fivefold.ensemble.members.inner_estimators import MemberSequence
 from fivefold.ensemble.members.warm_start import WarmStart, trees_of
-from fivefold.partition.criteria.regression_criteria import round_centre
 from fivefold.tree.shared.base import DrawSeed, TreeModel, columns_tried, constraints_of, decision_path, growth_limits
-from fivefold.tree.shared.single_column_trees import NUMBER_CRITERIA
+from fivefold.tree.shared.targets import ClassTarget, NumberTarget, TreeTarget, TreeWeights
 
 TREES_PER_REPORT = 32  # trees between two reports of progress: few enough for the line to move, cheap enough
 MAX_INTEGER_WEIGHT = 2**31  # total weight below which integer weights are counted in integers
@@ -157,7 +155,7 @@ class ForestMethods(WarmStart, MemberSequence):
             self.model_ = self._with_idle_rows(X, rows)
         return self
 
-    def _fit_trees(self, X: Table, target: ForestTarget, w: Weights) -> None:
+    def _fit_trees(self, X: Table, target: TreeTarget, w: Weights) -> None:
         """Grow the missing trees, and score them on the rows that they were not grown from."""
         before = self._resume(X, target.y)
         trees = None if before is None else before.trees
@@ -167,7 +165,7 @@ class ForestMethods(WarmStart, MemberSequence):
         oob = self._out_of_bag(X, target, Forest(trees, draws)) if self.oob_score else None
         self.model_ = Forest(trees, draws, oob)
 
-    def _sample_draws(self, X: Table, target: ForestTarget, w: Weights, kept: Indices) -> SampleDraws:
+    def _sample_draws(self, X: Table, target: TreeTarget, w: Weights, kept: Indices) -> SampleDraws:
         """A seed per tree, earlier ones kept, and what the samples are drawn from."""
         count = self.n_estimators
         if count < len(kept):
@@ -191,7 +189,7 @@ class ForestMethods(WarmStart, MemberSequence):
         return SampleDraws(seeds, bag if target.factors is None else bag.reweighted(target.factors), drawn)
 
     def _grow(
-        self, X: Table, target: ForestTarget, w: Weights, draws: SampleDraws, trees: ForestArrays | None
+        self, X: Table, target: TreeTarget, w: Weights, draws: SampleDraws, trees: ForestArrays | None
     ) -> ForestArrays:
         """All trees, the earlier ones first."""
         all_rows = _integer_weights(w if target.factors is None else w * target.factors)  # without a bag
@@ -225,7 +223,7 @@ class ForestMethods(WarmStart, MemberSequence):
         assert trees is not None  # n_estimators is at least one
         return trees
 
-    def _out_of_bag(self, X: Table, target: ForestTarget, forest: Forest) -> OutOfBag:
+    def _out_of_bag(self, X: Table, target: TreeTarget, forest: Forest) -> OutOfBag:
         """The mean prediction of the trees that did not see a row, and its score."""
         value, n = self._values(forest), X.shape[0]
         total, times = np.zeros((n, value.shape[1])), np.zeros(n)
@@ -423,15 +421,7 @@ class BaseForestRegressor(ForestMethods):
     n_outputs_ = learned("trees.outputs")
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
-        Y = np.ascontiguousarray(y.reshape(len(y), -1).T, dtype=np.float64)
-        if self.criterion == "poisson" and ((Y < 0).any() or (Y.sum(axis=1) == 0).any()):
-            raise ValueError(
-                f"{type(self).__name__}: criterion='poisson' needs counts, none negative and not all zero; the least "
-                f"of y is {Y.min():g}, their sum {Y.sum():g}"
-            )
-        centred = NUMBER_CRITERIA[self.criterion][2]  # squares about the mean keep their digits
-        centre = round_centre(Y, w) if centred else np.zeros(len(Y))
-        self._fit_trees(X, NumberTarget(Y - centre[:, None], centre, self.criterion), w)
+        self._fit_trees(X, NumberTarget.of(y, w, self.criterion, type(self).__name__), w)
 
     def predict(self, X: UserTable) -> Any:
         """The mean prediction of the trees."""

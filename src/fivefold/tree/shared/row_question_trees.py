@@ -25,7 +25,7 @@ from fivefold.partition.row_questions.nodes import GrownRowQuestions, Node, Ques
 from fivefold.partition.splitters.base import GrowthLimits
 from fivefold.tree.export.row_question_export import RowTreeExports
 from fivefold.tree.shared.base import MinLeaf, MinSplit, MinWeight, PruningMethods, row_count
-from fivefold.tree.shared.single_column_trees import CLASS_CRITERIA, IMPURITY_FUNCTIONS
+from fivefold.tree.shared.targets import CLASS_CRITERIA, IMPURITY_FUNCTIONS
 
 Finder = Callable[[Node], Question | None]
 

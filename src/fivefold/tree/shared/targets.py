@@ -1,7 +1,6 @@
-"""What the trees of a forest learn, and how one of them grows.
+"""What trees learn: class codes or numbers, the criterion that scores splits of them, and what nodes predict.
 
-A target scores splits of weighted rows and computes what nodes predict; a grower makes the tree of some rows, by the
-best splits of ranked columns or by thresholds drawn at random.
+Single trees and forests use the same targets; a forest grows each tree with other weights.
 """
 
 from __future__ import annotations
@@ -9,24 +8,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fivefold.core.types import Array, Codes, Indices, Table, Weights
-from fivefold.partition.column_access import to_dense
-from fivefold.partition.criteria.classification_criteria import BinaryCountGini, BinaryGini
+from fivefold.core.types import Array, Codes, Indices, Matrix, Target, Vector, Weights
+from fivefold.partition.criteria.classification_criteria import (
+    BinaryCountGini,
+    BinaryGini,
+    Entropy,
+    ExpectedCost,
+    Gini,
+    Misclassification,
+)
 from fivefold.partition.criteria.multi_output import multi_output
-from fivefold.partition.growers.binary_grower import grow, grow_forest_tree, grow_random_tree
-from fivefold.partition.splitters.base import ColumnConstraints, GrowthLimits, column_constraints
-from fivefold.partition.splitters.forest_categories import category_codes
-from fivefold.partition.splitters.forest_splitter import rank_columns
+from fivefold.partition.criteria.order_statistics import MaxError, absolute_error, medians, midranges
+from fivefold.partition.criteria.regression_criteria import PoissonDeviance, SquaredError, round_centre
 from fivefold.partition.tree_arrays.binary_tree import GrownTree
 from fivefold.tree.shared.base import clip_monotonic
-from fivefold.tree.shared.single_column_trees import CLASS_CRITERIA, IMPURITY_FUNCTIONS, NUMBER_CRITERIA
 
 TreeWeights = NDArray[Any]  # (n,) floats; integers where all weights are whole, for exact counts
+Answers = tuple[Vector, Vector]  # the answer and the impurity of every node
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class ClassTarget:
     impurity: str
     factors: Weights | None = None  # (n,) class weight of each row
     balanced: bool = False  # classes have equal weight in every tree
+    loss: Matrix | None = None  # (K, K) costs of answers, which replace the impurity
 
     statistics_add = True  # node statistics are sums over rows
 
@@ -49,7 +53,7 @@ class ClassTarget:
     @property
     def is_single_mean(self) -> bool:
         """Is the prediction one mean, which can be kept between bounds?"""
-        return self.sizes == (2,)
+        return self.sizes == (2,) and self.loss is None
 
     @cached_property
     def packed(self) -> Codes:
@@ -74,10 +78,15 @@ class ClassTarget:
 
     def criterion(self, w: TreeWeights) -> Any:
         """The criterion that scores splits of rows with these weights."""
-        if self.impurity == "gini" and self.sizes == (2,) and w.dtype.kind == "i":
-            return BinaryGini(self.class_one) if (w == 1).all() else BinaryCountGini(w * self.packed)
-        w = w.astype(np.float64)
-        make: Any = CLASS_CRITERIA[self.impurity]
+        if self.loss is not None:
+            return ExpectedCost(self.y[:, 0].astype(np.int32), w, self.loss)
+        if self.impurity == "gini" and self.sizes == (2,):
+            if (w == 1).all():
+                return BinaryGini(self.class_one)
+            if w.dtype.kind == "i":
+                return BinaryCountGini(w * self.packed)
+        w = w.astype(np.float64, copy=False)
+        make = CLASS_CRITERIA[self.impurity]
         if len(self.sizes) > 1:
             return multi_output(make(np.ascontiguousarray(self.y.T, dtype=np.int32), w, np.array(self.sizes)))
         return make(self.y[:, 0].astype(np.int32), w, self.sizes[0])
@@ -87,11 +96,16 @@ class ClassTarget:
         counts = [grown.counts(codes, w, K) for codes, K in zip(self.y.T, self.sizes, strict=True)]
         weight = counts[0].sum(axis=1)
         shares = [c / weight[:, None] for c in counts]
-        spread = np.mean([IMPURITY_FUNCTIONS[self.impurity](s) for s in shares], axis=0)
+        impurity = np.mean([self._impurity(s) for s in shares], axis=0)
         if sign is not None:
             second = clip_monotonic(grown.tree, shares[0][:, 1], sign)
             shares = [np.stack([1 - second, second], axis=1)]
-        return np.concatenate(shares, axis=1), spread, weight
+        return np.concatenate(shares, axis=1), impurity, weight
+
+    def _impurity(self, shares: Matrix) -> Vector:
+        if self.loss is not None:
+            return (shares @ self.loss.T).min(axis=1)
+        return IMPURITY_FUNCTIONS[self.impurity](shares)
 
 
 @dataclass(frozen=True)
@@ -104,6 +118,19 @@ class NumberTarget:
     factors: Weights | None = None
 
     impurity_name = None  # the impurity of a node does not follow from its answer
+
+    @classmethod
+    def of(cls, y: Target, w: Weights, impurity: str, name: str) -> NumberTarget:
+        """The target of an estimator of this name from the numbers it is given, (n,) or (n, outputs)."""
+        Y = np.ascontiguousarray(y.reshape(len(y), -1).T, dtype=np.float64)
+        if impurity == "poisson" and ((Y < 0).any() or (Y.sum(axis=1) == 0).any()):
+            raise ValueError(
+                f"{name}: criterion='poisson' needs counts, none negative and not all zero; the least "
+                f"of y is {Y.min():g}, their sum {Y.sum():g}"
+            )
+        centred = NUMBER_CRITERIA[impurity].centred  # squares about the mean keep their digits
+        centre = round_centre(Y, w) if centred else np.zeros(len(Y))
+        return cls(Y - centre[:, None], centre, impurity)
 
     @property
     def y(self) -> Array:
@@ -135,58 +162,80 @@ class NumberTarget:
 
     def criterion(self, w: TreeWeights) -> Any:
         """The criterion that scores splits of rows with these weights."""
-        make, w = NUMBER_CRITERIA[self.impurity][0], w.astype(np.float64)
+        make, w = NUMBER_CRITERIA[self.impurity].criterion, w.astype(np.float64, copy=False)
         return multi_output(make(self.Y, w)) if len(self.Y) > 1 else make(self.Y[0], w)
 
     def answers(self, grown: GrownTree, w: TreeWeights, sign: Codes | None) -> tuple[Array, Array, Weights]:
         """Prediction, impurity and weight of every node; `sign`: see `clip_monotonic`."""
-        w = w.astype(np.float64)
-        values, spreads = zip(*(NUMBER_CRITERIA[self.impurity][1](grown, y, w) for y in self.Y), strict=True)
+        w, answer = w.astype(np.float64, copy=False), NUMBER_CRITERIA[self.impurity].answer
+        values, impurities = zip(*(answer(grown, y, w) for y in self.Y), strict=True)
         if sign is not None:
             values = (clip_monotonic(grown.tree, values[0], sign),)
-        spread = np.maximum(np.mean(spreads, axis=0), 0.0)
-        return np.stack(values, axis=1) + self.centre, spread, grown.sums(w)[:, 0]
+        impurity = np.maximum(np.mean(impurities, axis=0), 0.0)
+        return np.stack(values, axis=1) + self.centre, impurity, grown.sums(w)[:, 0]
 
 
-ForestTarget = ClassTarget | NumberTarget
-TreeGrower = Callable[[Indices, TreeWeights, GrowthLimits], tuple[GrownTree, ForestTarget, TreeWeights]]
+TreeTarget = ClassTarget | NumberTarget
 
 
-def best_split_grower(
-    estimator: Any, X: Table, target: ForestTarget, constraints: ColumnConstraints | None
-) -> TreeGrower:
-    """A function of (rows, weights, limits) that grows a tree by the best splits: the tree, its target, its weights."""
-    leaves = estimator.max_leaf_nodes or 0
-    if not leaves and (constraints is None or not constraints.sign.any()) and target.statistics_add:
-        ranked, categories = rank_columns(X), None if constraints is None else category_codes(X, constraints.levels)
-
-        def shared(rows: Indices, w: TreeWeights, rules: GrowthLimits) -> tuple[GrownTree, ForestTarget, TreeWeights]:
-            own = _fresh_constraints(constraints, w[rows])
-            unit = 1.0 if own is None else own.unit
-            return grow_forest_tree(X, ranked, rows, target.criterion(w), rules, codes=categories, unit=unit), target, w
-
-        return shared
-
-    def exact(rows: Indices, w: TreeWeights, rules: GrowthLimits) -> tuple[GrownTree, ForestTarget, TreeWeights]:
-        some, w = target.take(rows), w[rows]
-        own = _fresh_constraints(constraints, w)
-        return grow(X[rows], some.criterion(w), rules, leaves=leaves, constraints=own), some, w
-
-    return exact
+# Impurities of classes by name
 
 
-def random_split_grower(
-    estimator: Any, X: Table, target: ForestTarget, constraints: ColumnConstraints | None
-) -> TreeGrower:
-    """The same with thresholds drawn at random."""
-    values, leaves = to_dense(X), estimator.max_leaf_nodes or 0
-
-    def draw(rows: Indices, w: TreeWeights, rules: GrowthLimits) -> tuple[GrownTree, ForestTarget, TreeWeights]:
-        criterion, own = target.criterion(w), _fresh_constraints(constraints, w[rows])
-        return grow_random_tree(X, rows, criterion, rules, leaves=leaves, values=values, constraints=own), target, w
-
-    return draw
+def _gini(shares: Matrix) -> Vector:
+    return 1.0 - (shares**2).sum(axis=1)
 
 
-def _fresh_constraints(constraints: ColumnConstraints | None, w: TreeWeights) -> ColumnConstraints | None:
-    return None if constraints is None else column_constraints(w, constraints.levels, constraints.sign)
+def _entropy(shares: Matrix) -> Vector:
+    return -(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1)
+
+
+def _error(shares: Matrix) -> Vector:
+    return 1.0 - shares.max(axis=1)
+
+
+CLASS_CRITERIA: dict[str, Callable[..., Any]] = {
+    "gini": Gini,
+    "entropy": Entropy,
+    "log_loss": Entropy,
+    "error": Misclassification,
+}
+IMPURITY_FUNCTIONS: dict[str, Callable[[Matrix], Vector]] = {
+    "gini": _gini,
+    "entropy": _entropy,
+    "log_loss": _entropy,
+    "error": _error,
+}
+
+
+# Impurities of numbers by name
+
+
+class NumberCriterion(NamedTuple):
+    """How numbers are scored and answered."""
+
+    criterion: Callable[..., Any]  # of targets and weights
+    answer: Callable[[GrownTree, Vector, Weights], Answers]
+    centred: bool  # targets are centred first
+
+
+def _mean(grown: GrownTree, y: Vector, w: Weights) -> Answers:
+    weight, total, squares = grown.sums(w, w * y, w * y**2).T
+    return total / weight, squares / weight - (total / weight) ** 2
+
+
+def _rate(grown: GrownTree, y: Vector, w: Weights) -> Answers:
+    weight, total, extra = grown.sums(w, w * y, w * y * np.log(np.where(y > 0, y, 1.0))).T
+    return total / weight, (extra - total * np.log(np.where(total > 0, total, 1.0) / weight)) / weight
+
+
+def _midrange(grown: GrownTree, y: Vector, w: Weights) -> Answers:
+    return midranges(grown, y)
+
+
+NUMBER_CRITERIA = {
+    "squared_error": NumberCriterion(SquaredError, _mean, True),
+    "friedman_mse": NumberCriterion(SquaredError, _mean, True),
+    "absolute_error": NumberCriterion(absolute_error, medians, True),
+    "poisson": NumberCriterion(PoissonDeviance, _rate, False),
+    "max_error": NumberCriterion(MaxError, _midrange, True),
+}
