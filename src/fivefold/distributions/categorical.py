@@ -63,7 +63,7 @@ class CategoricalMembers(ExponentialForm, Members):
     @property
     def columns(self) -> list[Array]:
         """The probabilities of the levels of each column (K, levels)."""
-        return _by_column(self.probability, self.levels)
+        return split_by_column(self.probability, self.levels)
 
     @property
     def natural(self) -> Array:
@@ -77,11 +77,11 @@ class CategoricalMembers(ExponentialForm, Members):
         return _indicator(_places(X, self.levels), sum(self.levels)).toarray()
 
     def log_normaliser(self, eta: Array) -> Array:
-        return np.sum([logsumexp(part, axis=1) for part in _by_column(eta, self.levels)], axis=0)
+        return np.sum([logsumexp(part, axis=1) for part in split_by_column(eta, self.levels)], axis=0)
 
     def from_natural(self, eta: Array) -> CategoricalMembers:
         return CategoricalMembers(
-            np.hstack([softmax(part, axis=1) for part in _by_column(eta, self.levels)]), self.levels
+            np.hstack([softmax(part, axis=1) for part in split_by_column(eta, self.levels)]), self.levels
         )
 
 
@@ -134,7 +134,8 @@ def _places(X: Any, levels: tuple[int, ...]) -> Codes:
     return np.where(missing, sum(levels), codes + _starts(levels))
 
 
-def _by_column(flat: Array, levels: tuple[int, ...]) -> list[Array]:
+def split_by_column(flat: Array, levels: tuple[int, ...]) -> list[Array]:
+    """Columns (K, sum of levels) as one matrix (K, levels) per categorical column."""
     return np.split(flat, np.cumsum(levels)[:-1], axis=1)
 
 

@@ -1,9 +1,9 @@
-"""Naive Bayes: a distribution for each class, its columns independent, and Bayes' rule.
+"""Naive Bayes: Bayes' rule with one distribution per class, under which the columns are independent.
 
     p(y = k | x) = pi_k p(x | theta_k) / sum_l pi_l p(x | theta_l)
 
-The parameters of class k come from its rows alone: statistics of a family under the partition of the
-rows by class. They add, so batches of rows give what the whole gives, and a weight is a repetition.
+The parameters of class k come from its rows alone: from statistics of a family, summed by class. Statistics add, so
+batches of rows give what the whole table gives, and a weight of two counts a row twice.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import issparse
@@ -19,133 +19,144 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.admission.tables import as_float64, refuse_nonfinite
 from fivefold.core.estimators.base import learned
-from fivefold.core.estimators.params import MAX_MAGNITUDE
+from fivefold.core.estimators.params import MAX_MAGNITUDE, Seed
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.numerics.arrays import logsumexp
 from fivefold.core.numerics.softmax import row_argmax
 from fivefold.core.parallel import map_parts
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Array, Table, Target, UserTable, Weights
-from fivefold.distributions.family import Family, GroupWeights
-from fivefold.naive_bayes.likelihoods.smoothing import Smoothing, fit_smoothed, warn_zero_probability, widen_stats
+from fivefold.core.types import Array, Labels, Matrix, Table, Target, UserTable, Vector, Weights
+from fivefold.distributions.family import Family, GroupWeights, Members, Stats
+from fivefold.naive_bayes.likelihoods.smoothing import (
+    Smoothing,
+    fit_smoothed,
+    warn_zero_probability,
+    widen_stats,
+)
 
 
-@dataclass(frozen=True)
-class ClassConditional:
-    """Class shares, a member of a family for each class, and what they came from."""
+class ClassPrior:
+    """What models of classes have in common: the shares of the classes and their logarithms."""
 
-    family: Any
-    smoothing: Smoothing
-    stats: Any
-    prior: Array  # (K,)
-    members: Any
-    dtype: str  # of the table
+    prior: Vector  # (K,)
 
     @cached_property
-    def log_prior(self) -> Array:
+    def log_prior(self) -> Vector:
         with np.errstate(divide="ignore"):  # a class without rows has share zero
             return np.log(self.prior)
 
 
+@dataclass(frozen=True)
+class ClassConditional(ClassPrior):
+    """Class shares, one member of a family per class, and the statistics both came from."""
+
+    family: Family
+    smoothing: Smoothing
+    stats: Stats
+    prior: Vector  # (K,)
+    members: Members
+    dtype: str  # of the table
+
+
 class BayesClassifier(Classifier):
-    """Decides by Bayes' rule: `_joint(X)` gives log p(x, y = k), and `model_.log_prior` the log shares.
+    """Decides by Bayes' rule: `_joint_log_prob(X)` is log p(x, y = k), and `model_.log_prior` the log shares.
 
     Parameters
     ----------
     priors
-        class shares, in the order of `classes_`; those of the rows when None.
+        class shares, in the order of `classes_`; when None, those among the rows.
     """
 
     class_prior_ = learned("prior")
     class_log_prior_ = learned("log_prior")
 
-    def _joint(self, X: Table) -> Any:
+    def _joint_log_prob(self, X: Table) -> Matrix:
         """log p(x, y = k) of every row (n, K)."""
         raise TypeError(f"{type(self).__name__} has no distribution")
 
-    def _ready(self, X: Table) -> Any:
+    def _prepared(self, X: Table) -> Table:
         """The table as the distributions take it."""
         return X
 
-    def _scores(self, X: Table, lo: int = 0, hi: int | None = None) -> Any:
-        """The joint of rows lo..hi, or of all; a row that no class can have produced is left to the class shares."""
-        joint = self._joint(self._ready(X if hi is None else X[lo:hi]))
+    def _scores(self, X: Table, lo: int = 0, hi: int | None = None) -> Matrix:
+        """log p(x, y = k) of rows lo..hi, or of all; for a row that no class can have produced, the log shares."""
+        joint = self._joint_log_prob(self._prepared(X if hi is None else X[lo:hi]))
         if not joint.min() > -np.inf:
             if self.takes.finite_later:
                 refuse_nonfinite(self, X)
             joint[np.isneginf(joint).all(axis=1)] = self.class_log_prior_
         return joint
 
-    def predict(self, X: UserTable) -> Any:
-        """The likeliest class of each row."""
+    def predict(self, X: UserTable) -> Labels:
+        """The most probable class of each row."""
         X = self._admit(X)
-        return self.classes_[self._each(X, row_argmax)]
+        return self.classes_[self._map_scores(X, row_argmax)]
 
-    def predict_joint_log_proba(self, X: UserTable) -> Any:
-        """log p(x, y) of each row and class; for counts, less a term that depends on the row alone."""
+    def predict_joint_log_proba(self, X: UserTable) -> Matrix:
+        """log p(x, y) of each row and class; for counts, without a term that depends on the row alone."""
         X = self._admit(X)
-        joint = self._joint(self._ready(X))
+        joint = self._joint_log_prob(self._prepared(X))
         if self.takes.finite_later and not joint.min() > -np.inf:
             refuse_nonfinite(self, X)
         return joint.astype(X.dtype, copy=False)
 
-    def predict_log_proba(self, X: UserTable) -> Any:
+    def predict_log_proba(self, X: UserTable) -> Matrix:
         """Logarithms of the class probabilities of each row."""
         X = self._admit(X)
-        return self._each(X, lambda joint: _normalised(joint, X.dtype))
+        return self._map_scores(X, lambda joint: _log_posterior(joint, X.dtype))
 
-    def predict_proba(self, X: UserTable) -> Any:
+    def predict_proba(self, X: UserTable) -> Matrix:
         """The class probabilities of each row."""
         X = self._admit(X)
-        return self._each(X, lambda joint: np.exp(_normalised(joint, X.dtype)))
+        return self._map_scores(X, lambda joint: np.exp(_log_posterior(joint, X.dtype)))
 
-    def _each(self, X: Table, rule: Callable[[Any], Any]) -> Any:
-        """The rule applied to the scores of all rows, in blocks."""
+    def _map_scores(self, X: Table, rule: Callable[[Matrix], Array]) -> Array:
+        """The rule applied to the scores of all rows; rows of a dense table are divided among threads."""
         if issparse(X):
             return rule(self._scores(X))
         return np.concatenate(map_parts(lambda lo, hi: rule(self._scores(X, lo, hi)), len(X)))
 
 
 class NaiveBayes(BayesClassifier):
-    """Learns class shares, and a member of the family `_family(X)` for each class.
+    """Learns class shares and, for each class, a member of the family `_family(X)`.
 
     Parameters
     ----------
     force_alpha
-        whether an alpha below 1e-10 is kept as it is.
+        whether an alpha below 1e-10 is used as it is, not raised to 1e-10.
     fit_prior
-        whether class shares are learned; equal otherwise.
+        whether class shares are learned; otherwise they are equal.
     class_prior
-        class shares, in the order of `classes_`.
+        class shares, in the order of `classes_`, in place of learned or equal ones.
     """
 
     class_count_ = learned("stats.weight")
 
     def _family(self, X: Table) -> Family:
-        """The family for the rows of X and for those seen before."""
+        """The family that fits the rows of X and those of earlier batches."""
         raise TypeError(f"{type(self).__name__} names no family")
 
     def _smoothing(self, shape: tuple[int, int]) -> Smoothing:
-        """What is added to the statistics of (classes, columns)."""
+        """What is added to the statistics; `shape` is (classes, columns)."""
         raise TypeError(f"{type(self).__name__} does not say how to smooth")
 
-    def _shares(self, weight: Array) -> Array:
+    def _class_shares(self, weight: Vector) -> Vector:
         """The class shares, from the weight of the rows of each class (K,)."""
         raise TypeError(f"{type(self).__name__} does not say where class shares come from")
 
-    def _members(self, family: Family, stats: Any, smoothing: Smoothing) -> Any:
+    def _members(self, family: Family, stats: Any, smoothing: Smoothing) -> Any:  # those of the family
         return fit_smoothed(family, stats, smoothing)
 
-    def _joint(self, X: Table) -> Any:
+    def _joint_log_prob(self, X: Table) -> Matrix:
         return self.model_.members.log_prob(X) + self.model_.log_prior
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         self._update(X, y, w)
 
-    def _update(self, X: Any, y: Any, w: Any) -> None:
-        table, K, before = self._ready(X), len(self.classes_), vars(self).get("model_")
+    def _update(self, X: Table, y: Target, w: Weights) -> None:
+        table, K, before = self._prepared(X), len(self.classes_), vars(self).get("model_")
         family = self._family(table)
-        with np.errstate(over="ignore", invalid="ignore"):  # in a table that was not looked at before
+        with np.errstate(over="ignore", invalid="ignore"):  # X may not have been searched for infinities yet
             stats = family.stats(table, GroupWeights(y, w, K))
         if self.takes.finite_later and not (
             (np.abs(stats.mean) <= MAX_MAGNITUDE).all() and stats.count.any(axis=0).all()
@@ -156,13 +167,43 @@ class NaiveBayes(BayesClassifier):
         smoothing = self._smoothing((K, X.shape[1]))
         members = self._members(family, stats, smoothing)
         warn_zero_probability(self, members)
-        self.model_ = ClassConditional(family, smoothing, stats, self._shares(stats.weight), members, X.dtype.name)
+        self.model_ = ClassConditional(
+            family=family,
+            smoothing=smoothing,
+            stats=stats,
+            prior=self._class_shares(stats.weight),
+            members=members,
+            dtype=X.dtype.name,
+        )
+
+
+class LearnedPriorMixin:
+    """For methods whose class shares are learned, equal or given: their own parameters decide.
+
+    The parameters are declared by each method, in the order of scikit-learn's.
+    """
+
+    fit_prior: bool
+    class_prior: Any
+    classes_: Labels
+
+    def _class_shares(self, weight: Vector) -> Vector:
+        return class_shares(self, self.class_prior, weight, self.fit_prior)
+
+
+class HasClasses(Protocol):
+    """A fitted classifier."""
+
+    classes_: Labels
 
 
 class SampleMixin:
-    """For models that say how rows come about, not only how to tell classes apart."""
+    """For models that can draw new rows, not only tell classes apart."""
 
-    def sample(self: Any, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
+    classes_: Labels
+    model_: Any  # a ClassConditional; estimators leave the type of their model open
+
+    def sample(self, n_samples: int = 1, random_state: Seed = None) -> tuple[Array, Labels]:
         """Rows drawn from the model, and their classes."""
         check_is_fitted(self)
         rng = check_random_state(random_state)
@@ -170,8 +211,8 @@ class SampleMixin:
         return self.model_.members.sample(codes, rng), self.classes_[codes]
 
 
-def class_shares(estimator: Any, given: Any, weight: Array, learn: bool = True) -> Array:
-    """Class shares: those given, those of the rows, or equal ones."""
+def class_shares(estimator: HasClasses, given: Any, weight: Vector, learn: bool = True) -> Vector:
+    """Class shares: those given, those among the rows, or equal ones."""
     K = len(weight)
     if given is None:
         return weight / weight.sum() if learn else np.full(K, 1 / K)
@@ -184,10 +225,13 @@ def class_shares(estimator: Any, given: Any, weight: Array, learn: bool = True) 
     return prior
 
 
-def _normalised(joint: Any, kind: Any) -> Any:
-    """Less the logarithm of the sum over classes: less the largest first, beside which that logarithm may be lost."""
+def _log_posterior(joint: Matrix, dtype: np.dtype[Any]) -> Matrix:
+    """log p(y = k | x): the log joint less its log-sum-exp over classes; overwrites `joint`.
+
+    The largest entry of each row is subtracted first: next to a huge one, the logarithm of the sum would be lost.
+    """
     joint -= joint.max(axis=1, keepdims=True)
-    with np.errstate(over="ignore"):  # beyond float32 a class is impossible
-        joint = joint.astype(kind, copy=False)
+    with np.errstate(over="ignore"):  # a class whose difference float32 cannot hold has probability zero
+        joint = joint.astype(dtype, copy=False)
     joint -= logsumexp(joint, axis=1)[:, None]
     return joint

@@ -2,8 +2,8 @@
 
     p(x, y = k) = pi_k prod_j p_kj^x_j (1 - p_kj)^(1 - x_j),   p_kj = (N_kj + alpha) / (N_k + 2 alpha)
 
-N_kj counts the ones of column j in class k. A zero counts as much as a one, unlike in the multinomial model. A
-missing entry leaves its factor out. McCallum & Nigam (1998).
+N_kj counts the ones of column j in class k. A zero counts as much as a one, unlike in the multinomial model. The
+factor of a missing entry is left out. McCallum & Nigam (1998).
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from scipy.sparse import csr_array, issparse
 from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.params import NonNegative
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table
+from fivefold.core.types import Matrix, Table
 from fivefold.distributions.bernoulli import Bernoulli
 from fivefold.distributions.family import Family
-from fivefold.naive_bayes.base import SampleMixin, class_shares
+from fivefold.naive_bayes.base import SampleMixin
 from fivefold.naive_bayes.likelihoods.log_linear_form import LogLinearNB
 from fivefold.naive_bayes.likelihoods.smoothing import Alpha, Smoothing, checked_alpha
 
 
 class BernoulliNB(SampleMixin, LogLinearNB):
-    """Bernoulli naive Bayes: what is there and what is not, such as the words of a short text.
+    """Bernoulli naive Bayes: columns of zeros and ones, such as which words occur in a short text.
 
     Parameters
     ----------
     alpha
-        added to the counts of ones and of zeros; a number, or one a column.
+        added to the counts of ones and of zeros; a number, or one per column.
     binarize
         values above this threshold are ones; None when the table holds zeros and ones already.
 
@@ -61,7 +61,7 @@ class BernoulliNB(SampleMixin, LogLinearNB):
         steps=(
             "Turn values above the threshold into ones.",
             "Count the ones of every column within each class; add alpha to ones and zeros.",
-            "Multiply the share of a class by the probability of each one and of each zero; normalise over classes.",
+            "Multiply the share of a class by the probabilities of the entries of a row; normalise over classes.",
         ),
         source="McCallum & Nigam (1998)",
         see_also=("MultinomialNB", "CategoricalNB", "MixedNB"),
@@ -74,10 +74,10 @@ class BernoulliNB(SampleMixin, LogLinearNB):
     force_alpha: bool = True
     binarize: NonNegative | None = 0.0
     fit_prior: bool = True
-    class_prior: Any = None
+    class_prior: Any = None  # anything that becomes an array of numbers
 
     @property
-    def feature_log_prob_(self) -> Any:
+    def feature_log_prob_(self) -> Matrix:
         """Log probability of a one."""
         with np.errstate(divide="ignore"):
             return np.log(self.model_.members.probability)
@@ -88,10 +88,7 @@ class BernoulliNB(SampleMixin, LogLinearNB):
     def _smoothing(self, shape: tuple[int, int]) -> Smoothing:
         return Smoothing(checked_alpha(self, self.alpha, self.force_alpha, shape))
 
-    def _shares(self, weight: Array) -> Array:
-        return class_shares(self, self.class_prior, weight, self.fit_prior)
-
-    def _ready(self, X: Table) -> Any:
+    def _prepared(self, X: Table) -> Table:
         if self.binarize is None:
             return X
         values = X.data if issparse(X) else X

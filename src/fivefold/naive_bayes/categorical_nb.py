@@ -3,12 +3,13 @@
     p(x, y = k) = pi_k prod_j theta_kj,x_j,   theta_kjv = (N_kjv + alpha) / (N_kj + alpha V_j)
 
 N_kjv counts value v of column j in class k; every column has its own number of values V_j. alpha = 0 is maximum
-likelihood, where a value never seen in a class has probability zero. A missing entry leaves its factor out, which is
-the exact answer of the network whose class is the only parent of every column.
+likelihood, where a value never seen in a class has probability zero. The factor of a missing entry is left out, which
+is exact for the Bayesian network in which the class is the only parent of every column.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -17,17 +18,18 @@ import numpy as np
 from fivefold.core.admission.tables import Takes
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Count, NonNegative
+from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table
-from fivefold.distributions.categorical import Categorical
+from fivefold.core.types import Indices, Matrix, Table
+from fivefold.distributions.categorical import Categorical, split_by_column
 from fivefold.distributions.family import Family
-from fivefold.naive_bayes.base import NaiveBayes, SampleMixin, class_shares
+from fivefold.naive_bayes.base import LearnedPriorMixin, NaiveBayes, SampleMixin
 from fivefold.naive_bayes.likelihoods.smoothing import Smoothing, checked_alpha
 
-MAX_CATEGORY_CODE = 1_000_000  # a larger code is a number that was not meant as one
+MAX_CATEGORY_CODE = 1_000_000  # a larger number was surely not meant as a code, and its table would fill the memory
 
 
-class CategoricalNB(SampleMixin, NaiveBayes):
+class CategoricalNB(SampleMixin, LearnedPriorMixin, NaiveBayes):
     """Categorical naive Bayes: columns of categories, as text or as codes 0, 1, ...
 
     Parameters
@@ -35,7 +37,7 @@ class CategoricalNB(SampleMixin, NaiveBayes):
     alpha
         added to the count of every category of every column.
     min_categories
-        the least number of categories, of all columns or of each.
+        minimum number of categories: one number for all columns, or one per column.
 
     Attributes
     ----------
@@ -77,40 +79,40 @@ class CategoricalNB(SampleMixin, NaiveBayes):
     alpha: NonNegative = 1.0
     force_alpha: bool = True
     fit_prior: bool = True
-    class_prior: Any = None
+    class_prior: Any = None  # anything that becomes an array of numbers
     min_categories: Count | list[int] | tuple[int, ...] | np.ndarray[Any, Any] | None = None
 
     @property
-    def category_count_(self) -> list[Array]:
+    def category_count_(self) -> list[Matrix]:
         """For each column, the weight of its categories in each class."""
-        return np.split(self.model_.stats.counts, np.cumsum(self.n_categories_)[:-1], axis=1)
+        return split_by_column(self.model_.stats.counts, self.model_.family.levels)
 
     @property
-    def feature_log_prob_(self) -> list[Array]:
+    def feature_log_prob_(self) -> list[Matrix]:
         """For each column, the log probability of its categories in each class."""
         with np.errstate(divide="ignore"):
             return [np.log(p) for p in self.model_.members.columns]
 
     @property
-    def n_categories_(self) -> Any:
+    def n_categories_(self) -> Indices:
         """The number of categories of each column."""
         return np.array(self.model_.family.levels, dtype=np.int64)
 
     def _family(self, X: Table) -> Family:
-        least = np.zeros(X.shape[1], dtype=np.int64)
+        minimum: Indices = np.zeros(X.shape[1], dtype=np.int64)
         if self.min_categories is not None:
             given = np.asarray(self.min_categories)
-            if given.dtype.kind not in "iu" or given.shape not in ((), least.shape):
+            if given.dtype.kind not in "iu" or given.shape not in ((), minimum.shape):
                 raise ValueError(
-                    f"CategoricalNB: min_categories must be a whole number or {len(least)} of them, one a column; "
+                    f"CategoricalNB: min_categories must be a whole number or {len(minimum)} of them, one per column; "
                     f"got {self.min_categories!r}"
                 )
-            least = least + given
+            minimum = minimum + given
         if self.__sklearn_is_fitted__():
-            least = np.maximum(least, self.n_categories_)
-        return Categorical(category_counts(self, X, np.arange(X.shape[1]), least))
+            minimum = np.maximum(minimum, self.n_categories_)
+        return Categorical(category_counts(self, X, np.arange(X.shape[1]), minimum))
 
-    def _ready(self, X: Table) -> Any:
+    def _prepared(self, X: Table) -> Matrix:
         codes = np.trunc(X)
         if (broken := codes < X).any():
             j = int(broken.any(axis=0).argmax())
@@ -123,17 +125,19 @@ class CategoricalNB(SampleMixin, NaiveBayes):
     def _smoothing(self, shape: tuple[int, int]) -> Smoothing:
         return Smoothing(checked_alpha(self, self.alpha, self.force_alpha, shape))
 
-    def _shares(self, weight: Array) -> Array:
-        return class_shares(self, self.class_prior, weight, self.fit_prior)
 
-
-def known_categories(estimator: Any) -> dict[int, tuple[Any, ...]]:
+def known_categories(estimator: Classifier) -> dict[int, tuple[Any, ...]]:
     """The categories that admission found in the columns of a frame."""
     return vars(estimator)["categories_in_"].values if "categories_in_" in vars(estimator) else {}
 
 
-def category_counts(estimator: Any, X: Table, columns: Any, least: Any) -> tuple[int, ...]:
-    """How many categories columns have: those known from a frame, else one more than the largest code."""
+def category_counts(
+    estimator: Classifier, X: Matrix, columns: Indices | Sequence[int], minimum: Indices | Sequence[int] | int
+) -> tuple[int, ...]:
+    """Numbers of categories of these columns, from the categories of a frame or one more than the largest code.
+
+    The largest of both and of `minimum` counts: earlier batches may have held more categories.
+    """
     known = known_categories(estimator)
     largest = np.nan_to_num(np.fmax.reduce(X[:, columns], axis=0), nan=-1.0)
     if largest.max() > MAX_CATEGORY_CODE:
@@ -142,4 +146,4 @@ def category_counts(estimator: Any, X: Table, columns: Any, least: Any) -> tuple
             "are codes 0, 1, ... without gaps. Encode it with sklearn.preprocessing.OrdinalEncoder, or pass text"
         )
     named = np.array([len(known.get(j, ())) for j in columns])
-    return tuple(int(n) for n in np.maximum(largest + 1, np.maximum(named, least)).clip(1))
+    return tuple(int(n) for n in np.maximum(largest + 1, np.maximum(named, minimum)).clip(1))

@@ -1,10 +1,10 @@
-"""Complement naive Bayes: a class is scored by how badly the words of all other classes explain a row.
+"""Complement naive Bayes: a class is scored by how badly the other classes together explain a row.
 
     score_k(x) = -sum_j x_j log theta'_kj,   theta'_kj = (N_.j - N_kj + alpha) / sum_j (N_.j - N_kj + alpha)
 
-The statistics of the complement are those of all classes less those of the class, so small classes rest on many
-rows. With `norm` the weights of a class are divided by their sum. The scores are no log-probabilities; their softmax
-is given where probabilities are asked for. Rennie, Shih, Teevan & Karger (2003).
+The statistics of the complement are those of all classes less those of the class, so the scores of a small class rest
+on many rows. With `norm` the weights of a class are divided by their sum. The scores are not log probabilities;
+`predict_proba` gives their softmax. Rennie, Shih, Teevan & Karger (2003).
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ import numpy as np
 
 from fivefold.core.admission.tables import Takes
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table
+from fivefold.core.types import Matrix, Table, Vector
 from fivefold.distributions.family import Family
-from fivefold.distributions.multinomial import Multinomial
+from fivefold.distributions.multinomial import Multinomial, MultinomialMembers
 from fivefold.distributions.statistics.counts import Totals, affine_log_density
-from fivefold.naive_bayes.base import class_shares
 from fivefold.naive_bayes.likelihoods.log_linear_form import LogLinearNB
 from fivefold.naive_bayes.likelihoods.smoothing import Alpha, Smoothing, checked_alpha
 
@@ -31,11 +30,11 @@ class ComplementNB(LogLinearNB):
     Parameters
     ----------
     alpha
-        added to every count; a number, or one a column.
+        added to every count; a number, or one per column.
     fit_prior
-        whether class shares are learned; they matter only when there is one class.
+        whether class shares are learned; they matter only if there is a single class.
     class_prior
-        class shares, in the order of `classes_`; not used for more than one class.
+        class shares, in the order of `classes_`; not used if there is more than one class.
     norm
         whether the weights of each class are divided by their sum.
 
@@ -44,9 +43,9 @@ class ComplementNB(LogLinearNB):
     class_count_, class_log_prior_
         weight of the rows of each class, and the logarithm of its share.
     feature_all_
-        how often each thing occurs in all classes.
+        total of each column over all classes.
     feature_log_prob_
-        weight of each thing for each class.
+        weight of each column for each class.
 
     Examples
     --------
@@ -59,10 +58,10 @@ class ComplementNB(LogLinearNB):
     takes = Takes(sparse=True, positive=True)
     card = Card(
         applications=("classification",),
-        use="Texts whose classes differ much in size. It gives scores, and probabilities only in name.",
+        use="Texts whose classes differ much in size. Its scores rank classes; its probabilities are uncalibrated.",
         steps=(
-            "Add up the counts of every column over all classes but one, and alpha.",
-            "Divide by their sum: a distribution over the columns for what is not the class.",
+            "For each class, add up the counts of every column over all other classes, and alpha.",
+            "Divide by their sum: a distribution over the columns for the rows outside the class.",
             "Score a row by minus the sum of its counts times the log probabilities.",
         ),
         source="Rennie, Shih, Teevan & Karger (2003)",
@@ -75,17 +74,17 @@ class ComplementNB(LogLinearNB):
     alpha: Alpha = 1.0
     force_alpha: bool = True
     fit_prior: bool = True
-    class_prior: Any = None
+    class_prior: Any = None  # anything that becomes an array of numbers
     norm: bool = False
 
     @property
-    def feature_all_(self) -> Any:
-        """How often each thing occurs in all classes."""
+    def feature_all_(self) -> Vector:
+        """Total of each column over all classes."""
         return self.model_.stats.total.sum(axis=0)
 
     @property
-    def feature_log_prob_(self) -> Any:
-        """Weight of each thing for each class."""
+    def feature_log_prob_(self) -> Matrix:
+        """Weight of each column for each class."""
         weights = -self.model_.members.natural
         return weights / weights.sum(axis=1, keepdims=True) if self.norm else weights
 
@@ -95,23 +94,20 @@ class ComplementNB(LogLinearNB):
     def _smoothing(self, shape: tuple[int, int]) -> Smoothing:
         return Smoothing(checked_alpha(self, self.alpha, self.force_alpha, shape))
 
-    def _shares(self, weight: Array) -> Array:
-        return class_shares(self, self.class_prior, weight, self.fit_prior)
-
-    def _members(self, family: Family, stats: Totals, smoothing: Smoothing) -> Any:
+    def _members(self, family: Family, stats: Totals, smoothing: Smoothing) -> MultinomialMembers:
         whole = Totals(*(a.sum(axis=0, keepdims=True) for a in (stats.weight, stats.observed, stats.total)))
         members = super()._members(family, whole - stats, smoothing)
         if not members.probability.all():
             raise ValueError(
-                "ComplementNB: a column never occurs outside one of the classes, so it would weigh infinitely much for "
-                "it; set alpha > 0"
+                "ComplementNB: a column never occurs outside one of the classes, so its weight for that class would be "
+                "infinite; set alpha > 0"
             )
         return members
 
-    def _linear(self) -> tuple[Array, Array]:
-        one = len(self.classes_) == 1
-        return self.feature_log_prob_, self.model_.log_prior * one
+    def _linear(self) -> tuple[Matrix, Vector]:
+        single_class = len(self.classes_) == 1
+        return self.feature_log_prob_, self.model_.log_prior * single_class
 
-    def _joint(self, X: Table) -> Any:
+    def _joint_log_prob(self, X: Table) -> Matrix:
         coef, intercept = self._linear()
         return affine_log_density(X, coef, np.zeros_like(coef)) + intercept

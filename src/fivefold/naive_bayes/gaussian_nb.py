@@ -2,9 +2,9 @@
 
     p(y = k | x) ~ pi_k prod_j N(x_j | mu_kj, s2_kj + epsilon)
 
-Class shares, means and variances are weighted maximum likelihood, from centred moments that add
-(Chan, Golub & LeVeque 1983); epsilon is a small share of the largest column variance. A missing entry
-leaves its factor out.
+Class shares, means and variances are estimated by weighted maximum likelihood, from centred moments that add
+(Chan, Golub & LeVeque 1983); epsilon is a small share of the largest column variance. The factor of a missing entry
+is left out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.base import learned_in_dtype
 from fivefold.core.estimators.params import NonNegative
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table
+from fivefold.core.types import Matrix, Table, Vector
 from fivefold.distributions.family import Family
 from fivefold.distributions.gaussian import Diagonal, Gaussian
 from fivefold.naive_bayes.base import NaiveBayes, SampleMixin, class_shares
@@ -29,7 +29,7 @@ class GaussianNB(SampleMixin, NaiveBayes):
     Parameters
     ----------
     var_smoothing
-        this share of the largest column variance is added to all variances.
+        share of the largest column variance that is added to all variances.
 
     Attributes
     ----------
@@ -55,8 +55,8 @@ class GaussianNB(SampleMixin, NaiveBayes):
     takes = Takes(missing=True, empty=False, finite_later=True)
     card = Card(
         applications=("classification",),
-        use="Numeric columns, many or few rows, a first answer in no time. Its probabilities are too sure of "
-        "themselves when columns depend on one another; then LinearDiscriminantAnalysis does better.",
+        use="Numeric columns, many or few rows, a first answer in no time. Its probabilities are too close to 0 and 1 "
+        "when columns depend on one another; LinearDiscriminantAnalysis does better then.",
         steps=(
             "Count the rows of each class: the class shares.",
             "Take the mean and variance of every column within each class.",
@@ -70,7 +70,7 @@ class GaussianNB(SampleMixin, NaiveBayes):
     )
 
     _: KW_ONLY
-    priors: Any = None
+    priors: Any = None  # anything that becomes an array of numbers
     var_smoothing: NonNegative = 1e-9
 
     class_count_ = learned_in_dtype("stats.weight")
@@ -89,8 +89,8 @@ class GaussianNB(SampleMixin, NaiveBayes):
     def _smoothing(self, shape: tuple[int, int]) -> Smoothing:
         return Smoothing(share=self.var_smoothing)
 
-    def _shares(self, weight: Array) -> Array:
+    def _class_shares(self, weight: Vector) -> Vector:
         return class_shares(self, self.priors, weight)
 
-    def _joint(self, X: Table) -> Any:
+    def _joint_log_prob(self, X: Table) -> Matrix:
         return self.model_.members.log_prob(X, self.model_.log_prior)

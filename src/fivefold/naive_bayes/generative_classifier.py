@@ -2,8 +2,8 @@
 
     p(y = k | x) = pi_k p_k(x) / sum_l pi_l p_l(x)
 
-The density p_k is estimated from the rows of class k alone, the share pi_k is theirs among all rows. With one
-Gaussian a class this is quadratic discriminant analysis; with mixtures, discriminant analysis by mixtures (Hastie &
+The density p_k is estimated from the rows of class k alone, and pi_k is their share of all rows. With one
+Gaussian per class this is quadratic discriminant analysis; with mixtures, mixture discriminant analysis (Hastie &
 Tibshirani 1996); with a kernel density estimate, the kernel density classifier.
 """
 
@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -23,22 +22,25 @@ from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Learner
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, Weights
+from fivefold.core.types import Array, Matrix, Table, Target, UserWeights, Vector, Weights
 from fivefold.mixture import GaussianMixture
-from fivefold.naive_bayes.base import BayesClassifier, class_shares
+from fivefold.naive_bayes.base import BayesClassifier, ClassPrior, class_shares
+
+
+class DensityEstimator(Protocol):
+    """What is asked of an estimator of densities; `fit` may take sample_weight."""
+
+    def fit(self, X: Table, *, sample_weight: UserWeights = ...) -> Self: ...
+
+    def score_samples(self, X: Table) -> Vector: ...
 
 
 @dataclass(frozen=True)
-class ClassDensities:
-    """Class shares and a fitted density for each class."""
+class ClassDensities(ClassPrior):
+    """Class shares and one fitted density per class."""
 
-    prior: Array  # (K,)
-    densities: tuple[Any, ...]
-
-    @cached_property
-    def log_prior(self) -> Array:
-        with np.errstate(divide="ignore"):
-            return np.log(self.prior)
+    prior: Vector  # (K,)
+    densities: tuple[DensityEstimator, ...]
 
 
 class GenerativeClassifier(BayesClassifier):
@@ -47,8 +49,8 @@ class GenerativeClassifier(BayesClassifier):
     Parameters
     ----------
     estimator
-        any estimator with `fit` and `score_samples`, such as GaussianMixture or sklearn.neighbors.KernelDensity; one
-        Gaussian when None. Weights of rows reach it if its `fit` takes them.
+        any estimator with `fit` and `score_samples`, such as GaussianMixture or sklearn.neighbors.KernelDensity; when
+        None, one Gaussian. Weights of rows are passed on if its `fit` takes them.
 
     Attributes
     ----------
@@ -70,8 +72,8 @@ class GenerativeClassifier(BayesClassifier):
     takes = Takes(missing=True, empty=False)
     card = Card(
         applications=("classification",),
-        use="Classes whose shape a density estimator describes well: several clumps, curved clouds. It needs enough "
-        "rows in every class for its own density.",
+        use="Classes whose shape a density estimator describes well: several clusters, curved clouds. Every class "
+        "needs enough rows for a density of its own.",
         steps=(
             "Split the rows by class.",
             "Fit a copy of the density estimator to each part.",
@@ -84,7 +86,7 @@ class GenerativeClassifier(BayesClassifier):
 
     estimator: Learner | None = None
     _: KW_ONLY
-    priors: Any = None
+    priors: Any = None  # anything that becomes an array of numbers
 
     densities_ = learned("densities")
 
@@ -93,7 +95,7 @@ class GenerativeClassifier(BayesClassifier):
         tags.input_tags.allow_nan = get_tags(self._density()).input_tags.allow_nan
         return tags
 
-    def _density(self) -> Any:
+    def _density(self) -> DensityEstimator:
         return GaussianMixture() if self.estimator is None else self.estimator
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
@@ -111,9 +113,9 @@ class GenerativeClassifier(BayesClassifier):
         prior = class_shares(self, self.priors, np.bincount(y, w, minlength=len(self.classes_)).astype(np.float64))
         self.model_ = ClassDensities(prior, tuple(fitted))
 
-    def _joint(self, X: Table) -> Any:
+    def _joint_log_prob(self, X: Table) -> Matrix:
         model = self.model_
         return np.column_stack([density.score_samples(X) for density in model.densities]) + model.log_prior
 
-    def _each(self, X: Table, rule: Callable[[Any], Any]) -> Any:
-        return rule(self._scores(X))  # on one thread: an estimator from elsewhere may not be safe on several
+    def _map_scores(self, X: Table, rule: Callable[[Matrix], Array]) -> Array:
+        return rule(self._scores(X))  # on one thread: the estimator may not be safe on several

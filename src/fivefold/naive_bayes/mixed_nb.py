@@ -1,9 +1,9 @@
-"""Naive Bayes with a family for each column, or for each group of columns.
+"""Naive Bayes with one family per column, or per group of columns.
 
     p(x, y = k) = pi_k prod_g p_g(x_g | theta_kg)
 
-Numbers are Gaussian, categories categorical, truth values Bernoulli, unless `families` says otherwise; statistics,
-smoothing and missing entries are those of each family.
+Columns of numbers are Gaussian, of categories categorical, of truth values Bernoulli, unless `families` says otherwise.
+Statistics, smoothing and the treatment of missing entries are those of each family.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import NonNegative
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table
+from fivefold.core.types import Table
 from fivefold.distributions.bernoulli import Bernoulli
 from fivefold.distributions.categorical import Categorical
 from fivefold.distributions.family import Family
@@ -26,11 +26,11 @@ from fivefold.distributions.gaussian import Diagonal, Gaussian
 from fivefold.distributions.multinomial import Multinomial
 from fivefold.distributions.poisson import Poisson
 from fivefold.distributions.product import Part, Product
-from fivefold.naive_bayes.base import NaiveBayes, SampleMixin, class_shares
+from fivefold.naive_bayes.base import LearnedPriorMixin, NaiveBayes, SampleMixin
 from fivefold.naive_bayes.categorical_nb import category_counts, known_categories
 from fivefold.naive_bayes.likelihoods.smoothing import Smoothing
 
-# family of the columns of X, given the one of earlier batches, if any
+# makers of the family of columns of X, from (estimator, X, columns, family of earlier batches or None)
 FAMILY_MAKERS: dict[str, Callable[..., Family]] = {
     "gaussian": lambda *_: Gaussian(Diagonal()),
     "bernoulli": lambda *_: Bernoulli(),
@@ -41,7 +41,7 @@ FAMILY_MAKERS: dict[str, Callable[..., Family]] = {
 BOOLEAN_CATEGORIES = (False, True)
 
 
-class MixedNB(SampleMixin, NaiveBayes):
+class MixedNB(SampleMixin, LearnedPriorMixin, NaiveBayes):
     """Naive Bayes for tables of mixed columns: numbers, counts, truth values and categories.
 
     Parameters
@@ -49,17 +49,18 @@ class MixedNB(SampleMixin, NaiveBayes):
     families
         "auto", or a mapping from a column, by name or number, or a tuple of columns to a family: "gaussian",
         "bernoulli", "categorical", "poisson", "multinomial" (of the counts in a tuple of columns), or an object of
-        `fivefold.distributions`. Columns that are not mentioned are as in "auto": categorical if they hold
-        categories, Bernoulli if they hold truth values, Gaussian otherwise.
+        `fivefold.distributions`. Columns that are not mentioned are treated as by "auto": categorical if
+        they hold categories, Bernoulli if they hold truth values, Gaussian otherwise.
     alpha
-        smoothing of counts: added to those of categories, and so many rows at the overall rate for Poisson columns.
+        smoothing of counts: added to the counts of categories; for Poisson columns, the number of pseudo-rows at the
+        column's overall rate that are added to every class.
     var_smoothing
-        this share of the largest variance of the Gaussian columns is added to their variances.
+        share of the largest variance of the Gaussian columns that is added to their variances.
 
     Attributes
     ----------
     class_count_, class_prior_, class_log_prior_
-        weight of the rows of each class, its share, and the logarithm of that.
+        weight of the rows of each class, its share, and the logarithm of its share.
     parts_
         the families, and the columns of each.
 
@@ -78,7 +79,7 @@ class MixedNB(SampleMixin, NaiveBayes):
     takes = Takes(missing=True, empty=False, categories=True)
     card = Card(
         applications=("classification", "data mining"),
-        use="Tables as they come: numbers, counts and categories side by side, with gaps. One pass, no encoding.",
+        use="Tables as they come: numbers, counts and categories side by side, some missing. One pass, no encoding.",
         steps=(
             "Give every column, or group of columns, a family.",
             "Fit its members to the known entries of each class, smoothed.",
@@ -91,12 +92,12 @@ class MixedNB(SampleMixin, NaiveBayes):
         portfolio=True,
     )
 
-    families: Literal["auto"] | Mapping[Any, Any] = "auto"
+    families: Literal["auto"] | Mapping[Any, Any] = "auto"  # names of columns may be anything
     _: KW_ONLY
     alpha: NonNegative = 1.0
     var_smoothing: NonNegative = 1e-9
     fit_prior: bool = True
-    class_prior: Any = None
+    class_prior: Any = None  # anything that becomes an array of numbers
 
     parts_ = learned("family.parts")
 
@@ -110,22 +111,21 @@ class MixedNB(SampleMixin, NaiveBayes):
         return Product(tuple(parts))
 
     def _groups(self, d: int) -> list[tuple[str | Family, list[int]]]:
-        """Columns that share a family; those of a multinomial, or of an object, stay as they were given."""
+        """Families with their columns: columns of a kind share one, a multinomial or an object has its own."""
         groups: dict[Any, tuple[str | Family, list[int]]] = {}
         taken: set[int] = set()
         for key, family in ({} if isinstance(self.families, str) else self.families).items():
             if not isinstance(family, Family) and family not in FAMILY_MAKERS:
                 raise ValueError(
                     f"MixedNB: families gives {family!r} for {key!r}; allowed are "
-                    f"{', '.join(map(repr, FAMILY_MAKERS))}, "
-                    "or an object of fivefold.distributions"
+                    f"{', '.join(map(repr, FAMILY_MAKERS))}, or an object of fivefold.distributions"
                 )
             columns = [self._position(name, d) for name in (key if isinstance(key, tuple) else (key,))]
             if twice := taken.intersection(columns):
                 raise ValueError(f"MixedNB: families names column {min(twice)} twice; give every column one family")
             taken.update(columns)
-            alone = isinstance(family, Family) or family == "multinomial"
-            groups.setdefault((key,) if alone else family, (family, []))[1].extend(columns)
+            own_group = isinstance(family, Family) or family == "multinomial"
+            groups.setdefault((key,) if own_group else family, (family, []))[1].extend(columns)
         for j in range(d):
             if j not in taken:
                 kind = self._kind(j)
@@ -133,6 +133,7 @@ class MixedNB(SampleMixin, NaiveBayes):
         return list(groups.values())
 
     def _position(self, column: Any, d: int) -> int:
+        """The number of a column, from its name or number."""
         names = list(getattr(self, "feature_names_in_", ()))
         if column in names:
             return names.index(column)
@@ -142,6 +143,7 @@ class MixedNB(SampleMixin, NaiveBayes):
         raise ValueError(f"MixedNB: families names column {column!r}, which X does not have; its columns are {known}")
 
     def _kind(self, j: int) -> str:
+        """The family of a column that `families` does not mention."""
         known = known_categories(self).get(j)
         if known is None:
             return "gaussian"
@@ -149,6 +151,3 @@ class MixedNB(SampleMixin, NaiveBayes):
 
     def _smoothing(self, shape: tuple[int, int]) -> Smoothing:
         return Smoothing(self.alpha, self.var_smoothing)
-
-    def _shares(self, weight: Array) -> Array:
-        return class_shares(self, self.class_prior, weight, self.fit_prior)

@@ -2,11 +2,11 @@
 
     p(x, y = k) ~ pi_k prod_j theta_kj^x_j,   theta_kj = (N_kj + alpha) / sum_j (N_kj + alpha)
 
-N_kj is how often thing j occurs in the rows of class k. All columns share one distribution, so only the counts
-matter, not the order of the words. The number of orders of the words, the same for every class, is left out.
+N_kj is the total of column j over the rows of class k. All columns share one distribution, so only the counts matter,
+not the order of the words. The number of possible orders, the same for every class, is left out.
 McCallum & Nigam (1998).
 
-A count that is missing is refused: it changes what the other counts say, since they are shares of one total.
+Missing counts are refused: counts are shares of one total, so a gap would change the meaning of the others.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from typing import Any
 
 from fivefold.core.admission.tables import Takes
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table
+from fivefold.core.types import Matrix, Table
 from fivefold.distributions.family import Family
 from fivefold.distributions.multinomial import Multinomial
-from fivefold.naive_bayes.base import SampleMixin, class_shares
+from fivefold.naive_bayes.base import SampleMixin
 from fivefold.naive_bayes.likelihoods.log_linear_form import LogLinearNB
 from fivefold.naive_bayes.likelihoods.smoothing import Alpha, Smoothing, checked_alpha
 
 
 class MultinomialNB(SampleMixin, LogLinearNB):
-    """Multinomial naive Bayes: counts of words and of other things of one kind.
+    """Multinomial naive Bayes: counts of words, or of other items of one kind.
 
     Parameters
     ----------
     alpha
-        added to every count; a number, or one a column. Zero is maximum likelihood.
+        added to every count; a number, or one per column. Zero is maximum likelihood.
 
     Attributes
     ----------
     class_count_, class_log_prior_
         weight of the rows of each class, and the logarithm of its share.
     feature_log_prob_
-        log probability of each thing in each class.
+        log probability of each column in each class.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class MultinomialNB(SampleMixin, LogLinearNB):
     card = Card(
         applications=("classification",),
         use="Word counts of texts, and other rows of counts of one kind; tf-idf values also work. Missing counts are "
-        "refused: PoissonNB leaves them out. Where classes differ much in size ComplementNB is steadier.",
+        "refused: PoissonNB leaves them out. Where classes differ much in size, ComplementNB is more robust.",
         steps=(
             "Add up the counts of every column within each class, and alpha.",
             "Divide by their sum: a distribution over the columns for each class.",
@@ -70,11 +70,11 @@ class MultinomialNB(SampleMixin, LogLinearNB):
     alpha: Alpha = 1.0
     force_alpha: bool = True
     fit_prior: bool = True
-    class_prior: Any = None
+    class_prior: Any = None  # anything that becomes an array of numbers
 
     @property
-    def feature_log_prob_(self) -> Any:
-        """Log probability of each thing in each class."""
+    def feature_log_prob_(self) -> Matrix:
+        """Log probability of each column in each class."""
         return self.model_.members.natural
 
     def _family(self, X: Table) -> Family:
@@ -82,6 +82,3 @@ class MultinomialNB(SampleMixin, LogLinearNB):
 
     def _smoothing(self, shape: tuple[int, int]) -> Smoothing:
         return Smoothing(checked_alpha(self, self.alpha, self.force_alpha, shape))
-
-    def _shares(self, weight: Array) -> Array:
-        return class_shares(self, self.class_prior, weight, self.fit_prior)

@@ -3,8 +3,8 @@
     p(x, y = k) = pi_k prod_j Poisson(x_j | rate_kj),   rate_kj = (N_kj + alpha m_j) / (n_kj + alpha)
 
 N_kj events in n_kj rows; m_j is the rate of column j over all classes, so smoothing draws the classes towards each
-other and a column keeps its scale. Unlike in the multinomial model the total of a row speaks too. A missing count
-leaves its factor out. The factorials, the same for every class, are left out of the scores.
+other and a column keeps its scale. Unlike in the multinomial model, the total of a row is evidence too. The factor of a
+missing count is left out. The factorials, the same for every class, are left out of the scores.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 from fivefold.core.admission.tables import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table
+from fivefold.core.types import Table
 from fivefold.distributions.family import Family
 from fivefold.distributions.poisson import Poisson
-from fivefold.naive_bayes.base import SampleMixin, class_shares
+from fivefold.naive_bayes.base import SampleMixin
 from fivefold.naive_bayes.likelihoods.log_linear_form import LogLinearNB
 from fivefold.naive_bayes.likelihoods.smoothing import Alpha, Smoothing, checked_alpha
 
@@ -29,7 +29,7 @@ class PoissonNB(SampleMixin, LogLinearNB):
     Parameters
     ----------
     alpha
-        so many rows at the overall rate of a column are added to every class; a number, or one a column.
+        number of pseudo-rows at the column's overall rate that are added to every class; a number, or one per column.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class PoissonNB(SampleMixin, LogLinearNB):
     feature_count_
         events of each column in each class.
     rate_
-        events a row.
+        events per row, of each column in each class.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class PoissonNB(SampleMixin, LogLinearNB):
     _: KW_ONLY
     alpha: Alpha = 1.0
     fit_prior: bool = True
-    class_prior: Any = None
+    class_prior: Any = None  # anything that becomes an array of numbers
 
     rate_ = learned("members.rate")
 
@@ -78,6 +78,3 @@ class PoissonNB(SampleMixin, LogLinearNB):
 
     def _smoothing(self, shape: tuple[int, int]) -> Smoothing:
         return Smoothing(checked_alpha(self, self.alpha, True, shape))
-
-    def _shares(self, weight: Array) -> Array:
-        return class_shares(self, self.class_prior, weight, self.fit_prior)
