@@ -21,11 +21,6 @@ from fivefold.tree.shared.multiway_trees import BaseMultiwayTree, Pruning
 class C45Classifier(BaseMultiwayTree):
     """C4.5: a tree for numbers and categories with gaps, chosen by gain ratio and pruned by its likely mistakes.
 
-    Attributes
-    ----------
-    feature_importances_
-        share of each column in the total fall of the impurity.
-
     Examples
     --------
     >>> import pandas as pd

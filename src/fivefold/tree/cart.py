@@ -27,11 +27,6 @@ from fivefold.tree.shared.multiway_trees import BaseMultiwayTree, Criterion, Pru
 class CARTClassifier(BaseMultiwayTree):
     """CART: binary questions about numbers and groups of categories, chosen by Gini, pruned by cost and complexity.
 
-    Attributes
-    ----------
-    feature_importances_
-        share of each column in the total fall of the impurity.
-
     Examples
     --------
     >>> import pandas as pd

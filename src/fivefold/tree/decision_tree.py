@@ -21,24 +21,15 @@ Breiman, Friedman, Olshen & Stone (1984), Classification and Regression Trees.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, Literal
+from typing import Literal
 
 from fivefold.core.admission.tables import Takes
-from fivefold.core.estimators.params import Count, NonNegative, Seed
 from fivefold.core.registry import Card
-from fivefold.tree.shared.base import MaxFeatures, MaxLeaves, MinLeaf, MinSplit, MinWeight
 from fivefold.tree.shared.single_column_trees import BaseTreeClassifier, BaseTreeRegressor
 
 
 class DecisionTreeClassifier(BaseTreeClassifier):
     """A tree of questions about single columns, with the shares of the classes at its leaves.
-
-    Attributes
-    ----------
-    feature_importances_
-        share of each column in the total fall of the impurity.
-    max_features_
-        number of columns tried per node.
 
     Examples
     --------
@@ -51,21 +42,6 @@ class DecisionTreeClassifier(BaseTreeClassifier):
     """
 
     _: KW_ONLY
-    criterion: Literal["gini", "entropy", "log_loss", "error", "risk"] = "gini"
-    splitter: Literal["best", "random"] = "best"
-    max_depth: Count | None = None
-    min_samples_split: MinSplit = 2
-    min_samples_leaf: MinLeaf = 1
-    min_weight_fraction_leaf: MinWeight = 0.0
-    max_features: MaxFeatures = None
-    random_state: Seed = None
-    max_leaf_nodes: MaxLeaves = None
-    min_impurity_decrease: NonNegative = 0.0
-    class_weight: Any = None
-    ccp_alpha: NonNegative = 0.0
-    monotonic_cst: Any = None
-    min_impurity: NonNegative = 0.0
-    loss_matrix: Any = None
     missing: Literal["learned", "tested", "majority"] = "learned"
 
     takes = Takes(missing=True, huge=True, categories=True, sparse=True, outputs=True, idle_classes=True)
@@ -94,15 +70,6 @@ class DecisionTreeClassifier(BaseTreeClassifier):
 class DecisionTreeRegressor(BaseTreeRegressor):
     """A tree of questions about single columns, with the mean of the target at its leaves.
 
-    Attributes
-    ----------
-    feature_importances_
-        share of each column in the total fall of the impurity.
-    max_features_
-        number of columns tried per node.
-    n_outputs_
-        number of outputs.
-
     Examples
     --------
     >>> from fivefold.tree import DecisionTreeRegressor
@@ -112,19 +79,6 @@ class DecisionTreeRegressor(BaseTreeRegressor):
     """
 
     _: KW_ONLY
-    criterion: Literal["squared_error", "friedman_mse", "absolute_error", "poisson", "max_error"] = "squared_error"
-    splitter: Literal["best", "random"] = "best"
-    max_depth: Count | None = None
-    min_samples_split: MinSplit = 2
-    min_samples_leaf: MinLeaf = 1
-    min_weight_fraction_leaf: MinWeight = 0.0
-    max_features: MaxFeatures = None
-    random_state: Seed = None
-    max_leaf_nodes: MaxLeaves = None
-    min_impurity_decrease: NonNegative = 0.0
-    ccp_alpha: NonNegative = 0.0
-    monotonic_cst: Any = None
-    min_impurity: NonNegative = 0.0
     missing: Literal["learned", "tested", "majority"] = "learned"
 
     takes = Takes(missing=True, huge=True, categories=True, sparse=True, outputs=True)

@@ -9,12 +9,11 @@ Geurts, Ernst & Wehenkel (2006), Extremely randomized trees.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, Literal
+from typing import Literal
 
 from fivefold.core.admission.tables import Takes
-from fivefold.core.estimators.params import Count, NonNegative, Seed
 from fivefold.core.registry import Card
-from fivefold.tree.shared.base import MaxFeatures, MaxLeaves, MinLeaf, MinSplit, MinWeight
+from fivefold.tree.shared.base import MaxFeatures
 from fivefold.tree.shared.single_column_trees import BaseTreeClassifier, BaseTreeRegressor
 
 
@@ -25,13 +24,6 @@ class ExtraTreeClassifier(BaseTreeClassifier):
     ----------
     splitter
         "random" cuts a column at a threshold drawn between its smallest and largest value, "best" at the best one.
-
-    Attributes
-    ----------
-    feature_importances_
-        share of each column in the total fall of the impurity.
-    max_features_
-        number of columns tried per node.
 
     Examples
     --------
@@ -44,21 +36,8 @@ class ExtraTreeClassifier(BaseTreeClassifier):
     """
 
     _: KW_ONLY
-    criterion: Literal["gini", "entropy", "log_loss", "error", "risk"] = "gini"
     splitter: Literal["best", "random"] = "random"
-    max_depth: Count | None = None
-    min_samples_split: MinSplit = 2
-    min_samples_leaf: MinLeaf = 1
-    min_weight_fraction_leaf: MinWeight = 0.0
     max_features: MaxFeatures = "sqrt"
-    random_state: Seed = None
-    max_leaf_nodes: MaxLeaves = None
-    min_impurity_decrease: NonNegative = 0.0
-    class_weight: Any = None
-    ccp_alpha: NonNegative = 0.0
-    monotonic_cst: Any = None
-    min_impurity: NonNegative = 0.0
-    loss_matrix: Any = None
 
     takes = Takes(missing=True, categories=True, sparse=True, outputs=True, idle_classes=True)
     card = Card(
@@ -85,15 +64,6 @@ class ExtraTreeRegressor(BaseTreeRegressor):
     splitter
         "random" cuts a column at a threshold drawn between its smallest and largest value, "best" at the best one.
 
-    Attributes
-    ----------
-    feature_importances_
-        share of each column in the total fall of the impurity.
-    max_features_
-        number of columns tried per node.
-    n_outputs_
-        number of outputs.
-
     Examples
     --------
     >>> from fivefold.tree import ExtraTreeRegressor
@@ -103,19 +73,8 @@ class ExtraTreeRegressor(BaseTreeRegressor):
     """
 
     _: KW_ONLY
-    criterion: Literal["squared_error", "friedman_mse", "absolute_error", "poisson", "max_error"] = "squared_error"
     splitter: Literal["best", "random"] = "random"
-    max_depth: Count | None = None
-    min_samples_split: MinSplit = 2
-    min_samples_leaf: MinLeaf = 1
-    min_weight_fraction_leaf: MinWeight = 0.0
     max_features: MaxFeatures = 1.0
-    random_state: Seed = None
-    min_impurity_decrease: NonNegative = 0.0
-    max_leaf_nodes: MaxLeaves = None
-    ccp_alpha: NonNegative = 0.0
-    monotonic_cst: Any = None
-    min_impurity: NonNegative = 0.0
 
     takes = Takes(missing=True, categories=True, sparse=True, outputs=True)
     card = Card(

@@ -18,11 +18,6 @@ from fivefold.tree.shared.multiway_trees import BaseMultiwayTree
 class ID3Classifier(BaseMultiwayTree):
     """ID3: a tree with a branch for each value of a column, chosen by information gain, not pruned.
 
-    Attributes
-    ----------
-    feature_importances_
-        share of each column in the total fall of the impurity.
-
     Examples
     --------
     >>> import pandas as pd

@@ -13,24 +13,24 @@ Irsoy, Yildiz & Alpaydin (2012), Soft decision trees; Jordan & Jacobs (1994).
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
-from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Positive, Seed
+from fivefold.core.estimators.params import Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Codes, Table, Target, UserTable, Weights
 from fivefold.optim.losses.catalogue import SoftmaxLoss, SquaredLoss
 from fivefold.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from fivefold.tree.soft_trees.soft_base import MaxDepth, SoftTreeMethods, SoftTreeTask
+from fivefold.tree.soft_trees.soft_base import BaseSoftTree, SoftTreeTask
 from fivefold.tree.soft_trees.soft_growth import distinct_rows
 
 EMPTY_WEIGHT = 1e-12  # weight of a leaf that no row reaches, share of a variance that is nothing
 
 
-class SoftTreeClassifier(SoftTreeMethods, Classifier):
+class SoftTreeClassifier(BaseSoftTree, Classifier):
     """A tree whose gates are sigmoids of all columns, trained by gradients to give class probabilities.
 
     Parameters
@@ -59,17 +59,6 @@ class SoftTreeClassifier(SoftTreeMethods, Classifier):
     """
 
     _: KW_ONLY
-    max_depth: MaxDepth = 3
-    grow: Literal["full", "incremental"] = "full"
-    init: Literal["random", "tree"] = "random"
-    n_init: Count = 2
-    alpha: NonNegative = 1.0
-    solver: Literal["lbfgs", "adam"] = "lbfgs"
-    learning_rate: Positive = 0.02
-    batch_size: Count = 200
-    validation_fraction: OpenFraction | None = None
-    max_iter: Count = 500
-    tol: NonNegative = 1e-4
     class_weight: Any = None
     random_state: Seed = None
 
@@ -114,7 +103,7 @@ class SoftTreeClassifier(SoftTreeMethods, Classifier):
         return self.model_.answers(X)
 
 
-class SoftTreeRegressor(SoftTreeMethods, Regressor):
+class SoftTreeRegressor(BaseSoftTree, Regressor):
     """A tree whose gates are sigmoids of all columns, trained by gradients: a smooth surface of few parts.
 
     Parameters
@@ -139,17 +128,6 @@ class SoftTreeRegressor(SoftTreeMethods, Regressor):
     """
 
     _: KW_ONLY
-    max_depth: MaxDepth = 3
-    grow: Literal["full", "incremental"] = "full"
-    init: Literal["random", "tree"] = "random"
-    n_init: Count = 2
-    alpha: NonNegative = 1.0
-    solver: Literal["lbfgs", "adam"] = "lbfgs"
-    learning_rate: Positive = 0.02
-    batch_size: Count = 200
-    validation_fraction: OpenFraction | None = None
-    max_iter: Count = 500
-    tol: NonNegative = 1e-4
     random_state: Seed = None
 
     card = Card(

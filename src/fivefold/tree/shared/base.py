@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, log2, sqrt
 from numbers import Integral
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -15,7 +15,8 @@ from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.estimators.params import Count, Range
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, NonNegative, Range, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.types import (
     Array,
@@ -154,7 +155,11 @@ class SizeMethods:
         maximum number of questions on a path; None for no limit.
     """
 
-    model_: Any
+    model_: Any  # of any kind of tree: each has `tree`
+
+    if TYPE_CHECKING:
+
+        def _admit(self, X: UserTable) -> Table: ...
 
     def get_depth(self) -> int:
         """Questions on the longest path."""
@@ -187,8 +192,9 @@ class PruningMethods(SizeMethods):
         return Bunch(ccp_alphas=path.alpha, impurities=path.risk)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TreeMethods(PruningMethods, TreeExports):
-    """What every fitted tree can be asked.
+    """Parameters of trees that ask about single columns, and what every fitted one can be asked.
 
     `check_input` is accepted for compatibility with scikit-learn; tables are always checked.
 
@@ -214,9 +220,29 @@ class TreeMethods(PruningMethods, TreeExports):
     ----------
     tree_
         the nodes, under scikit-learn's names.
+    feature_importances_
+        share of each column in the total fall of the impurity.
+    max_features_
+        number of columns tried per node.
     """
 
-    _admit: Any
+    criterion: str
+    splitter: Literal["best", "random"] = "best"
+    max_depth: Count | None = None
+    min_samples_split: MinSplit = 2
+    min_samples_leaf: MinLeaf = 1
+    min_weight_fraction_leaf: MinWeight = 0.0
+    max_features: MaxFeatures = None
+    random_state: Seed = None
+    max_leaf_nodes: MaxLeaves = None
+    min_impurity_decrease: NonNegative = 0.0
+
+    missing = "learned"  # where missing values go; trees of random thresholds have no choice
+
+    tree_ = learned("view")
+    feature_importances_ = learned("importances")
+    max_features_ = learned("tried")
+    n_outputs_ = learned("outputs")
 
     # `check_input` is not metadata that a pipeline or a search would route
     __metadata_request__fit: ClassVar = {"check_input": UNUSED}

@@ -139,6 +139,8 @@ class BaseMultiwayTree(SizeMethods, MultiwayExports, Classifier):
     ----------
     tree_
         the nodes, a struct of arrays.
+    feature_importances_
+        share of each column in the total fall of the impurity.
     """
 
     _: KW_ONLY

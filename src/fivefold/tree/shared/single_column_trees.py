@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY
+from typing import Any, Literal
 
 import numpy as np
 
-from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.types import Table, Target, UserTable, Weights
 from fivefold.partition.criteria.tabulated_entropy import tabulate_entropy
@@ -76,12 +77,13 @@ class BaseTreeClassifier(TreeMethods, Classifier):
         number of classes, or a list of numbers for several outputs, and number of outputs.
     """
 
-    missing = "learned"  # where missing values go; trees of drawn thresholds have no choice
-
-    tree_ = learned("view")
-    feature_importances_ = learned("importances")
-    max_features_ = learned("tried")
-    n_outputs_ = learned("outputs")
+    _: KW_ONLY
+    criterion: Literal["gini", "entropy", "log_loss", "error", "risk"] = "gini"
+    class_weight: Any = None
+    ccp_alpha: NonNegative = 0.0
+    monotonic_cst: Any = None
+    min_impurity: NonNegative = 0.0
+    loss_matrix: Any = None
 
     @property
     def n_classes_(self) -> Any:
@@ -145,14 +147,18 @@ class BaseTreeRegressor(TreeMethods, Regressor):
         worst error about the middle of the range.
     monotonic_cst
         per column: 1 where the prediction must rise with it, -1 where it must fall, 0 elsewhere.
+
+    Attributes
+    ----------
+    n_outputs_
+        number of outputs.
     """
 
-    missing = "learned"  # where missing values go; trees of drawn thresholds have no choice
-
-    tree_ = learned("view")
-    feature_importances_ = learned("importances")
-    max_features_ = learned("tried")
-    n_outputs_ = learned("outputs")
+    _: KW_ONLY
+    criterion: Literal["squared_error", "friedman_mse", "absolute_error", "poisson", "max_error"] = "squared_error"
+    ccp_alpha: NonNegative = 0.0
+    monotonic_cst: Any = None
+    min_impurity: NonNegative = 0.0
 
     def _fit(self: Any, X: Table, y: Target, w: Weights) -> None:
         target = NumberTarget.of(y, w, self.criterion, type(self).__name__)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -16,11 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
-from fivefold.core.estimators.params import Range
+from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Positive, Range
 from fivefold.core.parallel import map_parts
 from fivefold.core.random_state import check_random_state
 from fivefold.core.storage.array_checks import check_lengths
-from fivefold.core.types import Array, Rng, Table, Target, Weights
+from fivefold.core.types import Array, Rng, Table, Target, UserTable, Weights
 from fivefold.optim.design import Design
 from fivefold.optim.losses.catalogue import Loss
 from fivefold.optim.minimise import Solver
@@ -115,30 +115,7 @@ SOLVERS = {"lbfgs": _lbfgs, "adam": _adam}
 
 
 class SoftTreeMethods:
-    """What soft trees of classes and of numbers share.
-
-    Parameters
-    ----------
-    max_depth
-        gates on the longest way down.
-    grow
-        "full" trains a tree of that depth at once; "incremental" begins with one leaf and divides leaves while it pays.
-    init
-        where gates start: in "random" directions, or the first time at the cuts of a hard tree.
-    n_init
-        number of starts, of which the best end is kept; for "incremental", directions tried for each gate.
-    solver
-        "lbfgs" descends on all rows; "adam" takes batches of them, for very many rows.
-    learning_rate, batch_size
-        size of the steps and rows of a batch, for "adam".
-    validation_fraction
-        share of the rows that decides on divisions, for "incremental"; None prices parameters by Schwarz's criterion.
-    max_iter
-        passes over the rows for each start, at most.
-    tol
-        stop where no derivative of the objective is larger, a unit of weight.
-    random_state
-        seed of random starts and batches.
+    """What fitted soft trees of classes and of numbers can be asked.
 
     Attributes
     ----------
@@ -150,8 +127,12 @@ class SoftTreeMethods:
         passes over the rows, all starts together.
     """
 
-    model_: Any
-    _admit: Any
+    model_: SoftTree
+    random_state: Any  # a parameter of the classes, where each has its place
+
+    if TYPE_CHECKING:
+
+        def _admit(self, X: UserTable) -> Table: ...
 
     gate_coef_ = learned("coef")
     gate_intercept_ = learned("intercept")
@@ -179,7 +160,48 @@ class SoftTreeMethods:
         check_is_fitted(self)
         return int(self.model_.skeleton.depths.max())
 
-    def _train(self: Any, X: Table, y: Target, w: Weights, kind: SoftTreeTask) -> SoftTree:
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class BaseSoftTree(SoftTreeMethods):
+    """Parameters of soft trees, and how they are trained.
+
+    Parameters
+    ----------
+    max_depth
+        gates on the longest way down.
+    grow
+        "full" trains a tree of that depth at once; "incremental" begins with one leaf and divides leaves while it pays.
+    init
+        where gates start: in "random" directions, or the first time at the cuts of a hard tree.
+    n_init
+        number of starts, of which the best end is kept; for "incremental", directions tried for each gate.
+    solver
+        "lbfgs" descends on all rows; "adam" takes batches of them, for very many rows.
+    learning_rate, batch_size
+        size of the steps and rows of a batch, for "adam".
+    validation_fraction
+        share of the rows that decides on divisions, for "incremental"; None prices parameters by Schwarz's criterion.
+    max_iter
+        passes over the rows for each start, at most.
+    tol
+        stop where no derivative of the objective is larger, a unit of weight.
+    random_state
+        seed of random starts and batches.
+    """
+
+    max_depth: MaxDepth = 3
+    grow: Literal["full", "incremental"] = "full"
+    init: Literal["random", "tree"] = "random"
+    n_init: Count = 2
+    alpha: NonNegative = 1.0
+    solver: Literal["lbfgs", "adam"] = "lbfgs"
+    learning_rate: Positive = 0.02
+    batch_size: Count = 200
+    validation_fraction: OpenFraction | None = None
+    max_iter: Count = 500
+    tol: NonNegative = 1e-4
+
+    def _train(self, X: Table, y: Target, w: Weights, kind: SoftTreeTask) -> SoftTree:
         """The tree of distinct rows; y are codes, or numbers of mean zero and spread one."""
         centre = w @ X / w.sum()
         scale = np.sqrt(w @ (X - centre) ** 2 / w.sum())
@@ -202,10 +224,10 @@ class SoftTreeMethods:
         self._tell(trainer, found)
         return model(found.risk, found.end.x)
 
-    def _descents(self: Any) -> int:
+    def _descents(self) -> int:
         return self.n_init * (2**self.max_depth if self.grow == "incremental" else 1)
 
-    def _starts(self: Any, risk: SoftRisk, X: Table, kind: SoftTreeTask, centre: Array, scale: Array, rng: Rng) -> Any:
+    def _starts(self, risk: SoftRisk, X: Table, kind: SoftTreeTask, centre: Array, scale: Array, rng: Rng) -> Any:
         """A hard tree first, where wanted, then random gates."""
         for k in range(self.n_init):
             if k == 0 and self.init == "tree":
@@ -217,7 +239,7 @@ class SoftTreeMethods:
             whole = replace(risk, skeleton=skeleton)
             yield whole, start_parameters(whole, A, kind.rule)
 
-    def _grown(self: Any, trainer: Trainer, risk: SoftRisk, kind: SoftTreeTask, rng: Rng) -> TrainedTree:
+    def _grown(self, trainer: Trainer, risk: SoftRisk, kind: SoftTreeTask, rng: Rng) -> TrainedTree:
         """A tree grown leaf by leaf, then trained on all rows."""
         part, judge = risk, bic_judge(kind.likelihood)
         if self.validation_fraction is not None and risk.n_terms > 1:
@@ -234,7 +256,7 @@ class SoftTreeMethods:
             return found
         return best_descent(trainer, [(replace(risk, skeleton=found.risk.skeleton), found.end.x)])
 
-    def _tell(self: Any, trainer: Trainer, found: TrainedTree) -> None:
+    def _tell(self, trainer: Trainer, found: TrainedTree) -> None:
         if trainer.interrupted:
             warn_kept_best(self, trainer.passes, "pass")
         elif found.end.reason == "max_iter" and self.solver == "lbfgs":
