@@ -15,7 +15,8 @@ from fivefold.linear_model.geometry.hyperplane import functional_margins
 from fivefold.naive_bayes import BernoulliNB, GaussianNB
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses.catalogue import LogLoss, SoftmaxLoss
+from fivefold.optim.losses.likelihood_losses import SoftmaxLoss
+from fivefold.optim.losses.margin_losses import LogLoss
 from fivefold.optim.minimise import minimise
 from fivefold.optim.smooth.newton import Newton
 

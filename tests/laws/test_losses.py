@@ -14,23 +14,21 @@ from fivefold.optim.derivative_checks import check_chords, check_gradient, check
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses import catalogue
-from fivefold.optim.losses.catalogue import (
-    AbsoluteLoss,
+from fivefold.optim.losses.base import Loss
+from fivefold.optim.losses.likelihood_losses import PoissonLoss, SoftmaxLoss
+from fivefold.optim.losses.margin_losses import (
     ExponentialLoss,
     HingeLoss,
     LogLoss,
-    Loss,
     MarginErrorLoss,
     MarginLoss,
-    PoissonLoss,
     ProbitMarginLoss,
     RampLoss,
-    SoftmaxLoss,
     SquaredHingeLoss,
-    SquaredLoss,
     SquaredMarginLoss,
     ZeroOneLoss,
 )
+from fivefold.optim.losses.regression_losses import AbsoluteLoss, SquaredLoss
 from fivefold.optim.penalties import proximal_operators
 from fivefold.optim.penalties.proximal_operators import (
     L1,

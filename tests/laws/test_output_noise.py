@@ -6,8 +6,10 @@ from numpy.testing import assert_allclose
 from scipy.special import softmax
 from scipy.stats import bernoulli, multinomial, multivariate_normal, norm
 
-from fivefold.optim.losses.catalogue import LogLoss, SoftmaxLoss, SquaredLoss
+from fivefold.optim.losses.likelihood_losses import SoftmaxLoss
+from fivefold.optim.losses.margin_losses import LogLoss
 from fivefold.optim.losses.output_noise import NOISES, BernoulliOutput, GaussianOutput, MixtureOutput, MultinomialOutput
+from fivefold.optim.losses.regression_losses import SquaredLoss
 
 N, H, K = 30, 3, 4
 

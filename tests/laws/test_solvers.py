@@ -12,7 +12,9 @@ from fivefold import optim
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.functions import BOWL, LANDSCAPES, VALLEY, Function, Quadratic, ResidualFunction, maximise
-from fivefold.optim.losses.catalogue import HuberLoss, LogLoss, PoissonLoss, SquaredLoss
+from fivefold.optim.losses.likelihood_losses import PoissonLoss
+from fivefold.optim.losses.margin_losses import LogLoss
+from fivefold.optim.losses.regression_losses import HuberLoss, SquaredLoss
 from fivefold.optim.minimise import Solver, minimise
 from fivefold.optim.objective import CompositeObjective, Objective
 from fivefold.optim.penalties.proximal_operators import L1, BoxIndicator, ElasticNetPenalty, GroupLassoPenalty

@@ -18,7 +18,8 @@ from fivefold.optim.constrained.quadratic_program import QuadraticProgram, solve
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.functions import Function
-from fivefold.optim.losses.catalogue import HingeLoss, SquaredLoss
+from fivefold.optim.losses.margin_losses import HingeLoss
+from fivefold.optim.losses.regression_losses import SquaredLoss
 from fivefold.optim.minimise import minimise
 from fivefold.optim.smooth.lbfgs import LBFGS
 from fivefold.optim.smooth.newton import Newton

@@ -6,7 +6,9 @@ from scipy.sparse import csr_array
 
 from fivefold.optim.design import Design, pilot_centre
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses.catalogue import GammaLoss, LogLoss, Loss, PoissonLoss, SoftmaxLoss, SquaredHingeLoss
+from fivefold.optim.losses.base import Loss
+from fivefold.optim.losses.likelihood_losses import GammaLoss, PoissonLoss, SoftmaxLoss
+from fivefold.optim.losses.margin_losses import LogLoss, SquaredHingeLoss
 from fivefold.optim.objective import CompositeObjective
 from fivefold.optim.penalties.proximal_operators import L1
 from fivefold.optim.risk_minimisation.preconditioned_descent import minimise_risk

@@ -12,7 +12,8 @@ from fivefold.optim.dual.box_dual import BoxDual, polish
 from fivefold.optim.dual.dual_coordinate_descent import DualCoordinateDescent
 from fivefold.optim.dual.interior_point import InteriorPoint
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses.catalogue import HingeLoss, InsensitiveLoss, SquaredHingeLoss, SquaredInsensitiveLoss
+from fivefold.optim.losses.margin_losses import HingeLoss, SquaredHingeLoss
+from fivefold.optim.losses.regression_losses import InsensitiveLoss, SquaredInsensitiveLoss
 from fivefold.optim.minimise import minimise
 from fivefold.svm import LinearSVC, LinearSVR
 

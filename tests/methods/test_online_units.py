@@ -10,7 +10,7 @@ from fivefold.linear_model import DeltaRule, OnlineSoftmax
 from fivefold.linear_model.online.delta_rule import initial_coefficients
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses.catalogue import SoftmaxLoss
+from fivefold.optim.losses.likelihood_losses import SoftmaxLoss
 from fivefold.optim.minimise import minimise
 from fivefold.optim.stochastic.gradient_rules import SGD
 from fivefold.optim.stochastic.learning_rates import ConstantRate, InverseTimeDecay
@@ -54,7 +54,7 @@ def test_in_one_column_the_unit_is_slope_and_intercept():
 def test_batch_descent_reaches_the_same_least_squares():
     """D-273, C-50: dE/dw = sum of (y - f) (-x)."""
     X, y = rows()
-    from fivefold.optim.losses.catalogue import SquaredLoss
+    from fivefold.optim.losses.regression_losses import SquaredLoss
 
     found = minimise(
         EmpiricalRisk(SquaredLoss(), Design(X), y, np.ones(150)),

@@ -9,7 +9,7 @@ from fivefold.linear_model import Pegasos
 from fivefold.linear_model.online.pegasos import PegasosDual, PegasosPrimal
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses.catalogue import HingeLoss
+from fivefold.optim.losses.margin_losses import HingeLoss
 from fivefold.optim.minimise import minimise
 
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from fivefold import plot
 from fivefold.optim.functions import BOWL, LANDSCAPES, VALLEY
-from fivefold.optim.losses.catalogue import HingeLoss, LogLoss, SquaredMarginLoss
+from fivefold.optim.losses.margin_losses import HingeLoss, LogLoss, SquaredMarginLoss
 from fivefold.optim.minimise import minimise
 from fivefold.optim.smooth.bfgs import BFGS
 from fivefold.optim.smooth.line_search import ExactSearch

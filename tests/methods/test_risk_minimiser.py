@@ -20,7 +20,7 @@ from fivefold.linear_model import (
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses import catalogue
-from fivefold.optim.losses.catalogue import MarginLoss
+from fivefold.optim.losses.margin_losses import MarginLoss
 from fivefold.optim.risk_minimisation.kink_smoothing import minimise_kinked
 
 

@@ -8,7 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fivefold.optim.derivative_checks import check_gradient
 from fivefold.optim.design import Design
-from fivefold.optim.losses.catalogue import SoftmaxLoss, SquaredLoss
+from fivefold.optim.losses.likelihood_losses import SoftmaxLoss
+from fivefold.optim.losses.regression_losses import SquaredLoss
 from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor, SoftTreeClassifier, SoftTreeRegressor
 from fivefold.tree.soft_trees.soft_base import SoftTree
 from fivefold.tree.soft_trees.soft_growth import gates_from_tree

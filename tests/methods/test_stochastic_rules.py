@@ -5,7 +5,8 @@ import pytest
 
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses.catalogue import HingeLoss, LogLoss, SquaredLoss
+from fivefold.optim.losses.margin_losses import HingeLoss, LogLoss
+from fivefold.optim.losses.regression_losses import SquaredLoss
 from fivefold.optim.minimise import minimise
 from fivefold.optim.stochastic.gradient_rules import SGD, Adadelta, Adagrad, Adam, Nesterov, RMSProp, running_average
 from fivefold.optim.stochastic.learning_rates import (

@@ -12,7 +12,7 @@ from fivefold.linear_model import HuberRegressor, LeastAbsoluteRegressor, Quanti
 from fivefold.optim.design import Design
 from fivefold.optim.dual.frisch_newton import FrischNewton, PiecewiseLinearRisk
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses.catalogue import HuberLoss
+from fivefold.optim.losses.regression_losses import HuberLoss
 from fivefold.optim.minimise import minimise
 from fivefold.optim.smooth.lbfgs import LBFGS
 

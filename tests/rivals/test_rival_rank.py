@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses.catalogue import HingeLoss, LogLoss, SquaredHingeLoss
+from fivefold.optim.losses.margin_losses import HingeLoss, LogLoss, SquaredHingeLoss
 from fivefold.rank import LinearRanker, Pairs, Queries
 from fivefold.rank.pairwise.pair_loops import PairHinge
 from fivefold.rank.pairwise.pair_risk import PairRisk

@@ -29,7 +29,9 @@ from fivefold.ensemble.boosting.boosting_losses import PROBABILITY_MARGIN, Boost
 from fivefold.ensemble.boosting.gradient_rounds import boost_exact_trees, initial_scores
 from fivefold.ensemble.members.inner_estimators import MemberSequence
 from fivefold.ensemble.members.warm_start import WarmStart
-from fivefold.optim.losses.catalogue import AbsoluteLoss, ExponentialLoss, HuberLoss, Loss, QuantileLoss, SquaredLoss
+from fivefold.optim.losses.base import Loss
+from fivefold.optim.losses.margin_losses import ExponentialLoss
+from fivefold.optim.losses.regression_losses import AbsoluteLoss, HuberLoss, QuantileLoss, SquaredLoss
 from fivefold.tree.shared.base import MaxFeatures, MaxLeaves, MinLeaf, MinSplit, MinWeight
 
 Portion = Annotated[float, Range(0, 1, open_low=True)]

@@ -31,7 +31,7 @@ from fivefold.linear_model.base import LinearModel, cast_learned, class_scores, 
 from fivefold.linear_model.solvers.class_outputs import binary_probabilities, normalise_rows, one_vs_rest_targets
 from fivefold.linear_model.solvers.risk_solver import centred_design, column_strengths, fit_linear, linear_from_outputs
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses.catalogue import MarginLoss
+from fivefold.optim.losses.margin_losses import MarginLoss
 
 ZERO_EIGENVALUE = 1e-12  # eigenvalues of a scatter below this share of the largest are rounding
 

@@ -58,7 +58,8 @@ from fivefold.linear_model.solvers.risk_solver import (
 )
 from fivefold.optim.design import Design, pilot_centre
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses.catalogue import LogLoss, SoftmaxLoss
+from fivefold.optim.losses.likelihood_losses import SoftmaxLoss
+from fivefold.optim.losses.margin_losses import LogLoss
 from fivefold.optim.objective import Minimum, Monitor
 from fivefold.optim.risk_minimisation.preconditioned_descent import minimise_risk
 

@@ -39,7 +39,8 @@ from fivefold.linear_model.solvers.risk_solver import (
     linear_from_outputs,
 )
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses.catalogue import Loss, ProbitLoss, ProbitMarginLoss
+from fivefold.optim.losses.base import Loss
+from fivefold.optim.losses.margin_losses import ProbitLoss, ProbitMarginLoss
 
 PROBIT_LOSSES: dict[str, Loss] = {"likelihood": ProbitLoss(), "gibbs": ProbitMarginLoss()}
 THEORY_STRENGTHS = {"likelihood": 1.0, "gibbs": 2.0}  # loss -> lambda

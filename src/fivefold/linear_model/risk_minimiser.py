@@ -39,8 +39,10 @@ from fivefold.linear_model.solvers.risk_solver import (
     linear_from_outputs,
 )
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses import catalogue
-from fivefold.optim.losses.catalogue import LOSSES, Loss
+from fivefold.optim.losses.base import Loss
+from fivefold.optim.losses.catalogue import LOSSES
+from fivefold.optim.losses.likelihood_losses import SoftmaxLoss
+from fivefold.optim.losses.margin_losses import ExponentialLoss, LogLoss, ProbitLoss, ProbitMarginLoss
 
 CLASSIFIER_LOSS_NAMES = (
     "log", "softmax", "hinge", "squared_hinge", "probit", "probit_margin", "exponential", "perceptron", "absolute",
@@ -54,11 +56,11 @@ REGRESSOR_LOSS_NAMES = (
 )  # fmt: skip
 REGRESSOR_LOSSES = {name: LOSSES[name] for name in REGRESSOR_LOSS_NAMES}
 PROBABILITY_LOSSES = (
-    catalogue.LogLoss,
-    catalogue.SoftmaxLoss,
-    catalogue.ProbitLoss,
-    catalogue.ProbitMarginLoss,
-    catalogue.ExponentialLoss,
+    LogLoss,
+    SoftmaxLoss,
+    ProbitLoss,
+    ProbitMarginLoss,
+    ExponentialLoss,
 )
 
 
@@ -263,9 +265,7 @@ class RiskMinimiserClassifier(Classifier):
         eta = self.decision_function(X)
         if self._loss.kind == "classes":
             return (
-                binary_probabilities(catalogue.LogLoss().inverse_link(eta))
-                if eta.ndim == 1
-                else self._loss.inverse_link(eta.T).T
+                binary_probabilities(LogLoss().inverse_link(eta)) if eta.ndim == 1 else self._loss.inverse_link(eta.T).T
             )
         P = self._loss.inverse_link(eta)
         return binary_probabilities(P) if P.ndim == 1 else normalise_rows(P)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fivefold.core.parallel import map_parts, scratch
 from fivefold.core.types import Array
 from fivefold.optim.design import Design
-from fivefold.optim.losses.catalogue import Loss
+from fivefold.optim.losses.base import Loss
 from fivefold.optim.objective import FiniteSum, TwiceSmoothObjective
 
 

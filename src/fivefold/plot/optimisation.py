@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fivefold.optim.functions import Landscape
-from fivefold.optim.losses.catalogue import (
+from fivefold.optim.losses.margin_losses import (
     HingeLoss,
     LogLoss,
     MarginErrorLoss,

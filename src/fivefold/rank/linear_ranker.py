@@ -35,7 +35,8 @@ from fivefold.core.types import Array, Table
 from fivefold.linear_model.base import LinearModel
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses.catalogue import HingeLoss, LogLoss, Loss, SquaredHingeLoss
+from fivefold.optim.losses.base import Loss
+from fivefold.optim.losses.margin_losses import HingeLoss, LogLoss, SquaredHingeLoss
 from fivefold.optim.minimise import minimise
 from fivefold.optim.objective import Minimum
 from fivefold.optim.risk_minimisation.linear_svm_solvers import solve_svm

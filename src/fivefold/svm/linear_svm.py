@@ -37,7 +37,8 @@ from fivefold.linear_model.base import LinearModel, SparseCoefficients, class_sc
 from fivefold.optim.design import Design
 from fivefold.optim.dual.crammer_singer import CrammerSingerDual
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses.catalogue import HingeLoss, InsensitiveLoss, SquaredHingeLoss, SquaredInsensitiveLoss
+from fivefold.optim.losses.margin_losses import HingeLoss, SquaredHingeLoss
+from fivefold.optim.losses.regression_losses import InsensitiveLoss, SquaredInsensitiveLoss
 from fivefold.optim.objective import Minimum
 from fivefold.optim.risk_minimisation.linear_svm_solvers import solve_crammer_singer, solve_l1_svm, solve_svm
 

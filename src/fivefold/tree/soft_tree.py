@@ -22,7 +22,8 @@ from fivefold.core.estimators.params import Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Codes, Table, Target, UserTable, Weights
-from fivefold.optim.losses.catalogue import SoftmaxLoss, SquaredLoss
+from fivefold.optim.losses.likelihood_losses import SoftmaxLoss
+from fivefold.optim.losses.regression_losses import SquaredLoss
 from fivefold.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from fivefold.tree.soft_trees.soft_base import BaseSoftTree, SoftTreeTask
 from fivefold.tree.soft_trees.soft_growth import distinct_rows

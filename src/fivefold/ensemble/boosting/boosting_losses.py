@@ -17,16 +17,10 @@ from scipy.special import logit
 from fivefold.core.compilation.jit import jit
 from fivefold.core.parallel import map_parts
 from fivefold.core.types import Array, Matrix, Target, Weights
-from fivefold.optim.losses.catalogue import (
-    AbsoluteLoss,
-    GammaLoss,
-    LogLoss,
-    Loss,
-    PoissonLoss,
-    QuantileLoss,
-    SoftmaxLoss,
-    SquaredLoss,
-)
+from fivefold.optim.losses.base import Loss
+from fivefold.optim.losses.likelihood_losses import GammaLoss, PoissonLoss, SoftmaxLoss
+from fivefold.optim.losses.margin_losses import LogLoss
+from fivefold.optim.losses.regression_losses import AbsoluteLoss, QuantileLoss, SquaredLoss
 
 BLOCK_ROWS = 32_768  # rows per task of the thread pool
 PROBABILITY_MARGIN = 10 * np.finfo(float).eps  # class shares are kept at least this far from 0 and 1
@@ -59,7 +53,7 @@ class BoostingLoss:
                 g[0, lo:hi] = self.loss.slope(t, eta)
                 h[0, lo:hi] = 1.0 if self.leaf_constant is not None else self.loss.curvature(t, eta)
                 if not self.loss.smooth:  # at the kink, the slope as if the target were larger
-                    g[0, lo:hi][t == eta] = self.loss.slope(1.0, 0.0)
+                    g[0, lo:hi][t == eta] = self.loss.slope(np.ones(1), np.zeros(1))
 
         map_parts(part, F.shape[1], rows=BLOCK_ROWS)
 

@@ -27,7 +27,8 @@ from fivefold.ensemble.boosting.boosting_losses import PROBABILITY_MARGIN, Boost
 from fivefold.ensemble.boosting.hist_rounds import TrainingRows
 from fivefold.ensemble.members.bootstrap_bag import Bag
 from fivefold.ensemble.members.inner_estimators import check_learner, fit_clone
-from fivefold.optim.losses.catalogue import ExponentialLoss, HuberLoss, LogLoss, SquaredLoss
+from fivefold.optim.losses.margin_losses import ExponentialLoss, LogLoss
+from fivefold.optim.losses.regression_losses import HuberLoss, SquaredLoss
 from fivefold.partition.criteria.regression_criteria import SquaredError
 from fivefold.partition.growers.binary_grower import grow
 from fivefold.partition.growers.histogram_grower import HistogramTree

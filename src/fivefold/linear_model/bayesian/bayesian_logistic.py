@@ -38,7 +38,8 @@ from fivefold.linear_model.solvers.class_outputs import binary_probabilities, ce
 from fivefold.linear_model.solvers.risk_solver import centred_design, fit_linear, linear_from_outputs
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses.catalogue import LogLoss, SoftmaxLoss
+from fivefold.optim.losses.likelihood_losses import SoftmaxLoss
+from fivefold.optim.losses.margin_losses import LogLoss
 
 ALPHA_RANGE = 1e8  # alpha is searched between one over this and this, for columns of unit variance
 

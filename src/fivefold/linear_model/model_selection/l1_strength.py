@@ -30,7 +30,7 @@ from fivefold.linear_model.probit import ProbitRegression
 from fivefold.linear_model.risk_minimiser import CLASSIFIER_LOSSES, RiskMinimiserClassifier
 from fivefold.linear_model.solvers.risk_solver import centred_design, column_strengths, solve_risk
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses.catalogue import Loss
+from fivefold.optim.losses.base import Loss
 
 MAX_DOUBLINGS = 60  # doublings, at most, of a strength until no coefficient is left
 

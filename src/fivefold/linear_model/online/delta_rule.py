@@ -31,7 +31,7 @@ from fivefold.linear_model.base import class_scores, decision_values, predictor
 from fivefold.linear_model.online.output_training import fit_outputs, online_fit, update_outputs
 from fivefold.linear_model.online.passes import OnlineFit, Passes, PassMemory, RowStream, TrainingPlan
 from fivefold.optim.design import Design
-from fivefold.optim.losses.catalogue import SoftmaxLoss
+from fivefold.optim.losses.likelihood_losses import SoftmaxLoss
 from fivefold.optim.stochastic.learning_rates import InverseTimeDecay
 from fivefold.optim.stochastic.sgd_loops import SQUARED, softmax_epoch
 

@@ -23,18 +23,9 @@ from fivefold.core.console.user_warnings import warn
 from fivefold.core.parallel import one_blas_thread
 from fivefold.core.types import Array, Indices, Table, Target, Vector, Weights
 from fivefold.linear_model.base import LinearModel
-from fivefold.optim.losses.catalogue import (
-    HingeLoss,
-    HuberLoss,
-    InsensitiveLoss,
-    LogLoss,
-    Loss,
-    ModifiedHuberLoss,
-    PerceptronLoss,
-    SquaredHingeLoss,
-    SquaredInsensitiveLoss,
-    SquaredLoss,
-)
+from fivefold.optim.losses.base import Loss
+from fivefold.optim.losses.margin_losses import HingeLoss, LogLoss, ModifiedHuberLoss, PerceptronLoss, SquaredHingeLoss
+from fivefold.optim.losses.regression_losses import HuberLoss, InsensitiveLoss, SquaredInsensitiveLoss, SquaredLoss
 from fivefold.optim.minimise import Solver, State, minimise
 from fivefold.optim.objective import Minimum, Monitor, Objective
 from fivefold.optim.stochastic import sgd_loops as loop

@@ -34,7 +34,7 @@ from fivefold.linear_model.base import LinearModel, class_scores, decision_value
 from fivefold.linear_model.solvers.class_outputs import one_vs_rest_targets
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses.catalogue import HingeLoss
+from fivefold.optim.losses.margin_losses import HingeLoss
 from fivefold.optim.minimise import NoDescentError, Solver, State, minimise
 from fivefold.optim.objective import Minimum
 from fivefold.optim.stochastic.sgd_loops import as_rows, dual_pegasos_steps, pegasos_steps

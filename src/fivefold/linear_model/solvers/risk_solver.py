@@ -25,7 +25,7 @@ from fivefold.core.types import Array, Matrix, Table, Vector, Weights
 from fivefold.linear_model.base import LinearModel
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses.catalogue import LogLoss
+from fivefold.optim.losses.margin_losses import LogLoss
 from fivefold.optim.minimise import Solver, minimise
 from fivefold.optim.objective import CompositeObjective, Minimum, Monitor
 from fivefold.optim.penalties.proximal_operators import L1

@@ -29,7 +29,9 @@ import numpy as np
 
 from fivefold.core.types import Array
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses.catalogue import HingeLoss, InsensitiveLoss, Loss, SquaredHingeLoss, SquaredInsensitiveLoss
+from fivefold.optim.losses.base import Loss
+from fivefold.optim.losses.margin_losses import HingeLoss, SquaredHingeLoss
+from fivefold.optim.losses.regression_losses import InsensitiveLoss, SquaredInsensitiveLoss
 from fivefold.optim.objective import Objective
 
 MAX_FREE_MULTIPLIERS = 4000  # inside the box: with more of them the linear system of `polish` is too large

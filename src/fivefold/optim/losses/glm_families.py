@@ -20,13 +20,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit, gammaln, logit, ndtr, ndtri, xlogy
 
-from fivefold.core.types import Array, Target
-from fivefold.optim.losses.catalogue import ROOT_2PI, GammaLoss, Loss, PoissonLoss
+from fivefold.core.types import Array, Mask, Target
+from fivefold.optim.losses.base import ROOT_2PI, Loss
+from fivefold.optim.losses.likelihood_losses import GammaLoss, PoissonLoss
 from fivefold.optim.losses.tweedie_density import log_density_at_mean
 
 TINY = float(np.finfo(np.float64).tiny)
@@ -34,18 +35,18 @@ PROBABILITY_MARGIN = 1e-15  # probabilities are clipped to this distance from 0 
 
 
 class Link(ABC):
-    """eta = g(mu), elementwise: arrays or plain numbers, hence `Any` below."""
+    """eta = g(mu), elementwise."""
 
     @abstractmethod
-    def inverse(self, eta: Any) -> Any:
+    def inverse(self, eta: Array) -> Array:
         """mu at eta."""
 
     @abstractmethod
-    def inverse_derivative(self, eta: Any) -> Any:
+    def inverse_derivative(self, eta: Array) -> Array:
         """d mu / d eta."""
 
     @abstractmethod
-    def link(self, mu: Any) -> Any:
+    def link(self, mu: Array) -> Array:
         """eta at mu."""
 
 
@@ -53,13 +54,13 @@ class Link(ABC):
 class IdentityLink(Link):
     """eta = mu."""
 
-    def inverse(self, eta: Any) -> Any:
+    def inverse(self, eta: Array) -> Array:
         return eta
 
-    def inverse_derivative(self, eta: Any) -> Any:
+    def inverse_derivative(self, eta: Array) -> Array:
         return np.ones_like(eta)
 
-    def link(self, mu: Any) -> Any:
+    def link(self, mu: Array) -> Array:
         return mu
 
 
@@ -67,13 +68,13 @@ class IdentityLink(Link):
 class LogLink(Link):
     """eta = ln mu."""
 
-    def inverse(self, eta: Any) -> Any:
+    def inverse(self, eta: Array) -> Array:
         return np.exp(np.clip(eta, -700.0, 700.0))
 
-    def inverse_derivative(self, eta: Any) -> Any:
+    def inverse_derivative(self, eta: Array) -> Array:
         return self.inverse(eta)
 
-    def link(self, mu: Any) -> Any:
+    def link(self, mu: Array) -> Array:
         return np.log(mu)
 
 
@@ -81,13 +82,13 @@ class LogLink(Link):
 class LogitLink(Link):
     """eta = ln(mu / (1 - mu))."""
 
-    def inverse(self, eta: Any) -> Any:
+    def inverse(self, eta: Array) -> Array:
         return expit(eta)
 
-    def inverse_derivative(self, eta: Any) -> Any:
+    def inverse_derivative(self, eta: Array) -> Array:
         return expit(eta) * expit(-eta)
 
-    def link(self, mu: Any) -> Any:
+    def link(self, mu: Array) -> Array:
         return logit(mu)
 
 
@@ -95,13 +96,13 @@ class LogitLink(Link):
 class ProbitLink(Link):
     """mu = Phi(eta)."""
 
-    def inverse(self, eta: Any) -> Any:
+    def inverse(self, eta: Array) -> Array:
         return ndtr(eta)
 
-    def inverse_derivative(self, eta: Any) -> Any:
+    def inverse_derivative(self, eta: Array) -> Array:
         return np.exp(-0.5 * np.square(eta)) / ROOT_2PI
 
-    def link(self, mu: Any) -> Any:
+    def link(self, mu: Array) -> Array:
         return ndtri(mu)
 
 
@@ -109,14 +110,14 @@ class ProbitLink(Link):
 class CloglogLink(Link):
     """mu = 1 - e^(-e^eta)."""
 
-    def inverse(self, eta: Any) -> Any:
+    def inverse(self, eta: Array) -> Array:
         return -np.expm1(-np.exp(np.clip(eta, -700.0, 700.0)))
 
-    def inverse_derivative(self, eta: Any) -> Any:
+    def inverse_derivative(self, eta: Array) -> Array:
         e = np.clip(eta, -700.0, 6.5)  # beyond it the derivative is below 1e-288
         return np.exp(e - np.exp(e))
 
-    def link(self, mu: Any) -> Any:
+    def link(self, mu: Array) -> Array:
         return np.log(-np.log1p(-mu))
 
 
@@ -126,14 +127,14 @@ class PowerLink(Link):
 
     power: float = -1.0
 
-    def inverse(self, eta: Any) -> Any:
+    def inverse(self, eta: Array) -> Array:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(eta > 0, np.power(np.maximum(eta, TINY), 1 / self.power), np.nan)
 
-    def inverse_derivative(self, eta: Any) -> Any:
+    def inverse_derivative(self, eta: Array) -> Array:
         return np.power(np.maximum(eta, TINY), 1 / self.power - 1) / self.power
 
-    def link(self, mu: Any) -> Any:
+    def link(self, mu: Array) -> Array:
         return np.power(mu, self.power)
 
 
@@ -147,18 +148,18 @@ class Family(ABC):
     low_included: ClassVar[bool] = False  # a target may equal `low`
 
     @abstractmethod
-    def variance(self, mu: Any) -> Any:
+    def variance(self, mu: Array) -> Array:
         """V(mu)."""
 
     @abstractmethod
-    def half_deviance(self, y: Target, mu: Any) -> Any:
+    def half_deviance(self, y: Target, mu: Array) -> Array:
         """d(y, mu) / 2, zero at mu = y."""
 
     @abstractmethod
-    def log_density(self, y: Target, mu: Any, phi: float) -> Any:
+    def log_density(self, y: Target, mu: Array, phi: float) -> Array:
         """ln p(y) of each row; NaN where it is not known."""
 
-    def is_possible(self, y: Target) -> Any:
+    def is_possible(self, y: Target) -> Mask:
         """Which targets the family can give."""
         return ((y >= self.low) if self.low_included else (y > self.low)) & (y <= self.high)
 
@@ -169,13 +170,13 @@ class NormalFamily(Family):
 
     canonical = IdentityLink()
 
-    def variance(self, mu: Any) -> Any:
+    def variance(self, mu: Array) -> Array:
         return np.ones_like(mu)
 
-    def half_deviance(self, y: Target, mu: Any) -> Any:
+    def half_deviance(self, y: Target, mu: Array) -> Array:
         return 0.5 * (y - mu) ** 2
 
-    def log_density(self, y: Target, mu: Any, phi: float) -> Any:
+    def log_density(self, y: Target, mu: Array, phi: float) -> Array:
         return -0.5 * (y - mu) ** 2 / phi - 0.5 * np.log(2 * np.pi * phi)
 
 
@@ -188,13 +189,13 @@ class PoissonFamily(Family):
     low = 0.0
     low_included = True
 
-    def variance(self, mu: Any) -> Any:
+    def variance(self, mu: Array) -> Array:
         return mu
 
-    def half_deviance(self, y: Target, mu: Any) -> Any:
+    def half_deviance(self, y: Target, mu: Array) -> Array:
         return xlogy(y, y / mu) - y + mu
 
-    def log_density(self, y: Target, mu: Any, phi: float) -> Any:
+    def log_density(self, y: Target, mu: Array, phi: float) -> Array:
         return xlogy(y, mu) - mu - gammaln(y + 1)
 
 
@@ -207,15 +208,15 @@ class BinomialFamily(Family):
     low, high = 0.0, 1.0
     low_included = True
 
-    def variance(self, mu: Any) -> Any:
+    def variance(self, mu: Array) -> Array:
         mu = np.clip(mu, PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN)
         return mu * (1 - mu)
 
-    def half_deviance(self, y: Target, mu: Any) -> Any:
+    def half_deviance(self, y: Target, mu: Array) -> Array:
         mu = np.clip(mu, PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN)
         return xlogy(y, y / mu) + xlogy(1 - y, (1 - y) / (1 - mu))
 
-    def log_density(self, y: Target, mu: Any, phi: float) -> Any:
+    def log_density(self, y: Target, mu: Array, phi: float) -> Array:
         mu = np.clip(mu, PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN)
         return xlogy(y, mu) + xlogy(1 - y, 1 - mu)
 
@@ -227,13 +228,13 @@ class GammaFamily(Family):
     canonical = PowerLink(-1.0)
     low = 0.0
 
-    def variance(self, mu: Any) -> Any:
+    def variance(self, mu: Array) -> Array:
         return mu**2
 
-    def half_deviance(self, y: Target, mu: Any) -> Any:
+    def half_deviance(self, y: Target, mu: Array) -> Array:
         return (y - mu) / mu - np.log(y / mu)
 
-    def log_density(self, y: Target, mu: Any, phi: float) -> Any:
+    def log_density(self, y: Target, mu: Array, phi: float) -> Array:
         return (np.log(y / (phi * mu)) - y / mu) / phi - np.log(y) - gammaln(1 / phi)
 
 
@@ -244,13 +245,13 @@ class InverseGaussianFamily(Family):
     canonical = PowerLink(-2.0)
     low = 0.0
 
-    def variance(self, mu: Any) -> Any:
+    def variance(self, mu: Array) -> Array:
         return mu**3
 
-    def half_deviance(self, y: Target, mu: Any) -> Any:
+    def half_deviance(self, y: Target, mu: Array) -> Array:
         return 0.5 * (y - mu) ** 2 / (y * mu**2)
 
-    def log_density(self, y: Target, mu: Any, phi: float) -> Any:
+    def log_density(self, y: Target, mu: Array, phi: float) -> Array:
         return -self.half_deviance(y, mu) / phi - 0.5 * np.log(2 * np.pi * phi * y**3)
 
 
@@ -269,15 +270,15 @@ class TweedieFamily(Family):
     def low_included(self) -> bool:  # type: ignore[override]  # the same
         return self.power < 2
 
-    def variance(self, mu: Any) -> Any:
+    def variance(self, mu: Array) -> Array:
         return np.power(mu, self.power)
 
-    def half_deviance(self, y: Target, mu: Any) -> Any:
+    def half_deviance(self, y: Target, mu: Array) -> Array:
         p = self.power
         y_part = np.power(np.maximum(y, 0.0), 2 - p) / ((1 - p) * (2 - p))
         return y_part - y * np.power(mu, 1 - p) / (1 - p) + np.power(mu, 2 - p) / (2 - p)
 
-    def log_density(self, y: Target, mu: Any, phi: float) -> Any:
+    def log_density(self, y: Target, mu: Array, phi: float) -> Array:
         """Exact for powers above 1, by `tweedie_density`; NaN for negative powers."""
         if self.power < 0 or not 0 < phi < np.inf:
             return np.full(np.shape(y), np.nan)
@@ -295,23 +296,23 @@ class DevianceLoss(Loss):
     kind = "likelihood"
     convex = False
 
-    def value(self, y: Any, eta: Any) -> Any:
+    def value(self, y: Target, eta: Array) -> Array:
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             mu = self.link.inverse(eta)
             inside = np.isfinite(mu) & (mu > self.family.low) & (mu < np.inf)
             return np.where(inside, self.family.half_deviance(y, np.where(inside, mu, 1.0)), np.inf)
 
-    def slope(self, y: Any, eta: Any) -> Any:
+    def slope(self, y: Target, eta: Array) -> Array:
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             mu = self.link.inverse(eta)
             return (mu - y) / self.family.variance(mu) * self.link.inverse_derivative(eta)
 
-    def curvature(self, y: Any, eta: Any) -> Any:
+    def curvature(self, y: Target, eta: Array) -> Array:
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             mu = self.link.inverse(eta)
             return np.nan_to_num(self.link.inverse_derivative(eta) ** 2 / self.family.variance(mu), posinf=1e300)
 
-    def inverse_link(self, eta: Any) -> Any:
+    def inverse_link(self, eta: Array) -> Array:
         return self.link.inverse(eta)
 
 
@@ -322,16 +323,16 @@ class BinomialLogitLoss(Loss):
     kind = "likelihood"
     max_curvature = 0.25
 
-    def value(self, y: Any, eta: Any) -> Any:
+    def value(self, y: Target, eta: Array) -> Array:
         return np.logaddexp(0.0, eta) - y * eta
 
-    def slope(self, y: Any, eta: Any) -> Any:
+    def slope(self, y: Target, eta: Array) -> Array:
         return expit(eta) - y
 
-    def curvature(self, y: Any, eta: Any) -> Any:
+    def curvature(self, y: Target, eta: Array) -> Array:
         return expit(eta) * expit(-eta)
 
-    def inverse_link(self, eta: Any) -> Any:
+    def inverse_link(self, eta: Array) -> Array:
         return expit(eta)
 
 
@@ -349,4 +350,4 @@ def deviance_loss(family: Family, link: Link) -> Loss:
 
 def fisher_weights(family: Family, link: Link, eta: Array) -> Array:
     """The expected curvature of each row."""
-    return np.asarray(DevianceLoss(family, link).curvature(0.0, eta))
+    return np.asarray(DevianceLoss(family, link).curvature(np.zeros(()), eta))  # the same for every y

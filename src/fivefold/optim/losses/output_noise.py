@@ -17,17 +17,19 @@ Bishop (1995), chapter 6; Jacobs, Jordan, Nowlan & Hinton (1991) for the mixture
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import log_softmax, logsumexp, xlogy
 
-from fivefold.core.types import Array, Codes
-from fivefold.optim.losses.catalogue import LOSSES, Loss
+from fivefold.core.types import Array, Codes, Rng
+from fivefold.optim.losses.base import ROOT_2PI, Loss
+from fivefold.optim.losses.catalogue import LOSSES
 
-ROOT_2PI = float(np.sqrt(2 * np.pi))
+Outputs: TypeAlias = Any  # an array, or for a mixture a pair: gates, and the outputs of its components
 
 
 class OutputNoise(ABC):
@@ -36,15 +38,15 @@ class OutputNoise(ABC):
     loss_name: ClassVar[str]
 
     @abstractmethod
-    def log_prob(self, t: Any, y: Any) -> Array:
+    def log_prob(self, t: ArrayLike, y: Outputs) -> Array:
         """Log probability, or density, of each target given its output."""
 
     @abstractmethod
-    def loss(self, t: Any, y: Any) -> Array:
+    def loss(self, t: ArrayLike, y: Outputs) -> Array:
         """The named loss of each row."""
 
     @abstractmethod
-    def sample(self, y: Any, rng: np.random.RandomState) -> Array:
+    def sample(self, y: Outputs, rng: Rng) -> Array:
         """A target for each output."""
 
     @property
@@ -52,7 +54,7 @@ class OutputNoise(ABC):
         """What the loss is divided by."""
         return 1.0
 
-    def constant(self, t: Any, y: Any) -> float:
+    def constant(self, t: ArrayLike, y: Outputs) -> float:
         """The part of -log_prob that does not depend on the values of y."""
         return 0.0
 
@@ -74,15 +76,15 @@ class BernoulliOutput(OutputNoise):
 
     loss_name = "two-class cross-entropy"
 
-    def log_prob(self, t: Any, y: Any) -> Array:
+    def log_prob(self, t: ArrayLike, y: Outputs) -> Array:
         t, y = _paired(t, y)
         return np.log(np.where(_codes(t, 2) == 1, y, 1 - y))
 
-    def loss(self, t: Any, y: Any) -> Array:
+    def loss(self, t: ArrayLike, y: Outputs) -> Array:
         t, y = _paired(t, y)
         return -xlogy(t, y) - xlogy(1 - t, 1 - y)
 
-    def sample(self, y: Any, rng: np.random.RandomState) -> Array:
+    def sample(self, y: Outputs, rng: Rng) -> Array:
         return (rng.uniform(size=np.shape(y)) < y).astype(np.float64)
 
     @property
@@ -102,16 +104,16 @@ class MultinomialOutput(OutputNoise):
 
     loss_name = "cross-entropy"
 
-    def log_prob(self, t: Any, y: Any) -> Array:
+    def log_prob(self, t: ArrayLike, y: Outputs) -> Array:
         y = np.asarray(y, dtype=np.float64)
         return np.log(np.take_along_axis(y, _codes(t, y.shape[-1])[:, None], axis=1)[:, 0])
 
-    def loss(self, t: Any, y: Any) -> Array:
+    def loss(self, t: ArrayLike, y: Outputs) -> Array:
         y = np.asarray(y, dtype=np.float64)
         indicators = np.eye(y.shape[-1])[_codes(t, y.shape[-1])]
         return -xlogy(indicators, y).sum(axis=-1)
 
-    def sample(self, y: Any, rng: np.random.RandomState) -> Array:
+    def sample(self, y: Outputs, rng: Rng) -> Array:
         steps = np.cumsum(np.asarray(y, dtype=np.float64), axis=1)
         return (rng.uniform(size=(len(steps), 1)) * steps[:, -1:] > steps).sum(axis=1).astype(np.float64)
 
@@ -133,22 +135,22 @@ class GaussianOutput(OutputNoise):
     sigma: float = 1.0
     loss_name = "squared error"
 
-    def log_prob(self, t: Any, y: Any) -> Array:
+    def log_prob(self, t: ArrayLike, y: Outputs) -> Array:
         t, y = _paired(t, y)
         return _summed(-np.log(self.sigma * ROOT_2PI) - ((t - y) / self.sigma) ** 2 / 2)
 
-    def loss(self, t: Any, y: Any) -> Array:
+    def loss(self, t: ArrayLike, y: Outputs) -> Array:
         t, y = _paired(t, y)
         return _summed((t - y) ** 2 / 2)
 
-    def sample(self, y: Any, rng: np.random.RandomState) -> Array:
+    def sample(self, y: Outputs, rng: Rng) -> Array:
         return np.asarray(y) + self.sigma * rng.standard_normal(np.shape(y))
 
     @property
     def scale(self) -> float:
         return self.sigma**2
 
-    def constant(self, t: Any, y: Any) -> float:
+    def constant(self, t: ArrayLike, y: Outputs) -> float:
         coordinates = np.shape(t)[1] if np.ndim(t) == 2 else 1
         return float(coordinates * np.log(self.sigma * ROOT_2PI))
 
@@ -176,38 +178,40 @@ class MixtureOutput(OutputNoise):
     part: OutputNoise = field(default_factory=GaussianOutput)
     loss_name = "competitive loss"
 
-    def log_prob(self, t: Any, y: Any) -> Array:
+    def log_prob(self, t: ArrayLike, y: Outputs) -> Array:
         gates, outputs = y
         with np.errstate(divide="ignore"):
             return logsumexp(np.log(gates) + self._each(self.part.log_prob, t, outputs), axis=1)
 
-    def loss(self, t: Any, y: Any) -> Array:
+    def loss(self, t: ArrayLike, y: Outputs) -> Array:
         """-ln sum_h g_h e^(-loss_h / scale), the loss and the scale being those of the components."""
         return -logsumexp(self._terms(t, y), axis=1)
 
-    def responsibilities(self, t: Any, y: Any) -> Array:
+    def responsibilities(self, t: ArrayLike, y: Outputs) -> Array:
         """f_h (n, H): the probability of each component once the target is seen."""
         return np.exp(log_softmax(self._terms(t, y), axis=1))
 
-    def slopes(self, t: Any, y: Any) -> tuple[Array, Array]:
+    def slopes(self, t: ArrayLike, y: Outputs) -> tuple[Array, Array]:
         """Derivatives of the loss in the gates' predictors, gates = softmax, and in the losses of the components."""
         f = self.responsibilities(t, y)
         return np.asarray(y[0]) - f, f / self.part.scale
 
-    def sample(self, y: Any, rng: np.random.RandomState) -> Array:
+    def sample(self, y: Outputs, rng: Rng) -> Array:
         gates, outputs = y
         chosen = MultinomialOutput().sample(gates, rng).astype(np.int64)
         return self.part.sample(np.asarray(outputs)[chosen, np.arange(len(chosen))], rng)
 
-    def constant(self, t: Any, y: Any) -> float:
+    def constant(self, t: ArrayLike, y: Outputs) -> float:
         return self.part.constant(t, y[1][0])
 
-    def _terms(self, t: Any, y: Any) -> Array:
+    def _terms(self, t: ArrayLike, y: Outputs) -> Array:
         gates, outputs = y
         with np.errstate(divide="ignore"):
             return np.log(gates) - self._each(self.part.loss, t, outputs) / self.part.scale
 
-    def _each(self, function: Callable[[Any, Any], Array], t: Any, outputs: Any) -> Array:
+    def _each(
+        self, function: Callable[[ArrayLike, Outputs], Array], t: ArrayLike, outputs: Iterable[ArrayLike]
+    ) -> Array:
         """(n, H)."""
         return np.column_stack([function(t, output) for output in outputs])
 
@@ -220,14 +224,14 @@ NOISES: dict[str, OutputNoise] = {
 }
 
 
-def _paired(t: Any, y: Any) -> tuple[Array, Array]:
+def _paired(t: ArrayLike, y: Outputs) -> tuple[Array, Array]:
     t, y = np.asarray(t, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if t.shape != y.shape:
         raise ValueError(f"targets and outputs must have one shape; got {t.shape} and {y.shape}")
     return t, y
 
 
-def _codes(t: Any, K: int) -> Codes:
+def _codes(t: ArrayLike, K: int) -> Codes:
     codes = np.asarray(t)
     if not np.isin(codes, np.arange(K)).all():
         raise ValueError(f"targets must be codes 0 .. {K - 1}; got {np.unique(codes)[:5].tolist()}")

@@ -26,8 +26,6 @@ Mori (1974).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.special import gammaln
 
@@ -36,10 +34,8 @@ from fivefold.core.types import Array
 NEGLIGIBLE_LOG_RATIO = 40.0  # terms below e^-40 of the largest are lost in rounding
 MIN_STIRLING = 16.0  # from this argument on, four terms of Stirling's series are exact to rounding
 SMALL_ANGLE = 0.1
-QUADRATURE_REACH, QUADRATURE_NODES = (
-    4.6,
-    801,
-)  # of the double-exponential rule: the outermost nodes are within 1e-60 of the ends
+QUADRATURE_REACH = 4.6  # of the double-exponential rule: its outermost nodes are within 1e-60 of the ends
+QUADRATURE_NODES = 801  # nodes of the double-exponential rule
 
 
 def log_density_at_mean(xi: Array, power: float) -> Array:
@@ -65,14 +61,14 @@ def _sum_of_gammas(xi: Array, p: float) -> Array:
     return total + np.log(step)
 
 
-def _log_poisson(x: Array, mean: Array) -> Any:
+def _log_poisson(x: Array, mean: Array) -> Array:
     """x ln(mean) - mean - ln Gamma(x + 1), also for an x that is not an integer."""
     gap = (mean - x) / x
     log_ratio = np.where(gap > -0.5, np.log1p(np.maximum(gap, -0.5)), np.log(mean / x))
     return x * (log_ratio - gap) - 0.5 * np.log(2 * np.pi * x) - _beyond_stirling(x)
 
 
-def _beyond_stirling(x: Array) -> Any:
+def _beyond_stirling(x: Array) -> Array:
     """ln Gamma(x + 1) - (x ln x - x + ln(2 pi x) / 2)."""
     large = np.maximum(x, MIN_STIRLING)
     series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / (1680 * large**2)) / large**2) / large**2) / large
@@ -97,13 +93,13 @@ def _tilted_stable(xi: Array, p: float) -> Array:
     return out + np.log(q * r / (1 - r) / np.pi)
 
 
-def _log_sinc(u: Array) -> Any:
+def _log_sinc(u: Array) -> Array:
     """ln(sin(u) / u); for a small u, where it is near -u^2 / 6, by its series."""
     v = np.minimum(u, SMALL_ANGLE) ** 2
     series = -v * (1 / 6 + v * (1 / 180 + v * (1 / 2835 + v * (1 / 37800 + v / 467775))))
     return np.where(u < SMALL_ANGLE, series, np.log(np.sinc(u / np.pi)))
 
 
-def _log_sum(v: Array) -> Any:
+def _log_sum(v: Array) -> float:
     top = v.max()
     return top + np.log(np.exp(v - top).sum())

@@ -24,7 +24,9 @@ from scipy.sparse import issparse
 from fivefold.core.types import Array
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses.catalogue import AbsoluteLoss, HingeLoss, InsensitiveLoss, Loss, PerceptronLoss, QuantileLoss
+from fivefold.optim.losses.base import Loss
+from fivefold.optim.losses.margin_losses import HingeLoss, PerceptronLoss
+from fivefold.optim.losses.regression_losses import AbsoluteLoss, InsensitiveLoss, QuantileLoss
 from fivefold.optim.minimise import minimise
 from fivefold.optim.objective import CompositeObjective, Minimum
 from fivefold.optim.penalties.proximal_operators import L1

@@ -25,7 +25,7 @@ from fivefold.optim.dual.crammer_singer_interior import CrammerSingerInterior
 from fivefold.optim.dual.dual_coordinate_descent import DualCoordinateDescent
 from fivefold.optim.dual.interior_point import InteriorPoint
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses.catalogue import SquaredHingeLoss
+from fivefold.optim.losses.margin_losses import SquaredHingeLoss
 from fivefold.optim.minimise import Solver, minimise
 from fivefold.optim.objective import CompositeObjective, Minimum, Monitor
 from fivefold.optim.penalties.proximal_operators import L1

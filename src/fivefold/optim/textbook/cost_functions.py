@@ -29,7 +29,8 @@ from fivefold.core.types import Array
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.functions import Function
-from fivefold.optim.losses.catalogue import HingeLoss, LogLoss, SquaredLoss
+from fivefold.optim.losses.margin_losses import HingeLoss, LogLoss
+from fivefold.optim.losses.regression_losses import SquaredLoss
 from fivefold.optim.minimise import Solver, minimise
 from fivefold.optim.objective import Minimum, Objective, SmoothObjective
 from fivefold.optim.risk_minimisation.kink_smoothing import minimise_kinked

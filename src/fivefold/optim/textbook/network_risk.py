@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import expit
 
 from fivefold.core.types import Array, UserTable
-from fivefold.optim.losses.catalogue import Loss
+from fivefold.optim.losses.base import Loss
 from fivefold.optim.objective import SmoothObjective
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.parallel import map_parts
 from fivefold.core.types import Array
-from fivefold.optim.losses.catalogue import Loss
+from fivefold.optim.losses.base import Loss
 from fivefold.rank.pairwise.ranking_pairs import Queries, RowIndices
 
 MIN_TREE_ROWS = 600  # queries of more rows use the tree: there it is faster than the pairs

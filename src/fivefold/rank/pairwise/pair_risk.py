@@ -14,7 +14,7 @@ import numpy as np
 
 from fivefold.core.types import Array
 from fivefold.optim.design import Design
-from fivefold.optim.losses.catalogue import Loss
+from fivefold.optim.losses.base import Loss
 from fivefold.optim.objective import SmoothObjective
 from fivefold.rank.pairwise.pair_loops import PairHinge, pair_terms
 from fivefold.rank.pairwise.ranking_pairs import Queries

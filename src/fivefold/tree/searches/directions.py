@@ -28,7 +28,7 @@ from fivefold.distributions.family import GroupWeights
 from fivefold.distributions.gaussian import Full, Gaussian, GroupMoments
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
-from fivefold.optim.losses.catalogue import LogLoss, ProbitMarginLoss
+from fivefold.optim.losses.margin_losses import LogLoss, ProbitMarginLoss
 from fivefold.optim.minimise import minimise
 from fivefold.optim.risk_minimisation.preconditioned_descent import WhitenedNewton
 from fivefold.optim.smooth.lbfgs import LBFGS

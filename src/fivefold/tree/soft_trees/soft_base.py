@@ -22,7 +22,7 @@ from fivefold.core.random_state import check_random_state
 from fivefold.core.storage.array_checks import check_lengths
 from fivefold.core.types import Array, Rng, Table, Target, UserTable, Weights
 from fivefold.optim.design import Design
-from fivefold.optim.losses.catalogue import Loss
+from fivefold.optim.losses.base import Loss
 from fivefold.optim.minimise import Solver
 from fivefold.optim.smooth.lbfgs import LBFGS
 from fivefold.optim.stochastic.gradient_rules import Adam

@@ -29,7 +29,7 @@ from fivefold.core.parallel import map_parts, scratch
 from fivefold.core.storage.array_checks import check_indices
 from fivefold.core.types import Array, Indices, Target
 from fivefold.optim.design import Design
-from fivefold.optim.losses.catalogue import Loss
+from fivefold.optim.losses.base import Loss
 from fivefold.optim.losses.loss_loops import exponentials
 from fivefold.optim.objective import FiniteSum
 from fivefold.partition.tree_arrays.binary_tree import Tree
