@@ -11,18 +11,18 @@ from work import calls
 from fivefold.core import parallel
 from fivefold.spatial.centres import lloyd as engine
 from fivefold.spatial.centres.geometric_medians import median_update
-from fivefold.spatial.centres.lloyd import FEW, alternate_updates, lloyd, nearest_centres, nearest_distances
-from fivefold.spatial.centres.seeding import (
-    RowSampler,
-    canonical_order,
-    distinct_seeds,
-    draw_rows,
-    plusplus_rows,
-    plusplus_seeds,
+from fivefold.spatial.centres.lloyd import (
+    MAX_DIRECT_DIFFERENCES,
+    alternate_updates,
+    lloyd,
+    nearest_centres,
+    nearest_distances,
 )
+from fivefold.spatial.centres.seeding import distinct_seeds, plusplus_rows, plusplus_seeds
 from fivefold.spatial.distances import squared_distances
 from fivefold.spatial.points import Points
 from fivefold.spatial.row_loops import DenseRows, SparseRows, squared_distance, transfer_row
+from fivefold.spatial.row_sampling import RowSampler, canonical_order, draw_rows
 
 UPDATES = {"means": engine.mean_update, "medians": median_update}
 FORMS = {
@@ -134,7 +134,7 @@ def test_rows_asked_one_by_one_go_where_the_table_sends_them(kind, offset):
     X, _ = table(5, n=4000)
     X = (X + offset).astype(kind)
     C = X[:9].copy()
-    assert X.size * len(C) > FEW
+    assert X.size * len(C) > MAX_DIRECT_DIFFERENCES
     one_by_one = [nearest_centres(X[i : i + 1], C)[0] for i in range(0, 4000, 40)]
     np.testing.assert_array_equal(one_by_one, nearest_centres(X, C)[::40])
     assert nearest_centres(X[:1], C).dtype == nearest_centres(X, C).dtype
@@ -346,9 +346,9 @@ def test_seeds_are_different_rows_while_there_are_any(form):
 
 def test_repetitions_are_not_counted_as_different_rows():
     X = table(14, n=50)[0]
-    assert Points.of(X.repeat(3, axis=0)).different == 50
-    assert Points.of(np.ones((4, 2))).different == 1
-    assert Points.of(csr_matrix(np.eye(5).repeat(2, axis=0))).different == 5
+    assert Points.of(X.repeat(3, axis=0)).n_distinct == 50
+    assert Points.of(np.ones((4, 2))).n_distinct == 1
+    assert Points.of(csr_matrix(np.eye(5).repeat(2, axis=0))).n_distinct == 5
 
 
 def test_sparse_entries_that_stand_twice_are_added():

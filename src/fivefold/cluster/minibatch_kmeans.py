@@ -24,8 +24,8 @@ from fivefold.core.registry import Card
 from fivefold.core.types import Array, Matrix, Table, Weights
 from fivefold.spatial.centres.lloyd import nearest_distances
 from fivefold.spatial.centres.online_kmeans import OnlineCentres, StreamResult, learn_from_batches
-from fivefold.spatial.centres.seeding import RowSampler
 from fivefold.spatial.points import Points
+from fivefold.spatial.row_sampling import RowSampler
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class MiniBatchKMeans(PrototypeClusterer):
     def _find(self, X: Table, w: Weights) -> tuple[MiniBatchModel, Any]:
         check_enough_rows(self, X)
         points, rng = Points.of(X, w), check_random_state(self.random_state)
-        n = points.different
+        n = points.n_distinct
         batch = min(self.batch_size, n)
         count = max(1, self.max_iter * n // batch)
         lines = _Lines(count)
@@ -172,7 +172,7 @@ class MiniBatchKMeans(PrototypeClusterer):
         points = Points.of(X, w)
         if not self.__sklearn_is_fitted__():
             check_enough_rows(self, X)
-            state = self._start(points, min(self.batch_size, points.different), self._batch_rng(0))
+            state = self._start(points, min(self.batch_size, points.n_distinct), self._batch_rng(0))
             self.model_ = MiniBatchModel(state.centres.astype(X.dtype), state, np.nan, 1, 0)
         last = self.model_
         state, inertia = last.state.learn(points, self.reassignment_ratio, self._batch_rng(last.n_steps + 1))
@@ -200,7 +200,7 @@ class MiniBatchKMeans(PrototypeClusterer):
         urn = RowSampler(points)
 
         def part() -> Points:
-            return points if size >= points.different else Points.of(points.table[urn.draw(size, rng)])
+            return points if size >= points.n_distinct else Points.of(points.table[urn.draw(size, rng)])
 
         trial = part()
         tried = [start(part(), rng) for _ in range(runs)]

@@ -26,8 +26,8 @@ from fivefold.core.numerics.arrays import like
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Indices, Matrix, Table, UserTable, Weights
-from fivefold.spatial.centres.seeding import draw_rows
 from fivefold.spatial.points import Points
+from fivefold.spatial.row_sampling import draw_rows
 
 FLAT_PATCH_SHARE = 1e-9  # as a share of the largest pixel: a patch that varies less is flat and fits nothing
 IMAGES_PER_BLOCK = 256  # images correlated at a time, which bounds the memory

@@ -5,46 +5,52 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from fivefold.core.parallel import BLOCK_ROWS, MIN_PART_ROWS, map_parts, scratch
-from fivefold.core.types import Array, Codes, Doubles, Indices, Matrix, Table
+from fivefold.core.types import Codes, Doubles, Indices, Matrix, Table, Vector, Weights
 from fivefold.spatial.row_loops import (
     EQUAL_ROWS_RATIO,
     MAX_SINGLE_SQUARE,
     NEAREST_TWO_LOOPS,
     ROW_LANES,
     DenseRows,
+    Rows,
     SparseRows,
     multiple_of_four,
 )
 
 DIRECTION_SEED = 20_07  # seed of the direction along which rows are put in order
-MAX_BLOCK_NUMBERS = 2**17  # a part of a table with long rows has about so many, and a block at most
-KEY_ROUNDING = 1e-13  # of keys of equal rows
-KEY_TOLERANCE = 1e-9  # keys that differ by less than this share may belong to equal rows
+MAX_BLOCK_NUMBERS = (
+    2**17
+)  # numbers in a block at most, so that it stays in the cache; about as many in a part of long rows
+KEY_ROUNDING = 1e-13  # keys that differ by no more than this share of the largest are those of equal rows
+KEY_TOLERANCE = 1e-9  # keys further apart than this share belong to rows that differ: others are compared in full
+
+
+Precision: TypeAlias = type[np.float32] | type[np.float64]
 
 
 @dataclass(frozen=True)
 class Codebook:
     """K centres, made ready for comparison with rows."""
 
-    norms: Array  # (K,) |c|^2
-    code: Array  # as COMPARE takes it
-    half: Array  # |c|^2 / 2, padded like `code`
-    rounding: float  # of a value of COMPARE, as a share of |c| |x| + |c|^2 / 2
+    norms: Vector  # (K,) |c|^2
+    code: Matrix  # the centres as NEAREST_TWO_LOOPS takes them
+    half: Vector  # |c|^2 / 2, padded like `code`
+    rounding: float  # error of |c|^2 / 2 - c.x in those loops, as a share of |c| |x| + |c|^2 / 2
 
-    def compare(self, rows: DenseRows | SparseRows, ids: Indices, m: int) -> tuple[Array, ...]:
-        """The two nearest centres of rows ids[:m]: see COMPARE."""
-        kind, shape = self.code.dtype, (-(-m // ROW_LANES), ROW_LANES)
-        found = tuple(np.empty(shape, kind) for _ in range(4))
+    def compare(self, rows: Rows, ids: Indices, m: int) -> tuple[Matrix, ...]:
+        """The two nearest centres of rows ids[:m], as NEAREST_TWO_LOOPS finds them."""
+        dtype, shape = self.code.dtype, (-(-m // ROW_LANES), ROW_LANES)
+        found = tuple(np.empty(shape, dtype) for _ in range(4))
         Z, v, u = (
-            np.zeros((self.code.shape[1], ROW_LANES), kind),
-            np.empty(max(ROW_LANES, len(self.half)), kind),
-            np.empty(ROW_LANES, kind),
+            np.zeros((self.code.shape[1], ROW_LANES), dtype),
+            np.empty(max(ROW_LANES, len(self.half)), dtype),
+            np.empty(ROW_LANES, dtype),
         )
         NEAREST_TWO_LOOPS[type(rows)](rows, ids, m, self.code, self.half, Z, v, u, found)
         return found
@@ -54,14 +60,14 @@ class Codebook:
 class Points:
     """Rows relative to an origin (their mean; zero if they are sparse), the weight of each, and their spread."""
 
-    table: Any  # as given: (n, d), an array or a matrix in compressed rows
-    rows: DenseRows | SparseRows
-    w: Array  # (n,)
-    origin: Array  # (d,)
+    table: Table  # as given: (n, d), an array or a CSR matrix
+    rows: Rows
+    w: Weights  # (n,)
+    origin: Vector  # (d,)
     scatter: float  # sum of w |x - mean|^2
 
     @classmethod
-    def of(cls, X: Any, w: Array | None = None) -> Points:
+    def of(cls, X: Table, w: Weights | None = None) -> Points:
         """The rows of X, each counted w times (once by default)."""
         w = np.ones(X.shape[0]) if w is None else np.ascontiguousarray(w, dtype=np.float64)
         if issparse(X):
@@ -77,12 +83,12 @@ class Points:
         return cls(X, DenseRows(X, mean), w, mean, max(float(sum(seconds) - total * (shift @ shift)), 0.0))
 
     @classmethod
-    def _sparse(cls, X: Table, w: Array) -> Points:
+    def _sparse(cls, X: Table, w: Weights) -> Points:
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-        whole = np.int32 if max(X.shape[1], X.nnz) < 2**31 else np.int64
-        rows = SparseRows(X.data, X.indices.astype(whole, copy=False), X.indptr.astype(whole, copy=False))
+        integers = np.int32 if max(X.shape[1], X.nnz) < 2**31 else np.int64
+        rows = SparseRows(X.data, X.indices.astype(integers, copy=False), X.indptr.astype(integers, copy=False))
         mean = np.asarray(X.T @ w).ravel() / w.sum()
         second = float(np.repeat(w, np.diff(X.indptr)) @ np.square(X.data, dtype=np.float64))
         return cls(X, rows, w, np.zeros(X.shape[1]), max(second - float(w.sum() * (mean @ mean)), 0.0))
@@ -97,12 +103,12 @@ class Points:
 
     @property
     def variance(self) -> float:
-        """Mean over the columns of their variance."""
+        """The mean variance of the columns."""
         return self.scatter / float(self.w.sum()) / self.width
 
     @cached_property
-    def keys(self) -> Array:
-        """A number for each row that depends on its values only: its place along a fixed random direction (n,)."""
+    def keys(self) -> Vector:
+        """A number for each row that depends only on its values: its place along a fixed random direction (n,)."""
         direction = _direction(self.width)
         if isinstance(self.rows, SparseRows):
             return np.asarray(self.table @ direction).ravel()
@@ -117,35 +123,35 @@ class Points:
 
     @cached_property
     def order(self) -> Indices:
-        """The rows in the order of their keys: equal rows stand together."""
+        """The rows in the order of their keys: equal rows are neighbours."""
         return np.argsort(self.keys)
 
     @cached_property
-    def different(self) -> int:
-        """How many rows differ: repetitions are not counted."""
-        sizes = self.keys[self.order]
-        return 1 + int((np.diff(sizes) > KEY_ROUNDING * np.abs(sizes[[0, -1]]).max()).sum())
+    def n_distinct(self) -> int:
+        """The number of distinct rows."""
+        keys = self.keys[self.order]
+        return 1 + int((np.diff(keys) > KEY_ROUNDING * np.abs(keys[[0, -1]]).max()).sum())
 
-    def equal(self, row: int, among: Indices | None = None) -> Indices:
-        """The rows with the values of this one."""
+    def equal_rows(self, row: int, among: Indices | None = None) -> Indices:
+        """The rows, of all or `among` some, with the same values as this one."""
         if among is None:
             gap = np.abs(self.keys - self.keys[row])
             among = np.flatnonzero(gap <= KEY_TOLERANCE * (gap.max() + abs(self.keys[row])))
         some, x = self.table[among], self.table[[row]]
         if isinstance(self.rows, DenseRows):
             return among[(some == x).all(axis=1)]
-        squares, x = np.asarray(some.multiply(some).sum(axis=1)).ravel(), x.toarray()[0]
-        size = squares + x @ x
+        x = x.toarray()[0]
+        size = squared_norms(some) + x @ x
         return among[size - 2 * np.asarray(some @ x).ravel() <= EQUAL_ROWS_RATIO * size]
 
-    def some(self, ids: Any) -> Array:
+    def rows_as_given(self, ids: Indices) -> Matrix:
         """Some rows as they were given, dense (m, d)."""
         chosen = self.table[ids]
         return chosen.toarray() if issparse(chosen) else chosen
 
-    def take(self, ids: Any) -> Array:
+    def centred_rows(self, ids: Indices) -> Matrix:
         """Some rows, dense, relative to the origin (m, d)."""
-        return np.ascontiguousarray(self.some(ids) - self.origin)
+        return np.ascontiguousarray(self.rows_as_given(ids) - self.origin)
 
     def sums(self, labels: Codes, K: int) -> Doubles:
         """The weighted sum of the rows of each label, relative to the origin (K, d)."""
@@ -154,31 +160,31 @@ class Points:
             return (members @ self.table).toarray()
         return members @ (self.table - self.origin)
 
-    def shifted(self, C: Matrix) -> Array:
-        """Given positions relative to the origin, in double precision."""
+    def centred(self, C: Matrix) -> Matrix:
+        """Positions C (K, d) relative to the origin, in double precision."""
         return np.ascontiguousarray(np.asarray(C, dtype=np.float64) - self.origin)
 
-    def narrow(self, C: Array) -> bool:
-        """Can single precision hold the squares of these rows and centres?"""
+    def fits_single_precision(self, C: Matrix) -> bool:
+        """Can single precision hold the squared norms of these rows and centres?"""
         farthest = max(self.scatter / float(self.w.min()), float((C * C).sum(axis=1).max()))
         return isinstance(self.rows, DenseRows) and (
             farthest == 0 or 1 / MAX_SINGLE_SQUARE < farthest < MAX_SINGLE_SQUARE
         )
 
-    def codebook(self, C: Array, kind: type) -> Codebook:
-        """Centres (K, d), relative to the origin, made ready for comparison in the precision `kind`."""
-        norms = np.einsum("kj,kj->k", C, C)
+    def codebook(self, C: Matrix, precision: Precision) -> Codebook:
+        """Centres (K, d), relative to the origin, made ready for comparison in the given precision."""
+        norms = squared_norms(C)
         K, d = C.shape
         if isinstance(self.rows, SparseRows):
             return Codebook(norms, np.ascontiguousarray(C.T), 0.5 * norms, (d + 8) * 2.0**-53)
-        code, half = np.zeros((K + K % 2, multiple_of_four(d)), kind), np.empty(K + K % 2, kind)
+        code, half = np.zeros((K + K % 2, multiple_of_four(d)), precision), np.empty(K + K % 2, precision)
         code[:K, :d], half[:K], half[K:] = C, 0.5 * norms, MAX_SINGLE_SQUARE
-        # sums of four are added one after the other; 8 for the products, the shift and the rounding of both factors
-        return Codebook(norms, code, half, (d / 4 + 8) * float(np.finfo(kind).eps) / 2)
+        # d / 4 sums of four are added in turn; 8 covers the products, the shift and the rounding of both factors
+        return Codebook(norms, code, half, (d / 4 + 8) * float(np.finfo(precision).eps) / 2)
 
 
 def rows_per_part(d: int) -> int:
-    """How many rows make a part of a table: fewer, if they are long."""
+    """The number of rows in a part of a table: fewer if the rows are long."""
     return max(BLOCK_ROWS, min(MIN_PART_ROWS, MAX_BLOCK_NUMBERS // d))
 
 
@@ -189,17 +195,24 @@ def cache_blocks(lo: int, hi: int, d: int) -> Iterator[tuple[int, int]]:
         yield a, min(a + step, hi)
 
 
-def _sums(X: Array, w: Array, origin: Array, lo: int, hi: int) -> tuple[Array, float]:
+def squared_norms(Z: Table) -> Vector:
+    """|z|^2 of each row (n,)."""
+    if isinstance(Z, np.ndarray):
+        return np.einsum("ij,ij->i", Z, Z)
+    return np.asarray(Z.multiply(Z).sum(axis=1)).ravel()
+
+
+def _sums(X: Matrix, w: Weights, origin: Vector, lo: int, hi: int) -> tuple[Vector, float]:
     """Sums of w (x - origin) and of w |x - origin|^2 over rows lo..hi."""
     first, second = np.zeros(X.shape[1]), 0.0
     for a, b in cache_blocks(lo, hi, X.shape[1]):
         Z = np.subtract(X[a:b], origin, out=scratch("sums", b - a, X.shape[1]))
         first += w[a:b] @ Z
-        second += float(w[a:b] @ np.einsum("ij,ij->i", Z, Z))
+        second += float(w[a:b] @ squared_norms(Z))
     return first, second
 
 
 @lru_cache(maxsize=32)
-def _direction(width: int) -> Array:
-    """The direction along which rows of this width are put in order; a generator takes as long as a small fit."""
+def _direction(width: int) -> Vector:
+    """The direction along which rows of this width are ordered; kept, as a generator takes as long as a small fit."""
     return np.random.RandomState(DIRECTION_SEED).standard_normal(width)

@@ -5,42 +5,47 @@ type of the rows. Dense rows are taken relative to an origin near the data, so t
 
 What takes the time, the comparison of many rows with many centres, has a loop of its own for each type:
 `NEAREST_TWO_LOOPS` and `SEED_TRIAL_LOOPS`. Dense rows go through them ROW_LANES at a time, one row per
-column, so that the innermost loop vectorises; four coordinates and two centres are taken together, so that a number
-loaded is used twice.
+column of a small table, so that the innermost loop vectorises; four coordinates and two centres are taken together,
+so that every number loaded is used twice.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from fivefold.core.compilation.jit import FAST, generic, jit
-from fivefold.core.types import Array, Indices, Matrix
+from fivefold.core.types import Array, Indices, Matrix, Vector
 
-ROW_LANES = 64
-MAX_SINGLE_SQUARE = 1e30  # beyond every square that single precision is used for
-EQUAL_ROWS_RATIO = 1e-14  # below this share of the squared norms two sparse rows are the same to rounding
+ROW_LANES = 64  # rows in a block: a whole number of vector registers in either precision
+MAX_SINGLE_SQUARE = 1e30  # larger than any squared distance that is computed in single precision
+# Two sparse rows are equal, up to rounding, if their squared distance is below this share of their squared norms.
+EQUAL_ROWS_RATIO = 1e-14
 
 
 class DenseRows(NamedTuple):
-    """Rows of an array; they stand for X - origin."""
+    """The rows of an array, read as X - origin."""
 
     X: Array  # (n, d)
     origin: Array  # (d,)
 
 
 class SparseRows(NamedTuple):
-    """Rows of a matrix in compressed rows."""
+    """The rows of a CSR matrix."""
 
-    data: Any
-    indices: Any
-    indptr: Any
+    data: Vector  # (nnz,)
+    indices: Indices  # (nnz,)
+    indptr: Indices  # (n + 1,)
+
+
+Rows: TypeAlias = DenseRows | SparseRows
 
 
 @generic
-def squared_distance(rows: Indices, i: int, C: Matrix, norms: Any, k: int) -> Any:
+def squared_distance(rows: Rows, i: int, C: Matrix, norms: Vector, k: int) -> float:
     """|x_i - c_k|^2; norms are |c|^2."""
+    raise NotImplementedError
 
 
 @squared_distance.rule(DenseRows)
@@ -64,7 +69,7 @@ def _(rows, i, C, norms, k):
 
 
 @generic
-def transfer_row(rows: Indices, i: int, v: Array, S: Matrix, k: int, old: Any) -> Any:
+def transfer_row(rows: Rows, i: int, v: float, S: Matrix, k: int, old: int) -> None:
     """S[k] += v x_i and S[old] -= v x_i."""
 
 
@@ -86,7 +91,10 @@ def _(rows, i, v, S, k, old):
 
 @jit(fastmath=FAST, error_model="numpy")
 def _nearest_two_dense(rows, ids, m, code, half, Z, v, u, found):
-    """code (K, d) and half (K,), padded to an even K and to a d in fours, in the precision used; Z (d, ROW_LANES)."""
+    """code (K, d) and half (K,), padded to an even K and a d that is a multiple of four, in the working precision.
+
+    Z is (d, ROW_LANES).
+    """
     X, origin = rows.X, rows.origin
     K, width = code.shape
     for b in range((m + ROW_LANES - 1) // ROW_LANES):
@@ -142,15 +150,15 @@ def _nearest_two_sparse(rows, ids, m, code, half, Z, v, u, found):
         found[0][b, i], found[1][b, i], found[2][b, i], found[3][b, i] = first, second, which, norm
 
 
-# For rows ids[:m]: the smallest and the second smallest |c|^2 / 2 - c.x, the k of the first, and |x|^2, each an array
-# (m / LANES, LANES) of `found`; they are arrays apart, as rows of one might overlap for all the compiler knows. Z, v
-# and u are scratch.
+# For rows ids[:m]: the smallest and the second smallest |c|^2 / 2 - c.x, the k of the smallest, and |x|^2, in the four
+# arrays (m / ROW_LANES, ROW_LANES) of `found`. They are separate arrays because the compiler could not tell that rows
+# of one array do not overlap. Z, v and u are scratch.
 NEAREST_TWO_LOOPS = {DenseRows: _nearest_two_dense, SparseRows: _nearest_two_sparse}
 
 
 @jit(fastmath=FAST, error_model="numpy")
 def _seed_trial_dense(rows, lo, hi, w, nearest, C, norms, Z, acc, out, potential):
-    """C (T, d) and Z (d, LANES) are padded to a d in fours."""
+    """C (T, d) and Z (d, ROW_LANES) are padded to a d that is a multiple of four."""
     X, origin = rows.X, rows.origin
     T, width = len(norms), C.shape[1]
     for b in range(lo, hi):
@@ -194,9 +202,9 @@ def _seed_trial_sparse(rows, lo, hi, w, nearest, C, norms, Z, acc, out, potentia
                 potential[t] += w[b, i] * v
 
 
-# For rows in blocks lo..hi of LANES: the squared distance to the nearest seed if each of T in C were one more,
-# out (T, blocks, LANES) from nearest (blocks, LANES); its sum weighted by w is added to potential (T,). norms (T,) are
-# |c|^2; Z and acc are scratch.
+# For the rows in blocks lo..hi of ROW_LANES: the squared distance to the nearest seed if each of the T rows of C became
+# a seed, out (T, blocks, ROW_LANES) from nearest (blocks, ROW_LANES); its sum weighted by w is added to potential (T,).
+# norms (T,) are |c|^2; Z and acc are scratch.
 SEED_TRIAL_LOOPS = {DenseRows: _seed_trial_dense, SparseRows: _seed_trial_sparse}
 
 

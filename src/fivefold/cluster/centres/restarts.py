@@ -50,7 +50,7 @@ def start_rule(estimator: Any, X: Table, many: int) -> tuple[int, StartRule]:
     if isinstance(init, str):
         once = init == "k-means++"
         seeds = SEED_RULES[init]
-        return _runs(asked, 1 if once else many), lambda points, rng: points.some(seeds(points, K, rng))
+        return _runs(asked, 1 if once else many), lambda points, rng: points.rows_as_given(seeds(points, K, rng))
     if callable(init):
         return _runs(asked, many), lambda points, rng: _shaped(estimator, init(points.table, K, random_state=rng), X)
     given = _shaped(estimator, init, X)

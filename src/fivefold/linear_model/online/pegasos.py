@@ -38,8 +38,8 @@ from fivefold.optim.losses.margin_losses import HingeLoss
 from fivefold.optim.minimise import NoDescentError, Solver, State, minimise
 from fivefold.optim.objective import Minimum
 from fivefold.optim.stochastic.sgd_loops import as_rows, dual_pegasos_steps, pegasos_steps
-from fivefold.spatial.centres.seeding import RowSampler
 from fivefold.spatial.points import Points
+from fivefold.spatial.row_sampling import RowSampler
 
 MIN_BATCH_DRAWS = 20_000  # rows drawn per step of the solver, at least
 MAX_DUAL_ROWS = 8_000  # the dual form keeps all inner products of at most this many rows: half a gigabyte

@@ -19,7 +19,8 @@ import numpy as np
 from fivefold.core.types import Array, Matrix, Rng
 from fivefold.distributions.family import GroupWeights
 from fivefold.spatial.centres.lloyd import alternate_updates
-from fivefold.spatial.centres.seeding import distinct_seeds, plusplus_seeds, squared_distances
+from fivefold.spatial.centres.seeding import distinct_seeds, plusplus_seeds
+from fivefold.spatial.distances import squared_distances
 from fivefold.spatial.points import Points
 
 KMEANS_TOL = 1e-4  # k-means stops when the centres move less than this share of the mean variance
@@ -27,7 +28,7 @@ KMEANS_MAX_ITER = 300  # and after so many steps
 
 
 def kmeans_start(points: Points, K: int, rng: Rng) -> GroupWeights:
-    seeds = points.some(plusplus_seeds(points, K, rng))
+    seeds = points.rows_as_given(plusplus_seeds(points, K, rng))
     return GroupWeights(
         alternate_updates(points, seeds, KMEANS_TOL * points.variance, KMEANS_MAX_ITER).labels.astype(np.int64),
         points.w,
@@ -36,11 +37,11 @@ def kmeans_start(points: Points, K: int, rng: Rng) -> GroupWeights:
 
 
 def seeds_start(points: Points, K: int, rng: Rng) -> GroupWeights:
-    return _nearest(points, points.some(plusplus_seeds(points, K, rng)))
+    return _nearest(points, points.rows_as_given(plusplus_seeds(points, K, rng)))
 
 
 def rows_start(points: Points, K: int, rng: Rng) -> GroupWeights:
-    return _nearest(points, points.some(distinct_seeds(points, K, rng)))
+    return _nearest(points, points.rows_as_given(distinct_seeds(points, K, rng)))
 
 
 def random_start(points: Points, K: int, rng: Rng) -> Any:

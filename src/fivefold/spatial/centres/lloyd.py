@@ -3,12 +3,12 @@
     assign   r_i = argmin_k |x_i - c_k|            a tie goes to the lowest k
     update   c_k = sum_{r_i = k} w_i x_i / sum_{r_i = k} w_i
 
-For each point an upper bound u on the distance to its centre and a lower bound l on that to any other.
-After centres move, u grows by the move of its centre and l shrinks by the largest other move; while
-u < max(l, half the gap to the nearest other centre) the point keeps its centre. The rest are compared
-with every centre, in single precision while that decides; what it leaves open is repeated in full.
+Each point has an upper bound u on the distance to its centre and a lower bound l on the distance to any other.
+When the centres move, u grows by the move of its centre and l shrinks by the largest move of another; while
+u < max(l, half the gap from its centre to the nearest other) the point keeps its centre. The other points are compared
+with every centre, in single precision as long as that decides; undecided comparisons are repeated in double precision.
 
-A cluster without points takes the point farthest from its own centre, with all its repetitions.
+A cluster without points takes the point farthest from its own centre, with all the points equal to it.
 Lloyd (1982); Hamerly (2010).
 """
 
@@ -16,51 +16,50 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 from scipy.sparse import issparse
 
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.parallel import map_parts
-from fivefold.core.types import Array, Codes, Indices, Matrix, Table
-from fivefold.spatial.points import Points, rows_per_part
+from fivefold.core.types import Codes, Indices, Matrix, Table, Vector, Weights
+from fivefold.spatial.points import Points, Precision, rows_per_part, squared_norms
 from fivefold.spatial.row_loops import ROW_LANES, squared_distance, transfer_row
 
-BOUND_SAFETY = 1 - 1e-9  # bounds are trusted up to here
-TIE_RATIO = 1 - 1e-12  # a centre must be nearer than this share to win from one before it
-MAX_UNDECIDED_SHARE = 0.1  # single precision is given up when it leaves more than this share open,
-MIN_UNDECIDED = 4096  # of at least so many comparisons
-MIN_REMAINING_SHARE = 1e-6  # sums kept by differences are taken anew when a cluster has lost all but this share
-HUGE = 1e300
-FEW = 2**14  # numbers to subtract: up to here bounds and a mean of the rows take longer than all differences
+BOUND_SAFETY = 1 - 1e-9  # share of a bound that is relied on: the rest covers rounding
+TIE_RATIO = 1 - 1e-12  # a later centre wins only if its squared distance is below this share of the smallest so far
+MAX_UNDECIDED_SHARE = 0.1  # switch to double precision when single precision leaves more than this share of
+MIN_UNDECIDED = 4096  # the comparisons undecided, and more than this many
+MIN_REMAINING_SHARE = 1e-6  # recompute all sums when a cluster keeps less than this share of its largest weight
+HUGE = 1e300  # in place of infinity, as the loops assume finite numbers
+MAX_DIRECT_DIFFERENCES = 2**14  # up to this many coordinates to subtract, a plain loop is faster than bounds
 
 StopReason = Literal["converged", "max_iter", "stopped", "interrupted"]
-CentreUpdate = Callable[
-    ["ClusterAssignment", Array], tuple[Array, float, bool]
-]  # centres, objective, and: are these the best ones?
-Monitor = Callable[[Array, float], bool]
+# From the assignment and the centres (K, d): new centres, the objective, and whether they are the best for it.
+CentreUpdate: TypeAlias = Callable[["ClusterAssignment", Matrix], tuple[Matrix, float, bool]]
+Monitor: TypeAlias = Callable[[Matrix, float], bool]
 
 
 @dataclass(frozen=True)
 class LloydResult:
     """K centres, how well they stand for the points, and how they were found."""
 
-    centres: Array  # (K, d)
+    centres: Matrix  # (K, d)
     labels: Codes  # (n,) int32
     inertia: float  # sum of w |x - c|^2
     cost: float  # sum of w |x - c|
     n_iter: int
     history: tuple[float, ...]  # the objective after each step
     reason: StopReason
-    shift: float  # the squared moves of the centres in the last step; zero where no label changed
+    shift: float  # sum of the squared moves of the centres in the last step; zero if no label changed
 
 
 @jit(fastmath=FAST, error_model="numpy")
 def _list_doubtful(rows, C, norms, gap, move, top, labels, upper, lower, lo, hi, ids):
-    """Carry the bounds of rows lo..hi on; the rows that may have to change are listed in ids. Returns how many.
+    """Update the bounds of rows lo..hi and list in ids the rows that may have to change; return how many.
 
-    top = (largest move, its centre, second largest move).
+    top holds the largest move, the number of its centre, and the second largest move.
     """
     m = 0
     for i in range(lo, hi):
@@ -82,10 +81,10 @@ def _list_doubtful(rows, C, norms, gap, move, top, labels, upper, lower, lo, hi,
 
 @jit(fastmath=FAST, error_model="numpy")
 def _assign_rows(rows, w, C, norms, reach, rounding, ids, m, found, labels, upper, lower, members, weight, sums):
-    """Give rows ids[:m] to their nearest centre; the changes of members, weight and sums are added to these.
+    """Give rows ids[:m] to their nearest centre, and add the changes to members, weight and sums.
 
-    Those have an entry K more, where rows come from at first. reach is the largest |c|^2, rounding as in Codebook.
-    Returns how many rows changed, and how many needed full differences.
+    These three have an extra entry K, for rows that had no centre yet. found is what Codebook.compare returns, reach
+    the largest |c|^2, rounding that of Codebook. Returns how many rows changed, and how many were undecided.
     """
     K = len(norms)
     changed, opened = 0, 0
@@ -121,7 +120,7 @@ def _assign_rows(rows, w, C, norms, reach, rounding, ids, m, found, labels, uppe
 
 @jit(fastmath=FAST, error_model="numpy")
 def _nearest(X, C, labels):
-    """The nearest centre of each row by full differences, as `_assign_rows` does where bounds leave it open."""
+    """The nearest centre of each row by plain differences, as `_assign_rows` finds it for an undecided row."""
     for i in range(X.shape[0]):
         first, which = HUGE, 0
         for k in range(C.shape[0]):
@@ -143,43 +142,45 @@ class ClusterAssignment:
         self.labels = np.full(n, -1, np.int32)
         self.upper, self.lower = np.empty(n), np.empty(n)
         self.members, self.weight, self.sums = np.zeros(K, np.int64), np.zeros(K), np.zeros((K, d))
-        self.peak = np.zeros(K)
-        self.move, self.top = np.zeros(K), np.zeros(3)
-        self.kind: type[np.floating[Any]] | None = None
-        self.rows = max(rows_per_part(d), 8 * K)  # so that the sums of the parts stay small beside the table
+        self.peak = np.zeros(K)  # the largest weight that each cluster has had since the sums were computed
+        self.move = np.zeros(K)  # how far each centre moved in the last step
+        self.largest_moves = np.zeros(3)  # the largest move, the number of its centre, the second largest move
+        self.precision: Precision | None = None  # None before the first assignment
+        self.part_rows = max(rows_per_part(d), 8 * K)  # so that the sums of the parts stay small beside the table
 
-    def assign(self, C: Array) -> int:
-        """Give each point to its nearest centre; how many changed theirs."""
+    def assign(self, C: Matrix) -> int:
+        """Give each point to its nearest centre; return how many points changed their centre."""
         points, K = self.points, self.K
-        first = self.kind is None  # no point has a centre yet that a gap could let it keep
-        if self.kind is None:
-            self.kind = np.float32 if points.narrow(C) else np.float64
-        book = points.codebook(C, self.kind)
+        first = self.precision is None  # no point has a centre yet that a gap could let it keep
+        if self.precision is None:
+            self.precision = np.float32 if points.fits_single_precision(C) else np.float64
+        book = points.codebook(C, self.precision)
         gap, reach = self.move if first else _half_gap(C, book.norms), float(book.norms.max())
         rows, labels, upper, lower = points.rows, self.labels, self.upper, self.lower
 
-        def part(lo: int, hi: int) -> tuple[Any, ...]:
+        def part(lo: int, hi: int) -> tuple[tuple[int, int, int], Indices, Vector, Matrix]:
             members, weight, sums = np.zeros(K + 1, np.int64), np.zeros(K + 1), np.zeros((K + 1, points.width))
             ids = np.empty(hi - lo + 1, np.int64)
-            m = _list_doubtful(rows, C, book.norms, gap, self.move, self.top, labels, upper, lower, lo, hi, ids)
+            moves = self.move, self.largest_moves
+            m = _list_doubtful(rows, C, book.norms, gap, *moves, labels, upper, lower, lo, hi, ids)
             found = book.compare(rows, ids, m)
-            changed, opened = _assign_rows(rows, points.w, C, book.norms, reach, book.rounding, ids, m, found,
-                                     labels, upper, lower, members, weight, sums)  # fmt: skip
-            return (changed, m, opened), members, weight, sums
+            changed, undecided = _assign_rows(rows, points.w, C, book.norms, reach, book.rounding, ids, m, found,
+                                              labels, upper, lower, members, weight, sums)  # fmt: skip
+            return (changed, m, undecided), members, weight, sums
 
-        changed = compared = opened = 0
-        for counts, members, weight, sums in map_parts(part, points.n, rows=self.rows):
-            changed, compared, opened = changed + counts[0], compared + counts[1], opened + counts[2]
+        changed = compared = undecided = 0
+        for counts, members, weight, sums in map_parts(part, points.n, rows=self.part_rows):
+            changed, compared, undecided = changed + counts[0], compared + counts[1], undecided + counts[2]
             self.members += members[:K]
             self.weight += weight[:K]
             self.sums += sums[:K]
-        if opened > max(MIN_UNDECIDED, MAX_UNDECIDED_SHARE * compared):
-            self.kind = np.float64
-        self._steady()
+        if undecided > max(MIN_UNDECIDED, MAX_UNDECIDED_SHARE * compared):
+            self.precision = np.float64
+        self._recompute_sums()
         return changed
 
-    def _steady(self) -> None:
-        """Begin the sums anew where differences have lost too many digits."""
+    def _recompute_sums(self) -> None:
+        """Compute the sums again if adding and subtracting rows has cost too many digits."""
         if not self.members.all():
             empty = self.members == 0
             self.weight[empty], self.sums[empty] = 0.0, 0.0
@@ -190,31 +191,34 @@ class ClusterAssignment:
             self.sums = self.points.sums(self.labels, self.K)
             self.peak = self.weight.copy()
 
-    def squares(self, C: Array) -> Array:
+    def squared_distances(self, C: Matrix) -> Vector:
         """Squared distance of each point to its centre (n,)."""
-        points, norms, none = self.points, np.einsum("kj,kj->k", C, C), np.zeros(max(self.K, 3))
-        self.lower[:] = -HUGE  # so that no bound saves a distance: all are computed
+        points, norms, none = self.points, squared_norms(C), np.zeros(max(self.K, 3))
+        self.lower[:] = -HUGE  # no bound holds, so every distance is computed
 
         def part(lo: int, hi: int) -> None:
             ids = np.empty(hi - lo + 1, np.int64)
             _list_doubtful(points.rows, C, norms, none, none, none, self.labels, self.upper, self.lower, lo, hi, ids)
 
-        map_parts(part, points.n, rows=self.rows)
+        map_parts(part, points.n, rows=self.part_rows)
         return np.square(self.upper)
 
-    def refill(self, C: Array) -> int:
-        """Give each empty cluster the point farthest from its own centre, if one can be spared; how many rows moved."""
+    def refill_empty(self, C: Matrix) -> int:
+        """Give each empty cluster the point farthest from its centre; return how many points moved.
+
+        Points equal to it move with it; a point that would leave its own cluster empty is passed over.
+        """
         if self.members.all():
             return 0
         points, moved = self.points, 0
-        far = self.squares(C)
+        far = self.squared_distances(C)
         for k in np.flatnonzero(self.members == 0):
             while (top := far.max()) > 0:
-                same = _first(points, np.flatnonzero(far >= BOUND_SAFETY * top))
+                same = _first_of_tied(points, np.flatnonzero(far >= BOUND_SAFETY * top))
                 far[same] = 0.0
                 old, v = self.labels[same[0]], float(points.w[same].sum())
                 if self.members[old] > len(same):
-                    x = points.take(same[:1])[0]
+                    x = points.centred_rows(same[:1])[0]
                     self.labels[same], self.upper[same] = k, HUGE
                     for group, sign in ((old, -1), (k, 1)):
                         self.members[group] += sign * len(same)
@@ -224,17 +228,17 @@ class ClusterAssignment:
                     break
         return moved
 
-    def follow(self, change: Array) -> float:
-        """Note how far the centres move; the sum of the squares."""
-        squares = np.einsum("kj,kj->k", change, change)
+    def record_moves(self, change: Matrix) -> float:
+        """Note how far each centre moves; return the sum of the squared moves."""
+        squares = squared_norms(change)
         self.move = np.sqrt(squares)
         order = self.move.argsort()
-        self.top = np.array([self.move[order[-1]], order[-1], self.move[order[-2]] if self.K > 1 else 0.0])
+        self.largest_moves = np.array([self.move[order[-1]], order[-1], self.move[order[-2]] if self.K > 1 else 0.0])
         return float(squares.sum())
 
 
-def mean_update(groups: ClusterAssignment, C: Array) -> tuple[Array, float, bool]:
-    """The mean of each group, and the sum of squares about them; an empty group goes to the heaviest."""
+def mean_update(groups: ClusterAssignment, C: Matrix) -> tuple[Matrix, float, bool]:
+    """The mean of each cluster, and the sum of squares about them; an empty one takes the mean of the heaviest."""
     filled, weight = groups.members > 0, groups.weight
     if filled.all():
         new = groups.sums / weight[:, None]
@@ -242,40 +246,40 @@ def mean_update(groups: ClusterAssignment, C: Array) -> tuple[Array, float, bool
         new = groups.sums / np.where(filled, weight, 1.0)[:, None]
         new[~filled] = new[weight.argmax()]
     apart = new - groups.sums.sum(axis=0) / weight.sum()
-    between = weight @ np.einsum("kj,kj->k", apart, apart)
+    between = weight @ squared_norms(apart)
     return new, max(groups.points.scatter - float(between), 0.0), True
 
 
-def lloyd(X: Table, w: Array, start: Any, tol: float, max_iter: int) -> LloydResult:
-    """Alternate assignment and weighted means until no label changes or the centres move less than `tol` in all."""
+def lloyd(X: Table, w: Weights, start: Matrix, tol: float, max_iter: int) -> LloydResult:
+    """Alternate assignment and weighted means until no label changes or the squared moves sum to at most `tol`."""
     return alternate_updates(Points.of(X, w), start, tol, max_iter)
 
 
 def alternate_updates(
     points: Points,
-    start: Any,
+    start: Matrix,
     tol: float,
     max_iter: int,
     update: CentreUpdate = mean_update,
     monitor: Monitor | None = None,
 ) -> LloydResult:
-    """Alternate assignment and `update` until no label changes or the squared moves sum to no more than `tol`.
+    """Alternate assignment and `update` until no label changes or the squared moves sum to at most `tol`.
 
-    `monitor(centres, objective)` may return True to stop. Ctrl-C keeps the last whole step.
+    `monitor(centres, objective)` may return True to stop. Ctrl-C keeps the last complete step.
     """
-    C, groups = points.shifted(start), ClusterAssignment(points, len(start))
+    C, groups = points.centred(start), ClusterAssignment(points, len(start))
     history: list[float] = []
     reason: StopReason | None = None
-    step, spared, settled, shift = 0, 0, False, np.nan
+    step, refilled, optimal, shift = 0, 0, False, np.nan
     try:
         while reason is None:
             step += 1
-            if groups.assign(C) + spared == 0 and settled:
+            if groups.assign(C) + refilled == 0 and optimal:
                 return _result(groups, C, step, history, "converged", 0.0)
-            spared = groups.refill(C)
-            new, value, settled = update(groups, C)
+            refilled = groups.refill_empty(C)
+            new, value, optimal = update(groups, C)
             history.append(value)
-            shift = groups.follow(new - C)
+            shift = groups.record_moves(new - C)
             C = new
             if shift <= tol:
                 reason = "converged"
@@ -292,45 +296,53 @@ def alternate_updates(
 
 
 def _result(
-    groups: ClusterAssignment, C: Array, step: int, history: list[float], reason: StopReason, shift: float
+    groups: ClusterAssignment, C: Matrix, step: int, history: list[float], reason: StopReason, shift: float
 ) -> LloydResult:
-    squares, w = groups.squares(C), groups.points.w
-    inertia, cost = float(w @ squares), float(w @ np.sqrt(squares))
-    return LloydResult(C + groups.points.origin, groups.labels, inertia, cost, step, tuple(history), reason, shift)
+    squares, w = groups.squared_distances(C), groups.points.w
+    return LloydResult(
+        centres=C + groups.points.origin,
+        labels=groups.labels,
+        inertia=float(w @ squares),
+        cost=float(w @ np.sqrt(squares)),
+        n_iter=step,
+        history=tuple(history),
+        reason=reason,
+        shift=shift,
+    )
 
 
 def nearest_centres(X: Table, C: Matrix) -> Codes:
-    """For each row of X the nearest centre, the lowest of equally near ones."""
-    if not issparse(X) and X.shape[0] * C.size <= FEW and C.shape[1:] == X.shape[1:]:
+    """The nearest centre of each row of X; of equally near ones the first."""
+    if not issparse(X) and X.shape[0] * C.size <= MAX_DIRECT_DIFFERENCES and C.shape[1:] == X.shape[1:]:
         labels = np.empty(X.shape[0], np.int32)
         _nearest(np.ascontiguousarray(X, np.float64), np.ascontiguousarray(C, np.float64), labels)
         return labels
     points = Points.of(X)
     groups = ClusterAssignment(points, len(C))
-    groups.assign(points.shifted(C))
+    groups.assign(points.centred(C))
     return groups.labels
 
 
-def nearest_distances(X: Table, C: Matrix) -> tuple[Codes, Array]:
-    """For each row of X the nearest centre, the lowest of equally near ones, and the squared distance to it."""
+def nearest_distances(X: Table, C: Matrix) -> tuple[Codes, Vector]:
+    """The nearest centre of each row of X, of equally near ones the first, and the squared distance to it."""
     points = Points.of(X)
-    groups, C = ClusterAssignment(points, len(C)), points.shifted(C)
+    groups, C = ClusterAssignment(points, len(C)), points.centred(C)
     groups.assign(C)
-    return groups.labels, groups.squares(C)
+    return groups.labels, groups.squared_distances(C)
 
 
-def _half_gap(C: Array, norms: Array) -> Array:
-    """Half the distance from each centre to the nearest other; norms are |c|^2."""
+def _half_gap(C: Matrix, norms: Vector) -> Vector:
+    """Half the distance from each centre to the nearest other one (K,); norms are |c|^2."""
     K = len(C)
     gap = np.full(K, HUGE)
     for a in range(0, K if K > 1 else 0, 512):
         scale = norms[a : a + 512, None] + norms
         D = scale - 2 * (C[a : a + 512] @ C.T) - 1e-14 * scale
-        D.reshape(-1)[a :: K + 1] = np.inf  # of each centre to itself
+        D.reshape(-1)[a :: K + 1] = np.inf  # the distance of each centre to itself
         gap[a : a + 512] = 0.5 * np.sqrt(np.maximum(D.min(axis=1), 0.0))
     return gap
 
 
-def _first(points: Points, tied: Indices) -> Indices:
-    """Of equally far rows those equal to the first in the order of their values."""
-    return points.equal(tied[points.keys[tied].argmin()], tied)
+def _first_of_tied(points: Points, tied: Indices) -> Indices:
+    """Of equally far rows the first in the order of their values, with the rows equal to it."""
+    return points.equal_rows(tied[points.keys[tied].argmin()], tied)

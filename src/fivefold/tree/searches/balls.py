@@ -19,7 +19,7 @@ from scipy.linalg import solve_triangular
 from fivefold.core.types import Array, Indices, Matrix
 from fivefold.partition.row_questions.hyperplanes import CART_PIVOTS, Hyperplane, HyperplaneClimber, varying_columns
 from fivefold.partition.row_questions.nodes import EllipsoidQuestion, Node, SphereQuestion
-from fivefold.spatial.centres.seeding import canonical_order, draw_rows
+from fivefold.spatial.row_sampling import canonical_order, draw_rows
 
 MIN_VARIANCE = 1e-6  # least variance of a class along any direction, that of the node being one
 

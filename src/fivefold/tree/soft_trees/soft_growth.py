@@ -26,7 +26,7 @@ from fivefold.optim.design import Design
 from fivefold.optim.minimise import Solver, minimise
 from fivefold.optim.objective import Minimum
 from fivefold.partition.tree_arrays.binary_tree import Tree
-from fivefold.spatial.centres.seeding import canonical_order, draw_rows
+from fivefold.spatial.row_sampling import canonical_order, draw_rows
 from fivefold.tree.soft_trees.soft_objective import Skeleton, SoftRisk
 
 START_SLOPE = 3.0  # of a gate at its start, in spreads of its column
