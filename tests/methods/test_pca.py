@@ -250,7 +250,7 @@ class TestRefusals:
     @pytest.mark.parametrize("rule", [0.5, "mle", "knee", Distortion(1.0)])
     def test_a_choice_from_values_the_solver_does_not_find(self, X, rule):
         with pytest.raises(
-            ValueError, match="needs all principal values, and svd_solver='randomized' finds the leading"
+            ValueError, match="needs all principal values, but svd_solver='randomized' finds only the leading"
         ):
             PCA(rule, svd_solver="randomized", random_state=0).fit(X)
 

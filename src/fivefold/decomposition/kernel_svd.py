@@ -1,11 +1,11 @@
-"""Singular value decomposition through inner products: a reduction that never sees the features themselves.
+"""Singular value decomposition from inner products alone: the features themselves are never computed.
 
     K_st = k(x_s, x_t) = Phi(x_s).Phi(x_t),    K a^k = l_k a^k
     Psi_k(x) = (1 / sqrt l_k) sum_t a^k_t k(x_t, x)
 
 which is Phi(x).b^k for the k-th right singular vector b^k = Phi' a^k / sqrt l_k of the features of all rows, up to
-sign. The features may be many more than the rows, or without number: only the (n, n) Gram matrix is decomposed.
-Nothing is centred; with the linear kernel it is truncated SVD. Eigenvalues that are rounding are skipped.
+sign. There may be many more features than rows, even infinitely many: only the (n, n) Gram matrix is decomposed.
+Nothing is centred; with the linear kernel this is truncated SVD. Eigenvalues that are only rounding are skipped.
 """
 
 from __future__ import annotations
@@ -22,36 +22,36 @@ from fivefold.core.estimators.params import Count, NonNegative, Positive
 from fivefold.core.numerics.arrays import like
 from fivefold.core.numerics.linalg import eigen, fix_signs
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable
+from fivefold.core.types import Indices, Matrix, Table, UserTable, Vector
 
-KERNEL_BLOCK_ROWS = 1024  # rows whose kernels with all others are held at a time
+KERNEL_BLOCK_ROWS = 1024  # new rows whose kernels with all training rows are held in memory at a time
 
 
 @dataclass(frozen=True)
 class KernelAxes:
-    """Rows that were learned from, what each weighs in every axis, and the eigenvalues."""
+    """The training rows, their weights in each axis, and the eigenvalues."""
 
-    rows: Array  # (n, d), or (n, 0) where kernels were given
-    weights: Array  # (n, k): a^k_t / sqrt l_k
-    values: Array  # (k,)
+    rows: Matrix  # (n, d), or (n, 0) for a precomputed kernel
+    weights: Matrix  # (n, k): a^k_t / sqrt l_k
+    values: Vector  # (k,)
 
 
 class KernelSVD(Transformer):
-    """Singular value decomposition of features that a kernel stands for, from inner products alone; not centred.
+    """Singular value decomposition of the features behind a kernel, from inner products alone; not centred.
 
     Parameters
     ----------
     n_components
-        number of axes, at most; by default all whose eigenvalue is more than rounding.
+        maximum number of axes; by default, all whose eigenvalue is more than rounding.
     kernel
-        "linear", "poly", "rbf", "cosine", or "precomputed" where X is the kernel of rows and training rows; or a
-        function of two tables that gives their kernel (n, m).
+        "linear", "poly", "rbf", "cosine", or "precomputed" if X holds the kernels of its rows with the training
+        rows; or a function of two tables that returns the kernels (n, m) of their rows.
     gamma
-        of "rbf" and "poly"; one over the number of columns by default.
+        factor of "rbf" and "poly"; by default, one over the number of columns.
     degree
-        of "poly".
+        exponent of "poly".
     coef0
-        of "poly".
+        constant term of "poly".
     tol
         eigenvalues up to this share of the largest are skipped.
 
@@ -84,12 +84,13 @@ class KernelSVD(Transformer):
 
     card = Card(
         applications=("dimension reduction", "visualization"),
-        use="Many more features than rows, or features that only a kernel knows: strings, graphs, polynomials. Not for "
-        "many thousands of rows, whose kernels with one another have to be held; PCA and TruncatedSVD work on columns.",
+        use="Many more features than rows, or features that are known only through a kernel: strings, graphs, "
+        "polynomials. Not for many thousands of rows: the kernels of all pairs are held in memory; PCA and "
+        "TruncatedSVD work on columns.",
         steps=(
             "Take the inner products of all rows.",
-            "Decompose their matrix; skip eigenvalues that are rounding.",
-            "Coordinates of a row are its inner products with all rows, weighed by eigenvectors over root eigenvalues.",
+            "Decompose their matrix; skip eigenvalues that are only rounding.",
+            "A row's coordinates are its inner products with all rows, times eigenvectors over root eigenvalues.",
         ),
         source="Eckart & Young (1936); Schoelkopf, Smola & Mueller (1998), without their centring",
         see_also=("TruncatedSVD", "PCA"),
@@ -99,8 +100,8 @@ class KernelSVD(Transformer):
     eigenvalues_ = learned("values")
 
     @property
-    def eigenvectors_(self) -> Any:
-        """Of the Gram matrix."""
+    def eigenvectors_(self) -> Matrix:
+        """Of the Gram matrix (n, k)."""
         return self.model_.weights * np.sqrt(self.model_.values)
 
     def __sklearn_tags__(self) -> Any:
@@ -120,42 +121,43 @@ class KernelSVD(Transformer):
             )
         if self.kernel == "linear" and d < n:  # the smaller Gram matrix has the same eigenvalues
             values, V = eigen(Z.T @ Z)
-            real = self._real(values)
-            values, A = values[real], Z @ V[:, real] / np.sqrt(values[real])
+            kept = self._kept_eigenvalues(values)
+            values, A = values[kept], Z @ V[:, kept] / np.sqrt(values[kept])
         else:
-            G = self._inner(Z, Z)
+            G = self._kernels(Z, Z)
             if not np.allclose(G, G.T, rtol=1e-8, atol=1e-8 * np.abs(G).max(initial=0.0)):
                 raise ValueError("KernelSVD: the kernel is not symmetric: k(x, z) and k(z, x) differ; give one that is")
             values, A = eigen((G + G.T) / 2)
-            real = self._real(values)
-            values, A = values[real], A[:, real]
+            kept = self._kept_eigenvalues(values)
+            values, A = values[kept], A[:, kept]
         A = fix_signs(A.T).T
         rows = Z[:, :0] if self.kernel == "precomputed" else Z.copy()
         self.model_ = KernelAxes(like(rows, X), A / np.sqrt(values), values)
 
-    def transform(self, X: UserTable) -> Any:
+    def transform(self, X: UserTable) -> Matrix:
         """Coordinates of the rows along the axes."""
         X = self._admit(X)
         Z, rows = np.asarray(X, dtype=np.float64), np.asarray(self.model_.rows, dtype=np.float64)
         W = self.model_.weights
         out = np.empty((len(Z), W.shape[1]))
         for a in range(0, len(Z), KERNEL_BLOCK_ROWS):
-            out[a : a + KERNEL_BLOCK_ROWS] = self._inner(Z[a : a + KERNEL_BLOCK_ROWS], rows) @ W
+            out[a : a + KERNEL_BLOCK_ROWS] = self._kernels(Z[a : a + KERNEL_BLOCK_ROWS], rows) @ W
         return like(out, X)
 
     @property
     def _n_features_out(self) -> int:
         return self.model_.weights.shape[1]
 
-    def _real(self, values: Array) -> Any:
-        """Which of the eigenvalues, largest first, are kept."""
+    def _kept_eigenvalues(self, values: Vector) -> Indices:
+        """Numbers of the eigenvalues to keep, out of all in descending order."""
         floor = max(self.tol, len(values) * np.finfo(float).eps) * max(float(values.max()), 0.0)
         kept = np.flatnonzero(values > floor)[: self.n_components]
         if len(kept) == 0:
             raise ValueError("KernelSVD: every inner product of rows is zero, so there is no axis; drop empty rows")
         return kept
 
-    def _inner(self, X: Table, Y: Target) -> Any:
+    def _kernels(self, X: Matrix, Y: Matrix) -> Matrix:
+        """Kernels (n, m) of the rows of X with those of Y."""
         if self.kernel == "precomputed":
             return X
         if callable(self.kernel):

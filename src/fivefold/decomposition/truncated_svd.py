@@ -1,15 +1,16 @@
-"""Truncated singular value decomposition; on words, latent semantic indexing.
+"""Truncated singular value decomposition; of word counts, latent semantic indexing.
 
     X = U S V^T,    the k leading rows of V^T are the axes,    z = V^T x
 
-Among all matrices of rank k, U_k S_k V_k^T is nearest to X in squared error, s_{k+1}^2 + s_{k+2}^2 + ...
+Of all matrices of rank k, U_k S_k V_k^T is nearest to X; its squared error is s_{k+1}^2 + s_{k+2}^2 + ...
 (Eckart & Young, 1936). The columns are not centred, so a sparse X stays sparse. If X X^T u = s^2 u then
 v = X^T u / s: with more columns than rows the axes follow from inner products of rows alone ("gram").
 
-On a table of word counts the axes are topics: rows that share topics lie at a small angle even if they
+For a table of word counts the axes are topics: rows that share topics are at a small angle even if they
 share no word (Deerwester et al., 1990).
 """
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
@@ -23,7 +24,7 @@ from fivefold.core.estimators.base import Transformer, learned
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.numerics.arrays import like
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Matrix, Table, UserTable
+from fivefold.core.types import Matrix, Table, UserTable, Vector
 from fivefold.decomposition.components.projection import AxisProjection
 from fivefold.decomposition.components.svd_solvers import MAX_GRAM_ROWS, ROW_SOLVERS, SolverOptions
 
@@ -33,13 +34,13 @@ class TruncatedModel:
     """Axes, their singular values, and the variance of the rows along them."""
 
     projection: AxisProjection
-    singular: Array  # (k,)
-    variance: Array  # (k,)
-    share: Array  # (k,)
+    singular: Vector  # (k,) singular values
+    variance: Vector  # (k,)
+    share: Vector  # (k,) of the variance of all columns
 
 
 class TruncatedSVD(Transformer):
-    """Truncated singular value decomposition: linear reduction of a table that is not centred, dense or sparse.
+    """Truncated singular value decomposition: linear reduction of a dense or sparse table, without centring.
 
     Parameters
     ----------
@@ -47,26 +48,26 @@ class TruncatedSVD(Transformer):
         number of axes.
     algorithm
         "randomized" (approximate, quick), "arpack" (Lanczos), "gram" (the smaller of the two Gram matrices: exact,
-        quick if rows or columns are few), or "auto": "gram" for up to 500 rows or columns, else "randomized".
+        quick for few rows or columns), or "auto": "gram" for up to 500 rows or columns, else "randomized".
     n_iter
-        power steps of "randomized".
+        number of power steps of "randomized".
     n_oversamples
-        random vectors beyond n_components for "randomized".
+        number of random vectors of "randomized" in addition to n_components.
     power_iteration_normalizer
-        what keeps the random vectors of "randomized" apart.
+        factorization that keeps the random vectors of "randomized" linearly independent.
     random_state
-        decides the starts of "randomized" and "arpack".
+        seed of the random starts of "randomized" and "arpack".
     tol
-        accuracy of "arpack"; zero is as far as rounding allows.
+        accuracy of "arpack"; zero asks for all that rounding allows.
 
     Attributes
     ----------
     components_
-        axes in rows (k, d), orthonormal; the entry of largest size in each is positive.
+        axes in rows (k, d), orthonormal; the entry of largest absolute value in each is positive.
     singular_values_
-        length of the table along each axis (k,).
+        root of the sum of squared coordinates along each axis (k,).
     explained_variance_, explained_variance_ratio_
-        variance of the rows along each axis (k,), and its share of that of all columns.
+        variance of the rows along each axis (k,), and its share of the variance of all columns.
 
     Examples
     --------
@@ -84,11 +85,11 @@ class TruncatedSVD(Transformer):
     card = Card(
         applications=("dimension reduction", "visualization", "data mining"),
         use="Sparse tables: word counts, ratings, one-hot columns; rows compared by angle. Not when columns have large "
-        "means that say nothing: PCA centres them.",
+        "means that carry no information: PCA centres them.",
         steps=(
-            "Draw random vectors and pass them through X and X^T a few times; or take the smaller Gram matrix.",
+            "Draw random vectors and multiply them by X and X^T a few times; or take the smaller Gram matrix.",
             "Decompose X in the space they span.",
-            "Keep the k leading right singular vectors as axes, turned so that the largest entry is positive.",
+            "Keep the k leading right singular vectors as axes, with signs that make the largest entries positive.",
             "Project rows, and queries, onto the axes; compare them by the cosine of their angle.",
         ),
         source="Eckart & Young (1936); Deerwester et al. (1990); Halko, Martinsson & Tropp (2011)",
@@ -115,48 +116,49 @@ class TruncatedSVD(Transformer):
         if algorithm == "auto":
             algorithm = "gram" if min(X.shape) <= MAX_GRAM_ROWS else "randomized"
         n, d = X.shape
-        most = d if algorithm != "arpack" else min(n, d) - 1
-        if self.n_components > most:
+        maximum = d if algorithm != "arpack" else min(n, d) - 1
+        if self.n_components > maximum:
             raise ValueError(
-                f"TruncatedSVD: n_components={self.n_components} must be at most {most} with algorithm={algorithm!r}: "
-                f"X has n_samples={n}, n_features={d}. Ask for fewer components"
+                f"TruncatedSVD: n_components={self.n_components} must be at most {maximum} with "
+                f"algorithm={algorithm!r}: X has n_samples={n}, n_features={d}. Ask for fewer components"
             )
-        effort = SolverOptions(
+        options = SolverOptions(
             self.random_state, self.tol, self.n_iter, self.n_oversamples, self.power_iteration_normalizer
         )
-        s, axes = ROW_SOLVERS[algorithm](X, self.n_components, effort)
+        s, axes = ROW_SOLVERS[algorithm](X, self.n_components, options)
         projection = AxisProjection(like(axes, X))
         variance = projection.project(X).var(axis=0)
         total = mean_variance_axis(X, axis=0)[1].sum() if issparse(X) else X.var(axis=0).sum()
         share = variance / total if total > 0 else np.zeros_like(variance)
         self.model_ = TruncatedModel(projection, s[: len(axes)], variance, share)
 
-    def transform(self, X: UserTable) -> Any:
+    def transform(self, X: UserTable) -> Matrix:
         """Coordinates of the rows along the axes."""
         X = self._admit(X)
         return self.model_.projection.project(X)
 
-    def inverse_transform(self, X: UserTable) -> Any:
-        """The points that have these coordinates: of transformed rows, the nearest of rank k."""
+    def inverse_transform(self, X: UserTable) -> Matrix:
+        """The points that have these coordinates; for transformed rows, the nearest points in the space of the axes."""
         check_is_fitted(self)
         return self.model_.projection.restore(X)
 
-    def similarity(self, queries: Any, X: Table) -> Any:
-        """Cosines (q, n) of the angles between queries and rows along the axes; zero for what lies outside them."""
+    def similarity(self, queries: UserTable, X: UserTable) -> Matrix:
+        """Cosines (q, n) of the angles between projected queries and rows; zero if a projection is zero."""
         return _directions(self.transform(queries)) @ _directions(self.transform(X)).T
 
-    def top_features(self, count: int = 10, names: Any = None) -> tuple[tuple[Any, ...], ...]:
-        """For each axis the columns that weigh most in it: by `names`, the names seen in fit, or numbers."""
+    def top_features(self, count: int = 10, names: Sequence[Any] | None = None) -> tuple[tuple[Any, ...], ...]:
+        """For each axis, the columns of largest weight: by `names`, by the names seen in fit, or by number."""
         check_is_fitted(self)
         axes = self.model_.projection.axes
-        names = getattr(self, "feature_names_in_", range(axes.shape[1])) if names is None else names
-        return tuple(tuple(names[j] for j in np.argsort(-np.abs(axis), kind="stable")[:count]) for axis in axes)
+        known: Sequence[Any] = getattr(self, "feature_names_in_", range(axes.shape[1])) if names is None else names
+        return tuple(tuple(known[j] for j in np.argsort(-np.abs(axis), kind="stable")[:count]) for axis in axes)
 
     @property
     def _n_features_out(self) -> int:
         return len(self.model_.projection.axes)
 
 
-def _directions(Z: Matrix) -> Any:
+def _directions(Z: Matrix) -> Matrix:
+    """The rows scaled to unit length, except rows of zeros."""
     length = np.linalg.norm(Z, axis=1, keepdims=True)
     return Z / np.where(length > 0, length, 1)

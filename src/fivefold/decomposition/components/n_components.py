@@ -1,57 +1,57 @@
 """How many principal components to keep.
 
 l_1 >= l_2 >= ... are the principal values: the sums of squares along the axes, n - 1 times the variances.
-Keeping m of them leaves the distortion l_{m+1} + ... + l_d, the squared error of the reconstruction.
+With m components the distortion, the squared error of the reconstruction, is l_{m+1} + ... + l_d.
 
-Explained       least m with l_1 + ... + l_m >= share of the total
-Distortion      least m with l_{m+1} + ... < threshold
-LargestRatio    m with the largest l_m / l_{m+1}: the knee between signal and noise
-Chord           m before the value farthest below the line from the first value to the last
-Minka           m of greatest evidence for probabilistic PCA, by Laplace's method (Minka, 2000)
+ExplainedVariance   least m with l_1 + ... + l_m >= share of the total
+Distortion          least m with l_{m+1} + ... < threshold
+LargestRatio        m with the largest l_m / l_{m+1}: the knee between signal and noise
+Chord               m just before the value farthest below the line from the first value to the last
+Minka               m of greatest evidence for probabilistic PCA, by Laplace's method (Minka, 2000)
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.special import gammaln
 
-from fivefold.core.types import Array
+from fivefold.core.types import Vector
 
-EPS = float(np.finfo(np.float64).eps)
+EPS = float(np.finfo(np.float64).eps)  # spacing of float64 numbers at one
 
 
 @dataclass(frozen=True)
 class Scree:
-    """Principal values, largest first; all of them, or the leading ones with the total of all."""
+    """Principal values, largest first: all of them, or the leading ones and the total of all."""
 
-    values: Array  # (m,) sums of squares along the axes
+    values: Vector  # (m,) sums of squares along the axes
     total: float  # sum of squares about the mean
     n: int  # rows
 
     @property
-    def shares(self) -> Any:
-        """Share of the total (m,) along each axis."""
+    def shares(self) -> Vector:
+        """Share of the total along each axis (m,)."""
         return self.values / self.total if self.total > 0 else np.zeros_like(self.values)
 
     @property
-    def cumulative(self) -> Any:
-        """Share of the total (m,) along the first 1, 2, ... axes."""
+    def cumulative(self) -> Vector:
+        """Share of the total along the first 1, 2, ... axes (m,)."""
         return np.cumsum(self.shares)
 
     @property
-    def distortion(self) -> Any:
-        """What keeping 0, 1, ..., m axes leaves out (m + 1,)."""
+    def distortion(self) -> Vector:
+        """Sum of squares left out when 0, 1, ..., m axes are kept (m + 1,)."""
         tail = np.append(np.cumsum(self.values[::-1])[::-1], 0.0)
         rest = max(self.total - float(self.values.sum()), 0.0)
         return tail + (rest if rest > len(tail) * EPS * self.total else 0.0)
 
     @property
     def rank(self) -> int:
-        """Values above rounding."""
+        """Number of values above rounding."""
         return int((self.values > self._floor).sum())
 
     @property
@@ -68,14 +68,14 @@ class ComponentRule(ABC):
 
 @dataclass(frozen=True)
 class ExplainedVariance(ComponentRule):
-    """Keep a share of the variance; a share of one keeps all that is not rounding.
+    """Keep a share of the variance; a share of one keeps every axis above rounding.
 
     >>> ExplainedVariance(0.8)(Scree(np.array([17.0, 3.0]), 20.0, 5))
     1
     """
 
     share: float
-    more: bool = False  # more than the share, as a fraction given for n_components asks
+    more: bool = False  # exceed the share: what PCA(n_components=share) means
 
     def __call__(self, scree: Scree) -> int:
         side: Literal["left", "right"] = "right" if self.more else "left"
@@ -86,9 +86,9 @@ class ExplainedVariance(ComponentRule):
 
 @dataclass(frozen=True)
 class Distortion(ComponentRule):
-    """Leave out less than a threshold: of squared error, or with `share=True` of the share of the total.
+    """Leave out a squared error below a threshold, which with `share=True` is a share of the total.
 
-    Sensible when the data lie in an affine subspace almost without noise.
+    Sensible for data that lie in an affine subspace, almost without noise.
 
     >>> Distortion(3.5)(Scree(np.array([17.0, 3.0]), 20.0, 5))
     1
@@ -105,7 +105,7 @@ class Distortion(ComponentRule):
 
 @dataclass(frozen=True)
 class LargestRatio(ComponentRule):
-    """The knee where a value falls most in proportion: noise lifts all later values alike.
+    """The knee after which values fall by the largest factor: noise raises all later values alike.
 
     >>> LargestRatio()(Scree(np.array([50.0, 30.0, 15.0, 2.0, 1.8, 1.6, 1.5]), 101.9, 100))
     3
@@ -118,7 +118,7 @@ class LargestRatio(ComponentRule):
 
 @dataclass(frozen=True)
 class Chord(ComponentRule):
-    """The knee farthest below the chord of the curve of values.
+    """The knee: the value farthest below the chord of the curve of values.
 
     >>> Chord()(Scree(np.array([50.0, 30.0, 15.0, 2.0, 1.8, 1.6, 1.5]), 101.9, 100))
     3
@@ -141,7 +141,7 @@ class Minka(ComponentRule):
         return int(np.argmax([-np.inf, *(self.evidence(variance, m, scree.n) for m in range(1, len(variance)))]))
 
     @staticmethod
-    def evidence(variance: Any, m: int, n: int) -> float:
+    def evidence(variance: Vector, m: int, n: int) -> float:
         """Log evidence of dimension m, given the variances (d,) along all axes of n rows."""
         d, floor = len(variance), EPS * float(variance[0])
         if variance[m - 1] <= floor:

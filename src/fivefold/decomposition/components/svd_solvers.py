@@ -1,9 +1,9 @@
 """Ways to the leading singular values and axes of a table.
 
-A solver takes the table, or its scatter matrix, the number k of axes wanted and the effort allowed; it gives
-k singular values or more, largest first, and k axes in rows. All agree up to their accuracy:
+A solver takes the table or its scatter matrix, the number k of axes wanted, and options of its iteration. It returns
+at least k singular values, largest first, and k axes in rows. All solvers agree up to their accuracy:
 
-full              LAPACK's singular value decomposition: exact, small values too
+full              LAPACK's singular value decomposition: exact, even for small values
 covariance_eigh   eigenvectors of the (d, d) scatter matrix: quickest for long tables
 gram              eigenvectors of the smaller of the (d, d) and (n, n) Gram matrices: quickest for wide tables
 arpack            Lanczos iteration: a few axes of a large, perhaps sparse matrix
@@ -16,15 +16,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Literal, TypeAlias
 
 import numpy as np
 from scipy.sparse import issparse
-from scipy.sparse.linalg import svds
+from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators.params import Seed
 from fivefold.core.numerics.arrays import is_tensor, like, namespace, to_numpy
 from fivefold.core.numerics.linalg import (
     SingularAxes,
@@ -38,64 +39,68 @@ from fivefold.core.numerics.linalg import (
     weighted_moments,
 )
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Array, Matrix, Table
+from fivefold.core.types import Table
+from fivefold.decomposition.components.projection import ArrayOrTensor
 
-MAX_SCATTER_COLUMNS = 1000  # columns up to which the scatter matrix is the quickest way for a long table
-MAX_GRAM_ROWS = 500  # rows up to which the Gram matrix is the quickest way for a wide table, and LAPACK for any
+MAX_SCATTER_COLUMNS = 1000  # up to this many columns, the scatter matrix of a long table is quickest
+MAX_GRAM_ROWS = 500  # up to this many rows, the Gram matrix of a wide table is quickest, and LAPACK for other tables
 
 
 @dataclass(frozen=True)
 class SolverOptions:
-    """How far an iterative solver goes."""
+    """Options of iterative solvers."""
 
-    seed: Any
+    seed: Seed
     tol: float = 0.0
-    steps: int | None = None  # power steps; None leaves it to the solver
-    oversamples: int = 10
-    normalise: str = "auto"
+    steps: int | None = None  # number of power steps; None leaves it to the solver
+    oversamples: int = 10  # random vectors in addition to the axes
+    normalise: Literal["auto", "QR", "LU", "none"] = "auto"  # factorization of the vectors after each power step
 
     @cached_property
     def rng(self) -> np.random.RandomState:
-        """Made where it is needed: to draw one from the system takes as long as a small decomposition."""
+        """Made only when needed: seeding a generator from the system takes as long as a small decomposition."""
         return check_random_state(self.seed)
 
 
-def svd_full(A: Matrix, k: int, effort: SolverOptions) -> SingularAxes:
+Solver: TypeAlias = Callable[[ArrayOrTensor | LinearOperator, int, SolverOptions], SingularAxes]
+
+
+def svd_full(A: ArrayOrTensor, k: int, options: SolverOptions) -> SingularAxes:
     _, s, Vt = thin_svd(A)
     return SingularAxes(s, fix_signs(Vt[:k]))
 
 
-def svd_gram(A: Matrix, k: int, effort: SolverOptions) -> SingularAxes:
+def svd_gram(A: Table, k: int, options: SolverOptions) -> SingularAxes:
     return gram_svd(A, k)
 
 
-def svd_arpack(A: Matrix, k: int, effort: SolverOptions) -> SingularAxes:
-    start = effort.rng.uniform(-1, 1, size=min(A.shape))
+def svd_arpack(A: Table | LinearOperator, k: int, options: SolverOptions) -> SingularAxes:
+    start = options.rng.uniform(-1, 1, size=min(A.shape))
     if not ((A if A.shape[1] <= A.shape[0] else A.T) @ start).any():  # a table of zeros
         return SingularAxes(np.zeros(k), np.eye(k, A.shape[1]))
-    _, s, Vt = svds(A, k=k, tol=effort.tol, v0=start)
+    _, s, Vt = svds(A, k=k, tol=options.tol, v0=start)
     return SingularAxes(s[::-1].copy(), fix_signs(Vt[::-1]))
 
 
-def svd_randomized(A: Matrix, k: int, effort: SolverOptions) -> SingularAxes:
-    steps = effort.steps if effort.steps is not None else 7 if k < 0.1 * min(A.shape) else 4
-    return randomized_svd(A, k, effort.rng, oversamples=effort.oversamples, steps=steps, normalise=effort.normalise)
+def svd_randomized(A: Table | LinearOperator, k: int, options: SolverOptions) -> SingularAxes:
+    steps = options.steps if options.steps is not None else 7 if k < 0.1 * min(A.shape) else 4
+    return randomized_svd(A, k, options.rng, oversamples=options.oversamples, steps=steps, normalise=options.normalise)
 
 
-def svd_covariance_eigh(S: Matrix, k: int, effort: SolverOptions) -> SingularAxes:
+def svd_covariance_eigh(S: ArrayOrTensor, k: int, options: SolverOptions) -> SingularAxes:
     values, vectors = eigen(S, count=k)
     xp = namespace(values)
     return SingularAxes(xp.sqrt(xp.where(values > 0, values, xp.zeros_like(values))), vectors.T[:k])
 
 
-def svd_power(S: Matrix, k: int, effort: SolverOptions) -> SingularAxes:
-    options = {} if effort.steps is None else {"max_iter": max(effort.steps, 1)}
-    pairs = leading_eigenpairs(to_numpy(S).astype(np.float64), k, effort.rng, tol=effort.tol, **options)
-    late = [i for i, pair in enumerate(pairs) if pair.reason == "max_iter"]
-    if late:
+def svd_power(S: ArrayOrTensor, k: int, options: SolverOptions) -> SingularAxes:
+    limit = {} if options.steps is None else {"max_iter": max(options.steps, 1)}
+    pairs = leading_eigenpairs(to_numpy(S).astype(np.float64), k, options.rng, tol=options.tol, **limit)
+    unsettled = [i for i, pair in enumerate(pairs) if pair.reason == "max_iter"]
+    if unsettled:
         warn(
-            f"power iteration stopped after {pairs[late[0]].steps} steps before component {late[0]} settled: its "
-            "variance is close to the next one's. Raise iterated_power or tol, or use another svd_solver",
+            f"power iteration stopped after {pairs[unsettled[0]].steps} steps before component {unsettled[0]} settled: "
+            "its variance is close to the next one's. Raise iterated_power or tol, or use another svd_solver",
             ConvergenceWarning,
         )
     values, vectors = [max(pair.value, 0.0) for pair in pairs], [pair.vector for pair in pairs]
@@ -104,38 +109,38 @@ def svd_power(S: Matrix, k: int, effort: SolverOptions) -> SingularAxes:
 
 @dataclass(frozen=True)
 class Decomposition:
-    """Singular values and axes of a centred table, and what it was centred and scaled by."""
+    """Singular values and axes of a centred table, with its mean and scale."""
 
-    values: Array  # (k,) or all
-    axes: Array  # (k, d)
-    mean: Array  # (d,)
-    scale: Array  # (d,) or None
-    total: float  # sum of squares
+    values: ArrayOrTensor  # (k,) or all
+    axes: ArrayOrTensor  # (k, d)
+    mean: ArrayOrTensor  # (d,)
+    scale: ArrayOrTensor | None  # (d,)
+    total: float  # sum of squares of the centred and scaled table
 
 
 def decompose(
     X: Table,
     k: int,
     solver: str,
-    effort: SolverOptions,
+    options: SolverOptions,
     standardise: bool = False,
-    refuse: Callable[[], None] = lambda: None,
+    on_nonfinite: Callable[[], None] = lambda: None,
 ) -> Decomposition:
-    """The k leading axes of the rows of X about their mean, over their standard deviations if asked.
+    """The k leading axes of the centred rows of X, with columns divided by their standard deviations if asked.
 
-    `refuse` is called when the sums of the rows are not finite: X was not read for NaN before.
+    `on_nonfinite` is called if the sums of the rows are not finite: X has not been searched for NaN before.
     """
     summed = _scatter if solver in SCATTER_SOLVERS else _centred
     with np.errstate(invalid="ignore"):
         table, mean, scale, total = summed(X, standardise)
-    if not np.isfinite(total) or (issparse(X) and not np.isfinite(X.data.sum())):  # a sparse mean passes over NaN
-        refuse()
-    values, axes = {**SCATTER_SOLVERS, **ROW_SOLVERS}[solver](table, k, effort)
+    if not np.isfinite(total) or (issparse(X) and not np.isfinite(X.data.sum())):  # mean_variance_axis skips NaN
+        on_nonfinite()
+    values, axes = {**SCATTER_SOLVERS, **ROW_SOLVERS}[solver](table, k, options)
     return Decomposition(values[: min(X.shape)], axes, mean, scale, total)
 
 
 def choose_solver(X: Table, k: int | None) -> str:
-    """The solver for this table and k components; k is None when all principal values are needed."""
+    """The quickest solver for this table and k components; k is None if all principal values are needed."""
     n, d = X.shape
     if issparse(X):
         return "covariance_eigh" if k is None else "arpack"
@@ -146,7 +151,7 @@ def choose_solver(X: Table, k: int | None) -> str:
     return "randomized" if max(n, d) > MAX_GRAM_ROWS and k is not None and 1 <= k < 0.8 * min(n, d) else "full"
 
 
-def _scatter(X: Table, standardise: bool) -> tuple[Any, Any, Any, float]:
+def _scatter(X: Table, standardise: bool) -> tuple[ArrayOrTensor, ArrayOrTensor, ArrayOrTensor | None, float]:
     """Scatter matrix of the columns, their mean and scale, and the total sum of squares."""
     weight, mean, S = weighted_moments(X, products=X.dtype)
     xp = namespace(S)
@@ -155,7 +160,9 @@ def _scatter(X: Table, standardise: bool) -> tuple[Any, Any, Any, float]:
     return S, mean, scale, float(xp.linalg.trace(S))
 
 
-def _centred(X: Table, standardise: bool) -> tuple[Any, Any, Any, float]:
+def _centred(
+    X: Table, standardise: bool
+) -> tuple[ArrayOrTensor | LinearOperator, ArrayOrTensor, ArrayOrTensor | None, float]:
     """Centred rows, or an operator that stands for them; mean and scale of the columns, total sum of squares."""
     n = X.shape[0]
     if issparse(X):
@@ -170,19 +177,24 @@ def _centred(X: Table, standardise: bool) -> tuple[Any, Any, Any, float]:
     xp = namespace(X)
     mean = xp.mean(X, axis=0)
     Z = X - mean
-    left = xp.mean(Z, axis=0)  # rounding of the mean, large for data far from zero
-    Z -= left
+    correction = xp.mean(Z, axis=0)  # rounding error of the mean, large for data far from zero
+    Z -= correction
     scale = _scale(xp.sum(Z * Z, axis=0), n) if standardise else None
     if scale is not None:
         Z /= scale
-    return Z, mean + left, scale, float(xp.linalg.vector_norm(Z)) ** 2
+    return Z, mean + correction, scale, float(xp.linalg.vector_norm(Z)) ** 2
 
 
-def _scale(squares: Any, n: float) -> Any:
+def _scale(squares: ArrayOrTensor, n: float) -> ArrayOrTensor:
     """Standard deviations of columns from their sums of squares; one for a constant column."""
     xp = namespace(squares)
     return xp.where(squares > 0, squares / (n - 1), xp.ones_like(squares)) ** 0.5
 
 
-ROW_SOLVERS = {"full": svd_full, "gram": svd_gram, "arpack": svd_arpack, "randomized": svd_randomized}
-SCATTER_SOLVERS = {"covariance_eigh": svd_covariance_eigh, "power": svd_power}
+ROW_SOLVERS: dict[str, Solver] = {
+    "full": svd_full,
+    "gram": svd_gram,
+    "arpack": svd_arpack,
+    "randomized": svd_randomized,
+}
+SCATTER_SOLVERS: dict[str, Solver] = {"covariance_eigh": svd_covariance_eigh, "power": svd_power}
