@@ -32,7 +32,7 @@ from fivefold.core.registry import Card
 from fivefold.core.types import Array, Matrix, Rng, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.boosting.stumps import Stump, Stumps, StumpSearch
 from fivefold.ensemble.members.bootstrap_bag import Bag
-from fivefold.ensemble.members.inner_estimators import MemberSequence, check_learner
+from fivefold.ensemble.members.inner_estimators import MemberSequence, check_learner, seed_parameters
 from fivefold.partition.tree_arrays.binary_tree import Tree
 from fivefold.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from fivefold.tree.shared.base import TreeModel
@@ -153,8 +153,8 @@ class AdaBoostMethods(MemberSequence):
     def _member(self: Any, rng: Rng) -> Any:
         """A new learner with its own seeds."""
         member = clone(self.estimator) if self.estimator is not None else self._default()
-        seeded = [name for name in sorted(member.get_params()) if name.split("__")[-1] == "random_state"]
-        return member.set_params(**{name: int(rng.randint(np.iinfo(np.int32).max)) for name in seeded})
+        seeds = {name: int(rng.randint(np.iinfo(np.int32).max)) for name in seed_parameters(member)}
+        return member.set_params(**seeds)
 
 
 class _LearnerBuilder:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -24,24 +24,26 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from fivefold.baselines import MajorityClassifier
-from fivefold.core._sklearn import _num_samples, _safe_indexing
 from fivefold.core.admission.tables import Takes
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
-from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import Estimator, learned
-from fivefold.core.estimators.params import Count, Index, Range, Seed
+from fivefold.core.estimators.params import Count, Index, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
-from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Indices, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.ensemble.forests.base import MaxSamples, OutOfBag
-from fivefold.ensemble.members.bootstrap_bag import Bag, oob_attribute
-from fivefold.ensemble.members.inner_estimators import MemberSequence, check_learner
+from fivefold.ensemble.members.bootstrap_bag import (
+    Bag,
+    MaxColumns,
+    columns_per_member,
+    oob_attribute,
+    oob_mean,
+    with_idle_rows,
+)
+from fivefold.ensemble.members.inner_estimators import MemberSequence, check_learner, seed_parameters
 from fivefold.ensemble.members.metadata_routing import CopyMetadata, MetadataPassing
 from fivefold.ensemble.members.warm_start import WarmStart
 from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
-MaxColumns = Count | Annotated[float, Range(0, 1, open_low=True)]
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class BaggedModel:
 
     estimators: tuple[Any, ...]
     features: tuple[Indices, ...]  # columns of each copy
-    seeds: Array  # (T,)
+    seeds: Indices  # (T,)
     bag: Bag
     count: int  # rows per sample
     replacement: bool
@@ -102,6 +104,7 @@ class _CopyInputs:
         )
 
 
+@dataclass(eq=False, repr=False)
 class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
     """What bags of classifiers and of regressors share.
 
@@ -130,27 +133,25 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
         the columns and the rows of each copy.
     """
 
-    model_: Any
-    base: Any
-    estimator: Any
-    n_estimators: int
-    max_samples: Any
-    max_features: Any
-    bootstrap: bool
-    bootstrap_features: bool
-    oob_score: bool
-    warm_start: bool
-    n_jobs: Any
-    random_state: Any
-    verbose: Any
-    _admit: Any
-    _judge: Any
-    _answer: Any  # (copy, X, **extra) -> its predictions
+    estimator: Any = None  # of any library
+    n_estimators: Count = 10
+    _: KW_ONLY
+    max_samples: MaxSamples = None
+    max_features: MaxColumns = 1.0
+    bootstrap: bool = True
+    bootstrap_features: bool = False
+    oob_score: bool = False
+    warm_start: bool = False
+    n_jobs: int | None = None
+    random_state: Seed = None
+    verbose: Index | bool = 0
 
+    base: ClassVar[type[Any]]  # of the default learner
     takes = _CopyInputs()
     estimators_ = learned("listed")
     estimators_features_ = learned("columns")
     estimators_samples_ = learned("samples")
+    oob_score_ = oob_attribute("oob.score")
 
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **fit_params: Any) -> Any:
         """Fit copies to samples; a weight of two counts a row twice, other metadata goes to the copies."""
@@ -178,19 +179,12 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
             kind = "classifier" if is_classifier(self) else "regressor"
             raise ValueError(f"{name}: estimator should be a {kind}; got {self.estimator!r}")
         bag, kept = Bag.of(X, y, w), () if before is None else before.estimators
-        count, width = bag.sample_size(self.max_samples), self._width(X.shape[1])
+        count, width = bag.sample_size(self.max_samples), columns_per_member(self, X.shape[1])
         if not self.bootstrap and count > bag.size:
             raise ValueError(f"{name}: max_samples={count} but there are only {bag.size} rows to draw from once each")
         if self.oob_score and not self.bootstrap:
             raise ValueError(f"{name}: oob_score=True needs rows left out: Out of bag estimation needs bootstrap=True")
-        if self.n_estimators < len(kept):
-            raise ValueError(
-                f"{name}: n_estimators={self.n_estimators} but there are {len(kept)} fitted copies already; with "
-                "warm_start=True ask for at least as many"
-            )
-        if self.n_estimators == len(kept):
-            warn("Warm-start fitting without increasing n_estimators does not fit new copies.")
-        fresh = check_random_state(self.random_state).randint(2**31, size=self.n_estimators)[len(kept) :]
+        fresh = self._new_seeds(len(kept), "bag", "copies")
         given: CopyMetadata = self._given
         work = (delayed(self._copy)(X, y, bag, count, width, seed, given) for seed in fresh)
         copies = Parallel(n_jobs=self.n_jobs, verbose=int(self.verbose), prefer="threads", return_as="generator")(work)
@@ -214,14 +208,6 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
                 warn_kept_best(self, len(new), "copy")
         self.model_ = self._judged(X, y, so_far()) if self.oob_score else so_far()
 
-    def _width(self, d: int) -> int:
-        """Columns per copy."""
-        asked = self.max_features
-        width = int(asked) if isinstance(asked, int | np.integer) else max(1, int(asked * d))
-        if width > d:
-            raise ValueError(f"{type(self).__name__}: max_features={asked} but X has only {d} columns")
-        return width
-
     def _copy(
         self, X: Table, y: Target, bag: Bag, count: int, width: int, seed: int, given: CopyMetadata
     ) -> tuple[Any, Indices]:
@@ -231,8 +217,7 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
         if self.bootstrap_features or width < d:
             features = np.sort(rng.choice(d, width, replace=self.bootstrap_features))
         copy = self.estimator_
-        seeded = [name for name in sorted(copy.get_params()) if name.split("__")[-1] == "random_state"]
-        copy.set_params(**{name: int(rng.randint(2**31)) for name in seeded})
+        copy.set_params(**{name: int(rng.randint(2**31)) for name in seed_parameters(copy)})
         rows = bag.repeat_rows(bag.sample(count, int(seed), replacement=self.bootstrap))
         sample = _columns(X[rows], features)
         try:
@@ -253,26 +238,26 @@ class BaggingMethods(WarmStart, MetadataPassing, MemberSequence):
             if len(out):
                 answers[out] = self._answer(copy, _columns(X[out], features))
             total, times[out] = total + answers, times[out] + 1
-        if (lonely := int((times == 0).sum())) > 0:
-            warn(
-                f"{type(self).__name__}: {lonely} of {len(times)} rows are in the sample of every copy and do not have "
-                "OOB scores: their answers are zero. Fit more copies"
-            )
-        answers = (total.T / np.maximum(times, 1)).T
+        answers = oob_mean(self, total, times, "copy", "Fit more copies")
         return replace(model, oob=OutOfBag(answers, float(self._judge(y, answers))))
 
     def _with_idle_rows(self, X: Table) -> BaggedModel:
         """The model with the predictions of all copies for the rows of weight zero, in their positions."""
-        model, n = self.model_, _num_samples(X)
-        idle = np.setdiff1d(np.arange(n), model.rows)
-        predicted = model.mean(self._admit(_safe_indexing(X, idle)), self._answer)
-        answers = np.empty((n, *predicted.shape[1:]))
-        answers[model.rows], answers[idle] = model.oob.answers, predicted
+        model = self.model_
+        answers = with_idle_rows(model.oob.answers, model.rows, X, lambda idle: model.mean(idle, self._answer), self)
         return replace(model, oob=replace(model.oob, answers=answers))
 
     def _prediction_method(self, copy: Any) -> str:
         """The method by which a copy predicts."""
         return "predict"
+
+    def _answer(self, copy: Any, X: Table, **extra: Any) -> Array:
+        """What a copy predicts."""
+        return copy.predict(X, **extra)
+
+    def _judge(self, y: Target, answers: Array) -> float:
+        """The score of out-of-bag predictions."""
+        return float(r2_score(y, answers))
 
 
 def _columns(X: Table, features: Indices) -> Table:
@@ -308,18 +293,7 @@ class BaggingClassifier(BaggingMethods, Classifier):
     0.96
     """
 
-    estimator: Any = None
-    n_estimators: Count = 10
     _: KW_ONLY
-    max_samples: MaxSamples = None
-    max_features: MaxColumns = 1.0
-    bootstrap: bool = True
-    bootstrap_features: bool = False
-    oob_score: bool = False
-    warm_start: bool = False
-    n_jobs: int | None = None
-    random_state: Seed = None
-    verbose: Index | bool = 0
     voting: Literal["soft", "hard"] = "soft"
 
     base = DecisionTreeClassifier
@@ -339,7 +313,6 @@ class BaggingClassifier(BaggingMethods, Classifier):
         ),
     )
 
-    oob_score_ = oob_attribute("oob.score")
     oob_decision_function_ = oob_attribute("oob.answers")
 
     @property
@@ -413,19 +386,6 @@ class BaggingRegressor(BaggingMethods, Regressor):
     0.4
     """
 
-    estimator: Any = None
-    n_estimators: Count = 10
-    _: KW_ONLY
-    max_samples: MaxSamples = None
-    max_features: MaxColumns = 1.0
-    bootstrap: bool = True
-    bootstrap_features: bool = False
-    oob_score: bool = False
-    warm_start: bool = False
-    n_jobs: int | None = None
-    random_state: Seed = None
-    verbose: Index | bool = 0
-
     base = DecisionTreeRegressor
     card = Card(
         applications=("regression",),
@@ -440,16 +400,9 @@ class BaggingRegressor(BaggingMethods, Regressor):
         variants=({"max_samples": 0.7, "max_features": 0.5},),
     )
 
-    oob_score_ = oob_attribute("oob.score")
     oob_prediction_ = oob_attribute("oob.answers")
 
     def predict(self, X: UserTable, **params: Any) -> Any:
         """The mean prediction of the copies; further arguments go to them."""
         X, extra = self._admit(X), self._routed("predict", params)
         return self.model_.mean(X, partial(self._answer, **extra))
-
-    def _answer(self, copy: Any, X: Table, **extra: Any) -> Array:
-        return copy.predict(X, **extra)
-
-    def _judge(self, y: Target, answers: Array) -> float:
-        return float(r2_score(y, answers))

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core._sklearn import _check_feature_names_in
 from fivefold.core.admission.tables import Takes
-from fivefold.core.estimators.base import Transformer, learned
+from fivefold.core.estimators.base import Transformer
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
@@ -54,8 +54,6 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
 
     Attributes
     ----------
-    estimators_, estimator_
-        the trees, made into estimators on first access; and an unfitted one.
     estimators_samples_
         the rows of each tree: all of them.
     one_hot_encoder_
@@ -109,9 +107,6 @@ class RandomTreesEmbedding(ForestMethods, Transformer):
     bootstrap, oob_score, max_samples, monotonic_cst = False, False, None, None
     _new_tree = staticmethod(partial(ExtraTreeRegressor, max_features=1))
     _grower = staticmethod(random_split_grower)
-
-    feature_importances_ = learned("trees.importances")
-    n_outputs_ = learned("trees.outputs")
 
     def fit(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Any:
         """Grow the trees; a weight of two means a row is there twice."""

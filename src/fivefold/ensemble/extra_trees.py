@@ -11,28 +11,16 @@ Geurts, Ernst & Wehenkel (2006), Extremely randomized trees.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
-from typing import Any, Literal
-
 from fivefold.core.admission.tables import Takes
-from fivefold.core.estimators.base import learned
-from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.ensemble.forests.base import BaseForestClassifier, BaseForestRegressor, MaxSamples, OobScore
+from fivefold.ensemble.forests.base import BaseForestClassifier, BaseForestRegressor
 from fivefold.ensemble.forests.tree_growers import random_split_grower
-from fivefold.ensemble.members.bootstrap_bag import oob_attribute
 from fivefold.tree.extra_tree import ExtraTreeClassifier, ExtraTreeRegressor
-from fivefold.tree.shared.base import MaxFeatures, MaxLeaves, MinLeaf, MinSplit, MinWeight
 
 
 class ExtraTreesClassifier(BaseForestClassifier, Classifier):
     """A forest of trees with thresholds drawn at random, whose class shares are averaged.
-
-    Attributes
-    ----------
-    estimators_, estimator_
-        the trees, made into estimators on first access; and an unfitted one.
 
     Examples
     --------
@@ -43,28 +31,6 @@ class ExtraTreesClassifier(BaseForestClassifier, Classifier):
     >>> round(forest.oob_score_, 1), len(forest.estimators_)
     (0.9, 50)
     """
-
-    n_estimators: Count = 100
-    _: KW_ONLY
-    criterion: Literal["gini", "entropy", "log_loss"] = "gini"
-    max_depth: Count | None = None
-    min_samples_split: MinSplit = 2
-    min_samples_leaf: MinLeaf = 1
-    min_weight_fraction_leaf: MinWeight = 0.0
-    max_features: MaxFeatures = "sqrt"
-    max_leaf_nodes: MaxLeaves = None
-    min_impurity_decrease: NonNegative = 0.0
-    bootstrap: bool = False
-    oob_score: OobScore = False
-    n_jobs: int | None = None
-    random_state: Seed = None
-    verbose: Index | bool = 0
-    warm_start: bool = False
-    class_weight: Any = None
-    ccp_alpha: NonNegative = 0.0
-    max_samples: MaxSamples = None
-    monotonic_cst: Any = None
-    voting: Literal["soft", "hard"] = "soft"
 
     takes = Takes(missing=True, categories=True, sparse=True, outputs=True, idle_classes=True)
     card = Card(
@@ -86,26 +52,12 @@ class ExtraTreesClassifier(BaseForestClassifier, Classifier):
         portfolio=False,
     )
 
-    feature_importances_ = learned("trees.importances")
-    oob_score_ = oob_attribute("oob.score")
     _grower = staticmethod(random_split_grower)
     _new_tree = ExtraTreeClassifier
 
 
 class ExtraTreesRegressor(BaseForestRegressor, Regressor):
     """A forest of trees with thresholds drawn at random, whose predictions are averaged.
-
-    Parameters
-    ----------
-    criterion
-        "squared_error" and "friedman_mse" lower the variance, "poisson" the deviance of counts; leaves answer with the
-        mean. "absolute_error" lowers the absolute deviation from the median, the answer; "max_error" the worst error
-        about the middle of the range.
-
-    Attributes
-    ----------
-    estimators_, estimator_
-        the trees, made into estimators on first access; and an unfitted one.
 
     Examples
     --------
@@ -116,26 +68,6 @@ class ExtraTreesRegressor(BaseForestRegressor, Regressor):
     >>> round(forest.oob_score_, 1)
     0.5
     """
-
-    n_estimators: Count = 100
-    _: KW_ONLY
-    criterion: Literal["squared_error", "friedman_mse", "absolute_error", "poisson", "max_error"] = "squared_error"
-    max_depth: Count | None = None
-    min_samples_split: MinSplit = 2
-    min_samples_leaf: MinLeaf = 1
-    min_weight_fraction_leaf: MinWeight = 0.0
-    max_features: MaxFeatures = 1.0
-    max_leaf_nodes: MaxLeaves = None
-    min_impurity_decrease: NonNegative = 0.0
-    bootstrap: bool = False
-    oob_score: OobScore = False
-    n_jobs: int | None = None
-    random_state: Seed = None
-    verbose: Index | bool = 0
-    warm_start: bool = False
-    ccp_alpha: NonNegative = 0.0
-    max_samples: MaxSamples = None
-    monotonic_cst: Any = None
 
     takes = Takes(missing=True, categories=True, sparse=True, outputs=True)
     card = Card(
@@ -157,7 +89,5 @@ class ExtraTreesRegressor(BaseForestRegressor, Regressor):
         portfolio=False,
     )
 
-    feature_importances_ = learned("trees.importances")
-    oob_score_ = oob_attribute("oob.score")
     _grower = staticmethod(random_split_grower)
     _new_tree = ExtraTreeRegressor

@@ -11,7 +11,7 @@ Friedman (2001, 2002).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -56,6 +56,7 @@ REGRESSION_LOSSES = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class GradientMethods(WarmStart, MemberSequence):
     """What both kinds of gradient boosting share.
 
@@ -71,17 +72,6 @@ class GradientMethods(WarmStart, MemberSequence):
         minimum decrease of the squared error by a split, weighted by the node's share of the total weight.
     random_state
         seed of the samples, of the columns tried and of the held-out rows.
-    verbose
-        1 prints a table of the loss and the time left, one line per round at first and fewer later; 2 prints all lines.
-    max_leaf_nodes
-        maximum number of leaves; the nodes that gain most are split first.
-    validation_fraction
-        share of the rows held out if n_iter_no_change is given.
-    n_iter_no_change, tol
-        stop when the loss of the held-out rows is not lower by tol than one of the last n_iter_no_change losses; None
-        never stops early.
-    ccp_alpha
-        price per leaf, by which each tree is pruned.
 
     Attributes
     ----------
@@ -94,6 +84,21 @@ class GradientMethods(WarmStart, MemberSequence):
     init_
         the start.
     """
+
+    _: KW_ONLY
+    loss: str = ""
+    learning_rate: NonNegative = 0.1
+    n_estimators: Count = 100
+    subsample: Portion = 1.0
+    criterion: Literal["deprecated", "friedman_mse", "squared_error"] = "deprecated"
+    min_samples_split: MinSplit = 2
+    min_samples_leaf: MinLeaf = 1
+    min_weight_fraction_leaf: MinWeight = 0.0
+    max_depth: Count | None = 3
+    min_impurity_decrease: NonNegative = 0.0
+    init: Any = None
+    random_state: Seed = None
+    max_features: MaxFeatures = None
 
     estimators_ = learned("estimators")
     train_score_ = learned("train_score")
@@ -143,12 +148,7 @@ class GradientMethods(WarmStart, MemberSequence):
         if self.criterion != "deprecated":
             name = type(self).__name__
             warn(f"{name}: criterion has no effect, and scikit-learn will remove it; leave it out", FutureWarning)
-        before = self._resume(X)
-        if before is not None and self.n_estimators < before.rounds:
-            raise ValueError(
-                f"{type(self).__name__}: n_estimators={self.n_estimators} is less than the {before.rounds} rounds "
-                "learned before; with warm_start=True it counts all rounds"
-            )
+        self._resume_rounds(X, "n_estimators")
         self.model_ = boost_exact_trees(self, X, y, w, target, self._monitor)
 
     def _sums(self: Any, X: Table) -> Matrix:
@@ -163,7 +163,52 @@ class GradientMethods(WarmStart, MemberSequence):
             yield F
 
 
-class GradientBoostingClassifier(GradientMethods, Classifier):
+@dataclass(eq=False, repr=False)
+class AlphaParameter(GradientMethods):
+    """Gradient boosting of numbers: `alpha` stands before the parameters of `RoundParameters`, as in scikit-learn.
+
+    Parameters
+    ----------
+    alpha
+        the quantile for "quantile"; for "huber", the share of residuals that count by their square.
+    """
+
+    _: KW_ONLY
+    alpha: OpenFraction = 0.9
+
+
+@dataclass(eq=False, repr=False)
+class RoundParameters:
+    """The parameters that stand last: how rounds are reported, stopped and continued, and the size of their trees.
+
+    Parameters
+    ----------
+    verbose
+        1 prints a table of the loss and the time left, one line per round at first and fewer later; 2 prints all lines.
+    max_leaf_nodes
+        maximum number of leaves; the nodes that gain most are split first.
+    warm_start
+        continue from the rounds of the previous fit.
+    validation_fraction
+        share of the rows held out if n_iter_no_change is given.
+    n_iter_no_change, tol
+        stop when the loss of the held-out rows is not lower by tol than one of the last n_iter_no_change losses; None
+        never stops early.
+    ccp_alpha
+        price per leaf, by which each tree is pruned.
+    """
+
+    _: KW_ONLY
+    verbose: Annotated[int, Range(0)] | bool = 0
+    max_leaf_nodes: MaxLeaves = None
+    warm_start: bool = False
+    validation_fraction: OpenFraction = 0.1
+    n_iter_no_change: Count | None = None
+    tol: NonNegative = 1e-4
+    ccp_alpha: NonNegative = 0.0
+
+
+class GradientBoostingClassifier(RoundParameters, GradientMethods, Classifier):
     """Boosted exact trees for classes, for tables of up to about ten thousand rows.
 
     Parameters
@@ -172,8 +217,6 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
         "log_loss", or for two classes "exponential", the loss that AdaBoost minimises.
     init
         an estimator whose probabilities are the start; "zero"; None for the class shares.
-    warm_start
-        continue from the rounds of the previous fit.
 
     Attributes
     ----------
@@ -194,25 +237,6 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
 
     _: KW_ONLY
     loss: Literal["log_loss", "exponential"] = "log_loss"
-    learning_rate: NonNegative = 0.1
-    n_estimators: Count = 100
-    subsample: Portion = 1.0
-    criterion: Literal["deprecated", "friedman_mse", "squared_error"] = "deprecated"
-    min_samples_split: MinSplit = 2
-    min_samples_leaf: MinLeaf = 1
-    min_weight_fraction_leaf: MinWeight = 0.0
-    max_depth: Count | None = 3
-    min_impurity_decrease: NonNegative = 0.0
-    init: Any = None
-    random_state: Seed = None
-    max_features: MaxFeatures = None
-    verbose: Annotated[int, Range(0)] | bool = 0
-    max_leaf_nodes: MaxLeaves = None
-    warm_start: bool = False
-    validation_fraction: OpenFraction = 0.1
-    n_iter_no_change: Count | None = None
-    tol: NonNegative = 1e-4
-    ccp_alpha: NonNegative = 0.0
 
     takes = Takes(missing=True, huge=True, sparse=True, one_class=False)
     card = Card(
@@ -281,7 +305,7 @@ class GradientBoostingClassifier(GradientMethods, Classifier):
         return F.T if len(F) > 1 else np.stack([-F[0], F[0]], axis=1)
 
 
-class GradientBoostingRegressor(GradientMethods, Regressor):
+class GradientBoostingRegressor(RoundParameters, AlphaParameter, Regressor):
     """Boosted exact trees for numbers, for tables of up to about ten thousand rows.
 
     Parameters
@@ -290,10 +314,6 @@ class GradientBoostingRegressor(GradientMethods, Regressor):
         "squared_error", "absolute_error", "huber" (a mixture of both), or "quantile".
     init
         an estimator whose predictions are the start; "zero"; None for the mean, the median or the quantile.
-    alpha
-        the quantile for "quantile"; for "huber", the share of residuals that count by their square.
-    warm_start
-        continue from the rounds of the previous fit.
 
     Attributes
     ----------
@@ -314,26 +334,6 @@ class GradientBoostingRegressor(GradientMethods, Regressor):
 
     _: KW_ONLY
     loss: Literal["squared_error", "absolute_error", "huber", "quantile"] = "squared_error"
-    learning_rate: NonNegative = 0.1
-    n_estimators: Count = 100
-    subsample: Portion = 1.0
-    criterion: Literal["deprecated", "friedman_mse", "squared_error"] = "deprecated"
-    min_samples_split: MinSplit = 2
-    min_samples_leaf: MinLeaf = 1
-    min_weight_fraction_leaf: MinWeight = 0.0
-    max_depth: Count | None = 3
-    min_impurity_decrease: NonNegative = 0.0
-    init: Any = None
-    random_state: Seed = None
-    max_features: MaxFeatures = None
-    alpha: OpenFraction = 0.9
-    verbose: Annotated[int, Range(0)] | bool = 0
-    max_leaf_nodes: MaxLeaves = None
-    warm_start: bool = False
-    validation_fraction: OpenFraction = 0.1
-    n_iter_no_change: Count | None = None
-    tol: NonNegative = 1e-4
-    ccp_alpha: NonNegative = 0.0
 
     takes = Takes(missing=True, huge=True, sparse=True)
     card = Card(

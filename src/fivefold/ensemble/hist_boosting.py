@@ -11,7 +11,7 @@ Friedman (2001); Ke et al. (2017), LightGBM; Chen & Guestrin (2016), XGBoost.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
 from numbers import Integral
 from typing import Annotated, Any, Literal
@@ -31,12 +31,13 @@ from fivefold.ensemble.boosting.boosting_losses import REGRESSION_LOSSES, Boosti
 from fivefold.ensemble.boosting.hist_rounds import ColumnSettings, TrainingRows, boost_histogram_trees
 from fivefold.ensemble.members.warm_start import WarmStart
 from fivefold.partition.histograms.histogram_loops import MAX_ROWS
+from fivefold.tree.shared.base import MaxLeaves
 
-MaxLeaves = Annotated[int, Range(2)] | None
 MaxBins = Annotated[int, Range(2, 255)]
 Portion = Annotated[float, Range(0, 1, open_low=True)]
 
 
+@dataclass(eq=False, repr=False)
 class HistBoostingMethods(WarmStart):
     """What both kinds of boosting share.
 
@@ -62,6 +63,8 @@ class HistBoostingMethods(WarmStart):
         by name.
     interaction_cst
         sets of columns that may occur on one path of a tree; "pairwise" or "no_interactions".
+    warm_start
+        continue from the rounds of the previous fit.
     early_stopping
         stop when the score stops improving; "auto" does so with more than 10,000 rows.
     scoring
@@ -89,6 +92,28 @@ class HistBoostingMethods(WarmStart):
     is_categorical_
         which columns hold categories, or None.
     """
+
+    loss: str
+    _: KW_ONLY
+    learning_rate: Positive = 0.1
+    max_iter: Count = 100
+    max_leaf_nodes: MaxLeaves = 31
+    max_depth: Count | None = None
+    min_samples_leaf: Count = 20
+    l2_regularization: NonNegative = 0.0
+    max_features: Portion = 1.0
+    max_bins: MaxBins = 255
+    categorical_features: Any = "from_dtype"
+    monotonic_cst: Any = None
+    interaction_cst: list[Any] | tuple[Any, ...] | Literal["pairwise", "no_interactions"] | None = None
+    warm_start: bool = False
+    early_stopping: bool | Literal["auto"] = "auto"
+    scoring: Any = "loss"
+    validation_fraction: OpenFraction | Count | None = 0.1
+    n_iter_no_change: Count = 10
+    tol: NonNegative = 1e-7
+    verbose: Annotated[int, Range(0)] | bool = 0
+    random_state: Seed = None
 
     train_score_ = learned("train_score")
     validation_score_ = learned("validation_score")
@@ -136,12 +161,7 @@ class HistBoostingMethods(WarmStart):
         name = type(self).__name__
         if len(X) > MAX_ROWS:
             raise ValueError(f"{name}: X has {len(X)} rows; histograms count at most {MAX_ROWS}. Take a sample")
-        before = self._resume(X)
-        if before is not None and self.max_iter < before.rounds:
-            raise ValueError(
-                f"{name}: max_iter={self.max_iter} is less than the {before.rounds} rounds learned before; with "
-                "warm_start=True it counts all rounds"
-            )
+        before = self._resume_rounds(X, "max_iter")
         if self.monotonic_cst is not None and target.trees_per_round > 1:
             raise ValueError(f"{name}: monotonic_cst supports at most two classes; y has {target.classes}")
         rng = check_random_state(self.random_state)
@@ -233,6 +253,21 @@ def _typed(y: Target, target: BoostingLoss) -> Target:
     return y.astype(np.int64 if target.classes > 2 else np.float64)
 
 
+@dataclass(eq=False, repr=False)
+class QuantileParameter:
+    """`quantile` stands before the parameters of `HistBoostingMethods`, as in scikit-learn.
+
+    Parameters
+    ----------
+    quantile
+        the quantile of loss="quantile".
+    """
+
+    loss: str
+    _: KW_ONLY
+    quantile: Annotated[float, Range(0, 1)] | None = None
+
+
 class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
     """Boosted trees on binned columns, for classes: the first choice for tables of mixed columns.
 
@@ -240,8 +275,6 @@ class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
     ----------
     loss
         "log_loss": the negative log-likelihood of the classes.
-    warm_start
-        continue from the rounds of the previous fit.
     class_weight
         weights of the classes, or "balanced".
 
@@ -262,25 +295,6 @@ class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
 
     loss: Literal["log_loss"] = "log_loss"
     _: KW_ONLY
-    learning_rate: Positive = 0.1
-    max_iter: Count = 100
-    max_leaf_nodes: MaxLeaves = 31
-    max_depth: Count | None = None
-    min_samples_leaf: Count = 20
-    l2_regularization: NonNegative = 0.0
-    max_features: Portion = 1.0
-    max_bins: MaxBins = 255
-    categorical_features: Any = "from_dtype"
-    monotonic_cst: Any = None
-    interaction_cst: list[Any] | tuple[Any, ...] | Literal["pairwise", "no_interactions"] | None = None
-    warm_start: bool = False
-    early_stopping: bool | Literal["auto"] = "auto"
-    scoring: Any = "loss"
-    validation_fraction: OpenFraction | Count | None = 0.1
-    n_iter_no_change: Count = 10
-    tol: NonNegative = 1e-7
-    verbose: Annotated[int, Range(0)] | bool = 0
-    random_state: Seed = None
     class_weight: Any = None
     keep_best: bool = False
 
@@ -341,7 +355,7 @@ class HistGradientBoostingClassifier(HistBoostingMethods, Classifier):
         return (F.T if len(F) > 1 else F[0]).astype(X.dtype, copy=False)
 
 
-class HistGradientBoostingRegressor(HistBoostingMethods, Regressor):
+class HistGradientBoostingRegressor(HistBoostingMethods, QuantileParameter, Regressor):
     """Boosted trees on binned columns, for numbers: the first choice for tables of mixed columns.
 
     Parameters
@@ -349,10 +363,6 @@ class HistGradientBoostingRegressor(HistBoostingMethods, Regressor):
     loss
         "squared_error" for means, "absolute_error" for medians, "quantile", "gamma" and "poisson" for positive targets
         and for counts, with the logarithm of the mean as the sum of trees.
-    quantile
-        the quantile of loss="quantile".
-    warm_start
-        continue from the rounds of the previous fit.
 
     Attributes
     ----------
@@ -371,26 +381,6 @@ class HistGradientBoostingRegressor(HistBoostingMethods, Regressor):
 
     loss: Literal["squared_error", "absolute_error", "gamma", "poisson", "quantile"] = "squared_error"
     _: KW_ONLY
-    quantile: Annotated[float, Range(0, 1)] | None = None
-    learning_rate: Positive = 0.1
-    max_iter: Count = 100
-    max_leaf_nodes: MaxLeaves = 31
-    max_depth: Count | None = None
-    min_samples_leaf: Count = 20
-    l2_regularization: NonNegative = 0.0
-    max_features: Portion = 1.0
-    max_bins: MaxBins = 255
-    categorical_features: Any = "from_dtype"
-    monotonic_cst: Any = None
-    interaction_cst: list[Any] | tuple[Any, ...] | Literal["pairwise", "no_interactions"] | None = None
-    warm_start: bool = False
-    early_stopping: bool | Literal["auto"] = "auto"
-    scoring: Any = "loss"
-    validation_fraction: OpenFraction | Count | None = 0.1
-    n_iter_no_change: Count = 10
-    tol: NonNegative = 1e-7
-    verbose: Annotated[int, Range(0)] | bool = 0
-    random_state: Seed = None
     keep_best: bool = False
 
     takes = Takes(missing=True, huge=True, categories=True, infinite=True)

@@ -23,13 +23,11 @@ from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import OutlierDetector
 from fivefold.core.estimators.params import Count, Index, Range, Seed
 from fivefold.core.parallel import map_items
-from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Indices, Table, UserTable, UserTarget, UserWeights, Weights
-from fivefold.ensemble.bagging import MaxColumns
 from fivefold.ensemble.forests.committee import committee_trees
 from fivefold.ensemble.forests.forest_loops import ForestArrays
-from fivefold.ensemble.members.bootstrap_bag import Bag, kept_rows, sampled_rows
+from fivefold.ensemble.members.bootstrap_bag import Bag, MaxColumns, columns_per_member, kept_rows, sampled_rows
 from fivefold.ensemble.members.inner_estimators import MemberSequence
 from fivefold.ensemble.members.warm_start import WarmStart, trees_of
 from fivefold.partition.criteria.constant_impurity import ConstantImpurity
@@ -46,7 +44,7 @@ class IsolationModel:
     """Trees whose values are path lengths, their samples and columns, and the score below which rows are outliers."""
 
     trees: Any  # ForestArrays; None before the first tree
-    seeds: Array  # (T,)
+    seeds: Indices  # (T,)
     features: tuple[Indices, ...]  # columns of each tree
     bag: Bag
     count: int  # rows per tree
@@ -152,17 +150,10 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
         return self
 
     def _fit(self, X: Table, w: Weights) -> None:
-        name, before, bag = type(self).__name__, self._resume(X), Bag.of(X, None, w)
+        before, bag = self._resume(X), Bag.of(X, None, w)
         kept = () if before is None else before.seeds
-        if self.n_estimators < len(kept):
-            raise ValueError(
-                f"{name}: n_estimators={self.n_estimators} but there are {len(kept)} trees already; with "
-                "warm_start=True ask for at least as many"
-            )
-        if self.n_estimators == len(kept):
-            warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
-        seeds = check_random_state(self.random_state).randint(2**31, size=self.n_estimators)[len(kept) :]
-        count, width = self._rows(bag.size), self._width(X.shape[1])
+        seeds = self._new_seeds(len(kept))
+        count, width = self._rows(bag.size), columns_per_member(self, X.shape[1])
         blank = IsolationModel(None, seeds, (), bag, count, self.bootstrap)  # no trees yet
         grown = map_items(lambda i: _isolation_tree(X, blank, i, width), len(seeds))
         trees = [t for t, _ in grown] if before is None else [before.trees, *(t for t, _ in grown)]
@@ -184,14 +175,6 @@ class IsolationForest(WarmStart, MemberSequence, OutlierDetector):
                 )
             return min(int(self.max_samples), size)
         return max(1, int(self.max_samples * size))
-
-    def _width(self, d: int) -> int:
-        """Columns per tree."""
-        asked = self.max_features
-        width = int(asked) if isinstance(asked, int | np.integer) else max(1, int(asked * d))
-        if width > d:
-            raise ValueError(f"{type(self).__name__}: max_features={asked} but X has only {d} columns")
-        return width
 
     def score_samples(self, X: UserTable) -> Any:
         """The lower, the sooner a row is isolated: between -1 and 0, about -0.5 if no row stands apart."""

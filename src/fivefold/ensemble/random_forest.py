@@ -9,18 +9,13 @@ Breiman (2001), Random Forests.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, Literal
 
 from fivefold.core.admission.tables import Takes
-from fivefold.core.estimators.base import learned
-from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.ensemble.forests.base import BaseForestClassifier, BaseForestRegressor, MaxSamples, OobScore
+from fivefold.ensemble.forests.base import BaseForestClassifier, BaseForestRegressor
 from fivefold.ensemble.forests.tree_growers import best_split_grower
-from fivefold.ensemble.members.bootstrap_bag import oob_attribute
 from fivefold.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from fivefold.tree.shared.base import MaxFeatures, MaxLeaves, MinLeaf, MinSplit, MinWeight
 
 
 class RandomForestClassifier(BaseForestClassifier, Classifier):
@@ -30,11 +25,6 @@ class RandomForestClassifier(BaseForestClassifier, Classifier):
     ----------
     random_state
         seed of the samples and of the columns drawn.
-
-    Attributes
-    ----------
-    estimators_, estimator_
-        the trees, made into estimators on first access; and an unfitted one.
 
     Examples
     --------
@@ -46,27 +36,8 @@ class RandomForestClassifier(BaseForestClassifier, Classifier):
     (1.0, 50)
     """
 
-    n_estimators: Count = 100
     _: KW_ONLY
-    criterion: Literal["gini", "entropy", "log_loss"] = "gini"
-    max_depth: Count | None = None
-    min_samples_split: MinSplit = 2
-    min_samples_leaf: MinLeaf = 1
-    min_weight_fraction_leaf: MinWeight = 0.0
-    max_features: MaxFeatures = "sqrt"
-    max_leaf_nodes: MaxLeaves = None
-    min_impurity_decrease: NonNegative = 0.0
     bootstrap: bool = True
-    oob_score: OobScore = False
-    n_jobs: int | None = None
-    random_state: Seed = None
-    verbose: Index | bool = 0
-    warm_start: bool = False
-    class_weight: Any = None
-    ccp_alpha: NonNegative = 0.0
-    max_samples: MaxSamples = None
-    monotonic_cst: Any = None
-    voting: Literal["soft", "hard"] = "soft"
 
     takes = Takes(missing=True, huge=True, categories=True, sparse=True, outputs=True, idle_classes=True)
     card = Card(
@@ -90,8 +61,6 @@ class RandomForestClassifier(BaseForestClassifier, Classifier):
         portfolio=True,
     )
 
-    feature_importances_ = learned("trees.importances")
-    oob_score_ = oob_attribute("oob.score")
     _grower = staticmethod(best_split_grower)
     _new_tree = DecisionTreeClassifier
 
@@ -101,17 +70,8 @@ class RandomForestRegressor(BaseForestRegressor, Regressor):
 
     Parameters
     ----------
-    criterion
-        "squared_error" and "friedman_mse" reduce the variance, "poisson" the deviance of counts; leaves predict the
-        mean. "absolute_error" reduces the absolute deviation from the median, which leaves predict; "max_error" the
-        largest error about the midrange.
     random_state
         seed of the samples and of the columns drawn.
-
-    Attributes
-    ----------
-    estimators_, estimator_
-        the trees, made into estimators on first access; and an unfitted one.
 
     Examples
     --------
@@ -123,25 +83,8 @@ class RandomForestRegressor(BaseForestRegressor, Regressor):
     0.4
     """
 
-    n_estimators: Count = 100
     _: KW_ONLY
-    criterion: Literal["squared_error", "friedman_mse", "absolute_error", "poisson", "max_error"] = "squared_error"
-    max_depth: Count | None = None
-    min_samples_split: MinSplit = 2
-    min_samples_leaf: MinLeaf = 1
-    min_weight_fraction_leaf: MinWeight = 0.0
-    max_features: MaxFeatures = 1.0
-    max_leaf_nodes: MaxLeaves = None
-    min_impurity_decrease: NonNegative = 0.0
     bootstrap: bool = True
-    oob_score: OobScore = False
-    n_jobs: int | None = None
-    random_state: Seed = None
-    verbose: Index | bool = 0
-    warm_start: bool = False
-    ccp_alpha: NonNegative = 0.0
-    max_samples: MaxSamples = None
-    monotonic_cst: Any = None
 
     takes = Takes(missing=True, huge=True, categories=True, sparse=True, outputs=True)
     card = Card(
@@ -164,7 +107,5 @@ class RandomForestRegressor(BaseForestRegressor, Regressor):
         portfolio=True,
     )
 
-    feature_importances_ = learned("trees.importances")
-    oob_score_ = oob_attribute("oob.score")
     _grower = staticmethod(best_split_grower)
     _new_tree = DecisionTreeRegressor

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
-from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import has_fit_parameter
 
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
@@ -154,13 +153,7 @@ def boost_exact_trees(
     """Fit round after round."""
     rows, held = TrainingRows(X, y, w), None
     if estimator.n_iter_no_change is not None:
-        kept, out = train_test_split(
-            np.arange(X.shape[0]),
-            test_size=estimator.validation_fraction,
-            stratify=y if target.classes else None,
-            random_state=estimator.random_state,
-        )
-        rows, held = rows.take(np.sort(kept)), rows.take(np.sort(out))
+        rows, held = rows.hold_back(estimator.validation_fraction, target, estimator.random_state)
     return _GradientRounds(estimator, rows, held, target, monitor).run()
 
 

@@ -42,6 +42,16 @@ class TrainingRows:
         """Some of the rows."""
         return TrainingRows(self.X[rows], self.y[rows], self.w[rows])
 
+    def hold_back(self, share: Any, target: BoostingLoss, random_state: Any) -> tuple[TrainingRows, TrainingRows]:
+        """The rows to learn from, and a share or number of them held back, by class where there are classes."""
+        kept, held = train_test_split(
+            np.arange(self.X.shape[0]),
+            test_size=share,
+            stratify=self.y if target.classes else None,
+            random_state=random_state,
+        )
+        return self.take(np.sort(kept)), self.take(np.sort(held))
+
 
 @dataclass(frozen=True)
 class ColumnSettings:
@@ -78,20 +88,8 @@ def boost_histogram_trees(
     """Fit round after round; `held` are rows given for validation, otherwise some are held back if it is asked for."""
     early = len(rows.X) > EARLY_STOPPING_ROWS if estimator.early_stopping == "auto" else bool(estimator.early_stopping)
     if early and held is None and estimator.validation_fraction is not None:
-        rows, held = _held_back(estimator, rows, target, seed)
+        rows, held = rows.hold_back(estimator.validation_fraction, target, seed)
     return _HistogramRounds(estimator, rows, held if early else None, target, columns, seed, early).run()
-
-
-def _held_back(
-    estimator: Any, rows: TrainingRows, target: BoostingLoss, seed: int
-) -> tuple[TrainingRows, TrainingRows]:
-    kept, held = train_test_split(
-        np.arange(len(rows.X)),
-        test_size=estimator.validation_fraction,
-        stratify=rows.y if target.classes else None,
-        random_state=seed,
-    )
-    return rows.take(np.sort(kept)), rows.take(np.sort(held))
 
 
 class _HistogramRounds:

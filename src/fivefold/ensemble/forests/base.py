@@ -12,22 +12,19 @@ Breiman (2001), Random Forests.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy.sparse import hstack
 from sklearn.metrics import r2_score
 
-from fivefold.core._sklearn import _num_samples, _safe_indexing
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
-from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
-from fivefold.core.estimators.params import Count, Range
+from fivefold.core.estimators.params import Count, Index, NonNegative, Range, Seed
 from fivefold.core.estimators.supervised_learning import class_weights
 from fivefold.core.parallel import map_items
-from fivefold.core.random_state import check_random_state
 from fivefold.core.types import (
     Array,
     Codes,
@@ -42,10 +39,30 @@ from fivefold.core.types import (
 )
 from fivefold.ensemble.forests.committee import Committee
 from fivefold.ensemble.forests.forest_loops import ForestArrays
-from fivefold.ensemble.members.bootstrap_bag import Bag, kept_rows, oob_attribute, sampled_rows
+from fivefold.ensemble.forests.tree_growers import TreeGrower
+from fivefold.ensemble.members.bootstrap_bag import (
+    Bag,
+    kept_rows,
+    oob_attribute,
+    oob_mean,
+    sampled_rows,
+    with_idle_rows,
+)
 from fivefold.ensemble.members.inner_estimators import MemberSequence
 from fivefold.ensemble.members.warm_start import WarmStart, trees_of
-from fivefold.tree.shared.base import DrawSeed, TreeModel, columns_tried, constraints_of, decision_path, growth_limits
+from fivefold.tree.shared.base import (
+    DrawSeed,
+    MaxFeatures,
+    MaxLeaves,
+    MinLeaf,
+    MinSplit,
+    MinWeight,
+    TreeModel,
+    columns_tried,
+    constraints_of,
+    decision_path,
+    growth_limits,
+)
 from fivefold.tree.shared.targets import ClassTarget, NumberTarget, TreeTarget, TreeWeights
 
 TREES_PER_REPORT = 32  # trees between two reports of progress: few enough for the line to move, cheap enough
@@ -122,6 +139,8 @@ class ForestMethods(WarmStart, MemberSequence):
 
     Attributes
     ----------
+    estimators_, estimator_
+        the trees, made into estimators on first access; and an unfitted one.
     estimators_samples_
         the rows of each tree.
     feature_importances_
@@ -130,22 +149,22 @@ class ForestMethods(WarmStart, MemberSequence):
 
     model_: Forest
     n_features_in_: int
+    classes_: Any  # labels, for several outputs a list of them; of a classifier
     n_estimators: int
-    max_features: Any
-    max_leaf_nodes: Any
+    max_features: MaxFeatures
     bootstrap: bool
-    oob_score: Any
-    random_state: Any
-    warm_start: bool
+    oob_score: OobScore
+    random_state: Seed
     ccp_alpha: float
-    max_samples: Any
-    _admit: Any
-    _score: Any
-    _grower: Any
+    max_samples: MaxSamples
+    _admit: Callable[[UserTable], Table]
+    _score: Callable[..., float]  # (target, forest, out-of-bag answers)
+    _grower: Callable[..., TreeGrower]
     _new_tree: Callable[[], Any]  # an unfitted tree of the kind that is grown
-    get_params: Any
+    get_params: Callable[..., dict[str, Any]]
 
-    _oob_answers = oob_attribute("oob.answers")
+    feature_importances_ = learned("trees.importances")
+    n_outputs_ = learned("trees.outputs")
 
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Any:
         """Learn from rows and their targets; a weight of two means a row is there twice."""
@@ -167,16 +186,7 @@ class ForestMethods(WarmStart, MemberSequence):
 
     def _sample_draws(self, X: Table, target: TreeTarget, w: Weights, kept: Indices) -> SampleDraws:
         """A seed per tree, earlier ones kept, and what the samples are drawn from."""
-        count = self.n_estimators
-        if count < len(kept):
-            raise ValueError(
-                f"{type(self).__name__}: n_estimators={count} but the forest has {len(kept)} trees already; with "
-                "warm_start=True ask for at least as many"
-            )
-        if count == len(kept):
-            warn("Warm-start fitting without increasing n_estimators does not fit new trees.")
-        fresh = check_random_state(self.random_state).randint(2**31, size=count)
-        seeds = np.concatenate([kept, fresh[len(kept) :]]).astype(np.int64)
+        seeds = np.concatenate([kept, self._new_seeds(len(kept))]).astype(np.int64)
         if not self.bootstrap:
             if self.oob_score or self.max_samples is not None:
                 raise ValueError(
@@ -231,21 +241,15 @@ class ForestMethods(WarmStart, MemberSequence):
             out = np.flatnonzero(forest.draws.of(i) == 0)
             total[out] += value[forest.trees.leaves(X, i, out)]
             times[out] += 1
-        if (lonely := int((times == 0).sum())) > 0:
-            warn(
-                f"{type(self).__name__}: {lonely} of {n} rows are in the sample of every tree and do not have OOB "
-                "scores: their answers are zero. Grow more trees"
-            )
-        answers = total / np.maximum(times, 1)[:, None]
+        answers = oob_mean(self, total, times, "tree", "Grow more trees")
         return OutOfBag(answers, self._score(target, forest, answers))
 
     def _with_idle_rows(self, X: Table, rows: Indices) -> Forest:
         """The forest with the predictions of all trees for the rows of weight zero, in their positions."""
-        forest, oob, n = self.model_, self.model_.oob, _num_samples(X)
+        forest, oob = self.model_, self.model_.oob
         if oob is not None:
-            idle, answers = np.setdiff1d(np.arange(n), rows), np.empty((n, oob.answers.shape[1]))
-            answers[rows] = oob.answers
-            answers[idle] = forest.trees.mean(self._admit(_safe_indexing(X, idle)), self._values(forest))
+            values = self._values(forest)
+            answers = with_idle_rows(oob.answers, rows, X, lambda idle: forest.trees.mean(idle, values), self)
             oob = replace(oob, answers=answers)
         return replace(forest, draws=replace(forest.draws, rows=rows), oob=oob)
 
@@ -299,7 +303,33 @@ class ForestMethods(WarmStart, MemberSequence):
         return tree
 
 
-class BaseForestClassifier(ForestMethods):
+@dataclass(eq=False, repr=False)
+class SupervisedForest(ForestMethods):
+    """A forest that learns a target, and can be scored on the rows left out of the samples."""
+
+    n_estimators: Count = 100
+    _: KW_ONLY
+    criterion: str = ""
+    max_depth: Count | None = None
+    min_samples_split: MinSplit = 2
+    min_samples_leaf: MinLeaf = 1
+    min_weight_fraction_leaf: MinWeight = 0.0
+    max_features: MaxFeatures = None
+    max_leaf_nodes: MaxLeaves = None
+    min_impurity_decrease: NonNegative = 0.0
+    bootstrap: bool = False
+    oob_score: OobScore = False
+    n_jobs: int | None = None
+    random_state: Seed = None
+    verbose: Index | bool = 0
+    warm_start: bool = False
+
+    oob_score_ = oob_attribute("oob.score")
+    _oob_answers = oob_attribute("oob.answers")
+
+
+@dataclass(eq=False, repr=False)
+class BaseForestClassifier(SupervisedForest):
     """A forest that predicts class shares.
 
     Parameters
@@ -326,12 +356,14 @@ class BaseForestClassifier(ForestMethods):
         the labels, their number, and the number of outputs; for several outputs, lists of the first two.
     """
 
-    classes_: Any
-    criterion: str
-    class_weight: Any
-    voting: str
-
-    n_outputs_ = learned("trees.outputs")
+    _: KW_ONLY
+    criterion: Literal["gini", "entropy", "log_loss"] = "gini"
+    max_features: MaxFeatures = "sqrt"
+    class_weight: Any = None
+    ccp_alpha: NonNegative = 0.0
+    max_samples: MaxSamples = None
+    monotonic_cst: Any = None
+    voting: Literal["soft", "hard"] = "soft"
 
     @property
     def n_classes_(self) -> Any:
@@ -397,11 +429,16 @@ def _rules(rule: Any, each: tuple[Any, ...]) -> list[Any] | tuple[Any, ...]:
     return rule if isinstance(rule, list | tuple) else [rule] * len(each)
 
 
-class BaseForestRegressor(ForestMethods):
+@dataclass(eq=False, repr=False)
+class BaseForestRegressor(SupervisedForest):
     """A forest that predicts numbers.
 
     Parameters
     ----------
+    criterion
+        "squared_error" and "friedman_mse" reduce the variance, "poisson" the deviance of counts; leaves predict the
+        mean. "absolute_error" reduces the absolute deviation from the median, which leaves predict; "max_error" the
+        largest error about the midrange.
     oob_score
         whether to score the forest on the rows that trees did not see: by R^2, or by a function of the true and the
         predicted targets.
@@ -416,9 +453,12 @@ class BaseForestRegressor(ForestMethods):
         number of outputs.
     """
 
-    criterion: str
-
-    n_outputs_ = learned("trees.outputs")
+    _: KW_ONLY
+    criterion: Literal["squared_error", "friedman_mse", "absolute_error", "poisson", "max_error"] = "squared_error"
+    max_features: MaxFeatures = 1.0
+    ccp_alpha: NonNegative = 0.0
+    max_samples: MaxSamples = None
+    monotonic_cst: Any = None
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         self._fit_trees(X, NumberTarget.of(y, w, self.criterion, type(self).__name__), w)

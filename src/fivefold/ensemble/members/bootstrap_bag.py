@@ -11,20 +11,25 @@ Efron (1979); Breiman (1996, 2001); Efraimidis & Spirakis (2006) for draws witho
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.sparse import issparse
 
+from fivefold.core._sklearn import _num_samples, _safe_indexing
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, Range
 from fivefold.core.numerics.arrays import to_numpy
-from fivefold.core.types import Codes, Indices, Table, Target, UserWeights, Weights
+from fivefold.core.types import Array, Codes, Indices, Table, Target, UserTable, UserWeights, Weights
 from fivefold.spatial.row_order import content_order
 
 MAX_INTEGER_WEIGHT = 2**26  # total weight up to which integer weights are drawn unit by unit
+
+MaxColumns = Count | Annotated[float, Range(0, 1, open_low=True)]
 
 
 class oob_attribute(learned):
@@ -42,9 +47,7 @@ class Bag:
     """Rows to draw from, in an order that depends on their content, and the weight of each."""
 
     order: Indices  # (n,) int32
-    units: (
-        Weights | Codes | None
-    )  # (n,) along the order: int64 if weights are integers, else float64; None if all are 1
+    units: Weights | Codes | None  # (n,) along the order: int64 for integer weights, else float64; None if all are 1
 
     @classmethod
     def of(cls, X: Table, y: Target | None, w: Weights) -> Bag:
@@ -127,6 +130,38 @@ def kept_rows(sample_weight: UserWeights) -> Indices | None:
 def sampled_rows(counts: Indices, rows: Indices | None) -> Indices:
     """Positions of the rows of a sample in the table given, rows drawn twice listed twice; `rows`: see `kept_rows`."""
     return np.repeat(np.arange(len(counts)) if rows is None else rows, counts)
+
+
+def columns_per_member(estimator: Any, d: int) -> int:
+    """How many of d columns each member gets: `max_features`, a number or a share."""
+    asked = estimator.max_features
+    width = int(asked) if isinstance(asked, int | np.integer) else max(1, int(asked * d))
+    if width > d:
+        raise ValueError(f"{type(estimator).__name__}: max_features={asked} but X has only {d} columns")
+    return width
+
+
+def oob_mean(estimator: Any, total: Array, times: Array, member: str, cure: str) -> Array:
+    """The mean out-of-bag answer of each row: their sum, over how many members left the row out. Warns of rows in
+    every sample, whose answer is zero."""
+    if (never_out := int((times == 0).sum())) > 0:
+        warn(
+            f"{type(estimator).__name__}: {never_out} of {len(times)} rows are in the sample of every {member} and do "
+            f"not have OOB scores: their answers are zero. {cure}"
+        )
+    return (total.T / np.maximum(times, 1)).T
+
+
+def with_idle_rows(
+    answers: Array, rows: Indices, X: UserTable, predict: Callable[[Table], Array], estimator: Any
+) -> Array:
+    """Out-of-bag answers of `rows`, and for the other rows of the table given, those of weight zero, predictions."""
+    n = _num_samples(X)
+    idle = np.setdiff1d(np.arange(n), rows)
+    predicted = predict(estimator._admit(_safe_indexing(X, idle)))
+    out = np.empty((n, *predicted.shape[1:]))
+    out[rows], out[idle] = answers, predicted
+    return out
 
 
 def _has_integer_weights(w: Weights) -> bool:

@@ -39,6 +39,11 @@ def check_learner(owner: Any, inner: Any, what: str, *methods: str) -> Any:
     return inner
 
 
+def seed_parameters(estimator: Any) -> list[str]:
+    """Names of the parameters, its own and those of estimators inside it, that seed an estimator; sorted."""
+    return [name for name in sorted(estimator.get_params()) if name.split("__")[-1] == "random_state"]
+
+
 def fit_clone(estimator: Any, X: Table, y: Target, extra: dict[str, Any]) -> Any:
     """A fitted clone."""
     try:

@@ -12,7 +12,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from fivefold.core.types import Table, Target
+from fivefold.core.console.user_warnings import warn
+from fivefold.core.random_state import check_random_state
+from fivefold.core.types import Indices, Table, Target
 
 # kept outside the forests, so that neither a copy nor a file of one holds its trees twice
 _made: WeakKeyDictionary[Any, tuple[Any, list[Any]]] = WeakKeyDictionary()
@@ -101,6 +103,27 @@ class WarmStart:
                 )
         self.model_ = aside.model
         return aside.model
+
+    def _resume_rounds(self: Any, X: Table, parameter: str) -> Any:
+        """The same for rounds of boosting, whose number is a parameter; refuses fewer than there are already."""
+        before, asked = self._resume(X), getattr(self, parameter)
+        if before is not None and asked < before.rounds:
+            raise ValueError(
+                f"{type(self).__name__}: {parameter}={asked} is less than the {before.rounds} rounds learned before; "
+                "with warm_start=True it counts all rounds"
+            )
+        return before
+
+    def _new_seeds(self: Any, kept: int, owner: str = "forest", members: str = "trees") -> Indices:
+        """Seeds of the members still to fit, where `kept` are there: the same as without a warm start."""
+        if self.n_estimators < kept:
+            raise ValueError(
+                f"{type(self).__name__}: n_estimators={self.n_estimators} but the {owner} has {kept} {members} "
+                "already; with warm_start=True ask for at least as many"
+            )
+        if self.n_estimators == kept:
+            warn(f"Warm-start fitting without increasing n_estimators does not fit new {members}.")
+        return check_random_state(self.random_state).randint(2**31, size=self.n_estimators)[kept:]
 
 
 def _listed(classes: Any) -> list[Any] | None:
