@@ -18,6 +18,7 @@ from tables import METHODS, outputs, table
 
 from fivefold.core.storage import model_files
 from fivefold.study.models.model_file import load_model
+from fivefold.tree import C45Classifier
 
 ARCHIVE = ZipFile(Path(__file__).with_name("models_0_1_0.zip"))
 STUDY = "study of iris"
@@ -50,6 +51,18 @@ def test_the_model_of_a_study_of_an_earlier_version_is_read_and_right_about_most
     iris = load_iris(as_frame=True)
     said = model.pipeline.predict(pl.from_pandas(iris.data))
     assert np.mean(said == iris.target_names[iris.target]) > 0.9
+
+
+def test_categories_of_a_frame_are_read_from_where_they_were(tmp_path):
+    X = pl.DataFrame({"colour": ["red", "green", "blue", "red"] * 5, "size": [1.0, 2.0, 3.0, 4.0] * 5})
+    tree = C45Classifier().fit(X, ["yes", "no", "no", "yes"] * 5)
+    new, old = tmp_path / "new.skops", tmp_path / "old.skops"
+    model_files.save(tree, new)
+    with ZipFile(new) as now, ZipFile(old, "w") as before:
+        for name in now.namelist():
+            before.writestr(name, now.read(name).replace(b"fivefold.core.admission.categories", b"fivefold.core.data"))
+        assert b"fivefold.core.data" in before.read(model_files.SCHEMA_ENTRY)
+    np.testing.assert_array_equal(model_files.load(old).predict(X), tree.predict(X))
 
 
 def test_a_pickle_of_an_earlier_version_is_refused_in_words():

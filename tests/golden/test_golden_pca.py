@@ -14,17 +14,17 @@ from sklearn.pipeline import make_pipeline
 
 from examples.plot_topics import TITLES
 from fivefold import plot
-from fivefold.core.numerics.linalg import (
+from fivefold.core.numerics.eigenpairs import (
     definiteness,
     deflate,
-    double_centre,
     eigen,
     eigen_by_deflation,
     leading_eigenpairs,
     power_iteration,
     rayleigh_quotient,
-    weighted_moments,
 )
+from fivefold.core.numerics.products import double_centre
+from fivefold.core.numerics.table_moments import weighted_moments
 from fivefold.decomposition import PCA, KernelSVD, TruncatedSVD
 from fivefold.decomposition.components.n_components import Chord, Distortion, ExplainedVariance, LargestRatio, Scree
 

@@ -12,7 +12,7 @@ from served import ROOT, ROWS, Watch, codes, resolve
 from sklearn.model_selection import KFold
 
 from fivefold.core.estimators.base import learned
-from fivefold.core.numerics.linalg import double_centre
+from fivefold.core.numerics.products import double_centre
 from fivefold.linear_model import Lasso, Ridge
 from fivefold.optim.functions import BOWL
 
@@ -43,7 +43,7 @@ def test_no_row_is_listed_twice():
 @pytest.mark.parametrize(
     ("name", "run"),
     [
-        ("fivefold.core.numerics.linalg.double_centre", lambda: double_centre(np.eye(2))),
+        ("fivefold.core.numerics.products.double_centre", lambda: double_centre(np.eye(2))),
         ("fivefold.linear_model.Ridge", Ridge),
         ("fivefold.linear_model.Ridge.fit", lambda: Ridge().fit([[0.0], [1.0]], [0.0, 1.0])),
         ("fivefold.core.estimators.base.learned", lambda: learned("a")),

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from fivefold.core.admission.tables import Takes, as_rows
+from fivefold.core.admission.tables import as_rows
+from fivefold.core.admission.takes import Takes
 from fivefold.core.console import fit_progress
 from fivefold.core.estimators.base import Transformer, learned
 from fivefold.core.estimators.params import Count, Fraction, NonNegative, OpenFraction, Positive, Seed, allows, describe

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.estimators.base import Transformer
-from fivefold.core.numerics.linalg import cross_product, product
-from fivefold.core.parallel import map_items, map_parts, one_blas_thread
+from fivefold.core.numerics.products import cross_product, product
+from fivefold.core.parallel import map_items, map_parts
 
 TESTS = Path(__file__).parents[1]
 ROWS, COLUMNS = 20_000, 12  # parts for two threads of the pool, and products that BLAS divides

@@ -6,7 +6,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 
-from fivefold.core.numerics.linalg import cross_moments, linear_dependencies
+from fivefold.core.numerics.linear_dependence import linear_dependencies
+from fivefold.core.numerics.table_moments import cross_moments
 from fivefold.core.parallel import MIN_PART_ROWS
 from fivefold.linear_model import LinearRegression, RankWarning, RidgeCV
 

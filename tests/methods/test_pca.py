@@ -17,7 +17,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
 from fivefold.core.numerics import arrays
-from fivefold.core.numerics.linalg import centred_operator, gram_svd, randomized_svd, weighted_moments
+from fivefold.core.numerics.products import centred_operator
+from fivefold.core.numerics.svd import gram_svd, randomized_svd
+from fivefold.core.numerics.table_moments import weighted_moments
 from fivefold.core.parallel import MIN_PART_ROWS
 from fivefold.decomposition import PCA, TruncatedSVD
 from fivefold.decomposition.components.n_components import (

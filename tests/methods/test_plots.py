@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits, load_iris
 
 from fivefold import plot
 from fivefold.cluster import KMeans
-from fivefold.core.numerics.linalg import eigen
+from fivefold.core.numerics.eigenpairs import eigen
 from fivefold.decomposition import PCA
 from fivefold.decomposition.components.n_components import Chord, Distortion
 from fivefold.mixture import GaussianMixture

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card

@@ -20,7 +20,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from fivefold.core.estimators.base import Transformer, learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive
 from fivefold.core.numerics.arrays import like
-from fivefold.core.numerics.linalg import eigen, fix_signs
+from fivefold.core.numerics.eigenpairs import eigen, fix_signs
 from fivefold.core.registry import Card
 from fivefold.core.types import Indices, Matrix, Table, UserTable, Vector
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.admission.tables import Takes, as_float64
+from fivefold.core.admission.takes import Takes
+from fivefold.core.admission.targets import as_float64
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.supervised_learning import Classifier

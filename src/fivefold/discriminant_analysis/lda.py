@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from fivefold.core._sklearn import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from fivefold.core.estimators.params import Count, Fraction, NonNegative
-from fivefold.core.numerics.affine_map import affine
+from fivefold.core.numerics.products import affine
 from fivefold.core.registry import Card
 from fivefold.core.types import Table, Target, UserTable, Weights
 from fivefold.discriminant_analysis.base import GaussianDiscriminant, learned_in_dtype, log_priors

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.linalg import eigh, lstsq, svd
 
 from fivefold.core.console.user_warnings import warn
-from fivefold.core.numerics.linalg import fix_signs
+from fivefold.core.numerics.eigenpairs import fix_signs
 from fivefold.discriminant_analysis.shrinkage import Shrinkage
 from fivefold.distributions.gaussian import Array, Diagonal, Full, Gaussian, GroupMoments, GroupWeights
 

@@ -24,7 +24,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from fivefold.baselines import MajorityClassifier
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.base import Estimator, learned
 from fivefold.core.estimators.params import Count, Index, Seed

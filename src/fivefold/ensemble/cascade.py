@@ -27,7 +27,7 @@ from sklearn.base import clone
 
 from fivefold.baselines import MajorityClassifier
 from fivefold.core._sklearn import _num_samples, _safe_indexing
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.meta_estimators import admit_new_rows, note_columns
 from fivefold.core.estimators.params import Count, Fraction, Learner

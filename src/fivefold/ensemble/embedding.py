@@ -23,7 +23,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core._sklearn import _check_feature_names_in
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import Transformer
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.random_state import check_random_state

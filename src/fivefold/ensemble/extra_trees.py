@@ -11,7 +11,7 @@ Geurts, Ernst & Wehenkel (2006), Extremely randomized trees.
 
 from __future__ import annotations
 
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
 from fivefold.ensemble.forests.base import BaseForestClassifier, BaseForestRegressor

@@ -20,7 +20,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core._sklearn import _check_monotonic_cst
-from fivefold.core.admission.tables import Takes, admit, admit_weights
+from fivefold.core.admission.tables import admit
+from fivefold.core.admission.takes import Takes
+from fivefold.core.admission.targets import admit_weights
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Positive, Range, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from scipy.sparse import issparse
 
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import OutlierDetector
 from fivefold.core.estimators.params import Count, Index, Range, Seed

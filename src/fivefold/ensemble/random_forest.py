@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
 from fivefold.ensemble.forests.base import BaseForestClassifier, BaseForestRegressor

@@ -15,8 +15,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fivefold.core.numerics.linalg import Definiteness
-from fivefold.core.numerics.linalg import definiteness as classify
+from fivefold.core.numerics.eigenpairs import Definiteness
+from fivefold.core.numerics.eigenpairs import definiteness as classify
 from fivefold.linear_algebra.matrix_input import matrix
 
 

@@ -29,11 +29,10 @@ from numpy.typing import DTypeLike
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
+from fivefold.core.admission.refusals import refuse_nonfinite
 from fivefold.core.admission.sparse import configured_csr
-from fivefold.core.admission.tables import refuse_nonfinite
 from fivefold.core.estimators.base import Estimator
-from fivefold.core.numerics.affine_map import affine
-from fivefold.core.numerics.linalg import row_blocks
+from fivefold.core.numerics.products import affine, row_blocks
 from fivefold.core.parallel import map_parts
 from fivefold.core.types import Array, Matrix, Table, Vector, Weights
 

@@ -22,12 +22,13 @@ import numpy as np
 from scipy.linalg import eigh
 
 from fivefold.core._sklearn import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier
-from fivefold.core.numerics.affine_map import affine
-from fivefold.core.numerics.linalg import fix_signs, weighted_moments
+from fivefold.core.numerics.eigenpairs import fix_signs
+from fivefold.core.numerics.products import affine
+from fivefold.core.numerics.table_moments import weighted_moments
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Matrix, Table, Target, UserTable, Vector, Weights
 

@@ -21,14 +21,14 @@ from typing import Annotated, Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
+from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Index, NonNegative, Range
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.numerics.arrays import to_numpy
-from fivefold.core.parallel import one_blas_thread
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.linear_model.base import LinearModel, centred_linear, predictor

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from fivefold.core.admission.sparse import configured_csr
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Fraction, NonNegative, Seed

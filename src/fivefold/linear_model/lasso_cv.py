@@ -20,12 +20,13 @@ import numpy as np
 from numpy.typing import DTypeLike
 from sklearn.callback import with_callbacks
 
-from fivefold.core.admission.tables import Takes, as_float64
+from fivefold.core.admission.takes import Takes
+from fivefold.core.admission.targets import as_float64
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Fraction, NonNegative, ParameterError, Positive, Seed, short_repr
 from fivefold.core.estimators.supervised_learning import Regressor
-from fivefold.core.numerics.linalg import CrossMoments, cross_moments
+from fivefold.core.numerics.table_moments import CrossMoments, cross_moments
 from fivefold.core.parallel import map_items
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card

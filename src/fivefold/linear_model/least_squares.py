@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import NonNegative
 from fivefold.core.estimators.supervised_learning import Regressor
-from fivefold.core.numerics.linalg import linear_dependencies
+from fivefold.core.numerics.linear_dependence import linear_dependencies
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import LinearModel, cast_learned, finite_predictor, solve_unchecked, weights_or_none

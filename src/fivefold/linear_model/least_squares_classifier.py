@@ -20,11 +20,11 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import expit
 
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier
-from fivefold.core.numerics.linalg import weighted_moments
+from fivefold.core.numerics.table_moments import weighted_moments
 from fivefold.core.registry import Card
 from fivefold.core.types import Matrix, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import LinearModel, cast_learned, class_scores, decision_values, predictor

@@ -23,7 +23,8 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 
 from fivefold.core._sklearn import _check_method_params, _num_samples
 from fivefold.core._sklearn import _routing_enabled as routing_enabled
-from fivefold.core.admission.tables import Takes, given_weights
+from fivefold.core.admission.takes import Takes
+from fivefold.core.admission.targets import given_weights
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned

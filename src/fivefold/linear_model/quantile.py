@@ -20,13 +20,13 @@ from numpy.typing import DTypeLike
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
+from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import Estimator, learned
 from fivefold.core.estimators.params import Count, NonNegative, OpenFraction
 from fivefold.core.estimators.supervised_learning import Regressor
-from fivefold.core.parallel import one_blas_thread
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Table, Target, UserTable, Vector, Weights
 from fivefold.linear_model.base import LinearModel, centred_linear, predictor

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from fivefold.core._sklearn import _check_feature_names_in
 from fivefold.core.estimators.base import Transformer, learned
 from fivefold.core.estimators.params import Fraction
-from fivefold.core.numerics.linalg import linear_dependencies
+from fivefold.core.numerics.linear_dependence import linear_dependencies
 from fivefold.core.registry import Card
 from fivefold.core.types import Indices, Table, UserTable
 from fivefold.linear_model.solvers.least_squares_solver import qr_root

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
+from functools import reduce
 from numbers import Real
 from typing import Any, Literal, Self
 
@@ -25,12 +26,14 @@ from sklearn.callback import with_callbacks
 from sklearn.metrics import get_scorer
 
 from fivefold.core._sklearn import BaseEstimator, RegressorMixin
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Positive
 from fivefold.core.estimators.supervised_learning import Regressor
-from fivefold.core.numerics.linalg import cross_moments, eigen, row_blocks
+from fivefold.core.numerics.eigenpairs import eigen
+from fivefold.core.numerics.products import row_blocks
+from fivefold.core.numerics.table_moments import cross_moments
 from fivefold.core.parallel import map_parts
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Matrix, Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
@@ -199,7 +202,7 @@ class RidgeCV(SplitterRouting, Regressor):
         each = self.alpha_per_target and Y.shape[1] > 1
         shape = (*y.shape, len(alphas))
         if self.scoring is None and not self.store_cv_results:
-            squares = sum(map_parts(lambda lo, hi: _squares(axes, rows, alphas, Y, w, lo, hi), len(Y)))
+            squares = reduce(np.add, map_parts(lambda lo, hi: _squares(axes, rows, alphas, Y, w, lo, hi), len(Y)))
             scores = -squares.T / w.sum()  # (alphas, t)
             return (scores if each else scores.mean(axis=1)), None
         E = np.concatenate(map_parts(lambda lo, hi: _left_out(axes, rows, alphas, Y, w, lo, hi), len(Y)))  # (n, t, A)

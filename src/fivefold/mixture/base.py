@@ -16,7 +16,8 @@ from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.admission.tables import admit, admit_weights, keep_positive
+from fivefold.core.admission.tables import admit
+from fivefold.core.admission.targets import admit_weights, keep_positive
 from fivefold.core.console.fit_progress import fit_steps, interruptible_fit, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators import params

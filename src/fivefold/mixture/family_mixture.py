@@ -15,7 +15,8 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from fivefold.core.admission.tables import Categories, Takes
+from fivefold.core.admission.categories import Categories
+from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.params import Count, Index, NonNegative, Range, Seed
 from fivefold.core.registry import Card
 from fivefold.core.types import Rng, Table, Weights

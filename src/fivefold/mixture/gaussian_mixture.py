@@ -18,7 +18,8 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from fivefold.core.admission.tables import Takes, as_float64
+from fivefold.core.admission.takes import Takes
+from fivefold.core.admission.targets import as_float64
 from fivefold.core.estimators.base import learned_in_dtype
 from fivefold.core.estimators.params import Count, Index, NonNegative, Range, Seed
 from fivefold.core.registry import Card

@@ -29,7 +29,8 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import clone
 
-from fivefold.core.admission.tables import admit, admit_weights, keep_positive
+from fivefold.core.admission.tables import admit
+from fivefold.core.admission.targets import admit_weights, keep_positive
 from fivefold.core.estimators import params
 from fivefold.core.random_state import check_random_state
 from fivefold.core.types import Array, Table, UserWeights

@@ -29,7 +29,7 @@ from sklearn.utils.validation import column_or_1d
 
 from fivefold.core._sklearn import _num_samples, _safe_indexing
 from fivefold.core._sklearn import _routing_enabled as routing_enabled
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators import params as declared
 from fivefold.core.estimators.base import learned

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import get_tags
 
-from fivefold.core.admission.tables import Takes, admit
+from fivefold.core.admission.tables import admit
+from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import Estimator, learned
 from fivefold.core.estimators.params import Learner
 from fivefold.core.registry import Card

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core._sklearn import _num_samples
 from fivefold.core.admission.sparse import canonical_csr
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators import params as declared
 from fivefold.core.estimators.params import Learner
 from fivefold.core.registry import Card

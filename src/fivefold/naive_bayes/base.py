@@ -17,7 +17,8 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.admission.tables import as_float64, refuse_nonfinite
+from fivefold.core.admission.refusals import refuse_nonfinite
+from fivefold.core.admission.targets import as_float64
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import MAX_MAGNITUDE, Seed
 from fivefold.core.estimators.supervised_learning import Classifier

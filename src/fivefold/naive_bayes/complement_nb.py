@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.registry import Card
 from fivefold.core.types import Matrix, Table, Vector
 from fivefold.distributions.family import Family

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Any
 
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import learned_in_dtype
 from fivefold.core.estimators.params import NonNegative
 from fivefold.core.registry import Card

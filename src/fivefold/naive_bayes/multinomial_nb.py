@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Any
 
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.registry import Card
 from fivefold.core.types import Matrix, Table
 from fivefold.distributions.family import Family

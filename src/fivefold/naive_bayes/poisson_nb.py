@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Any
 
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.registry import Card
 from fivefold.core.types import Table

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from fivefold.core.numerics.linalg import definiteness
+from fivefold.core.numerics.eigenpairs import definiteness
 from fivefold.core.types import Array
 from fivefold.optim.objective import SmoothObjective, TwiceSmoothObjective
 

@@ -20,7 +20,7 @@ from scipy.sparse import hstack, issparse
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core._sklearn import TransformerMixin
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import Unsupervised, learned
 from fivefold.core.estimators.params import Index
 from fivefold.core.parallel import BLOCK_ROWS, map_parts

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from fivefold.core._sklearn import TransformerMixin
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import Unsupervised, learned
 from fivefold.core.parallel import map_parts
 from fivefold.core.registry import Card

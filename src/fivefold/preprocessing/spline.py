@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 
 from fivefold.core._sklearn import TransformerMixin
 from fivefold.core.admission.sparse import configured_csr
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import Unsupervised, learned
 from fivefold.core.estimators.params import Index, Range
 from fivefold.core.parallel import map_parts

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from fivefold.core.admission.tables import admit_pair, admit_weights, keep_positive
+from fivefold.core.admission.targets import admit_pair, admit_weights, keep_positive
 from fivefold.core.console.fit_progress import interruptible_fit
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators import params

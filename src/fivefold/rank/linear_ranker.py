@@ -23,12 +23,12 @@ from typing import Literal
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
+from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive, Seed
-from fivefold.core.parallel import one_blas_thread
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Table

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.types import Indices, Mask, Matrix, Table, Target, UserTable, Weights

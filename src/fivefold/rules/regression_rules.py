@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Regressor

@@ -16,7 +16,8 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import clone
 
-from fivefold.core.admission.tables import Takes, refuse_nonfinite
+from fivefold.core.admission.refusals import refuse_nonfinite
+from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators import params
 from fivefold.core.estimators.params import OpenFraction, Seed
 from fivefold.core.estimators.supervised_learning import Classifier

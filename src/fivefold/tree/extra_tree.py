@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Literal
 
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.registry import Card
 from fivefold.tree.shared.base import MaxFeatures
 from fivefold.tree.shared.single_column_trees import BaseTreeClassifier, BaseTreeRegressor

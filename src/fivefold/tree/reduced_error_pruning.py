@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.admission.tables import admit_weights
+from fivefold.core.admission.targets import admit_weights
 from fivefold.core.types import Table, Target, UserWeights, Vector, Weights
 from fivefold.partition.pruning.pruning_methods import best_removal_pruning, bottom_up, node_totals
 from fivefold.tree.shared.base import TreeModel

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.admission.tables import Takes, admit_weights
+from fivefold.core.admission.takes import Takes
+from fivefold.core.admission.targets import admit_weights
 from fivefold.core.estimators.base import Clusterer, Transformer, learned
 from fivefold.core.types import Array, Table, UserTable, UserTarget, UserWeights, Weights
 from fivefold.spatial.centres.lloyd import nearest_centres, nearest_distances

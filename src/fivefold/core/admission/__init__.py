@@ -1,3 +1,3 @@
-"""Users' data become clean arrays here and nowhere else: tables.py (X, y, weights, categories, refusals), sparse.py
-(canonical CSR).
+"""Users' data become clean arrays here and nowhere else: takes.py (what a method accepts), tables.py (X), targets.py
+(y and weights), categories.py (columns of frames as numbers), sparse.py (canonical CSR), refusals.py (errors in words).
 """

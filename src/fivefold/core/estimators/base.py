@@ -36,12 +36,14 @@ from fivefold.core._sklearn import (
     TransformerMixin,
     _AvailableIfDescriptor,
 )
-from fivefold.core.admission.tables import Takes, admit, admit_weights, keep_positive
+from fivefold.core.admission.tables import admit
+from fivefold.core.admission.takes import Takes
+from fivefold.core.admission.targets import admit_weights, keep_positive
+from fivefold.core.blas_threads import on_one_blas_thread
 from fivefold.core.console.fit_progress import interruptible_fit
 from fivefold.core.estimators import params
 from fivefold.core.estimators.documentation import complete_docstring
 from fivefold.core.numerics.arrays import is_foreign, is_tensor, to_library_of, to_numpy
-from fivefold.core.parallel import on_one_blas_thread
 from fivefold.core.registry import Card
 from fivefold.core.types import Table, UserTable, UserTarget, UserWeights, Weights
 

@@ -14,7 +14,9 @@ from sklearn.utils import check_consistent_length, indexable
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core._sklearn import _num_samples, _safe_indexing
-from fivefold.core.admission.tables import _refuse_missing_target, admit_for_members, admit_weights
+from fivefold.core.admission.refusals import refuse_missing_target
+from fivefold.core.admission.tables import admit_for_members
+from fivefold.core.admission.targets import admit_weights
 from fivefold.core.numerics.arrays import to_numpy
 from fivefold.core.types import Indices, Labels, Mask, Table, UserTable, UserTarget, UserWeights, Weights
 
@@ -36,7 +38,7 @@ def admit_member_rows(owner: Any, X: UserTable, y: UserTarget, sample_weight: Us
     if y is None:
         raise ValueError(f"{me} requires y to be passed, but the target y is None")
     y = np.asarray(to_numpy(y))
-    _refuse_missing_target(owner, y)
+    refuse_missing_target(owner, y)
     check_consistent_length(X, y)
     if not len(y):
         raise ValueError(f"{me}: the table is empty: 0 sample(s) and as many targets")

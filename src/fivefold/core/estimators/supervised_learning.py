@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from fivefold.core._sklearn import ClassifierMixin, RegressorMixin
-from fivefold.core.admission.tables import admit_pair, admit_weights, keep_positive
+from fivefold.core.admission.targets import admit_pair, admit_weights, keep_positive
 from fivefold.core.console.fit_progress import interruptible_fit
 from fivefold.core.estimators import params
 from fivefold.core.estimators.base import Estimator

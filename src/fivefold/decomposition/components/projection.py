@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from fivefold.core.numerics.arrays import device, is_tensor
-from fivefold.core.numerics.linalg import centred_blocks, product, row_blocks
+from fivefold.core.numerics.products import centred_blocks, product, row_blocks
 from fivefold.core.parallel import map_parts
 from fivefold.core.types import Table, UserTable
 

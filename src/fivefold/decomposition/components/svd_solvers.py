@@ -27,17 +27,10 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Seed
 from fivefold.core.numerics.arrays import is_tensor, like, namespace, to_numpy
-from fivefold.core.numerics.linalg import (
-    SingularAxes,
-    centred_operator,
-    eigen,
-    fix_signs,
-    gram_svd,
-    leading_eigenpairs,
-    randomized_svd,
-    thin_svd,
-    weighted_moments,
-)
+from fivefold.core.numerics.eigenpairs import eigen, fix_signs, leading_eigenpairs
+from fivefold.core.numerics.products import centred_operator
+from fivefold.core.numerics.svd import SingularAxes, gram_svd, randomized_svd, thin_svd
+from fivefold.core.numerics.table_moments import weighted_moments
 from fivefold.core.random_state import check_random_state
 from fivefold.core.types import Table
 from fivefold.decomposition.components.projection import ArrayOrTensor

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from math import isnan
 from typing import Any
 
@@ -111,7 +112,7 @@ def _group_sums(X: Table, R: GroupWeights) -> Totals | None:
         sums = np.zeros((K, d))
         add_entries(X.data, X.indices, X.indptr, codes, w, sums)
     else:
-        sums = sum(map_parts(lambda lo, hi: _row_sums(X, codes, w, lo, hi, K), len(X)))
+        sums = reduce(np.add, map_parts(lambda lo, hi: _row_sums(X, codes, w, lo, hi, K), len(X)))
     if np.isnan(sums).any():
         return None
     weight: Array = np.bincount(codes, w, minlength=K).astype(np.float64)

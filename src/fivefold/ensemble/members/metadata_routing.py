@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 
 from fivefold.core._sklearn import _num_samples
 from fivefold.core._sklearn import _routing_enabled as routing_enabled
-from fivefold.core.admission.tables import given_weights
+from fivefold.core.admission.targets import given_weights
 from fivefold.core.estimators.meta_estimators import take_rows
 from fivefold.core.types import Indices, UserTable, UserWeights
 from fivefold.ensemble.members.bootstrap_bag import kept_rows

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, pinvh
 
+from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Regressor
-from fivefold.core.numerics.linalg import weighted_moments
-from fivefold.core.parallel import one_blas_thread
+from fivefold.core.numerics.table_moments import weighted_moments
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Matrix, Table, Target, UserTable, Vector, Weights
 from fivefold.linear_model.base import cast_learned, centred_linear, predictor

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy.optimize import brentq
 
-from fivefold.core.admission.tables import admit_pair, admit_weights, as_float64, keep_positive
+from fivefold.core.admission.targets import admit_pair, admit_weights, as_float64, keep_positive
 from fivefold.core.estimators import params
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import MAX_MAGNITUDE, Count, Positive, Seed

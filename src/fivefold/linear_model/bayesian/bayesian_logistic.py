@@ -26,7 +26,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.optimize import brentq
 
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive
 from fivefold.core.estimators.supervised_learning import Classifier

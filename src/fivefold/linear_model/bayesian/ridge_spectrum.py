@@ -22,7 +22,9 @@ from typing import Self
 
 import numpy as np
 
-from fivefold.core.numerics.linalg import centred_blocks, eigen, weighted_moments
+from fivefold.core.numerics.eigenpairs import eigen
+from fivefold.core.numerics.products import centred_blocks
+from fivefold.core.numerics.table_moments import weighted_moments
 from fivefold.core.parallel import map_parts
 from fivefold.core.types import Array, Matrix, Vector
 from fivefold.optim.design import Design

@@ -21,7 +21,8 @@ from numpy.typing import DTypeLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.admission.tables import Takes, admit_weights
+from fivefold.core.admission.takes import Takes
+from fivefold.core.admission.targets import admit_weights
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned

@@ -23,7 +23,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_X_y
 
 from fivefold.core.admission.sparse import canonical_csr
-from fivefold.core.admission.tables import admit_weights
+from fivefold.core.admission.targets import admit_weights
 from fivefold.core.estimators.supervised_learning import encode_labels
 from fivefold.core.types import Array, Table, Target, UserWeights, Vector
 from fivefold.linear_model.probit import ProbitRegression

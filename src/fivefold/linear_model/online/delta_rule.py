@@ -20,7 +20,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.special import logsumexp
 
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Index, NonNegative, Positive, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.console.user_warnings import warn
-from fivefold.core.parallel import one_blas_thread
 from fivefold.core.types import Array, Indices, Table, Target, Vector, Weights
 from fivefold.linear_model.base import LinearModel
 from fivefold.optim.losses.base import Loss

@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import issparse
 
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Positive, Seed

@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import issparse, vstack
 
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.params import Count, Fraction, Index, NonNegative, OpenFraction, Positive, Seed
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
 from fivefold.core.random_state import check_random_state

@@ -20,7 +20,7 @@ from scipy.special import expit
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
-from fivefold.core.admission.tables import Takes
+from fivefold.core.admission.takes import Takes
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Count, Fraction, Index, NonNegative, OpenFraction, Positive, Seed
 from fivefold.core.estimators.supervised_learning import Regressor

@@ -24,10 +24,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_consistent_length
 
 from fivefold.core.admission.sparse import canonical_csr
+from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import MAX_MAGNITUDE
-from fivefold.core.numerics.linalg import CrossMoments, cross_moments
-from fivefold.core.parallel import one_blas_thread
+from fivefold.core.numerics.table_moments import CrossMoments, cross_moments
 from fivefold.core.random_state import check_random_state
 from fivefold.core.types import Array, Matrix, Rng, Table, Target, Weights
 from fivefold.linear_model.base import weights_or_none

@@ -21,6 +21,7 @@ Golub (1965); Bjorck (1967); Demmel et al. (2012) for QR over blocks; Paige & Sa
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr, solve_triangular, svd
@@ -30,7 +31,9 @@ from scipy.sparse import diags_array, issparse
 from scipy.sparse.linalg import lsqr
 
 from fivefold.core.numerics.double_double import DoubleDouble, to_double_double
-from fivefold.core.numerics.linalg import CrossMoments, centred_blocks, centred_operator, cross_moments, eigen
+from fivefold.core.numerics.eigenpairs import eigen
+from fivefold.core.numerics.products import centred_blocks, centred_operator
+from fivefold.core.numerics.table_moments import CrossMoments, cross_moments
 from fivefold.core.parallel import MIN_PART_ROWS, map_parts
 from fivefold.core.types import Array, Matrix, Table, Vector
 
@@ -157,7 +160,7 @@ def _residuals(X: Table, Y: Array, w: Array | None, m: CrossMoments, W: Array) -
         return products, squares
 
     found = map_parts(part, len(X))
-    return sum(p for p, _ in found), sum(s for _, s in found)
+    return reduce(np.add, (p for p, _ in found)), reduce(np.add, (s for _, s in found))
 
 
 def _by_qr(X: Array, Y: Array, w: Array | None, centred: bool, small: bool, eps: float) -> LeastSquaresSolution:

@@ -24,7 +24,9 @@ from scipy.linalg.lapack import dpocon
 from scipy.sparse import diags_array, issparse
 from scipy.sparse.linalg import lsqr
 
-from fivefold.core.numerics.linalg import centred_operator, cross_moments, cross_product, eigen
+from fivefold.core.numerics.eigenpairs import eigen
+from fivefold.core.numerics.products import centred_operator, cross_product
+from fivefold.core.numerics.table_moments import cross_moments
 from fivefold.core.types import Array, Matrix, Table, Vector, Weights
 from fivefold.linear_model.solvers.least_squares_solver import (
     LSQR_TOL,

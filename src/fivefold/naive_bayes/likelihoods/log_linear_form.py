@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.estimators.base import learned
-from fivefold.core.numerics.linalg import product
+from fivefold.core.numerics.products import product
 from fivefold.core.types import Matrix, Table, Vector
 from fivefold.naive_bayes.base import LearnedPriorMixin, NaiveBayes
 

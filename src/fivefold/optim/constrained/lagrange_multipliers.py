@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.linalg import null_space
 
-from fivefold.core.numerics.linalg import definiteness
+from fivefold.core.numerics.eigenpairs import definiteness
 from fivefold.core.types import Array
 from fivefold.optim.constrained.constrained_problem import ConstrainedProblem
 from fivefold.optim.objective import TwiceSmoothObjective

@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, lapack, solve_triangular
 
-from fivefold.core.numerics.linalg import eigen
-from fivefold.core.parallel import one_blas_thread
+from fivefold.core.blas_threads import one_blas_thread
+from fivefold.core.numerics.eigenpairs import eigen
 from fivefold.core.types import Array
 from fivefold.optim.constrained.constrained_problem import (
     ConstrainedObjective,

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from fivefold.core.parallel import one_blas_thread
+from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.types import Array
 from fivefold.optim.dual.box_dual import BoxDual
 from fivefold.optim.minimise import NoDescentError, Solver, State

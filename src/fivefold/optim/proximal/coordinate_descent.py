@@ -251,7 +251,7 @@ def solve_quadratic_net(
     """argmin of 1/2 x'Gx - q'x + sum of l1 |x| + l2/2 x^2, strengths a number, or one per coordinate.
 
     Rounds of a few passes and one exact step; then Newton steps on the dual. Call it within
-    core.parallel.one_blas_thread: the factors are small.
+    core.blas_threads.one_blas_thread: the factors are small.
     """
     d = len(q)
     G = np.ascontiguousarray(G, dtype=np.float64)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fivefold.core.parallel import one_blas_thread
+from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.types import Array
 from fivefold.optim.objective import TwiceSmoothObjective
 

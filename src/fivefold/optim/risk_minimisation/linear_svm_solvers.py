@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fivefold.core.parallel import one_blas_thread
+from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.types import Array, Indices
 from fivefold.optim.design import Design
 from fivefold.optim.dual.box_dual import BoxDual, polish

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dtrtri
 
-from fivefold.core.parallel import one_blas_thread
+from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.types import Array
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.minimise import NoDescentError, Solver, State, minimise

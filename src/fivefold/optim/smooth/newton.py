@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.console.user_warnings import warn
-from fivefold.core.parallel import one_blas_thread
 from fivefold.core.types import Array
 from fivefold.optim.minimise import NoDescentError, Solver, State
 from fivefold.optim.objective import TwiceSmoothObjective

@@ -30,8 +30,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.compilation.jit import jit
-from fivefold.core.parallel import map_parts, one_blas_thread
+from fivefold.core.parallel import map_parts
 from fivefold.core.storage.array_checks import check_indices, check_lengths
 from fivefold.core.types import Array, Codes, Doubles, Indices, Mask, Matrix, Table, Target, Vector, Weights
 from fivefold.partition.criteria.base import accumulate, impurity, n_statistics, total_weight

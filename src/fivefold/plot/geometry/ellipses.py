@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from fivefold.core.numerics.arrays import to_numpy
-from fivefold.core.numerics.linalg import eigen
+from fivefold.core.numerics.eigenpairs import eigen
 from fivefold.core.types import Array, Matrix, UserTable
 from fivefold.plot.style import GREY, INK, arrow, axes, colour
 

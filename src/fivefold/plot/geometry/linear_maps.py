@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fivefold.core.numerics.linalg import eigen
+from fivefold.core.numerics.eigenpairs import eigen
 from fivefold.core.types import Array, Matrix
 from fivefold.linear_algebra import Basis, project
 from fivefold.linear_algebra import change_of_basis as changed

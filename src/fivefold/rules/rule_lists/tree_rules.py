@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.admission.tables import admit_weights
+from fivefold.core.admission.targets import admit_weights
 from fivefold.core.types import Array
 from fivefold.partition.export.conditions import Condition
 from fivefold.partition.export.conjunctions import Rule

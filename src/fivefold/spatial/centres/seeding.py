@@ -6,6 +6,8 @@ squared distance to the nearest seed so far, and the one that leaves the smalles
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 
 from fivefold.core.parallel import map_parts
@@ -73,7 +75,7 @@ class _SeedTrials:
             loop(points.rows, *blocks, self.w, self.nearest, C, norms, Z, acc, self.after, potential)
             return potential
 
-        sums = sum(map_parts(part, points.n, rows=rows_per_part(points.width)))
+        sums = reduce(np.add, map_parts(part, points.n, rows=rows_per_part(points.width)))
         best = int((sums <= sums.min() * (1 + TIE_TOLERANCE)).argmax())
         self.nearest[:] = self.after[best]
         return int(tried[best])

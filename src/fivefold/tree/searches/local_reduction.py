@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.numerics.linalg import eigen
+from fivefold.core.numerics.eigenpairs import eigen
 from fivefold.core.types import Array
 from fivefold.discriminant_analysis.lda_solvers import by_svd
 from fivefold.discriminant_analysis.shrinkage import Shrinkage

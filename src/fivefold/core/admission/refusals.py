@@ -1,0 +1,156 @@
+"""Why an input is refused, in words: every refusal names the column, the value and the cure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from fivefold.core.estimators.params import short_repr
+from fivefold.core.numerics.arrays import is_tensor, to_numpy
+from fivefold.core.parallel import map_parts
+from fivefold.core.types import Table, Target
+
+MAX_BY_TYPECODE = {  # largest size of a number, by NumPy's type code: squares and their sums stay finite
+    "d": np.float64(1e100),
+    "f": np.float64(1e18),
+}
+MAX_LISTED = 8  # categories or columns named in a message
+
+
+def refuse_nonfinite(estimator: Any, X: Table, *, fitting: bool = False) -> None:
+    """Refuse infinity, NaN and whole columns of NaN, unless the method takes them.
+
+    Numbers whose squares overflow are refused too, unless the method only compares numbers.
+    """
+    values = X.data if issparse(X) else X
+    if is_tensor(X):
+        clean, limit = bool(X.isfinite().all()), np.inf
+    else:
+        limit = MAX_BY_TYPECODE.get(X.dtype.char, MAX_BY_TYPECODE["d"])
+        clean = bool(sum(map_parts(lambda lo, hi: sum_of_squares(values[lo:hi]), len(values))) <= limit**2)
+    if clean or (not is_tensor(X) and bool((np.abs(values) <= limit).all())):
+        return
+    if issparse(X) and estimator.takes.missing and bool((np.isnan(X.data) | (np.abs(X.data) <= limit)).all()):
+        return  # entries that are not stored are zero, so no column is missing entirely
+    dense = X.toarray() if issparse(X) else to_numpy(X)
+    nan = np.isnan(dense)
+    if not estimator.takes.infinite:
+        _refuse(estimator, np.isinf(dense), "infinity", "Replace or clip those values")
+    all_missing = nan.all(axis=0) & fitting
+    if not estimator.takes.missing:
+        _refuse(estimator, nan & ~all_missing, "NaN", "Impute or drop those rows")
+    if not (estimator.takes.missing and estimator.takes.empty):
+        _refuse(estimator, nan & all_missing, "NaN", "No value was observed: drop that column")
+    if not estimator.takes.huge:
+        wider = " or give float64" if dense.dtype == np.float32 else ""
+        cure = f"Squares of such numbers overflow: divide the column by a large number{wider}"
+        _refuse(estimator, np.abs(dense) > limit, f"numbers beyond {limit:g}", cure)
+
+
+def sum_of_squares(values: Any) -> float:
+    """The sum of the squares: finite only if every number is."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.vdot(values, values))
+
+
+def _refuse(estimator: Any, bad: Any, kind: str, cure: str) -> None:
+    if bad.any():
+        j = int(bad.any(axis=0).argmax())
+        raise ValueError(
+            f"{name_of(estimator)}: {column_of(estimator, j)} contains {kind} in {int(bad[:, j].sum())} of {len(bad)} "
+            f"rows, first in row {int(bad[:, j].argmax())}. {cure}"
+        )
+
+
+def refuse_negative(estimator: Any, X: Table) -> None:
+    values = X.data if issparse(X) else X
+    if not len(values) or not (values < 0).any():
+        return
+    where = np.argwhere(X.toarray() < 0 if issparse(X) else X < 0)
+    i, j = where[where[:, 1].argmin()]
+    raise ValueError(
+        f"Negative values in data passed to {name_of(estimator)}: {column_of(estimator, j)} holds {X[i, j]:g} in row "
+        f"{i}. This method takes counts and other non-negative numbers"
+    )
+
+
+def refuse_missing_target(estimator: Any, y: Target) -> None:
+    y = np.asarray(y)
+    bad = (
+        np.isnan(y) if y.dtype.kind == "f"
+        else np.array([is_missing(v) for v in y.flat]).reshape(y.shape) if y.dtype.kind == "O"
+        else np.zeros(0, dtype=bool)
+    )  # fmt: skip
+    if bad.any():
+        row = int(np.argwhere(bad)[0][0])
+        raise ValueError(
+            f"{name_of(estimator)}: Input y contains NaN or None in {int(bad.sum())} of {len(y)} rows, first in row "
+            f"{row}. Drop the rows without a target"
+        )
+
+
+def is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def explained_error(estimator: Any, X: Table, error: Exception) -> Exception:
+    """The library's message, with the column and the cure."""
+    text = str(error)
+    if "0 sample(s)" in text or "0 feature(s)" in text:
+        return ValueError(f"{name_of(estimator)}: the table is empty. {text}")
+    if not ("could not convert" in text or isinstance(error, OverflowError) or "float() argument" in text):
+        return (
+            error
+            if "inhomogeneous" not in text
+            else ValueError(
+                f"{name_of(estimator)}: the rows of X are not of one length, or hold lists: give a table of numbers"
+            )
+        )
+    for i, row in enumerate(X if np.ndim(X) == 2 else ()):
+        for j, value in enumerate(row):
+            try:
+                float(value)
+            except (TypeError, ValueError, OverflowError):
+                return not_number_error(estimator, j, i, value, error)
+    return ValueError(f"{name_of(estimator)}: X, of type {type(X).__name__}, is not a table of numbers ({error})")
+
+
+def not_number_error(estimator: Any, j: int, row: int, value: Any, error: Exception) -> Exception:
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    return kind(
+        f"{name_of(estimator)}: {column_of(estimator, j)} holds {short_repr(value)} in row {row}; this method takes "
+        f"numbers. Encode or drop that column ({error})"
+    )
+
+
+def unseen_error(estimator: Any, j: int, value: Any, categories: tuple[Any, ...]) -> ValueError:
+    gap = ", to a missing value, " if estimator.takes.missing else " "
+    value = value.item() if isinstance(value, np.generic) else value
+    return ValueError(
+        f"{name_of(estimator)}: {column_of(estimator, j)} holds {value!r}, which fit did not see. "
+        f"Known: {listed(categories)}. Map it to one of these{gap}or fit again with it"
+    )
+
+
+def other_kind_error(estimator: Any, j: int, value: Any, seen: str) -> ValueError:
+    """For a column whose type differs from fit: it does not hold new categories, it was read differently."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return ValueError(
+        f"{name_of(estimator)}: {column_of(estimator, j)} holds {value!r} where fit saw {seen}. Give the column in the "
+        "type that it had in fit"
+    )
+
+
+def column_of(estimator: Any, j: int) -> str:
+    names = getattr(estimator, "feature_names_in_", None)
+    return f"column {str(names[j])!r}" if names is not None else f"column {j}"
+
+
+def listed(things: Any) -> str:
+    return ", ".join(repr(v) for v in list(things)[:MAX_LISTED]) + (", ..." if len(things) > MAX_LISTED else "")
+
+
+def name_of(estimator: Any) -> str:
+    return type(estimator).__name__

@@ -1,0 +1,174 @@
+"""Second moments of a table in one pass over blocks of rows, merged as Chan, Golub & LeVeque (1979) do."""
+
+from __future__ import annotations
+
+from functools import partial, reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+from fivefold.core.numerics.arrays import is_tensor, like, namespace
+from fivefold.core.numerics.products import centred_blocks, row_blocks
+from fivefold.core.parallel import MIN_PART_ROWS, map_parts
+from fivefold.core.types import Array, Table, Target, Weights
+
+PILOT_ROWS = 64  # rows whose mean is the origin of a part's sums: close enough to the part's own mean
+MAX_SQUARED_MEAN_RATIO = 16.0  # variances: sums about zero lose at most a digit if no squared mean exceeds this many
+MIN_ROWS_PER_COLUMN = 16  # rows per column that a part has at least, so that its (d, d) sums are small beside its rows
+
+
+class TableMoments(NamedTuple):
+    """Total weight, mean (d,) and scatter (d, d), the weighted sum of (x - mean)(x - mean)^T."""
+
+    weight: float
+    mean: Any
+    scatter: Any
+
+
+def weighted_moments(X: Any, w: Any = None, *, products: Any = np.float64) -> TableMoments:
+    """Moments of the rows of an array or a sparse matrix, each counted w times (once by default).
+
+    One pass. NumPy arrays are summed in float64 about the mean of a few rows, so that data far from zero
+    lose nothing; with products=float32 the products within a block are float32, and twice as fast.
+    """
+    if issparse(X):
+        return _sparse_moments(X, w)
+    if is_tensor(X):
+        return _tensor_moments(X, w)
+    root = None if w is None else np.sqrt(w, dtype=products)
+    part = partial(_part_moments, X, root, np.dtype(products))
+    return reduce(_merged, map_parts(part, len(X), rows=max(MIN_PART_ROWS, MIN_ROWS_PER_COLUMN * X.shape[1])))
+
+
+@np.errstate(invalid="ignore")  # infinite rows give NaN, without a warning
+def _part_moments(X: Table, root: Any, kind: np.dtype[Any], lo: int, hi: int) -> TableMoments:
+    d = X.shape[1]
+    pilot = X[lo : min(lo + PILOT_ROWS, hi)].astype(np.float64)
+    centre = pilot.mean(axis=0).astype(kind)
+    at_zero = root is None and X.dtype == kind and bool((centre**2 <= MAX_SQUARED_MEAN_RATIO * pilot.var(axis=0)).all())
+    weight, total, S, G = 0.0, np.zeros(d), np.zeros((d, d)), np.empty((d, d), dtype=kind)
+    for a, b, Z in row_blocks(X, lo, hi) if at_zero else centred_blocks(X, centre, lo, hi):
+        v = np.ones(b - a, dtype=kind) if root is None else root[a:b]
+        if root is not None:
+            Z *= v[:, None]
+        total += v @ Z  # before the product: it brings the block into the cache
+        weight += float(v @ v)
+        S += np.matmul(Z.T, Z, out=G)
+    S -= np.outer(total, total / weight)
+    return TableMoments(weight, total / weight + (0.0 if at_zero else centre), S)
+
+
+def _merged(one: TableMoments, other: TableMoments) -> TableMoments:
+    weight = one.weight + other.weight
+    gap = other.mean - one.mean
+    scatter = one.scatter + other.scatter + np.outer(gap, gap * (one.weight * other.weight / weight))
+    return TableMoments(weight, one.mean + gap * (other.weight / weight), scatter)
+
+
+def _sparse_moments(X: Table, w: Weights) -> TableMoments:
+    X = X.astype(np.float64)
+    v = np.ones(X.shape[0]) if w is None else w
+    weight = float(v.sum())
+    mean = (X.T @ v) / weight
+    return TableMoments(weight, mean, (X.T @ X.multiply(v[:, None]).tocsr()).toarray() - weight * np.outer(mean, mean))
+
+
+def _tensor_moments(X: Table, w: Weights) -> TableMoments:
+    v = namespace(X).ones_like(X[:, 0]) if w is None else like(w, X)
+    weight = float(v.sum())
+    mean = (v @ X) / weight
+    Z = X - mean
+    return TableMoments(weight, mean, (Z if w is None else Z * v[:, None]).T @ Z)
+
+
+class CrossMoments(NamedTuple):
+    """Moments of rows x beside targets y: all that least squares needs from a table."""
+
+    weight: float
+    mean: Array  # (d,) of x
+    scatter: Array  # (d, d) weighted sum of (x - mean)(x - mean)^T
+    offset: Array  # (t,) mean of y
+    cross: Array  # (d, t) weighted sum of (x - mean)(y - offset)^T
+    spread: Array  # (t,) weighted sum of (y - offset)^2
+
+    def about_zero(self) -> CrossMoments:
+        """The same sums with zero in place of the means."""
+        return CrossMoments(
+            self.weight,
+            np.zeros_like(self.mean),
+            self.scatter + self.weight * np.outer(self.mean, self.mean),
+            np.zeros_like(self.offset),
+            self.cross + self.weight * np.outer(self.mean, self.offset),
+            self.spread + self.weight * self.offset**2,
+        )
+
+    def merged(self, other: CrossMoments) -> CrossMoments:
+        """The moments of the rows of both."""
+        return _merged_cross(self, other)
+
+
+def cross_moments(X: Any, Y: Any, w: Any = None) -> CrossMoments:
+    """Moments of the rows of an array or a sparse matrix and of their targets Y (n, t), each counted w times.
+
+    One pass, in float64, about the means of a few rows; no joint matrix (X, Y) is built.
+    """
+    if issparse(X):
+        return _sparse_cross(X, Y.astype(np.float64, copy=False), w)
+    root = None if w is None else np.sqrt(w)
+    return reduce(
+        _merged_cross,
+        map_parts(partial(_part_cross, X, Y, root), len(X), rows=max(MIN_PART_ROWS, MIN_ROWS_PER_COLUMN * X.shape[1])),
+    )
+
+
+@np.errstate(invalid="ignore", over="ignore")
+def _part_cross(X: Table, Y: Target, root: Any, lo: int, hi: int) -> CrossMoments:
+    d, t = X.shape[1], Y.shape[1]
+    pilot = X[lo : min(lo + PILOT_ROWS, hi)].astype(np.float64)
+    centre, target = pilot.mean(axis=0), Y[lo : min(lo + PILOT_ROWS, hi)].mean(axis=0, dtype=np.float64)
+    at_zero = (
+        root is None and X.dtype == np.float64 and bool((centre**2 <= MAX_SQUARED_MEAN_RATIO * pilot.var(axis=0)).all())
+    )
+    weight, sums, spread = 0.0, np.zeros(t), np.zeros(t)
+    C, S, G = np.zeros((1 + t, d)), np.zeros((d, d)), np.empty((d, d))
+    for a, b, Z in row_blocks(X, lo, hi) if at_zero else centred_blocks(X, centre, lo, hi):
+        V = np.empty((1 + t, b - a))  # ones and targets: one product sums both
+        V[0] = 1.0
+        np.subtract(Y[a:b].T, target[:, None], out=V[1:])
+        if root is not None:
+            Z *= root[a:b, None]
+            V *= root[a:b]
+        weight += float(V[0] @ V[0])
+        sums += V[1:] @ V[0]
+        spread += np.einsum("ij,ij->i", V[1:], V[1:])
+        C += V @ Z  # before the larger product: it brings the block into the cache
+        S += np.matmul(Z.T, Z, out=G)
+    mean, offset = C[0] / weight, sums / weight
+    S -= np.outer(C[0], mean)
+    cross = C[1:].T - np.outer(mean, sums)
+    spread -= sums * offset
+    return CrossMoments(weight, mean + (0.0 if at_zero else centre), S, target + offset, cross, spread)
+
+
+def _merged_cross(one: CrossMoments, other: CrossMoments) -> CrossMoments:
+    weight = one.weight + other.weight
+    mean_shift, target_shift = other.mean - one.mean, other.offset - one.offset
+    share, merge_weight = other.weight / weight, one.weight * other.weight / weight
+    return CrossMoments(
+        weight,
+        one.mean + share * mean_shift,
+        one.scatter + other.scatter + np.outer(mean_shift, merge_weight * mean_shift),
+        one.offset + share * target_shift,
+        one.cross + other.cross + np.outer(mean_shift, merge_weight * target_shift),
+        one.spread + other.spread + merge_weight * target_shift**2,
+    )
+
+
+def _sparse_cross(X: Table, Y: Array, w: Weights) -> CrossMoments:
+    weight, mean, scatter = _sparse_moments(X, w)
+    v = np.ones(X.shape[0]) if w is None else w
+    offset = v @ Y / weight
+    T = Y - offset
+    cross = X.T.astype(np.float64) @ (v[:, None] * T)
+    return CrossMoments(weight, mean, scatter, offset, cross - np.outer(mean, v @ T), v @ T**2)
