@@ -350,7 +350,7 @@ def test_when_batches_end():
 
 
 def test_too_few_rows_for_the_start_are_said():
-    with pytest.warns(RuntimeWarning, match="init_size=2 is smaller than n_clusters=4; taking 12"):
+    with pytest.warns(RuntimeWarning, match="init_size=2 is smaller than n_clusters=4; 12 is used instead"):
         MiniBatchKMeans(4, init_size=2, random_state=0).fit(blobs()[0])
 
 

@@ -1,15 +1,16 @@
-"""Mini-batch k-means: k-means from small batches of rows, for tables too large to go through many times.
+"""Mini-batch k-means: k-means from small batches of rows, for tables too large for many passes.
 
     c_k = c_k + sum_{r_i = k} (x_i - c_k) / N_k
 
-over the rows of a batch nearest to c_k; N_k counts all rows the centre has won. Batches are drawn by weight along a
-canonical order of the rows, so neither their order nor repetition in place of weight changes a batch. Sculley (2010).
+over the rows of a batch that are nearest to c_k; N_k counts all rows that the centre has won. Batches are drawn by
+weight along a canonical order of the rows, so neither the order of the rows nor repeating a row instead of weighting it
+changes a batch. Sculley (2010).
 """
 
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -21,25 +22,27 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Matrix, Table, Weights
+from fivefold.core.types import Codes, Matrix, Rng, Table, Weights
 from fivefold.spatial.centres.lloyd import nearest_distances
 from fivefold.spatial.centres.online_kmeans import OnlineCentres, StreamResult, learn_from_batches
 from fivefold.spatial.points import Points
 from fivefold.spatial.row_sampling import RowSampler
 
+RANDOM_STARTS = 3  # starts of n_init="auto" where each is left to chance
+
 
 @dataclass(frozen=True)
 class MiniBatchModel:
-    """K centres, what they have won, and how well they stand for the rows seen last."""
+    """K centres, what they have won, and how well they represent the rows seen last."""
 
-    centres: Array  # (K, d)
-    state: OnlineCentres
+    centres: Matrix  # (K, d) in the precision of the rows
+    state: OnlineCentres  # in double precision
     inertia: float
-    n_iter: int
-    n_steps: int
+    n_iter: int  # passes over the rows
+    n_steps: int  # batches learned from
 
 
-class _Lines:
+class _VerboseLines:
     """What `verbose` prints, in scikit-learn's words."""
 
     def __init__(self, count: int) -> None:
@@ -52,8 +55,8 @@ class _Lines:
 
     def end(self, end: StreamResult) -> None:
         if end.reason == "converged":
-            why = "small centers change" if end.still else "lack of improvement in inertia"
-            print(f"Converged ({why}) at step {end.steps}/{self.count}")
+            cause = "small centers change" if end.still else "lack of improvement in inertia"
+            print(f"Converged ({cause}) at step {end.steps}/{self.count}")
 
 
 class MiniBatchKMeans(PrototypeClusterer):
@@ -62,37 +65,39 @@ class MiniBatchKMeans(PrototypeClusterer):
     Parameters
     ----------
     init
-        how to start: "k-means++" draws rows far apart, "random" draws different rows, an array gives the centres, a
-        function of X, n_clusters and random_state returns them. Rows are drawn from `init_size` of them.
+        how to start: "k-means++" draws rows far apart, "random" draws distinct rows, an array gives the centres, a
+        function of X, n_clusters and random_state returns them. Starting rows are drawn from `init_size` rows.
     max_iter
-        most passes over the rows.
+        maximum number of passes over the rows.
     batch_size
-        rows in a batch.
+        number of rows in a batch.
     verbose
-        print a line for each start and each batch, and why the last batch was the last.
+        print a line for each start and each batch, and why the fit ended.
     compute_labels
-        find labels and inertia of all rows after the last batch.
+        whether to find labels and inertia of all rows after the last batch.
     random_state
-        decides seeds and batches.
+        seed of the draws of starting centres and batches.
     tol
-        end when the squared moves of the centres in one batch sum to less than this share of the mean variance of the
-        columns; zero to go on.
+        stop when the squared moves of the centres in one batch sum to at most this share of the mean variance of the
+        columns; zero: never.
     max_no_improvement
-        end after so many batches that bring no smaller smoothed inertia; None to go on.
+        stop after this many consecutive batches without a smaller smoothed inertia; None: never.
     init_size
-        rows to draw the seeds from; three batches by default.
+        number of rows to draw the starting centres from; three batches by default.
     n_init
-        starts to choose from by their inertia on `init_size` rows; "auto" is one with "k-means++" or given centres,
-        three otherwise.
+        number of starts, of which the one with the smallest inertia on `init_size` rows is kept; "auto" is one with
+        "k-means++" or given centres, three otherwise.
     reassignment_ratio
-        a centre that won less than this share of what the most successful one won is moved to a row of the batch.
+        a centre that has won less than this share of what the most successful one has won is moved to a row of the
+        batch.
 
     Attributes
     ----------
     labels_
-        the cluster of each row, if `compute_labels`.
+        the cluster of each row, if `compute_labels` is set.
     inertia_
-        weighted sum of squared distances to the nearest centre; estimated from the batches unless `compute_labels`.
+        weighted sum of squared distances to the nearest centre; estimated from the batches unless
+        `compute_labels` is set.
     n_iter_
         passes over the rows.
     n_steps_
@@ -130,7 +135,7 @@ class MiniBatchKMeans(PrototypeClusterer):
         use="As KMeans, for tables with very many rows or rows that arrive in parts (partial_fit). The inertia is a "
         "few percent above that of KMeans, which is often fast enough.",
         steps=(
-            "Draw some rows and among them K far apart as centres.",
+            "Draw some rows, and K rows far apart among them as centres.",
             "Draw a batch of rows by weight and give each to its nearest centre.",
             "Move each centre to the mean of all rows it has won so far; put idle centres on rows of the batch.",
             "Repeat until the smoothed inertia of the batches no longer falls.",
@@ -141,13 +146,13 @@ class MiniBatchKMeans(PrototypeClusterer):
         search={"n_clusters": (2, 3, 5, 8, 12)},
     )
 
-    def _find(self, X: Table, w: Weights) -> tuple[MiniBatchModel, Any]:
+    def _fit_centres(self, X: Table, w: Weights) -> tuple[MiniBatchModel, Codes | None]:
         check_enough_rows(self, X)
         points, rng = Points.of(X, w), check_random_state(self.random_state)
         n = points.n_distinct
         batch = min(self.batch_size, n)
         count = max(1, self.max_iter * n // batch)
-        lines = _Lines(count)
+        lines = _VerboseLines(count)
         with fit_steps(self, "batch", count, X) as monitor:
 
             def watch(state: OnlineCentres, value: float, smoothed: float) -> bool:
@@ -165,7 +170,7 @@ class MiniBatchKMeans(PrototypeClusterer):
         if self.verbose:
             lines.end(end)
         centres = end.state.centres.astype(X.dtype)
-        labels, inertia = self._judged(X, w, centres, otherwise=end.value * float(w.sum()))
+        labels, inertia = self._labels_and_inertia(X, w, centres, estimate=end.value * float(w.sum()))
         return MiniBatchModel(centres, end.state, inertia, -(-end.steps * batch // n), end.steps), labels
 
     def _update(self, X: Table, w: Weights) -> None:
@@ -177,44 +182,44 @@ class MiniBatchKMeans(PrototypeClusterer):
         last = self.model_
         state, inertia = last.state.learn(points, self.reassignment_ratio, self._batch_rng(last.n_steps + 1))
         centres = state.centres.astype(X.dtype)
-        self.labels_, inertia = self._judged(X, w, centres, otherwise=inertia)
+        self.labels_, inertia = self._labels_and_inertia(X, w, centres, estimate=inertia)
         self.model_ = replace(last, centres=centres, state=state, inertia=inertia, n_steps=last.n_steps + 1)
 
-    def _batch_rng(self, step: int) -> np.random.RandomState:
-        """A random state for a batch that is given by hand: a seed gives each batch its own."""
+    def _batch_rng(self, step: int) -> Rng:
+        """The random state for a batch of `partial_fit`: an integer seed gives each batch a state of its own."""
         seed = self.random_state
         return np.random.RandomState([seed, step]) if isinstance(seed, int | np.integer) else check_random_state(seed)
 
-    def _start(self, points: Points, batch: int, rng: np.random.RandomState) -> OnlineCentres:
-        """The best of some starts from part of the rows."""
+    def _start(self, points: Points, batch: int, rng: Rng) -> OnlineCentres:
+        """The best of several starts, each from a part of the rows."""
         K, size = self.n_clusters, self.init_size or 3 * batch
         if size < K:
             if self.init_size is not None:
                 warn(
-                    f"MiniBatchKMeans: init_size={self.init_size} is smaller than n_clusters={K}; taking {3 * K}. Set "
-                    "init_size to n_clusters or more",
+                    f"MiniBatchKMeans: init_size={self.init_size} is smaller than n_clusters={K}; {3 * K} is used "
+                    "instead. Set init_size to n_clusters or more",
                     RuntimeWarning,
                 )
             size = 3 * K
-        runs, start = start_rule(self, points.table, many=3)
-        urn = RowSampler(points)
+        runs, start = start_rule(self, points.table, RANDOM_STARTS)
+        sampler = RowSampler(points)
 
         def part() -> Points:
-            return points if size >= points.n_distinct else Points.of(points.table[urn.draw(size, rng)])
+            return points if size >= points.n_distinct else Points.of(points.table[sampler.draw(size, rng)])
 
         trial = part()
         tried = [start(part(), rng) for _ in range(runs)]
-        judged = runs > 1 or self.verbose
-        losses = [trial.w @ nearest_distances(trial.table, C)[1] for C in tried] if judged else [0.0]
+        compared = runs > 1 or self.verbose
+        losses = [trial.w @ nearest_distances(trial.table, C)[1] for C in tried] if compared else [0.0]
         if self.verbose:
             for r, loss in enumerate(losses, 1):
                 print(f"Inertia for init {r}/{runs}: {loss}")
         return OnlineCentres.start(tried[int(np.argmin(losses))])
 
-    def _judged(self, X: Table, w: Weights, centres: Matrix, otherwise: float) -> tuple[Any, float]:
-        """Labels and inertia of the rows, if they are wanted."""
+    def _labels_and_inertia(self, X: Table, w: Weights, centres: Matrix, estimate: float) -> tuple[Codes | None, float]:
+        """Labels and inertia of the rows; without `compute_labels` no labels, and the estimate of the inertia."""
         if not self.compute_labels:
-            return None, otherwise
+            return None, estimate
         labels, squares = nearest_distances(X, centres)
         return labels, float(w @ squares)
 

@@ -1,3 +1,3 @@
-"""Clusterers that stand for a cluster by a centre: prototypes.py (base class and model), restarts.py (starts, the
-best of several runs).
+"""Clusterers with one centre per cluster: prototypes.py (base class and model), restarts.py (starts, and the best of
+several runs).
 """

@@ -3,38 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
-from fivefold.cluster.centres.prototypes import CentresModel, RunRecord
+from fivefold.cluster.centres.prototypes import CentresModel, PrototypeClusterer, RunRecord
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
+from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Matrix, Rng, Table
+from fivefold.core.types import Codes, Matrix, Rng, Table, UserTable, Weights
 from fivefold.spatial.centres.lloyd import CentreUpdate, LloydResult, Monitor, alternate_updates, mean_update
 from fivefold.spatial.centres.seeding import distinct_seeds, plusplus_seeds
 from fivefold.spatial.points import Points
 
 SEED_RULES = {"k-means++": plusplus_seeds, "random": distinct_seeds}
-IMPROVEMENT_RATIO = 1 - 1e-9  # a run replaces another when its objective is below this share of the other's
+RANDOM_RUNS = 10  # runs of n_init="auto" where each start is left to chance
+IMPROVEMENT_RATIO = 1 - 1e-9  # a run replaces the best so far if its objective is below this share of the other's
 
 
 @runtime_checkable
 class ArrayConvertible(Protocol):
     """Whatever NumPy can read as a table: arrays, frames, tensors."""
 
-    def __array__(self) -> Any: ...
+    def __array__(self) -> np.ndarray[Any, Any]: ...
 
 
 Init = Literal["k-means++", "random"] | Callable[..., Any] | ArrayConvertible | list[Any] | tuple[Any, ...]
-StartRule = Callable[[Points, Any], Any]  # centres (K, d) from points and a random state
+StartRule = Callable[[Points, Rng], Matrix]  # centres (K, d) from points and a random state
 
 
-def check_enough_rows(estimator: Any, X: Table) -> None:
+class HasStarts(Protocol):
+    """The parameters of a clusterer that decide where it starts, and how often."""
+
+    n_clusters: Count
+    init: Init
+    n_init: Count | Literal["auto"]
+
+
+class RestartedClusterer(PrototypeClusterer):
+    """Base of clusterers that alternate assignment and update from several starts.
+
+    Parameters
+    ----------
+    n_init
+        runs from different starts, of which the one with the smallest objective is kept; "auto" makes one run with
+        "k-means++" or given centres, ten otherwise.
+
+    Attributes
+    ----------
+    runs_
+        for each run its objective, its steps, and how far its clusters agree with those kept. The objective serves to
+        compare runs; it is not an error rate.
+    """
+
+    n_clusters: Count = 8
+    _: KW_ONLY
+    init: Init = "k-means++"
+    n_init: Count | Literal["auto"] = "auto"
+    max_iter: Count = 300
+    tol: NonNegative = 1e-4
+    verbose: Index | bool = 0
+    random_state: Seed = None
+
+    cost_ = learned("cost")
+    runs_ = learned("runs")
+
+
+def check_enough_rows(estimator: HasStarts, X: Table) -> None:
     """Refuse to make more clusters than there are rows."""
     n, K = X.shape[0], estimator.n_clusters
     if n < K:
@@ -44,15 +84,20 @@ def check_enough_rows(estimator: Any, X: Table) -> None:
         )
 
 
-def start_rule(estimator: Any, X: Table, many: int) -> tuple[int, StartRule]:
-    """How many runs to make, and the rule for the centres of each; `many` runs where one start is left to chance."""
+def start_rule(estimator: HasStarts, X: Table, random_runs: int) -> tuple[int, StartRule]:
+    """How many runs to make, and the rule for the centres of each.
+
+    n_init="auto" makes `random_runs` runs where each start is left to chance, and one otherwise.
+    """
     init, K, asked = estimator.init, estimator.n_clusters, estimator.n_init
     if isinstance(init, str):
         once = init == "k-means++"
         seeds = SEED_RULES[init]
-        return _runs(asked, 1 if once else many), lambda points, rng: points.rows_as_given(seeds(points, K, rng))
+        return _runs(asked, 1 if once else random_runs), lambda points, rng: points.rows_as_given(seeds(points, K, rng))
     if callable(init):
-        return _runs(asked, many), lambda points, rng: _shaped(estimator, init(points.table, K, random_state=rng), X)
+        return _runs(asked, random_runs), lambda points, rng: _shaped(
+            estimator, init(points.table, K, random_state=rng), X
+        )
     given = _shaped(estimator, init, X)
     if _runs(asked, 1) > 1:
         name = type(estimator).__name__
@@ -60,12 +105,12 @@ def start_rule(estimator: Any, X: Table, many: int) -> tuple[int, StartRule]:
     return 1, lambda points, rng: given
 
 
-def _runs(asked: Any, auto: int) -> int:
+def _runs(asked: int | Literal["auto"], auto: int) -> int:
     return auto if asked == "auto" else asked
 
 
-def _shaped(estimator: Any, C: Matrix, X: Table) -> Any:
-    """Centres that a user gave, of the right shape and type."""
+def _shaped(estimator: HasStarts, C: UserTable, X: Table) -> Matrix:
+    """Centres that a user gave, in the type of X; refused if their shape is wrong."""
     name, wanted = type(estimator).__name__, (estimator.n_clusters, X.shape[1])
     C = check_array(C, dtype=X.dtype, order="C", estimator=name, input_name="init")
     if C.shape != wanted:
@@ -76,14 +121,18 @@ def _shaped(estimator: Any, C: Matrix, X: Table) -> Any:
 
 
 def best_run(
-    estimator: Any, X: Any, w: Any, update: CentreUpdate, objective: Callable[[LloydResult], float]
-) -> tuple[CentresModel, Any]:
+    estimator: RestartedClusterer,
+    X: Table,
+    w: Weights,
+    update: CentreUpdate,
+    objective: Callable[[LloydResult], float],
+) -> tuple[CentresModel, Codes]:
     """The model and the labels of the run, of several, that ends with the smallest objective."""
     check_enough_rows(estimator, X)
     points, shown = Points.of(X, w), 0
     word = "inertia" if update is mean_update else "cost"
     rng = check_random_state(estimator.random_state)
-    runs, start = start_rule(estimator, X, many=10)
+    runs, start = start_rule(estimator, X, RANDOM_RUNS)
     done: list[LloydResult] = []
     with fit_steps(estimator, "step", runs * estimator.max_iter, X) as monitor:
 
@@ -97,7 +146,7 @@ def best_run(
         for fit in _fits(estimator, points, start, runs, rng, update, watch):
             done.append(fit)
             if estimator.verbose:
-                _tell_end(fit, shown, word, estimator.tol * points.variance)
+                _print_end(fit, shown, word, estimator.tol * points.variance)
                 shown = 0
     best = done[0]
     for fit in done[1:]:
@@ -105,13 +154,19 @@ def best_run(
     if done[-1].reason == "interrupted":
         warn_kept_best(estimator, sum(fit.n_iter for fit in done), "step")
     warn_empty_clusters(estimator, int(np.count_nonzero(np.bincount(best.labels))))
-    likeness = (1.0 if fit is best else adjusted_rand_index(fit.labels, best.labels, points.w) for fit in done)
-    records = tuple(RunRecord(objective(fit), fit.n_iter, like) for fit, like in zip(done, likeness, strict=True))
+    agreement = (1.0 if fit is best else adjusted_rand_index(fit.labels, best.labels, points.w) for fit in done)
+    records = tuple(RunRecord(objective(fit), fit.n_iter, same) for fit, same in zip(done, agreement, strict=True))
     return CentresModel(best.centres.astype(X.dtype), best.inertia, best.cost, best.n_iter, records), best.labels
 
 
 def _fits(
-    estimator: Any, points: Points, start: StartRule, runs: int, rng: Rng, update: CentreUpdate, watch: Monitor
+    estimator: RestartedClusterer,
+    points: Points,
+    start: StartRule,
+    runs: int,
+    rng: Rng,
+    update: CentreUpdate,
+    watch: Monitor,
 ) -> Iterator[LloydResult]:
     """One fit after the other, until all are made or one is stopped; Ctrl-C between two ends them."""
     tol, last = estimator.tol * points.variance, None
@@ -131,8 +186,8 @@ def _fits(
             return
 
 
-def _tell_end(fit: LloydResult, shown: int, word: str, tol: float) -> None:
-    """The last lines of a run, in scikit-learn's words: steps that were not watched, and why it ended."""
+def _print_end(fit: LloydResult, shown: int, word: str, tol: float) -> None:
+    """Print the last lines of a run, in scikit-learn's words: steps that were not monitored, and why it ended."""
     for i in range(shown, len(fit.history)):
         print(f"Iteration {i}, {word} {fit.history[i]}")
     if fit.reason == "converged":
@@ -140,8 +195,8 @@ def _tell_end(fit: LloydResult, shown: int, word: str, tol: float) -> None:
         print(f"Converged at iteration {fit.n_iter - 1}: {why}.")
 
 
-def warn_empty_clusters(estimator: Any, found: int) -> None:
-    """Say when some clusters hold no row."""
+def warn_empty_clusters(estimator: HasStarts, found: int) -> None:
+    """Warn if some clusters hold no row."""
     if found < estimator.n_clusters:
         warn(
             f"{type(estimator).__name__}: only {found} of n_clusters={estimator.n_clusters} clusters hold rows, as X "
@@ -150,8 +205,8 @@ def warn_empty_clusters(estimator: Any, found: int) -> None:
         )
 
 
-def adjusted_rand_index(a: Any, b: Any, w: Any) -> float:
-    """Rand index of two clusterings of weighted rows, adjusted for chance (Hubert & Arabie, 1985), for many rows."""
+def adjusted_rand_index(a: Codes, b: Codes, w: Weights) -> float:
+    """Rand index of two clusterings of weighted rows, adjusted for chance (Hubert & Arabie, 1985), as n grows."""
     K = max(a.max(), b.max()) + 1
     table = np.bincount(K * a.astype(np.int64) + b, w / w.sum(), minlength=K * K).reshape(K, K)
     both, one, other = (table**2).sum(), (table.sum(axis=1) ** 2).sum(), (table.sum(axis=0) ** 2).sum()
