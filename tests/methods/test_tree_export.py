@@ -12,17 +12,10 @@ from sklearn import tree as sklearn_tree
 from sklearn.datasets import load_diabetes, load_iris
 
 from fivefold.ensemble import GradientBoostingRegressor, RandomForestClassifier
+from fivefold.partition.export.text_formats import sql_literal
 from fivefold.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from fivefold.tree.export.binary_export import (
-    TreeReader,
-    explain,
-    sql_literal,
-    to_dot,
-    to_rules,
-    to_sql,
-    to_text,
-    tree_reader,
-)
+from fivefold.tree.export.binary_export import explain, to_dot, to_rules, to_sql, to_text
+from fivefold.tree.export.tree_reader import TreeReader, tree_reader
 
 
 def holed(n, d=5, seed=0, share=0.12):

@@ -9,11 +9,12 @@ Geurts, Ernst & Wehenkel (2006), Extremely randomized trees.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Literal
+from typing import Any, Literal
 
 from fivefold.core.admission.takes import Takes
+from fivefold.core.estimators.params import NonNegative
 from fivefold.core.registry import Card
-from fivefold.tree.shared.base import MaxFeatures
+from fivefold.tree.shared.base import MaxFeatures, MaxLeaves
 from fivefold.tree.shared.single_column_trees import BaseTreeClassifier, BaseTreeRegressor
 
 
@@ -75,6 +76,11 @@ class ExtraTreeRegressor(BaseTreeRegressor):
     _: KW_ONLY
     splitter: Literal["best", "random"] = "random"
     max_features: MaxFeatures = 1.0
+    min_impurity_decrease: NonNegative = 0.0  # before max_leaf_nodes, as in scikit-learn
+    max_leaf_nodes: MaxLeaves = None
+    ccp_alpha: NonNegative = 0.0
+    monotonic_cst: Any = None
+    min_impurity: NonNegative = 0.0
 
     takes = Takes(missing=True, categories=True, sparse=True, outputs=True)
     card = Card(

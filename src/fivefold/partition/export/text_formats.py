@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from math import frexp, inf, isinf
 from typing import Any, Protocol
 
@@ -124,6 +125,23 @@ def sql_condition(c: Condition, source: NamedColumns) -> str:
         low = [f"{name} > {sql_literal(float(c.low))}"] * (c.low > -inf)
         asked = " AND ".join(low + [f"{name} <= {sql_literal(float(c.high))}"] * (c.high < inf))
     return f"{asked} OR {name} IS NULL" if c.missing else asked
+
+
+def sql_select(columns: Sequence[tuple[str, str]], table: str | None) -> str:
+    """Expressions and their names as a query of a table; without a table as a list, one alone without its name.
+
+    >>> sql_select([("x + 1", "next")], "t"), sql_select([("x + 1", "next")], None)
+    ('SELECT x + 1 AS "next"\\nFROM "t"', 'x + 1')
+    """
+    single = table is None and len(columns) == 1
+    listed = ",\n".join(text if single else f"{text} AS {sql_name(name)}" for text, name in columns)
+    return listed if table is None else f"SELECT {listed}\nFROM {sql_name(table)}"
+
+
+def dot_graph(name: str, statements: Sequence[str]) -> str:
+    """Statements as a directed graph of Graphviz, in the style that all graphs share."""
+    style = '  node [fontname="Helvetica", fontsize=10];', '  edge [fontsize=9, color="gray40"];'
+    return "\n".join([f"digraph {name} {{", *style, *statements, "}"])
 
 
 def dot_label(*lines: str) -> str:

@@ -13,7 +13,8 @@ from fivefold.core.types import Table, UserTable, UserTarget
 from fivefold.partition.criteria.gain_ratio import entropy
 from fivefold.plot.scatter import points
 from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, axes, axes_row, colour, legend
-from fivefold.tree.export.binary_export import TreeReader, to_rules, tree_reader
+from fivefold.tree.export.binary_export import to_rules
+from fivefold.tree.export.tree_reader import TreeReader, tree_reader
 from fivefold.tree.shared.multiway_trees import BaseMultiwayTree
 
 if TYPE_CHECKING:
@@ -169,8 +170,8 @@ def _sketch_binary(read: TreeReader) -> TreeSketch:
         children=tuple((left, right) if asks else () for asks, left, right in pairs),
         turns=tuple(("yes", "no") if asks else () for asks in inner),
         depth=read.tree.depth,
-        question=tuple(f"{read.question(t).text(read)}?" if asks else "" for t, asks in enumerate(inner)),
-        answer=tuple(map(read.answer, range(len(inner)))),
+        question=tuple(f"{read.left_condition(t).text(read)}?" if asks else "" for t, asks in enumerate(inner)),
+        answer=tuple(map(read.answer_text, range(len(inner)))),
         rows=read.tree.rows,
         winner=None if read.classes is None else np.array([read.winner(t, 0) for t in range(len(inner))]),
         shares=read.value if one else None,

@@ -15,11 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from fivefold.core.types import Array, Table
 from fivefold.partition.export.conjunctions import Rule
 from fivefold.partition.export.text_formats import (
+    dot_graph,
     dot_label,
     exact_digits,
     sql_condition,
     sql_literal,
     sql_name,
+    sql_select,
     text_literal,
 )
 from fivefold.rules.rule_lists.rule_lists import BaseRules, RuleList, RuleSet, Schema
@@ -52,15 +54,12 @@ def to_sql(
         rules = rules.best_first
     columns = SQL_OUTPUTS[output](rules)
     whens = [_sql_conjunction(rules, rule) for rule in rules]
-    cases = [(_case(whens, cells), sql_name(name)) for name, cells in columns]
-    single = table is None and len(cases) == 1
-    listed = ",\n".join(case if single else f"{case} AS {name}" for case, name in cases)
-    return listed if table is None else f"SELECT {listed}\nFROM {sql_name(table)}"
+    return sql_select([(_case(whens, cells), name) for name, cells in columns], table)
 
 
 def to_dot(rules: BaseRules) -> str:
     """Rules in the language of Graphviz: questions in ovals, answers in boxes; a list is a chain of questions."""
-    lines = ["digraph rules {", '  node [fontname="Helvetica", fontsize=10];', '  edge [fontsize=9, color="gray40"];']
+    lines: list[str] = []
     chain, end = isinstance(rules, RuleList), len(rules)
     for r, rule in enumerate((*rules, rules.default)):
         said = dot_label(text_literal(rule.label), rules.evidence(rule).strip(" ()"))
@@ -71,7 +70,7 @@ def to_dot(rules: BaseRules) -> str:
         lines.append(f'  q{r} -> a{r} [label="yes"];')
         if chain:
             lines.append(f'  q{r} -> {f"q{r + 1}" if r + 1 < end else f"a{end}"} [label="no"];')
-    return "\n".join([*lines, "}"])
+    return dot_graph("rules", lines)
 
 
 def to_frame(rules: BaseRules) -> Any:

@@ -31,7 +31,8 @@ from fivefold.partition.missing_values.policies import heaviest_branch
 from fivefold.partition.tree_arrays.multiway_tree import MultiwayArrays
 from fivefold.rules.rule_lists.rule_lists import RuleList, Schema
 from fivefold.rules.rule_lists.rule_pruning import PruningRows, prune_by_limits, prune_on_rows, pruning_rows
-from fivefold.tree.export.binary_export import TreeReader, to_rules, tree_reader
+from fivefold.tree.export.binary_export import to_rules
+from fivefold.tree.export.tree_reader import TreeReader, tree_reader
 from fivefold.tree.occam_tree import OccamTree
 from fivefold.tree.shared.base import TreeModel
 from fivefold.tree.shared.leaf_models import LinearLeaves

@@ -1,9 +1,9 @@
-"""Trees with any number of branches in the language of Graphviz, and in SQL.
+"""Trees with any number of branches, as Graphviz and SQL.
 
 A node answers the rows that end there: a leaf, or an inner node for the values of a discrete column that it never saw.
-A value that no row of fit had is a missing one, as NULL is.
-In SQL a tree is one CASE with a line for each node that answers, and the conditions on its way. Where rows without a
-value go into several branches, each by a part, the share of a class is a sum over the nodes that answer,
+A value that no row of fit had counts as missing, as NULL does.
+In SQL a tree is one CASE with one line per node that answers: the conditions on its path. Where rows with a missing
+value go into several branches, each with a part of the row, the share of a class is a sum over the nodes that answer,
 
     p_k = sum_t value_tk prod_(steps down to t) part,   part = 1 in the branch taken, its share where x is missing, or 0
 """
@@ -17,17 +17,16 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.types import Array
-from fivefold.partition.export.text_formats import dot_label, sql_literal, sql_name
+from fivefold.partition.export.text_formats import dot_graph, dot_label, sql_literal, sql_name, sql_select
 from fivefold.partition.missing_values.policies import heaviest_branch
 from fivefold.partition.missing_values.surrogates import Surrogate
 from fivefold.partition.tree_arrays.multiway_tree import MultiwayArrays
-from fivefold.tree.export.binary_export import DOT_HEADER
 
 Step = tuple[int, int]  # a node, and the branch taken; -2 for a value that it never saw
 
 
 class MultiwayExports:
-    """A fitted tree with any number of branches for other programs."""
+    """A fitted tree with any number of branches, as Graphviz and SQL."""
 
     model_: Any
     classes_: Any
@@ -39,7 +38,7 @@ class MultiwayExports:
         check_is_fitted(self)
         tree, weight = self.model_.tree, self.model_.counts.sum(axis=1)
         label = self.classes_[self.model_.value.argmax(axis=1)]
-        lines = list(DOT_HEADER)
+        lines: list[str] = []
         for t in range(len(tree)):
             rows = f"{weight[t]:g} row" + ("" if weight[t] == 1 else "s")
             if tree.feature[t] < 0:
@@ -50,19 +49,16 @@ class MultiwayExports:
                 f"  n{t} -> n{tree.first[t] + b} [label={dot_label(tree.question(t, b, self._word))}];"
                 for b in range(tree.branches[t])
             ]
-        return "\n".join([*lines, "}"])
+        return dot_graph("tree", lines)
 
     def to_sql(self, *, table: str | None = None, output: Literal["predict", "predict_proba"] = "predict") -> str:
         """The tree as an expression of SQL, or with `table` as a query; NULL is a missing value.
 
-        `output` is the class, or one column of probability a class. Numbers read back exactly.
+        `output` is the class, or one column of probabilities per class. Numbers read back exactly.
         """
         check_is_fitted(self)
         write = _SqlWriter(self)
-        columns = [(text, sql_name(name)) for name, text in SQL_OUTPUTS[output](write)]
-        single = table is None and len(columns) == 1
-        listed = ",\n".join(text if single else f"{text} AS {name}" for text, name in columns)
-        return listed if table is None else f"SELECT {listed}\nFROM {sql_name(table)}"
+        return sql_select([(text, name) for name, text in SQL_OUTPUTS[output](write)], table)
 
 
 def paths_to_answers(tree: MultiwayArrays) -> Iterator[tuple[int, tuple[Step, ...]]]:
@@ -83,11 +79,11 @@ class _SqlWriter:
         self.model, self.tree, self.labels = estimator.model_, estimator.model_.tree, estimator.classes_
         self.categories = estimator._categories()
         self.names = [sql_name(estimator._word(j, None)) for j in range(estimator.model_.columns)]
-        self.parted = self.model.missing == "fractions"
+        self.in_parts = self.model.missing == "fractions"
 
     def predict(self) -> list[tuple[str, str]]:
-        label = [sql_literal(v.item() if isinstance(v, np.generic) else v) for v in self.labels]
-        if not self.parted:
+        label = list(map(sql_literal, self.labels))
+        if not self.in_parts:
             best = self.model.value.argmax(axis=1)
             return [("prediction", self._cases(lambda t: label[best[t]]))]
         shares = [f"p{k}" for k in range(len(label))]
@@ -99,11 +95,11 @@ class _SqlWriter:
         return [("prediction", f"(SELECT CASE {whens} END FROM (SELECT {each}))")]
 
     def predict_proba(self) -> list[tuple[str, str]]:
-        write = self._sum if self.parted else lambda values: self._cases(lambda t: sql_literal(float(values[t])))
+        write = self._sum if self.in_parts else lambda values: self._cases(lambda t: sql_literal(float(values[t])))
         return [(f"p_{label}", write(self.model.value[:, k])) for k, label in enumerate(self.labels)]
 
     def _cases(self, cell: Any) -> str:
-        """A line for each node that answers; a row has one way down."""
+        """One line per node that answers; a row has one path."""
         lines = []
         for t, steps in paths_to_answers(self.tree):
             if not steps:
@@ -112,7 +108,7 @@ class _SqlWriter:
         return "CASE " + "\n".join(lines) + " END"
 
     def _sum(self, values: Array) -> str:
-        """Answers of all nodes by the parts of the row that reach them."""
+        """The sum of the answers of all nodes, each times the part of the row that reaches it."""
         terms = [
             " * ".join([*(self._part(*step) for step in steps), sql_literal(float(values[t]))])
             for t, steps in paths_to_answers(self.tree)
@@ -125,14 +121,14 @@ class _SqlWriter:
 
     def _taken(self, t: int, b: int) -> str:
         """Does a row go from node t into branch b?"""
-        asked, gone = self._holds(t, b), self._missing(t)
+        asked, missing = self._holds(t, b), self._missing(t)
         if b < 0:
             return asked
-        most = heaviest_branch(self.tree.share[self.tree.first[t] : self.tree.first[t] + self.tree.branches[t]])
-        stand_ins = self.tree.surrogates[t] if self.tree.surrogates else ()
-        if stand_ins:
-            return f"{asked} OR (({gone}) AND {self._stood_for(stand_ins, most)} = {b})"
-        return f"{asked} OR {gone}" if b == most else asked
+        heaviest = heaviest_branch(self.tree.share[self.tree.first[t] : self.tree.first[t] + self.tree.branches[t]])
+        surrogates = self.tree.surrogates[t] if self.tree.surrogates else ()
+        if surrogates:
+            return f"{asked} OR (({missing}) AND {self._surrogate_branch(surrogates, heaviest)} = {b})"
+        return f"{asked} OR {missing}" if b == heaviest else asked
 
     def _part(self, t: int, b: int) -> str:
         """The part of a row that goes from node t into branch b."""
@@ -142,7 +138,7 @@ class _SqlWriter:
         return f"CASE WHEN {self._holds(t, b)} THEN 1.0 WHEN {self._missing(t)} THEN {share} ELSE 0.0 END"
 
     def _holds(self, t: int, b: int) -> str:
-        """Has the value of a row, where it is known, this branch? -2 asks for one that the node never saw."""
+        """Does the value of a row, where it is known, belong to this branch? -2: is it one that the node never saw?"""
         j, key = int(self.tree.feature[t]), self.tree.key[self.tree.start[t] : self.tree.start[t + 1]]
         name = self.names[j]
         if not self.tree.discrete[t]:
@@ -159,12 +155,12 @@ class _SqlWriter:
     def _values(self, j: int, chosen: Any) -> str:
         values, known = self.tree.values[j][np.flatnonzero(chosen)], self.categories.get(j)
         named = [float(v) if known is None else known[int(v)] for v in values]
-        return ", ".join(sql_literal(v.item() if isinstance(v, np.generic) else v) for v in named)
+        return ", ".join(map(sql_literal, named))
 
-    def _stood_for(self, stand_ins: tuple[Surrogate, ...], most: int) -> str:
-        """The branch that the first surrogate names whose value is known, the fullest where there is none."""
+    def _surrogate_branch(self, surrogates: tuple[Surrogate, ...], heaviest: int) -> str:
+        """The branch by the first surrogate whose value is known, or the heaviest branch where none is."""
         lines = []
-        for s in stand_ins:
+        for s in surrogates:
             name = self.names[s.feature]
             if s.discrete:
                 branch = np.asarray(s.key)
@@ -178,7 +174,7 @@ class _SqlWriter:
                     f"WHEN {name} <= {sql_literal(float(threshold))} THEN {low}",
                     f"WHEN {name} IS NOT NULL THEN {1 - low}",
                 ]
-        return f"CASE {' '.join(lines)} ELSE {most} END"
+        return f"CASE {' '.join(lines)} ELSE {heaviest} END"
 
 
 SQL_OUTPUTS = {"predict": _SqlWriter.predict, "predict_proba": _SqlWriter.predict_proba}

@@ -1,36 +1,39 @@
-"""Trees of questions about whole rows, in words, in the language of Graphviz, and in SQL.
+"""Trees of questions about whole rows, as text, rules, Graphviz and SQL.
 
 A question is arithmetic: a sum of products of columns, and a limit. A database adds the same terms in the same order as
-`predict`, so that both say the same. A category counts as one where the row holds it and as zero elsewhere.
+`predict`, so that both answer alike. A category counts as one where the row holds it and as zero elsewhere.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Table
-from fivefold.partition.export.text_formats import dot_label, sql_literal, sql_name
+from fivefold.core.types import Mask, Table, Vector
+from fivefold.partition.export.text_formats import dot_graph, dot_label, sql_literal, sql_name
+from fivefold.partition.row_questions.nodes import RowQuestionTree
 from fivefold.partition.row_questions.questions import Question, QuestionFormat
-from fivefold.tree.export.binary_export import MAX_NESTED_CASES, SQL_OUTPUTS, TreeReader, tree_reader
+from fivefold.tree.export.sql_cases import Output, TreeCases
+from fivefold.tree.export.tree_reader import AnswerReader, row_tree_reader
 
 
 @dataclass(frozen=True)
 class LeafRule:
-    """A leaf as the questions on its way down, each with the branch taken."""
+    """A leaf as the questions on its path, each with the branch taken."""
 
     steps: tuple[tuple[Question, int], ...]
     leaf: int
     label: Any
     rows: int
     weight: float
-    value: Any  # shares of the classes, or the mean
+    value: Vector  # shares of the classes, or the mean
     text: str
 
-    def covers(self, X: Table) -> Any:
-        """Does each row of numbers, categories written out as 0/1 columns, take this way?"""
+    def covers(self, X: Table) -> Mask:
+        """Which rows take this path; X holds numbers, and categories as 0/1 columns."""
         out = np.ones(len(X), dtype=bool)
         for question, branch in self.steps:
             out &= question.sides(X) == branch
@@ -41,14 +44,14 @@ class LeafRule:
 
 
 class RowTreeExports:
-    """A fitted tree in human form, and in SQL."""
+    """A fitted tree as text, rules, Graphviz and SQL."""
 
-    model_: Any
+    model_: Any  # a RowTreeModel, whose module imports this one
 
     def to_text(self, *, feature_names: Any = None, max_depth: int | None = None) -> str:
         """The questions, indented; a leaf shows its answer, its rows and the shares of the classes."""
-        read, words = tree_reader(self, feature_names), self._words(feature_names)
-        tree: Any = read.tree
+        read, words = row_tree_reader(self, feature_names), self._words(feature_names)
+        tree = read.tree
         lines = list[str]()
         todo: list[tuple[int, str]] = [(0, "")]
         while todo:
@@ -56,7 +59,7 @@ class RowTreeExports:
             start = "  " * int(tree.depth[t]) + side
             asked = tree.question[t]
             if asked is None:
-                lines.append(f"{start}{read.answer(t)}  ({read.counts(t)})")
+                lines.append(f"{start}{read.answer_text(t)}  ({read.count_text(t)})")
             elif max_depth is not None and tree.depth[t] >= max_depth:
                 lines.append(f"{start}... {_leaves_below(tree, t)} leaves, {tree.rows[t]} rows")
             else:
@@ -66,68 +69,60 @@ class RowTreeExports:
         return "\n".join(lines)
 
     def to_rules(self, *, feature_names: Any = None) -> tuple[LeafRule, ...]:
-        """Every leaf as a rule: the questions on its way down, its rows, shares and label."""
-        read, words = tree_reader(self, feature_names), self._words(feature_names)
-        tree: Any = read.tree
+        """Every leaf as a rule: the questions on its path, its rows, shares and label."""
+        read, words = row_tree_reader(self, feature_names), self._words(feature_names)
+        tree = read.tree
         found: list[LeafRule] = []
         todo: list[tuple[int, tuple[tuple[Question, int], ...], tuple[str, ...]]] = [(0, (), ())]
         while todo:
-            t, steps, said = todo.pop()
+            t, steps, held = todo.pop()
             asked = tree.question[t]
             if asked is None:
-                text = f"if {' and '.join(said) or 'always'} then {read.answer(t)}  ({read.counts(t)})"
+                text = f"if {' and '.join(held) or 'always'} then {read.answer_text(t)}  ({read.count_text(t)})"
                 rows, weight = int(tree.rows[t]), float(read.weight[t])
                 found.append(LeafRule(steps, t, read.label(t), rows, weight, read.value[t], text))
                 continue
             turns = _branch_conditions(asked.conditions(words))
             below = enumerate(zip(tree.children[t], turns, strict=True))
-            todo += [(child, (*steps, (asked, b)), (*said, *turn)) for b, (child, turn) in below][::-1]
+            todo += [(child, (*steps, (asked, b)), (*held, *turn)) for b, (child, turn) in below][::-1]
         return tuple(found)
 
     def to_dot(self, *, feature_names: Any = None) -> str:
         """The tree in the language of Graphviz: questions in ovals, leaves in boxes."""
-        read, words = tree_reader(self, feature_names), self._words(feature_names)
-        tree: Any = read.tree
-        lines = [
-            "digraph tree {",
-            '  node [fontname="Helvetica", fontsize=10];',
-            '  edge [fontsize=9, color="gray40"];',
-        ]
+        read, words = row_tree_reader(self, feature_names), self._words(feature_names)
+        tree = read.tree
+        lines: list[str] = []
         for t, asked in enumerate(tree.question):
             if asked is None:
-                lines.append(f"  n{t} [shape=box, label={dot_label(read.answer(t), read.counts(t))}];")
+                lines.append(f"  n{t} [shape=box, label={dot_label(read.answer_text(t), read.count_text(t))}];")
                 continue
             title, sides = _branch_labels(asked.conditions(words))
-            lines.append(f"  n{t} [shape=oval, label={dot_label(title, read.counts(t))}];")
+            lines.append(f"  n{t} [shape=oval, label={dot_label(title, read.count_text(t))}];")
             below = zip(tree.children[t], sides, strict=True)
             lines += [f"  n{t} -> n{child} [label={dot_label(side)}];" for child, side in below]
-        return "\n".join([*lines, "}"])
+        return dot_graph("tree", lines)
 
     def to_sql(
         self,
         *,
         feature_names: Any = None,
         table: str | None = None,
-        output: Literal["predict", "predict_proba", "apply"] = "predict",
+        output: Output = "predict",
     ) -> str:
         """The tree as an expression of SQL, or with `table` as a query; numbers read back exactly."""
-        read, words = tree_reader(self, feature_names), self._words(feature_names, sql=True)
-        write = _nested if int(read.tree.depth.max()) <= MAX_NESTED_CASES else _flat
-        columns = [(write(read, words, cell), sql_name(name)) for name, cell in SQL_OUTPUTS[output](read)]
-        single = table is None and len(columns) == 1
-        listed = ",\n".join(case if single else f"{case} AS {name}" for case, name in columns)
-        return listed if table is None else f"SELECT {listed}\nFROM {sql_name(table)}"
+        words = self._words(feature_names, sql=True)
+        return RowCases(row_tree_reader(self, feature_names), words).to_sql(output, table)
 
     def _words(self, feature_names: Any, *, sql: bool = False) -> QuestionFormat:
         """How questions about the table are written; a category is a truth value that counts as 0 or 1."""
-        read, layout = tree_reader(self, feature_names), self.model_.layout
+        read, layout = row_tree_reader(self, feature_names), self.model_.layout
         names = []
         for j, level in zip(layout.source, layout.level, strict=True):
             name = sql_name(read.names[j]) if sql else read.names[j]
             if level < 0:
                 names.append(name)
             elif sql:
-                names.append(f"(CASE WHEN {name} = {_value(read.categories[j][level])} THEN 1.0 ELSE 0.0 END)")
+                names.append(f"(CASE WHEN {name} = {sql_literal(read.categories[j][level])} THEN 1.0 ELSE 0.0 END)")
             else:
                 names.append(f"({name} = {read.categories[j][level]})")
         return (
@@ -138,48 +133,35 @@ class RowTreeExports:
 
 
 def _branch_labels(conditions: list[str]) -> tuple[str, list[str]]:
-    """The title of a question, and a word for each branch."""
+    """The title of a question, and a label for each branch."""
     if len(conditions) == 1:
         return f"{conditions[0]}?", ["yes", "no"]
     return "which holds first?", [*conditions, "otherwise"]
 
 
 def _branch_conditions(conditions: list[str]) -> list[tuple[str, ...]]:
-    """What holds in each branch: its condition, and that those before do not."""
+    """What holds in each branch: its condition, and that the conditions before it fail."""
     failed = [f"not ({c})" for c in conditions]
     first = [(*failed[:b], f"({c})") for b, c in enumerate(conditions)]
     return [*first, tuple(failed)]
 
 
-def _value(level: Any) -> str:
-    return sql_literal(level.item() if isinstance(level, np.generic) else level)
+@dataclass(frozen=True)
+class RowCases(TreeCases[str]):
+    """A tree of questions about whole rows in SQL."""
+
+    read: AnswerReader[RowQuestionTree]
+    words: QuestionFormat
+
+    def branches(self, t: int) -> Sequence[tuple[str | None, int]]:
+        asked, children = self.read.tree.question[t], self.read.tree.children[t]
+        return () if asked is None else tuple(zip([*asked.conditions(self.words), None], children, strict=True))
+
+    def condition(self, turn: str) -> str:
+        return turn
 
 
-def _nested(read: TreeReader, words: QuestionFormat, cell: Any, t: int = 0) -> str:
-    tree: Any = read.tree
-    asked = tree.question[t]
-    if asked is None:
-        return str(cell(t))
-    parts = [_nested(read, words, cell, child) for child in tree.children[t]]
-    whens = " ".join(f"WHEN {c} THEN {part}" for c, part in zip(asked.conditions(words), parts, strict=False))
-    return f"CASE {whens} ELSE {parts[-1]} END"
-
-
-def _flat(read: TreeReader, words: QuestionFormat, cell: Any) -> str:
-    """One WHEN a leaf in order, with the conditions on its way: rows of an earlier branch are gone by then."""
-    tree: Any = read.tree
-    cases, todo = list[str](), [(0, tuple[str, ...]())]
-    while todo:
-        t, held = todo.pop()
-        if tree.question[t] is None:
-            cases.append(f"WHEN {' AND '.join(held)} THEN {cell(t)}" if held else f"ELSE {cell(t)}")
-            continue
-        turns = [*((f"({c})",) for c in tree.question[t].conditions(words)), ()]
-        todo += [(child, (*held, *turn)) for child, turn in zip(tree.children[t], turns, strict=True)][::-1]
-    return "CASE " + " ".join(cases) + " END"
-
-
-def _leaves_below(tree: Any, t: int) -> int:
+def _leaves_below(tree: RowQuestionTree, t: int) -> int:
     todo, count = [t], 0
     while todo:
         below = tree.children[todo.pop()]

@@ -16,7 +16,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.estimators.base import learned
-from fivefold.core.estimators.params import Count, NonNegative, Range, Seed
+from fivefold.core.estimators.params import Count, Range, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.types import (
     Array,
@@ -234,8 +234,6 @@ class TreeMethods(PruningMethods, TreeExports):
     min_weight_fraction_leaf: MinWeight = 0.0
     max_features: MaxFeatures = None
     random_state: Seed = None
-    max_leaf_nodes: MaxLeaves = None
-    min_impurity_decrease: NonNegative = 0.0
 
     missing = "learned"  # where missing values go; trees of random thresholds have no choice
 
