@@ -14,20 +14,18 @@ import numpy as np
 from fivefold.core.admission.takes import Takes
 from fivefold.core.admission.targets import as_float64
 from fivefold.core.console.user_warnings import warn
-from fivefold.core.estimators.base import learned
+from fivefold.core.estimators.base import learned_in_dtype
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.numerics.arrays import logsumexp
 from fivefold.core.parallel import map_parts
-from fivefold.core.types import Array, Matrix, Target, UserTable, Weights
+from fivefold.core.types import Array, Matrix, Target, UserTable, Vector, Weights
 
 
-class learned_in_dtype(learned):
-    """A part of `model_` in the dtype of the training rows; it may be absent, depending on the settings."""
+class learned_matrices(learned_in_dtype):
+    """A matrix, or a list of one array per class, in the dtype of the training rows; absent if it was not stored."""
 
-    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
-        part = super().__get__(estimator, owner)
-        if estimator is None:
-            return part
+    def _read(self, estimator: Any) -> Any:
+        part = self._get(estimator.model_)
         if part is None:
             raise AttributeError(f"{type(estimator).__name__} has no {self._name!r} unless store_covariance=True")
         dtype = estimator.model_.dtype
@@ -78,7 +76,7 @@ class GaussianDiscriminant(Classifier):
         map_parts(lambda lo, hi: np.exp(logs[lo:hi], out=logs[lo:hi]), len(logs))
         return logs
 
-    def _priors(self, y: Target, w: Weights, given: Any) -> Array:
+    def _priors(self, y: Target, w: Weights, given: Any) -> Vector:
         """The given priors, or else the shares of the classes."""
         K, name = len(self.classes_), type(self).__name__
         if given is None:
@@ -99,7 +97,7 @@ class GaussianDiscriminant(Classifier):
         return int(found[0])
 
 
-def log_priors(priors: Array) -> Array:
-    """Minus infinity where the prior is zero."""
+def log_priors(priors: Vector) -> Vector:
+    """Logarithms of the priors; minus infinity where a prior is zero."""
     with np.errstate(divide="ignore"):
         return np.log(priors)

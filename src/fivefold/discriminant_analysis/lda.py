@@ -18,12 +18,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from fivefold.core._sklearn import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+import numpy as np
+
+from fivefold.core.estimators.base import learned_in_dtype
 from fivefold.core.estimators.params import Count, Fraction, NonNegative
+from fivefold.core.estimators.transformer_mixins import ClassAxesMixin
 from fivefold.core.numerics.products import affine
 from fivefold.core.registry import Card
-from fivefold.core.types import Table, Target, UserTable, Weights
-from fivefold.discriminant_analysis.base import GaussianDiscriminant, learned_in_dtype, log_priors
+from fivefold.core.types import Matrix, Table, Target, UserTable, Weights
+from fivefold.discriminant_analysis.base import GaussianDiscriminant, learned_matrices, log_priors
 from fivefold.discriminant_analysis.boundaries import ClassHyperplane
 from fivefold.discriminant_analysis.lda_solvers import SOLVERS, DiscriminantMetric
 from fivefold.discriminant_analysis.shrinkage import Shrinkage
@@ -37,7 +40,7 @@ class LinearDiscriminants:
     priors: Array  # (K,)
     metric: DiscriminantMetric
     n_axes: int
-    dtype: Any  # of the training rows
+    dtype: np.dtype[Any]  # of the training rows
 
     @property
     def means(self) -> Array:
@@ -72,7 +75,7 @@ class LinearDiscriminants:
         return self.metric.spread[: self.n_axes] / (self.metric.spread.sum() or 1.0)
 
 
-class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianDiscriminant):
+class LinearDiscriminantAnalysis(ClassAxesMixin, GaussianDiscriminant):
     """Gaussian classes with one covariance: linear boundaries, and the axes that separate the classes best.
 
     Parameters
@@ -116,11 +119,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     solver: Literal["svd", "lsqr", "eigen"] = "svd"
     shrinkage: Fraction | Literal["auto"] | None = None
-    priors: Any = None
+    priors: Any = None  # anything that becomes an array of numbers
     n_components: Count | None = None
     store_covariance: bool = False
     tol: NonNegative = 1e-4
-    covariance_estimator: Any = None
+    covariance_estimator: Any = None  # of any library
 
     card = Card(
         applications=("classification", "dimension reduction", "visualization"),
@@ -146,37 +149,26 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     coef_ = learned_in_dtype("coef")
     intercept_ = learned_in_dtype("intercept")
-    covariance_ = learned_in_dtype("metric.covariance")
+    covariance_ = learned_matrices("metric.covariance")
     explained_variance_ratio_ = learned_in_dtype("ratio")
     scalings_ = learned_in_dtype("metric.axes")
     xbar_ = learned_in_dtype("metric.centre")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
-        K, d = len(self.classes_), X.shape[1]
-        most = min(K - 1, d)
-        if self.n_components is not None and self.n_components > most:
-            raise ValueError(
-                f"LinearDiscriminantAnalysis: n_components={self.n_components} cannot be larger than "
-                f"min(n_features, n_classes - 1) = {most}"
-            )
+        K, maximum = len(self.classes_), self._max_components(X.shape[1])
         priors = self._priors(y, w, self.priors)
         rule = Shrinkage(self.shrinkage, self.covariance_estimator)
         metric = SOLVERS[self.solver](X, GroupWeights(y, w, K), priors, rule, self.tol, self.store_covariance)
-        n_axes = min(self.n_components or most, metric.axes.shape[1])
+        n_axes = min(self.n_components or maximum, metric.axes.shape[1])
         self.model_ = LinearDiscriminants(priors, metric, n_axes, X.dtype)
 
-    def transform(self, X: UserTable) -> Any:
+    def transform(self, X: UserTable) -> Matrix:
         """Coordinates along the discriminant axes."""
         X, metric = self._admit(X), self.model_.metric
         axes = metric.axes[:, : self.model_.n_axes]
         return affine(X, metric.centre, axes, metric.origin @ axes)
 
-    def decision_function(self, X: UserTable) -> Any:
+    def decision_function(self, X: UserTable) -> Array:
         """The discriminants (n, K); for two classes the log odds (n,) of the second."""
         X, model = self._admit(X), self.model_
         scores = affine(X, model.metric.centre, model.coef.T, model.discriminant_at_centre)
@@ -190,7 +182,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             means[a], means[b], slope[a] - slope[b], log_priors(priors)[a] - log_priors(priors)[b]
         )
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         metric = self.model_.metric
         return affine(X, metric.centre, metric.slope.T, self.model_.offset)
 

@@ -20,7 +20,7 @@ from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.params import Fraction, NonNegative
 from fivefold.core.registry import Card
 from fivefold.core.types import Table, Target, Weights
-from fivefold.discriminant_analysis.base import GaussianDiscriminant, learned_in_dtype, log_priors
+from fivefold.discriminant_analysis.base import GaussianDiscriminant, learned_matrices, log_priors
 from fivefold.discriminant_analysis.boundaries import Quadric
 from fivefold.discriminant_analysis.shrinkage import Shrinkage
 from fivefold.distributions.gaussian import Array, Full, Gaussian, GaussianMembers, GroupMoments, GroupWeights
@@ -36,7 +36,7 @@ class QuadraticDiscriminants:
     priors: Array  # (K,)
     members: GaussianMembers
     store_covariance: bool
-    dtype: Any  # of the training rows
+    dtype: np.dtype[Any]  # of the training rows
 
     @property
     def means(self) -> Array:
@@ -103,11 +103,11 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
     _: KW_ONLY
     solver: Literal["svd", "eigen"] = "svd"
     shrinkage: Fraction | Literal["auto"] | None = None
-    priors: Any = None
+    priors: Any = None  # anything that becomes an array of numbers
     reg_param: Fraction = 0.0
     store_covariance: bool = False
     tol: NonNegative = 1e-4
-    covariance_estimator: Any = None
+    covariance_estimator: Any = None  # of any library
 
     card = Card(
         applications=("classification",),
@@ -124,9 +124,9 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
         portfolio=True,
     )
 
-    covariance_ = learned_in_dtype("covariances")
-    rotations_ = learned_in_dtype("rotations")
-    scalings_ = learned_in_dtype("scalings")
+    covariance_ = learned_matrices("covariances")
+    rotations_ = learned_matrices("rotations")
+    scalings_ = learned_matrices("scalings")
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         K, d = len(self.classes_), X.shape[1]

@@ -12,7 +12,7 @@ weights w of total n and z the standardised deviation of a row,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from sklearn.base import clone
@@ -23,12 +23,18 @@ from fivefold.distributions.gaussian import Array, GroupMoments, GroupWeights
 ROUNDING_SPREAD = 1e-14  # a standard deviation below this share of the mean is rounding
 
 
+class CovarianceEstimator(Protocol):
+    """An object whose `fit` learns `covariance_` from the rows of a class, as in sklearn.covariance."""
+
+    def fit(self, X: Array) -> Any: ...
+
+
 @dataclass(frozen=True)
 class Shrinkage:
     """How covariances are estimated from moments."""
 
     amount: float | Literal["auto"] | None = None
-    estimator: Any = None  # its `fit` learns `covariance_` from the rows of a class
+    estimator: CovarianceEstimator | None = None
 
     def refuse_for(self, solver: str, remedy: str) -> None:
         """Raise if set, for a solver that never forms a covariance."""
@@ -89,7 +95,7 @@ def _fourth_powers(X: Array, R: GroupWeights, mean: Array, scale: Array) -> Arra
     return np.sum(map_parts(part, len(X)), axis=0)
 
 
-def _fitted(estimator: Any, X: Array, w: Array) -> Array:
+def _fitted(estimator: CovarianceEstimator, X: Array, w: Array) -> Array:
     """Covariance by an estimator; weights are passed on as repetitions, so they must be whole numbers."""
     name = type(estimator).__name__
     if (w != np.rint(w)).any():

@@ -16,16 +16,16 @@ Fisher (1936); Rao (1948).
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.linalg import eigh
 
-from fivefold.core._sklearn import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Classifier
+from fivefold.core.estimators.transformer_mixins import ClassAxesMixin
 from fivefold.core.numerics.eigenpairs import fix_signs
 from fivefold.core.numerics.products import affine
 from fivefold.core.numerics.table_moments import weighted_moments
@@ -48,7 +48,7 @@ class FisherProjection:
     thresholds: Array  # two classes: where the decision changes, ascending
 
 
-class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier):
+class FisherDiscriminant(ClassAxesMixin, Classifier):
     """Projection that separates classes best for their spread, and a classifier on the projected values.
 
     Parameters
@@ -113,18 +113,9 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clas
     means_ = learned("means")
     thresholds_ = learned("thresholds")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         K, d = len(self.classes_), X.shape[1]
-        most = min(K - 1, d)
-        if self.n_components is not None and self.n_components > most:
-            raise ValueError(
-                f"FisherDiscriminant: n_components={self.n_components} is more than min(columns, classes - 1) = {most}"
-            )
+        maximum = self._max_components(d)
         if self.threshold == "min_error" and K > 2:
             raise ValueError(f"FisherDiscriminant: threshold='min_error' is for two classes; y holds {K} classes")
         classes = [weighted_moments(X[y == k], w[y == k]) for k in range(K)]
@@ -133,7 +124,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clas
         within[np.diag_indices(d)] += self.shrinkage * within.trace() / d
         centre = sizes @ means / sizes.sum()
         axes = _axes(means - centre, sizes, within if self.direction == "fisher" else np.eye(d))
-        axes = axes[:, : self.n_components or most]
+        axes = axes[:, : self.n_components or maximum]
         if K == 2:
             axes = axes * np.sign((means[1] - means[0]) @ axes + 1e-300)
         spread = np.einsum("ij,ik,kj->j", axes, within, axes)
@@ -171,18 +162,18 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clas
         covariances = covariances + floor * np.eye(q)
         return np.linalg.inv(covariances), np.log(priors) - 0.5 * np.linalg.slogdet(covariances)[1]
 
-    def transform(self, X: UserTable) -> Any:
+    def transform(self, X: UserTable) -> Matrix:
         """Coordinates along the directions, from the mean of the rows learned from."""
         X = self._admit(X)
         return affine(X, self.model_.centre, self.model_.axes)
 
-    def decision_function(self, X: UserTable) -> Any:
+    def decision_function(self, X: UserTable) -> Array:
         """Log odds of the second class, or the discriminants (n, K)."""
         X = self._admit(X)
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         model = self.model_
         Z = affine(X, model.centre, model.axes)[:, None] - model.means  # (n, K, q)
         return model.levels - 0.5 * np.einsum("nki,kij,nkj->nk", Z, model.precisions, Z)

@@ -7,15 +7,16 @@ penalty a'Ka it is kernel ridge regression.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from fivefold.core._sklearn import TransformerMixin
 from fivefold.core.estimators.base import Unsupervised, learned
+from fivefold.core.estimators.transformer_mixins import FloatTransformerMixin
 from fivefold.core.registry import Card
-from fivefold.core.types import Table, UserTable
+from fivefold.core.types import Labels, Matrix, Table, UserTable
 from fivefold.preprocessing.basis_functions import (
     Basis,
     Bumps,
@@ -49,7 +50,7 @@ class LearnedBases:
     count: int
 
 
-class BasisExpansion(TransformerMixin, Unsupervised):
+class BasisExpansion(FloatTransformerMixin, Unsupervised):
     """Chosen functions of a row as new columns.
 
     Parameters
@@ -59,7 +60,7 @@ class BasisExpansion(TransformerMixin, Unsupervised):
         fivefold.preprocessing.basis_functions, or a sequence of names and objects, side by side. "log" needs numbers
         above zero.
     include_bias
-        a column of ones first.
+        whether a column of ones comes first.
 
     Attributes
     ----------
@@ -103,32 +104,26 @@ class BasisExpansion(TransformerMixin, Unsupervised):
     bases_ = learned("bases")
     n_features_out_ = learned("count")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     def _fit(self, X: Table) -> None:
         given = self.basis if isinstance(self.basis, list | tuple) else [self.basis]
         unknown = [b for b in given if not isinstance(b, Basis) and b not in NAMED_BASES]
         if unknown:
             raise ValueError(
                 f"BasisExpansion: {unknown[0]!r} is not a basis; give an object of "
-                "fivefold.preprocessing.basis_functions, or "
-                f"one of {', '.join(NAMED_BASES)}"
+                f"fivefold.preprocessing.basis_functions, or one of {', '.join(NAMED_BASES)}"
             )
         Z = X.astype(np.float64)
         bases = tuple((b if isinstance(b, Basis) else NAMED_BASES[b]).learn(Z) for b in given)
         self.model_ = LearnedBases(bases, self.include_bias + sum(b(Z[:1]).shape[1] for b in bases))
 
-    def transform(self, X: UserTable) -> Any:
+    def transform(self, X: UserTable) -> Matrix:
         """The functions at each row."""
         X = self._admit(X)
         Z = X.astype(np.float64)
         ones = [np.ones((len(X), 1))] if self.include_bias else []
         return np.hstack(ones + [b(Z) for b in self.model_.bases]).astype(X.dtype)
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Labels:
         """Names of the functions."""
         columns = input_names(self, input_features)
         own = [name for b in self.model_.bases for name in b.names(columns)]

@@ -21,14 +21,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.polynomial import legendre
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from fivefold.core.types import Array, Matrix
 from fivefold.spatial.distances import squared_distances
+
+LearnedIfNone: TypeAlias = Any  # an array, or numbers that become one; where None, `learn` takes it from the rows
 
 
 class Basis(ABC):
@@ -65,8 +68,8 @@ class LegendrePolynomials(Basis):
     """Legendre polynomials P_1 .. P_degree of each column, mapped to [-1, 1] by the range learned."""
 
     degree: int = 3
-    low: Any = None  # (d,)
-    high: Any = None
+    low: LearnedIfNone = None  # (d,)
+    high: LearnedIfNone = None  # (d,)
 
     def learn(self, X: Array) -> Basis:
         return replace(self, low=X.min(axis=0), high=X.max(axis=0))
@@ -85,61 +88,67 @@ class Gaussians(Basis):
     """Gaussians around centres (m, d) in the space of all columns; by default around the rows learned from."""
 
     width: float = 1.0
-    centres: Any = None
+    centres: LearnedIfNone = None  # (m, d)
 
     def learn(self, X: Array) -> Basis:
         return replace(self, centres=X.copy() if self.centres is None else np.atleast_2d(self.centres).astype(float))
 
-    def __call__(self, X: Array) -> Any:
+    def __call__(self, X: Array) -> Array:
         return np.exp(squared_distances(X, self.centres) / (-2 * self.width**2))
 
     def names(self, columns: Sequence[str]) -> list[str]:
         return [f"gaussian{i}" for i in range(len(self.centres))]
 
 
-def _spaced(X: Array, centres: Any, count: int) -> Matrix:
-    """Centres along each column (d, m): as given, or evenly between the least and the largest value."""
+def _spaced(X: Array, centres: ArrayLike | None, count: int) -> Matrix:
+    """Centres along each column (d, m): as given, or evenly spaced from the least to the largest value."""
     if centres is not None:
         return np.broadcast_to(np.asarray(centres, dtype=float), (X.shape[1], np.shape(centres)[-1]))
     return np.linspace(X.min(axis=0), X.max(axis=0), count).T
 
 
 @dataclass(frozen=True)
-class Bumps(Basis):
-    """Gaussians along each column; without centres `count` of them, evenly spaced."""
+class ColumnShapes(Basis):
+    """One shape moved along each column to every centre; without centres, to `count` evenly spaced ones."""
+
+    shape_name: ClassVar[str]
 
     width: float = 1.0
-    centres: Any = None
+    centres: LearnedIfNone = None  # (m,), or (d, m)
     count: int = 5
 
-    def learn(self, X: Array) -> Basis:
+    def learn(self, X: Matrix) -> Basis:
         return replace(self, centres=_spaced(X, self.centres, self.count))
 
-    def __call__(self, X: Array) -> Array:
-        return np.hstack(
-            [np.exp(-((x[:, None] - m) ** 2) / (2 * self.width**2)) for x, m in zip(X.T, self.centres, strict=True)]
-        )
+    @abstractmethod
+    def shape(self, distance: Matrix) -> Matrix:
+        """The function at each distance from its centre."""
+
+    def __call__(self, X: Matrix) -> Matrix:
+        return np.hstack([self.shape(x[:, None] - m) for x, m in zip(X.T, self.centres, strict=True)])
 
     def names(self, columns: Sequence[str]) -> list[str]:
-        return [f"bump({c}, {m:g})" for c, own in zip(columns, self.centres, strict=True) for m in own]
+        return [f"{self.shape_name}({c}, {m:g})" for c, own in zip(columns, self.centres, strict=True) for m in own]
 
 
 @dataclass(frozen=True)
-class Sigmoids(Basis):
+class Bumps(ColumnShapes):
+    """Gaussians along each column; without centres `count` of them, evenly spaced."""
+
+    shape_name = "bump"
+
+    def shape(self, distance: Matrix) -> Matrix:
+        return np.exp(-(distance**2) / (2 * self.width**2))
+
+
+@dataclass(frozen=True)
+class Sigmoids(ColumnShapes):
     """Smooth steps along each column; without centres `count` of them, evenly spaced."""
 
-    width: float = 1.0
-    centres: Any = None
-    count: int = 5
+    shape_name = "sigmoid"
 
-    def learn(self, X: Array) -> Basis:
-        return replace(self, centres=_spaced(X, self.centres, self.count))
-
-    def __call__(self, X: Array) -> Array:
-        return np.hstack([expit((x[:, None] - m) / self.width) for x, m in zip(X.T, self.centres, strict=True)])
-
-    def names(self, columns: Sequence[str]) -> list[str]:
-        return [f"sigmoid({c}, {m:g})" for c, own in zip(columns, self.centres, strict=True) for m in own]
+    def shape(self, distance: Matrix) -> Matrix:
+        return expit(distance / self.width)
 
 
 @dataclass(frozen=True)
@@ -147,7 +156,7 @@ class Fourier(Basis):
     """Sines and cosines of frequencies 1 .. order over a period of each column; by default its range."""
 
     order: int = 3
-    period: Any = None
+    period: LearnedIfNone = None  # one number, or (d,)
 
     def learn(self, X: Array) -> Basis:
         span = np.ptp(X, axis=0)
@@ -191,9 +200,9 @@ class Logs(Basis):
 
 @dataclass(frozen=True)
 class Thresholds(Basis):
-    """1 where a column exceeds a cut; without cuts `count` of them, at its quantiles."""
+    """1 where a column exceeds a cut; without cuts, `count` of them at its quantiles."""
 
-    cuts: Any = None  # (m,), or (d, m)
+    cuts: LearnedIfNone = None  # (m,), or (d, m)
     count: int = 3
 
     def learn(self, X: Array) -> Basis:
@@ -212,10 +221,10 @@ class Thresholds(Basis):
 class HalfPlanes(Basis):
     """1 where a'x > c, for rows a of `directions` (m, d) and `cuts` (m,)."""
 
-    directions: Any
-    cuts: Any
+    directions: ArrayLike
+    cuts: ArrayLike
 
-    def __call__(self, X: Array) -> Any:
+    def __call__(self, X: Array) -> Array:
         return (X @ np.atleast_2d(self.directions).T > np.asarray(self.cuts)).astype(float)
 
     def names(self, columns: Sequence[str]) -> list[str]:
@@ -226,7 +235,7 @@ class HalfPlanes(Basis):
 class Functions(Basis):
     """Functions of your own, each from rows (n, d) to n numbers."""
 
-    functions: tuple[Callable[[Any], Any], ...]
+    functions: tuple[Callable[[Matrix], ArrayLike], ...]
 
     def __call__(self, X: Array) -> Array:
         return np.column_stack([np.asarray(f(X), dtype=float).reshape(len(X)) for f in self.functions])
@@ -242,17 +251,17 @@ class Kernels(Basis):
     Ridge regression on the whitened columns, without an intercept, is kernel ridge regression.
     """
 
-    kernel: Callable[[Any, Any], Any]  # (n, d), (m, d) -> (n, m)
+    kernel: Callable[[Matrix, Matrix], Matrix]  # (n, d), (m, d) -> (n, m)
     whitened: bool = True
-    points: Any = None
-    root: Any = None  # K^-1/2
+    points: LearnedIfNone = None  # (n, d)
+    root: LearnedIfNone = None  # K^-1/2
 
     def learn(self, X: Array) -> Basis:
         if not self.whitened:
             return replace(self, points=X.copy())
         values, V = np.linalg.eigh(self.kernel(X, X))
-        real = values > len(X) * np.finfo(float).eps * values.max(initial=0.0)
-        return replace(self, points=X.copy(), root=V[:, real] / np.sqrt(values[real]))
+        kept = values > len(X) * np.finfo(float).eps * values.max(initial=0.0)  # the others are rounding
+        return replace(self, points=X.copy(), root=V[:, kept] / np.sqrt(values[kept]))
 
     def __call__(self, X: Array) -> Array:
         K = np.asarray(self.kernel(X, self.points))

@@ -15,7 +15,6 @@ Ullman, Vidal-Naquet & Sali (2002); Coates, Lee & Ng (2011).
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -35,11 +34,11 @@ IMAGES_PER_BLOCK = 256  # images correlated at a time, which bounds the memory
 
 @dataclass(frozen=True)
 class Templates:
-    """Templates (T, p q) of unit length, and the shapes they belong to."""
+    """Templates of unit length, with the shapes of the images and patches they were taken from."""
 
-    templates: Matrix
-    image: tuple[int, int]
-    patch: tuple[int, int]
+    templates: Matrix  # (T, p q)
+    image: tuple[int, int]  # height and width
+    patch: tuple[int, int]  # height p and width q
     cells: int
     flat: float  # length below which a patch is flat
 
@@ -59,7 +58,7 @@ class PatchFeatures(Transformer):
     cells
         parts along each side, each with its own maximum.
     random_state
-        decides the templates.
+        seed of the draw of templates.
 
     Attributes
     ----------
@@ -99,7 +98,7 @@ class PatchFeatures(Transformer):
     )
 
     @property
-    def templates_(self) -> Any:
+    def templates_(self) -> Array:
         """Templates as images."""
         return self.model_.templates.reshape(-1, *self.model_.patch)
 
@@ -118,7 +117,7 @@ class PatchFeatures(Transformer):
         templates = _unit(windows[np.arange(self.n_templates), place], flat)
         self.model_ = Templates(like(templates, X), image, patch, self.cells, flat)
 
-    def transform(self, X: UserTable) -> Any:
+    def transform(self, X: UserTable) -> Matrix:
         """The best fit of every template in each image, cell by cell."""
         X = self._admit(X)
         model = self.model_

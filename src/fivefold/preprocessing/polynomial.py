@@ -8,7 +8,7 @@ on [-4, 7] has a condition number near 1e32): scale first, or take orthogonal po
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import chain, combinations, combinations_with_replacement
 from math import comb
@@ -19,10 +19,10 @@ import numpy as np
 from scipy.sparse import hstack, issparse
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core._sklearn import TransformerMixin
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import Unsupervised, learned
 from fivefold.core.estimators.params import Index
+from fivefold.core.estimators.transformer_mixins import FloatTransformerMixin
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Indices, Labels, Sparse, Table, UserTable
@@ -94,14 +94,13 @@ class PolynomialExpansion:
             raise ValueError(
                 f"products of {terms.least} to {terms.most} of {terms.d} columns, where there are {columns}"
             )
-        degrees = (
-            terms.highest - max(1, terms.least) + 1
-        )  # each has at least one product: too many degrees are refused before counting them
+        # each degree has at least one product: too many degrees are refused before their products are counted
+        degrees = terms.highest - max(1, terms.least) + 1
         if degrees > self.size or terms.count() != self.size:
             raise ValueError(f"products of up to {terms.most} of {columns} columns are not {self.size}")
 
 
-class PolynomialFeatures(TransformerMixin, Unsupervised):
+class PolynomialFeatures(FloatTransformerMixin, Unsupervised):
     """All products of at most `degree` columns.
 
     Parameters
@@ -109,9 +108,9 @@ class PolynomialFeatures(TransformerMixin, Unsupervised):
     degree
         the highest degree, or (lowest, highest).
     interaction_only
-        only products of distinct columns.
+        whether only products of distinct columns are formed.
     include_bias
-        a column of ones first.
+        whether a column of ones comes first.
     order
         memory order of a dense result.
 
@@ -151,11 +150,6 @@ class PolynomialFeatures(TransformerMixin, Unsupervised):
 
     n_output_features_ = learned("size")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     def _fit(self, X: Table) -> None:
         least, most = (0, self.degree) if isinstance(self.degree, Integral) else self._range()
         if most == 0 and not self.include_bias:
@@ -178,13 +172,13 @@ class PolynomialFeatures(TransformerMixin, Unsupervised):
         return pair
 
     @property
-    def powers_(self) -> Any:
+    def powers_(self) -> Indices:
         """The power of each column in each product, (products, columns)."""
         check_is_fitted(self)
         terms = self.model_.terms
         return np.vstack([np.bincount(c, minlength=terms.d) if c else np.zeros(terms.d, int) for c in terms.columns()])
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Labels:
         """Names such as "x0^2 x1"."""
         names = input_names(self, input_features)
         return np.array([_name(names, row) for row in self.powers_], dtype=object)
@@ -229,10 +223,8 @@ def _sparse(X: Sparse, terms: Monomials) -> Sparse:
     blocks = [type(X)(np.ones((n, 1), dtype=X.dtype))] if terms.bias else []
     for t in range(max(1, terms.least), terms.most + 1):
         counts = np.array([[terms.choices(m, r) for r in range(t + 1)] for m in range(d + 1)], dtype=np.int64)
-        made = np.array([terms.choices(int(p), t) for p in range(int(stored.max(initial=0)) + 1)], dtype=np.int64)[
-            stored
-        ]
-        indptr = np.append(0, np.cumsum(made))
+        products = [terms.choices(p, t) for p in range(int(stored.max(initial=0)) + 1)]  # by number of stored entries
+        indptr = np.append(0, np.cumsum(np.array(products, dtype=np.int64)[stored]))
         data, indices = np.empty(indptr[-1], dtype=X.dtype), np.empty(indptr[-1], dtype=np.int64)
         given = X.indices.astype(np.int64), X.indptr.astype(np.int64)
         expand_sparse(X.data, *given, d, t, int(terms.strict), counts, 0, indptr, data, indices)

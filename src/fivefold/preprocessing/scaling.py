@@ -9,18 +9,19 @@ a sensible start, even with more columns than rows; a centred target of one colu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from fivefold.core._sklearn import TransformerMixin
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import Unsupervised, learned
+from fivefold.core.estimators.transformer_mixins import FloatTransformerMixin
 from fivefold.core.parallel import map_parts
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Matrix, Table, UserTable, Weights
+from fivefold.core.types import Array, Matrix, Table, UserTable, Vector, Weights
 from fivefold.preprocessing.feature_names import SameNames
 
 
@@ -32,13 +33,13 @@ class CommonScale:
     centre: Array  # (d,)
 
 
-class CommonScaler(SameNames, TransformerMixin, Unsupervised):
+class CommonScaler(SameNames, FloatTransformerMixin, Unsupervised):
     """One factor for all columns, so that rows have a mean squared length of one.
 
     Parameters
     ----------
     centre
-        subtract the mean of each column first.
+        whether the mean of each column is subtracted first.
 
     Attributes
     ----------
@@ -72,11 +73,6 @@ class CommonScaler(SameNames, TransformerMixin, Unsupervised):
     factor_ = learned("factor")
     centre_ = learned("centre")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     def _fit(self, X: Table, w: Weights) -> None:
         centre = w @ X / w.sum() if self.centre else np.zeros(X.shape[1])
         # after division by the largest entry, squares neither vanish nor overflow
@@ -86,17 +82,19 @@ class CommonScaler(SameNames, TransformerMixin, Unsupervised):
             factor = float(np.float64(1.0) / largest / np.sqrt(square))
         self.model_ = CommonScale(factor if np.isfinite(factor) else 1.0, centre)
 
-    def transform(self, X: UserTable) -> Any:
+    def transform(self, X: UserTable) -> Matrix:
         """Scaled rows."""
         X = self._admit(X)
         return ((X - self.model_.centre) * self.model_.factor).astype(X.dtype)
 
-    def inverse_transform(self, X: UserTable) -> Any:
+    def inverse_transform(self, X: UserTable) -> Matrix:
         """Rows in their original units."""
         X = np.asarray(X)
         return X / self.model_.factor + self.model_.centre
 
-    def undo(self, coef: Matrix, intercept: Any = 0.0, target: CommonScaler | None = None) -> tuple[Any, Any]:
+    def undo(
+        self, coef: Array, intercept: float | Array = 0.0, target: CommonScaler | None = None
+    ) -> tuple[Array, float | Array]:
         """Coefficients and intercept in the units of the data, of a model learned from scaled rows.
 
         `target` is the scaler, fitted to y as a column, of the targets that the model was trained on.
@@ -108,7 +106,7 @@ class CommonScaler(SameNames, TransformerMixin, Unsupervised):
         return coef, intercept
 
 
-ROW_NORMS = {
+ROW_NORMS: dict[str, Callable[[Table], Table]] = {
     "l1": lambda X: abs(X).sum(axis=1),
     "l2": lambda X: _length(X),
     "max": lambda X: abs(X).max(axis=1),
@@ -122,7 +120,7 @@ class ColumnCount:
     columns: int
 
 
-class Normalizer(SameNames, TransformerMixin, Unsupervised):
+class Normalizer(SameNames, FloatTransformerMixin, Unsupervised):
     """Every row scaled to unit length; a row of zeros is left as it is.
 
     Parameters
@@ -156,7 +154,6 @@ class Normalizer(SameNames, TransformerMixin, Unsupervised):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.requires_fit = False
         return tags
 
@@ -166,7 +163,7 @@ class Normalizer(SameNames, TransformerMixin, Unsupervised):
     def _fit(self, X: Table) -> None:
         self.model_ = ColumnCount(X.shape[1])
 
-    def transform(self, X: UserTable, copy: bool | None = None) -> Any:
+    def transform(self, X: UserTable, copy: bool | None = None) -> Table:
         """Rows of unit length; `copy` overrides the parameter of that name."""
         given, X = X, self._admit(X)
         overwrite = not (self.copy if copy is None else copy)
@@ -188,7 +185,7 @@ class Normalizer(SameNames, TransformerMixin, Unsupervised):
         return out
 
 
-def _length(X: Table) -> Any:
+def _length(X: Table) -> Vector:
     if issparse(X):
         return np.sqrt(np.asarray(csr_array(X.multiply(X)).sum(axis=1)).ravel())
     return np.sqrt(np.einsum("ij,ij->i", X, X))

@@ -11,6 +11,7 @@ De Boor (1978); Eilers & Marx (1996).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal
 
@@ -18,14 +19,14 @@ import numpy as np
 from scipy.interpolate import BSpline
 from scipy.sparse import csr_array
 
-from fivefold.core._sklearn import TransformerMixin
 from fivefold.core.admission.sparse import configured_csr
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import Unsupervised, learned
 from fivefold.core.estimators.params import Index, Range
+from fivefold.core.estimators.transformer_mixins import FloatTransformerMixin
 from fivefold.core.parallel import map_parts
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Indices, Sparse, Table, UserTable, Weights
+from fivefold.core.types import Array, Indices, Labels, Matrix, Sparse, Table, UserTable, Weights
 from fivefold.preprocessing.feature_names import input_names
 from fivefold.preprocessing.spline_loops import scatter_windows, spline_windows
 
@@ -36,10 +37,10 @@ KnotCount = Annotated[int, Range(2)]
 class SplineKnots:
     """Knots of each column, those beyond the ends included."""
 
-    knots: Array  # (d, knots)
+    knots: Matrix  # (d, knots)
     degree: int
     n_splines: int  # per column
-    n_out: int
+    n_out: int  # columns returned
     periodic: bool
 
     def check_arrays(self, columns: int) -> None:
@@ -56,11 +57,11 @@ class SplineKnots:
 class _MissingIfHandled:
     """Missing values are accepted if `handle_missing` is "zeros"."""
 
-    def __get__(self, estimator: Any, owner: type) -> Takes:
+    def __get__(self, estimator: SplineTransformer | None, owner: type) -> Takes:
         return Takes(missing=estimator is not None and estimator.handle_missing == "zeros")
 
 
-class SplineTransformer(TransformerMixin, Unsupervised):
+class SplineTransformer(FloatTransformerMixin, Unsupervised):
     """B-splines of each column: smooth curves for a linear model.
 
     Parameters
@@ -74,13 +75,13 @@ class SplineTransformer(TransformerMixin, Unsupervised):
     extrapolation
         beyond the outer knots: "constant", "linear", "continue", "periodic", or "error".
     include_bias
-        keep the last spline of each column, with which the splines of a column sum to one.
+        whether the last spline of each column is kept; with it the splines of a column sum to one.
     order
         memory order of a dense result.
     handle_missing
         "error", or "zeros": all splines of a missing value are zero.
     sparse_output
-        return a sparse matrix.
+        whether a sparse matrix is returned.
 
     Attributes
     ----------
@@ -128,11 +129,6 @@ class SplineTransformer(TransformerMixin, Unsupervised):
 
     n_features_out_ = learned("n_out")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     @property
     def bsplines_(self) -> list[BSpline]:
         """The splines of each column."""
@@ -140,8 +136,8 @@ class SplineTransformer(TransformerMixin, Unsupervised):
         coef = np.eye(model.n_splines)
         if model.periodic:
             coef = np.concatenate([coef, coef[: model.degree]])
-        on = self.extrapolation in ("periodic", "continue")
-        return [BSpline.construct_fast(t, coef, model.degree, extrapolate=on) for t in model.knots]
+        extrapolate = self.extrapolation in ("periodic", "continue")
+        return [BSpline.construct_fast(t, coef, model.degree, extrapolate=extrapolate) for t in model.knots]
 
     def _fit(self, X: Table, w: Weights) -> None:
         base, degree, d = self._base_knots(X.astype(np.float64), w), self.degree, X.shape[1]  # (knots, d)
@@ -168,12 +164,12 @@ class SplineTransformer(TransformerMixin, Unsupervised):
             raise ValueError("SplineTransformer: knots must be sorted without duplicates.")
         return base
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Labels:
         """Names such as "x0_sp_2"."""
         names, count = input_names(self, input_features), self.model_.n_splines - (not self.include_bias)
         return np.array([f"{name}_sp_{k}" for name in names for k in range(count)], dtype=object)
 
-    def transform(self, X: UserTable) -> Any:
+    def transform(self, X: UserTable) -> Table:
         """The splines of each column."""
         X, model = self._admit(X), self.model_
         d, count = X.shape[1], model.n_splines - (not self.include_bias)

@@ -33,7 +33,6 @@ from fivefold.core._sklearn import (
     ClusterMixin,
     DensityMixin,
     OutlierMixin,
-    TransformerMixin,
     _AvailableIfDescriptor,
 )
 from fivefold.core.admission.tables import admit
@@ -43,6 +42,7 @@ from fivefold.core.blas_threads import on_one_blas_thread
 from fivefold.core.console.fit_progress import interruptible_fit
 from fivefold.core.estimators import params
 from fivefold.core.estimators.documentation import complete_docstring
+from fivefold.core.estimators.transformer_mixins import FloatTransformerMixin
 from fivefold.core.numerics.arrays import is_foreign, is_tensor, to_library_of, to_numpy
 from fivefold.core.registry import Card
 from fivefold.core.types import Table, UserTable, UserTarget, UserWeights, Weights
@@ -327,10 +327,5 @@ class OutlierDetector(OutlierMixin, Unsupervised):
         return 2 * inside.astype(int) - 1
 
 
-class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Unsupervised):
+class Transformer(ClassNamePrefixFeaturesOutMixin, FloatTransformerMixin, Unsupervised):
     """Maps rows to rows."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
