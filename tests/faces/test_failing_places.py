@@ -37,7 +37,7 @@ def refused(shown, *words):
 def test_a_full_disk_and_a_folder_that_vanished_are_said_in_words(iris, tmp_path, monkeypatch):
     refused(run("predict", iris, "iris", "-o", tmp_path / "gone" / "p.csv"), "no file can be written there")
     refused(run("fit", "GaussianNB", "iris", "-o", tmp_path / "gone" / "m.skops"), "no file can be written there")
-    refused(run("report", tmp_path / "gone"), "no study is there")
+    refused(run("report", tmp_path / "gone"), "there is no study here")
 
     def full(*args, **options):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "somewhere")

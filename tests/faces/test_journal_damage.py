@@ -223,7 +223,7 @@ def test_a_fold_whose_worker_died_is_tried_again_alone_and_by_resume(tmp_path, m
         run_pending(plan, always, workers)
         assert always.fold_fates()["dying.Dying", 0] == always.fold_fates()["dying.Dying", 1] == "died"
         (failed,) = (outcome for outcome in read_outcomes(plan, always) if outcome.failure)
-        assert "SIGKILL" in failed.failure and "twice, once with no other beside it" in failed.failure
+        assert "SIGKILL" in failed.failure and "twice, once while it ran alone" in failed.failure
         assert pending_folds(plan, always, retry=False) == {} and len(pending_folds(plan, always)) == 2
         order.unlink()
         run_pending(plan, always, workers)  # as --resume does

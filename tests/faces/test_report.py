@@ -232,8 +232,8 @@ def test_two_classes_have_thresholds_by_cost_and_a_certificate(pages, studies):
 
 
 def test_without_a_hold_out_the_report_says_that_there_is_no_certificate(pages):
-    assert "There is no certificate: no rows were held out." in pages["wine"][0]
-    assert "There is no certificate: no rows were held out." in pages["diabetes"][1]
+    assert "There is no certificate, because no rows were held out." in pages["wine"][0]
+    assert "There is no certificate, because no rows were held out." in pages["diabetes"][1]
 
 
 def test_missing_values_are_mapped_and_odd_names_stay_names(pages, studies):
@@ -391,4 +391,4 @@ def test_the_report_is_written_again_from_the_journal(tmp_path):
 
 def test_a_folder_without_a_study_has_no_report(tmp_path):
     shown = CliRunner().invoke(app, ["report", str(tmp_path)])
-    assert shown.exit_code == 2 and "no study is there" in shown.output
+    assert shown.exit_code == 2 and "there is no study here" in shown.output

@@ -318,7 +318,7 @@ def test_learners_that_fail_die_or_take_too_long_are_told_and_the_study_goes_on(
     learners = {learner["name"]: learner for learner in found(tmp_path / "out")["learners"]}
     assert learners["MajorityClassifier"]["status"] == "ok"
     assert learners["trouble.Failing"]["reason"] == "ArithmeticError: the stars stood wrong"
-    twice = "the worker process ended: exit code 9, twice, once with no other beside it"
+    twice = "the worker process ended: exit code 9, twice, once while it ran alone"
     assert learners["trouble.Dying"]["reason"] == twice
     assert learners["trouble.Sleepy"]["status"] == "late"
     assert learners["trouble.Sleepy"]["reason"] == "repeat 1, fold 1 took longer than its limit of 2 s"
@@ -387,7 +387,7 @@ def test_an_output_folder_that_cannot_be_made_is_refused_before_anything_runs(tm
     (tmp_path / "file").write_text("in the way")
     shown = study("iris", "--out", tmp_path / "file")
     assert shown.exit_code == 2
-    assert "no folder can be made there" in shown.stderr
+    assert "no folder can be created there" in shown.stderr
 
 
 # What is said of outcomes

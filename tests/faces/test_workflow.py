@@ -58,7 +58,7 @@ class TestLearningProblem:
             replace(easy, task=" ").train("GaussianNB")
         with pytest.raises(BadInput, match="no measure is called 'luck'"):
             replace(easy, performance="luck").check()
-        with pytest.raises(BadInput, match="rmse is no measure of classification"):
+        with pytest.raises(BadInput, match="rmse does not measure classification"):
             replace(easy, performance="rmse").data()
         with pytest.raises(BadInput, match="P is missing"):
             replace(easy, side_tasks=(bare,)).check()
@@ -292,4 +292,4 @@ class TestWorkflow:
     def test_the_command_line_refuses_in_plain_words(self, folder):
         done = CliRunner().invoke(app, ["guide", str(folder), "--data", "iris", "--metric", "rmse", "-y"])
         assert done.exit_code == 2
-        assert "rmse is no measure of classification" in done.stderr
+        assert "rmse does not measure classification" in done.stderr

@@ -64,7 +64,7 @@ def methods(
 @app.command()
 @with_refusals
 def describe(
-    name: Annotated[str | None, typer.Argument(help="A method; without a name all of them, as pages.")] = None,
+    name: Annotated[str | None, typer.Argument(help="A method; without a name, all of them as pages.")] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="File for the page of the card; a folder for all.")
     ] = None,

@@ -26,7 +26,7 @@ COLUMN_OPTION = Annotated[
     list[str] | None,
     typer.Option(help="NAME=KIND sets the kind of a column; repeat the option for several columns."),
 ]
-JSON_OPTION = Annotated[bool, typer.Option("--json", help="Print JSON in place of text.")]
+JSON_OPTION = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 MODEL_ARGUMENT = Annotated[
     Path,
     typer.Argument(

@@ -14,26 +14,24 @@ from rich.text import Text
 
 from fivefold.evaluation.comparison.estimate import Estimate
 from fivefold.evaluation.scores import Score
-from fivefold.study.formatting import decimals_for, first_names, format_p_value
-from fivefold.study.judging.results import LearnerResult, Results, ranking_sentences
+from fivefold.study.formatting import (
+    KIND_NOUNS,
+    decimals_for,
+    first_names,
+    format_bytes,
+    format_count,
+    format_p_value,
+    format_seconds,
+)
+from fivefold.study.judging.results import INNER_SELECTION_LABEL, LearnerResult, Results, ranking_sentences
 from fivefold.study.planning.plan import Plan
 from fivefold.study.tables.dataset import Data
 
 TABLE_LEGENDS = (
     "★ best   ≈ not significantly different at 5 %   p: corrected resampled t, Holm",
-    "best, chosen inside each fold: what to expect from taking the winner of a study",
+    f"{INNER_SELECTION_LABEL}: what to expect from taking the winner of a study",
 )
 MIN_COLUMNS = 5  # always shown: mark, learner, score, interval, p
-KIND_PLURALS = {
-    "number": "numbers",
-    "category": "categories",
-    "ordinal": "ordinals",
-    "boolean": "truth values",
-    "date": "dates",
-    "text": "texts",
-    "identifier": "identifiers",
-}
-INNER_SELECTION_LABEL = "best, chosen inside each fold"
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ def study_heading(plan: Plan) -> RenderableType:
     grid.add_row("target", Text(_describe_target(data)))
     for kind in dict.fromkeys(column.kind for column in data.columns):
         named = [f"{c.name} ({c.distinct})" if kind == "category" else c.name for c in data.columns if c.kind == kind]
-        grid.add_row(KIND_PLURALS[kind], Text(first_names(named)))
+        grid.add_row(KIND_NOUNS[kind][1], Text(first_names(named)))
     grid.add_row("learners", Text(", ".join(learner.name for learner in plan.learners)))
     grid.add_row("plan", Text(_describe_plan(plan)))
     if len(plan.holdout):
@@ -99,7 +97,7 @@ def certificate_text(results: Results) -> RenderableType:
     """What the hold-out says about the saved model."""
     found = results.holdout
     if found is None:
-        return Text("No rows were held out: there is no certificate." if not len(results.plan.holdout) else "")
+        return Text("No rows were held out, so there is no certificate." if not len(results.plan.holdout) else "")
     first = results.score
     if found.certificate is None:
         return Text(
@@ -108,7 +106,7 @@ def certificate_text(results: Results) -> RenderableType:
     limit, sure = found.certificate.bound, 1 - found.certificate.delta
     return Text(
         f"Certificate: {found.learner} is wrong on less than {limit:.2%} of new rows, with probability {sure:.0%} "
-        f"({found.certificate.risk:.2%} of the {found.rows} rows held out)."
+        f"(on {found.certificate.risk:.2%} of the {found.rows} rows held out)."
     )
 
 
@@ -154,9 +152,9 @@ def _all_columns(results: Results) -> list[_ScreenColumn]:
         _ScreenColumn("95 % interval", tuple(_format_interval(row[first.name], digits) for row in rows), "center"),
         _ScreenColumn("p", filled(["best", *(format_p_value(judged.adjusted_p) for judged in results.judged[1:])])),
         *(_ScreenColumn(score.title, _mean_cells(rows, score, best)) for score in others),
-        _ScreenColumn("fit", filled([_format_seconds(judged.fit_seconds) for judged in results.judged])),
-        _ScreenColumn("predict", filled([_format_seconds(judged.predict_seconds) for judged in results.judged])),
-        _ScreenColumn("size", filled([_format_bytes(judged.size_bytes) for judged in results.judged])),
+        _ScreenColumn("fit", filled([format_seconds(judged.fit_seconds) for judged in results.judged])),
+        _ScreenColumn("predict", filled([format_seconds(judged.predict_seconds) for judged in results.judged])),
+        _ScreenColumn("size", filled([format_bytes(judged.size_bytes) for judged in results.judged])),
     ]
     if any(len(judged.outcome.learner.settings) > 1 for judged in results.judged):
         columns.append(
@@ -191,16 +189,6 @@ def _score_decimals(best: LearnerResult, score: Score) -> int:
     return decimals_for(best.estimates[score.name].mean)
 
 
-def _format_seconds(seconds: float) -> str:
-    return f"{seconds * 1e3:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
-
-
-def _format_bytes(size: float | None) -> str:
-    if size is None:
-        return "?"
-    return f"{size / 1e3:.0f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"
-
-
 def _describe_plan(plan: Plan) -> str:
     outer = f"{plan.repeats} x {plan.folds} outer folds" if plan.repeats > 1 else f"{plan.folds} outer folds"
     halved = ", halved over rows" if plan.halving else ""
@@ -216,7 +204,7 @@ def _describe_target(data: Data) -> str:
 
 
 def _missing_note(count: int) -> str:
-    return f", {count} missing values" if count > 1 else ", 1 missing value" if count else ""
+    return f", {format_count(count, 'missing value')}" if count else ""
 
 
 def _warning_line(text: str) -> Text:

@@ -116,7 +116,7 @@ def run_study(asked: StudyOptions, how: RunOptions) -> int:
             f"every finished fold is saved; continue with: fivefold study --resume --out {shlex.quote(str(how.out))}"
         )
         Console(stderr=True).print(
-            Text.assemble(("interrupted: ", "bold red"), advice if begun else "nothing was begun"), soft_wrap=True
+            Text.assemble(("interrupted: ", "bold red"), advice if begun else "nothing was started"), soft_wrap=True
         )
         return INTERRUPTED
     except WorkerStartError as error:
@@ -168,7 +168,7 @@ def _open_journal(how: RunOptions) -> Journal | None:
     try:
         how.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadInput(f"--out {how.out}: no folder can be made there ({error.strerror})") from None
+        raise BadInput(f"--out {how.out}: no folder can be created there ({error.strerror})") from None
     try:
         journal = Journal.open(how.out / JOURNAL_FILE)
     except UnreadableJournal:

@@ -20,15 +20,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from fivefold.core.estimators.params import Seed
 from fivefold.core.random_state import check_random_state
-from fivefold.core.types import Table, Target
+from fivefold.core.types import Table, Target, UserTable, UserTarget
+from fivefold.evaluation.protocols import Model, Split
 from fivefold.evaluation.row_losses import Loss, default_loss
-from fivefold.evaluation.validation import INDEPENDENT_ROWS, Split, cross_validate
+from fivefold.evaluation.validation import INDEPENDENT_ROWS, cross_validate
 
 DRAWN_SHARE = 0.632  # 1 - 1/e, rounded as in the paper
 
@@ -45,17 +47,17 @@ class OutOfBag:
     (6, [0, 1, 2, 3, 4, 5])
     """
 
-    def __init__(self, n_splits: int = 50, *, random_state: Any = None):
+    def __init__(self, n_splits: int = 50, *, random_state: Seed = None):
         self.n_splits, self.random_state = n_splits, random_state
 
     def __repr__(self) -> str:
         return f"OutOfBag(n_splits={self.n_splits})"
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: UserTable = None, y: UserTarget = None, groups: ArrayLike | None = None) -> int:
         """The number of samples."""
         return self.n_splits
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
+    def split(self, X: UserTable, y: UserTarget = None, groups: ArrayLike | None = None) -> Iterator[Split]:
         """Indices of training and test rows."""
         rng, n = check_random_state(self.random_state), np.shape(X)[0]
         codes = np.arange(n) if y is None or np.ndim(y) > 1 else np.unique(y, return_inverse=True)[1]
@@ -122,13 +124,13 @@ class BootstrapEstimate:
 
 
 def bootstrap_error(
-    model: Any,
+    model: Model,
     X: Table,
     y: Target,
     *,
     samples: int = 100,
     loss: Loss | None = None,
-    random_state: Any = None,
+    random_state: Seed = None,
     n_jobs: int | None = None,
 ) -> BootstrapEstimate:
     """Fit copies of the model on samples drawn with replacement; each row is scored by those that left it out.
@@ -161,7 +163,7 @@ def bootstrap_error(
     return BootstrapEstimate(apparent, left_out, float(np.sqrt(max(D @ D - noise, 0.0))), gamma, samples)
 
 
-def _no_information(loss: Loss, X: Table, y: Target, predicted: Any) -> float:
+def _no_information(loss: Loss, X: Table, y: Target, predicted: Target) -> float:
     """The mean loss over all pairs of a target and a prediction; equal predictions are evaluated once."""
     values, counts = np.unique(predicted, axis=0, return_counts=True)
     means = [np.mean(loss(X, y, np.broadcast_to(value, np.shape(predicted)))) for value in values]

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import bootstrap
 
-from fivefold.core.types import Indices, Target
+from fivefold.core.types import Array, Indices, Target
 
 ROUNDING = 1e-13  # draws that differ by at most this share of the largest are equal
 BLOCK_CELLS = 2**22  # at most this many numbers are drawn at a time, so that memory does not grow with the rows
@@ -76,10 +77,10 @@ def bootstrap_mean(
 
 
 def bootstrap_score(
-    score: Callable[[Any, Any], float],
+    score: Callable[[Target, Array], float],
     y: Target,
-    predicted: Any,
-    other: Any = None,
+    predicted: ArrayLike,
+    other: ArrayLike | None = None,
     *,
     method: Literal["BCa", "percentile"] = "percentile",
     level: float = 0.95,
@@ -115,8 +116,8 @@ def bootstrap_score(
 
 
 def _bootstrap_interval(
-    sample: tuple[Any],
-    statistic: Callable[..., Any],
+    sample: tuple[NDArray[Any]],
+    statistic: Callable[..., float | Array],
     method: str,
     level: float,
     draws: int,

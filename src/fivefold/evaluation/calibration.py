@@ -20,13 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.stats import binomtest
 
 from fivefold.core.types import Array, Codes, Target, UserTable, UserTarget, Vector
 from fivefold.evaluation.metrics import is_positive
+from fivefold.evaluation.protocols import Label
 
 CONFIDENCE = 0.95  # of the Wilson intervals of the shares
 
@@ -73,7 +73,9 @@ class Reliability:
         return f"calibration error {self.expected_error:.4g} expected, {self.largest_error:.4g} at most, on {n} rows"
 
 
-def reliability(y: Target, p: Array, *, bins: int = 10, strategy: str = "uniform", positive: Any = None) -> Reliability:
+def reliability(
+    y: Target, p: Array, *, bins: int = 10, strategy: str = "uniform", positive: Label | None = None
+) -> Reliability:
     """The reliability diagram of probabilities p of the positive class; bins of equal width, or of equal numbers.
 
     `positive` is the class that the probabilities are for; if None, the greater of two labels.
@@ -123,7 +125,7 @@ class BrierDecomposition:
 
 
 def brier(
-    y: Target, p: Array, *, bins: int | None = None, strategy: str = "uniform", positive: Any = None
+    y: Target, p: Array, *, bins: int | None = None, strategy: str = "uniform", positive: Label | None = None
 ) -> BrierDecomposition:
     """The Brier score of probabilities of the positive class, in parts; by default every distinct probability is a bin.
 

@@ -21,11 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from fivefold.core.types import Array, Codes, Indices, Labels, Mask, Matrix, Table, Target, Vector
+from fivefold.evaluation.protocols import FittedClassifier, FittedModel, Label
 
 ROUNDING = 1e-9  # ranks are integers; alpha (n + 1) within this of an integer counts as that integer
 EXCHANGEABLE = "calibration rows and new rows are exchangeable, as independent draws from one source are"
@@ -78,7 +79,7 @@ class PredictionIntervals:
 class ConformalRegressor:
     """A fitted regressor and its scores on rows it has not seen; made by `conformal_regressor`."""
 
-    model: Any
+    model: FittedModel
     scores: Vector = field(repr=False)  # (n,), sorted
     scale: Callable[[Table], Array] | None = None
 
@@ -91,7 +92,7 @@ class ConformalRegressor:
 
 
 def conformal_regressor(
-    model: Any, X: Table, y: Target, *, scale: Callable[[Table], Array] | None = None
+    model: FittedModel, X: Table, y: Target, *, scale: Callable[[Table], Array] | None = None
 ) -> ConformalRegressor:
     """Calibrate a fitted regressor on rows it has not seen.
 
@@ -189,7 +190,7 @@ class PredictionSets:
         k, known = _class_codes(self.classes, y)
         return self.members[np.arange(len(k)), k] & known
 
-    def labels(self) -> tuple[tuple[Any, ...], ...]:
+    def labels(self) -> tuple[tuple[Label, ...], ...]:
         """The classes of each set."""
         return tuple(tuple(self.classes[row].tolist()) for row in self.members)
 
@@ -202,7 +203,7 @@ class PredictionSets:
 class ConformalClassifier:
     """A fitted classifier and its scores on rows it has not seen; made by `conformal_classifier`."""
 
-    model: Any
+    model: FittedClassifier
     score: NonconformityScore
     scores: tuple[Vector, ...] = field(repr=False)  # sorted; one array, or one per class
 
@@ -226,7 +227,12 @@ class ConformalClassifier:
 
 
 def conformal_classifier(
-    model: Any, X: Table, y: Target, *, score: NonconformityScore = LEAST_AMBIGUOUS, by_class: bool = False
+    model: FittedClassifier,
+    X: Table,
+    y: Target,
+    *,
+    score: NonconformityScore = LEAST_AMBIGUOUS,
+    by_class: bool = False,
 ) -> ConformalClassifier:
     """Calibrate a fitted classifier on rows it has not seen; `by_class` guarantees the level for every class.
 

@@ -14,14 +14,15 @@ Barber, Candes, Ramdas & Tibshirani (2021), Predictive inference with the jackkn
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from fivefold.core._sklearn import _safe_indexing as rows_of
 from fivefold.core.types import Array, Codes, Table, Target, Vector
 from fivefold.evaluation.conformal import PredictionIntervals, conformal_rank
+from fivefold.evaluation.protocols import CrossValidation, FittedModel, Model
 from fivefold.evaluation.validation import splits_of
 
 BLOCK_CELLS = 4_000_000  # at most this many numbers are partitioned at a time, 32 MB
@@ -31,7 +32,7 @@ BLOCK_CELLS = 4_000_000  # at most this many numbers are partitioned at a time, 
 class CrossConformalRegressor:
     """Regressors fitted without one fold each, and the residuals of the rows left out."""
 
-    models: tuple[Any, ...]
+    models: tuple[FittedModel, ...]
     fold: Codes = field(repr=False)  # (n,)
     residuals: Vector = field(repr=False)  # (n,)
 
@@ -67,7 +68,7 @@ def _kth(values: Array, k: int) -> Vector:
 
 
 def cross_conformal_regressor(
-    model: Any, X: Table, y: Target, *, cv: Any = 10, groups: Any = None
+    model: Model, X: Table, y: Target, *, cv: CrossValidation = 10, groups: ArrayLike | None = None
 ) -> CrossConformalRegressor:
     """Fit the regressor without each fold in turn, and keep the residuals of the rows left out.
 

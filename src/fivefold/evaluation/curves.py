@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn import model_selection
 
+from fivefold.core.estimators.params import Seed
 from fivefold.core.types import Matrix, Table, Target, Vector
+from fivefold.evaluation.protocols import CrossValidation, Model
 from fivefold.evaluation.row_losses import Loss, default_loss, loss_scorer
 from fivefold.evaluation.validation import INDEPENDENT_ROWS, SIMILAR_FIT, splits_of
 
@@ -71,15 +73,15 @@ class LossCurve:
 
 
 def validation_curve(
-    model: Any,
+    model: Model,
     X: Table,
     y: Target,
     name: str,
     values: Sequence[Any],
     *,
-    cv: Any = 5,
+    cv: CrossValidation = 5,
     loss: Loss | None = None,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     n_jobs: int | None = None,
 ) -> LossCurve:
     """Losses for each value of the named parameter; values are given from the simplest model to the most complex.
@@ -97,15 +99,15 @@ def validation_curve(
 
 
 def learning_curve(
-    model: Any,
+    model: Model,
     X: Table,
     y: Target,
     sizes: Sequence[float] = (0.1, 0.2, 0.4, 0.7, 1.0),
     *,
-    cv: Any = 5,
+    cv: CrossValidation = 5,
     loss: Loss | None = None,
-    groups: Any = None,
-    random_state: Any = None,
+    groups: ArrayLike | None = None,
+    random_state: Seed = None,
     n_jobs: int | None = None,
 ) -> LossCurve:
     """Losses as the training set grows: `sizes` are numbers of rows, or shares of the training rows of a split.
@@ -127,7 +129,13 @@ def learning_curve(
 
 
 def _curve_options(
-    model: Any, X: Table, y: Target, cv: Any, loss: Loss | None, groups: Any, n_jobs: int | None
+    model: Model,
+    X: Table,
+    y: Target,
+    cv: CrossValidation,
+    loss: Loss | None,
+    groups: ArrayLike | None,
+    n_jobs: int | None,
 ) -> dict[str, Any]:
     """What scikit-learn's two curves are asked: the splits, drawn once, and minus the loss as the score."""
     return {

@@ -24,10 +24,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.types import Indices, Labels, Matrix, Table, Target, UserTable, UserTarget, Vector
 from fivefold.evaluation.base import MetaClassifier
+from fivefold.evaluation.protocols import Label, Model
 from fivefold.evaluation.tolerances import ROUNDING
 
+LossMatrix = Matrix | Sequence[Sequence[float]]  # (A, K): one row per action, one column per class
 
-def conditional_risks(P: Matrix, losses: Matrix | None = None) -> Matrix:
+
+def conditional_risks(P: Matrix, losses: LossMatrix | None = None) -> Matrix:
     """Expected loss (n, A) of every action, from class probabilities (n, K) and losses (A, K), 0 and 1 by default.
 
     Examples
@@ -43,7 +46,7 @@ def conditional_risks(P: Matrix, losses: Matrix | None = None) -> Matrix:
     return P @ L.T
 
 
-def decide(P: Matrix, losses: Matrix | None = None, *, reject: float | None = None) -> Indices:
+def decide(P: Matrix, losses: LossMatrix | None = None, *, reject: float | None = None) -> Indices:
     """The index of the action of least risk, the first of equals; -1 where every action risks more than `reject`.
 
     Examples
@@ -59,7 +62,7 @@ def decide(P: Matrix, losses: Matrix | None = None, *, reject: float | None = No
     return np.where(least > reject + ROUNDING * np.maximum(np.abs(least), 1.0), -1, best)
 
 
-def likelihood_ratio_threshold(losses: Matrix, priors: Sequence[float]) -> float:
+def likelihood_ratio_threshold(losses: LossMatrix, priors: Sequence[float]) -> float:
     """Class 1 of two is chosen where p(x | 1) / p(x | 2) exceeds this; losses (2, 2), rows are decisions.
 
     Examples
@@ -108,7 +111,13 @@ class MinimumRiskClassifier(MetaClassifier):
     """
 
     def __init__(
-        self, estimator: Any, losses: Any = None, *, actions: Any = None, reject: Any = None, reject_label: Any = None
+        self,
+        estimator: Model,
+        losses: LossMatrix | None = None,
+        *,
+        actions: Sequence[Label] | None = None,
+        reject: float | None = None,
+        reject_label: Label | None = None,
     ):
         self.estimator = estimator
         self.losses = losses
@@ -127,7 +136,7 @@ class MinimumRiskClassifier(MetaClassifier):
         """Expected loss (n, A) of every action on every row."""
         return conditional_risks(self.predict_proba(X), self.losses)
 
-    def predict(self, X: UserTable) -> Any:
+    def predict(self, X: UserTable) -> Labels:
         """The action of least risk on every row."""
         check_is_fitted(self)
         names, at = self._names(), decide(self.predict_proba(X), self.losses, reject=self.reject)

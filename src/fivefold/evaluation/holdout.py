@@ -13,16 +13,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 
 from fivefold.core._sklearn import _safe_indexing as rows_of
+from fivefold.core.estimators.params import Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.types import Indices, Matrix, Table, Target, Vector
-from fivefold.evaluation.row_losses import Loss, default_loss
-from fivefold.evaluation.selection import SelectionRule, least_loss
+from fivefold.evaluation.protocols import FittedModel, Model
+from fivefold.evaluation.row_losses import Loss, default_loss, model_losses
+from fivefold.evaluation.selection import SelectionRule, first_candidate, least_loss
 from fivefold.evaluation.validation import INDEPENDENT_ROWS, ThreeWaySplit, Validation, three_way_split
 
 
@@ -46,13 +48,13 @@ class HoldOutResult:
         the model chosen on the first split, fitted on its training and validation rows.
     """
 
-    candidates: tuple[Any, ...]
+    candidates: tuple[Model, ...]
     parts: tuple[ThreeWaySplit, ...]
     training: Matrix
     validation: Matrix
     chosen: Indices
     test: Vector
-    model: Any
+    model: FittedModel
     assumptions: tuple[str, ...] = (INDEPENDENT_ROWS,)
 
     @property
@@ -73,13 +75,14 @@ class HoldOutResult:
     def __str__(self) -> str:
         rows = np.arange(len(self.chosen))
         own, new = (table[rows, self.chosen].mean() for table in (self.training, self.validation))
-        often = ", ".join(f"{self.candidates[i]} {n} times" for i, n in Counter(self.chosen.tolist()).most_common())
+        counts = Counter(self.chosen.tolist()).most_common()
+        often = ", ".join(f"{self.candidates[i]} ({n} of {len(rows)})" for i, n in counts)
         part = self.parts[0]
         spread = "one split: another may say otherwise" if len(rows) == 1 else f"sd over splits {self.spread:.2g}"
         return "\n".join(
             [
                 f"{len(part.train)} rows to train, {len(part.validation)} to choose, {len(part.test)} to judge; "
-                f"{len(rows)} splits; chosen: {often}",
+                f"{len(rows)} split{'s' if len(rows) > 1 else ''}; chosen: {often}",
                 f"training loss    {own:.4g}, optimistic: the model was made for it",
                 f"validation loss  {new:.4g}, optimistic: the model was chosen by it",
                 f"test loss        {self.estimate:.4g}, the estimate ({spread})",
@@ -88,7 +91,7 @@ class HoldOutResult:
 
 
 def hold_out(
-    candidates: Sequence[Any],
+    candidates: Sequence[Model],
     X: Table,
     y: Target,
     *,
@@ -98,7 +101,7 @@ def hold_out(
     repeats: int = 1,
     loss: Loss | None = None,
     rule: SelectionRule = least_loss,
-    random_state: Any = None,
+    random_state: Seed = None,
 ) -> HoldOutResult:
     """Choose among candidates on validation rows, and judge the chosen one on test rows.
 
@@ -125,21 +128,20 @@ def hold_out(
     >>> from fivefold.linear_model import Ridge
     >>> found = hold_out([Ridge(a) for a in (100.0, 1.0, 0.01)], *load_diabetes(return_X_y=True), random_state=0)
     >>> print(found)
-    264 rows to train, 89 to choose, 89 to judge; 1 splits; chosen: Ridge(alpha=0.01) 1 times
+    264 rows to train, 89 to choose, 89 to judge; 1 split; chosen: Ridge(alpha=0.01) (1 of 1)
     training loss    ..., optimistic: the model was made for it
     validation loss  ..., optimistic: the model was chosen by it
     test loss        ..., the estimate (one split: another may say otherwise)
     """
-    if not len(candidates):
-        raise ValueError("there is no candidate to choose from; give one model or more")
+    simplest = first_candidate(candidates)
     if repeats < 1:
         raise ValueError(f"repeats must be 1 or more; got {repeats}")
     if not (validation > 0 and test > 0 and validation + test < 1):
         raise ValueError(
             f"validation and test are shares above 0 that leave rows to train on; got {validation:g} and {test:g}"
         )
-    labels = y if (is_classifier(candidates[0]) if stratify is None else stratify) else None
-    rng, measure, n = check_random_state(random_state), loss or default_loss(candidates[0]), len(y)
+    labels = y if (is_classifier(simplest) if stratify is None else stratify) else None
+    rng, measure, n = check_random_state(random_state), loss or default_loss(simplest), len(y)
     runs = [
         _run_split(
             candidates,
@@ -151,37 +153,41 @@ def hold_out(
         )
         for _ in range(repeats)
     ]
-    parts, table, chosen, judged, models = zip(*runs, strict=True)
     return HoldOutResult(
         candidates=tuple(candidates),
-        parts=parts,
-        training=np.array([[found.training for found in row] for row in table]),
-        validation=np.array([[found.mean for found in row] for row in table]),
-        chosen=np.array(chosen),
-        test=np.array(judged),
-        model=models[0],
+        parts=tuple(run.parts for run in runs),
+        training=np.array([[found.training for found in run.table] for run in runs]),
+        validation=np.array([[found.mean for found in run.table] for run in runs]),
+        chosen=np.array([run.chosen for run in runs]),
+        test=np.array([run.test for run in runs]),
+        model=runs[0].model,
     )
 
 
+class _SplitRun(NamedTuple):
+    """One split: its rows, the table of candidates, the chosen one, its loss on test rows, and itself fitted."""
+
+    parts: ThreeWaySplit
+    table: list[Validation]
+    chosen: int
+    test: float
+    model: FittedModel
+
+
 def _run_split(
-    candidates: Sequence[Any], X: Table, y: Target, parts: ThreeWaySplit, loss: Loss, rule: SelectionRule
-) -> Any:
-    """One split: the table of candidates, the chosen one, its loss on test rows, and itself."""
+    candidates: Sequence[Model], X: Table, y: Target, parts: ThreeWaySplit, loss: Loss, rule: SelectionRule
+) -> _SplitRun:
     split = (parts.train, parts.validation)
     table = []
     for candidate in candidates:
         model = _fit_rows(candidate, X, y, parts.train)
-        own, new = (_row_losses(model, X, y, rows, loss) for rows in split)
+        own, new = (model_losses(model, rows_of(X, rows), rows_of(y, rows), loss) for rows in split)
         table.append(Validation(np.array([own.mean()]), np.array([new.mean()]), (new,), (split,)))
     chosen = rule(table)
     model = _fit_rows(candidates[chosen], X, y, np.concatenate(split))
-    return parts, table, chosen, float(_row_losses(model, X, y, parts.test, loss).mean()), model
+    on_test = model_losses(model, rows_of(X, parts.test), rows_of(y, parts.test), loss)
+    return _SplitRun(parts, table, chosen, float(on_test.mean()), model)
 
 
-def _fit_rows(model: Any, X: Table, y: Target, rows: Indices) -> Any:
+def _fit_rows(model: Model, X: Table, y: Target, rows: Indices) -> FittedModel:
     return clone(model).fit(rows_of(X, rows), rows_of(y, rows))
-
-
-def _row_losses(model: Any, X: Table, y: Target, rows: Indices, loss: Loss) -> Vector:
-    Z = rows_of(X, rows)
-    return np.asarray(loss(Z, rows_of(y, rows), model.predict(Z)), dtype=float)

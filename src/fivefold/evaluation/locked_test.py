@@ -8,13 +8,16 @@ second="record", scored and marked as one more look.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.model_selection import train_test_split
 
+from fivefold.core.estimators.params import Seed
 from fivefold.core.types import Table, Target
-from fivefold.evaluation.row_losses import Loss, default_loss
+from fivefold.evaluation.protocols import FittedModel
+from fivefold.evaluation.row_losses import Loss, default_loss, model_losses
 from fivefold.evaluation.validation import INDEPENDENT_ROWS
 
 SECOND_LOOK = "refuse", "record"  # what to do when the test set is opened again
@@ -44,19 +47,19 @@ class LockedTestResult:
 class LockedTest:
     """Test rows that nobody sees; `open` scores a fitted model on them."""
 
-    _X: Any = field(repr=False)
-    _y: Any = field(repr=False)
+    _X: Table = field(repr=False)
+    _y: Target = field(repr=False)
     second: Literal["refuse", "record"] = "refuse"
     looks: tuple[LockedTestResult, ...] = ()
 
-    def open(self, model: Any, loss: Loss | None = None) -> LockedTestResult:
+    def open(self, model: FittedModel, loss: Loss | None = None) -> LockedTestResult:
         """Score a fitted model; a second time only if second looks are recorded."""
         if self.looks and self.second == "refuse":
             raise OpenedTwiceError(
                 f"the test set was opened for {self.looks[0].model}; its rows are no longer unseen. "
                 "Choose between models by cross-validation on the training rows, and judge the last one here"
             )
-        losses = np.asarray((loss or default_loss(model))(self._X, self._y, model.predict(self._X)), dtype=float)
+        losses = model_losses(model, self._X, self._y, loss or default_loss(model))
         n, spread = len(losses), float(losses.std(ddof=1)) if len(losses) > 1 else np.inf
         look = LockedTestResult(str(model), float(losses.mean()), spread / np.sqrt(n), n, len(self.looks) + 1)
         self.looks = (*self.looks, look)
@@ -68,10 +71,10 @@ def lock_away(
     y: Target,
     *,
     test_size: float = 0.2,
-    stratify: Any = None,
+    stratify: ArrayLike | None = None,
     second: Literal["refuse", "record"] = "refuse",
-    random_state: Any = None,
-) -> tuple[Any, Any, LockedTest]:
+    random_state: Seed = None,
+) -> tuple[Table, Target, LockedTest]:
     """Training rows, their targets, and the lock that holds the others.
 
     Examples

@@ -22,6 +22,7 @@ from scipy.stats import pearsonr
 from sklearn.metrics import confusion_matrix
 
 from fivefold.core.types import Array, Indices, Mask, Target, UserTarget, Vector
+from fivefold.evaluation.protocols import Density, Label
 from fivefold.evaluation.tolerances import TAIL_PROBABILITY
 
 Count = int | float | NDArray[Any]  # a number of rows or a sum of weights: one, or one per threshold
@@ -49,7 +50,7 @@ class ConfusionCounts:
     tn: Count
 
     @classmethod
-    def from_labels(cls, y: UserTarget, predicted: UserTarget, *, positive: Any = None) -> ConfusionCounts:
+    def from_labels(cls, y: UserTarget, predicted: UserTarget, *, positive: Label | None = None) -> ConfusionCounts:
         """Counts of predicted against true labels; `positive` as in `is_positive`.
 
         >>> ConfusionCounts.from_labels(["ill", "well", "ill"], ["ill", "ill", "well"], positive="ill")
@@ -110,7 +111,7 @@ class ConfusionCounts:
         return _safe_ratio((1 + b2) * self.tp, (1 + b2) * self.tp + b2 * self.fn + self.fp)
 
 
-def is_positive(y: Target, positive: Any = None, *, other_labels: UserTarget = ()) -> Mask:
+def is_positive(y: Target, positive: Label | None = None, *, other_labels: UserTarget = ()) -> Mask:
     """Which labels are the positive one: the one named, or the greater of two.
 
     `other_labels` are further labels, such as predicted ones. If all labels are among 0 and 1, or -1 and 1, there are
@@ -169,8 +170,8 @@ class DensityROC:
     0.92135
     """
 
-    positive: Any
-    negative: Any
+    positive: Density
+    negative: Density
 
     def at(self, threshold: float | Vector) -> tuple[Array, Array]:
         """Rates of false and of true positives where scores above the threshold are called positive."""
@@ -191,7 +192,7 @@ class DensityROC:
 
 
 def misclassification_rate(
-    densities: Sequence[Any], priors: Sequence[float], decide: Callable[[Vector], Indices] | None = None
+    densities: Sequence[Density], priors: Sequence[float], decide: Callable[[Vector], Indices] | None = None
 ) -> float:
     """The probability of a wrong class on one column of known densities: frozen distributions of scipy.stats.
 

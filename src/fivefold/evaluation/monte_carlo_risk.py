@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from fivefold.core.types import Array, Table, Target
+from fivefold.evaluation.protocols import FittedModel
 
 CHUNK_ROWS = 65536  # at most this many rows are drawn at a time, so that memory does not grow with n
 
@@ -41,7 +41,7 @@ def squared_loss(y: Target, predicted: Target) -> Array:
 
 
 def expected_loss(
-    model: Any, source: Source, n: int, rng: np.random.Generator, loss: PredictionLoss = zero_one_loss
+    model: FittedModel, source: Source, n: int, rng: np.random.Generator, loss: PredictionLoss = zero_one_loss
 ) -> RiskEstimate:
     """The mean loss of a fitted model on n fresh rows; `source(m, rng)` draws m of them as (X, y).
 

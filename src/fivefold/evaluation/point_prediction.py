@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -30,10 +30,10 @@ GRID_POINTS = 2001  # points of the grid on which the mode is looked for before 
 class PredictiveDensity(Protocol):
     """A predictive density: any frozen distribution of scipy.stats, or a `WeightedSample`."""
 
-    def mean(self) -> Any: ...
-    def ppf(self, q: float | Array) -> Any: ...
-    def pdf(self, x: Array) -> Any: ...
-    def expect(self, func: Callable[[Array], Array]) -> Any: ...
+    def mean(self) -> float: ...
+    def ppf(self, q: float | Array, /) -> Array: ...
+    def pdf(self, x: Array, /) -> Array: ...
+    def expect(self, func: Callable[[Array], Array], /) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,12 @@ class WeightedSample:
         """The weighted mean."""
         return float(np.average(self.values, weights=self.weights))
 
-    def ppf(self, q: float | Array) -> Any:
+    def ppf(self, q: float | Array) -> Array:
         """The smallest value at or below which the share q lies."""
         v, w = self._sorted()
         return v[np.minimum(np.searchsorted(np.cumsum(w), np.asarray(q) - 1e-12), len(v) - 1)]
 
-    def pdf(self, x: Array) -> Any:
+    def pdf(self, x: Array) -> Array:
         """A Gaussian kernel estimate with Scott's width."""
         return gaussian_kde(np.asarray(self.values, dtype=float), weights=self.weights)(x)
 

@@ -14,13 +14,13 @@ constant almost everywhere, so no gradient leads to its minimum.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
-from fivefold.core.types import Array, Table, Target
+from fivefold.core.types import Array, Table, Target, Vector
 from fivefold.evaluation import monte_carlo_risk
+from fivefold.evaluation.protocols import FittedModel
 
 Loss = Callable[[Table, Target, Target], Array]  # X, y, predicted -> (n,)
 
@@ -40,6 +40,11 @@ def absolute_row_loss(X: Table, y: Target, predicted: Target) -> Array:
     return np.abs(np.subtract(y, predicted))
 
 
+def model_losses(model: FittedModel, X: Table, y: Target, loss: Loss) -> Vector:
+    """The loss of a fitted model on each of these rows, (n,)."""
+    return np.asarray(loss(X, y, model.predict(X)), dtype=float)
+
+
 def weighted_loss(loss: Loss, weight: Callable[[Table], Array]) -> Loss:
     """`loss` times `weight(X)`, one number per row.
 
@@ -52,7 +57,7 @@ def weighted_loss(loss: Loss, weight: Callable[[Table], Array]) -> Loss:
     return lambda X, y, predicted: np.asarray(weight(X)) * loss(X, y, predicted)
 
 
-def loss_scorer(loss: Loss) -> Callable[[Any, Any, Any], float]:
+def loss_scorer(loss: Loss) -> Callable[[FittedModel, Table, Target], float]:
     """Minus the mean loss, in the form that scikit-learn's searches and curves take as `scoring`.
 
     Examples
@@ -63,9 +68,9 @@ def loss_scorer(loss: Loss) -> Callable[[Any, Any, Any], float]:
     >>> cross_val_score(DummyClassifier(), np.zeros((6, 1)), [0, 0, 0, 0, 1, 1], cv=2, scoring=scoring)
     array([-0.33333333, -0.33333333])
     """
-    return lambda model, X, y: -float(np.mean(loss(X, y, model.predict(X))))
+    return lambda model, X, y: -float(model_losses(model, X, y, loss).mean())
 
 
-def default_loss(model: Any) -> Loss:
+def default_loss(model: FittedModel) -> Loss:
     """The zero-one loss for classifiers, the squared loss for all others."""
     return zero_one_row_loss if is_classifier(model) else squared_row_loss

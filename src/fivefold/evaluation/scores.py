@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal, cast
 
 import numpy as np
 from scipy.stats import rankdata
@@ -27,6 +27,7 @@ from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_err
 
 from fivefold.core.types import Labels, Matrix, Table, Target
 from fivefold.evaluation.metrics import pearson_correlation as pearson
+from fivefold.evaluation.protocols import FittedClassifier, FittedModel
 
 MIN_PROBABILITY = 1e-15  # smaller probabilities count as this in the log loss, which stays below 34.6
 
@@ -35,8 +36,8 @@ MIN_PROBABILITY = 1e-15  # smaller probabilities count as this in the log loss, 
 class CachedPredictions:
     """Predictions of a fitted model for some rows; each prediction method is called at most once."""
 
-    model: Any
-    X: Any
+    model: FittedModel  # a FittedClassifier, if probabilities are asked for
+    X: Table
 
     @cached_property
     def predictions(self) -> Target:
@@ -46,11 +47,11 @@ class CachedPredictions:
     @cached_property
     def proba(self) -> Matrix:
         """Probabilities of the classes that training saw, (n, K)."""
-        return self.model.predict_proba(self.X)
+        return cast(FittedClassifier, self.model).predict_proba(self.X)
 
     def proba_for(self, classes: Labels) -> Matrix:
         """Probabilities of these classes, (n, len(classes)); zero for classes that training never saw."""
-        known = np.asarray(self.model.classes_)
+        known = np.asarray(cast(FittedClassifier, self.model).classes_)
         k = np.searchsorted(known, classes).clip(0, len(known) - 1)
         return np.where(known[k] == classes, self.proba[:, k], 0.0)
 
@@ -67,9 +68,14 @@ class Score:
     high: float  # the most it can be
     function: Callable[[CachedPredictions, Target], float]
 
-    def score_model(self, model: Any, X: Table, y: Target) -> float:
+    def score_model(self, model: FittedModel, X: Table, y: Target) -> float:
         """The score of a fitted model on rows."""
         return self.function(CachedPredictions(model, X), y)
+
+    @property
+    def perfect(self) -> float:
+        """The best value that it can take."""
+        return self.high if self.larger_is_better else self.low
 
     def loss(self, value: float) -> float:
         """The score with its sign changed if larger is better, so that less is better."""

@@ -21,16 +21,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from fivefold.core._sklearn import _safe_indexing as rows_of
 from fivefold.core.types import Array, Table, Target
-from fivefold.evaluation.row_losses import Loss, default_loss
+from fivefold.evaluation.protocols import CrossValidation, FittedModel, Model, Split
+from fivefold.evaluation.row_losses import Loss, default_loss, model_losses
 from fivefold.evaluation.tolerances import ROUNDING
 from fivefold.evaluation.validation import (
     INDEPENDENT_ROWS,
     SIMILAR_FIT,
-    Split,
     Validation,
     cross_validate,
     splits_of,
@@ -74,10 +75,10 @@ class Selection:
         the chosen candidate, fitted on all rows; None without refit.
     """
 
-    candidates: tuple[Any, ...]
+    candidates: tuple[Model, ...]
     table: tuple[Validation, ...]
     chosen: int
-    model: Any
+    model: FittedModel | None
     assumptions: tuple[str, ...] = (INDEPENDENT_ROWS, SIMILAR_FIT, ORDERED_CANDIDATES, OPTIMISTIC_CHOICE)
 
     @property
@@ -97,14 +98,14 @@ class Selection:
 
 
 def select(
-    candidates: Sequence[Any],
+    candidates: Sequence[Model],
     X: Table,
     y: Target,
     *,
-    cv: Any = 5,
+    cv: CrossValidation = 5,
     loss: Loss | None = None,
     rule: SelectionRule = least_loss,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     refit: bool = True,
     n_jobs: int | None = None,
 ) -> Selection:
@@ -119,7 +120,7 @@ def select(
     >>> found.model, found.verdicts
     (Ridge(alpha=0.01), ('underfit', 'underfit', 'right'))
     """
-    loss = loss or default_loss(_first_candidate(candidates))
+    loss = loss or default_loss(first_candidate(candidates))
     splits = splits_of(candidates[0], X, y, cv=cv, groups=groups)
     table = tuple(cross_validate(m, X, y, cv=splits, loss=loss, n_jobs=n_jobs) for m in candidates)
     chosen = rule(table)
@@ -139,20 +140,20 @@ class NestedSelection:
         return dict(Counter(selection.chosen for selection in self.inner).most_common())
 
     def __str__(self) -> str:
-        often = ", ".join(f"{self.inner[0].candidates[i]} {count} times" for i, count in self.chosen.items())
+        often = ", ".join(f"{self.inner[0].candidates[i]} ({n} of {len(self.inner)})" for i, n in self.chosen.items())
         return f"{self.outer}; chosen: {often}"
 
 
 def nested_selection(
-    candidates: Sequence[Any],
+    candidates: Sequence[Model],
     X: Table,
     y: Target,
     *,
-    cv: Any = 5,
-    inner: Any = 5,
+    cv: CrossValidation = 5,
+    inner: CrossValidation = 5,
     loss: Loss | None = None,
     rule: SelectionRule = least_loss,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     n_jobs: int | None = None,
 ) -> NestedSelection:
     """Choose again on the training rows of every outer split, and score the chosen model on its test rows.
@@ -165,7 +166,7 @@ def nested_selection(
     >>> found.chosen, round(found.outer.mean)
     ({1: 5}, 3007)
     """
-    loss = loss or default_loss(_first_candidate(candidates))
+    loss = loss or default_loss(first_candidate(candidates))
     splits = splits_of(candidates[0], X, y, cv=cv, groups=groups)
     options = {"cv": inner, "loss": loss, "rule": rule, "n_jobs": n_jobs}
     judged = [_choose_and_judge(candidates, X, y, groups, split, options) for split in splits]
@@ -174,21 +175,22 @@ def nested_selection(
     return NestedSelection(outer, inside)
 
 
-def _first_candidate(candidates: Sequence[Any]) -> Any:
+def first_candidate(candidates: Sequence[Model]) -> Model:
+    """The first of the candidates; refused if there is none."""
     if not len(candidates):
         raise ValueError("there is no candidate to choose from; give one model or more")
     return candidates[0]
 
 
 def _choose_and_judge(
-    candidates: Sequence[Any], X: Table, y: Target, groups: Any, split: Split, options: dict[str, Any]
+    candidates: Sequence[Model], X: Table, y: Target, groups: ArrayLike | None, split: Split, options: dict[str, Any]
 ) -> tuple[float, Array, Selection]:
     """Mean loss of the chosen candidate on training rows, its loss on each test row, and the choice."""
     (Z, t), (Z_test, t_test) = ((rows_of(X, rows), rows_of(y, rows)) for rows in split)
     found = select(candidates, Z, t, groups=None if groups is None else rows_of(groups, split[0]), **options)
-    loss = options["loss"]
-    on_test = np.asarray(loss(Z_test, t_test, found.model.predict(Z_test)), dtype=float)
-    return float(np.mean(loss(Z, t, found.model.predict(Z)))), on_test, replace(found, model=None)
+    assert found.model is not None
+    on_train, on_test = (model_losses(found.model, *part, options["loss"]) for part in ((Z, t), (Z_test, t_test)))
+    return float(on_train.mean()), on_test, replace(found, model=None)
 
 
 def diagnose(found: Validation, reference: Validation | float) -> FitVerdict:

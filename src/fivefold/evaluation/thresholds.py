@@ -19,11 +19,13 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.metrics import confusion_matrix_at_thresholds
 from sklearn.model_selection import cross_val_predict
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from fivefold.core.types import Array, Target, UserTable, UserTarget, UserWeights, Vector
+from fivefold.core.types import Array, Labels, Target, UserTable, UserTarget, UserWeights, Vector
 from fivefold.evaluation.base import MetaClassifier
 from fivefold.evaluation.metrics import ConfusionCounts, Count, is_positive
+from fivefold.evaluation.protocols import CrossValidation, Label, Model
 
 Measure = Callable[[ConfusionCounts], Count]  # one number per threshold, the larger the better
 
@@ -99,7 +101,7 @@ def get_measure(measure: str | Measure) -> Measure:
 
 
 def sweep_thresholds(
-    y: Target, scores: Array, *, positive: Any = None, sample_weight: UserWeights = None
+    y: Target, scores: Array, *, positive: Label | None = None, sample_weight: UserWeights = None
 ) -> ThresholdSweep:
     """Counts, or sums of weights, at every distinct score; if `positive` is None, it is the greater of two labels.
 
@@ -156,11 +158,11 @@ class ThresholdClassifier(MetaClassifier):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: Model,
         measure: str | Measure = "balanced_accuracy",
         *,
-        cv: Any = 5,
-        positive: Any = None,
+        cv: CrossValidation = 5,
+        positive: Label | None = None,
         response: Literal["predict_proba", "decision_function"] = "predict_proba",
     ):
         self.estimator = estimator
@@ -183,7 +185,7 @@ class ThresholdClassifier(MetaClassifier):
         )
         return self
 
-    def predict(self, X: UserTable) -> Any:
+    def predict(self, X: UserTable) -> Labels:
         """The positive class where the score reaches the threshold, otherwise the other class."""
         check_is_fitted(self)
         scores = self._orient_scores(getattr(self.estimator_, self.response)(X))
@@ -204,7 +206,7 @@ class ThresholdClassifier(MetaClassifier):
             return scores[:, self._positive_index()]
         return scores if self._positive_index() == 1 else -scores
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags

@@ -14,17 +14,19 @@ Stone (1974), Cross-validatory choice; Geisser (1975), The predictive sample reu
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv, train_test_split
 
 from fivefold.core._sklearn import _safe_indexing as rows_of
+from fivefold.core.estimators.params import Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.types import Indices, Matrix, Table, Target, Vector
-from fivefold.evaluation.row_losses import Loss, default_loss
+from fivefold.evaluation.protocols import CrossValidation, Model, Split, Splitter
+from fivefold.evaluation.row_losses import Loss, default_loss, model_losses
 from fivefold.evaluation.tolerances import ROUNDING
 
 MAX_FITS = 10_000  # more fits than this (leave-p-out soon has millions) must be allowed by the caller
@@ -32,8 +34,6 @@ MAX_FITS = 10_000  # more fits than this (leave-p-out soon has millions) must be
 
 INDEPENDENT_ROWS = "the rows are independent draws from the source of the rows to come"
 SIMILAR_FIT = "a model fitted on the training rows of a split errs like one fitted on all rows"
-
-Split = tuple[Indices, Indices]
 
 
 @dataclass(frozen=True)
@@ -100,13 +100,13 @@ class Validation:
 
 
 def cross_validate(
-    model: Any,
+    model: Model,
     X: Table,
     y: Target,
     *,
-    cv: Any = 5,
+    cv: CrossValidation = 5,
     loss: Loss | None = None,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     n_jobs: int | None = None,
     most_fits: int = MAX_FITS,
 ) -> Validation:
@@ -130,24 +130,30 @@ def cross_validate(
 
 
 def splits_of(
-    model: Any, X: Table, y: Target, *, cv: Any = 5, groups: Any = None, most_fits: int = MAX_FITS
+    model: Model,
+    X: Table,
+    y: Target,
+    *,
+    cv: CrossValidation = 5,
+    groups: ArrayLike | None = None,
+    most_fits: int = MAX_FITS,
 ) -> tuple[Split, ...]:
     """The splits of `cv`, drawn once; an integer is the number of folds, stratified for classifiers."""
-    cv = check_cv(cv, y, classifier=is_classifier(model))
-    count = cv.get_n_splits(X, y, groups)
+    splitter: Splitter = check_cv(cv, y, classifier=is_classifier(model))
+    count = splitter.get_n_splits(X, y, groups)
     if count > most_fits:
         raise ValueError(
-            f"{cv} means {count} fits, more than {most_fits}. Draw some of the splits with ShuffleSplit, "
+            f"{splitter} means {count} fits, more than {most_fits}. Draw some of the splits with ShuffleSplit, "
             f"or allow all of them with most_fits={count}"
         )
-    return tuple(cv.split(X, y, groups))
+    return tuple(splitter.split(X, y, groups))
 
 
-def _judge_split(model: Any, X: Table, y: Target, split: Split, loss: Loss) -> tuple[float, Vector]:
+def _judge_split(model: Model, X: Table, y: Target, split: Split, loss: Loss) -> tuple[float, Vector]:
     """Mean loss on the training rows of a split, and the loss of each test row."""
     train, test = ((rows_of(X, rows), rows_of(y, rows)) for rows in split)
     fitted = clone(model).fit(*train)
-    on_train, on_test = (np.asarray(loss(Z, t, fitted.predict(Z)), dtype=float) for Z, t in (train, test))
+    on_train, on_test = (model_losses(fitted, Z, t, loss) for Z, t in (train, test))
     return float(on_train.mean()), on_test
 
 
@@ -161,7 +167,7 @@ class ThreeWaySplit:
 
 
 def three_way_split(
-    n: int, *, validation: float = 0.2, test: float = 0.2, stratify: Any = None, random_state: Any = None
+    n: int, *, validation: float = 0.2, test: float = 0.2, stratify: ArrayLike | None = None, random_state: Seed = None
 ) -> ThreeWaySplit:
     """Rows to fit on, rows to choose a model by, and rows to estimate the error of the chosen model.
 
@@ -172,10 +178,10 @@ def three_way_split(
     (6, 2, 2)
     """
     rng = check_random_state(random_state)
-    stratify = None if stratify is None else np.asarray(stratify)
-    rest, last = train_test_split(np.arange(n), test_size=test, stratify=stratify, random_state=rng)
+    strata = None if stratify is None else np.asarray(stratify)
+    rest, last = train_test_split(np.arange(n), test_size=test, stratify=strata, random_state=rng)
     share = validation / (1 - test)
-    labels = None if stratify is None else stratify[rest]
+    labels = None if strata is None else strata[rest]
     first, middle = train_test_split(rest, test_size=share, stratify=labels, random_state=rng)
     return ThreeWaySplit(first, middle, last)
 

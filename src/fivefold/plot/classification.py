@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics import auc, average_precision_score, confusion_matrix, precision_recall_curve, roc_curve
 
-from fivefold.core.types import UserTarget
+from fivefold.core.types import Mask, UserTarget
 from fivefold.evaluation.calibration import Reliability
 from fivefold.evaluation.decisions import ErrorRejectCurve
 from fivefold.evaluation.metrics import ConfusionCounts, DensityROC, is_positive
+from fivefold.evaluation.protocols import Label
 from fivefold.plot.style import GREY, INK, LIGHT_GREY, SEQUENTIAL, axes, axes_row, colour, legend, marker
 
 if TYPE_CHECKING:
@@ -23,9 +25,9 @@ DARK_SHARE = 0.55  # cells whose share of their row is above this are dark: thei
 
 def roc(
     y: UserTarget,
-    scores: Any,
+    scores: ArrayLike,
     *,
-    positive: Any = None,
+    positive: Label | None = None,
     threshold: float | None = None,
     name: str = "",
     index: int = 0,
@@ -41,7 +43,7 @@ def roc(
     ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls=(0, (4, 3)))
     ax.plot(fpr, tpr, color=colour(index), lw=1.8, label=f"{name} area {auc(fpr, tpr):.3f}".strip())
     if threshold is not None:
-        at = ConfusionCounts.from_labels(hit, np.asarray(scores) >= threshold, positive=True)
+        at = _counts_above(hit, scores, threshold)
         _mark_point(ax, float(at.false_positive_rate), float(at.recall), index, f"positive from {threshold:.3g}")
     legend(ax, loc="lower right")
     return ax
@@ -49,9 +51,9 @@ def roc(
 
 def precision_recall(
     y: UserTarget,
-    scores: Any,
+    scores: ArrayLike,
     *,
-    positive: Any = None,
+    positive: Label | None = None,
     threshold: float | None = None,
     name: str = "",
     index: int = 0,
@@ -66,7 +68,7 @@ def precision_recall(
     # Between two recalls precision is that of the larger one: the area under these steps is the average precision.
     ax.step(recall, precision, where="post", color=colour(index), lw=1.8, label=f"{name} average {area:.3f}".strip())
     if threshold is not None:
-        at = ConfusionCounts.from_labels(hit, np.asarray(scores) >= threshold, positive=True)
+        at = _counts_above(hit, scores, threshold)
         _mark_point(ax, float(at.recall), float(at.precision), index, f"positive from {threshold:.3g}")
     legend(ax, loc="lower left")
     return ax
@@ -107,7 +109,7 @@ def class_densities(
     return [left, right]
 
 
-def confusion(y: UserTarget, predicted: UserTarget, *, labels: Any = None, ax: Axes | None = None) -> Axes:
+def confusion(y: UserTarget, predicted: UserTarget, *, labels: ArrayLike | None = None, ax: Axes | None = None) -> Axes:
     """Rows are true classes, columns predicted ones: counts, and their share of the row as a shade and in percent."""
     labels = np.unique(np.concatenate([np.asarray(y), np.asarray(predicted)])) if labels is None else np.asarray(labels)
     counts = confusion_matrix(y, predicted, labels=labels)
@@ -172,6 +174,11 @@ def _unit_axes(ax: Axes | None, x: str, y: str) -> Axes:
     ax.set_ylim(-0.02, 1.02)
     ax.grid(color=LIGHT_GREY, lw=0.8)
     return ax
+
+
+def _counts_above(hit: Mask, scores: ArrayLike, threshold: float) -> ConfusionCounts:
+    """Right and wrong answers if scores from the threshold on are called positive."""
+    return ConfusionCounts.from_labels(hit, np.asarray(scores) >= threshold, positive=True)
 
 
 def _mark_point(ax: Axes, x: float, y: float, index: int, label: str) -> None:

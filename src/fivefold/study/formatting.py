@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fivefold.evaluation.comparison.estimate import Estimate
+
+KIND_NOUNS: Mapping[str, tuple[str, str]] = {  # kinds of columns, as one and as several are called
+    "number": ("number", "numbers"),
+    "category": ("category", "categories"),
+    "ordinal": ("ordinal", "ordinals"),
+    "boolean": ("truth value", "truth values"),
+    "date": ("date", "dates"),
+    "text": ("text", "texts"),
+    "identifier": ("identifier", "identifiers"),
+}
 
 
 def format_number(value: float, digits: int = 3) -> str:
@@ -89,6 +100,17 @@ def join_names(names: Sequence[str]) -> str:
     ('a', 'a, b and c')
     """
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def escape_markdown(text: str) -> str:
+    """Text in which Markdown takes no character for markup.
+
+    Examples
+    --------
+    >>> escape_markdown("a_b [c]")
+    'a\\\\_b \\\\[c\\\\]'
+    """
+    return re.sub(r"([\\`*_|<>\[\]#])", r"\\\1", text)
 
 
 def format_setting(parameters: Mapping[str, Any]) -> str:

@@ -85,7 +85,7 @@ def verdict(found: Findings) -> str:
     """One line: does everything work, and if not, what to do."""
     ready, whole = len(found.cache.kernels) - len(found.cache.absent), len(found.cache.kernels)
     if not found.healthy:
-        return f"Not well: {len(found.broken)} modules do not import; reinstall: pip install --force-reinstall fivefold"
+        return "Not well: modules cannot be imported, as said above; reinstall: pip install --force-reinstall fivefold"
     if found.cache.folder is None:
         return "Works, but no folder for compiled code is writable: set FIVEFOLD_CACHE_DIR to one of your own."
     if found.cache.refused:

@@ -14,7 +14,7 @@ def evaluate(
     model: MODEL_ARGUMENT,
     data: Annotated[str, typer.Argument(help="A labelled table that the model was not fitted on.")],
     target: Annotated[
-        str | None, typer.Option(help="The column with the true values. [default: as in training]")
+        str | None, typer.Option(help="The column with the true values; by default the target of training.")
     ] = None,
     as_json: JSON_OPTION = False,
 ) -> None:

@@ -34,10 +34,10 @@ def guide(
     revise: Annotated[str | None, typer.Option(help="Go back to data, features, models or training.")] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same test rows and results.")] = 0,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing and take the defaults.")] = False,
     stop: Annotated[bool, typer.Option("--stop", help="Stop before the test rows are opened.")] = False,
 ) -> None:
-    """Go through the cycle of task, data, features, models, training and evaluation, and back where it is weak."""
+    """Go through task, data, features, models, training and evaluation, and back to phases that proved weak."""
     from fivefold.study.guide.workflow import WORKFLOW_FILE, Workflow
     from fivefold.study.tables.dataset import BadInput
 

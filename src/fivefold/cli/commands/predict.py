@@ -22,7 +22,9 @@ def predict(
     data: Annotated[
         str, typer.Argument(help=f"A table with the columns that the model was fitted on. {UNPACK_LIMIT_HELP}")
     ],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write. [default: print]")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="File to write; by default the predictions are printed.")
+    ] = None,
     raw: Annotated[
         bool, typer.Option("--raw", help="Write text verbatim, even if a spreadsheet would take it for a formula.")
     ] = False,
@@ -48,10 +50,9 @@ def predict(
         shown, changed = (predictions, 0) if raw else escape_formulas(predictions)
         text = shown.write_csv()
         if changed:
-            formulas = (
-                f"{format_count(changed, 'text')} that a spreadsheet would take for a formula begin with an apostrophe"
-            )
-            new = replace(new, notes=(*new.notes, f"{formulas} here; --raw writes them as they are"))
+            formulas = format_count(changed, "text that looks like a formula", "texts that look like formulas")
+            note = f"{formulas} to a spreadsheet got an apostrophe in front; --raw writes text as it is"
+            new = replace(new, notes=(*new.notes, note))
         if out is not None:
             _write(out, text)
     except BadInput as error:

@@ -48,7 +48,7 @@ def read_study_results(folder: Path) -> Results:
 
     journal = Journal.open(folder / JOURNAL_FILE)
     if journal is None:
-        raise BadInput(f"{folder}: no study is there; give the folder that fivefold study wrote (--out)")
+        raise BadInput(f"{folder}: there is no study here; give the folder that fivefold study wrote (--out)")
     with journal:
         for note in journal.notes:
             print_note(note)

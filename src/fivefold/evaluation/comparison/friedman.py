@@ -27,12 +27,12 @@ from scipy.stats import rankdata, studentized_range
 
 from fivefold.core.types import Array, Matrix
 from fivefold.evaluation.comparison.holm import holm
-from fivefold.evaluation.comparison.result import KIND_ASSUMPTIONS, assumption_lines
+from fivefold.evaluation.comparison.result import KIND_ASSUMPTIONS, Significance, assumption_lines
 from fivefold.evaluation.comparison.type_one_error import liberal_caution
 
 
 @dataclass(frozen=True)
-class Friedman:
+class Friedman(Significance):
     """Mean ranks of learners over data sets, 1 the best, and the test of the hypothesis that they are all alike."""
 
     learners: tuple[str, ...]
@@ -46,16 +46,6 @@ class Friedman:
     alpha: float
     assumptions: tuple[str, ...]
     caution: str = ""
-
-    @property
-    def rejected(self) -> bool:
-        """Is the hypothesis that all learners are alike rejected?"""
-        return self.p_value <= self.alpha
-
-    @property
-    def liberal(self) -> bool:
-        """Does the test reject equal learners more often than its level says?"""
-        return bool(self.caution)
 
     @property
     def error(self) -> float:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from fivefold.core.types import Array, Vector
 from fivefold.evaluation.tolerances import ROUNDING
 
-LearnerScores = Sequence[float] | Mapping[Any, float] | NDArray[Any]  # in order, or by the name of the split
+SplitRows = tuple[ArrayLike, ArrayLike]  # training rows and test rows, as indices in any order
+LearnerScores = Sequence[float] | Mapping[Hashable, float] | Array  # in order, or by the name of the split
 
 
 def pair_scores(a: LearnerScores, b: LearnerScores) -> tuple[Array, Array]:
@@ -43,7 +43,7 @@ def differences(a: LearnerScores, b: LearnerScores, *, min_scores: int = 1) -> V
     return np.where(np.abs(d) <= ROUNDING * np.maximum(np.abs(A), np.abs(B)), 0.0, d)
 
 
-def same_splits(splits_a: Sequence[tuple[Any, Any]], splits_b: Sequence[tuple[Any, Any]]) -> bool:
+def same_splits(splits_a: Sequence[SplitRows], splits_b: Sequence[SplitRows]) -> bool:
     """Do both learners have the same training and test rows in every split? Rows are indices in any order."""
     if len(splits_a) != len(splits_b):
         return False

@@ -56,8 +56,26 @@ KIND_ASSUMPTIONS: Mapping[SampleKind, tuple[str, ...]] = {
 }
 
 
+class Significance:
+    """What every result of a test says: whether it rejects, and whether its level can be trusted."""
+
+    p_value: float
+    alpha: float
+    caution: str
+
+    @property
+    def rejected(self) -> bool:
+        """Is the hypothesis that the learners are alike rejected?"""
+        return self.p_value <= self.alpha
+
+    @property
+    def liberal(self) -> bool:
+        """Does the test reject equal learners more often than its level says?"""
+        return bool(self.caution)
+
+
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Significance):
     """The result of a test of the hypothesis that A and B score alike; differences are A - B.
 
     Attributes
@@ -100,16 +118,6 @@ class Comparison:
     alternative: Alternative
     assumptions: tuple[str, ...]
     caution: str = ""
-
-    @property
-    def rejected(self) -> bool:
-        """Is the hypothesis that A and B are alike rejected?"""
-        return self.p_value <= self.alpha
-
-    @property
-    def liberal(self) -> bool:
-        """Does the test reject equal learners more often than its level says?"""
-        return bool(self.caution)
 
     @property
     def verdict(self) -> str:

@@ -14,12 +14,11 @@ Student (1908); Welch (1947); Nadeau & Bengio (2003), Inference for the generali
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
-from fivefold.evaluation.comparison.pairing import LearnerScores, differences, same_splits
+from fivefold.evaluation.comparison.pairing import LearnerScores, SplitRows, differences, same_splits
 from fivefold.evaluation.comparison.result import (
     Alternative,
     Comparison,
@@ -130,8 +129,8 @@ def unpaired_t(
 def t_over_folds(
     a: Sequence[float],
     b: Sequence[float],
-    splits_a: Sequence[tuple[Any, Any]],
-    splits_b: Sequence[tuple[Any, Any]],
+    splits_a: Sequence[SplitRows],
+    splits_b: Sequence[SplitRows],
     *,
     alternative: Alternative = "two-sided",
     alpha: float = 0.05,

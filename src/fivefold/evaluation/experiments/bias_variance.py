@@ -17,16 +17,17 @@ Geman, Bienenstock & Doursat (1992), Neural networks and the bias/variance dilem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from sklearn.base import clone
 
-from fivefold.core.types import Array, Table
+from fivefold.core.types import Array, Table, Target, Vector
+from fivefold.evaluation.protocols import Model
 
-DrawDataset = Callable[[np.random.Generator], Any]
+Dataset = TypeVar("Dataset")  # whatever `draw` makes and the statistic takes
 
 TRUE_SOURCE = "data sets are drawn from the source in question"
 FROM_ROWS = "rows drawn with replacement stand for new rows from the source"
@@ -48,21 +49,21 @@ class BiasVariance:
         number of data sets.
     """
 
-    truth: Any
-    mean: Any
-    variance: Any
-    bias_error: Any
-    variance_error: Any
+    truth: float | Array
+    mean: Array
+    variance: Array
+    bias_error: Array
+    variance_error: Array
     repeats: int
     assumptions: tuple[str, ...] = (TRUE_SOURCE,)
 
     @property
-    def bias(self) -> Any:
+    def bias(self) -> Array:
         """The average estimate minus the truth."""
         return self.mean - self.truth
 
     @property
-    def mean_squared_error(self) -> Any:
+    def mean_squared_error(self) -> Array:
         """Squared bias plus variance, without what the finite simulation adds to the square."""
         return self.bias**2 - self.bias_error**2 + self.variance
 
@@ -78,9 +79,9 @@ class BiasVariance:
 
 
 def simulate_bias_variance(
-    statistic: Callable[[Any], Any],
-    draw: DrawDataset,
-    truth: Any,
+    statistic: Callable[[Dataset], float | Array],
+    draw: Callable[[np.random.Generator], Dataset],
+    truth: float | Array,
     *,
     repeats: int = 1000,
     rng: np.random.Generator,
@@ -111,7 +112,7 @@ def simulate_bias_variance(
 
 
 def bootstrap_bias_variance(
-    statistic: Callable[[Any], Any], rows: Array, *, repeats: int = 1000, rng: np.random.Generator
+    statistic: Callable[[Array], float | Array], rows: Array, *, repeats: int = 1000, rng: np.random.Generator
 ) -> BiasVariance:
     """Bias and variance of a statistic of the rows at hand, by drawing them with replacement: the bootstrap.
 
@@ -124,16 +125,16 @@ def bootstrap_bias_variance(
     """
     rows = np.asarray(rows)
 
-    def draw(rng: np.random.Generator) -> Any:
+    def draw(rng: np.random.Generator) -> Array:
         return rows[rng.integers(len(rows), size=len(rows))]
 
     return simulate_bias_variance(statistic, draw, statistic(rows), repeats=repeats, rng=rng, assumptions=(FROM_ROWS,))
 
 
 def rank_estimators(
-    statistics: Mapping[str, Callable[[Any], Any]],
-    draw: DrawDataset,
-    truth: Any,
+    statistics: Mapping[str, Callable[[Dataset], float | Array]],
+    draw: Callable[[np.random.Generator], Dataset],
+    truth: float | Array,
     *,
     repeats: int = 1000,
     rng: np.random.Generator,
@@ -175,12 +176,12 @@ class ErrorDecomposition:
         standard error of `total` over data sets, (V,).
     """
 
-    values: tuple[Any, ...]
-    bias2: Any
-    variance: Any
+    values: tuple[Hashable, ...]
+    bias2: Vector
+    variance: Vector
     noise: float
-    total: Any
-    error: Any
+    total: Vector
+    error: Vector
     repeats: int
     assumptions: tuple[str, ...] = (TRUE_SOURCE, "noise is independent of x, with the variance given")
 
@@ -199,10 +200,10 @@ class ErrorDecomposition:
 
 
 def decompose(
-    models: Mapping[Any, Any] | Sequence[Any],
-    draw: Callable[[np.random.Generator], tuple[Any, Any]],
+    models: Mapping[Hashable, Model] | Sequence[Model],
+    draw: Callable[[np.random.Generator], tuple[Table, Target]],
     X: Table,
-    truth: Callable[[Any], Any],
+    truth: Callable[[Table], Vector],
     *,
     noise: float = 0.0,
     repeats: int = 100,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from sklearn.base import clone
@@ -25,13 +25,14 @@ from fivefold.core.types import Array, Labels, Mask, Matrix, Table, Target, User
 from fivefold.distributions.gaussian import Gaussian, GaussianMembers, GroupWeights, Tied
 from fivefold.evaluation.comparison.result import Comparison
 from fivefold.evaluation.comparison.t_tests import corrected_resampled_t
-from fivefold.evaluation.validation import Split, Validation, cross_validate, splits_of
+from fivefold.evaluation.protocols import FittedModel, Model, Split
+from fivefold.evaluation.validation import Validation, cross_validate, splits_of
 
 Paradigm = Literal["generative", "discriminative"]
 OUTLIER_DISTANCE = 10.0  # in standard deviations: outliers are added this far beyond their class, on the right side
 
 
-def paradigm_classifier(paradigm: Paradigm) -> Any:
+def paradigm_classifier(paradigm: Paradigm) -> Model:
     """A linear classifier with posteriors of that paradigm: LDA, or logistic regression without a penalty.
 
     Examples
@@ -127,7 +128,7 @@ def generative_view(X: UserTable, y: UserTarget) -> GenerativeView:
     X = np.ascontiguousarray(X, dtype=float)
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     family = Gaussian(Tied())
-    members: Any = family.fit(family.stats(X, GroupWeights(codes, np.ones(len(X)), len(classes))))
+    members = family.fit(family.stats(X, GroupWeights(codes, np.ones(len(X)), len(classes))))
     return GenerativeView(classes, np.bincount(codes) / len(codes), members)
 
 
@@ -135,8 +136,8 @@ def compare_paradigms(
     X: Table,
     y: Target,
     *,
-    generative: Any = None,
-    discriminative: Any = None,
+    generative: Model | None = None,
+    discriminative: Model | None = None,
     folds: int = 5,
     repeats: int = 2,
     seed: int = 0,
@@ -189,7 +190,7 @@ def compare_paradigms(
     )
 
 
-def _split_predictions(model: Any, X: Table, y: Target, split: Split) -> Labels:
+def _split_predictions(model: Model, X: Table, y: Target, split: Split) -> Labels:
     return clone(model).fit(X[split[0]], y[split[0]]).predict(X[split[1]])
 
 
@@ -206,7 +207,7 @@ def _add_outliers(X: Table, y: Target, view: GenerativeView) -> tuple[Matrix, La
     return np.vstack([X, added]), np.append(y, np.full(len(added), last, dtype=y.dtype))
 
 
-def _boundary_angle(one: Any, other: Any) -> float | None:
+def _boundary_angle(one: FittedModel, other: FittedModel) -> float | None:
     """Degrees between the normals of two linear boundaries."""
     normals = [np.ravel(getattr(model, "coef_", ())) for model in (one, other)]
     if not all(len(normal) and np.any(normal) for normal in normals):

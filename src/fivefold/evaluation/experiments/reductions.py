@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
@@ -25,6 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from fivefold.core.types import Array, Table, Target
 from fivefold.evaluation.comparison.result import Comparison
 from fivefold.evaluation.comparison.t_tests import corrected_resampled_t
+from fivefold.evaluation.protocols import Model
 from fivefold.evaluation.row_losses import Loss, default_loss
 from fivefold.evaluation.validation import Validation, cross_validate, splits_of
 
@@ -58,7 +58,7 @@ class ReductionReport:
         return "\n".join([*lines, f"{len(self.direct.test)} splits, the same for all; corrected resampled t-test"])
 
 
-def make_kernel_ridge(width: float | None = None, columns: int = 1) -> Any:
+def make_kernel_ridge(width: float | None = None, columns: int = 1) -> Model:
     """Kernel ridge regression of standardised columns, width sqrt(d) by default, penalty chosen by leave-one-out."""
     from fivefold.linear_model import RidgeCV
     from fivefold.preprocessing import BasisExpansion
@@ -73,8 +73,8 @@ def compare_reductions(
     X: Table,
     y: Target,
     *,
-    direct: Any = None,
-    reductions: Mapping[str, Any] | None = None,
+    direct: Model | None = None,
+    reductions: Mapping[str, Model] | None = None,
     folds: int = 5,
     repeats: int = 2,
     loss: Loss | None = None,
@@ -128,13 +128,13 @@ def compare_reductions(
     )
 
 
-def _entropy_tree(seed: int) -> Any:
+def _entropy_tree(seed: int) -> Model:
     from fivefold.tree import DecisionTreeClassifier
 
     return DecisionTreeClassifier(criterion="entropy", random_state=seed)
 
 
-def _class_reductions(direct: Any) -> dict[str, Any]:
+def _class_reductions(direct: Model) -> dict[str, Model]:
     from fivefold.multiclass import OneVsOneClassifier, OneVsRestClassifier
 
     return {"one-vs-rest": OneVsRestClassifier(direct), "one-vs-one": OneVsOneClassifier(direct)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,7 @@ from fivefold.evaluation.scores import SCORES, Score
 from fivefold.study.models.model_file import ModelFile
 from fivefold.study.models.winner import fit_method
 from fivefold.study.planning.plan import Plan, make_plan
-from fivefold.study.planning.splits import derive_seed, subsample
-from fivefold.study.running.fold import evaluate_fold
+from fivefold.study.running.fold import scores_at_share
 from fivefold.study.tables.dataset import BadInput, Data, load
 
 EXPERIENCE_SHARES = (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)  # of the training rows
@@ -82,6 +81,7 @@ class LearningProblem:
 
     Examples
     --------
+    >>> from dataclasses import replace
     >>> problem = LearningProblem("tell the species of an iris", "accuracy", Experience("iris"))
     >>> print(problem)
     T  tell the species of an iris
@@ -133,7 +133,7 @@ class LearningProblem:
         if SCORES[str(self.performance)].task != data.task:
             fitting = [score.name for score in SCORES.values() if score.task == data.task]
             raise BadInput(
-                f"{self.task}: {self.performance} is no measure of {data.task}, which column {data.target!r} asks for; "
+                f"{self.task}: {self.performance} does not measure {data.task}, which column {data.target!r} asks for; "
                 f"choose one of {', '.join(fitting)}"
             )
         return data
@@ -154,17 +154,10 @@ class LearningProblem:
         `plot.experience` draws it.
         """
         plan = self.plan([method], folds=folds, repeats=1, holdout=0.0, seed=seed)
-        learner, score = replace(plan.learners[0], settings=({},)), plan.scores[0]
-        used, values = [], []
-        for share in sorted(shares):
-            scores, sizes = [], []
-            for split in plan.splits:
-                rows = subsample(plan.data, split.train, share, derive_seed(seed, split.repeat, split.fold))
-                scores.append(evaluate_fold(plan.data, learner, replace(split, train=rows), plan).scores[score.name])
-                sizes.append(len(rows))
-            used.append(round(float(np.mean(sizes))))
-            values.append(scores)
-        return ExperienceCurve(learner.name, score, tuple(used), np.array(values))
+        learner, defaults = plan.learners[0], [(split, dict[str, Any]()) for split in plan.splits]
+        parts = [scores_at_share(plan, learner, defaults, share) for share in sorted(shares)]
+        used = tuple(round(float(sizes.mean())) for sizes, _ in parts)
+        return ExperienceCurve(learner.name, plan.scores[0], used, np.array([scores[:, 1] for _, scores in parts]))
 
     def save(self, path: str | Path) -> Path:
         """Write the card as JSON."""

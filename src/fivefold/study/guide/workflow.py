@@ -349,7 +349,7 @@ def _find_weaknesses(results: Results, board: list[dict[str, Any]]) -> list[dict
         )
     level = min((score.loss(entry["mean"]) for entry in baselines), default=math.nan)
     train, new = score.loss(best["training"]), score.loss(best["mean"])
-    perfect = score.loss(score.high if score.larger_is_better else score.low)
+    perfect = score.loss(score.perfect)
     if np.isfinite([level, perfect]).all() and level > perfect and not best["baseline"]:
         span = level - perfect
         if (new - train) / span > OVERFIT_GAP:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from fivefold.study.formatting import escape_markdown
 from fivefold.study.guide.workflow import PHASE_TITLES, PHASES, Phase, Workflow
 
 PhaseOutcome = Mapping[str, Any]
@@ -12,7 +13,7 @@ PhaseOutcome = Mapping[str, Any]
 
 def render_report(work: Workflow) -> str:
     """The whole report."""
-    parts = [f"# {_escape_markdown(work.problem.task)}"]
+    parts = [f"# {_one_line(work.problem.task)}"]
     for i, phase in enumerate(PHASES, 1):
         done = work.outcomes.get(phase)
         parts.append(f"## {i} {PHASE_TITLES[phase]}")
@@ -24,38 +25,36 @@ def render_report(work: Workflow) -> str:
 
 
 def _task(done: PhaseOutcome) -> str:
-    return "\n".join(f"- {_escape_markdown(line)}" for line in done["card"])
+    return "\n".join(f"- {_one_line(line)}" for line in done["card"])
 
 
 def _data(done: PhaseOutcome) -> str:
     kinds = list(done["columns"].values())
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
     lines = [
-        f"{_escape_markdown(done['name'])}: {done['rows']:,} rows, {len(kinds)} columns ({counts}); {done['problem']}.",
+        f"{_one_line(done['name'])}: {done['rows']:,} rows, {len(kinds)} columns ({counts}); {done['problem']}.",
         f"{done['test_rows']:,} rows are locked away for the evaluation; no phase before it sees them.",
     ]
     if done["classes"]:
         lines.append(
-            "Rows of each class: " + ", ".join(f"{_escape_markdown(k)} {n:,}" for k, n in done["classes"].items()) + "."
+            "Rows of each class: " + ", ".join(f"{_one_line(k)} {n:,}" for k, n in done["classes"].items()) + "."
         )
     if done["missing"]:
-        lines.append(
-            "Missing values: " + ", ".join(f"{_escape_markdown(k)} {n:,}" for k, n in done["missing"].items()) + "."
-        )
-    return "\n".join([*lines, *(f"- {_escape_markdown(note)}" for note in done["notes"])])
+        lines.append("Missing values: " + ", ".join(f"{_one_line(k)} {n:,}" for k, n in done["missing"].items()) + ".")
+    return "\n".join([*lines, *(f"- {_one_line(note)}" for note in done["notes"])])
 
 
 def _features(done: PhaseOutcome) -> str:
-    lines = [f"{done['count']} features: {_escape_markdown(', '.join(done['names']))}."]
-    lines += [f"- added {_escape_markdown(name)} = {_escape_markdown(how)}" for name, how in done["add"].items()]
-    lines += [f"- dropped {_escape_markdown(name)}" for name in done["drop"]]
-    return "\n".join([*lines, *(f"- warning: {_escape_markdown(text)}" for text in done["warnings"])])
+    lines = [f"{done['count']} features: {_one_line(', '.join(done['names']))}."]
+    lines += [f"- added {_one_line(name)} = {_one_line(how)}" for name, how in done["add"].items()]
+    lines += [f"- dropped {_one_line(name)}" for name in done["drop"]]
+    return "\n".join([*lines, *(f"- warning: {_one_line(text)}" for text in done["warnings"])])
 
 
 def _models(done: PhaseOutcome) -> str:
     lines = [f"Learners: {', '.join(done['learners'])}."]
-    lines += [f"- {name} is left out: {_escape_markdown(why)}" for name, why in done["left_out"].items()]
-    return "\n".join([*lines, "", *(f"    {_escape_markdown(line)}" for line in done["advice"])])
+    lines += [f"- {name} is left out: {_one_line(why)}" for name, why in done["left_out"].items()]
+    return "\n".join([*lines, "", *(f"    {_one_line(line)}" for line in done["advice"])])
 
 
 def _training(done: PhaseOutcome) -> str:
@@ -66,7 +65,7 @@ def _training(done: PhaseOutcome) -> str:
     ]
     if done["alike"]:
         lines.append(f"Not significantly different from the best: {', '.join(done['alike'])}.")
-    lines += [f"{name} failed: {_escape_markdown(str(why))}." for name, why in done["failed"].items()]
+    lines += [f"{name} failed: {_one_line(str(why))}." for name, why in done["failed"].items()]
     return "\n\n".join([*lines, *_weakness_lines(done)])
 
 
@@ -78,7 +77,7 @@ def _evaluation(done: PhaseOutcome) -> str:
         f"Its validation score was {done['validation']:.4g}.",
     ]
     if done["per_class"]:
-        found = ", ".join(f"{_escape_markdown(k)} {v:.0%}" for k, v in done["per_class"].items())
+        found = ", ".join(f"{_one_line(k)} {v:.0%}" for k, v in done["per_class"].items())
         lines.append(f"Recall of each class: {found}.")
     return "\n\n".join([*lines, *_weakness_lines(done)])
 
@@ -104,18 +103,18 @@ def _leaderboard(rows: list[PhaseOutcome], score: str) -> str:
 
 
 def _weakness_lines(done: PhaseOutcome) -> list[str]:
-    return [f"Go back to {PHASE_TITLES[w['phase']].lower()}: {_escape_markdown(w['why'])}." for w in done["weaknesses"]]
+    return [f"Go back to {PHASE_TITLES[w['phase']].lower()}: {_one_line(w['why'])}." for w in done["weaknesses"]]
 
 
 def _round_line(finished: PhaseOutcome) -> str:
     result = "" if finished["best"] is None else f"{finished['best']} had {finished['validation']:.4g}; "
-    why = f": {_escape_markdown(finished['why'])}" if finished["why"] else ""
+    why = f": {_one_line(finished['why'])}" if finished["why"] else ""
     return (
         f"- round {finished['round']}, {finished['features']} features: {result}revised "
         f"{PHASE_TITLES[finished['revised']].lower()}{why}"
     )
 
 
-def _escape_markdown(text: str) -> str:
-    """Text in which no character is taken for markup; on one line."""
-    return "".join(f"\\{c}" if c in "\\`*_<>[]|#" else c if c.isprintable() else " " for c in str(text))
+def _one_line(text: str) -> str:
+    """Text without line breaks or control characters, in which no character is taken for markup."""
+    return escape_markdown("".join(c if c.isprintable() else " " for c in str(text)))

@@ -15,19 +15,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from fivefold.core.types import Table
 from fivefold.evaluation.comparison.estimate import Estimate, corrected_t
 from fivefold.evaluation.curves import LossCurve
-from fivefold.evaluation.scores import CachedPredictions, Score
+from fivefold.evaluation.protocols import FittedModel
+from fivefold.evaluation.scores import Score
 from fivefold.study.judging.results import LearnerResult
 from fivefold.study.planning.plan import Plan
-from fivefold.study.planning.splits import Split, derive_seed, mean_test_train_ratio, subsample
+from fivefold.study.planning.splits import Split, derive_seed, mean_test_train_ratio
 from fivefold.study.preparation.column_transformer import USABLE_KINDS
-from fivefold.study.running.fold import FoldResult, build_pipeline
+from fivefold.study.running.fold import FoldResult, build_pipeline, scores_at_share
 
 CURVE_SHARES = (0.1, 0.2, 0.4, 0.7)  # of the training rows
 SHUFFLES = 3  # per column and split
@@ -66,7 +66,7 @@ def permutation_importances(plan: Plan, judged: LearnerResult) -> tuple[ColumnIm
 def learning_curve(plan: Plan, judged: LearnerResult) -> LossCurve | None:
     """The first score over the number of training rows; None if small parts cannot be learned from."""
     score, pairs = plan.scores[0], _first_repeat(plan, judged)
-    parts = [_scores_at_share(plan, judged, pairs, share) for share in CURVE_SHARES]
+    parts = [_scores_at_share(plan, judged, share) for share in CURVE_SHARES]
     done = [(share, part) for share, part in zip(CURVE_SHARES, parts, strict=True) if part is not None]
     if len(done) < 2:
         return None
@@ -83,7 +83,7 @@ def _first_repeat(plan: Plan, judged: LearnerResult) -> list[tuple[Split, FoldRe
     return [(split, fold) for split, fold in both if split.repeat == 0]
 
 
-def _fit_fold(plan: Plan, judged: LearnerResult, fold: FoldResult, rows: np.ndarray) -> Any:
+def _fit_fold(plan: Plan, judged: LearnerResult, fold: FoldResult, rows: np.ndarray) -> FittedModel:
     data, seed = plan.coded(plan.data), derive_seed(plan.seed, fold.repeat, fold.fold)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # reported when the fold ran
@@ -106,23 +106,17 @@ def _loss_rises(plan: Plan, judged: LearnerResult, split: Split, fold: FoldResul
     return [float(np.mean([_model_loss(score, model, Z, y[rows]) for Z in several])) - least for several in shuffled]
 
 
-def _model_loss(score: Score, model: Any, X: Table, y: np.ndarray) -> float:
-    return score.loss(score.function(CachedPredictions(model, X), y))
+def _model_loss(score: Score, model: FittedModel, X: Table, y: np.ndarray) -> float:
+    return score.loss(score.score_model(model, X, y))
 
 
-def _scores_at_share(
-    plan: Plan, judged: LearnerResult, pairs: list[tuple[Split, FoldResult]], share: float
-) -> np.ndarray | None:
+def _scores_at_share(plan: Plan, judged: LearnerResult, share: float) -> np.ndarray | None:
     """Scores on training and test rows, (folds, 2), after training on a share of the training rows."""
-    score, data, found = plan.scores[0], plan.coded(plan.data), []
-    for split, fold in pairs:
-        rows = subsample(data, split.train, share, derive_seed(plan.seed, fold.repeat, fold.fold))
+    chosen = [(split, fold.parameters) for split, fold in _first_repeat(plan, judged)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # reported when the folds ran
         try:
-            model = _fit_fold(plan, judged, fold, rows)
-            found.append(
-                [score.function(CachedPredictions(model, data.X[part]), data.y[part]) for part in (rows, split.test)]
-            )
+            _, scores = scores_at_share(plan, judged.outcome.learner, chosen, share)
         except Exception:  # too few rows for the method
             return None
-    scores = np.array(found)
     return scores if np.isfinite(scores).all() else None

@@ -28,6 +28,7 @@ from fivefold.study.running.run import LearnerOutcome
 CONFIDENCE = 0.95  # of intervals; tests have the level 1 - CONFIDENCE
 ROPE = 0.01  # scores closer than this are practically equal; for SCORES_IN_UNITS in standard deviations of the target
 SCORES_IN_UNITS = ("rmse", "mae")  # scores in the unit of the target
+INNER_SELECTION_LABEL = "best, chosen inside each fold"
 RESULTS_SCHEMA = 2  # version of results.json
 TIMING_FIELDS = ("fit_seconds", "predict_seconds", "busy_seconds", "size_bytes")
 OMITTED_FIELDS = (*TIMING_FIELDS, "test", "predicted", "proba")  # of a fold, in results.json
@@ -109,6 +110,11 @@ class Results:
         return self.plan.scores[0]
 
     @property
+    def baselines(self) -> tuple[LearnerResult, ...]:
+        """The baselines that finished, best first."""
+        return tuple(judged for judged in self.judged if judged.outcome.learner.baseline)
+
+    @property
     def alike(self) -> tuple[str, ...]:
         """Learners that are not significantly different from the best."""
         return tuple(judged.name for judged in self.judged[1:] if not judged.worse)
@@ -135,10 +141,9 @@ def ranking_sentences(results: Results) -> list[str]:
         sentences.append(f"At the 5 % level it is not significantly different from {join_names(results.alike)}.")
     elif rest:
         sentences.append("It is significantly better than every other learner.")
-    baselines = [judged for judged in results.judged if judged.outcome.learner.baseline]
-    if best in baselines:
+    if best in results.baselines:
         sentences.append("It is a baseline: no method learned anything from this table.")
-    elif unbeaten := [judged.name for judged in baselines if not judged.worse]:
+    elif unbeaten := [judged.name for judged in results.baselines if not judged.worse]:
         names = join_names(unbeaten)
         sentences.append(f"It is not significantly better than the baseline {names}: perhaps nothing was learned.")
     return sentences

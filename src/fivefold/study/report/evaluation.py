@@ -55,7 +55,7 @@ def evaluation_section(results: Results) -> Section:
 
 def _pair_blocks(results: Results) -> list[Block]:
     if results.pairs is None:
-        return [Paragraph("There is only one learner: nothing to compare.")]
+        return [Paragraph("There is only one learner, so there is nothing to compare.")]
     score, pairs = results.score, results.pairs.pairs
     digits = decimals_for(results.judged[0].estimates[score.name].mean)
     rows = tuple(
@@ -74,8 +74,8 @@ def _pair_blocks(results: Results) -> list[Block]:
     header = ("A", "B", f"A - B, {score.title}", "95 % interval", "p", "p, Holm", "P(same)", "verdict")
     table = TableBlock(f"All pairs of learners, by {score.title}", header, rows, name="pairs")
     explanation = (
-        "The corrected resampled t-test allows for training rows that splits share, Holm's adjustment for the number "
-        "of pairs. P(same) is the probability that the two differ by less than "
+        "The corrected resampled t-test allows for the training rows that splits share, and Holm's adjustment for the "
+        "number of pairs. P(same) is the probability that the two differ by less than "
         f"{pairs[0].equivalence.rope:.3g}, too little to matter in practice."
     )
     assumed = CollapsedBlocks("What the test assumes", (BulletList(results.pairs.assumptions),))
@@ -160,18 +160,19 @@ def _inspection_blocks(results: Results) -> list[Block]:
         )
         said = (
             f"How much the {results.score.title} of {best.name} worsens on unseen rows when the values of a column are "
-            "shuffled. Columns with the same information replace one another, so that each looks unimportant."
+            "shuffled. Columns that carry the same information can replace one another, so each of them may look "
+            "unimportant."
         )
         blocks += [Paragraph(said + many), figures.importance_figure(found, results.score.title)]
     else:
-        blocks.append(Paragraph("Left out: shuffling every column would take too long."))
+        blocks.append(Paragraph("Not computed: shuffling every column would take too long."))
     blocks.append(SubHeading("Would more rows help?"))
     curve = learning_curve(plan, best) if for_rows else None
     if curve is not None:
         blocks.append(figures.learning_figure(curve, best.name, results.score))
     else:
         why = "small parts of the rows cannot be learned from" if for_rows else "the fits would take too long"
-        blocks.append(Paragraph(f"No learning curve: {why}."))
+        blocks.append(Paragraph(f"There is no learning curve: {why}."))
     return blocks
 
 
@@ -269,8 +270,8 @@ def _certificate(results: Results) -> list[Block]:
         return [
             title,
             Paragraph(
-                "There is no certificate: no rows were held out. With --holdout 0.2 a fifth of the rows is locked away "
-                "and opened once, for the model that is saved."
+                "There is no certificate, because no rows were held out. With --holdout 0.2 a fifth of the rows is "
+                "locked away and opened once, to judge the model that is saved."
             ),
         ]
     if found is None:

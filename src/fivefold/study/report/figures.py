@@ -50,7 +50,14 @@ class OutOfFoldPredictions:
         rows = np.concatenate([fold.test for fold in folds])
         proba = None if folds[0].proba is None else np.concatenate([fold.proba for fold in folds])
         predicted = np.concatenate([fold.predicted for fold in folds])
-        return cls(judged.name, rows, plan.data.y[rows], predicted, proba, plan.classes)
+        return cls(
+            name=judged.name,
+            rows=rows,
+            y=plan.data.y[rows],
+            predicted=predicted,
+            proba=proba,
+            classes=plan.classes,
+        )
 
     def of_class(self, label: Any) -> np.ndarray:
         """Probabilities of a class."""
@@ -209,7 +216,7 @@ def learning_figure(found: LossCurve, name: str, score: Score) -> Figure:
         lambda ax: curves.curve(found, best=False, loss=score.title, ax=ax),
         f"Learning curve of {name}, {score.title} on unseen rows: {said}.",
         f"{name} with the settings chosen on all training rows. If the curve of unseen rows still {better} at the "
-        "right end, more rows would help; if the two curves have met, they would not.",
+        "right end, more rows would help; if the two curves have met, more rows would not.",
         width=4.2,
         height=2.9,
     )
@@ -224,7 +231,7 @@ def _axis_window(results: Results) -> tuple[float, float]:
     """The range of the axis: all learners that are not far worse than the best baseline."""
     score, judged = results.score, results.judged
     loss = {j.name: score.loss(j.estimates[score.name].mean) for j in judged}
-    least = [loss[j.name] for j in judged if j.outcome.learner.baseline] or list(loss.values())
+    least = [loss[j.name] for j in results.baselines] or list(loss.values())
     far = loss[judged[0].name] + 2.0 * max(min(least) - loss[judged[0].name], 0.0)
     near = [j for j in judged if loss[j.name] <= far] or [judged[0]]
     numbers = [end for j in near for end in (j.estimates[score.name].low, j.estimates[score.name].high)]
@@ -254,7 +261,7 @@ def _confusion(one: OutOfFoldPredictions, labels: np.ndarray, index: int) -> Fig
         f"confusion{index}",
         lambda ax: classification.confusion(one.y, one.predicted, labels=labels, ax=ax),
         f"Confusion matrix of {one.name}. {said}.",
-        f"{one.name}: {np.trace(counts):,} of {counts.sum():,} rows right. Shares are of the true class.",
+        f"{one.name}: {np.trace(counts):,} of {counts.sum():,} rows are right. Shares are of the true class.",
         width=side,
         height=side,
     )
@@ -272,7 +279,7 @@ def _calibration(one: OutOfFoldPredictions, positive: Any, index: int) -> Figure
         lambda ax: classification.reliability(diagram, index=index, ax=ax).set_ylabel(share),
         f"Reliability diagram of {one.name}: expected calibration error {diagram.expected_error:.3f}, largest gap "
         f"{diagram.largest_error:.3f}.",
-        f"{one.name}. On the dashed line probabilities are calibrated; bars show where the rows are.",
+        f"{one.name}. On the dashed line, probabilities are calibrated; bars show how many rows there are.",
     )
 
 
@@ -285,8 +292,8 @@ def _fit(one: OutOfFoldPredictions, target: str, index: int) -> tuple[Figure, Fi
         draw_figure(
             f"against{index}",
             lambda ax: curves.agreement(y, predicted, ax=ax),
-            f"True {target} against what {one.name} predicted; correlation {_correlation(one):.3f}.",
-            f"{one.name}: {target} against its prediction; points on the line are exact.{few}",
+            f"True {target} against the prediction of {one.name}; correlation {_correlation(one):.3f}.",
+            f"{one.name}: {target} against its prediction; points on the line are predicted exactly.{few}",
         ),
         draw_figure(
             f"residuals{index}",

@@ -15,7 +15,7 @@ from fivefold.study.formatting import (
     format_p_value,
     format_seconds,
 )
-from fivefold.study.judging.results import LearnerResult, Results, ranking_sentences
+from fivefold.study.judging.results import INNER_SELECTION_LABEL, LearnerResult, Results, ranking_sentences
 from fivefold.study.report import figures
 from fivefold.study.report.blocks import Block, BulletList, Cell, KeyFigures, Paragraph, Section, TableBlock
 
@@ -23,7 +23,6 @@ MIN_GAIN_KEPT = (
     0.5  # overfitting: less than this share of the gain over the baseline on training rows remains on unseen rows
 )
 MIN_GAIN = 0.1  # underfitting: less than this share of the possible gain over the baseline, even on training rows
-INNER_SELECTION_LABEL = "best, chosen inside each fold"
 FIT_VERDICTS = {"over": "overfits", "under": "underfits", "": ""}
 
 FitReading = Literal["over", "under", ""]
@@ -53,9 +52,8 @@ def verdict(results: Results) -> str:
         f"(95 % interval {format_interval(estimate, digits)}).",
         *ranking_sentences(results),
     ]
-    baselines = [judged for judged in results.judged if judged.outcome.learner.baseline]
-    if baselines and best not in baselines and all(judged.worse for judged in baselines):
-        nearest = baselines[0]
+    if results.baselines and best not in results.baselines and all(judged.worse for judged in results.baselines):
+        nearest = results.baselines[0]
         value = format_number(nearest.estimates[score.name].mean, digits)
         sentences.append(f"The best baseline, {nearest.name}, has {value}.")
     return " ".join(sentences)
@@ -116,12 +114,10 @@ def read_fit(train: float, test: float, baseline: float, perfect: float) -> FitR
 def learner_fit(results: Results, judged: LearnerResult) -> FitReading:
     """The reading of a learner against the best baseline; empty for a baseline."""
     score, train = results.score, figures.mean_train_score(judged, results.score.name)
-    baselines = [j.estimates[score.name].mean for j in results.judged if j.outcome.learner.baseline]
-    if train is None or not baselines or judged.outcome.learner.baseline:
+    if train is None or not results.baselines or judged.outcome.learner.baseline:
         return ""
-    perfect = score.high if score.larger_is_better else score.low
-    losses = [score.loss(v) for v in (train, judged.estimates[score.name].mean, baselines[0], perfect)]
-    return read_fit(*losses)
+    baseline = results.baselines[0].estimates[score.name].mean
+    return read_fit(*map(score.loss, (train, judged.estimates[score.name].mean, baseline, score.perfect)))
 
 
 def _learner_row(results: Results, judged: LearnerResult, rank: int, digits: dict[str, int]) -> tuple[Cell, ...]:
@@ -167,10 +163,10 @@ def _key_figures(results: Results) -> list[tuple[str, str, str]]:
     ]
     if second is not score:
         cards.append(_key_figure(second, best.estimates[second.name]))
-    baselines = [judged for judged in results.judged if judged.outcome.learner.baseline]
-    if baselines:
-        mean = baselines[0].estimates[score.name].mean
-        cards.append((f"baseline {score.title}", format_number(mean, decimals_for(mean)), baselines[0].name))
+    if results.baselines:
+        baseline = results.baselines[0]
+        mean = baseline.estimates[score.name].mean
+        cards.append((f"baseline {score.title}", format_number(mean, decimals_for(mean)), baseline.name))
     if results.holdout is not None and results.holdout.certificate is not None:
         found = results.holdout.certificate
         cards.append(("certified error", f"< {found.bound:.1%}", f"with probability {1 - found.delta:.0%}"))

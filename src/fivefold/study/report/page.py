@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 
 from fivefold.core.console.control_characters import printable
 from fivefold.core.storage.atomic_write import write_text
+from fivefold.study.formatting import escape_markdown
 from fivefold.study.report.blocks import Block, Cell, Page, TableBlock
 
 TEMPLATE_FOLDER = Path(__file__).parent
@@ -32,11 +33,11 @@ def to_html(page: Page) -> str:
 
 def to_markdown(page: Page) -> str:
     """Text and tables; figures by their alternative texts."""
-    parts = [f"# {_escape_markdown(page.title)}", _escape_markdown(page.subtitle)]
+    parts = [f"# {_one_line(page.title)}", _one_line(page.subtitle)]
     for section in page.sections:
-        parts.append(f"## {_escape_markdown(section.title)}")
+        parts.append(f"## {_one_line(section.title)}")
         parts += [_block_markdown(block) for block in section.blocks]
-    return "\n\n".join([*parts, _escape_markdown(page.footer)]) + "\n"
+    return "\n\n".join([*parts, _one_line(page.footer)]) + "\n"
 
 
 def save_text(text: str, path: Path) -> Path:
@@ -60,21 +61,21 @@ def _block_markdown(block: Block) -> str:
 def _table(table: TableBlock) -> str:
     rule = ["---:" if numeric else "---" for numeric in table.numeric]
     lines = [
-        [_escape_markdown(text) or " " for text in table.header],
+        [_one_line(text) or " " for text in table.header],
         rule,
         *([_cell(c) for c in row] for row in table.rows),
     ]
-    return f"**{_escape_markdown(table.caption)}**\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"**{_one_line(table.caption)}**\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _cell(cell: Cell) -> str:
-    text = _escape_markdown(cell.text)
+    text = _one_line(cell.text)
     return f"**{text}**" if cell.look == "best" and text else text
 
 
-def _escape_markdown(text: str) -> str:
-    """Text in which no character is taken for markup."""
-    return re.sub(r"([\\`*_|<>\[\]#])", r"\\\1", " ".join(text.split()))
+def _one_line(text: str) -> str:
+    """Text without line breaks, in which no character is taken for markup."""
+    return escape_markdown(" ".join(text.split()))
 
 
 def _fence(text: str) -> str:
@@ -84,15 +85,13 @@ def _fence(text: str) -> str:
 
 
 BLOCK_WRITERS: Mapping[str, Callable[[Any], str]] = {
-    "text": lambda b: _escape_markdown(b.text),
-    "title": lambda b: f"### {_escape_markdown(b.text)}",
-    "points": lambda b: "\n".join(f"- {_escape_markdown(item)}" for item in b.items),
-    "cards": lambda b: "\n".join(
-        f"- {_escape_markdown(a)}: **{_escape_markdown(v)}** ({_escape_markdown(note)})" for a, v, note in b.items
-    ),
+    "text": lambda b: _one_line(b.text),
+    "title": lambda b: f"### {_one_line(b.text)}",
+    "points": lambda b: "\n".join(f"- {_one_line(item)}" for item in b.items),
+    "cards": lambda b: "\n".join(f"- {_one_line(a)}: **{_one_line(v)}** ({_one_line(note)})" for a, v, note in b.items),
     "table": _table,
-    "figure": lambda b: f"*Figure: {_escape_markdown(b.alternative)}*",
-    "figures": lambda b: "\n".join(f"- *Figure: {_escape_markdown(item.alternative)}*" for item in b.items),
+    "figure": lambda b: f"*Figure: {_one_line(b.alternative)}*",
+    "figures": lambda b: "\n".join(f"- *Figure: {_one_line(item.alternative)}*" for item in b.items),
     "code": lambda b: _fence(b.text),
-    "folded": lambda b: "\n\n".join([f"#### {_escape_markdown(b.title)}", *map(_block_markdown, b.blocks)]),
+    "folded": lambda b: "\n\n".join([f"#### {_one_line(b.title)}", *map(_block_markdown, b.blocks)]),
 }

@@ -8,7 +8,7 @@ from dataclasses import astuple
 
 import numpy as np
 
-from fivefold.study.formatting import first_names, format_count, format_number, format_setting, join_names
+from fivefold.study.formatting import KIND_NOUNS, first_names, format_count, format_number, format_setting, join_names
 from fivefold.study.judging.results import LearnerResult, Results
 from fivefold.study.planning.plan import Plan
 from fivefold.study.preparation.column_transformer import describe_treatment
@@ -31,15 +31,6 @@ from fivefold.study.tables.dataset import Data
 MAX_COLUMNS_DRAWN = 24  # columns with a figure
 MAX_MISSING_COLUMNS = 30  # columns in the map of missing values
 MAX_COLUMNS_LISTED = 200  # columns in the table of columns
-KIND_NOUNS = {
-    "number": ("number",),
-    "category": ("category", "categories"),
-    "ordinal": ("ordinal",),
-    "boolean": ("truth value",),
-    "date": ("date",),
-    "text": ("text",),
-    "identifier": ("identifier",),
-}
 MAX_SETTINGS_LISTED = 40  # settings listed per learner
 
 
@@ -54,7 +45,7 @@ def task_section(results: Results) -> Section:
     better = "larger" if score.larger_is_better else "smaller"
     others = [other.title for other in plan.scores[1:]]
     said = f"The target is {kind}. Learners are ranked and tuned by {score.title} ({better} is better)"
-    said += f"; {join_names(others)} are shown beside it." if others else "."
+    said += f"; {join_names(others)} {'is' if len(others) == 1 else 'are'} shown as well." if others else "."
     baselines = [learner.name for learner in plan.learners if learner.baseline]
     blocks: list[Block] = [Paragraph(said), FigureRow((data_figures.target_figure(data, plan.rows),))]
     if baselines:
@@ -74,7 +65,7 @@ def data_section(results: Results) -> Section:
     )
     if len(plan.holdout):
         said += (
-            f" {format_count(len(plan.holdout), 'row')} were locked away as a hold-out before anything was looked at; "
+            f" {format_count(len(plan.holdout), 'row')} were locked away as a hold-out before the data were looked at; "
             f"the figures show the other {len(plan.rows):,}."
         )
     blocks: list[Block] = [Paragraph(said)]
@@ -129,7 +120,8 @@ def training_section(results: Results) -> Section:
         blocks.append(
             Paragraph(
                 "Tuning is part of training: in every split each setting is tried on inner splits of the training "
-                "rows, and the best is fitted on all of them. A choice that varies between splits matters little."
+                "rows, and the best one is fitted on all of them. If the choice varies between splits, it matters "
+                "little."
             )
         )
         blocks.append(_chosen_settings(tuned))
@@ -157,7 +149,7 @@ def _describe_splits(plan: Plan) -> str:
         if plan.data.time is not None
         else "with whole groups on one side of every split"
         if plan.data.groups is not None
-        else "with the same share of every class in each fold"
+        else "with the classes in the same proportions in every fold"
         if plan.data.task.is_classification
         else "drawn at random"
     )
@@ -168,7 +160,7 @@ def _describe_splits(plan: Plan) -> str:
         f"{len(plan.splits)} splits, with about {int(np.mean(sizes)):,} training rows each; seed {plan.seed}."
     )
     if plan.halving:
-        said += " Settings were halved: all were tried on few rows, the better ones on more."
+        said += " Settings were chosen by successive halving: all were tried on few rows, the better ones on more."
     return said + (f" A budget of {plan.budget:g} s limited how much was tried." if plan.budget else "")
 
 
@@ -179,7 +171,7 @@ def _chosen_settings(tuned: Iterable[LearnerResult]) -> TableBlock:
         folds = judged.outcome.folds
         won = Counter(format_setting(fold.parameters) for fold in folds).most_common()
         often = "; ".join(f"{text} ({n} of {len(folds)})" for text, n in won[:3])
-        more = f"; {len(won) - 3} others" if len(won) > 3 else ""
+        more = f"; {format_count(len(won) - 3, 'other')}" if len(won) > 3 else ""
         rows.append((Cell(judged.name), Cell(str(len(judged.outcome.learner.settings))), Cell(often + more)))
     return TableBlock("Chosen settings, and in how many splits", ("learner", "tried", "chosen"), tuple(rows))
 
@@ -224,9 +216,10 @@ def _missing_blocks(table: Data, rows: np.ndarray) -> list[Block]:
     if not total:
         return [Paragraph("No value is missing.")]
     figure, having = data_figures.missing_figure(table, rows, MAX_MISSING_COLUMNS)
-    cut = f"; the {MAX_MISSING_COLUMNS} with most of them are drawn" if having > MAX_MISSING_COLUMNS else ""
+    cut = f"; the {MAX_MISSING_COLUMNS} that lack most values are drawn" if having > MAX_MISSING_COLUMNS else ""
     share = total / (len(table.y) * len(table.columns))
-    said = f"{total:,} values are missing ({share:.1%}), in {format_count(having, 'column')}{cut}."
+    values = "1 value is" if total == 1 else f"{total:,} values are"
+    said = f"{values} missing ({share:.1%}), in {format_count(having, 'column')}{cut}."
     return [Paragraph(said), figure]
 
 
@@ -237,7 +230,7 @@ def _distribution_blocks(plan: Plan) -> list[Block]:
         return [Paragraph("There is no column to draw.")]
     apart = plan.classes is not None and len(plan.classes) <= data_figures.MAX_CLASSES_APART
     said = (
-        "Numeric columns are drawn by class, as shares of the class, in the colours of the figure of the target."
+        "Numeric columns are drawn by class, as shares of the class, in the colours that the classes have above."
         if apart
         else ""
     )

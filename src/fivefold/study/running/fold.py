@@ -109,6 +109,24 @@ def evaluate_fold(data: Data, learner: Learner, split: Split, plan: Plan) -> Fol
     )
 
 
+def scores_at_share(
+    plan: Plan, learner: Learner, settings: Sequence[tuple[Split, Setting]], share: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """A point of a learning curve, per split: the number of training rows, (J,), and the first score, (J, 2).
+
+    Every split comes with the setting to fit; nothing is tuned. Scores are those of the training rows that were used,
+    and of the test rows. A smaller share is a subset of a larger one.
+    """
+    score, data, sizes, scores = plan.scores[0], plan.coded(plan.data), [], []
+    for split, setting in settings:
+        seed = derive_seed(plan.seed, split.repeat, split.fold)
+        rows = subsample(data, split.train, share, seed)
+        model = build_pipeline(data, learner, setting, seed).fit(data.X[rows], data.y[rows])
+        scores.append([score.score_model(model, data.X[part], data.y[part]) for part in (rows, split.test)])
+        sizes.append(len(rows))
+    return np.array(sizes), np.array(scores)
+
+
 def tune_and_fit(data: Data, learner: Learner, rows: np.ndarray, plan: Plan) -> tuple[Pipeline, SettingChoice]:
     """The learner tuned and fitted on these rows; with `plan.rows`, the model that a study saves."""
     seed = derive_seed(plan.seed, REFIT_INDEX, REFIT_INDEX)

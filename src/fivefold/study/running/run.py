@@ -123,14 +123,12 @@ def run_pending(
 
 
 def _retry_alone(plan: Plan, ended: TaskResult, workers: WorkerPool, given_up: Collection[str]) -> TaskResult:
-    """Run a fold whose worker died once more, with no other beside it, unless its learner was given up."""
+    """Run a fold whose worker died once more, alone, unless its learner was given up."""
     learner = ended.task.learner
     if learner.name in given_up:
         return ended
     (again,) = workers.run(iter([(ended.task, fold_time_limit(plan, learner))]))
-    return (
-        replace(again, reason=f"{again.reason}, twice, once with no other beside it") if again.fate == "died" else again
-    )
+    return replace(again, reason=f"{again.reason}, twice, once while it ran alone") if again.fate == "died" else again
 
 
 def pending_folds(plan: Plan, journal: Journal, *, retry: bool = True) -> dict[tuple[str, int], tuple[Learner, Split]]:
