@@ -50,8 +50,8 @@ def predict(
         shown, changed = (predictions, 0) if raw else escape_formulas(predictions)
         text = shown.write_csv()
         if changed:
-            formulas = format_count(changed, "text that looks like a formula", "texts that look like formulas")
-            note = f"{formulas} to a spreadsheet got an apostrophe in front; --raw writes text as it is"
+            texts = format_count(changed, "text")
+            note = f"{texts} that a spreadsheet would take for a formula got an apostrophe; --raw writes text as it is"
             new = replace(new, notes=(*new.notes, note))
         if out is not None:
             _write(out, text)
