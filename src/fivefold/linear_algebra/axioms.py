@@ -19,9 +19,9 @@ space 0u is the zero and (-1)u the negative of u, whatever addition and multipli
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,11 +29,13 @@ from numpy.typing import ArrayLike
 from fivefold.core.types import Array
 
 DRAWS = 200  # examples tried: triples of vectors, each with two scalars
-SCALARS = (-2.0, -1.0, -0.5, 0.0, 0.25, 1.0, 3.0)
+SCALARS = (-2.0, -1.0, -0.5, 0.0, 0.25, 1.0, 3.0)  # both signs, fractions, and the special numbers -1, 0, 1
 TOL = 1e-9  # relative difference that counts as rounding: a few operations on numbers of 16 digits
 
-Vector = Any  # whatever the given addition adds
-Sides = tuple[Any, Any]
+Element: TypeAlias = Any  # of the set: whatever the given addition adds
+Addition: TypeAlias = Callable[[Element, Element], Element]
+Multiplication: TypeAlias = Callable[[float, Element], Element]
+Sides: TypeAlias = tuple[Any, Any]  # left and right of an equation: numbers, elements or arrays
 
 
 @dataclass(frozen=True)
@@ -86,14 +88,65 @@ class AxiomReport:
         return "\n".join([f"{verdict} ({self.draws} examples)", *(f"  {a}" for a in (*self.axioms, *self.closure))])
 
 
+@dataclass(frozen=True)
+class Trials:
+    """Examples on which axioms are tried, and the relative difference that counts as rounding.
+
+    An example holds vectors u v w, also called x y z, and numbers a b; an axiom names the letters it is about.
+    """
+
+    examples: list[dict[str, Any]]
+    tol: float
+
+    @classmethod
+    def draw(cls, samples: list[Element], scalars: Sequence[float], draws: int, tol: float, seed: int) -> Self:
+        """Draw the examples; the first ones use every sample in turn."""
+        rng = np.random.default_rng(seed)
+        n, examples = len(samples), []
+        for i in range(max(draws, n)):
+            picked = [i % n, *rng.integers(n, size=2).tolist()]
+            u, v, w = (samples[j] for j in picked)
+            a, b = (float(scalars[j]) for j in (i % len(scalars), int(rng.integers(len(scalars)))))
+            examples.append({"u": u, "v": v, "w": w, "x": u, "y": v, "z": w, "a": a, "b": b})
+        return cls(examples, tol)
+
+    def equal(self, name: str, statement: str, letters: str, sides: Callable[..., Sides]) -> Axiom:
+        """Are the two sides equal on every example?"""
+        worst, counterexample = 0.0, None
+        for values in self._values(letters):
+            gap = _gap(*sides(*values.values()))
+            worst = max(worst, gap)
+            if counterexample is None and not gap <= self.tol:
+                counterexample = values
+        return Axiom(name, statement, counterexample is None, worst, counterexample)
+
+    def at_most(self, name: str, statement: str, letters: str, sides: Callable[..., tuple[float, float]]) -> Axiom:
+        """Is the left side at most the right on every example? Its excess is the gap."""
+
+        def clipped(*values: Any) -> Sides:
+            left, right = sides(*values)
+            return max(left, right), right
+
+        return self.equal(name, statement, letters, clipped)
+
+    def true(self, name: str, statement: str, letters: str, question: Callable[..., Any]) -> Axiom:
+        """Is the answer to the question yes on every example?"""
+        counterexample = next((values for values in self._values(letters) if not question(*values.values())), None)
+        holds = counterexample is None
+        return Axiom(name, statement, holds, 0.0 if holds else np.inf, counterexample)
+
+    def _values(self, letters: str) -> Iterator[dict[str, Any]]:
+        return ({letter: example[letter] for letter in letters} for example in self.examples)
+
+
 def vector_space_axioms(
-    vectors: Sequence[Vector],
+    vectors: Sequence[Element],
     *,
-    add: Callable[[Vector, Vector], Vector] = operator.add,
-    multiply: Callable[[float, Vector], Vector] = operator.mul,
-    member: Callable[[Vector], bool] | None = None,
-    zero: Vector = None,
-    negative: Callable[[Vector], Vector] | None = None,
+    add: Addition = operator.add,
+    multiply: Multiplication = operator.mul,
+    member: Callable[[Element], bool] | None = None,
+    zero: Element = None,
+    negative: Callable[[Element], Element] | None = None,
     scalars: Sequence[float] = SCALARS,
     draws: int = DRAWS,
     tol: float = TOL,
@@ -137,39 +190,33 @@ def vector_space_axioms(
     inside = member or (lambda u: True)
     origin, found_zero = _zero(samples, add, multiply, zero, inside, tol)
     opposite = _negative(add, multiply, negative, origin, inside, tol)
-    drawn = list(_draw_examples(samples, scalars, draws, seed))
-
-    def verdict(name: str, statement: str, sides: Callable[..., Sides], *letters: str) -> Axiom:
-        return _axiom_verdict(
-            name, statement, ((_pick(d, letters), sides(*(d[k] for k in letters))) for d in drawn), tol
-        )
-
+    trials = Trials.draw(samples, scalars, draws, tol, seed)
     axioms = (
-        verdict("associativity", "(u + v) + w = u + (v + w)",
-               lambda u, v, w: (add(add(u, v), w), add(u, add(v, w))), "u", "v", "w"),
-        verdict("commutativity", "u + v = v + u", lambda u, v: (add(u, v), add(v, u)), "u", "v"),
-        verdict("zero", "u + 0 = u for one 0 of the set",
-               lambda u: (add(u, origin) if found_zero else None, u), "u"),
-        verdict("inverse", "u + (-u) = 0 for a -u of the set",
-               lambda u: (add(u, opposite(u)) if opposite(u) is not None else None, origin), "u"),
-        verdict("distributivity over vectors", "a(u + v) = au + av",
-               lambda a, u, v: (multiply(a, add(u, v)), add(multiply(a, u), multiply(a, v))), "a", "u", "v"),
-        verdict("distributivity over scalars", "(a + b)u = au + bu",
-               lambda a, b, u: (multiply(a + b, u), add(multiply(a, u), multiply(b, u))), "a", "b", "u"),
-        verdict("associativity over scalars", "a(bu) = (ab)u",
-               lambda a, b, u: (multiply(a, multiply(b, u)), multiply(a * b, u)), "a", "b", "u"),
-        verdict("unit scalar", "1u = u", lambda u: (multiply(1.0, u), u), "u"),
+        trials.equal("associativity", "(u + v) + w = u + (v + w)", "uvw",
+                     lambda u, v, w: (add(add(u, v), w), add(u, add(v, w)))),
+        trials.equal("commutativity", "u + v = v + u", "uv", lambda u, v: (add(u, v), add(v, u))),
+        trials.equal("zero", "u + 0 = u for one 0 of the set", "u",
+                     lambda u: (add(u, origin) if found_zero else None, u)),
+        trials.equal("inverse", "u + (-u) = 0 for a -u of the set", "u",
+                     lambda u: (add(u, opposite(u)) if opposite(u) is not None else None, origin)),
+        trials.equal("distributivity over vectors", "a(u + v) = au + av", "auv",
+                     lambda a, u, v: (multiply(a, add(u, v)), add(multiply(a, u), multiply(a, v)))),
+        trials.equal("distributivity over scalars", "(a + b)u = au + bu", "abu",
+                     lambda a, b, u: (multiply(a + b, u), add(multiply(a, u), multiply(b, u)))),
+        trials.equal("associativity over scalars", "a(bu) = (ab)u", "abu",
+                     lambda a, b, u: (multiply(a, multiply(b, u)), multiply(a * b, u))),
+        trials.equal("unit scalar", "1u = u", "u", lambda u: (multiply(1.0, u), u)),
     )  # fmt: skip
-    stays = (
-        _true("closure under addition", "u + v is in the set", drawn, ("u", "v"), lambda u, v: inside(add(u, v))),
-        _true("closure under scalars", "au is in the set", drawn, ("a", "u"), lambda a, u: inside(multiply(a, u))),
+    closure = (
+        trials.true("closure under addition", "u + v is in the set", "uv", lambda u, v: inside(add(u, v))),
+        trials.true("closure under scalars", "au is in the set", "au", lambda a, u: inside(multiply(a, u))),
     )
-    return AxiomReport("a set with addition and multiplication", axioms, len(drawn), stays)
+    return AxiomReport("a set with addition and multiplication", axioms, len(trials.examples), closure)
 
 
 def norm_axioms(
     norm: Callable[[Array], float],
-    vectors: Any,
+    vectors: Iterable[ArrayLike],
     *,
     scalars: Sequence[float] = SCALARS,
     draws: int = DRAWS,
@@ -186,27 +233,26 @@ def norm_axioms(
     >>> norm_axioms(lambda x: np.sqrt(np.abs(x)).sum() ** 2, X).failures
     ('triangle inequality',)
     """
-    drawn = list(_draw_examples(_rows(vectors), scalars, draws, seed))
-    origin = np.zeros_like(drawn[0]["u"])
+    trials = Trials.draw(_rows(vectors), scalars, draws, tol, seed)
+    origin = np.zeros_like(trials.examples[0]["u"])
     axioms = (
-        _below(
-            "triangle inequality", "|x + y| <= |x| + |y|", drawn, ("x", "y"),
-            lambda x, y: (norm(x + y), norm(x) + norm(y)), tol,
-        ),
-        _equal(
-            "absolute homogeneity", "|ax| = |a| |x|", drawn, ("a", "x"),
-            lambda a, x: (norm(a * x), abs(a) * norm(x)), tol,
-        ),
-        _true(
-            "positivity", "|x| > 0 for x != 0, |0| = 0", drawn, ("x",),
-            lambda x: abs(norm(origin)) <= tol and (norm(x) > 0 or not np.any(x)),
-        ),
+        trials.at_most("triangle inequality", "|x + y| <= |x| + |y|", "xy",
+                       lambda x, y: (norm(x + y), norm(x) + norm(y))),
+        trials.equal("absolute homogeneity", "|ax| = |a| |x|", "ax",
+                     lambda a, x: (norm(a * x), abs(a) * norm(x))),
+        trials.true("positivity", "|x| > 0 for x != 0, |0| = 0", "x",
+                    lambda x: abs(norm(origin)) <= tol and (norm(x) > 0 or not np.any(x))),
     )  # fmt: skip
-    return AxiomReport("a norm", axioms, len(drawn))
+    return AxiomReport("a norm", axioms, len(trials.examples))
 
 
 def metric_axioms(
-    metric: Callable[[Array, Array], float], points: Any, *, draws: int = DRAWS, tol: float = TOL, seed: int = 0
+    metric: Callable[[Array, Array], float],
+    points: Iterable[ArrayLike],
+    *,
+    draws: int = DRAWS,
+    tol: float = TOL,
+    seed: int = 0,
 ) -> AxiomReport:
     """Non-negativity, identity, symmetry and triangle inequality of a metric.
 
@@ -218,25 +264,21 @@ def metric_axioms(
     >>> metric_axioms(lambda x, y: ((x - y) ** 2).sum(), X).failures
     ('triangle inequality',)
     """
-    drawn = list(_draw_examples(_rows(points), (1.0,), draws, seed))
+    trials = Trials.draw(_rows(points), (1.0,), draws, tol, seed)
     axioms = (
-        _true("non-negativity", "d(x, y) >= 0", drawn, ("x", "y"), lambda x, y: metric(x, y) >= 0),
-        _true(
-            "identity", "d(x, y) = 0 for x = y and for no others", drawn, ("x", "y"),
-            lambda x, y: abs(metric(x, x)) <= tol and (metric(x, y) > 0 or np.array_equal(x, y)),
-        ),
-        _equal("symmetry", "d(x, y) = d(y, x)", drawn, ("x", "y"), lambda x, y: (metric(x, y), metric(y, x)), tol),
-        _below(
-            "triangle inequality", "d(x, z) <= d(x, y) + d(y, z)", drawn, ("x", "y", "z"),
-            lambda x, y, z: (metric(x, z), metric(x, y) + metric(y, z)), tol,
-        ),
+        trials.true("non-negativity", "d(x, y) >= 0", "xy", lambda x, y: metric(x, y) >= 0),
+        trials.true("identity", "d(x, y) = 0 for x = y and for no others", "xy",
+                    lambda x, y: abs(metric(x, x)) <= tol and (metric(x, y) > 0 or np.array_equal(x, y))),
+        trials.equal("symmetry", "d(x, y) = d(y, x)", "xy", lambda x, y: (metric(x, y), metric(y, x))),
+        trials.at_most("triangle inequality", "d(x, z) <= d(x, y) + d(y, z)", "xyz",
+                       lambda x, y, z: (metric(x, z), metric(x, y) + metric(y, z))),
     )  # fmt: skip
-    return AxiomReport("a metric", axioms, len(drawn))
+    return AxiomReport("a metric", axioms, len(trials.examples))
 
 
 def norm_metric_axioms(
     metric: Callable[[Array, Array], float],
-    points: Any,
+    points: Iterable[ArrayLike],
     *,
     scalars: Sequence[float] = SCALARS,
     draws: int = DRAWS,
@@ -253,24 +295,20 @@ def norm_metric_axioms(
     >>> norm_metric_axioms(discrete_metric, X).failures
     ('homogeneity',)
     """
-    drawn = list(_draw_examples(_rows(points), scalars, draws, seed))
-    besides = (
-        _equal(
-            "translation invariance", "d(x + z, y + z) = d(x, y)", drawn, ("x", "y", "z"),
-            lambda x, y, z: (metric(x + z, y + z), metric(x, y)), tol,
-        ),
-        _equal(
-            "homogeneity", "d(ax, ay) = |a| d(x, y)", drawn, ("a", "x", "y"),
-            lambda a, x, y: (metric(a * x, a * y), abs(a) * metric(x, y)), tol,
-        ),
+    trials = Trials.draw(_rows(points), scalars, draws, tol, seed)
+    further = (
+        trials.equal("translation invariance", "d(x + z, y + z) = d(x, y)", "xyz",
+                     lambda x, y, z: (metric(x + z, y + z), metric(x, y))),
+        trials.equal("homogeneity", "d(ax, ay) = |a| d(x, y)", "axy",
+                     lambda a, x, y: (metric(a * x, a * y), abs(a) * metric(x, y))),
     )  # fmt: skip
     common = metric_axioms(metric, points, draws=draws, tol=tol, seed=seed)
-    return AxiomReport("a metric from a norm", (*common.axioms, *besides), len(drawn))
+    return AxiomReport("a metric from a norm", (*common.axioms, *further), len(trials.examples))
 
 
 def linearity_axioms(
     f: Callable[[Array], Any],
-    vectors: Any,
+    vectors: Iterable[ArrayLike],
     *,
     scalars: Sequence[float] = SCALARS,
     draws: int = DRAWS,
@@ -289,15 +327,15 @@ def linearity_axioms(
     >>> linearity_axioms(lambda x: np.linalg.norm(x), X, scalars=(1, 2)).failures
     ('additivity',)
     """
-    drawn = list(_draw_examples(_rows(vectors), scalars, draws, seed))
+    trials = Trials.draw(_rows(vectors), scalars, draws, tol, seed)
     axioms = (
-        _equal("additivity", "f(x + y) = f(x) + f(y)", drawn, ("x", "y"), lambda x, y: (f(x + y), f(x) + f(y)), tol),
-        _equal("homogeneity", "f(ax) = a f(x)", drawn, ("a", "x"), lambda a, x: (f(a * x), a * np.asarray(f(x))), tol),
+        trials.equal("additivity", "f(x + y) = f(x) + f(y)", "xy", lambda x, y: (f(x + y), f(x) + f(y))),
+        trials.equal("homogeneity", "f(ax) = a f(x)", "ax", lambda a, x: (f(a * x), a * np.asarray(f(x)))),
     )
-    return AxiomReport("a linear map", axioms, len(drawn))
+    return AxiomReport("a linear map", axioms, len(trials.examples))
 
 
-def induced_metric(norm: Callable[[Array], float]) -> Callable[[Any, Any], float]:
+def induced_metric(norm: Callable[[Array], float]) -> Callable[[ArrayLike, ArrayLike], float]:
     """The metric of a norm, d(x, y) = |x - y|.
 
     Examples
@@ -319,80 +357,18 @@ def discrete_metric(x: ArrayLike, y: ArrayLike) -> float:
     return float(not np.array_equal(x, y))
 
 
-def _samples(vectors: Sequence[Vector]) -> list[Vector]:
+def _samples(vectors: Iterable[Element]) -> list[Element]:
     samples = list(vectors)
     if not samples:
         raise ValueError("no vectors were given; axioms are tried on samples of the set, so give a few")
     return samples
 
 
-def _rows(vectors: Any) -> list[Array]:
+def _rows(vectors: Iterable[ArrayLike]) -> list[Array]:
     samples: list[Array] = [np.asarray(v, dtype=np.float64) for v in _samples(vectors)]
     if len({v.shape for v in samples}) > 1:
         raise ValueError(f"vectors must have one size; got {sorted({v.shape for v in samples})}")
     return samples
-
-
-def _draw_examples(samples: list[Vector], scalars: Sequence[float], draws: int, seed: int) -> Iterator[dict[str, Any]]:
-    """Vectors u v w, also called x y z, and numbers a b. The first examples use every sample in turn."""
-    rng = np.random.default_rng(seed)
-    n = len(samples)
-    for i in range(max(draws, n)):
-        picked = [i % n, *rng.integers(n, size=2).tolist()]
-        u, v, w = (samples[j] for j in picked)
-        a, b = (float(scalars[j]) for j in (i % len(scalars), int(rng.integers(len(scalars)))))
-        yield {"u": u, "v": v, "w": w, "x": u, "y": v, "z": w, "a": a, "b": b}
-
-
-def _pick(drawn: Mapping[str, Any], letters: Sequence[str]) -> dict[str, Any]:
-    return {letter: drawn[letter] for letter in letters}
-
-
-def _axiom_verdict(name: str, statement: str, cases: Any, tol: float) -> Axiom:
-    """Equality of two sides in every case; the example kept is the first that fails."""
-    worst, example = 0.0, None
-    for values, (left, right) in cases:
-        gap = _gap(left, right)
-        worst = max(worst, gap)
-        if example is None and not gap <= tol:
-            example = values
-    return Axiom(name, statement, example is None, worst, example)
-
-
-def _equal(
-    name: str,
-    statement: str,
-    drawn: list[dict[str, Any]],
-    letters: Sequence[str],
-    sides: Callable[..., Sides],
-    tol: float,
-) -> Axiom:
-    return _axiom_verdict(name, statement, ((_pick(d, letters), sides(*(d[k] for k in letters))) for d in drawn), tol)
-
-
-def _below(
-    name: str,
-    statement: str,
-    drawn: list[dict[str, Any]],
-    letters: Sequence[str],
-    sides: Callable[..., Sides],
-    tol: float,
-) -> Axiom:
-    """The left side is at most the right: its excess is the gap."""
-
-    def clipped(left: float, right: float) -> Sides:
-        return max(left, right), right
-
-    return _axiom_verdict(
-        name, statement, ((_pick(d, letters), clipped(*sides(*(d[k] for k in letters)))) for d in drawn), tol
-    )
-
-
-def _true(
-    name: str, statement: str, drawn: list[dict[str, Any]], letters: Sequence[str], question: Callable[..., Any]
-) -> Axiom:
-    example = next((_pick(d, letters) for d in drawn if not question(*(d[k] for k in letters))), None)
-    return Axiom(name, statement, example is None, 0.0 if example is None else np.inf, example)
 
 
 def _gap(left: Any, right: Any) -> float:
@@ -408,8 +384,13 @@ def _gap(left: Any, right: Any) -> float:
 
 
 def _zero(
-    samples: list[Vector], add: Any, multiply: Any, zero: Vector, inside: Callable[[Vector], bool], tol: float
-) -> tuple[Vector, bool]:
+    samples: list[Element],
+    add: Addition,
+    multiply: Multiplication,
+    zero: Element,
+    inside: Callable[[Element], bool],
+    tol: float,
+) -> tuple[Element, bool]:
     """A vector of the set that changes no sample when added, and whether there is one among the candidates."""
     u = samples[0]
     candidates = [zero] if zero is not None else [multiply(0.0, u), add(u, multiply(-1.0, u)), np.zeros_like(u)]
@@ -420,11 +401,16 @@ def _zero(
 
 
 def _negative(
-    add: Any, multiply: Any, negative: Any, origin: Vector, inside: Callable[[Vector], bool], tol: float
-) -> Callable[[Vector], Vector]:
+    add: Addition,
+    multiply: Multiplication,
+    negative: Callable[[Element], Element] | None,
+    origin: Element,
+    inside: Callable[[Element], bool],
+    tol: float,
+) -> Callable[[Element], Element]:
     """u -> a vector of the set that adds up to the zero with u, or None."""
 
-    def of(u: Vector) -> Vector:
+    def of(u: Element) -> Element:
         candidates = [negative(u)] if negative is not None else [multiply(-1.0, u), np.negative(u)]
         fitting = (v for v in candidates if inside(v) and _gap(add(u, v), origin) <= tol)
         return next(fitting, None)

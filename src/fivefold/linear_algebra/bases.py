@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Matrix, Vector
 from fivefold.linear_algebra.axioms import AxiomReport, linearity_axioms
 from fivefold.linear_algebra.matrix_input import format_matrix, matrix
 from fivefold.linear_algebra.regularity import regularity
 
-ORTHONORMAL = 1e-12  # largest difference allowed between U'U and the identity
+ORTHONORMAL_TOL = 1e-12  # largest entry of U'U - I, for columns U that still count as orthonormal
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Basis:
     array([5., 5.])
     """
 
-    columns: Array  # (d, d)
+    columns: Matrix  # (d, d)
 
     def __post_init__(self) -> None:
         B = matrix(self.columns, "a basis", square=True)
@@ -57,19 +57,19 @@ class Basis:
     @property
     def orthonormal(self) -> bool:
         """Are the vectors orthogonal and of length one?"""
-        return bool(np.abs(self.columns.T @ self.columns - np.eye(len(self))).max() <= ORTHONORMAL)
+        return bool(np.abs(self.columns.T @ self.columns - np.eye(len(self))).max() <= ORTHONORMAL_TOL)
 
-    def coordinates(self, x: Array) -> Array:
+    def coordinates(self, x: ArrayLike) -> Array:
         """a with x = B a, for one vector or for several in columns."""
-        x = self._sized(x)
-        return self.columns.T @ x if self.orthonormal else np.linalg.solve(self.columns, x)
+        vectors = self._sized(x)
+        return self.columns.T @ vectors if self.orthonormal else np.linalg.solve(self.columns, vectors)
 
-    def vector(self, a: Any) -> Array:
+    def vector(self, a: ArrayLike) -> Array:
         """x = B a."""
         return self.columns @ self._sized(a)
 
-    def _sized(self, x: Array) -> Array:
-        x = np.asarray(x, dtype=np.float64)
+    def _sized(self, given: ArrayLike) -> Array:
+        x = np.asarray(given, dtype=np.float64)
         if len(np.atleast_1d(x)) != len(self):
             raise ValueError(f"this basis describes vectors of size {len(self)}; got shape {x.shape}")
         return x
@@ -96,8 +96,8 @@ class ChangeOfBasis:
             return float(np.linalg.det(self.matrix)), float(np.linalg.det(self.new_matrix))
 
     @property
-    def eigenvalues(self) -> Any:
-        """Eigenvalues of both; complex where the map rotates every direction."""
+    def eigenvalues(self) -> NDArray[np.inexact[Any]]:
+        """Eigenvalues, the same in both bases; complex where the map rotates every direction."""
         values = np.linalg.eigvals(self.matrix)
         return values if np.any(values.imag) else values.real  # NumPy versions differ in the type of real eigenvalues
 
@@ -113,7 +113,7 @@ class ChangeOfBasis:
         )
 
 
-def change_of_basis(A: ArrayLike, basis: Any) -> ChangeOfBasis:
+def change_of_basis(A: ArrayLike, basis: Basis | ArrayLike) -> ChangeOfBasis:
     """The map A in another basis, B^-1 A B.
 
     Parameters
@@ -138,7 +138,7 @@ def change_of_basis(A: ArrayLike, basis: Any) -> ChangeOfBasis:
     [ 0  1 ]
     trace 4 and 4, determinant 3 and 3
     """
-    M, B = matrix(A, square=True), basis if isinstance(basis, Basis) else Basis(basis)
+    M, B = matrix(A, square=True), basis if isinstance(basis, Basis) else Basis(matrix(basis, "a basis"))
     if len(M) != len(B):
         raise ValueError(f"A maps vectors of size {len(M)}; the basis has vectors of size {len(B)}")
     return ChangeOfBasis(M, B, B.coordinates(M @ B.columns))
@@ -153,7 +153,7 @@ class LinearMap:
     target: Basis
     linearity: AxiomReport  # the report of the test that f passed
 
-    def __call__(self, x: Any) -> Array:
+    def __call__(self, x: ArrayLike) -> Array:
         """The image of a vector, through its coordinates."""
         return self.target.vector(self.matrix @ self.source.coordinates(x))
 
@@ -162,7 +162,13 @@ class LinearMap:
 
 
 def linear_map(
-    f: Callable[[Array], Any], source: Any, target: Any = None, *, draws: int = 100, tol: float = 1e-9, seed: int = 0
+    f: Callable[[Vector], ArrayLike],
+    source: Basis | ArrayLike,
+    target: Basis | ArrayLike | None = None,
+    *,
+    draws: int = 100,
+    tol: float = 1e-9,
+    seed: int = 0,
 ) -> LinearMap:
     """The matrix of a linear function in two bases; a function that is not linear is refused.
 
@@ -204,11 +210,12 @@ def linear_map(
     return LinearMap(Z.coordinates(np.column_stack([_image(f, x) for x in B.columns.T])), B, Z, found)
 
 
-def _image(f: Callable[[Array], Any], x: Array) -> Array:
+def _image(f: Callable[[Vector], ArrayLike], x: Vector) -> Vector:
     return np.atleast_1d(np.asarray(f(x), dtype=np.float64))
 
 
-def _basis(given: Any) -> Basis:
+def _basis(given: Basis | ArrayLike) -> Basis:
+    """The basis itself, or that of these columns; a size stands for the standard basis."""
     if isinstance(given, Basis):
         return given
-    return Basis(np.eye(given) if isinstance(given, int) else given)
+    return Basis(np.eye(given) if isinstance(given, int) else matrix(given, "a basis"))

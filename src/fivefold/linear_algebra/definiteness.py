@@ -49,9 +49,8 @@ def definiteness(A: ArrayLike, tol: float = 1e-12) -> Definiteness:
             f"A must be symmetric; A[{i}, {j}] = {M[i, j]:g} and A[{j}, {i}] = {M[j, i]:g}. The quadratic form is that "
             "of (A + A') / 2: pass that"
         )
-    _, power = np.frexp(
-        np.abs(M).max()
-    )  # scaled, because near the limits of floating point sums would overflow or vanish
+    # scaled, because near the limits of floating point sums would overflow or vanish
+    _, power = np.frexp(np.abs(M).max())
     found = classify(np.ldexp(M / 2 + M.T / 2, -power), tol)
     factor = None if found.factor is None else found.factor * 2.0 ** (power / 2)
     return replace(found, values=np.ldexp(found.values, power), factor=factor)

@@ -1,9 +1,9 @@
 """Gauss-Jordan elimination, with every step kept.
 
 A matrix is brought to reduced row echelon form: in each column the largest entry that is left is swapped up (partial
-pivoting), its row divided by it, and the column cleared above and below. [A, I] becomes [I, A^-1]; the product of the
-pivots, with the sign of the swaps, is the determinant. An entry counts as zero where it is within the rounding of
-the numbers that its row and column started with.
+pivoting), its row is divided by it, and the column is cleared above and below. [A, I] becomes [I, A^-1]; the product of
+the pivots, with the sign of the swaps, is the determinant. An entry counts as zero if it is within the rounding of the
+numbers that its row and column started with.
 
 This is for learning. To solve A x = b use numpy.linalg.solve, which takes a third of the work and loses fewer
 digits than multiplying with an inverse does.
@@ -14,14 +14,14 @@ Golub & Van Loan (2013), Matrix Computations, section 3.4.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from fivefold.core.types import Array, Matrix
+from fivefold.core.types import Matrix
 from fivefold.linear_algebra.matrix_input import format_matrix, matrix
 
-ROUNDING = 16 * np.finfo(float).eps  # per row, as a share of the sizes that a row and a column started with
+ROUNDING = 16 * np.finfo(float).eps  # rounding error per row, as a share of the initial size of a row and a column
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class EliminationStep:
     """One row operation and the matrix after it."""
 
     operation: str
-    matrix: Array
+    matrix: Matrix
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ class Elimination:
     determinant: float | None  # of the left block, where it is square
 
     @property
-    def reduced(self) -> Array:
+    def reduced(self) -> Matrix:
         """The left block at the end."""
         return self.steps[-1].matrix[:, : self.width]
 
     @property
-    def right(self) -> Array:
+    def right(self) -> Matrix:
         """The right block at the end."""
         return self.steps[-1].matrix[:, self.width :]
 
@@ -65,7 +65,7 @@ class Elimination:
 class Inverse:
     """A^-1, the determinant, and the elimination that found them; prints the trace."""
 
-    inverse: Array
+    inverse: Matrix
     determinant: float
     elimination: Elimination
 
@@ -73,7 +73,7 @@ class Inverse:
         return f"{self.elimination}\nThe right block is the inverse; the determinant is {self.determinant:.6g}."
 
 
-def eliminate(A: Matrix, right: Any = None, *, tol: float | None = None) -> Elimination:
+def eliminate(A: ArrayLike, right: ArrayLike | None = None, *, tol: float | None = None) -> Elimination:
     """Reduce A, and apply the same operations to `right`.
 
     Parameters
@@ -108,15 +108,16 @@ def eliminate(A: Matrix, right: Any = None, *, tol: float | None = None) -> Elim
     M = left if right is None else np.hstack([left, _beside(right, len(left))])
     rows, width = left.shape
     tol = ROUNDING * max(left.shape) if tol is None else tol
-    height = np.abs(left).max(axis=1)  # size of every row, then of every column once rows have size one
-    breadth = (np.abs(left) / np.where(height > 0, height, 1.0)[:, None]).max(axis=0)
+    row_size = np.abs(left).max(axis=1)
+    # of rows that are divided by their size
+    column_size = (np.abs(left) / np.where(row_size > 0, row_size, 1.0)[:, None]).max(axis=0)
     steps, pivots, determinant = [EliminationStep("start", M.copy())], list[int](), 1.0
     for j in range(width):
         i = len(pivots)
         if i == rows:
             break
         size = np.abs(M[i:, j])
-        size[size <= tol * height[i:] * breadth[j]] = 0.0
+        size[size <= tol * row_size[i:] * column_size[j]] = 0.0
         p = i + int(size.argmax())
         if size[p - i] == 0:
             M[i:, j] = 0.0
@@ -125,7 +126,7 @@ def eliminate(A: Matrix, right: Any = None, *, tol: float | None = None) -> Elim
             )
             continue
         if p != i:
-            M[[i, p]], height[[i, p]], determinant = M[[p, i]], height[[p, i]], -determinant
+            M[[i, p]], row_size[[i, p]], determinant = M[[p, i]], row_size[[p, i]], -determinant
             steps.append(EliminationStep(f"swap rows {i + 1} and {p + 1}", M.copy()))
         pivot = float(M[i, j])
         determinant *= pivot
@@ -144,7 +145,7 @@ def eliminate(A: Matrix, right: Any = None, *, tol: float | None = None) -> Elim
     )
 
 
-def gauss_jordan_inverse(A: Matrix, *, tol: float | None = None) -> Inverse:
+def gauss_jordan_inverse(A: ArrayLike, *, tol: float | None = None) -> Inverse:
     """The inverse of a square matrix, with the steps from [A, I] to [I, A^-1]; a singular matrix is refused.
 
     Parameters
@@ -183,7 +184,7 @@ def gauss_jordan_inverse(A: Matrix, *, tol: float | None = None) -> Inverse:
     return Inverse(found.right, found.determinant, found)
 
 
-def _beside(right: Any, rows: int) -> Array:
+def _beside(right: ArrayLike, rows: int) -> Matrix:
     given = np.array(right, dtype=np.float64)
     columns = matrix(given[:, None] if given.ndim == 1 else given, "right")
     if len(columns) != rows:

@@ -14,15 +14,18 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from fivefold.core.types import Array
 from fivefold.spatial.distances import squared_distances
 
+NumberRows: TypeAlias = Sequence[Sequence[float]]
+R = TypeVar("R")
 
-def naive_product(A: Any, B: Any) -> list[list[Any]]:
+
+def naive_product(A: NumberRows, B: NumberRows) -> list[list[float]]:
     """A B, number by number.
 
     Examples
@@ -34,7 +37,7 @@ def naive_product(A: Any, B: Any) -> list[list[Any]]:
     return [[_dot(row, column) for column in columns] for row in A]
 
 
-def naive_distances(X: Any, Y: Any) -> list[list[Any]]:
+def naive_distances(X: NumberRows, Y: NumberRows) -> list[list[float]]:
     """Squared distances of every row of X to every row of Y, number by number.
 
     Examples
@@ -72,7 +75,7 @@ class TimedTask:
     """A task on two n x n matrices that can be done in two ways."""
 
     name: str
-    naive: Callable[[Any, Any], Any]
+    naive: Callable[[NumberRows, NumberRows], list[list[float]]]
     vectorised: Callable[[Array, Array], Array]
 
 
@@ -98,7 +101,7 @@ def time_loops(
     repeats
         The shortest time of this many runs counts; the first vectorised run, which starts threads, does not.
     seed
-        Decides the matrices.
+        Seed of the random matrices.
     clock
         A function that returns the time in seconds.
 
@@ -124,15 +127,15 @@ def time_loops(
     return tuple(found)
 
 
-def _dot(u: Any, v: Any = None) -> Any:
-    total = 0
+def _dot(u: Sequence[float], v: Sequence[float] | None = None) -> float:
+    total: float = 0
     for a, b in zip(u, u if v is None else v, strict=True):
         total += a * b
     return total
 
 
-def _least(work: Callable[..., Any], given: tuple[Any, Any], repeats: int, clock: Callable[[], float]) -> Any:
-    """The shortest time of some runs in seconds, and the result."""
+def _least(work: Callable[..., R], given: tuple[Any, Any], repeats: int, clock: Callable[[], float]) -> tuple[float, R]:
+    """The shortest time of `repeats` runs in seconds, and the result."""
     least = float("inf")
     for _ in range(repeats):
         start = clock()
