@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from fivefold.core.types import Indices, Mask, Matrix, Table, Target, UserTable,
 from fivefold.partition.export.conditions import Condition
 from fivefold.rules.rule_lists.rule_export import RuleExports
 from fivefold.rules.rule_lists.rule_lists import BaseRules, Rule, RuleList, Schema
+from fivefold.rules.rule_lists.simplification import merge_conditions
 
 LAPLACE_COUNT = 1.0  # Laplace's correction: one row is added to each class
 
@@ -71,10 +73,6 @@ class OrderedRules(RuleExports, Classifier):
     def _scores(self, X: Table) -> Matrix:
         return self.model_.proba(X).astype(X.dtype, copy=False)
 
-    def _categories(self) -> Iterable[int]:
-        """The columns that hold categories."""
-        return vars(self)["categories_in_"].values if "categories_in_" in vars(self) else ()
-
 
 def build_rule_list(clauses: list[CandidateRule], y: Target, w: Weights, schema: Schema) -> RuleList:
     """The list of rules, each with the class weights of the rows that reach it; rules that no row reaches are out."""
@@ -92,12 +90,9 @@ def build_rule_list(clauses: list[CandidateRule], y: Target, w: Weights, schema:
     return RuleList(tuple(rules), default, schema, smoothing=LAPLACE_COUNT)
 
 
-def merge_conditions(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
-    """One condition per column, columns in the order of their first condition."""
-    held: dict[int, Condition] = {}
-    for c in conditions:
-        held[c.column] = held[c.column] & c if c.column in held else c
-    return tuple(held.values())
+def category_columns(estimator: Any) -> Iterable[int]:
+    """The columns that hold categories."""
+    return vars(estimator)["categories_in_"].values if "categories_in_" in vars(estimator) else ()
 
 
 def count_rule(
@@ -106,4 +101,5 @@ def count_rule(
     """A rule with the class weights of the rows it covers; its label is the most common class, or the one given."""
     counts = np.bincount(y[rows], w[rows], len(schema.classes or ()))
     label = schema.label(int(counts.argmax()) if code < 0 else code)
-    return Rule(merge_conditions(conditions), label, tuple(counts.tolist()), float(counts.sum()), len(rows))
+    merged = tuple(merge_conditions(conditions).values())
+    return Rule(merged, label, tuple(counts.tolist()), float(counts.sum()), len(rows))

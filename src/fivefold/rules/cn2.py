@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,11 +31,12 @@ from fivefold.core.estimators.params import Count, Fraction, NonNegative
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Mask, Matrix, Table, Target, Weights
 from fivefold.partition.export.conditions import Condition
-from fivefold.rules.base import CandidateRule, OrderedRules, build_rule_list, count_rule
+from fivefold.rules.base import CandidateRule, OrderedRules, build_rule_list, category_columns, count_rule
 from fivefold.rules.covering.sequential_covering import (
     ConditionSearch,
     EntropyMeasure,
     LaplaceEstimate,
+    Measure,
     condition_worth,
     conditions_satisfied,
 )
@@ -96,7 +97,7 @@ class BeamSearch:
             star = longer.first(self.width, _bound(measure, longer.sums) > top[0])
         return found
 
-    def _longer(self, star: list[tuple[CandidateRule, Array]], S: Matrix, measure: Any) -> LongerRules:
+    def _longer(self, star: list[tuple[CandidateRule, Array]], S: Matrix, measure: Measure) -> LongerRules:
         """All conjunctions that are longer by one condition, best first."""
         each = []
         for clause, sums in star:
@@ -211,7 +212,7 @@ class CN2Classifier(OrderedRules):
         return len(self.classes_) if self.mode == "unordered" else len(y)
 
     def _candidate_lists(self, X: Table, y: Target, w: Weights) -> Iterator[list[CandidateRule]]:
-        return MODES[self.mode](self, ConditionSearch(X, self._categories()), y, w)
+        return MODES[self.mode](self, ConditionSearch(X, category_columns(self)), y, w)
 
     def _model(self, clauses: list[CandidateRule], y: Target, w: Weights, schema: Schema) -> BaseRules:
         if self.mode == "ordered":

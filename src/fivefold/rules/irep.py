@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Mask, Matrix, Table, Target, Weights
 from fivefold.partition.export.conditions import Condition
-from fivefold.rules.base import CandidateRule, OrderedRules
+from fivefold.rules.base import CandidateRule, OrderedRules, category_columns
 from fivefold.rules.covering.sequential_covering import ConditionSearch, FoilGain, GrowPruneSplit, conditions_satisfied
 
 Value = Callable[[Array, Array, float, float], Array]
@@ -49,10 +49,16 @@ class OneClassLearner:
     """Learns rules for one class against the other classes, on the remaining rows."""
 
     def __init__(
-        self, search: ConditionSearch, deal: GrowPruneSplit, positive: Mask, w: Weights, least: float, most: int
+        self,
+        search: ConditionSearch,
+        deal: GrowPruneSplit,
+        positive: Mask,
+        w: Weights,
+        min_weight: float,
+        max_conditions: int,
     ) -> None:
         self.search, self.deal, self.positive, self.w = search, deal, positive, w
-        self.measure, self.most = FoilGain(float(least)), most
+        self.measure, self.max_conditions = FoilGain(float(min_weight)), max_conditions
         self.sides = np.stack([positive, ~positive], axis=1).astype(np.float64)  # (n, 2)
         self.S = self.sides * w[:, None]
 
@@ -67,7 +73,7 @@ class OneClassLearner:
         if start:
             inside &= conditions_satisfied(self.search.X, start) == len(start)
         self.search.start_from(inside)
-        return (*start, *self.search.grow(self.measure, S, self.most - len(start)))
+        return (*start, *self.search.grow(self.measure, S, self.max_conditions - len(start)))
 
     def prune(self, conditions: tuple[Condition, ...], S: Matrix, value: Value) -> CandidateRule:
         """The first conditions, as many as give the largest value on these rows; ties go to the fewest."""
@@ -95,13 +101,24 @@ class RarestClassFirst(OrderedRules):
         maximum number of conditions of a growing rule; None for no limit.
     random_state
         seed of the split into rows to grow on and to prune on.
+
+    Attributes
+    ----------
+    rules_
+        the rules, a RuleList.
     """
+
+    _: KW_ONLY
+    prune_size: OpenFraction = 1 / 3
+    min_weight: NonNegative = 2.0
+    max_conditions: Count | None = None
+    random_state: Seed = None
 
     def _learn(self, one: OneClassLearner, left: Mask) -> Iterator[list[CandidateRule]]:
         raise TypeError(f"{type(self).__name__} does not implement _learn")
 
-    def _candidate_lists(self: Any, X: Table, y: Target, w: Weights) -> Iterator[list[CandidateRule]]:
-        search = ConditionSearch(X, self._categories())
+    def _candidate_lists(self, X: Table, y: Target, w: Weights) -> Iterator[list[CandidateRule]]:
+        search = ConditionSearch(X, category_columns(self))
         deal = GrowPruneSplit(X, y, w, self.prune_size, check_random_state(self.random_state))
         most = 2**31 - 1 if self.max_conditions is None else self.max_conditions
         left, found = np.ones(len(y), dtype=bool), list[CandidateRule]()
@@ -126,11 +143,6 @@ class IREPClassifier(RarestClassFirst):
         what pruning maximises: the "accuracy" of the rule on the rows to prune on, or its "value", the share of
         positives minus that of negatives among the rows it covers.
 
-    Attributes
-    ----------
-    rules_
-        the rules, a RuleList.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -147,10 +159,6 @@ class IREPClassifier(RarestClassFirst):
 
     _: KW_ONLY
     pruning_metric: Literal["accuracy", "value"] = "accuracy"
-    prune_size: OpenFraction = 1 / 3
-    min_weight: NonNegative = 2.0
-    max_conditions: Count | None = None
-    random_state: Seed = None
 
     card = Card(
         applications=("classification", "data mining"),

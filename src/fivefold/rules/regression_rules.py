@@ -15,9 +15,8 @@ Alpaydin (2010), exercise 9.7; Janssen & Fuernkranz (2010), Separate-and-conquer
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -26,12 +25,13 @@ from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Doubles, Indices, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Indices, Table, Target, UserTable, Vector, Weights
 from fivefold.partition.export.conditions import Condition
-from fivefold.rules.base import merge_conditions
+from fivefold.rules.base import category_columns
 from fivefold.rules.covering.sequential_covering import ConditionSearch, VarianceGain, conditions_satisfied
 from fivefold.rules.rule_lists.rule_export import RuleExports
 from fivefold.rules.rule_lists.rule_lists import Rule, RuleList, Schema
+from fivefold.rules.rule_lists.simplification import merge_conditions
 from fivefold.tree.model_tree import LEAF_MODELS
 
 RESIDUAL_TOLERANCE = 1e-11  # sums of squares below this share of the total are rounding
@@ -46,7 +46,7 @@ class RegressionRules:
     intercept: Array  # (rules + 1,)
     fill: Array  # (d,) in place of missing values
 
-    def answers(self, X: Table) -> Doubles:
+    def answers(self, X: Table) -> Vector:
         """The predicted number of each row (n,)."""
         fired = self.rules.fired(X)
         out = self.intercept[fired]
@@ -124,7 +124,7 @@ class RuleRegressor(RuleExports, Regressor):
         )
         most = 2**31 - 1 if self.max_conditions is None else self.max_conditions
         limit = len(X) if self.max_rules is None else self.max_rules
-        search, answers = ConditionSearch(X, self._discrete()), RuleAnswers(self, X, y, w)
+        search, answers = ConditionSearch(X, category_columns(self)), RuleAnswers(self, X, y, w)
         with fit_steps(self, "rule", limit, X) as monitor:
             try:
                 while len(answers.rules) < limit:
@@ -139,20 +139,16 @@ class RuleRegressor(RuleExports, Regressor):
                 warn_kept_best(self, len(answers.rules), "rule")
         self.model_ = answers.model()
 
-    def predict(self, X: UserTable) -> Any:
+    def predict(self, X: UserTable) -> Array:
         """The prediction of the first rule that holds for each row."""
         X = self._admit(X)
         return self.model_.answers(X).astype(X.dtype, copy=False)
-
-    def _discrete(self) -> Iterable[int]:
-        """The columns that hold categories."""
-        return vars(self)["categories_in_"].values if "categories_in_" in vars(self) else ()
 
 
 class RuleAnswers:
     """Rules and their linear functions while they are being found."""
 
-    def __init__(self, estimator: Any, X: Table, y: Target, w: Weights) -> None:
+    def __init__(self, estimator: RuleRegressor, X: Table, y: Target, w: Weights) -> None:
         self.X, self.y, self.w = X, y.astype(np.float64), w
         self.schema, self.leaf = Schema.of(estimator), LEAF_MODELS[estimator.consequent]
         known = ~np.isnan(X)
@@ -160,14 +156,14 @@ class RuleAnswers:
         share = shares @ known  # a column without any value is filled with zeros
         self.fill = shares @ np.where(known, X, 0.0) / np.where(share > 0, share, 1.0)
         self.Z = np.where(known, X, self.fill).astype(np.float64)
-        self.Z[:, list(estimator._discrete())] = 0.0  # codes of categories have no slope
-        self.left, self.rules, self.surfaces = np.ones(len(X), dtype=bool), list[Rule](), list[Any]()
+        self.Z[:, list(category_columns(estimator))] = 0.0  # codes of categories have no slope
+        self.left, self.rules, self.surfaces = np.ones(len(X), dtype=bool), list[Rule](), list[tuple[Array, float]]()
 
     def add(self, conditions: list[Condition]) -> None:
         """Add a rule with these conditions; the rows it covers are removed."""
         rows = np.flatnonzero(self.left & (conditions_satisfied(self.X, conditions) == len(conditions)))
         self.left[rows] = False
-        rule, surface = self._answer(merge_conditions(conditions), rows)
+        rule, surface = self._answer(tuple(merge_conditions(conditions).values()), rows)
         self.rules.append(rule)
         self.surfaces.append(surface)
 

@@ -21,7 +21,7 @@ from dataclasses import KW_ONLY
 
 import numpy as np
 
-from fivefold.core.estimators.params import Count, Index, NonNegative, OpenFraction, Seed
+from fivefold.core.estimators.params import Index, NonNegative
 from fivefold.core.registry import Card
 from fivefold.core.types import Mask, Matrix, Target
 from fivefold.rules.base import CandidateRule
@@ -39,11 +39,6 @@ class RIPPERClassifier(RarestClassFirst):
     dl_allowance
         bits by which the description may exceed the shortest so far before the search for rules stops.
 
-    Attributes
-    ----------
-    rules_
-        the rules, a RuleList.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -59,11 +54,7 @@ class RIPPERClassifier(RarestClassFirst):
 
     _: KW_ONLY
     k: Index = 2
-    prune_size: OpenFraction = 1 / 3
     dl_allowance: NonNegative = 64.0
-    min_weight: NonNegative = 2.0
-    max_conditions: Count | None = None
-    random_state: Seed = None
 
     card = Card(
         applications=("classification", "data mining"),

@@ -1,18 +1,20 @@
-"""Rules in human form, in SQL, for Graphviz and as a table.
+"""Rules as text, in SQL, for Graphviz and as a table.
 
-A list is one CASE expression of SQL, one WHEN per rule. A set whose rules vote is a query: the inner one adds the votes
-of the classes in the order of the rules, the outer one takes the largest.
+A list is one CASE expression of SQL, with one WHEN per rule. A set whose rules vote is a nested query: the inner query
+adds up the votes for each class in the order of the rules, the outer one takes the largest sum.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.types import Array, Table
+from fivefold.core.types import Array, Table, UserTable
+from fivefold.partition.export.conditions import Condition
 from fivefold.partition.export.conjunctions import Rule
 from fivefold.partition.export.text_formats import (
     dot_graph,
@@ -29,7 +31,7 @@ from fivefold.rules.rule_lists.rule_lists import BaseRules, RuleList, RuleSet, S
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why one row got its answer: the rule that answered, those that failed before it and why, the row's values."""
+    """Why a row got its answer: the rule that answered, the rules that failed before it and why, the row's values."""
 
     fired: tuple[int, ...]  # rules that answered; none for the default
     rule: Rule
@@ -43,10 +45,10 @@ class Explanation:
 def to_sql(
     rules: BaseRules, *, table: str | None = None, output: Literal["predict", "predict_proba", "apply"] = "predict"
 ) -> str:
-    """Rules as an expression of SQL, or with `table` as a query; NULL is a missing value.
+    """Rules as an SQL expression, or with `table` as a query; NULL is a missing value.
 
-    `output` is the label, one column of probabilities per class, or the number of the rule that fires. A category that
-    fit did not see is a missing value.
+    `output`: "predict" gives the label, "predict_proba" one column of probabilities per class, "apply" the index of the
+    rule that fires. A category that fit did not see counts as missing.
     """
     if isinstance(rules, RuleSet):
         if rules.vote == "distribution":
@@ -58,12 +60,12 @@ def to_sql(
 
 
 def to_dot(rules: BaseRules) -> str:
-    """Rules in the language of Graphviz: questions in ovals, answers in boxes; a list is a chain of questions."""
+    """Rules in Graphviz's DOT language: conditions in ovals, labels in boxes; a list is a chain of conditions."""
     lines: list[str] = []
     chain, end = isinstance(rules, RuleList), len(rules)
     for r, rule in enumerate((*rules, rules.default)):
-        said = dot_label(text_literal(rule.label), rules.evidence(rule).strip(" ()"))
-        lines.append(f"  a{r} [shape=box, label={said}];")
+        label = dot_label(text_literal(rule.label), rules.evidence(rule).strip(" ()"))
+        lines.append(f"  a{r} [shape=box, label={label}];")
         if r == end:
             break
         lines.append(f"  q{r} [shape=oval, label={dot_label(rules.conjunction(rule) + '?')}];")
@@ -79,25 +81,25 @@ def to_frame(rules: BaseRules) -> Any:
         import pandas as pd
     except ImportError as error:
         raise ImportError("a frame of rules needs pandas: pip install pandas; or use to_text") from error
-    every = (*rules.rules, rules.default)
+    all_rules = (*rules.rules, rules.default)
     columns = {
         "if": [*(rules.conjunction(rule) for rule in rules), "otherwise"],
-        "then": [rule.label for rule in every],
-        "conditions": [len(rule) for rule in every],
-        "rows": [rule.rows for rule in every],
-        "weight": [rule.weight for rule in every],
+        "then": [rule.label for rule in all_rules],
+        "conditions": [len(rule) for rule in all_rules],
+        "rows": [rule.rows for rule in all_rules],
+        "weight": [rule.weight for rule in all_rules],
         "support": rules.supports,
     }
     if rules.schema.classes is not None:
         code = {label: k for k, label in enumerate(rules.schema.classes)}
         columns["precision"] = [
-            rule.value[code[rule.label]] / sum(rule.value) if sum(rule.value) > 0 else np.nan for rule in every
+            rule.value[code[rule.label]] / sum(rule.value) if sum(rule.value) > 0 else np.nan for rule in all_rules
         ]
     return pd.DataFrame(columns)
 
 
 def explain(rules: BaseRules, x: Array) -> Explanation:
-    """Which rule answers one row (columns,), which failed before it, and the values they looked at."""
+    """Which rule answers a row (columns,), which rules failed before it, and the values they looked at."""
     X = np.asarray(x)[None]
     held = rules.covers(X)[0]
     if isinstance(rules, RuleSet):
@@ -111,10 +113,12 @@ def explain(rules: BaseRules, x: Array) -> Explanation:
         if isinstance(rules, RuleList) and fired and r > fired[0]:
             break
         if r in fired:
-            steps.append(f"rule {r + 1} holds: {_seen(rules, rule, X[0])}, so {text_literal(rule.label)}")
+            shown = _conditions_and_values(rules, rule, X[0])
+            steps.append(f"rule {r + 1} holds: {shown}, so {text_literal(rule.label)}")
         else:
             failed = next(c for c in rule.conditions if not c.holds(X[:, c.column])[0])
-            steps.append(f"rule {r + 1} fails: not {failed.text(rules.schema)}  ({_shown(rules.schema, failed, X[0])})")
+            value = _value_text(rules.schema, failed, X[0])
+            steps.append(f"rule {r + 1} fails: not {failed.text(rules.schema)}  ({value})")
     if not fired:
         steps.append(f"no rule holds, so {text_literal(rules.default.label)}")
     answer = rules.rules[fired[0]] if fired else rules.default
@@ -124,7 +128,7 @@ def explain(rules: BaseRules, x: Array) -> Explanation:
 
 
 class RuleExports:
-    """Fitted rules in human form, in SQL, for Graphviz and as a table.
+    """Fitted rules as text, in SQL, for Graphviz and as a table.
 
     Parameters
     ----------
@@ -132,64 +136,65 @@ class RuleExports:
         maximum number of conditions per rule; None for no limit.
     """
 
-    model_: Any
-    _admit: Any
+    model_: Any  # the rules, unless a learner stores them within another model
+    _admit: Callable[[UserTable], Table]
 
     @property
-    def rules_(self) -> Any:
+    def rules_(self) -> BaseRules:
         """The rules: a RuleList or a RuleSet."""
         return self.model_
 
-    def to_rules(self, *, feature_names: Any = None) -> Any:
-        """The rules as values, which print, parse, simplify and predict."""
+    def to_rules(self, *, feature_names: Collection[str] | None = None) -> BaseRules:
+        """The rules as values, which can be printed, parsed, simplified and asked to predict."""
         check_is_fitted(self)
         rules = self.rules_
         return rules if feature_names is None else rules.renamed(Schema.of(self, feature_names))
 
-    def to_text(self, *, feature_names: Any = None, evidence: bool = True) -> str:
-        """The rules, one per line, in exact digits; `evidence` adds the rows and classes they were learned from."""
+    def to_text(self, *, feature_names: Collection[str] | None = None, evidence: bool = True) -> str:
+        """The rules, one per line, in exact digits; with `evidence`, the rows and classes they were learned from."""
         return self.to_rules(feature_names=feature_names).text(evidence=evidence)
 
     def to_sql(
         self,
         *,
-        feature_names: Any = None,
+        feature_names: Collection[str] | None = None,
         table: str | None = None,
         output: Literal["predict", "predict_proba", "apply"] = "predict",
     ) -> str:
-        """The rules as an expression of SQL, or with `table` as a query; NULL is a missing value."""
+        """The rules as an SQL expression, or with `table` as a query; NULL is a missing value."""
         return to_sql(self.to_rules(feature_names=feature_names), table=table, output=output)
 
-    def to_dot(self, *, feature_names: Any = None) -> str:
-        """The rules in the language of Graphviz."""
+    def to_dot(self, *, feature_names: Collection[str] | None = None) -> str:
+        """The rules in Graphviz's DOT language."""
         return to_dot(self.to_rules(feature_names=feature_names))
 
-    def to_frame(self, *, feature_names: Any = None) -> Any:
+    def to_frame(self, *, feature_names: Collection[str] | None = None) -> Any:
         """The rules as a pandas frame, one row per rule."""
         return to_frame(self.to_rules(feature_names=feature_names))
 
-    def explain(self, X: Table, *, feature_names: Any = None) -> Explanation:
-        """Why one row, a table of shape (1, columns), gets its answer: the rule that holds and those that fail."""
+    def explain(self, X: UserTable, *, feature_names: Collection[str] | None = None) -> Explanation:
+        """Why a row, a table of shape (1, columns), gets its answer: the rule that holds and those that fail."""
         admitted = self._admit(X)
         if len(admitted) != 1:
             raise ValueError(f"explain takes one row, a table of shape (1, columns); got {len(admitted)} rows")
         return explain(self.to_rules(feature_names=feature_names), admitted[0])
 
 
-def _predictions(rules: RuleList) -> list[tuple[str, list[str]]]:
+def _predictions(rules: BaseRules) -> list[tuple[str, list[str]]]:
     return [("prediction", [sql_literal(rule.label) for rule in (*rules, rules.default)])]
 
 
-def _probabilities(rules: RuleList) -> list[tuple[str, list[str]]]:
+def _probabilities(rules: BaseRules) -> list[tuple[str, list[str]]]:
     if rules.schema.classes is None:
-        raise ValueError("output='predict_proba' needs rules of classes; these answer with numbers")
-    shares = rules._weights / rules._weights.sum(axis=1, keepdims=True)
+        raise ValueError("output='predict_proba' needs rules that predict classes; these predict numbers")
+    shares = rules.class_shares()
     return [
         (f"p_{label}", [sql_literal(float(v)) for v in shares[:, k]]) for k, label in enumerate(rules.schema.classes)
     ]
 
 
-SQL_OUTPUTS: dict[str, Any] = {
+# output -> columns of rules of which one answers: the name of each, and its value for every rule, the default last
+SQL_OUTPUTS: dict[str, Callable[[BaseRules], list[tuple[str, list[str]]]]] = {
     "predict": _predictions,
     "predict_proba": _probabilities,
     "apply": lambda rules: [("rule", [str(r) for r in range(len(rules) + 1)])],
@@ -210,18 +215,18 @@ def _sql_conjunction(rules: BaseRules, rule: Rule) -> str:
 def _sql_votes(rules: RuleSet, table: str | None, output: str) -> str:
     if table is None or output == "apply":
         raise ValueError(
-            "a set of voting rules is a query of SQL, not an expression, and no single rule answers: pass table='name' "
-            "and output='predict' or 'predict_proba', or take a RuleList"
+            "voting rules are an SQL query, not an expression, and no single rule answers: pass table='name' and "
+            "output='predict' or 'predict_proba', or use a RuleList"
         )
-    K, inner = range(len(rules.schema.classes or ())), range(len(rules))
+    classes, places = range(len(rules.schema.classes or ())), range(len(rules))
     held = ", ".join(
         f"CASE WHEN {_sql_conjunction(rules, rule)} THEN 1 ELSE 0 END AS r{i}" for i, rule in enumerate(rules)
     )
-    none = " + ".join([f"r{i}" for i in inner] or ["0"]) + " = 0"
+    none = " + ".join([f"r{i}" for i in places] or ["0"]) + " = 0"
     votes = []
-    for k in K:
-        weights = [sql_literal(float(v)) for v in rules._weights[:, k]]
-        added = " + ".join(["0.0", *(f"r{i} * {weights[i]}" for i in inner)])
+    for k in classes:
+        weights = [sql_literal(float(v)) for v in rules.class_weights[:, k]]
+        added = " + ".join(["0.0", *(f"r{i} * {weights[i]}" for i in places)])
         votes.append(f"CASE WHEN {none} THEN {weights[-1]} ELSE {added} END AS v{k}")
     listed = ",\n".join(SQL_VOTE_OUTPUTS[output](rules))
     return f"SELECT {listed}\nFROM (SELECT {', '.join(votes)}\nFROM (SELECT {held or '0'}\nFROM {sql_name(table)}))"
@@ -239,15 +244,16 @@ def _vote_shares(rules: RuleSet) -> list[str]:
     return [f"v{k} / ({total}) AS {sql_name(f'p_{label}')}" for k, label in enumerate(classes)]
 
 
-SQL_VOTE_OUTPUTS: dict[str, Any] = {"predict": _most_votes, "predict_proba": _vote_shares}
+# output -> columns of a rule set, from the votes v0, v1, ... of the classes
+SQL_VOTE_OUTPUTS: dict[str, Callable[[RuleSet], list[str]]] = {"predict": _most_votes, "predict_proba": _vote_shares}
 
 
-def _seen(rules: BaseRules, rule: Rule, x: Array) -> str:
-    parts = (f"{c.text(rules.schema)}  ({_shown(rules.schema, c, x)})" for c in rule.conditions)
+def _conditions_and_values(rules: BaseRules, rule: Rule, x: Array) -> str:
+    parts = (f"{c.text(rules.schema)}  ({_value_text(rules.schema, c, x)})" for c in rule.conditions)
     return " and ".join(parts) or "always"
 
 
-def _shown(schema: Schema, c: Any, x: Array) -> str:
+def _value_text(schema: Schema, c: Condition, x: Array) -> str:
     value = x[c.column]
     if value != value:
         return "missing"

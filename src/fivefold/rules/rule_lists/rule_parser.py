@@ -1,26 +1,26 @@
-"""Text to rules: what `str` of a rule list or a rule set writes, and what a person writes in the same way.
+"""Rules from text: what `str` of a rule list or rule set writes, or a person writes in the same form.
 
     if petal_width <= 0.8 then setosa  (50 rows: setosa 50)
     if 0.8 < petal_width <= 1.75 and (colour in {red, "dark blue"} or missing) then versicolor
     else virginica
 
-A line is `if CONDITIONS then LABEL` or, at the end, `else LABEL`; "vote:" or "best:" before each line makes a set. A
-condition bounds a column, `x <= 2`, `x > 1`, `1 < x <= 2`, lists categories, `x in {a, b}`, or says `x is known`,
-`x is missing`; `or missing` lets missing values pass. `always` asks nothing. Names that are not one word stand in
-double quotes. In brackets after the label stand rows, weight and the weights of the classes; a line `smoothing 1` says
-what is added to the weight of every class. What follows # is not read.
+Each line is `if CONDITIONS then LABEL`, the last one `else LABEL`; with "vote:" or "best:" at the start of every line
+the rules are a set. A condition bounds a column, `x <= 2`, `x > 1`, `1 < x <= 2`, lists categories, `x in {a, b}`, or
+is `x is known` or `x is missing`; `or missing` lets missing values pass. `always` stands for no condition. Names that
+are not one word are in double quotes. In brackets after the label are the number of rows, their weight and their class
+weights; a line `smoothing 1` gives what is added to the weight of every class. Text after # is ignored.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from fivefold.partition.export.conditions import Condition
 from fivefold.partition.export.conjunctions import Rule
@@ -33,34 +33,34 @@ TOKEN_PATTERN = re.compile(
       | (?P<word>[^\W\d]\w*) | (?P<sign><=|[<>(){},:])""",
     re.VERBOSE,
 )
-VOTE_PREFIXES = {"vote": "distribution", "best": "best"}
+VOTE_PREFIXES: dict[str, Literal["distribution", "best"]] = {"vote": "distribution", "best": "best"}  # -> RuleSet.vote
 BOOLEAN_WORDS = {"True": True, "False": False}
 
 
 class Token(NamedTuple):
-    """A piece of text: its kind, what it says, and where it begins."""
+    """A piece of text."""
 
-    kind: str
+    kind: str  # a group of TOKEN_PATTERN, or "end"
     text: str
-    at: int
+    at: int  # position of its first character
 
 
 class RuleDraft(NamedTuple):
     """A rule as it is written, before the classes are known."""
 
     conditions: tuple[Condition, ...]
-    label: Any
+    label: Any  # text, a number or a truth value
     rows: int
-    weight: float | None
-    classes: dict[Any, float]
-    at: int
+    weight: float | None  # None if it is not written
+    classes: dict[Any, float]  # label -> weight
+    at: int  # position of the label in the text
 
 
 def parse(text: str, schema: Schema | Sequence[str] | None = None) -> RuleList | RuleSet:
-    """The rules that a text says.
+    """The rules that a text describes.
 
-    `schema` gives the columns, categories and classes, or just the names of the columns; without it they are found in
-    the text, in the order in which they appear, classes sorted.
+    `schema` gives the columns, categories and classes, or only the names of the columns; what it does not give is taken
+    from the text: columns and categories in the order in which they appear, classes sorted.
 
     Examples
     --------
@@ -75,24 +75,24 @@ def parse(text: str, schema: Schema | Sequence[str] | None = None) -> RuleList |
 
 
 class _RuleParser:
-    """A walk along the tokens of a text."""
+    """A recursive-descent parser over the tokens of a text."""
 
     def __init__(self, text: str, schema: Schema | Sequence[str] | None) -> None:
         self.source = text
-        self.fixed = isinstance(schema, Schema)  # then categories and classes are those given
-        self.open = schema is None  # then columns are found as they come
+        self.fixed = isinstance(schema, Schema)  # are categories and classes given?
+        self.open = schema is None  # are columns taken from the text?
         given = schema if isinstance(schema, Schema) else Schema(tuple(map(str, schema or ())))
         self.columns, self.classes = list(given.columns), given.classes
         self.categories = {j: list(values) for j, values in given.categories.items()}
         if len(set(self.columns)) < len(self.columns):
-            twice = next(name for name in self.columns if self.columns.count(name) > 1)
-            raise ValueError(f"two columns are called {twice!r}: rules in words need different names")
+            repeated = next(name for name in self.columns if self.columns.count(name) > 1)
+            raise ValueError(f"two columns are called {repeated!r}: rules as text need different names")
         self.tokens, self.i, self.smoothing = list(_tokens(self)), 0, 0.0
 
     def rules(self) -> RuleList | RuleSet:
-        """The whole text."""
+        """The rules of the whole text."""
         drafts: list[RuleDraft] = []
-        kinds: set[str | None] = set()
+        prefixes: set[str | None] = set()
         default: RuleDraft | None = None
         while self._skip_lines():
             if default is not None:
@@ -100,7 +100,7 @@ class _RuleParser:
             if self._take("smoothing"):
                 self.smoothing = self._number()
                 continue
-            kinds.add(self._kind())
+            prefixes.add(self._prefix())
             if self._take("else"):
                 default = self._answer(())
             else:
@@ -110,19 +110,18 @@ class _RuleParser:
                 drafts.append(self._answer(conditions))
         if default is None:
             raise self._wrong("a last line `else LABEL`, which answers where no rule holds")
-        if len(kinds) > 1:
+        if len(prefixes) > 1:
             raise ValueError("some lines begin with 'vote:' or 'best:' and some do not: begin all of them alike")
-        return self._assembled(drafts, default, kinds.pop())
+        return self._assembled(drafts, default, prefixes.pop())
 
-    def _assembled(self, drafts: list[RuleDraft], default: RuleDraft, kind: str | None) -> RuleList | RuleSet:
-        classes = self.classes if self.fixed else _found([*drafts, default])
+    def _assembled(self, drafts: list[RuleDraft], default: RuleDraft, prefix: str | None) -> RuleList | RuleSet:
+        classes = self.classes if self.fixed else _classes_of([*drafts, default])
         categories = {j: tuple(values) for j, values in self.categories.items()}
         schema = Schema(tuple(self.columns), categories, classes)
-        made = [self._rule(draft, schema) for draft in (*drafts, default)]
-        if kind is None:
-            return RuleList(tuple(made[:-1]), made[-1], schema, smoothing=self.smoothing)
-        vote: Any = VOTE_PREFIXES[kind]
-        return RuleSet(tuple(made[:-1]), made[-1], schema, vote=vote, smoothing=self.smoothing)
+        *rules, last = (self._rule(draft, schema) for draft in (*drafts, default))
+        if prefix is None:
+            return RuleList(tuple(rules), last, schema, smoothing=self.smoothing)
+        return RuleSet(tuple(rules), last, schema, vote=VOTE_PREFIXES[prefix], smoothing=self.smoothing)
 
     def _rule(self, draft: RuleDraft, schema: Schema) -> Rule:
         weight = float(draft.rows) if draft.weight is None else draft.weight
@@ -139,7 +138,8 @@ class _RuleParser:
         value = tuple(held.get(c, 0.0) for c in schema.classes) if held else ()
         return replace(rule, label=known[draft.label], value=value)
 
-    def _kind(self) -> str | None:
+    def _prefix(self) -> str | None:
+        """ "vote" or "best" if the line begins with one of them and a colon."""
         if self._now.text in VOTE_PREFIXES and self.tokens[self.i + 1].text == ":":
             self.i += 2
             return self.tokens[self.i - 2].text
@@ -192,11 +192,11 @@ class _RuleParser:
         while not self._take("}"):
             if found:
                 self._need(",")
-            at = self._now
-            found.append(self._code(column, self._literal(), at))
+            token = self._now
+            found.append(self._code(column, self._literal(), token))
         return frozenset(found)
 
-    def _code(self, column: int, value: Any, at: Token) -> Any:
+    def _code(self, column: int, value: Any, token: Token) -> Any:
         """The code of a category; a number is its own code in a column without named categories."""
         known = self.categories.get(column)
         if known is None and not isinstance(value, str | bool):
@@ -211,7 +211,7 @@ class _RuleParser:
         if self.fixed:
             listed = ", ".join(map(repr, known)) or "none: it holds numbers"
             raise self._wrong(
-                f"a category of column {self.columns[column]!r}, which are {listed}; {value!r} is new", at.at
+                f"a category of column {self.columns[column]!r}, which are {listed}; {value!r} is new", token.at
             )
         known.append(value)
         return len(known) - 1
@@ -222,7 +222,7 @@ class _RuleParser:
         if self._take("("):
             while not self._take(")"):
                 if self._take(":"):
-                    classes = self._shares()
+                    classes = self._class_weights()
                 elif self._take("weight"):
                     weight = self._number()
                 elif self._now.kind == "number":
@@ -235,7 +235,7 @@ class _RuleParser:
             raise self._wrong("the end of the line")
         return RuleDraft(conditions, label, rows, weight, classes, at)
 
-    def _shares(self) -> dict[Any, float]:
+    def _class_weights(self) -> dict[Any, float]:
         out = dict[Any, float]()
         while True:
             label = self._literal()
@@ -287,6 +287,7 @@ class _RuleParser:
         return self.tokens[self.i]
 
     def _take(self, text: str) -> bool:
+        """Go on if the next token is this word or sign; was it?"""
         found = self._now.kind in ("word", "sign") and self._now.text == text
         self.i += found
         return found
@@ -296,39 +297,40 @@ class _RuleParser:
             raise self._wrong(f"`{text}`")
 
     def _skip_lines(self) -> bool:
-        """Go to the next line that says something."""
+        """Go to the next line that is not empty; False at the end of the text."""
         while self._now.kind == "line":
             self.i += 1
         return self._now.kind != "end"
 
     def _wrong(self, wanted: str, at: int | None = None) -> ValueError:
+        """The error for a text that goes wrong at the current token, or at a given position."""
         if at is None:
             at = self._now.at
         before = self.source[:at]
         line = before.count("\n")
-        said = self.source.split("\n")[line].strip()
+        source_line = self.source.split("\n")[line].strip()
         got = repr(self.source[at:].split("\n")[0].split(" ")[0]) if self.source[at:].strip() else "the end"
         place = f"line {line + 1}, character {at - (before.rfind(chr(10)) + 1) + 1}"
-        return ValueError(f"rules cannot be read at {place}: wanted {wanted}; got {got} in {said!r}")
+        return ValueError(f"rules cannot be read at {place}: wanted {wanted}; got {got} in {source_line!r}")
 
 
-def _tokens(reader: Any) -> Any:
-    at, source = 0, reader.source
+def _tokens(parser: _RuleParser) -> Iterator[Token]:
+    at, source = 0, parser.source
     while at < len(source):
         found = TOKEN_PATTERN.match(source, at)
         if found is None:
-            raise reader._wrong("a name, a number, text in double quotes, or one of <= < > ( ) { } , :", at)
+            raise parser._wrong("a name, a number, text in double quotes, or one of <= < > ( ) { } , :", at)
         if found.lastgroup != "space":
             yield Token(str(found.lastgroup), found[0], at)
         at = found.end()
     yield Token("end", "", at)
 
 
-def _found(drafts: list[RuleDraft]) -> tuple[Any, ...] | None:
-    """The classes a text speaks of; None where its labels are numbers with decimals."""
+def _classes_of(drafts: list[RuleDraft]) -> tuple[Any, ...] | None:
+    """The classes that a text mentions; None if its labels are numbers with decimals."""
     labels = {label for draft in drafts for label in (draft.label, *draft.classes)}
-    weighed = any(draft.classes for draft in drafts)
-    if not weighed and any(isinstance(label, float) for label in labels):
+    has_class_weights = any(draft.classes for draft in drafts)
+    if not has_class_weights and any(isinstance(label, float) for label in labels):
         return None
     return tuple(sorted(labels, key=lambda label: (isinstance(label, str), label)))
 

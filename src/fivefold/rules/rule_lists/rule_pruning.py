@@ -1,13 +1,13 @@
-"""Pruning of rules, term by term, and what answers where pruned rules overlap.
+"""Pruning of rules, term by term, and which rule answers where pruned rules overlap.
 
-    pessimistic     of each rule drop the condition without which the upper confidence limit of its error is least, as
-                    long as the limit does not rise; the rule of least limit answers first
-    pruning set     rules in the order of their likely precision; of each drop the condition without which the whole
-                    list errs least on the pruning set, as long as its error does not rise
+    pessimistic     from each rule drop the term without which the upper confidence limit of its error is least, while
+                    the limit does not rise; the rule with the least limit answers first
+    pruning set     rules in decreasing order of estimated precision; from each drop the term without which the whole
+                    list errs least on the pruning set, while its error does not rise
 
-A condition with two bounds is two terms. Then, from the last rule up, a rule goes without which the list errs no more;
-the default is the commonest class of the rows that no rule covers. A rule shows the classes of the rows that it
-answers, and says the commonest of them.
+A condition with two bounds is two terms. Then rules without which the list errs no more are dropped, from the last to
+the first; the default is the most common class of the rows that no rule covers. Each rule keeps the class weights of
+the rows that it answers, and predicts the most common of their classes.
 
 Quinlan (1987), Generating production rules from decision trees; Quinlan (1993), chapter 5.
 """
@@ -20,40 +20,43 @@ from typing import Any
 
 import numpy as np
 
-from fivefold.core.types import Indices, Mask, Table, Target, Weights
+from fivefold.core.types import Indices, Mask, Table, Target, Vector, Weights
 from fivefold.partition.export.conditions import Condition
 from fivefold.partition.export.conjunctions import Rule
 from fivefold.partition.pruning.pruning_methods import extra_mistakes
 from fivefold.rules.rule_lists.rule_lists import RuleList
+from fivefold.rules.rule_lists.simplification import merge_conditions
 
-LOSS_TOLERANCE = 1e-9  # differences of errors, which are sums of weights, up to this are rounding
+LOSS_TOLERANCE = 1e-9  # errors, which are sums of weights, that differ by at most this are equal up to rounding
+
+Rows = Indices | Mask | slice
 
 
 @dataclass(frozen=True)
 class PruningRows:
     """Rows on which rules are judged."""
 
-    X: Any
-    y: Any  # (n,) codes of the classes, or numbers
-    w: Any
-    classes: tuple[Any, ...] | None
+    X: Table
+    y: Target  # (n,) codes of the classes, or numbers
+    w: Weights
+    classes: tuple[Any, ...] | None  # labels of any type; None for numbers
 
-    def answers(self, rules: tuple[Rule, ...]) -> Any:
-        """(rules,) codes of their classes, or their numbers."""
+    def answers(self, rules: tuple[Rule, ...]) -> Target:
+        """(rules,) the codes of their labels, or the numbers that they predict."""
         return np.array([rule.label if self.classes is None else self.classes.index(rule.label) for rule in rules])
 
-    def loss(self, answers: Any, rows: Any) -> Any:
-        """Weight times the mistake of answers to some rows: 0 or 1 for a class, the squared error of a number."""
+    def loss(self, answers: Target, rows: Rows) -> Vector:
+        """Weighted loss of answers to some rows: 0 or 1 for a class, the squared error for a number."""
         y, w = self.y[rows], self.w[rows]
         return w * (y != answers) if self.classes is not None else w * (y - answers) ** 2
 
-    def counts(self, rows: Indices | Mask) -> Any:
-        """(K,) weights of the classes among some rows."""
-        return np.bincount(self.y[rows], self.w[rows], len(self.classes or ()))
+    def counts(self, rows: Rows) -> Vector:
+        """(K,) class weights among some rows."""
+        return np.asarray(np.bincount(self.y[rows], self.w[rows], len(self.classes or ())), dtype=np.float64)
 
 
 def pruning_rows(rules: RuleList, X: Table, y: Target, w: Weights) -> PruningRows:
-    """Rows with labels as the user has them, for these rules."""
+    """Rows to judge these rules on, from labels as the user has them."""
     y, classes = np.asarray(y), rules.schema.classes
     if len(y) != len(X):
         raise ValueError(f"X has {len(X)} rows and y {len(y)}: give one label or number per row")
@@ -68,12 +71,12 @@ def pruning_rows(rules: RuleList, X: Table, y: Target, w: Weights) -> PruningRow
 
 
 def prune_by_limits(rules: RuleList, rows: PruningRows, confidence: float = 0.25) -> RuleList:
-    """Rules without the terms that the upper confidence limit of their error does not need."""
+    """Rules without the terms that do not lower the upper confidence limit of their error."""
     if rows.classes is None:
         raise ValueError(
-            "pruning='pessimistic' limits mistakes of classes; rules of numbers are pruned by pruning='pruning_set'"
+            "pruning='pessimistic' bounds the errors of classes; rules of numbers are pruned by pruning='pruning_set'"
         )
-    kept: dict[Any, tuple[float, Rule]] = {}
+    kept: dict[tuple[frozenset[Condition], Any], tuple[float, Rule]] = {}  # by conditions and label
     for rule in rules:
         limit, short = _shortest(rule, rows, confidence)
         key = frozenset(short.conditions), short.label
@@ -84,7 +87,7 @@ def prune_by_limits(rules: RuleList, rows: PruningRows, confidence: float = 0.25
 
 
 def prune_on_rows(rules: RuleList, rows: PruningRows) -> RuleList:
-    """Rules without the terms that a pruning set does not need; the list errs no more on it than before."""
+    """Rules without the terms that do not help on a pruning set; the list errs no more on it than before."""
     ordered = replace(rules, rules=_by_precision(rules, rows) if rows.classes is not None else rules.rules)
     state = _PruningState(ordered, rows)
     for r in range(len(ordered)):
@@ -93,11 +96,11 @@ def prune_on_rows(rules: RuleList, rows: PruningRows) -> RuleList:
 
 
 def settle_overlaps(rules: RuleList, rows: PruningRows) -> RuleList:
-    """A list without rules that it does not need, with the default and the labels that the rows ask for."""
+    """The list without the rules that it does not need; its default and labels are those most common among the rows."""
     if rows.classes is not None:
-        lost: Mask = ~np.any(rules.covers(rows.X), axis=1)
-        if lost.any():
-            label = rows.classes[int(rows.counts(lost).argmax())]
+        uncovered: Mask = ~np.any(rules.covers(rows.X), axis=1)
+        if uncovered.any():
+            label = rows.classes[int(rows.counts(uncovered).argmax())]
             rules = replace(rules, default=replace(rules.default, label=label))
     state = _PruningState(rules, rows)
     for r in reversed(range(len(rules))):
@@ -107,7 +110,7 @@ def settle_overlaps(rules: RuleList, rows: PruningRows) -> RuleList:
 
 
 def count_rules(rules: RuleList, rows: PruningRows) -> RuleList:
-    """Every rule with the rows that it answers; of classes it says the commonest of them."""
+    """Every rule with the rows that it answers; if they have classes, its label is the most common of them."""
     fired = rules.fired(rows.X)
     found = []
     for r, rule in enumerate((*rules, rules.default)):
@@ -122,12 +125,12 @@ def count_rules(rules: RuleList, rows: PruningRows) -> RuleList:
 
 
 def _shortest(rule: Rule, rows: PruningRows, confidence: float) -> tuple[float, Rule]:
-    """A rule with the conditions it needs, and the limit of its error."""
+    """The upper confidence limit of a rule's error, and the rule with the conditions it needs."""
     conditions = rule_terms(rule)
     held = [c.holds(rows.X[:, c.column]) for c in conditions]
     wrong = rows.loss(rows.answers((rule,)), slice(None))
 
-    def limit(masks: list[Any]) -> float:
+    def limit(masks: list[Mask]) -> float:
         covered = np.logical_and.reduce(masks) if masks else np.ones(len(wrong), dtype=bool)
         N, e = float(rows.w[covered].sum()), float(wrong[covered].sum())
         return float(e + extra_mistakes(N, e, confidence)) / N if N > 0 else 1.0
@@ -135,9 +138,8 @@ def _shortest(rule: Rule, rows: PruningRows, confidence: float) -> tuple[float, 
     now = limit(held)
     while conditions:
         tried = np.array([limit(held[:i] + held[i + 1 :]) for i in range(len(held))])
-        best = int(
-            (tried <= tried.min() + LOSS_TOLERANCE).nonzero()[0][-1]
-        )  # of equals the last: the question nearest the leaf
+        ties = np.flatnonzero(tried <= tried.min() + LOSS_TOLERANCE)
+        best = int(ties[-1])  # the term nearest the leaf
         if tried[best] > now + LOSS_TOLERANCE:
             break
         now = float(tried[best])
@@ -156,25 +158,22 @@ def rule_terms(rule: Rule) -> list[Condition]:
 
 def join_conditions(rule: Rule, conditions: list[Condition]) -> Rule:
     """The rule with these conditions, merged to one per column."""
-    box: dict[int, Condition] = {}
-    for c in conditions:
-        box[c.column] = box[c.column] & c if c.column in box else c
-    return replace(rule, conditions=tuple(box.values()), leaf=-1)
+    return replace(rule, conditions=tuple(merge_conditions(conditions).values()), leaf=-1)
 
 
 def _by_precision(rules: RuleList, rows: PruningRows) -> tuple[Rule, ...]:
-    """By the likely share of the label among the rows covered, (n_label + 1) / (n + K), the largest first."""
+    """The rules in decreasing order of the estimated share of their label, (n_label + 1) / (n + K), of covered rows."""
     K = len(rows.classes or ())
-    likely = []
+    precision = []
     for rule in rules:
         covered = rule.covers(rows.X)
         n = float(rows.w[covered].sum())
-        likely.append((n - float(rows.loss(rows.answers((rule,)), covered).sum()) + 1) / (n + K))
-    return tuple(rules[r] for r in sorted(range(len(rules)), key=lambda r: -likely[r]))
+        precision.append((n - float(rows.loss(rows.answers((rule,)), covered).sum()) + 1) / (n + K))
+    return tuple(rules[r] for r in sorted(range(len(rules)), key=lambda r: -precision[r]))
 
 
 class _PruningState:
-    """A list of rules on some rows while rules are shortened and dropped: which rule answers, and what that costs."""
+    """A list of rules while they are shortened and dropped: which rule answers each row, and the loss of its answer."""
 
     def __init__(self, rules: RuleList, rows: PruningRows) -> None:
         self.rules, self.rows, self.default = list(rules.rules), rows, len(rules)
@@ -182,10 +181,10 @@ class _PruningState:
         self.covers = rules.covers(rows.X).T.copy()  # (rules, n)
         self.fired = rules.fired(rows.X)
         self.answers = rows.answers((*rules, rules.default))
-        self.now = rows.loss(self.answers[self.fired], slice(None))  # (n,)
+        self.losses = rows.loss(self.answers[self.fired], slice(None))  # (n,)
 
     def shorten(self, r: int) -> None:
-        """Drop conditions of rule r, each time the one without which the list errs least, while it errs no more."""
+        """Drop terms of rule r, each time the one without which the list errs least, while it errs no more."""
         conditions = rule_terms(self.rules[r])
         held = [c.holds(self.rows.X[:, c.column]) for c in conditions]
         own = self.rows.loss(self.answers[r], slice(None))
@@ -195,23 +194,23 @@ class _PruningState:
                 others = held[:i] + held[i + 1 :]
                 covered = np.logical_and.reduce(others) if others else np.ones(len(self.fired), dtype=bool)
                 new = covered & (self.fired > r)
-                change.append(float((own[new] - self.now[new]).sum()))
+                change.append(float((own[new] - self.losses[new]).sum()))
                 wider.append(covered)
             least = min(change)
             best = max(i for i in range(len(change)) if change[i] <= least + LOSS_TOLERANCE)
             if change[best] > LOSS_TOLERANCE:
                 break
             new = wider[best] & (self.fired > r)
-            self.covers[r], self.fired[new], self.now[new] = wider[best], r, own[new]
+            self.covers[r], self.fired[new], self.losses[new] = wider[best], r, own[new]
             del conditions[best], held[best]
         self.rules[r] = join_conditions(self.rules[r], conditions)
 
     def drop(self, r: int) -> None:
-        """Drop rule r where the rules after it, or the default, answer its rows as well."""
+        """Drop rule r if the rules after it, or the default, answer its rows no worse."""
         own = np.flatnonzero(self.fired == r)
         later = np.flatnonzero(self.alive[r + 1 :]) + r + 1
         took = self.covers[later][:, own]
         to = np.where(took.any(axis=0), later[took.argmax(axis=0)] if len(later) else self.default, self.default)
         after = self.rows.loss(self.answers[to], own)
-        if float(after.sum()) <= float(self.now[own].sum()) + LOSS_TOLERANCE:
-            self.alive[r], self.fired[own], self.now[own] = False, to, after
+        if float(after.sum()) <= float(self.losses[own].sum()) + LOSS_TOLERANCE:
+            self.alive[r], self.fired[own], self.losses[own] = False, to, after

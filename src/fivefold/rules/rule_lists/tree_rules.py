@@ -2,20 +2,21 @@
 
     R_j = (low < x_a <= high) and (x_b in {p, q}) and ...      the questions about a column merged into one condition
 
-The rules exclude one another and leave nothing out, so their support, the share of the weight that each covers, adds up
-to 100 percent, and the rules of a class joined by "or" are its region. Rules are then pruned by `rule_pruning`,
-term by term, after which they may overlap and are an ordered list.
+Exactly one rule holds for each row, so their supports, the share of the weight that each covers, add up to 100 percent,
+and the rules of a class joined by "or" are its region. `rule_pruning` then prunes them term by term, after which they
+may overlap and are an ordered list.
 
-A missing value goes where the tree sends it; where the tree divides such a row among branches or asks other columns
-(`missing` "fractions" and "surrogates"), the rules send it into the branch of most rows. A category that fit never saw
-is a missing value; a number that a discrete column never held gets the default: what the root says.
+A missing value goes where the tree sends it; where the tree divides such a row among branches or asks about other
+columns (`missing` "fractions" and "surrogates"), the rules send it into the branch with most weight. A category that
+fit did not see counts as missing; a number that a discrete column did not hold in fit gets the default, which is what
+the root predicts.
 
 Alpaydin (2020), section 9.4; Quinlan (1993), C4.5: Programs for Machine Learning, chapter 5.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import singledispatch
 from math import inf
 from typing import Any, Literal
@@ -24,13 +25,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.admission.targets import admit_weights
-from fivefold.core.types import Array
+from fivefold.core.types import Array, UserTable, UserTarget, UserWeights
 from fivefold.partition.export.conditions import Condition
 from fivefold.partition.export.conjunctions import Rule
 from fivefold.partition.missing_values.policies import heaviest_branch
 from fivefold.partition.tree_arrays.multiway_tree import MultiwayArrays
 from fivefold.rules.rule_lists.rule_lists import RuleList, Schema
 from fivefold.rules.rule_lists.rule_pruning import PruningRows, prune_by_limits, prune_on_rows, pruning_rows
+from fivefold.rules.rule_lists.simplification import Box
 from fivefold.tree.export.binary_export import to_rules
 from fivefold.tree.export.tree_reader import TreeReader, tree_reader
 from fivefold.tree.occam_tree import OccamTree
@@ -40,19 +42,19 @@ from fivefold.tree.shared.multiway_trees import MultiwayModel
 
 
 def extract_rules(
-    tree: Any,
-    X: Any = None,
-    y: Any = None,
+    tree: Any,  # of fivefold.tree, of any class
+    X: UserTable = None,
+    y: UserTarget = None,
     *,
     pruning: Literal["pessimistic", "pruning_set"] | None = None,
     confidence: float = 0.25,
-    sample_weight: Any = None,
-    feature_names: Any = None,
+    sample_weight: UserWeights = None,
+    feature_names: Collection[str] | None = None,
 ) -> RuleList:
-    """The rules of a fitted tree of fivefold.tree, as they are or pruned term by term.
+    """The rules of a fitted tree of fivefold.tree, unchanged or pruned term by term.
 
-    With `pruning` "pessimistic", X and y are the rows of fit; with "pruning_set" other rows, on which the error of the
-    rules does not rise.
+    With `pruning="pessimistic"`, X and y are the rows of fit; with "pruning_set" they are other rows, on which pruning
+    does not raise the error of the rules.
 
     Examples
     --------
@@ -73,7 +75,7 @@ def extract_rules(
     if X is None or y is None:
         raise ValueError(f"extract_rules: pruning={pruning!r} needs the rows to prune on: pass X and y")
     if pruning not in PRUNINGS:
-        raise ValueError(f"extract_rules: pruning is None, {' or '.join(map(repr, PRUNINGS))}; got {pruning!r}")
+        raise ValueError(f"extract_rules: pruning must be None, {' or '.join(map(repr, PRUNINGS))}; got {pruning!r}")
     X = tree._admit(X)
     return PRUNINGS[pruning](rules, pruning_rows(rules, X, y, admit_weights(tree, sample_weight, X)), confidence)
 
@@ -82,11 +84,14 @@ def _pessimistic(rules: RuleList, rows: PruningRows, confidence: float) -> RuleL
     return prune_by_limits(rules, rows, confidence)
 
 
-def _on_a_set(rules: RuleList, rows: PruningRows, confidence: float) -> RuleList:
+def _on_pruning_set(rules: RuleList, rows: PruningRows, confidence: float) -> RuleList:
     return prune_on_rows(rules, rows)
 
 
-PRUNINGS: dict[str, Any] = {"pessimistic": _pessimistic, "pruning_set": _on_a_set}
+PRUNINGS: dict[str, Callable[[RuleList, PruningRows, float], RuleList]] = {
+    "pessimistic": _pessimistic,
+    "pruning_set": _on_pruning_set,
+}
 
 
 @singledispatch
@@ -118,8 +123,8 @@ def _(model: OccamTree, tree: Any, schema: Schema) -> RuleList:
 def _(model: LinearLeaves, tree: Any, schema: Schema) -> RuleList:
     if schema.classes is not None or model.coef[model.tree.leaves].any() or model.width.any():
         raise ValueError(
-            f"extract_rules: the leaves of this {type(tree).__name__} hold linear models, which no rule can say; for "
-            "a ModelTreeRegressor pass leaf='mean' or 'median' and smoothing=0"
+            f"extract_rules: the leaves of this {type(tree).__name__} hold linear models, which rules cannot express; "
+            "for a ModelTreeRegressor pass leaf='mean' or 'median' and smoothing=0"
         )
     rows = model.tree.rows.astype(np.float64)
     return _binary(TreeReader(model.tree, model.intercept, rows, schema.columns), schema)
@@ -128,8 +133,8 @@ def _(model: LinearLeaves, tree: Any, schema: Schema) -> RuleList:
 @leaf_rules.register
 def _(model: MultiwayModel, tree: Any, schema: Schema) -> RuleList:
     found = []
-    for t, box, settled in _ways(model.tree, schema):
-        weight = float(model.counts[t].sum()) if settled else 0.0
+    for t, box, has_rows in _answering_nodes(model.tree, schema):
+        weight = float(model.counts[t].sum()) if has_rows else 0.0
         value = model.counts[t] if weight > 0 else model.value[t]
         label = schema.label(int(model.value[t].argmax()))
         found.append(Rule(tuple(box.values()), label, tuple(value.tolist()), weight, leaf=t))
@@ -138,44 +143,44 @@ def _(model: MultiwayModel, tree: Any, schema: Schema) -> RuleList:
 
 
 def _binary(read: TreeReader, schema: Schema) -> RuleList:
-    """The leaves of a binary tree; the shares of classes become weights, so that rules can be counted together."""
+    """The leaves of a binary tree as rules; class shares become weights, so that those of several rules add up."""
 
-    def weighed(t: int) -> tuple[float, ...]:
+    def class_weights(t: int) -> tuple[float, ...]:
         return tuple((read.value[t] * read.weight[t]).tolist()) if read.classes is not None else ()
 
     found = tuple(
-        Rule(rule.conditions, rule.label, weighed(rule.leaf), rule.weight, rule.rows, rule.leaf)
+        Rule(rule.conditions, rule.label, class_weights(rule.leaf), rule.weight, rule.rows, rule.leaf)
         for rule in to_rules(read)
     )
-    return RuleList(found, Rule((), read.label(0), weighed(0)), schema)
+    return RuleList(found, Rule((), read.label(0), class_weights(0)), schema)
 
 
-def _ways(tree: MultiwayArrays, schema: Schema) -> Iterator[tuple[int, dict[int, Condition], bool]]:
-    """Nodes that answer, the conditions that lead there, and whether rows ended there in fit.
+def _answering_nodes(tree: MultiwayArrays, schema: Schema) -> Iterator[tuple[int, Box, bool]]:
+    """Nodes that answer, the conditions that lead there, and whether rows of fit ended there.
 
-    An inner node answers those categories that it never saw; they have no branch.
+    An inner node answers the categories that have no branch, because no row of fit at that node had them.
     """
-    todo: list[tuple[int, dict[int, Condition]]] = [(0, {})]
+    todo: list[tuple[int, Box]] = [(0, {})]
     while todo:
         t, box = todo.pop()
         if tree.feature[t] < 0:
             yield t, box, True
             continue
         first, count = int(tree.first[t]), int(tree.branches[t])
-        most = heaviest_branch(tree.share[first : first + count])
-        ahead = []
+        heaviest = heaviest_branch(tree.share[first : first + count])
+        children = []
         for b in range(count):
-            c = _branch(tree, t, b, schema, missing=b == most)
-            ahead.append((first + b, _narrowed(box, c)))
-        todo += reversed(ahead)
-        if tree.discrete[t] and (lost := _unseen(tree, t)):
-            narrow = _narrowed(box, Condition(int(tree.feature[t]), levels=lost, missing=False))
-            if not narrow[int(tree.feature[t])].empty:
-                yield t, narrow, False
+            c = _branch(tree, t, b, schema, missing=b == heaviest)
+            children.append((first + b, _narrowed(box, c)))
+        todo += reversed(children)
+        if tree.discrete[t] and (unseen := _unseen(tree, t)):
+            unseen_box = _narrowed(box, Condition(int(tree.feature[t]), levels=unseen, missing=False))
+            if not unseen_box[int(tree.feature[t])].empty:
+                yield t, unseen_box, False
 
 
 def _branch(tree: MultiwayArrays, t: int, b: int, schema: Schema, *, missing: bool) -> Condition:
-    """What leads from node t into branch b; a category that is declared but that no row of fit had is missing."""
+    """What leads from node t into branch b; a declared category that no row of fit had goes where missing values go."""
     j, key = int(tree.feature[t]), tree.key[tree.start[t] : tree.start[t + 1]]
     if tree.discrete[t]:
         levels = _levels(tree.values[j][np.flatnonzero(key == b)])
@@ -186,15 +191,17 @@ def _branch(tree: MultiwayArrays, t: int, b: int, schema: Schema, *, missing: bo
     return Condition(j, low, float(key[b]) if b < len(key) else inf, missing=missing)
 
 
-def _unseen(tree: MultiwayArrays, t: int) -> frozenset[Any]:
+def _unseen(tree: MultiwayArrays, t: int) -> frozenset[int]:
     """Categories of the column of node t that have no branch there."""
     j, key = int(tree.feature[t]), tree.key[tree.start[t] : tree.start[t + 1]]
     return _levels(tree.values[j][np.flatnonzero(key < 0)])
 
 
 def _levels(values: Array) -> frozenset[Any]:
+    """Codes of categories; a discrete column of numbers has its values in place of codes."""
     return frozenset(int(v) if float(v).is_integer() else float(v) for v in values)
 
 
-def _narrowed(box: dict[int, Condition], c: Condition) -> dict[int, Condition]:
+def _narrowed(box: Box, c: Condition) -> Box:
+    """The box with one more condition."""
     return {**box, c.column: box[c.column] & c if c.column in box else c}
