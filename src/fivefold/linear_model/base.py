@@ -7,15 +7,13 @@ scikit-learn's: a regressor of one output has coef (d,) and one number as interc
 classifier, coef is (outputs, d) and intercept (outputs,). A classifier of two classes has one output, positive for
 the second.
 
-    class Method(Regressor):                              class Method(Classifier):
-        coef_ = learned("coef")                               coef_ = learned("coef")
-        def _fit(self, X, y, w):                              def _fit(self, X, y, w):
-            self.model_ = LinearModel(coef, intercept)            self.model_ = LinearModel(coef, intercept)
-        def predict(self, X):                                 def _scores(self, X):
-            X = self._admit(X)                                    return class_scores(self.model_, X)
-            return predictor(self.model_, X)                  def decision_function(self, X):
-                                                                  X = self._admit(X)
-                                                                  return decision_values(self.model_, X)
+    class Method(Regressor):                              class Method(LinearClassifier):
+        coef_ = learned("coef")                               def _fit(self, X, y, w):
+        def _fit(self, X, y, w):                                  self.model_ = LinearModel(coef, intercept)
+            self.model_ = LinearModel(coef, intercept)
+        def predict(self, X):
+            X = self._admit(X)
+            return predictor(self.model_, X)
 """
 
 from __future__ import annotations
@@ -31,10 +29,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.admission.refusals import refuse_nonfinite
 from fivefold.core.admission.sparse import configured_csr
-from fivefold.core.estimators.base import Estimator
+from fivefold.core.estimators.base import Estimator, learned
+from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.numerics.products import affine, row_blocks
 from fivefold.core.parallel import map_parts
-from fivefold.core.types import Array, Matrix, Table, Vector, Weights
+from fivefold.core.types import Array, Matrix, Table, UserTable, Vector, Weights
 
 Result = TypeVar("Result")
 
@@ -138,10 +137,58 @@ def class_scores(model: LinearModel, X: Table) -> Matrix:
     return np.column_stack([np.zeros_like(eta), eta]) if eta.ndim == 1 else eta
 
 
+class SurfaceRegressor(Regressor):
+    """A regressor whose `model_` has a LinearModel, `linear`.
+
+    Parameters
+    ----------
+    fit_intercept
+        fit an intercept; without one the surface passes through the origin.
+
+    Attributes
+    ----------
+    coef_
+        shape (d,).
+    intercept_
+        the prediction at the origin.
+    """
+
+    coef_ = learned("linear.coef")
+    intercept_ = learned("linear.intercept")
+
+    def predict(self, X: UserTable) -> Any:
+        """The predicted target of each row."""
+        X = self._admit(X)
+        return predictor(self.model_.linear, X)
+
+
+class LinearClassifier(Classifier):
+    """A classifier whose `model_` is a LinearModel: the sign, or the largest predictor, decides.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        of the predictors: one for two classes, positive for the second; else one per class.
+    classes_
+        the labels.
+    """
+
+    coef_ = learned("coef")
+    intercept_ = learned("intercept")
+
+    def decision_function(self, X: UserTable) -> Any:
+        """The predictor of each row: positive for the second of two classes, or one per class."""
+        X = self._admit(X)
+        return decision_values(self.model_, X)
+
+    def _scores(self, X: Table) -> Matrix:
+        return class_scores(self.model_, X)
+
+
 class SparseCoefficients:
     """For a method whose `model_` is a LinearModel: `coef_` can be kept sparse."""
 
-    model_: Any
+    model_: LinearModel
 
     def sparsify(self) -> Self:
         """Keep `coef_` as a sparse matrix."""

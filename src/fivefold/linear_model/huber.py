@@ -27,11 +27,10 @@ from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Index, NonNegative, Range
-from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.numerics.arrays import to_numpy
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Weights
-from fivefold.linear_model.base import LinearModel, centred_linear, predictor
+from fivefold.linear_model.base import LinearModel, SurfaceRegressor, centred_linear
 from fivefold.linear_model.quantile import weighted_median
 from fivefold.optim.design import Design
 from fivefold.optim.dual.frisch_newton import FrischNewton, PiecewiseLinearRisk
@@ -88,7 +87,7 @@ class RobustFit:
     n_iter: int
 
 
-class HuberRegressor(Regressor):
+class HuberRegressor(SurfaceRegressor):
     """Linear regression that outliers in the targets cannot carry away.
 
     Parameters
@@ -101,17 +100,11 @@ class HuberRegressor(Regressor):
         strength of the penalty on the squared length of the coefficients.
     warm_start
         start from what the last fit found.
-    fit_intercept
-        fit an intercept; without one the surface passes through the origin.
     tol
         gradient above which a warning is given; the gradient reached is usually far smaller.
 
     Attributes
     ----------
-    coef_
-        shape (d,).
-    intercept_
-        the prediction at the origin.
     scale_
         sigma, the scale that epsilon multiplies.
     n_iter_
@@ -153,8 +146,6 @@ class HuberRegressor(Regressor):
         portfolio=True,
     )
 
-    coef_ = learned("linear.coef")
-    intercept_ = learned("linear.intercept")
     scale_ = learned("scale")
     n_iter_ = learned("n_iter")
 
@@ -164,11 +155,6 @@ class HuberRegressor(Regressor):
         residual = np.ravel(np.asarray(to_numpy(y), dtype=np.float64)) - self.predict(X)
         self.outliers_ = np.abs(residual) > self.scale_ * self.epsilon
         return self
-
-    def predict(self, X: UserTable) -> Any:
-        """The predicted target of each row."""
-        X = self._admit(X)
-        return predictor(self.model_.linear, X)
 
     def _forget(self) -> None:
         if not self.warm_start:

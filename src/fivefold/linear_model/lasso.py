@@ -12,7 +12,7 @@ Tibshirani (1996); Zou & Hastie (2005).
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -22,11 +22,10 @@ from fivefold.core.admission.takes import Takes
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Fraction, NonNegative, Seed
-from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
-from fivefold.linear_model.base import LinearModel, centred_linear, predictor
+from fivefold.core.types import Array, Sparse, Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
+from fivefold.linear_model.base import LinearModel, SurfaceRegressor, centred_linear
 from fivefold.linear_model.solvers.lasso_path import CoordinateProblems, enet_path, fit_path, prepare_columns
 from fivefold.optim.objective import Minimum, Monitor
 from fivefold.optim.proximal.coordinate_descent import ColumnProducts
@@ -49,15 +48,13 @@ class SparseFit:
     eps: float  # the largest duality gap allowed, on the scale of the sum of squares
 
 
-class LassoBase(Regressor):
+class LassoBase(SurfaceRegressor):
     """What the lasso and its relatives share: several targets are fitted one by one, unless `joint`.
 
     Parameters
     ----------
     alpha
         strength of the penalty.
-    fit_intercept
-        fit an intercept; without one the surface passes through the origin.
     precompute, copy_X
         kept for scikit-learn's signature: the Gram matrix is computed where it pays, and X is never overwritten.
     max_iter
@@ -79,36 +76,33 @@ class LassoBase(Regressor):
         steps taken.
     coef_
         shape (d,), or (n_outputs, d).
-    intercept_
-        the prediction at the origin.
     sparse_coef_
         the same as a sparse matrix.
     dual_gap_
         upper bound on the distance of the objective from its minimum.
     """
 
-    if TYPE_CHECKING:  # fields of the methods, in the order of their constructors
-        alpha: float = 1.0
-        l1_ratio: float = 1.0
-        fit_intercept: bool = True
-        max_iter: int = 1000
-        tol: float = 1e-4
-        warm_start: bool = False
-        positive: bool = False
-        random_state: Seed = None
-        selection: str = "cyclic"
+    alpha: NonNegative = 1.0
+    _: KW_ONLY
+    fit_intercept: bool = True
+    copy_X: bool = True
+    max_iter: Count = 1000
+    tol: NonNegative = 1e-4
+    warm_start: bool = False
+    random_state: Seed = None
+    selection: Literal["cyclic", "random"] = "cyclic"
 
+    l1_ratio: ClassVar[float] = 1.0  # a constant of the lasso, a parameter of the elastic net
+    positive: ClassVar[bool] = False  # a parameter where targets are fitted one by one
     takes: ClassVar[Takes] = Takes(sparse=True, outputs=True)
     joint: ClassVar[bool] = False  # targets share their zeros
 
-    coef_ = learned("linear.coef")
-    intercept_ = learned("linear.intercept")
     dual_gap_ = learned("dual_gap")
     n_iter_ = learned("n_iter")
     path = staticmethod(enet_path)
 
     @property
-    def sparse_coef_(self) -> Any:
+    def sparse_coef_(self) -> Sparse:
         """The coefficients as a sparse matrix."""
         return configured_csr(np.atleast_2d(self.coef_))
 
@@ -119,11 +113,6 @@ class LassoBase(Regressor):
         """
         super().fit(X, y, sample_weight)
         return self
-
-    def predict(self, X: UserTable) -> Any:
-        """The predicted target of each row."""
-        X = self._admit(X)
-        return predictor(self.model_.linear, X)
 
     def _forget(self) -> None:
         if not self.warm_start:
@@ -156,7 +145,7 @@ class LassoBase(Regressor):
             start,
             tol=self.tol,
             max_iter=self.max_iter,
-            positive=not self.joint and self.positive,
+            positive=self.positive,
             rng=rng,
             monitor=report,
         )[0]
@@ -187,7 +176,15 @@ def _at(x: Array) -> Minimum:
     return Minimum(x, np.nan, np.nan, (np.nan,), "stopped")
 
 
-class Lasso(LassoBase):
+class SingleTaskLasso(LassoBase):
+    """Each target has coefficients, and zeros, of its own."""
+
+    _: KW_ONLY
+    precompute: bool | np.ndarray | list[Any] = False
+    positive: bool = False  # type: ignore[misc]  # a constant of the base class
+
+
+class Lasso(SingleTaskLasso, keywords="fit_intercept precompute copy_X max_iter tol warm_start positive"):
     """Least squares with a penalty on the size of the coefficients, which sets many to exactly zero.
 
     Examples
@@ -198,19 +195,6 @@ class Lasso(LassoBase):
     array([0.85, 0.  ])
     """
 
-    alpha: NonNegative = 1.0
-    _: KW_ONLY
-    fit_intercept: bool = True
-    precompute: bool | np.ndarray | list[Any] = False
-    copy_X: bool = True
-    max_iter: Count = 1000
-    tol: NonNegative = 1e-4
-    warm_start: bool = False
-    positive: bool = False
-    random_state: Seed = None
-    selection: Literal["cyclic", "random"] = "cyclic"
-
-    l1_ratio: ClassVar[float] = 1.0  # type: ignore[misc]  # a constant here, a parameter of ElasticNet
     card = Card(
         applications=("regression", "data mining"),
         use="Many columns of which few matter, and a model that names them. Scale the columns first; of correlated "
@@ -224,7 +208,7 @@ class Lasso(LassoBase):
     )
 
 
-class ElasticNet(LassoBase):
+class ElasticNet(SingleTaskLasso, keywords="l1_ratio fit_intercept precompute max_iter copy_X tol warm_start positive"):
     """Least squares with a penalty on size and squared length: zeros, and correlated columns kept together.
 
     Parameters
@@ -240,18 +224,8 @@ class ElasticNet(LassoBase):
     array([0.4458, 0.4458])
     """
 
-    alpha: NonNegative = 1.0
     _: KW_ONLY
-    l1_ratio: Fraction = 0.5
-    fit_intercept: bool = True
-    precompute: bool | np.ndarray | list[Any] = False
-    max_iter: Count = 1000
-    copy_X: bool = True
-    tol: NonNegative = 1e-4
-    warm_start: bool = False
-    positive: bool = False
-    random_state: Seed = None
-    selection: Literal["cyclic", "random"] = "cyclic"
+    l1_ratio: Fraction = 0.5  # type: ignore[misc]  # a constant of the base class
 
     card = Card(
         applications=("regression", "data mining"),

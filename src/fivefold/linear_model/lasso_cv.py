@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import reduce
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -25,16 +25,16 @@ from fivefold.core.admission.targets import as_float64
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Fraction, NonNegative, ParameterError, Positive, Seed, short_repr
-from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.numerics.table_moments import CrossMoments, cross_moments
 from fivefold.core.parallel import map_items
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Indices, Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
-from fivefold.linear_model.base import LinearModel, centred_linear, predictor
+from fivefold.linear_model.base import LinearModel, SurfaceRegressor, centred_linear, predictor
 from fivefold.linear_model.model_selection.cv_folds import Fold, SplitterRouting, split_folds
 from fivefold.linear_model.solvers.lasso_path import (
     CoordinateProblems,
+    NetOptions,
     alpha_grid,
     enet_path,
     fit_path,
@@ -66,7 +66,7 @@ class LassoChoice:
     n_iter: int
 
 
-class LassoCVBase(SplitterRouting, Regressor):
+class LassoCVBase(SplitterRouting, SurfaceRegressor):
     """What LassoCV and ElasticNetCV share.
 
     Parameters
@@ -94,43 +94,39 @@ class LassoCVBase(SplitterRouting, Regressor):
     ----------
     dual_gap_
         upper bound on the distance of the objective from its minimum.
-    coef_
-        shape (d,).
     n_iter_
         steps taken for the strength chosen.
     """
 
+    _: KW_ONLY
+    eps: Positive = 1e-3
+    alphas: Count | list[Any] | tuple[Any, ...] | np.ndarray = 100
+    fit_intercept: bool = True
+    precompute: Literal["auto"] | bool | np.ndarray | list[Any] = "auto"
+    max_iter: Count = 1000
+    tol: NonNegative = 1e-4
+    copy_X: bool = True
+    cv: Any = None
+    verbose: bool | int = False
+    n_jobs: int | None = None
+    positive: bool = False
+    random_state: Seed = None
+    selection: Literal["cyclic", "random"] = "cyclic"
+
+    l1_ratio: ClassVar[Any] = 1.0  # a constant of LassoCV; a parameter of ElasticNetCV, which may try several
     takes: ClassVar[Takes] = Takes(sparse=True)
 
-    coef_ = learned("linear.coef")
-    intercept_ = learned("linear.intercept")
     alpha_ = learned("alpha")
     alphas_ = learned("alphas")
     mse_path_ = learned("mse_path")
     dual_gap_ = learned("dual_gap")
     n_iter_ = learned("n_iter")
 
-    if TYPE_CHECKING:  # fields of the methods, in the order of their constructors
-        l1_ratio: Any  # a number, or several to try
-        eps: float
-        alphas: Any  # how many, or the strengths
-        fit_intercept: bool
-        max_iter: int
-        tol: float
-        positive: bool
-        random_state: Seed
-        selection: str
-
     @with_callbacks
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **params: Any) -> Self:
         """Choose the strength and learn from rows and their targets; a weight of two counts a row twice."""
         split = self._for_splitter(sample_weight, params)
         return self._fit_admitted(X, y, sample_weight, given_weight=sample_weight, split=split)
-
-    def predict(self, X: UserTable) -> Any:
-        """The predicted target of each row."""
-        X = self._admit(X)
-        return predictor(self.model_.linear, X)
 
     def _fit(
         self, X: Table, y: Target, w: Weights, given_weight: UserWeights = None, split: Mapping[str, Any] = {}
@@ -169,18 +165,19 @@ class LassoCVBase(SplitterRouting, Regressor):
             warn_kept_best(self, int(np.isfinite(mse[:, 0]).sum()), "fold")
 
     def _grid(self, whole: CoordinateProblems, ratio: float) -> Array:
-        if np.ndim(self.alphas) == 0:
-            return alpha_grid(whole.problems[0], whole.weight, ratio, self.eps, self.alphas, self.positive)
-        if any(isinstance(a, bool) or not isinstance(a, Real) for a in self.alphas):
-            raise TypeError(f"{type(self).__name__}: alphas must be numbers; got {self.alphas!r}")
-        alphas: Array = np.sort(np.asarray(self.alphas, dtype=np.float64))[::-1]
+        given: Any = self.alphas  # how many, or the strengths
+        if np.ndim(given) == 0:
+            return alpha_grid(whole.problems[0], whole.weight, ratio, self.eps, given, self.positive)
+        if any(isinstance(a, bool) or not isinstance(a, Real) for a in given):
+            raise TypeError(f"{type(self).__name__}: alphas must be numbers; got {given!r}")
+        alphas: Array = np.sort(np.asarray(given, dtype=np.float64))[::-1]
         if not (np.isfinite(alphas) & (alphas >= 0)).all():
             raise ValueError(
                 f"{type(self).__name__}: alphas must be zero or larger; the smallest given is {alphas[-1]}"
             )
         return alphas
 
-    def _options(self) -> dict[str, Any]:
+    def _options(self) -> NetOptions:
         rng = check_random_state(self.random_state) if self.selection == "random" else None
         return {"tol": self.tol, "max_iter": self.max_iter, "positive": self.positive, "rng": rng}
 
@@ -247,22 +244,6 @@ class LassoCV(LassoCVBase):
     0.01
     """
 
-    _: KW_ONLY
-    eps: Positive = 1e-3
-    alphas: Count | list[Any] | tuple[Any, ...] | np.ndarray = 100
-    fit_intercept: bool = True
-    precompute: Literal["auto"] | bool | np.ndarray | list[Any] = "auto"
-    max_iter: Count = 1000
-    tol: NonNegative = 1e-4
-    copy_X: bool = True
-    cv: Any = None
-    verbose: bool | int = False
-    n_jobs: int | None = None
-    positive: bool = False
-    random_state: Seed = None
-    selection: Literal["cyclic", "random"] = "cyclic"
-
-    l1_ratio: ClassVar[float] = 1.0  # type: ignore[misc]  # a constant here, a parameter of ElasticNetCV
     path = staticmethod(lasso_path)
     card = Card(
         applications=("regression", "data mining"),
@@ -274,7 +255,7 @@ class LassoCV(LassoCVBase):
     )
 
 
-class ElasticNetCV(LassoCVBase):
+class ElasticNetCV(LassoCVBase, keywords="l1_ratio eps alphas fit_intercept precompute max_iter tol cv"):
     """The elastic net with strength and mixture chosen by cross-validation along paths.
 
     Parameters
@@ -301,20 +282,10 @@ class ElasticNetCV(LassoCVBase):
     """
 
     _: KW_ONLY
-    l1_ratio: Fraction | list[Any] | tuple[Any, ...] | np.ndarray = 0.5
-    eps: Positive = 1e-3
-    alphas: Count | list[Any] | tuple[Any, ...] | np.ndarray = 100
-    fit_intercept: bool = True
-    precompute: Literal["auto"] | bool | np.ndarray | list[Any] = "auto"
-    max_iter: Count = 1000
-    tol: NonNegative = 1e-4
-    cv: Any = None
-    copy_X: bool = True
+    l1_ratio: (  # type: ignore[misc]  # a constant of the base class
+        Fraction | list[Any] | tuple[Any, ...] | np.ndarray
+    ) = 0.5
     verbose: bool | int = 0
-    n_jobs: int | None = None
-    positive: bool = False
-    random_state: Seed = None
-    selection: Literal["cyclic", "random"] = "cyclic"
 
     l1_ratio_ = learned("l1_ratio")
     path = staticmethod(enet_path)

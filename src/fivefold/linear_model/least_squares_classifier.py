@@ -21,22 +21,33 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import expit
 
 from fivefold.core.admission.takes import Takes
-from fivefold.core.estimators.base import learned
-from fivefold.core.estimators.params import Count, NonNegative
-from fivefold.core.estimators.supervised_learning import Classifier
+from fivefold.core.estimators.params import NonNegative
 from fivefold.core.numerics.table_moments import weighted_moments
 from fivefold.core.registry import Card
-from fivefold.core.types import Matrix, Table, Target, UserTable, Weights
-from fivefold.linear_model.base import LinearModel, cast_learned, class_scores, decision_values, predictor
+from fivefold.core.types import Array, Matrix, Table, Target, UserTable, Weights
+from fivefold.linear_model.base import (
+    LinearClassifier,
+    LinearModel,
+    cast_learned,
+    class_scores,
+    decision_values,
+    predictor,
+)
 from fivefold.linear_model.solvers.class_outputs import binary_probabilities, normalise_rows, one_vs_rest_targets
-from fivefold.linear_model.solvers.risk_solver import centred_design, column_strengths, fit_linear, linear_from_outputs
+from fivefold.linear_model.solvers.risk_solver import (
+    LinearRiskClassifier,
+    centred_design,
+    column_strengths,
+    fit_linear,
+    linear_from_outputs,
+)
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.margin_losses import MarginLoss
 
 ZERO_EIGENVALUE = 1e-12  # eigenvalues of a scatter below this share of the largest are rounding
 
 
-class LeastSquaresClassifier(Classifier):
+class LeastSquaresClassifier(LinearClassifier):
     """Least squares on labels coded as numbers; the sign, or the largest output, decides.
 
     Parameters
@@ -49,13 +60,6 @@ class LeastSquaresClassifier(Classifier):
         fit an intercept.
     class_weight
         weights of the classes, "balanced", or None.
-
-    Attributes
-    ----------
-    coef_, intercept_
-        one output for two classes, positive for the second; else one per class.
-    classes_
-        the labels.
 
     Examples
     --------
@@ -86,9 +90,6 @@ class LeastSquaresClassifier(Classifier):
         variants=({"alpha": 1.0}, {"threshold": 0.2}),
     )
 
-    coef_ = learned("coef")
-    intercept_ = learned("intercept")
-
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         K, weight = len(self.classes_), float(w.sum())
         _, mean, S = weighted_moments(X, w)
@@ -109,7 +110,7 @@ class LeastSquaresClassifier(Classifier):
         out = decision_values(self.model_, X)
         return out - out.dtype.type(self.threshold) if out.ndim == 1 else out
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         scores = class_scores(self.model_, X)
         if scores.shape[1] == 2:
             scores[:, 1] -= self.threshold
@@ -123,45 +124,28 @@ class SquaredSigmoidLoss(MarginLoss):
     convex: ClassVar[bool] = False
     max_curvature: ClassVar[float] = 0.08
 
-    def at(self, m: Any) -> Any:
+    def at(self, m: Array) -> Array:
         return 0.5 * expit(-m) ** 2
 
-    def slope_at(self, m: Any) -> Any:
+    def slope_at(self, m: Array) -> Array:
         q = expit(-m)
         return -q * q * (1 - q)
 
-    def curvature_at(self, m: Any) -> Any:
+    def curvature_at(self, m: Array) -> Array:
         q = expit(-m)
         return q * q * (1 - q) * (2 - 3 * q)
 
-    def inverse_link(self, eta: Any) -> Any:
+    def inverse_link(self, eta: Array) -> Array:
         return expit(eta)
 
 
-class SigmoidRegressionClassifier(Classifier):
+class SigmoidRegressionClassifier(LinearRiskClassifier, keywords="alpha"):
     """Discrimination by regression: one sigmoid output per class, fitted to zeros and ones by squared error.
 
     Parameters
     ----------
     alpha
         strength of a ridge penalty on the weights; without one, separable classes have no minimum.
-    fit_intercept
-        fit an intercept, which is never penalised.
-    tol
-        stop when the gradient is this share of the gradient at zero.
-    max_iter
-        maximum number of steps of the solver.
-    class_weight
-        weights of the classes, "balanced", or None.
-
-    Attributes
-    ----------
-    coef_, intercept_
-        one output for two classes, positive for the second; else one per class.
-    classes_
-        the labels.
-    n_iter_
-        steps taken.
 
     Examples
     --------
@@ -173,10 +157,6 @@ class SigmoidRegressionClassifier(Classifier):
 
     _: KW_ONLY
     alpha: NonNegative = 1e-2
-    fit_intercept: bool = True
-    tol: NonNegative = 1e-9
-    max_iter: Count = 1000
-    class_weight: dict[Any, float] | Literal["balanced"] | None = None
 
     takes = Takes(one_class=False, sparse=True)
     card = Card(
@@ -193,24 +173,15 @@ class SigmoidRegressionClassifier(Classifier):
         variants=({"alpha": 0.1},),
     )
 
-    coef_ = learned("coef")
-    intercept_ = learned("intercept")
-    n_iter_ = learned("n_iter")
-
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         design = centred_design(X, w, self.fit_intercept)
         ridges = column_strengths(design, self.alpha)
         targets = one_vs_rest_targets(y, len(self.classes_))
         risks = [EmpiricalRisk(SquaredSigmoidLoss(), design, t, w, ridges) for t in targets]
-        x, done = fit_linear(self, risks, 0.0, self.tol, self.max_iter)
+        x, done = fit_linear(self, risks)
         self.model_ = linear_from_outputs(x, design, done)
 
-    def decision_function(self, X: UserTable) -> Any:
-        """The argument of the sigmoid: positive for the second of two classes, or one per class."""
-        X = self._admit(X)
-        return decision_values(self.model_, X)
-
-    def outputs(self, X: UserTable) -> Any:
+    def outputs(self, X: UserTable) -> Matrix:
         """The sigmoid outputs as they are, (n, 1) or (n, K): of many classes they need not sum to one."""
         X = self._admit(X)
         return expit(predictor(self.model_, X))
@@ -219,9 +190,6 @@ class SigmoidRegressionClassifier(Classifier):
         """The outputs, of many classes scaled to sum to one."""
         P = self.outputs(X)
         return binary_probabilities(P[:, 0]) if P.shape[1] == 1 else normalise_rows(P)
-
-    def _scores(self, X: Table) -> Any:
-        return class_scores(self.model_, X)
 
 
 def _solved(S: Matrix, alpha: float, B: Matrix) -> Matrix:

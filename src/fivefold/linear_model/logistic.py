@@ -30,10 +30,9 @@ from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Fraction, Index, NonNegative, Positive, Range, Seed
-from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Codes, Matrix, Table, Target, UserTable, Vector, Weights
-from fivefold.linear_model.base import SparseCoefficients, class_scores, decision_values
+from fivefold.core.types import Array, Codes, Table, Target, UserTable, Vector, Weights
+from fivefold.linear_model.base import LinearClassifier, SparseCoefficients, decision_values
 from fivefold.linear_model.diagnostics.standard_errors import (
     SEPARATED_LOSS,
     UNPENALISED_TOL,
@@ -64,7 +63,7 @@ from fivefold.optim.objective import Minimum, Monitor
 from fivefold.optim.risk_minimisation.preconditioned_descent import minimise_risk
 
 
-class LogLinearClassifier(SparseCoefficients, Classifier):
+class LogLinearClassifier(SparseCoefficients, LinearClassifier):
     """Log odds of the classes are linear in the columns.
 
     Parameters
@@ -102,9 +101,6 @@ class LogLinearClassifier(SparseCoefficients, Classifier):
         eta = self._scores(self._admit(X))
         eta = eta - eta.max(axis=1, keepdims=True)
         return eta - np.log(np.exp(eta).sum(axis=1, keepdims=True))
-
-    def _scores(self, X: Table) -> Matrix:
-        return class_scores(self.model_, X)
 
 
 def _warn_ignored(text: str) -> None:
@@ -169,7 +165,7 @@ class LogisticRegression(LogLinearClassifier):
     verbose: int | bool = 0
     warm_start: bool = False
     n_jobs: int | None = None
-    reference_class: Any = None
+    reference_class: Any = None  # a label of any kind
     stop_after: Count | None = None
 
     takes = Takes(sparse=True, one_class=False)
@@ -193,8 +189,6 @@ class LogisticRegression(LogLinearClassifier):
         portfolio=True,
     )
 
-    coef_ = learned("coef")
-    intercept_ = learned("intercept")
     n_iter_ = learned("n_iter")
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
@@ -230,7 +224,7 @@ class LogisticRegression(LogLinearClassifier):
             raise ValueError("LogisticRegression: stop_after descends by gradients, which an L1 penalty lacks at zero")
         return early_stopped_descent(risk, start, patience=self.stop_after, max_iter=self.max_iter, monitor=monitor)
 
-    def log_odds(self, X: Table, label: Any, against: Any) -> Any:
+    def log_odds(self, X: UserTable, label: Any, against: Any) -> Vector:  # labels of any kind
         """ln P(label | x) / P(against | x), linear in x; the coding of the classes does not matter."""
         scores = self._scores(self._admit(X))
         return scores[:, self._code(label)] - scores[:, self._code(against)]
@@ -285,7 +279,7 @@ class LogisticRegression(LogLinearClassifier):
     def _reference(self, default: int | None = None) -> int | None:
         return default if self.reference_class is None else self._code(self.reference_class)
 
-    def _code(self, label: Any) -> int:
+    def _code(self, label: Any) -> int:  # a label of any kind
         found = np.flatnonzero(self.classes_ == label) if np.ndim(label) == 0 else np.empty(0)
         if not len(found):
             raise ValueError(f"LogisticRegression: {label!r} is not one of the classes {list(self.classes_)!r}")

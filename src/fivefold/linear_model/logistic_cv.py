@@ -27,7 +27,6 @@ from fivefold.core.admission.takes import Takes
 from fivefold.core.admission.targets import given_weights
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
-from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Index, NonNegative, Positive, Seed
 from fivefold.core.parallel import map_items
 from fivefold.core.registry import Card
@@ -242,9 +241,6 @@ class LogisticRegressionCV(LogLinearClassifier):
     # the scorer requests what it needs; the method itself requests nothing
     __metadata_request__score: ClassVar[dict[str, Any]] = {"sample_weight": UNUSED}
 
-    coef_ = learned("coef")
-    intercept_ = learned("intercept")
-
     @with_callbacks
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, **params: Any) -> Self:
         """Choose the strength and learn from rows and their targets; a weight of two counts a row twice."""
@@ -311,34 +307,34 @@ class LogisticRegressionCV(LogLinearClassifier):
         return self.search_.Cs
 
     @property
-    def l1_ratios_(self) -> Any:
+    def l1_ratios_(self) -> Labels:
         """The shares tried."""
         return np.array([None]) if self._without_ratios else self.search_.ratios
 
     @property
-    def C_(self) -> Any:
+    def C_(self) -> float | Vector:
         """The inverse strength chosen, or the mean of those of the folds."""
         return self._by_class(self.search_.C)
 
     @property
-    def l1_ratio_(self) -> Any:
+    def l1_ratio_(self) -> float | Labels:
         """The share chosen, or the mean of those of the folds."""
         return self._by_class(None if self._without_ratios and self._legacy and self.refit else self.search_.ratio)
 
     @property
-    def scores_(self) -> Any:
+    def scores_(self) -> Array | dict[Any, Array]:  # by labels of any kind
         """Scores (folds, ratios, Cs); with use_legacy_attributes by class, (folds, Cs, ratios) or (folds, Cs)."""
         scores = self.search_.scores
         return {label: self._legacy_axes(scores) for label in self._labels} if self._legacy else scores
 
     @property
-    def coefs_paths_(self) -> Any:
+    def coefs_paths_(self) -> Array | dict[Any, Array]:
         """Coefficients (folds, ratios, Cs, outputs, columns and intercept), or by class in the order of `scores_`."""
         paths = self.search_.paths
         return {c: self._legacy_axes(paths[..., k, :]) for k, c in enumerate(self._labels)} if self._legacy else paths
 
     @property
-    def n_iter_(self) -> Any:
+    def n_iter_(self) -> Array:
         """Passes over the rows, in the order of `scores_`."""
         passes = self.search_.passes
         return self._legacy_axes(passes)[None] if self._legacy else passes
@@ -381,7 +377,7 @@ class LogisticRegressionCV(LogLinearClassifier):
 
     def _fold_estimator(self, X: Table) -> LogisticRegression:
         """A logistic regression that knows its classes and columns, and takes its coefficients from elsewhere."""
-        estimator: Any = LogisticRegression(
+        estimator: Any = LogisticRegression(  # typed without n_features_in_
             fit_intercept=self.fit_intercept,
             solver=self.solver,
             intercept_scaling=self.intercept_scaling,
@@ -389,8 +385,7 @@ class LogisticRegressionCV(LogLinearClassifier):
             max_iter=self.max_iter,
         )
         estimator.classes_, estimator.n_features_in_ = self.classes_, X.shape[1]
-        fitted: LogisticRegression = estimator
-        return fitted
+        return estimator
 
     def _chosen(self, search: PathSearch) -> PathSearch:
         """The best mean score over the folds judged, or the mean of the best of each."""
@@ -419,7 +414,7 @@ class LogisticRegressionCV(LogLinearClassifier):
     def _flat(self, surface: LinearModel) -> Array:
         return np.column_stack([surface.coef, surface.intercept]) if self.fit_intercept else surface.coef
 
-    def _scorer(self) -> Any:
+    def _scorer(self) -> Callable[..., float]:
         return get_scorer("accuracy" if self.scoring in (None, "warn") else self.scoring)
 
     def _surface_scorer(
@@ -481,7 +476,7 @@ def _take_rows(params: dict[str, Any], given: Weights, rows: Indices) -> dict[st
     return _check_method_params(given, params=params, indices=rows)
 
 
-def _with_all_labels(scorer: Any, classes: Labels) -> Any:
+def _with_all_labels(scorer: Any, classes: Labels) -> Callable[..., float]:  # scikit-learn's, or a user's own
     """The scorer with all labels listed, if its function takes `labels`: a fold may lack some of them."""
     score = getattr(scorer, "_score_func", None)
     asked = {} if score is None else inspect.signature(score).parameters

@@ -12,10 +12,10 @@ Yuan & Lin (2006); Obozinski, Taskar & Jordan (2010).
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from fivefold.core.estimators.base import learned
-from fivefold.core.estimators.params import Count, Fraction, NonNegative, Seed
+from fivefold.core.estimators.params import Fraction
 from fivefold.core.registry import Card
 from fivefold.core.types import Table, Target, Weights
 from fivefold.linear_model.lasso import LassoBase
@@ -90,17 +90,6 @@ class MultiTaskLasso(_MultiTask):
            [0.   , 0.946]])
     """
 
-    alpha: NonNegative = 1.0
-    _: KW_ONLY
-    fit_intercept: bool = True
-    copy_X: bool = True
-    max_iter: Count = 1000
-    tol: NonNegative = 1e-4
-    warm_start: bool = False
-    random_state: Seed = None
-    selection: Literal["cyclic", "random"] = "cyclic"
-
-    l1_ratio: ClassVar[float] = 1.0  # type: ignore[misc]  # a constant here, a parameter of MultiTaskElasticNet
     card = Card(
         applications=("regression", "data mining"),
         use="Several targets that depend on the same few of many columns, as signals measured at many times do.",
@@ -112,7 +101,7 @@ class MultiTaskLasso(_MultiTask):
     )
 
 
-class MultiTaskElasticNet(_MultiTask):
+class MultiTaskElasticNet(_MultiTask, keywords="l1_ratio"):
     """The elastic net for several targets: a column has coefficients for all of them or for none.
 
     Parameters
@@ -129,16 +118,8 @@ class MultiTaskElasticNet(_MultiTask):
            [0.4564, 0.4564]])
     """
 
-    alpha: NonNegative = 1.0
     _: KW_ONLY
-    l1_ratio: Fraction = 0.5
-    fit_intercept: bool = True
-    copy_X: bool = True
-    max_iter: Count = 1000
-    tol: NonNegative = 1e-4
-    warm_start: bool = False
-    random_state: Seed = None
-    selection: Literal["cyclic", "random"] = "cyclic"
+    l1_ratio: Fraction = 0.5  # type: ignore[misc]  # a constant of the base class
 
     card = Card(
         applications=("regression", "data mining"),

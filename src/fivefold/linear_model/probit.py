@@ -25,14 +25,14 @@ from scipy.sparse import issparse
 
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import learned
-from fivefold.core.estimators.params import Count, NonNegative
-from fivefold.core.estimators.supervised_learning import Classifier
+from fivefold.core.estimators.params import NonNegative
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Matrix, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import LinearModel, class_scores, decision_values
 from fivefold.linear_model.solvers.class_outputs import binary_probabilities, normalise_rows, one_vs_rest_targets
 from fivefold.linear_model.solvers.risk_solver import (
     L1_L2_SHARES,
+    LinearRiskClassifier,
     centred_design,
     column_strengths,
     fit_linear,
@@ -56,7 +56,7 @@ class ProbitModel:
     gibbs: float  # mean of Phi(-m)
 
 
-class ProbitRegression(Classifier):
+class ProbitRegression(LinearRiskClassifier, keywords="loss penalty alpha"):
     """Linear classification by the normal distribution function: its likelihood, or the loss of PAC-Bayes.
 
     Parameters
@@ -71,25 +71,13 @@ class ProbitRegression(Classifier):
         for L1, is the fixed point of the smaller of row length and |w|_1.
     fit_intercept
         fit an intercept, which is not penalised; the theory has no intercept.
-    tol
-        stop when the gradient is this share of the gradient at zero.
-    max_iter
-        maximum number of steps of the solver.
-    class_weight
-        weights of the classes, "balanced", or None.
 
     Attributes
     ----------
-    coef_, intercept_
-        of the predictors: one for two classes, positive for the second; else one per class.
     alpha_
         the strength used.
     gibbs_error_
         mean of Phi(-m) over the rows learned from: errors of the randomised classifier.
-    classes_
-        the labels.
-    n_iter_
-        steps taken.
 
     Examples
     --------
@@ -103,10 +91,6 @@ class ProbitRegression(Classifier):
     loss: Literal["likelihood", "gibbs"] = "likelihood"
     penalty: Literal["l2", "l1"] | None = "l2"
     alpha: NonNegative | Literal["predicted"] | None = None
-    fit_intercept: bool = True
-    tol: NonNegative = 1e-9
-    max_iter: Count = 1000
-    class_weight: dict[Any, float] | Literal["balanced"] | None = None
 
     takes = Takes(sparse=True, one_class=False)
     card = Card(
@@ -142,7 +126,7 @@ class ProbitRegression(Classifier):
             lasso, ridge = (strength * share for share in L1_L2_SHARES[self.penalty](0.0))
             ridges = column_strengths(design, ridge)
             risks = [EmpiricalRisk(PROBIT_LOSSES[self.loss], design, t, w, ridges) for t in targets]
-            return fit_linear(self, risks, lasso, self.tol, self.max_iter)
+            return fit_linear(self, risks, lasso)
 
         if self.alpha == "predicted":
             if self.penalty != "l1":

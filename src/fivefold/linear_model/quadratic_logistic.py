@@ -142,7 +142,7 @@ class QuadraticLogisticRegression(Classifier):
     def _scores(self, X: Table) -> Matrix:
         return class_scores(self.model_.classifier.model_, self._features(X))
 
-    def _features(self, X: Table) -> Any:
+    def _features(self, X: Table) -> Matrix:
         return self.model_.features(X).astype(X.dtype)
 
 

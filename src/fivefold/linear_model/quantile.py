@@ -26,10 +26,9 @@ from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.estimators.base import Estimator, learned
 from fivefold.core.estimators.params import Count, NonNegative, OpenFraction
-from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, Vector, Weights
-from fivefold.linear_model.base import LinearModel, centred_linear, predictor
+from fivefold.core.types import Array, Table, Target, Vector, Weights
+from fivefold.linear_model.base import LinearModel, SurfaceRegressor, centred_linear
 from fivefold.optim.design import Design
 from fivefold.optim.dual.frisch_newton import FrischNewton, PiecewiseLinearRisk
 from fivefold.optim.minimise import minimise
@@ -112,7 +111,7 @@ class QuantileFit:
     n_iter: int
 
 
-class QuantileRegressor(Regressor):
+class QuantileRegressor(SurfaceRegressor):
     """A linear surface that a given share of the targets lies below.
 
     Parameters
@@ -121,17 +120,11 @@ class QuantileRegressor(Regressor):
         the share of targets below the surface.
     alpha
         strength of the penalty on the size of the coefficients.
-    fit_intercept
-        fit an intercept; without one the surface passes through the origin.
     solver, solver_options
         kept for scikit-learn's signature: every name takes the interior-point method and ends at an exact corner.
 
     Attributes
     ----------
-    coef_
-        shape (d,).
-    intercept_
-        the prediction at the origin.
     n_iter_
         steps of the interior-point method.
 
@@ -162,8 +155,6 @@ class QuantileRegressor(Regressor):
         search={"alpha": (0.0, 1e-3, 1e-2, 0.1)},
     )
 
-    coef_ = learned("linear.coef")
-    intercept_ = learned("linear.intercept")
     n_iter_ = learned("n_iter")
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
@@ -172,11 +163,6 @@ class QuantileRegressor(Regressor):
         found = solve_quantile(self, problem, X, 200)
         x = _zero_rounding(found.x, X, y) if self.alpha else found.x
         self.model_ = QuantileFit(problem.linear_model(x, X.dtype), max(found.steps, 1))
-
-    def predict(self, X: UserTable) -> Any:
-        """The quantile of the target at each row."""
-        X = self._admit(X)
-        return predictor(self.model_.linear, X)
 
 
 def _zero_rounding(x: Vector, X: Table, y: Vector) -> Vector:
@@ -189,24 +175,18 @@ def _zero_rounding(x: Vector, X: Table, y: Vector) -> Vector:
     return x
 
 
-class LeastAbsoluteRegressor(Regressor):
+class LeastAbsoluteRegressor(SurfaceRegressor):
     """The linear surface of least absolute deviations: the median of the target, which gross outliers do not move.
 
     Parameters
     ----------
     ridge
         strength of a penalty on the squared length of the coefficients: sum of |r| + ridge/2 |w|^2 is minimised.
-    fit_intercept
-        fit an intercept; without one the surface passes through the origin.
     max_iter
         maximum number of steps of the interior-point method.
 
     Attributes
     ----------
-    coef_
-        shape (d,).
-    intercept_
-        the prediction at the origin.
     n_iter_
         steps taken.
 
@@ -234,8 +214,6 @@ class LeastAbsoluteRegressor(Regressor):
         search={"ridge": (0.0, 0.1, 1.0, 10.0)},
     )
 
-    coef_ = learned("linear.coef")
-    intercept_ = learned("linear.intercept")
     n_iter_ = learned("n_iter")
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
@@ -243,8 +221,3 @@ class LeastAbsoluteRegressor(Regressor):
         problem = quantile_problem(X, y, 2 * w, 0.5, l1=0.0, ridge=self.ridge, intercept=self.fit_intercept)
         found = solve_quantile(self, problem, X, self.max_iter)
         self.model_ = QuantileFit(problem.linear_model(found.x, X.dtype), max(found.steps, 1))
-
-    def predict(self, X: UserTable) -> Any:
-        """The median of the target at each row."""
-        X = self._admit(X)
-        return predictor(self.model_.linear, X)

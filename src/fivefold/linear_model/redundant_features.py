@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core._sklearn import _check_feature_names_in
@@ -18,7 +19,7 @@ from fivefold.core.estimators.base import Transformer, learned
 from fivefold.core.estimators.params import Fraction
 from fivefold.core.numerics.linear_dependence import linear_dependencies
 from fivefold.core.registry import Card
-from fivefold.core.types import Indices, Table, UserTable
+from fivefold.core.types import Indices, Labels, Table, UserTable
 from fivefold.linear_model.solvers.least_squares_solver import qr_root
 
 
@@ -89,7 +90,7 @@ class RedundantFeatures(Transformer):
         X = self._admit(X)
         return np.ascontiguousarray(X[:, self.model_.kept])
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Labels:
         """Names of the columns that stay."""
         check_is_fitted(self)
         return _check_feature_names_in(self, input_features)[self.model_.kept]

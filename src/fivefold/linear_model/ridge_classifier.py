@@ -18,13 +18,12 @@ import numpy as np
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Seed
-from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
 from fivefold.core.types import Codes, Matrix, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import (
+    LinearClassifier,
     LinearModel,
     centred_linear,
-    class_scores,
     decision_values,
     solve_unchecked,
     weights_or_none,
@@ -37,7 +36,7 @@ class LabelSurfaces(LinearModel):
     """One surface per label: a row has the label where the surface is above zero."""
 
 
-class RidgeClassifier(Classifier):
+class RidgeClassifier(LinearClassifier):
     """Ridge regression on labels -1 and +1, one output per class.
 
     With several columns of zeros and ones as y a row has any number of labels, one output per label.
@@ -106,8 +105,6 @@ class RidgeClassifier(Classifier):
         search={"alpha": (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)},
     )
 
-    coef_ = learned("coef")
-    intercept_ = learned("intercept")
     solver_ = learned("solver")
     n_iter_ = learned("n_iter")
 
@@ -144,6 +141,3 @@ class RidgeClassifier(Classifier):
         if self.__sklearn_is_fitted__() and isinstance(self.model_, LabelSurfaces):
             return (self.decision_function(X) > 0).astype(np.int64)
         return super().predict(X)
-
-    def _scores(self, X: Table) -> Matrix:
-        return class_scores(self.model_, X)

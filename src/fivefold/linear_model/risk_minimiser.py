@@ -13,18 +13,18 @@ Vapnik (1992) for the principle.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import learned
-from fivefold.core.estimators.params import Count, Fraction, NonNegative
-from fivefold.core.estimators.supervised_learning import Classifier, Regressor
+from fivefold.core.estimators.params import Fraction, NonNegative
+from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Matrix, Table, Target, UserTable, Weights
-from fivefold.linear_model.base import class_scores, decision_values, predictor
+from fivefold.core.types import Table, Target, UserTable, Weights
+from fivefold.linear_model.base import predictor
 from fivefold.linear_model.solvers.class_outputs import (
     binary_probabilities,
     centre_offsets,
@@ -33,6 +33,8 @@ from fivefold.linear_model.solvers.class_outputs import (
 )
 from fivefold.linear_model.solvers.risk_solver import (
     L1_L2_SHARES,
+    LinearRiskClassifier,
+    LinearRiskEstimator,
     centred_design,
     column_strengths,
     fit_linear,
@@ -64,7 +66,36 @@ PROBABILITY_LOSSES = (
 )
 
 
-class RiskMinimiserRegressor(Regressor):
+class RiskMinimiser(LinearRiskEstimator):
+    """Any loss, any of the penalties.
+
+    Parameters
+    ----------
+    penalty
+        "l2", "l1", "elasticnet" or None.
+    l1_ratio
+        share of the L1 part of an elastic net.
+    """
+
+    losses: ClassVar[dict[str, Loss]]  # by the names that `loss` takes
+
+    loss: str | Loss = "squared"
+    _: KW_ONLY
+    penalty: Literal["l2", "l1", "elasticnet"] | None = "l2"
+    alpha: NonNegative = 1.0
+    l1_ratio: Fraction = 0.5
+
+    @property
+    def _loss(self) -> Loss:
+        return self.losses[self.loss] if isinstance(self.loss, str) else self.loss
+
+    def _strengths(self) -> tuple[float, float]:
+        """Of the penalties on |w| and on w^2 / 2."""
+        l1, l2 = L1_L2_SHARES[self.penalty](self.l1_ratio)
+        return self.alpha * l1, self.alpha * l2
+
+
+class RiskMinimiserRegressor(RiskMinimiser, Regressor, keywords="penalty alpha l1_ratio"):
     """A linear surface that minimises any loss, penalised or not.
 
     Parameters
@@ -73,25 +104,13 @@ class RiskMinimiserRegressor(Regressor):
         "squared", "absolute", "huber", "quantile", "insensitive", "squared_insensitive", "poisson", "gamma", or an
         object of fivefold.optim.losses.catalogue, or an object of your own with value, slope and, if it has one,
         curvature.
-    penalty
-        "l2", "l1", "elasticnet" or None.
     alpha
         strength of the penalty added to the sum of the losses; ridge regression's with the squared loss.
-    l1_ratio
-        share of the L1 part of an elastic net.
-    fit_intercept
-        fit an intercept, which is never penalised.
-    tol
-        stop when the gradient is this share of the gradient at zero.
-    max_iter
-        maximum number of steps of the solver.
 
     Attributes
     ----------
     coef_, intercept_
         of the surface; predictions are the inverse link of the loss at it.
-    n_iter_
-        steps taken.
 
     Examples
     --------
@@ -105,14 +124,8 @@ class RiskMinimiserRegressor(Regressor):
         Literal["squared", "absolute", "huber", "quantile", "insensitive", "squared_insensitive", "poisson", "gamma"]
         | Loss
     ) = "squared"
-    _: KW_ONLY
-    penalty: Literal["l2", "l1", "elasticnet"] | None = "l2"
-    alpha: NonNegative = 1.0
-    l1_ratio: Fraction = 0.5
-    fit_intercept: bool = True
-    tol: NonNegative = 1e-9
-    max_iter: Count = 1000
 
+    losses = REGRESSOR_LOSSES
     takes = Takes(sparse=True)
     card = Card(
         applications=("regression",),
@@ -134,29 +147,25 @@ class RiskMinimiserRegressor(Regressor):
 
     coef_ = learned("coef")
     intercept_ = learned("intercept")
-    n_iter_ = learned("n_iter")
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
-        loss = REGRESSOR_LOSSES[self.loss] if isinstance(self.loss, str) else self.loss
         design, y = centred_design(X, w, self.fit_intercept), y.astype(np.float64)
-        lasso, ridge = (self.alpha * share for share in L1_L2_SHARES[self.penalty](self.l1_ratio))
-        risk = EmpiricalRisk(loss, design, y, w, column_strengths(design, ridge))
-        x, done = fit_linear(self, [risk], lasso, self.tol, self.max_iter)
+        lasso, ridge = self._strengths()
+        risk = EmpiricalRisk(self._loss, design, y, w, column_strengths(design, ridge))
+        x, done = fit_linear(self, [risk], lasso)
         self.model_ = linear_from_outputs(x, design, done, one=True)
 
     def predict(self, X: UserTable) -> Any:
         """The predicted target of each row: the surface, or the inverse link of the loss at it."""
         X = self._admit(X)
-        loss = REGRESSOR_LOSSES[self.loss] if isinstance(self.loss, str) else self.loss
-        return loss.inverse_link(predictor(self.model_, X))
+        return self._loss.inverse_link(predictor(self.model_, X))
 
 
 def _has_probabilities(estimator: RiskMinimiserClassifier) -> bool:
-    loss = CLASSIFIER_LOSSES[estimator.loss] if isinstance(estimator.loss, str) else estimator.loss
-    return isinstance(loss, PROBABILITY_LOSSES)
+    return isinstance(estimator._loss, PROBABILITY_LOSSES)
 
 
-class RiskMinimiserClassifier(Classifier):
+class RiskMinimiserClassifier(RiskMinimiser, LinearRiskClassifier, keywords="penalty alpha l1_ratio"):
     """A linear classifier that minimises any loss of the margin, penalised or not.
 
     Parameters
@@ -165,27 +174,11 @@ class RiskMinimiserClassifier(Classifier):
         "log", "softmax", "hinge", "squared_hinge", "squared", "probit", "probit_margin", "exponential", "perceptron",
         "absolute", "huber", or an object of fivefold.optim.losses.catalogue, or an object of your own with value and
         slope. Targets are -1 and +1; of more than two classes each is separated from the rest, except with "softmax".
-    penalty
-        "l2", "l1", "elasticnet" or None.
     alpha
         strength of the penalty added to the sum of the losses: 1 / C of a support vector machine.
-    l1_ratio
-        share of the L1 part of an elastic net.
-    fit_intercept
-        fit an intercept, which is never penalised.
-    tol
-        stop when the gradient is this share of the gradient at zero.
-    max_iter
-        maximum number of steps of the solver.
-    class_weight
-        weights of the classes, "balanced", or None.
 
     Attributes
     ----------
-    coef_, intercept_
-        of the predictors: one for two classes, positive for the second; else one per class.
-    classes_
-        the labels.
     n_iter_
         steps taken, the largest number over the classes.
 
@@ -204,15 +197,8 @@ class RiskMinimiserClassifier(Classifier):
         ]
         | Loss
     ) = "log"  # fmt: skip
-    _: KW_ONLY
-    penalty: Literal["l2", "l1", "elasticnet"] | None = "l2"
-    alpha: NonNegative = 1.0
-    l1_ratio: Fraction = 0.5
-    fit_intercept: bool = True
-    tol: NonNegative = 1e-9
-    max_iter: Count = 1000
-    class_weight: dict[Any, float] | Literal["balanced"] | None = None
 
+    losses = CLASSIFIER_LOSSES
     takes = Takes(sparse=True, one_class=False)
     card = Card(
         applications=("classification",),
@@ -232,32 +218,19 @@ class RiskMinimiserClassifier(Classifier):
         ),
     )
 
-    coef_ = learned("coef")
-    intercept_ = learned("intercept")
-    n_iter_ = learned("n_iter")
-
-    @property
-    def _loss(self) -> Loss:
-        return CLASSIFIER_LOSSES[self.loss] if isinstance(self.loss, str) else self.loss
-
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         K, design = len(self.classes_), centred_design(X, w, self.fit_intercept)
-        lasso, ridge = (self.alpha * share for share in L1_L2_SHARES[self.penalty](self.l1_ratio))
+        lasso, ridge = self._strengths()
         ridges = column_strengths(design, ridge)
         if self._loss.kind == "classes":
             risks = [EmpiricalRisk(self._loss, design, y, w, np.tile(ridges, K), K)]
         else:
             risks = [EmpiricalRisk(self._loss, design, t, w, ridges) for t in one_vs_rest_targets(y, K)]
-        x, done = fit_linear(self, risks, lasso, self.tol, self.max_iter)
+        x, done = fit_linear(self, risks, lasso)
         if self._loss.kind == "classes":
             x = centre_offsets(x, X.shape[1])
             x = x[1:] - x[:1] if K == 2 else x
         self.model_ = linear_from_outputs(x, design, done)
-
-    def decision_function(self, X: UserTable) -> Any:
-        """The predictor of each row: positive for the second of two classes, or one per class."""
-        X = self._admit(X)
-        return decision_values(self.model_, X)
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: UserTable) -> Any:
@@ -269,6 +242,3 @@ class RiskMinimiserClassifier(Classifier):
             )
         P = self._loss.inverse_link(eta)
         return binary_probabilities(P) if P.ndim == 1 else normalise_rows(P)
-
-    def _scores(self, X: Table) -> Matrix:
-        return class_scores(self.model_, X)

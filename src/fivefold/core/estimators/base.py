@@ -160,20 +160,28 @@ def not_fitted_error(estimator: Any, name: str) -> NotFittedError:
 
 @dataclass_transform(field_specifiers=(field,))
 class Estimator(CallbackSupportMixin, BaseEstimator):
-    """Base of all. Fields become the constructor, in order, positional up to `_: KW_ONLY`."""
+    """Base of all. Fields become the constructor, in order, positional up to `_: KW_ONLY`.
+
+    Inherited fields come first. Where scikit-learn lists keyword-only ones in another order, a class names it, for its
+    subclasses too: `class ElasticNet(LassoBase, keywords="l1_ratio fit_intercept ...")`.
+    """
 
     takes: ClassVar[Takes] = Takes()
     card: ClassVar[Card]
+    _keywords: ClassVar[str] = ""
     model_ = _UnfittedModel()
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, *, keywords: str = "", **options: Any) -> None:
         for name, rule in FOREIGN_WRAPPERS.items():
             if isinstance(method := vars(cls).get(name), FunctionType):
                 setattr(cls, name, rule(method))
         super().__init_subclass__(**options)
         dataclass(eq=False, repr=False)(cls)
-        complete_docstring(cls)
         cls.__init__.__annotations__ = {}  # help() shows names and defaults; the documented table has the rest
+        cls._keywords = keywords or cls._keywords
+        if cls._keywords:
+            _order_keywords(cls, cls._keywords.split())
+        complete_docstring(cls)
         for base in cls.__mro__:
             if base is cls or (base.__module__.startswith("fivefold.") and not issubclass(base, Estimator)):
                 _limit_blas(base)
@@ -198,6 +206,23 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _forget(self) -> None:
         """Forget the previous fit, so that a failing fit leaves no stale model."""
         vars(self).pop("model_", None)
+
+
+def _order_keywords(cls: type[Estimator], names: list[str]) -> None:
+    """List the keyword-only fields in this order, those not named last: in the signature and in the documentation."""
+    place = {name: i for i, name in enumerate(names, start=1)}
+
+    def key(name: str, keyword: bool) -> int:
+        return place.get(name, len(place) + 1) if keyword else 0
+
+    made: Any = cls
+    known = made.__dataclass_fields__
+    if unknown := set(names) - set(known):
+        raise TypeError(f"{cls.__name__}: keywords names {sorted(unknown)}, which are no fields")
+    made.__dataclass_fields__ = dict(sorted(known.items(), key=lambda item: key(item[0], item[1].kw_only is True)))
+    shown = signature(made.__init__)
+    ordered = sorted(shown.parameters.values(), key=lambda p: key(p.name, p.kind is p.KEYWORD_ONLY))
+    made.__init__.__signature__ = shown.replace(parameters=ordered)
 
 
 def _limit_blas(cls: type) -> None:

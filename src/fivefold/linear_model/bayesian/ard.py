@@ -18,22 +18,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, pinvh
 
 from fivefold.core.blas_threads import one_blas_thread
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
-from fivefold.core.estimators.base import learned
-from fivefold.core.estimators.params import Count, NonNegative
-from fivefold.core.estimators.supervised_learning import Regressor
+from fivefold.core.estimators.params import NonNegative
 from fivefold.core.numerics.table_moments import weighted_moments
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Matrix, Table, Target, UserTable, Vector, Weights
-from fivefold.linear_model.base import cast_learned, centred_linear, predictor
-from fivefold.linear_model.bayesian.bayesian_ridge import EPS, MIN_SQUARES, GammaPriors, RidgePosterior
-from fivefold.linear_model.bayesian.ridge_spectrum import quadratic_form
+from fivefold.core.types import Array, Mask, Matrix, Table, Target, Vector, Weights
+from fivefold.linear_model.base import cast_learned, centred_linear
+from fivefold.linear_model.bayesian.bayesian_ridge import (
+    EPS,
+    MIN_SQUARES,
+    EvidenceRegressor,
+    GammaPriors,
+    RidgePosterior,
+)
 from fivefold.optim.design import Design
 
 
@@ -105,27 +107,17 @@ class RowPosterior(WeightPosterior):
         return float(residuals @ residuals)
 
 
-class ARDRegression(Regressor):
+class ARDRegression(
+    EvidenceRegressor, keywords="max_iter tol alpha_1 alpha_2 lambda_1 lambda_2 compute_score threshold_lambda"
+):
     """Linear regression that finds out which columns matter: each has its own precision, learned from the data.
 
     Parameters
     ----------
-    max_iter
-        maximum number of updates of the precisions.
-    tol
-        stop when the coefficients move by less than this in sum.
-    alpha_1, alpha_2
-        shape and rate of the Gamma prior of the noise precision.
-    lambda_1, lambda_2
-        shape and rate of the Gamma prior of the weight precisions.
     compute_score
         keep the log evidence after every update.
     threshold_lambda
         a column whose precision reaches it is dropped.
-    fit_intercept
-        fit an intercept, which has no prior; without one the surface passes through the origin.
-    copy_X, verbose
-        kept for scikit-learn's signature; X is never overwritten and nothing is printed.
 
     Attributes
     ----------
@@ -135,12 +127,6 @@ class ARDRegression(Regressor):
         precision of the noise, and of each weight.
     sigma_
         posterior covariance of the coefficients that were kept.
-    scores_
-        the log evidence, if `compute_score` asked for it.
-    n_iter_
-        updates made.
-    X_offset_, X_scale_
-        the means that rows are centred by, and ones.
 
     Examples
     --------
@@ -153,17 +139,7 @@ class ARDRegression(Regressor):
     """
 
     _: KW_ONLY
-    max_iter: Count = 300
-    tol: NonNegative = 1e-3
-    alpha_1: NonNegative = 1e-6
-    alpha_2: NonNegative = 1e-6
-    lambda_1: NonNegative = 1e-6
-    lambda_2: NonNegative = 1e-6
-    compute_score: bool = False
     threshold_lambda: NonNegative = 1e4
-    fit_intercept: bool = True
-    copy_X: bool = True
-    verbose: bool | int = False
 
     card = Card(
         applications=("regression", "data mining"),
@@ -178,16 +154,6 @@ class ARDRegression(Regressor):
         see_also=("BayesianRidge", "BayesianLinearRegression", "Ridge"),
         variants=({"compute_score": True, "threshold_lambda": 1e3},),
     )
-
-    coef_ = learned("linear.coef")
-    intercept_ = learned("linear.intercept")
-    alpha_ = learned("alpha")
-    lambda_ = learned("lambda_")
-    sigma_ = learned("sigma")
-    scores_ = learned("scores")
-    n_iter_ = learned("n_iter")
-    X_offset_ = learned("offset")
-    X_scale_ = learned("scale")
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         n, d = X.shape
@@ -215,7 +181,7 @@ class ARDRegression(Regressor):
         self, rows: WeightPosterior, n: float, alpha: float, d: int
     ) -> tuple[Vector, Matrix, float, Vector, list[float], int]:
         """Weights, their covariance, the precisions, the log evidence after every update, and the number of updates."""
-        gammas = GammaPriors(self.alpha_1, self.alpha_2, self.lambda_1, self.lambda_2)
+        gammas = self._priors
         W, lambda_, kept = np.zeros(d), np.ones(d), np.ones(d, dtype=bool)
         before, scores, done = None, [], 0
         with fit_steps(self, "update", self.max_iter) as monitor, one_blas_thread():
@@ -244,15 +210,8 @@ class ARDRegression(Regressor):
             sigma, W[kept] = rows.posterior(alpha, lambda_, kept)
         return W, sigma, alpha, lambda_, scores, done
 
-    def predict(self, X: UserTable, return_std: bool = False) -> Any:
-        """The mean of the predictive distribution at each row; with `return_std` its standard deviation as well."""
-        X, model = self._admit(X), self.model_
-        mean = predictor(model.linear, X)
-        if not return_std:
-            return mean
-        kept = model.lambda_ < self.threshold_lambda
-        uncertainty = quadratic_form(X[:, kept], model.offset[kept], model.sigma.astype(np.float64))
-        return mean, np.sqrt(1 / model.alpha + uncertainty).astype(X.dtype)
+    def _kept(self) -> Mask:
+        return np.asarray(self.model_.lambda_ < self.threshold_lambda)
 
 
 def _score(gammas: GammaPriors, sigma: Array, W: Array, n: float, alpha: float, lambda_: Array, error: float) -> float:

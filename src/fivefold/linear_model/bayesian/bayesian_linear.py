@@ -36,7 +36,7 @@ from fivefold.core.estimators.params import MAX_MAGNITUDE, Count, Positive, Seed
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
+from fivefold.core.types import Array, Matrix, Table, Target, UserTable, UserTarget, UserWeights, Vector, Weights
 from fivefold.linear_model.base import LinearModel, centred_linear, predictor
 from fivefold.linear_model.bayesian.ridge_spectrum import RidgeSpectrum, TriangularFactor, quadratic_form
 
@@ -184,7 +184,7 @@ class BayesianLinearRegression(Regressor):
         variance = 1 / model.beta + model.offset_variance
         return mean, np.sqrt(variance + quadratic_form(X, model.centre, model.covariance)).astype(X.dtype)
 
-    def sample_functions(self, X: Table, n_samples: Count = 1, random_state: Seed = None) -> Any:
+    def sample_functions(self, X: UserTable, n_samples: Count = 1, random_state: Seed = None) -> Matrix:
         """Surfaces drawn from the posterior, without noise, at each row: (n, n_samples)."""
         X, model = self._admit(X), self.model_
         rng = check_random_state(random_state)

@@ -21,21 +21,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import learned
-from fivefold.core.estimators.params import Count, NonNegative, Positive
-from fivefold.core.estimators.supervised_learning import Classifier
+from fivefold.core.estimators.params import Positive
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Mask, Matrix, Table, Target, UserTable, Vector, Weights
 from fivefold.linear_model.base import LinearModel, decision_values
 from fivefold.linear_model.bayesian.ridge_spectrum import quadratic_form
 from fivefold.linear_model.solvers.class_outputs import binary_probabilities, centre_offsets
-from fivefold.linear_model.solvers.risk_solver import centred_design, fit_linear, linear_from_outputs
+from fivefold.linear_model.solvers.risk_solver import (
+    LinearRiskClassifier,
+    centred_design,
+    fit_linear,
+    linear_from_outputs,
+)
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.likelihood_losses import SoftmaxLoss
@@ -55,7 +59,7 @@ class LaplacePosterior:
     centre: Array  # (d,)
 
 
-class BayesianLogisticRegression(Classifier):
+class BayesianLogisticRegression(LinearRiskClassifier, keywords="alpha"):
     """Logistic regression with a Gaussian prior and probabilities that know what the data left open.
 
     Parameters
@@ -65,12 +69,6 @@ class BayesianLogisticRegression(Classifier):
         maximum likelihood.
     fit_intercept
         fit an intercept, which has no prior.
-    tol
-        stop when the gradient is this share of the gradient at zero.
-    max_iter
-        maximum number of steps of the solver.
-    class_weight
-        weights of the classes, "balanced", or None.
 
     Attributes
     ----------
@@ -82,10 +80,6 @@ class BayesianLogisticRegression(Classifier):
         the precision used.
     evidence_
         Laplace's approximation of the log probability of the labels.
-    classes_
-        the labels.
-    n_iter_
-        steps taken.
 
     Examples
     --------
@@ -97,10 +91,6 @@ class BayesianLogisticRegression(Classifier):
 
     _: KW_ONLY
     alpha: Positive | None = None
-    fit_intercept: bool = True
-    tol: NonNegative = 1e-9
-    max_iter: Count = 1000
-    class_weight: dict[Any, float] | Literal["balanced"] | None = None
 
     takes = Takes(one_class=False)
     card = Card(
@@ -133,7 +123,7 @@ class BayesianLogisticRegression(Classifier):
         def at(alpha: float) -> tuple[EmpiricalRisk, Matrix, int]:
             target = np.where(y == 1, 1.0, -1.0) if K == 2 else y
             risk = EmpiricalRisk(LogLoss() if K == 2 else SoftmaxLoss(), design, target, w, alpha * penalised, outputs)
-            x, done = fit_linear(self, [risk], 0.0, self.tol, self.max_iter)
+            x, done = fit_linear(self, [risk])
             return risk, x if K == 2 else centre_offsets(x, d), done
 
         alpha = _evidence_alpha(at, penalised, _mean_variance(design, w)) if self.alpha is None else self.alpha
@@ -159,12 +149,12 @@ class BayesianLogisticRegression(Classifier):
         X = self._admit(X)
         return _probabilities(self._shrunk(X)).astype(X.dtype)
 
-    def predict_at_mode(self, X: Table) -> Any:
+    def predict_at_mode(self, X: UserTable) -> Matrix:
         """Probabilities at the mode alone, as logistic regression gives them."""
         X = self._admit(X)
         return _probabilities(decision_values(self.model_.linear, X)).astype(X.dtype)
 
-    def _shrunk(self, X: Table) -> Any:
+    def _shrunk(self, X: Table) -> Array:
         eta = decision_values(self.model_.linear, X)
         kappa = (1 / np.sqrt(1 + np.pi / 8 * self._variance(X))).astype(X.dtype)  # (n, outputs)
         return eta * (kappa[:, 0] if eta.ndim == 1 else kappa)
@@ -180,7 +170,7 @@ class BayesianLogisticRegression(Classifier):
             out.append(np.maximum(s2, 0.0))
         return np.column_stack(out)
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         eta = self._shrunk(X)
         return np.column_stack([np.zeros_like(eta), eta]) if eta.ndim == 1 else eta
 

@@ -26,7 +26,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table, Target, UserTable, Vector, Weights
+from fivefold.core.types import Array, Mask, Table, Target, UserTable, Vector, Weights
 from fivefold.linear_model.base import LinearModel, cast_learned, centred_linear, predictor
 from fivefold.linear_model.bayesian.ridge_spectrum import RidgeSpectrum, quadratic_form, ridge_spectrum
 
@@ -63,8 +63,8 @@ class RidgePosterior:
     scale: Array  # (d,) ones
 
 
-class BayesianRidge(Regressor):
-    """Ridge regression that learns its penalty and the noise from the data.
+class EvidenceRegressor(Regressor):
+    """Linear regression with Gaussian noise and weights whose precisions, under Gamma priors, the evidence sets.
 
     Parameters
     ----------
@@ -75,15 +75,74 @@ class BayesianRidge(Regressor):
     alpha_1, alpha_2
         shape and rate of the Gamma prior of the noise precision.
     lambda_1, lambda_2
-        shape and rate of the Gamma prior of the weight precision.
-    alpha_init, lambda_init
-        where to start; one over the variance of y, and one, when None.
-    compute_score
-        keep the log evidence before every update and at the end.
+        shape and rate of the Gamma prior of the precision of the weights.
     fit_intercept
         fit an intercept, which has no prior; without one the surface passes through the origin.
     copy_X, verbose
         kept for scikit-learn's signature; X is never overwritten and nothing is printed.
+
+    Attributes
+    ----------
+    scores_
+        the log evidence, if `compute_score` asked for it.
+    n_iter_
+        updates made.
+    X_offset_, X_scale_
+        the means that rows are centred by, and ones.
+    """
+
+    _: KW_ONLY
+    max_iter: Count = 300
+    tol: NonNegative = 1e-3
+    alpha_1: NonNegative = 1e-6
+    alpha_2: NonNegative = 1e-6
+    lambda_1: NonNegative = 1e-6
+    lambda_2: NonNegative = 1e-6
+    compute_score: bool = False
+    fit_intercept: bool = True
+    copy_X: bool = True
+    verbose: bool | int = False
+
+    coef_ = learned("linear.coef")
+    intercept_ = learned("linear.intercept")
+    alpha_ = learned("alpha")
+    lambda_ = learned("lambda_")
+    sigma_ = learned("sigma")
+    scores_ = learned("scores")
+    n_iter_ = learned("n_iter")
+    X_offset_ = learned("offset")
+    X_scale_ = learned("scale")
+
+    @property
+    def _priors(self) -> GammaPriors:
+        return GammaPriors(self.alpha_1, self.alpha_2, self.lambda_1, self.lambda_2)
+
+    def predict(self, X: UserTable, return_std: bool = False) -> Any:
+        """The mean of the predictive distribution at each row; with `return_std` its standard deviation as well."""
+        X, model = self._admit(X), self.model_
+        mean = predictor(model.linear, X)
+        if not return_std:
+            return mean
+        kept = self._kept()
+        variance = quadratic_form(X[:, kept], model.offset[kept], model.sigma.astype(np.float64))
+        return mean, np.sqrt(1 / model.alpha + variance).astype(X.dtype)
+
+    def _kept(self) -> slice | Mask:
+        """The columns that `sigma_` is the covariance of."""
+        return slice(None)
+
+
+class BayesianRidge(
+    EvidenceRegressor, keywords="max_iter tol alpha_1 alpha_2 lambda_1 lambda_2 alpha_init lambda_init"
+):
+    """Ridge regression that learns its penalty and the noise from the data.
+
+    Parameters
+    ----------
+    alpha_init, lambda_init
+        where to start; one over the variance of y, and one, when None.
+    compute_score
+        keep the log evidence before every update and at the end.
 
     Attributes
     ----------
@@ -93,12 +152,6 @@ class BayesianRidge(Regressor):
         precision of the noise, and of the weights.
     sigma_
         posterior covariance of the coefficients.
-    scores_
-        the log evidence, if `compute_score` asked for it.
-    n_iter_
-        updates made.
-    X_offset_, X_scale_
-        the means that rows are centred by, and ones.
 
     Examples
     --------
@@ -110,18 +163,8 @@ class BayesianRidge(Regressor):
     """
 
     _: KW_ONLY
-    max_iter: Count = 300
-    tol: NonNegative = 1e-3
-    alpha_1: NonNegative = 1e-6
-    alpha_2: NonNegative = 1e-6
-    lambda_1: NonNegative = 1e-6
-    lambda_2: NonNegative = 1e-6
     alpha_init: Positive | None = None
     lambda_init: NonNegative | None = None
-    compute_score: bool = False
-    fit_intercept: bool = True
-    copy_X: bool = True
-    verbose: bool | int = False
 
     card = Card(
         applications=("regression",),
@@ -138,24 +181,15 @@ class BayesianRidge(Regressor):
         portfolio=True,
     )
 
-    coef_ = learned("linear.coef")
-    intercept_ = learned("linear.intercept")
-    alpha_ = learned("alpha")
-    lambda_ = learned("lambda_")
-    sigma_ = learned("sigma")
-    scores_ = learned("scores")
-    n_iter_ = learned("n_iter")
-    X_offset_ = learned("offset")
-    X_scale_ = learned("scale")
-
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         problem = ridge_spectrum(X, y, w, intercept=self.fit_intercept)
-        gammas = GammaPriors(self.alpha_1, self.alpha_2, self.lambda_1, self.lambda_2)
         centre = float(w @ y) / problem.weight
         variance = float(w @ (y.astype(np.float64) - centre) ** 2) / problem.weight
         alpha = 1 / (variance + EPS) if self.alpha_init is None else self.alpha_init
         lambda_ = 1.0 if self.lambda_init is None else self.lambda_init
-        alpha, lambda_, scores, done = _maximise_evidence(problem, gammas, alpha, lambda_, self.tol, self.max_iter)
+        alpha, lambda_, scores, done = _maximise_evidence(
+            problem, self._priors, alpha, lambda_, self.tol, self.max_iter
+        )
         dtype, W = X.dtype, problem.axes @ problem.coordinates(lambda_ / alpha)
         linear = centred_linear(W, problem.mean, np.float64(problem.mean_target), dtype, intercept=self.fit_intercept)
         self.model_ = RidgePosterior(
@@ -168,15 +202,6 @@ class BayesianRidge(Regressor):
             offset=problem.mean.astype(dtype),
             scale=np.ones_like(problem.mean, dtype=dtype),
         )
-
-    def predict(self, X: UserTable, return_std: bool = False) -> Any:
-        """The mean of the predictive distribution at each row; with `return_std` its standard deviation as well."""
-        X, model = self._admit(X), self.model_
-        mean = predictor(model.linear, X)
-        if not return_std:
-            return mean
-        variance = 1 / model.alpha + quadratic_form(X, model.offset, model.sigma.astype(np.float64))
-        return mean, np.sqrt(variance).astype(X.dtype)
 
 
 def _maximise_evidence(

@@ -14,7 +14,7 @@ Nelder & Wedderburn (1972); McCullagh & Nelder (1989).
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -79,6 +79,12 @@ LINKS: dict[str, Link] = {
     "root": PowerLink(0.5),
 }
 
+CARD_STEPS = (
+    "Start at the mean, or at the coefficients of a sample of the rows.",
+    "Turn and scale the coordinates so that the curvature is one.",
+    "Descend on all rows by L-BFGS.",
+)
+
 
 @dataclass(frozen=True)
 class MeanModel:
@@ -116,12 +122,12 @@ class LikelihoodRegressor(Regressor):
         of the log mean.
     """
 
-    if TYPE_CHECKING:  # fields of the methods, in the order of their constructors
-        alpha: float
-        fit_intercept: bool
-        max_iter: int
-        tol: float
-        warm_start: bool
+    _: KW_ONLY
+    alpha: NonNegative = 1.0
+    fit_intercept: bool = True
+    max_iter: Count = 100
+    tol: NonNegative = 1e-4
+    warm_start: bool = False
 
     takes = Takes(sparse=True)
 
@@ -235,7 +241,15 @@ class LikelihoodRegressor(Regressor):
         return tags
 
 
-class GeneralizedLinearRegressor(LikelihoodRegressor):
+class ScikitLikelihoodRegressor(LikelihoodRegressor, keywords="alpha fit_intercept solver"):
+    """What the methods that scikit-learn has add: parameters of its signature."""
+
+    _: KW_ONLY
+    solver: Literal["lbfgs", "newton-cholesky"] = "lbfgs"
+    verbose: int | bool = 0
+
+
+class GeneralizedLinearRegressor(LikelihoodRegressor, keywords="family link"):
     """Any family under any link, with standard errors.
 
     Parameters
@@ -265,20 +279,12 @@ class GeneralizedLinearRegressor(LikelihoodRegressor):
         "canonical", "identity", "log", "logit", "probit", "cloglog", "inverse", "inverse squared", "root"
     ] = "canonical"
     alpha: NonNegative = 0.0
-    fit_intercept: bool = True
-    max_iter: Count = 100
-    tol: NonNegative = 1e-4
-    warm_start: bool = False
 
     card = Card(
         applications=("regression",),
         use="Targets that are counts, shares, or positive, where standard errors are wanted. The canonical links of "
         "the gamma and inverse Gaussian families need a positive predictor; the log link does not.",
-        steps=(
-            "Start at the mean, or at the coefficients of a sample of the rows.",
-            "Change coordinates so that Fisher's information is the identity.",
-            "Descend on all rows by L-BFGS.",
-        ),
+        steps=(CARD_STEPS[0], "Change coordinates so that Fisher's information is the identity.", CARD_STEPS[2]),
         source="Nelder & Wedderburn (1972); McCullagh & Nelder (1989)",
         see_also=("PoissonRegressor", "GammaRegressor", "LogisticRegression"),
     )

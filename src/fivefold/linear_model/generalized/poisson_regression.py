@@ -9,16 +9,12 @@ Nelder & Wedderburn (1972).
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
-from typing import Literal
-
-from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.registry import Card
-from fivefold.linear_model.generalized.glm import LikelihoodRegressor
+from fivefold.linear_model.generalized.glm import CARD_STEPS, ScikitLikelihoodRegressor
 from fivefold.optim.losses.glm_families import Family, Link, LogLink, PoissonFamily
 
 
-class PoissonRegressor(LikelihoodRegressor):
+class PoissonRegressor(ScikitLikelihoodRegressor):
     """Counts whose log mean is linear.
 
     Examples
@@ -29,24 +25,11 @@ class PoissonRegressor(LikelihoodRegressor):
     (array([0.693]), array([8.]))
     """
 
-    _: KW_ONLY
-    alpha: NonNegative = 1.0
-    fit_intercept: bool = True
-    solver: Literal["lbfgs", "newton-cholesky"] = "lbfgs"
-    max_iter: Count = 100
-    tol: NonNegative = 1e-4
-    warm_start: bool = False
-    verbose: int | bool = 0
-
     card = Card(
         applications=("regression",),
         use="Counts, and rates with the exposure as weight, whose mean grows by factors. Where counts vary more than "
         "their mean take a Tweedie or gamma family.",
-        steps=(
-            "Start at the mean, or at the coefficients of a sample of the rows.",
-            "Turn and scale the coordinates so that the curvature is one.",
-            "Descend on all rows by L-BFGS.",
-        ),
+        steps=CARD_STEPS,
         source="Nelder & Wedderburn (1972)",
         see_also=("Ridge",),
         variants=({"alpha": 0.0},),

@@ -12,9 +12,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Literal
 
-from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.registry import Card
-from fivefold.linear_model.generalized.glm import LINKS, LikelihoodRegressor
+from fivefold.linear_model.generalized.glm import CARD_STEPS, LINKS, ScikitLikelihoodRegressor
 from fivefold.optim.losses.glm_families import (
     Family,
     GammaFamily,
@@ -26,7 +25,7 @@ from fivefold.optim.losses.glm_families import (
 )
 
 
-class TweedieRegressor(LikelihoodRegressor):
+class TweedieRegressor(ScikitLikelihoodRegressor, keywords="power alpha fit_intercept link solver"):
     """A mean with noise of variance mean^power.
 
     Parameters
@@ -51,22 +50,15 @@ class TweedieRegressor(LikelihoodRegressor):
 
     _: KW_ONLY
     power: float = 0.0
-    alpha: NonNegative = 1.0
-    fit_intercept: bool = True
     link: Literal["auto", "identity", "log"] = "auto"
-    solver: Literal["lbfgs", "newton-cholesky"] = "lbfgs"
-    max_iter: Count = 100
-    tol: NonNegative = 1e-4
-    warm_start: bool = False
-    verbose: int | bool = 0
 
     card = Card(
         applications=("regression",),
         use="Targets with many zeros and a long tail, such as the claims of a policy.",
         steps=(
-            "Start at the mean, or at the coefficients of a sample of the rows.",
+            CARD_STEPS[0],
             "Turn and scale the coordinates so that the expected curvature is one.",
-            "Descend on all rows by L-BFGS.",
+            CARD_STEPS[2],
         ),
         source="Jorgensen (1987)",
         see_also=("PoissonRegressor", "GammaRegressor"),

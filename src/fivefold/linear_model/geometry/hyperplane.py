@@ -11,11 +11,11 @@ w is normal to the hyperplane. sign(0) is -1, so that a point on the hyperplane 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from fivefold.core.types import Array, Table, Target, Vector
+from fivefold.core.types import Array, Labels, Table, Target, UserTable, Vector
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Hyperplane:
             raise ValueError("w is zero: w'x + w0 = 0 is no hyperplane")
 
     @classmethod
-    def of(cls, model: Any, i: Any = None, j: Any = None) -> Hyperplane:  # labels of any kind
+    def of(cls, model: Any, i: Any = None, j: Any = None) -> Hyperplane:  # a classifier, and labels of any kind
         """That of a fitted classifier of two classes, positive for the second; of more, between classes i and j."""
         coef, intercept = np.atleast_2d(model.coef_), np.ravel(model.intercept_)
         b = np.broadcast_to(intercept, len(coef))
@@ -91,6 +91,14 @@ class Hyperplane:
         return float(2 / np.linalg.norm(self.w))
 
 
+class ScoringClassifier(Protocol):
+    """A fitted classifier, of any library, that scores classes."""
+
+    classes_: Labels
+
+    def decision_function(self, X: UserTable) -> Any: ...
+
+
 @dataclass(frozen=True)
 class SoftError:
     """How far the rows fall short of a margin of one: xi_i = max(0, 1 - y_i f(x_i))."""
@@ -123,7 +131,7 @@ def soft_error(margins: Array) -> SoftError:
     return SoftError(np.maximum(1 - np.asarray(margins, dtype=np.float64), 0.0))
 
 
-def functional_margins(model: Any, X: Table, y: Target) -> Vector:
+def functional_margins(model: ScoringClassifier, X: Table, y: Target) -> Vector:
     """Functional margin of each row under a fitted classifier: the score of its class minus the best other score.
 
     For two classes that is y f(x) with y = +1 for the second class. Negative where the row is given a wrong class.

@@ -24,10 +24,9 @@ import numpy as np
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count
-from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Indices, Mask, Matrix, Table, Target, UserTable, Vector, Weights
-from fivefold.linear_model.base import LinearModel, class_scores, decision_values
+from fivefold.core.types import Array, Indices, Mask, Matrix, Table, Target, Vector, Weights
+from fivefold.linear_model.base import LinearClassifier, LinearModel
 
 TOUCHING_DISTANCE = 1e-9  # a smaller distance, as a share of the size of the points, counts as touching
 PLANES_PER_CHUNK = 4096  # hyperplanes tried at a time
@@ -40,7 +39,7 @@ class MinimumErrorPlane(LinearModel):
     error: float = 0.0
 
 
-class MinimumErrorClassifier(Classifier):
+class MinimumErrorClassifier(LinearClassifier):
     """Two classes by the hyperplane with the fewest training errors, exactly: for small problems only.
 
     Parameters
@@ -82,8 +81,6 @@ class MinimumErrorClassifier(Classifier):
         growth=4.0,
     )
 
-    coef_ = learned("coef")
-    intercept_ = learned("intercept")
     error_ = learned("error")
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
@@ -106,14 +103,6 @@ class MinimumErrorClassifier(Classifier):
         coef = v[:-1] / size
         intercept = np.array([v[-1] - coef @ centre])
         self.model_ = MinimumErrorPlane(coef[None].astype(X.dtype), intercept.astype(X.dtype), error=error)
-
-    def decision_function(self, X: UserTable) -> Any:
-        """w'x + b of each row, positive for the second class."""
-        X = self._admit(X)
-        return decision_values(self.model_, X)
-
-    def _scores(self, X: Table) -> Matrix:
-        return class_scores(self.model_, X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

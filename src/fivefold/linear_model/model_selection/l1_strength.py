@@ -14,9 +14,9 @@ Tibshirani (1996); McAllester (2003).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
@@ -24,6 +24,7 @@ from sklearn.utils import check_X_y
 
 from fivefold.core.admission.sparse import canonical_csr
 from fivefold.core.admission.targets import admit_weights
+from fivefold.core.estimators.params import Seed
 from fivefold.core.estimators.supervised_learning import encode_labels
 from fivefold.core.types import Array, Table, Target, UserWeights, Vector
 from fivefold.linear_model.probit import ProbitRegression
@@ -51,7 +52,7 @@ def margin_path(
     y: Target,
     *,
     loss: str | Loss = "log",
-    alphas: Any = 30,
+    alphas: ArrayLike = 30,
     eps: float = 1e-2,
     fit_intercept: bool = True,
     sample_weight: UserWeights = None,
@@ -77,9 +78,8 @@ def margin_path(
     risk = EmpiricalRisk(chosen, centred_design(X, w, fit_intercept), 2.0 * codes - 1.0, w)
     penalised = column_strengths(risk.design, 1.0)
     top, x = _emptying_strength(risk, penalised, tol, max_iter)
-    grid = (
-        np.geomspace(top, eps * top, int(alphas)) if np.ndim(alphas) == 0 else np.sort(np.asarray(alphas, float))[::-1]
-    )
+    given = np.asarray(alphas, dtype=np.float64)
+    grid = np.geomspace(top, eps * top, int(given)) if given.ndim == 0 else np.sort(given)[::-1]
     found = []
     for alpha in grid:
         found.append(solve_risk(risk, alpha * penalised, x0=x, tol=tol, max_iter=max_iter))
@@ -116,7 +116,7 @@ class StrengthComparison:
 
 
 def compare_strengths(
-    X: Table, y: Target, model: ProbitRegression, *, alphas: Any, share: float = 0.3, random_state: Any = None
+    X: Table, y: Target, model: ProbitRegression, *, alphas: ArrayLike, share: float = 0.3, random_state: Seed = None
 ) -> StrengthComparison:
     """Fit `model` with each L1 strength to a share of the rows, and judge it, and the predicted strength, on the rest.
 

@@ -6,19 +6,22 @@ make the steps on their rows longer: for two classes on both sides, for more on 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.estimators.base import Estimator, learned
+from fivefold.core.estimators.params import Fraction, NonNegative, OpenFraction, Positive
 from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.types import Array, Codes, Matrix, Table, Target, UserTable, UserTarget, UserWeights, Weights
 from fivefold.linear_model.base import predictor
 from fivefold.linear_model.online.output_training import (
     PassesFactory,
+    PassEstimator,
     densify_model,
     fit_outputs,
     online_fit,
@@ -29,23 +32,15 @@ from fivefold.linear_model.online.output_training import (
 )
 from fivefold.linear_model.online.passes import LOSS_FUNCTIONS, OnlineFit, TrainingPlan
 from fivefold.linear_model.solvers.class_outputs import one_vs_rest_targets
+from fivefold.linear_model.solvers.risk_solver import L1_L2_SHARES
+from fivefold.optim.stochastic.learning_rates import LearningRate
 
 
-class OnlineEstimator(Estimator):
+class OnlineEstimator(PassEstimator):
     """`_plan()` says what is minimised and how; training starts from given coefficients or from the last ones.
 
     Parameters
     ----------
-    max_iter
-        maximum number of passes over the rows.
-    tol
-        a pass that lowers the mean loss by less counts as no improvement; None never stops early.
-    shuffle
-        visit the rows in a new order in every pass.
-    n_iter_no_change
-        passes without improvement before training stops.
-    verbose
-        print a line per pass.
     fit_intercept
         fit an intercept, which is not penalised.
     warm_start
@@ -59,45 +54,41 @@ class OnlineEstimator(Estimator):
     validation_fraction
         share of the rows that are held out for validation.
     alpha
-        strength of the penalty; "optimal" rates follow from it.
-    epsilon
-        where the Huber loss bends, and half the width of the insensitive tubes.
+        strength of the penalty.
     random_state
         seed of the row orders and of the choice of validation rows.
-    eta0
-        the rate, the first one, or the longest step of "pa1" and "pa2".
-    power_t
-        how fast "invscaling" falls.
-    average
-        keep the mean of the coefficients over all steps, or over those from this step on.
-
-    Attributes
-    ----------
-    n_iter_
-        passes made.
-    t_
-        number of the next step.
     """
+
+    _: KW_ONLY
+    penalty: Literal["l2", "l1", "elasticnet"] | None = "l2"
+    alpha: NonNegative = 0.0001
+    l1_ratio: Fraction | None = 0.15
+    eta0: Positive = 0.01
+    early_stopping: bool = False
+    validation_fraction: OpenFraction = 0.1
+    warm_start: bool = False
 
     if TYPE_CHECKING:
         model_: Any  # an OnlineFit, or a model with its fields
 
         def _fit_admitted(self, X: UserTable, y: UserTarget, sample_weight: UserWeights, **extra: Any) -> Self: ...
 
-    n_iter_ = learned("surface.n_iter")
-    intercept_ = learned("surface.intercept")
-    t_ = learned("t")
-
     def _plan(self) -> TrainingPlan:
         raise TypeError(f"{type(self).__name__} does not say what it minimises")
+
+    def _training_plan(self, loss_code: int, threshold: float, rate: LearningRate, **more: Any) -> TrainingPlan:
+        if self.penalty == "elasticnet" and self.l1_ratio is None:
+            raise ValueError(f"{type(self).__name__}: l1_ratio must be set when penalty is 'elasticnet'; got None")
+        l1, l2 = L1_L2_SHARES[self.penalty](self.l1_ratio or 0.0)
+        return super()._training_plan(loss_code, threshold, rate, l1=self.alpha * l1, l2=self.alpha * l2, **more)
 
     @with_callbacks
     def fit(
         self,
         X: UserTable,
         y: UserTarget,
-        coef_init: Any = None,
-        intercept_init: Any = None,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
         sample_weight: UserWeights = None,
     ) -> Self:
         """Learn from rows and their targets, starting at given coefficients; a weight of two counts a row twice."""
@@ -115,21 +106,24 @@ class OnlineEstimator(Estimator):
         self.model_ = densify_model(self.model_)
         return self
 
-    def _warm(self, coef: Any, intercept: Any) -> tuple[Any, Any]:
+    def _warm(self, coef: ArrayLike | None, intercept: ArrayLike | None) -> tuple[ArrayLike | None, ArrayLike | None]:
         """Coefficients to start from: those given, or else those of the last fit if warm_start kept it."""
         if not self.__sklearn_is_fitted__():
             return coef, intercept
         surface = densify_model(self.model_).surface
         return surface.coef if coef is None else coef, surface.intercept if intercept is None else intercept
 
+    def _holdout_share(self) -> float | None:
+        return self.validation_fraction if self.early_stopping else None
+
     def _refuse_early_stopping(self) -> None:
-        if getattr(self, "early_stopping", False):
+        if self.early_stopping:
             raise ValueError(
                 f"{type(self).__name__}: early_stopping should be False with partial_fit, which makes one pass per call"
             )
 
     def _forget(self) -> None:
-        if not getattr(self, "warm_start", False):
+        if not self.warm_start:
             super()._forget()
 
 
@@ -151,9 +145,11 @@ class OnlineClassifier(OnlineEstimator, Classifier):
         mean value met in each pass, for each output.
     """
 
+    _: KW_ONLY
+    n_jobs: int | None = None
+    class_weight: Literal["balanced"] | dict[Any, float] | None = None
+
     loss_functions = LOSS_FUNCTIONS
-    coef_ = learned("surface.coef")
-    history_ = learned("history")
 
     def decision_function(self, X: UserTable) -> Any:
         """Height over the boundary: (n,) for two classes, (n, K) for more."""
@@ -161,20 +157,29 @@ class OnlineClassifier(OnlineEstimator, Classifier):
         eta = self._predictors(X)
         return eta[:, 0] if eta.shape[1] == 1 else eta
 
-    def _fit(self, X: Table, y: Target, w: Weights, coef_init: Any = None, intercept_init: Any = None) -> None:
+    def _fit(
+        self,
+        X: Table,
+        y: Target,
+        w: Weights,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
+    ) -> None:
         self.model_ = self._trained(X, y, w, coef_init, intercept_init, sgd_passes)
 
     def _update(self, X: Table, y: Target, w: Weights) -> None:
         self.model_ = self._updated(X, y, w, sgd_passes)
 
-    def _trained(self, X: Table, y: Codes, w: Weights, coef: Any, intercept: Any, passes: PassesFactory) -> OnlineFit:
+    def _trained(
+        self, X: Table, y: Codes, w: Weights, coef: ArrayLike | None, intercept: ArrayLike | None, passes: PassesFactory
+    ) -> OnlineFit:
         K, plan = len(self.classes_), self._plan()
         x0 = self._start(1 if K == 2 else K, X.shape[1], plan, *self._warm(coef, intercept))
         return fit_outputs(self, X, one_vs_rest_targets(y, K), w, self._step_factors(y, w), plan, x0, passes)
 
     def _updated(self, X: Table, y: Codes, w: Weights, passes: PassesFactory) -> OnlineFit:
         """The model after one more pass over these rows."""
-        if getattr(self, "class_weight", None) == "balanced":
+        if self.class_weight == "balanced":
             raise ValueError(
                 f"{type(self).__name__}: class_weight='balanced' is not known to partial_fit, which sees a part of the "
                 "rows. Give the weights as a dict, for example from sklearn.utils.compute_class_weight on a sample"
@@ -189,13 +194,23 @@ class OnlineClassifier(OnlineEstimator, Classifier):
             model = online_fit(self._start(1 if K == 2 else K, X.shape[1], plan), plan, X.dtype, 0, 1.0)
         return update_outputs(self, X, one_vs_rest_targets(y, K), w, self._step_factors(y, w), plan, model, passes)
 
+    def _trains_in_parallel(self) -> bool:
+        return self.n_jobs not in (None, 1)
+
     def _predictors(self, X: Table) -> Matrix:
         return predictor(self.model_.surface, X)
 
-    def _start(self, outputs: int, d: int, plan: TrainingPlan, coef: Any = None, intercept: Any = None) -> Matrix:
+    def _start(
+        self,
+        outputs: int,
+        d: int,
+        plan: TrainingPlan,
+        coef: ArrayLike | None = None,
+        intercept: ArrayLike | None = None,
+    ) -> Matrix:
         return start_points(type(self).__name__, outputs, d, plan, coef, intercept)
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         eta = self._predictors(X)
         return np.hstack([np.zeros_like(eta), eta]) if eta.shape[1] == 1 else eta
 
@@ -204,7 +219,7 @@ class OnlineClassifier(OnlineEstimator, Classifier):
 
     def _step_factors(self, codes: Codes, w: Weights) -> list[Array | float]:
         """How much longer the steps on each row are, for each output."""
-        K, rule = len(self.classes_), getattr(self, "class_weight", None)
+        K, rule = len(self.classes_), self.class_weight
         if rule is None:
             return [1.0] * (1 if K == 2 else K)
         y = self.classes_[codes]

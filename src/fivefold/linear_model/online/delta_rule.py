@@ -21,21 +21,25 @@ from scipy.sparse import issparse
 from scipy.special import logsumexp
 
 from fivefold.core.admission.takes import Takes
-from fivefold.core.estimators.base import learned
-from fivefold.core.estimators.params import Count, Index, NonNegative, Positive, Seed
+from fivefold.core.estimators.params import NonNegative, Positive
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Indices, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Indices, Matrix, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import class_scores, decision_values, predictor
-from fivefold.linear_model.online.output_training import fit_outputs, online_fit, update_outputs
+from fivefold.linear_model.online.output_training import (
+    INITIAL_RANGE,
+    PassEstimator,
+    fit_outputs,
+    online_fit,
+    update_outputs,
+)
 from fivefold.linear_model.online.passes import OnlineFit, Passes, PassMemory, RowStream, TrainingPlan
 from fivefold.optim.design import Design
 from fivefold.optim.losses.likelihood_losses import SoftmaxLoss
 from fivefold.optim.stochastic.learning_rates import InverseTimeDecay
 from fivefold.optim.stochastic.sgd_loops import SQUARED, softmax_epoch
 
-INITIAL_RANGE = 0.01  # coefficients start within this distance of zero
 HALVING_PASSES = 10  # passes after which the default rate is halved
 
 
@@ -48,8 +52,8 @@ def initial_rate(X: Table, w: Array, eta0: float | None, t0: float | None) -> In
     )
 
 
-class DeltaRule(Regressor):
-    """Least squares learned row by row.
+class DecayingRateEstimator(PassEstimator, keywords="eta0 t0"):
+    """Linear units whose learning rate falls with every step.
 
     Parameters
     ----------
@@ -57,20 +61,23 @@ class DeltaRule(Regressor):
         the first rate; None takes 1 / (1 + the largest squared length of a row), at which no step overshoots.
     t0
         steps after which the rate is halved; None takes ten passes.
-    fit_intercept
-        fit an intercept.
-    max_iter
-        maximum number of passes over the rows.
-    tol
-        a pass that lowers the mean loss by less counts as no improvement; None never stops early.
-    shuffle
-        visit the rows in a new order in every pass.
-    n_iter_no_change
-        passes without improvement before training stops.
-    verbose
-        print a line per pass.
     random_state
         seed of the start and of the row orders.
+    """
+
+    _: KW_ONLY
+    eta0: Positive | None = None
+    t0: Positive | None = None
+    tol: NonNegative | None = 1e-4
+
+    def _units_plan(self, X: Table, w: Weights, *, outputs: int = 1, fresh: bool = True) -> TrainingPlan:
+        """Squared error or softmax of the units, with the rate for these rows, or that of the last fit."""
+        rate = initial_rate(X, w, self.eta0, self.t0) if fresh else self.model_.rate
+        return self._training_plan(SQUARED, 0.0, rate, slow_intercept=False, outputs=outputs)
+
+
+class DeltaRule(DecayingRateEstimator, Regressor):
+    """Least squares learned row by row.
 
     Attributes
     ----------
@@ -78,10 +85,6 @@ class DeltaRule(Regressor):
         shape (d,), or (n_outputs, d).
     intercept_
         the prediction at the origin.
-    n_iter_
-        passes made.
-    t_
-        number of the next step.
     history_
         mean loss met in each pass, for each output.
 
@@ -92,17 +95,6 @@ class DeltaRule(Regressor):
     >>> model.coef_.round(2), round(model.intercept_, 2)
     (array([2.]), np.float64(1.0))
     """
-
-    _: KW_ONLY
-    eta0: Positive | None = None
-    t0: Positive | None = None
-    fit_intercept: bool = True
-    max_iter: Count = 1000
-    tol: NonNegative | None = 1e-4
-    shuffle: bool = True
-    n_iter_no_change: Count = 5
-    verbose: Index | bool = 0
-    random_state: Seed = None
 
     takes = Takes(sparse=True, outputs=True)
     card = Card(
@@ -120,19 +112,13 @@ class DeltaRule(Regressor):
         order_dependent=True,
     )
 
-    t_ = learned("t")
-    n_iter_ = learned("surface.n_iter")
-    coef_ = learned("surface.coef")
-    intercept_ = learned("surface.intercept")
-    history_ = learned("history")
-
     def predict(self, X: UserTable) -> Any:
         """The output of each unit for each row."""
         X = self._admit(X)
         return predictor(self.model_.surface, X)
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
-        plan, targets = self._plan(initial_rate(X, w, self.eta0, self.t0)), list(y.reshape(len(y), -1).T)
+        plan, targets = self._units_plan(X, w), list(y.reshape(len(y), -1).T)
         x0 = initial_coefficients(self, len(targets), X.shape[1] + 1)
         model = fit_outputs(self, X, targets, w, [1.0] * len(targets), plan, x0)
         self.model_ = self._shaped(model, plan, y.ndim)
@@ -140,7 +126,7 @@ class DeltaRule(Regressor):
     def _update(self, X: Table, y: Target, w: Weights) -> None:
         targets = list(y.reshape(len(y), -1).T)
         fresh = not self.__sklearn_is_fitted__()
-        plan = self._plan(initial_rate(X, w, self.eta0, self.t0) if fresh else self.model_.rate)
+        plan = self._units_plan(X, w, fresh=fresh)
         model = (
             online_fit(initial_coefficients(self, len(targets), X.shape[1] + 1), plan, X.dtype, 0, 1.0)
             if fresh
@@ -148,19 +134,6 @@ class DeltaRule(Regressor):
         )
         model = update_outputs(self, X, targets, w, [1.0] * len(targets), plan, model)
         self.model_ = self._shaped(model, plan, y.ndim)
-
-    def _plan(self, rate: InverseTimeDecay) -> TrainingPlan:
-        return TrainingPlan(
-            SQUARED,
-            0.0,
-            rate,
-            intercept=self.fit_intercept,
-            shuffle=self.shuffle,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            n_iter_no_change=self.n_iter_no_change,
-            slow_intercept=False,
-        )
 
     def _shaped(self, model: OnlineFit, plan: TrainingPlan, dimensions: int) -> OnlineFit:
         """As scikit-learn: one output, one vector and one number."""
@@ -196,31 +169,17 @@ class SoftmaxPasses(Passes):
         return np.column_stack([W, b]).ravel(), memory._replace(t=z[0]), float(z[2]), 1
 
 
-class OnlineSoftmax(Classifier):
+class OnlineSoftmax(
+    DecayingRateEstimator,
+    Classifier,
+    keywords="eta0 t0 fit_intercept max_iter tol shuffle n_iter_no_change class_weight",
+):
     """Multi-class logistic regression learned row by row.
 
     Parameters
     ----------
-    eta0
-        the first rate; None takes 1 / (1 + the largest squared length of a row), at which no step overshoots.
-    t0
-        steps after which the rate is halved; None takes ten passes.
-    fit_intercept
-        fit an intercept.
-    max_iter
-        maximum number of passes over the rows.
-    tol
-        a pass that lowers the mean loss by less counts as no improvement; None never stops early.
-    shuffle
-        visit the rows in a new order in every pass.
-    n_iter_no_change
-        passes without improvement before training stops.
     class_weight
         how many times rows of a class count: a dict, or "balanced" for the inverse of its frequency.
-    verbose
-        print a line per pass.
-    random_state
-        seed of the start and of the row orders.
 
     Attributes
     ----------
@@ -228,10 +187,6 @@ class OnlineSoftmax(Classifier):
         (K, d).
     intercept_
         (K,).
-    n_iter_
-        passes made.
-    t_
-        number of the next step.
     history_
         mean loss met in each pass.
 
@@ -244,16 +199,7 @@ class OnlineSoftmax(Classifier):
     """
 
     _: KW_ONLY
-    eta0: Positive | None = None
-    t0: Positive | None = None
-    fit_intercept: bool = True
-    max_iter: Count = 1000
-    tol: NonNegative | None = 1e-4
-    shuffle: bool = True
-    n_iter_no_change: Count = 5
     class_weight: Literal["balanced"] | dict[Any, float] | None = None
-    verbose: Index | bool = 0
-    random_state: Seed = None
 
     takes = Takes(sparse=True, one_class=False)
     card = Card(
@@ -270,12 +216,6 @@ class OnlineSoftmax(Classifier):
         variants=({"class_weight": "balanced", "t0": 1000.0},),
         order_dependent=True,
     )
-
-    coef_ = learned("surface.coef")
-    intercept_ = learned("surface.intercept")
-    n_iter_ = learned("surface.n_iter")
-    t_ = learned("t")
-    history_ = learned("history")
 
     def predict_proba(self, X: UserTable) -> Any:
         """Probability of each class (n, K)."""
@@ -294,11 +234,12 @@ class OnlineSoftmax(Classifier):
         eta = decision_values(self.model_.surface, X)
         return eta[:, 1] - eta[:, 0] if eta.shape[1] == 2 else eta
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         return class_scores(self.model_.surface, X)
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
-        plan, K = self._plan(initial_rate(X, w, self.eta0, self.t0)), len(self.classes_)
+        K = len(self.classes_)
+        plan = self._units_plan(X, w, outputs=K)
         x0 = initial_coefficients(self, K, X.shape[1] + 1).reshape(1, -1)
         model = fit_outputs(self, X, [y], w, [1.0], plan, x0, _softmax_passes, SoftmaxStream)
         self.model_ = replace(model, rate=plan.rate)
@@ -309,27 +250,13 @@ class OnlineSoftmax(Classifier):
             raise ValueError(
                 f"OnlineSoftmax needs two classes or more; `classes` lists one class: {self.classes_[0]!r}"
             )
-        plan = self._plan(initial_rate(X, w, self.eta0, self.t0) if fresh else self.model_.rate)
+        plan = self._units_plan(X, w, outputs=len(self.classes_), fresh=fresh)
         x0 = initial_coefficients(self, plan.outputs, X.shape[1] + 1).reshape(1, -1)
         model = online_fit(x0, plan, X.dtype, 0, 1.0) if fresh else self.model_
         self.model_ = replace(update_outputs(self, X, [y], w, [1.0], plan, model, _softmax_passes), rate=plan.rate)
 
-    def _plan(self, rate: InverseTimeDecay) -> TrainingPlan:
-        return TrainingPlan(
-            SQUARED,
-            0.0,
-            rate,
-            intercept=self.fit_intercept,
-            shuffle=self.shuffle,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            n_iter_no_change=self.n_iter_no_change,
-            slow_intercept=False,
-            outputs=len(self.classes_),
-        )
 
-
-def initial_coefficients(estimator: DeltaRule | OnlineSoftmax, outputs: int, width: int) -> Array:
+def initial_coefficients(estimator: DecayingRateEstimator, outputs: int, width: int) -> Array:
     """Coefficients (outputs, width) within INITIAL_RANGE of zero; the last, the intercept, is zero if there is none."""
     x = check_random_state(estimator.random_state).uniform(-INITIAL_RANGE, INITIAL_RANGE, size=(outputs, width))
     x[:, -1] *= estimator.fit_intercept

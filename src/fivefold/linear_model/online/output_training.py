@@ -7,15 +7,17 @@ coefficients, or, with warm_start, at those of the last fit.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 from scipy.sparse import csr_array, issparse
 from sklearn.metrics import r2_score
 
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
+from fivefold.core.estimators.base import Estimator, learned
+from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.parallel import map_items
 from fivefold.core.random_state import check_random_state
 from fivefold.core.types import Array, Indices, Matrix, Table, Target, Vector, Weights
@@ -32,11 +34,77 @@ from fivefold.linear_model.online.passes import (
     warn_unfinished,
 )
 from fivefold.optim.objective import Minimum, Reason
+from fivefold.optim.stochastic.learning_rates import LearningRate
 
+INITIAL_RANGE = 0.01  # random coefficients start within this distance of zero
 MAX_SEED = 2**31 - 1  # seeds of the outputs are drawn below this
 
 PassesFactory = Callable[[int, int, float], Passes]  # from the output, a seed and the number of the first step
 PointMonitor = Callable[[Vector, float], bool]
+
+
+class PassEstimator(Estimator):
+    """Trained by passes over the rows.
+
+    Parameters
+    ----------
+    fit_intercept
+        fit an intercept.
+    max_iter
+        maximum number of passes over the rows.
+    tol
+        a pass that lowers the mean loss by less counts as no improvement; None never stops early.
+    shuffle
+        visit the rows in a new order in every pass.
+    n_iter_no_change
+        passes without improvement before training stops.
+    verbose
+        print a line per pass.
+
+    Attributes
+    ----------
+    n_iter_
+        passes made.
+    t_
+        number of the next step.
+    """
+
+    _: KW_ONLY
+    fit_intercept: bool = True
+    max_iter: Count = 1000
+    tol: NonNegative | None = 1e-3
+    shuffle: bool = True
+    n_iter_no_change: Count = 5
+    verbose: Index | bool = 0
+    random_state: Seed = None
+
+    coef_ = learned("surface.coef")
+    intercept_ = learned("surface.intercept")
+    n_iter_ = learned("surface.n_iter")
+    t_ = learned("t")
+    history_ = learned("history")
+
+    def _training_plan(self, loss_code: int, threshold: float, rate: LearningRate, **more: Any) -> TrainingPlan:
+        """The plan that the parameters ask for; `more` are further fields of the plan."""
+        return TrainingPlan(
+            loss_code=loss_code,
+            threshold=threshold,
+            rate=rate,
+            intercept=self.fit_intercept,
+            shuffle=self.shuffle,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            n_iter_no_change=self.n_iter_no_change,
+            **more,
+        )
+
+    def _holdout_share(self) -> float | None:
+        """The share of the rows held out for early stopping; None without it."""
+        return None
+
+    def _trains_in_parallel(self) -> bool:
+        """Whether the outputs are trained side by side."""
+        return False
 
 
 class HoldoutSplit(NamedTuple):
@@ -48,7 +116,12 @@ class HoldoutSplit(NamedTuple):
 
 
 def start_points(
-    name: str, outputs: int, d: int, plan: TrainingPlan, coef: Any = None, intercept: Any = None
+    name: str,
+    outputs: int,
+    d: int,
+    plan: TrainingPlan,
+    coef: ArrayLike | None = None,
+    intercept: ArrayLike | None = None,
 ) -> Matrix:
     """A point for each output, from coefficients (outputs, d) and intercepts (outputs,), zero where they are None."""
     W = np.zeros((outputs, d)) if coef is None else np.asarray(coef, dtype=np.float64)
@@ -67,7 +140,7 @@ def sgd_passes(output: int, seed: int, t: float) -> Passes:
 
 
 def fit_outputs(
-    estimator: Any,  # its fields random_state, n_jobs, verbose, early_stopping are read, as far as it has them
+    estimator: PassEstimator,
     X: Table,
     targets: Sequence[Target],
     w: Weights,
@@ -85,7 +158,7 @@ def fit_outputs(
     visits = len(streams[0].visits)
     points, found = x0.copy(), list[Minimum]()
     with fit_steps(estimator, "pass", len(targets) * plan.max_iter, X) as monitor:
-        if getattr(estimator, "n_jobs", None) in (None, 1) or len(targets) == 1:
+        if len(targets) == 1 or not estimator._trains_in_parallel():
             for k, stream in enumerate(streams):
                 report = _monitor(estimator, monitor, points, k, plan, X.dtype)
                 limit = 1 if found and found[-1].reason == "interrupted" else None
@@ -106,7 +179,7 @@ def fit_outputs(
 
 
 def update_outputs(
-    estimator: Any,
+    estimator: PassEstimator,
     X: Table,
     targets: Sequence[Target],
     w: Weights,
@@ -135,9 +208,10 @@ def online_fit(points: Matrix, plan: TrainingPlan, dtype: DTypeLike, passes: int
     return OnlineFit(surface, points, t)
 
 
-def holdout_split(estimator: Any, X: Table, targets: Sequence[Target], w: Weights) -> HoldoutSplit | None:
+def holdout_split(estimator: PassEstimator, X: Table, targets: Sequence[Target], w: Weights) -> HoldoutSplit | None:
     """Rows to train on and rows to validate on; None without early stopping."""
-    if not getattr(estimator, "early_stopping", False):
+    share = estimator._holdout_share()
+    if share is None:
         return None
     from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
@@ -145,7 +219,7 @@ def holdout_split(estimator: Any, X: Table, targets: Sequence[Target], w: Weight
     split = StratifiedShuffleSplit if classes else ShuffleSplit
     strata = np.argmax(np.stack([-np.max(targets, axis=0), *targets]), axis=0) if classes else targets[0]
     rows = np.zeros((len(w), 1))
-    cut = split(test_size=estimator.validation_fraction, random_state=estimator.random_state)
+    cut = split(test_size=share, random_state=estimator.random_state)
     kept, out = next(cut.split(rows, strata))
     kept = np.sort(kept)  # with shuffle=False rows are visited in the order of the table
     return HoldoutSplit(kept, out, accuracy if classes else r2)
@@ -168,7 +242,7 @@ def sparsify_model(model: OnlineFit) -> OnlineFit:
 
 def densify_model(model: OnlineFit) -> OnlineFit:
     """The same with the coefficients as an array."""
-    coef: Any = model.surface.coef
+    coef = model.surface.coef
     return replace(model, surface=replace(model.surface, coef=coef.toarray())) if issparse(coef) else model
 
 
@@ -189,16 +263,16 @@ def _stream(
 
 
 def _monitor(
-    estimator: Any, monitor: Callable[..., bool], points: Matrix, k: int, plan: TrainingPlan, dtype: DTypeLike
+    estimator: PassEstimator, monitor: Callable[..., bool], points: Matrix, k: int, plan: TrainingPlan, dtype: DTypeLike
 ) -> PointMonitor:
     """Reports the model with point k replaced to `monitor`, and prints a line per pass if `verbose`."""
-    done, verbose = 0, getattr(estimator, "verbose", 0)
+    done = 0
 
     def report(x: Vector, value: float) -> bool:
         nonlocal done
         done += 1
         points[k] = x
-        if verbose:
+        if estimator.verbose:
             print(f"{type(estimator).__name__}: output {k + 1}, pass {done}, mean value {value:.6g}")
         return bool(monitor(lambda: online_fit(points.copy(), plan, dtype, done, 1.0), value))
 

@@ -26,11 +26,10 @@ from fivefold.core.admission.takes import Takes
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, Positive, Seed
-from fivefold.core.estimators.supervised_learning import Classifier
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Indices, Matrix, Table, Target, UserTable, Vector, Weights
-from fivefold.linear_model.base import LinearModel, class_scores, decision_values
+from fivefold.core.types import Indices, Table, Target, Vector, Weights
+from fivefold.linear_model.base import LinearClassifier, LinearModel
 from fivefold.linear_model.solvers.class_outputs import one_vs_rest_targets
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
@@ -98,7 +97,7 @@ class PegasosDual(PegasosPrimal):
 FORMS = {"primal": PegasosPrimal, "dual": PegasosDual}
 
 
-class Pegasos(Classifier):
+class Pegasos(LinearClassifier):
     """Linear support vector machine by stochastic subgradients, in its primal or its dual form.
 
     Parameters
@@ -159,8 +158,6 @@ class Pegasos(Classifier):
         search={"alpha": (1e-5, 1e-4, 1e-3, 1e-2)},
     )
 
-    coef_ = learned("coef")
-    intercept_ = learned("intercept")
     n_iter_ = learned("n_iter")
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
@@ -193,11 +190,3 @@ class Pegasos(Classifier):
         x, d = np.stack(points), X.shape[1]
         intercept = x[:, d] if self.fit_intercept else np.zeros(len(x))
         return LinearModel(x[:, :d].astype(X.dtype), intercept.astype(X.dtype), n_iter=self.n_draws)
-
-    def _scores(self, X: Table) -> Matrix:
-        return class_scores(self.model_, X)
-
-    def decision_function(self, X: UserTable) -> Any:
-        """Height over the boundary: (n,) for two classes, (n, K) for more."""
-        X = self._admit(X)
-        return decision_values(self.model_, X)

@@ -19,28 +19,26 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse, vstack
 
 from fivefold.core.admission.takes import Takes
-from fivefold.core.estimators.params import Count, Fraction, Index, NonNegative, OpenFraction, Positive, Seed
+from fivefold.core.estimators.params import Positive, Seed
 from fivefold.core.parallel import BLOCK_ROWS, map_parts
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
 from fivefold.core.types import Array, Codes, Indices, Matrix, Table, Target, UserTarget, UserWeights, Vector, Weights
 from fivefold.linear_model.base import LinearModel
 from fivefold.linear_model.online.base import OnlineClassifier
-from fivefold.linear_model.online.output_training import start_points
+from fivefold.linear_model.online.output_training import INITIAL_RANGE, start_points
 from fivefold.linear_model.online.passes import OnlineFit, Passes, PassMemory, RowStream, TrainingPlan
-from fivefold.linear_model.online.sgd import training_plan
 from fivefold.linear_model.solvers.class_outputs import one_vs_rest_targets
 from fivefold.optim.minimise import State
 from fivefold.optim.stochastic import sgd_loops as loop
 from fivefold.optim.stochastic.learning_rates import ConstantRate
-
-INITIAL_RANGE = 0.01  # random coefficients start within this distance of zero
 
 
 @dataclass(frozen=True)
@@ -141,15 +139,15 @@ class VotedFit:
     ballots: tuple[Ballot, ...]
 
 
-class Perceptron(OnlineClassifier):
+class Perceptron(
+    OnlineClassifier,
+    keywords="penalty alpha l1_ratio fit_intercept max_iter tol shuffle verbose eta0 n_jobs random_state "
+    "early_stopping validation_fraction n_iter_no_change class_weight warm_start",
+):
     """Threshold unit trained by its mistakes: stochastic, in batches, with a pocket, averaged or voted.
 
     Parameters
     ----------
-    alpha
-        strength of the penalty.
-    fit_intercept
-        fit an intercept.
     tol
         a pass that lowers the mean loss by less counts as no improvement; None goes on until a pass makes no mistake,
         or max_iter.
@@ -180,21 +178,8 @@ class Perceptron(OnlineClassifier):
 
     _: KW_ONLY
     penalty: Literal["l2", "l1", "elasticnet"] | None = None
-    alpha: NonNegative = 0.0001
-    l1_ratio: Fraction | None = 0.15
-    fit_intercept: bool = True
-    max_iter: Count = 1000
-    tol: NonNegative | None = 1e-3
-    shuffle: bool = True
-    verbose: Index | bool = 0
     eta0: Positive = 1.0
-    n_jobs: int | None = None
     random_state: Seed = 0
-    early_stopping: bool = False
-    validation_fraction: OpenFraction = 0.1
-    n_iter_no_change: Count = 5
-    class_weight: Literal["balanced"] | dict[Any, float] | None = None
-    warm_start: bool = False
     variant: Literal["stochastic", "batch", "pocket", "averaged", "voted"] = "stochastic"
     init: Literal["zeros", "ones", "random"] = "zeros"
 
@@ -228,7 +213,7 @@ class Perceptron(OnlineClassifier):
                 f"got variant={self.variant!r}"
             )
         mean = 1 if self.variant in ("averaged", "pocket") else 0
-        return training_plan(self, loop.HINGE, 0.0, ConstantRate(self.eta0), average=mean, stop_when_separated=True)
+        return self._training_plan(loop.HINGE, 0.0, ConstantRate(self.eta0), average=mean, stop_when_separated=True)
 
     def _passes(self, logs: list[MistakesLog], output: int, seed: int, t: float) -> Passes:
         """What one output is trained by; of a vote the mistakes are logged."""
@@ -237,7 +222,14 @@ class Perceptron(OnlineClassifier):
             return VotingPasses(seed, t, logs[-1])
         return VARIANTS.get(self.variant, Passes)(seed, t)
 
-    def _start(self, outputs: int, d: int, plan: TrainingPlan, coef: Any = None, intercept: Any = None) -> Array:
+    def _start(
+        self,
+        outputs: int,
+        d: int,
+        plan: TrainingPlan,
+        coef: ArrayLike | None = None,
+        intercept: ArrayLike | None = None,
+    ) -> Array:
         x = start_points("Perceptron", outputs, d, plan, coef, intercept)
         if coef is None and self.init != "zeros":
             rng = check_random_state(self.random_state)
@@ -249,7 +241,14 @@ class Perceptron(OnlineClassifier):
             x = start_points("Perceptron", outputs, d, plan, W, intercept)
         return x
 
-    def _fit(self, X: Table, y: Target, w: Weights, coef_init: Any = None, intercept_init: Any = None) -> None:
+    def _fit(
+        self,
+        X: Table,
+        y: Target,
+        w: Weights,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
+    ) -> None:
         logs: list[MistakesLog] = []
         model = self._trained(X, y, w, coef_init, intercept_init, partial(self._passes, logs))
         self.model_ = self._voted(model, logs, X, y, w, ()) if self.variant == "voted" else model

@@ -16,16 +16,17 @@ from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from fivefold.core.admission.takes import Takes
 from fivefold.core.console.user_warnings import warn
-from fivefold.core.estimators.params import Count, Fraction, Index, NonNegative, OpenFraction, Positive, Seed
+from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Sparse, Table, Target, UserTable, Weights
 from fivefold.linear_model.base import predictor
 from fivefold.linear_model.online.base import OnlineClassifier, OnlineEstimator
 from fivefold.linear_model.online.output_training import (
@@ -36,7 +37,7 @@ from fivefold.linear_model.online.output_training import (
     update_outputs,
 )
 from fivefold.linear_model.online.passes import LOSS_FUNCTIONS, OnlineFit, TrainingPlan
-from fivefold.linear_model.solvers.risk_solver import L1_L2_SHARES
+from fivefold.linear_model.solvers.class_outputs import binary_probabilities, normalise_rows
 from fivefold.optim.stochastic import sgd_loops as loop
 from fivefold.optim.stochastic.learning_rates import (
     AdaptiveRate,
@@ -47,7 +48,6 @@ from fivefold.optim.stochastic.learning_rates import (
 )
 
 Rates = Literal["constant", "optimal", "invscaling", "adaptive", "pa1", "pa2"]
-Penalties = Literal["l2", "l1", "elasticnet"]
 
 # name -> code of the compiled loop, and its threshold; None where the threshold is the parameter epsilon
 LOSS_CODES: dict[str, tuple[int, float | None]] = {
@@ -62,7 +62,7 @@ LOSS_CODES: dict[str, tuple[int, float | None]] = {
     "squared_epsilon_insensitive": (loop.SQUARED_INSENSITIVE, None),
 }
 REGRESSION_LOSSES = ("squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
-LEARNING_RATES: dict[str, Callable[[Any], LearningRate]] = {
+LEARNING_RATES: dict[str, Callable[[SGDEstimator], LearningRate]] = {
     "constant": lambda s: ConstantRate(s.eta0),
     "optimal": lambda s: optimal_rate(s.alpha),
     "invscaling": lambda s: InverseScalingRate(s.eta0, s.power_t),
@@ -71,10 +71,64 @@ LEARNING_RATES: dict[str, Callable[[Any], LearningRate]] = {
     "pa2": lambda s: ConstantRate(s.eta0),
 }
 STEP_RULES = {"pa1": loop.PA1_STEP, "pa2": loop.PA2_STEP}
+CARD_STEPS = (
+    "Take the rows in random order.",
+    "Shrink the coefficients a little, and step against the slope of the row's loss.",
+    "Lower the rate as it goes; stop when a pass gains less than tol.",
+)
 PROBABILITY_LINKS = {"log_loss": expit, "modified_huber": lambda eta: (np.clip(eta, -1, 1) + 1) / 2}
 
 
-def _says_probabilities(estimator: Any) -> bool:
+class SGDEstimator(OnlineEstimator):
+    """The parameters of stochastic gradient descent, and the plan they ask for.
+
+    Parameters
+    ----------
+    alpha
+        strength of the penalty; "optimal" rates follow from it.
+    epsilon
+        where the Huber loss bends, and half the width of the insensitive tubes.
+    learning_rate
+        "constant", "optimal" = 1 / (alpha (t + t0)), "invscaling" = eta0 / t^power_t, "adaptive" = eta0 until progress
+        stops, then a fifth of it; "pa1" and "pa2" (losses "hinge" and "epsilon_insensitive" only) take the step that
+        the row's own loss asks for.
+    eta0
+        the rate, the first one, or the longest step of "pa1" and "pa2".
+    power_t
+        how fast "invscaling" falls.
+    average
+        keep the mean of the coefficients over all steps, or over those from this step on.
+    """
+
+    loss: str = "squared_error"  # each method says which
+    _: KW_ONLY
+    epsilon: NonNegative = 0.1
+    learning_rate: Rates = "optimal"
+    power_t: float = 0.5
+    average: bool | Count = False
+
+    def _plan(self) -> TrainingPlan:
+        name, (loss_code, threshold) = type(self).__name__, LOSS_CODES[self.loss]
+        if self.learning_rate == "optimal" and self.alpha == 0:
+            raise ValueError(f"{name}: alpha must be > 0 where learning_rate='optimal', which divides by it")
+        step_rule = STEP_RULES.get(self.learning_rate, loop.GRADIENT_STEP)
+        if step_rule and self.loss not in ("hinge", "epsilon_insensitive"):
+            raise ValueError(
+                f"{name}: learning_rate={self.learning_rate!r} takes its step from the loss 'hinge' of classes or "
+                f"'epsilon_insensitive' of targets; got loss={self.loss!r}"
+            )
+        if self.power_t < 0:
+            warn(
+                f"{name}: power_t={self.power_t:g} lets steps grow without end; scikit-learn deprecates it and will "
+                "refuse it. Take 0 or more",
+                FutureWarning,
+            )
+        threshold = self.epsilon if threshold is None else threshold
+        rate = LEARNING_RATES[self.learning_rate](self)
+        return self._training_plan(loss_code, threshold, rate, step_rule=step_rule, average=int(self.average))
+
+
+def _says_probabilities(estimator: SGDClassifier) -> bool:
     if estimator.loss in PROBABILITY_LINKS:
         return True
     raise AttributeError(
@@ -82,7 +136,12 @@ def _says_probabilities(estimator: Any) -> bool:
     )
 
 
-class SGDClassifier(OnlineClassifier):
+class SGDClassifier(
+    SGDEstimator,
+    OnlineClassifier,
+    keywords="penalty alpha l1_ratio fit_intercept max_iter tol shuffle verbose epsilon n_jobs random_state "
+    "learning_rate eta0 power_t early_stopping validation_fraction n_iter_no_change class_weight warm_start",
+):
     """Linear classifier by stochastic gradient descent: support vector machine, logistic regression and others.
 
     Parameters
@@ -90,9 +149,6 @@ class SGDClassifier(OnlineClassifier):
     loss
         "hinge" is the support vector machine, "log_loss" logistic regression; "modified_huber" and "squared_hinge" are
         smooth, "perceptron" has no margin; the losses of regression take -1 and +1 as targets.
-    learning_rate
-        "constant", "optimal" = 1 / (alpha (t + t0)), "invscaling" = eta0 / t^power_t, "adaptive" = eta0 until progress
-        stops, then a fifth of it; "pa1" and "pa2" (hinge only) take the step that the row's own loss asks for.
 
     Attributes
     ----------
@@ -111,38 +167,13 @@ class SGDClassifier(OnlineClassifier):
         "hinge", "log_loss", "modified_huber", "squared_hinge", "perceptron", "squared_error", "huber",
         "epsilon_insensitive", "squared_epsilon_insensitive",
     ] = "hinge"  # fmt: skip
-    _: KW_ONLY
-    penalty: Penalties | None = "l2"
-    alpha: NonNegative = 0.0001
-    l1_ratio: Fraction | None = 0.15
-    fit_intercept: bool = True
-    max_iter: Count = 1000
-    tol: NonNegative | None = 1e-3
-    shuffle: bool = True
-    verbose: Index | bool = 0
-    epsilon: NonNegative = 0.1
-    n_jobs: int | None = None
-    random_state: Seed = None
-    learning_rate: Rates = "optimal"
-    eta0: Positive = 0.01
-    power_t: float = 0.5
-    early_stopping: bool = False
-    validation_fraction: OpenFraction = 0.1
-    n_iter_no_change: Count = 5
-    class_weight: Literal["balanced"] | dict[Any, float] | None = None
-    warm_start: bool = False
-    average: bool | Count = False
 
     takes = Takes(sparse=True, one_class=False)
     card = Card(
         applications=("classification",),
         use="Very many rows, sparse text, or rows that keep coming (partial_fit). Scale the columns first. For data "
         "that fit in memory a solver that converges gives a better and steadier answer.",
-        steps=(
-            "Take the rows in random order.",
-            "Shrink the coefficients a little, and step against the slope of the row's loss.",
-            "Lower the rate as it goes; stop when a pass gains less than tol.",
-        ),
+        steps=CARD_STEPS,
         source="Robbins & Monro (1951); Zhang (2004); Bottou (2012)",
         see_also=("SGDRegressor", "Perceptron", "Pegasos"),
         variants=(
@@ -156,18 +187,12 @@ class SGDClassifier(OnlineClassifier):
         order_dependent=True,
     )
 
-    def _plan(self) -> TrainingPlan:
-        return sgd_plan(self)
-
     @available_if(_says_probabilities)
     def predict_proba(self, X: UserTable) -> Any:
         """Probability of each class (n, K); of more than two, each class against the rest, scaled to sum to one."""
         X = self._admit(X)
         P = PROBABILITY_LINKS[self.loss](predictor(self.model_.surface, X))
-        if P.shape[1] == 1:
-            return np.hstack([1 - P, P])
-        total = P.sum(axis=1, keepdims=True)
-        return np.divide(P, total, out=np.full_like(P, 1 / P.shape[1]), where=total > 0)
+        return binary_probabilities(P[:, 0]) if P.shape[1] == 1 else normalise_rows(P)
 
     @available_if(_says_probabilities)
     def predict_log_proba(self, X: UserTable) -> Any:
@@ -176,17 +201,18 @@ class SGDClassifier(OnlineClassifier):
             return np.log(self.predict_proba(X))
 
 
-class SGDRegressor(OnlineEstimator, Regressor):
+class SGDRegressor(
+    SGDEstimator,
+    Regressor,
+    keywords="penalty alpha l1_ratio fit_intercept max_iter tol shuffle verbose epsilon random_state learning_rate "
+    "eta0 power_t early_stopping validation_fraction n_iter_no_change warm_start",
+):
     """Linear regression by stochastic gradient descent.
 
     Parameters
     ----------
     loss
         "squared_error", "huber", or the tubes "epsilon_insensitive" and "squared_epsilon_insensitive".
-    learning_rate
-        "constant", "optimal" = 1 / (alpha (t + t0)), "invscaling" = eta0 / t^power_t, "adaptive" = eta0 until progress
-        stops, then a fifth of it; "pa1" and "pa2" (insensitive tube only) take the step that the row's own loss asks
-        for.
 
     Attributes
     ----------
@@ -208,24 +234,8 @@ class SGDRegressor(OnlineEstimator, Regressor):
 
     loss: Literal["squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"] = "squared_error"
     _: KW_ONLY
-    penalty: Penalties | None = "l2"
-    alpha: NonNegative = 0.0001
-    l1_ratio: Fraction | None = 0.15
-    fit_intercept: bool = True
-    max_iter: Count = 1000
-    tol: NonNegative | None = 1e-3
-    shuffle: bool = True
-    verbose: Index | bool = 0
-    epsilon: NonNegative = 0.1
-    random_state: Seed = None
     learning_rate: Rates = "invscaling"
-    eta0: Positive = 0.01
     power_t: float = 0.25
-    early_stopping: bool = False
-    validation_fraction: OpenFraction = 0.1
-    n_iter_no_change: Count = 5
-    warm_start: bool = False
-    average: bool | Count = False
 
     takes = Takes(sparse=True)
     loss_functions: ClassVar[dict[str, tuple[Any, ...]]] = {name: LOSS_FUNCTIONS[name] for name in REGRESSION_LOSSES}
@@ -233,11 +243,7 @@ class SGDRegressor(OnlineEstimator, Regressor):
         applications=("regression",),
         use="Very many rows, sparse columns, or rows that keep coming (partial_fit). Scale columns and target first. "
         "For data that fit in memory a solver that converges gives a better and steadier answer.",
-        steps=(
-            "Take the rows in random order.",
-            "Shrink the coefficients a little, and step against the slope of the row's loss.",
-            "Lower the rate as it goes; stop when a pass gains less than tol.",
-        ),
+        steps=CARD_STEPS,
         source="Robbins & Monro (1951); Zhang (2004); Bottou (2012)",
         see_also=("SGDClassifier", "DeltaRule", "Ridge"),
         variants=(
@@ -251,13 +257,13 @@ class SGDRegressor(OnlineEstimator, Regressor):
     )
 
     @property
-    def coef_(self) -> Any:
+    def coef_(self) -> Array | Sparse:
         """Coefficients (d,)."""
         coef = self._model().surface.coef
         return coef[0] if isinstance(coef, np.ndarray) else coef
 
     @property
-    def history_(self) -> Any:
+    def history_(self) -> tuple[float, ...]:
         """Mean value met in each pass."""
         return self._model().history[0]
 
@@ -266,10 +272,14 @@ class SGDRegressor(OnlineEstimator, Regressor):
         X = self._admit(X)
         return predictor(self.model_.surface, X)[:, 0]
 
-    def _plan(self) -> TrainingPlan:
-        return sgd_plan(self)
-
-    def _fit(self, X: Table, y: Target, w: Weights, coef_init: Any = None, intercept_init: Any = None) -> None:
+    def _fit(
+        self,
+        X: Table,
+        y: Target,
+        w: Weights,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
+    ) -> None:
         plan = self._plan()
         x0 = start_points(type(self).__name__, 1, X.shape[1], plan, *self._warm(coef_init, intercept_init))
         self.model_ = fit_outputs(self, X, [y], w, [1.0], plan, x0)
@@ -287,46 +297,3 @@ class SGDRegressor(OnlineEstimator, Regressor):
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(f"{type(self).__name__} has no coefficients before fit")
         return self.model_
-
-
-def training_plan(estimator: Any, loss_code: int, threshold: float, rate: LearningRate, **more: Any) -> TrainingPlan:
-    """The plan that the parameters of an estimator (SGD or a perceptron) ask for; `more` are fields of the plan."""
-    s, ratio = estimator, estimator.l1_ratio
-    if s.penalty == "elasticnet" and ratio is None:
-        raise ValueError(f"{type(s).__name__}: l1_ratio must be set when penalty is 'elasticnet'; got None")
-    l1, l2 = L1_L2_SHARES[s.penalty](ratio)
-    return TrainingPlan(
-        loss_code=loss_code,
-        threshold=threshold,
-        rate=rate,
-        l1=s.alpha * l1,
-        l2=s.alpha * l2,
-        intercept=s.fit_intercept,
-        shuffle=s.shuffle,
-        max_iter=s.max_iter,
-        tol=s.tol,
-        n_iter_no_change=s.n_iter_no_change,
-        **more,
-    )
-
-
-def sgd_plan(estimator: Any) -> TrainingPlan:
-    """The plan of SGDClassifier and SGDRegressor."""
-    s, (loss_code, threshold) = estimator, LOSS_CODES[estimator.loss]
-    if s.learning_rate == "optimal" and s.alpha == 0:
-        raise ValueError(f"{type(s).__name__}: alpha must be > 0 where learning_rate='optimal', which divides by it")
-    step_rule = STEP_RULES.get(s.learning_rate, loop.GRADIENT_STEP)
-    if step_rule and s.loss not in ("hinge", "epsilon_insensitive"):
-        raise ValueError(
-            f"{type(s).__name__}: learning_rate={s.learning_rate!r} takes its step from the loss 'hinge' of classes or "
-            f"'epsilon_insensitive' of targets; got loss={s.loss!r}"
-        )
-    if s.power_t < 0:
-        warn(
-            f"{type(s).__name__}: power_t={s.power_t:g} lets steps grow without end; scikit-learn deprecates it and "
-            "will refuse it. Take 0 or more",
-            FutureWarning,
-        )
-    threshold = s.epsilon if threshold is None else threshold
-    rate = LEARNING_RATES[s.learning_rate](s)
-    return training_plan(s, loss_code, threshold, rate, step_rule=step_rule, average=int(s.average))

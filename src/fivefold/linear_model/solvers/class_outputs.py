@@ -37,7 +37,7 @@ def binary_probabilities(p: Vector) -> Matrix:
 def normalise_rows(P: Matrix) -> Matrix:
     """Rows that sum to one; a row of zeros becomes uniform."""
     total = P.sum(axis=1, keepdims=True)
-    return np.where(total > 0, P / np.where(total > 0, total, 1), 1 / P.shape[1]).astype(P.dtype)
+    return np.divide(P, total, out=np.full_like(P, 1 / P.shape[1]), where=total > 0)
 
 
 def centre_offsets(x: Matrix, d: int) -> Matrix:

@@ -14,11 +14,11 @@ Tibshirani (1996); Zou & Hastie (2005); Friedman, Hastie & Tibshirani (2010).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Required, TypedDict, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csc_array, issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_consistent_length
@@ -32,7 +32,7 @@ from fivefold.core.random_state import check_random_state
 from fivefold.core.types import Array, Matrix, Rng, Table, Target, Weights
 from fivefold.linear_model.base import weights_or_none
 from fivefold.optim.minimise import minimise
-from fivefold.optim.objective import Minimum
+from fivefold.optim.objective import Minimum, Monitor
 from fivefold.optim.proximal.column_products import DenseProducts, GramProducts, SparseProducts
 from fivefold.optim.proximal.coordinate_descent import (
     ColumnProducts,
@@ -106,8 +106,18 @@ def alpha_grid(data: ColumnProducts, weight: float, l1_ratio: float, eps: float,
     return np.geomspace(top, top * eps, num=count)
 
 
+class NetOptions(TypedDict, total=False):
+    """How the minimum for one strength is searched for."""
+
+    tol: Required[float]
+    max_iter: Required[int]
+    positive: bool
+    rng: Rng | None
+    monitor: Monitor | None
+
+
 def fit_path(
-    data: ColumnProducts, weight: float, alphas: Array, l1_ratio: float, x0: Array, **options: Any
+    data: ColumnProducts, weight: float, alphas: Array, l1_ratio: float, x0: Array, **options: Unpack[NetOptions]
 ) -> list[Minimum]:
     """The minima for each alpha in turn, each from the one before."""
     found: list[Minimum] = []
@@ -130,7 +140,7 @@ def _fit_net(
     max_iter: int,
     positive: bool = False,
     rng: Rng | None = None,
-    monitor: Callable[[Array, float], bool] | None = None,
+    monitor: Monitor | None = None,
 ) -> Minimum:
     """The minimum for one strength; warns if the gap stays above tol |y|^2."""
     net = ElasticNetObjective(data, l1, l2, positive)
@@ -169,13 +179,13 @@ def enet_path(
     *,
     l1_ratio: float = 0.5,
     eps: float = 1e-3,
-    n_alphas: Any = "deprecated",
-    alphas: Any = "warn",
-    precompute: Any = "auto",
-    Xy: Any = None,
+    n_alphas: int | str | None = "deprecated",
+    alphas: ArrayLike | None = "warn",
+    precompute: ArrayLike = "auto",
+    Xy: ArrayLike | None = None,
     copy_X: bool = True,
-    coef_init: Any = None,
-    verbose: Any = False,
+    coef_init: ArrayLike | None = None,
+    verbose: bool | int = False,
     return_n_iter: bool = False,
     positive: bool = False,
     check_input: bool = True,
@@ -206,15 +216,15 @@ def enet_path(
     w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     ready = prepare_columns(X, y.reshape(len(y), -1), w, centred=False, joint=joint)
     data = ready.problems[0]
-    given = _strengths(n_alphas, alphas)
-    if np.ndim(given) == 0:
+    given = np.asarray(_strengths(n_alphas, alphas), dtype=np.float64)
+    if given.ndim == 0:
         strengths = alpha_grid(data, ready.weight, l1_ratio, eps, int(given), positive)
     else:
-        strengths = np.sort(np.asarray(given, dtype=np.float64))[::-1]
+        strengths = np.sort(given)[::-1]
     shape = (X.shape[1], y.shape[1]) if joint else (X.shape[1],)
     x0 = np.zeros(shape) if coef_init is None else np.array(coef_init, dtype=np.float64).T
     rng = check_random_state(solver["random_state"]) if solver["selection"] == "random" else None
-    options = {"tol": solver["tol"], "max_iter": solver["max_iter"], "positive": positive, "rng": rng}
+    options: NetOptions = {"tol": solver["tol"], "max_iter": solver["max_iter"], "positive": positive, "rng": rng}
     found = fit_path(data, ready.weight, strengths, l1_ratio, x0, **options)
     coefs = np.stack([m.x.T for m in found], axis=-1).astype(X.dtype)
     gaps = np.array([m.violation for m in found]) / ready.weight
@@ -222,7 +232,7 @@ def enet_path(
     return (*answer, [max(m.steps, 1) for m in found]) if return_n_iter else answer
 
 
-def _strengths(n_alphas: Any, alphas: Any) -> Any:  # as users pass them
+def _strengths(n_alphas: int | str | None, alphas: ArrayLike | None) -> ArrayLike:
     """How many strengths, or the strengths, from scikit-learn's old and new parameters."""
     if not (isinstance(n_alphas, str) and n_alphas == "deprecated"):
         warnings.warn("n_alphas is deprecated: pass that number as alphas", FutureWarning, stacklevel=4)
@@ -238,13 +248,13 @@ def lasso_path(
     y: Target,
     *,
     eps: float = 1e-3,
-    n_alphas: Any = "deprecated",
-    alphas: Any = "warn",
-    precompute: Any = "auto",
-    Xy: Any = None,
+    n_alphas: int | str | None = "deprecated",
+    alphas: ArrayLike | None = "warn",
+    precompute: ArrayLike = "auto",
+    Xy: ArrayLike | None = None,
     copy_X: bool = True,
-    coef_init: Any = None,
-    verbose: Any = False,
+    coef_init: ArrayLike | None = None,
+    verbose: bool | int = False,
     return_n_iter: bool = False,
     positive: bool = False,
     **params: Any,

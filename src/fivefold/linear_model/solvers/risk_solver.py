@@ -11,8 +11,8 @@ intercept.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import KW_ONLY, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -20,9 +20,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fivefold.core.console.fit_progress import fit_steps, warn_kept_best
 from fivefold.core.console.user_warnings import warn
-from fivefold.core.estimators.base import Estimator
+from fivefold.core.estimators.base import Estimator, learned
+from fivefold.core.estimators.params import Count, NonNegative
 from fivefold.core.types import Array, Matrix, Table, Vector, Weights
-from fivefold.linear_model.base import LinearModel
+from fivefold.linear_model.base import LinearClassifier, LinearModel
 from fivefold.optim.design import Design
 from fivefold.optim.empirical_risk import EmpiricalRisk
 from fivefold.optim.losses.margin_losses import LogLoss
@@ -48,6 +49,45 @@ L1_L2_SHARES: dict[str | None, Callable[[float], tuple[float, float]]] = {
     "l1": lambda ratio: (1.0, 0.0),
     "elasticnet": lambda ratio: (ratio, 1.0 - ratio),
 }
+
+
+class LinearRiskEstimator(Estimator):
+    """Minimises an empirical risk of linear predictors.
+
+    Parameters
+    ----------
+    fit_intercept
+        fit an intercept, which is never penalised.
+    tol
+        stop when the gradient is this share of the gradient at zero.
+    max_iter
+        maximum number of steps of the solver.
+
+    Attributes
+    ----------
+    n_iter_
+        steps taken.
+    """
+
+    _: KW_ONLY
+    fit_intercept: bool = True
+    tol: NonNegative = 1e-9
+    max_iter: Count = 1000
+
+    n_iter_ = learned("n_iter")
+
+
+class LinearRiskClassifier(LinearRiskEstimator, LinearClassifier):
+    """Minimises a risk of the margins, or of each class against the rest.
+
+    Parameters
+    ----------
+    class_weight
+        weights of the classes, "balanced", or None.
+    """
+
+    _: KW_ONLY
+    class_weight: dict[Any, float] | Literal["balanced"] | None = None
 
 
 def centred_design(X: Table, w: Weights, intercept: bool) -> Design:
@@ -132,9 +172,10 @@ def _has_curvature(risk: EmpiricalRisk) -> bool:
 
 
 def fit_linear(
-    estimator: Estimator, risks: Sequence[EmpiricalRisk], lasso: float, tol: float, max_iter: int
+    estimator: LinearRiskEstimator, risks: Sequence[EmpiricalRisk], lasso: float = 0.0
 ) -> tuple[Matrix, int]:
     """Coefficients (outputs, size) of these risks, one after the other, and the largest number of steps."""
+    tol, max_iter = estimator.tol, estimator.max_iter
     found: list[Minimum] = []
     with fit_steps(estimator, "step", MAX_SOLVER_RUNS * max_iter * len(risks)) as monitor:
         for risk in risks:
@@ -179,7 +220,7 @@ def linear_from_risk(risk: EmpiricalRisk, x: Vector, dtype: DTypeLike, passes: i
     return LinearModel(w.astype(dtype), (b - w @ design.centre).astype(dtype), design.centre, b, n_iter=count)
 
 
-def centred_coefficients(design: Design, coef: Matrix, intercept: Any) -> Matrix:
+def centred_coefficients(design: Design, coef: Matrix, intercept: float | Vector) -> Matrix:
     """(outputs, size) coefficients of a design from slopes and intercepts (a number or (outputs,)) at the origin."""
     if not design.intercept:
         return np.array(coef, dtype=np.float64)
