@@ -20,7 +20,7 @@ SHAPES = {
     "one leaf": ONE_LEAF,
     "one gate": Skeleton.full(1),
     "full": Skeleton.full(3),
-    "lopsided": ONE_LEAF.divided(0).divided(1).divided(1).divided(0).divided(4),
+    "lopsided": ONE_LEAF.split_leaf(0).split_leaf(1).split_leaf(1).split_leaf(0).split_leaf(4),
 }
 LOSSES = {"classes": (SoftmaxLoss(), 3, oracle.log_loss), "numbers": (SquaredLoss(), 1, oracle.squared)}
 
@@ -30,7 +30,7 @@ def problem(shape, kind, n=40, d=3):
     loss, q, _ = LOSSES[kind]
     y = rng.randint(q, size=n) if q > 1 else rng.normal(size=n)
     risk = SoftRisk(SHAPES[shape], loss, Design(rng.normal(size=(n, d))), y, rng.uniform(0.5, 2, size=n), q, 0.3)
-    return risk, rng.normal(size=risk.size)
+    return risk, rng.normal(size=risk.n_parameters)
 
 
 def rotated(n, seed=0):
@@ -56,7 +56,7 @@ def test_derivatives_equal_differences_of_the_objective(shape, kind):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_objective_is_that_of_plain_recursion(shape, kind):
     risk, x = problem(shape, kind)
-    A, V = risk.split(x)
+    A, V = risk.unpack(x)
     children = risk.skeleton.children.tolist()
     expected = oracle.objective(children, A, V, risk.design.X, risk.y, risk.s, risk.alpha, LOSSES[kind][2])
     assert risk.value(x) == pytest.approx(expected, rel=1e-12)  # rounding of some hundred terms

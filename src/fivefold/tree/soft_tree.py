@@ -1,11 +1,11 @@
-"""Soft decision trees: every row takes every path, each to a degree.
+"""Soft decision trees: every row takes every path, with a share of it on each.
 
     F(x) = sum over leaves of v_l times the product of the gates on the path to l
 
-A gate is a sigmoid of a linear function of the row, the share of it that goes left. F is smooth in x and in all of its
-parameters, which are trained together by gradients; the borders between leaves may lie oblique and are as soft as the
-data ask. Classes have the probabilities softmax(F(x)), numbers the prediction F(x). Infinitely steep gates make a hard
-tree, and the cuts of a hard tree are one place to start from.
+A gate is a sigmoid of a linear function of the row: the share of the row that goes left. F is smooth in x and in all of
+its parameters, which are trained together by gradients; the borders between leaves may be oblique, and are as soft as
+the data require. Classes have the probabilities softmax(F(x)), numbers the prediction F(x). Infinitely steep gates make
+a hard tree, and the cuts of a hard tree are one place to start from.
 
 Irsoy, Yildiz & Alpaydin (2012), Soft decision trees; Jordan & Jacobs (1994).
 """
@@ -21,14 +21,14 @@ from scipy.special import softmax
 from fivefold.core.estimators.params import Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Codes, Table, Target, UserTable, Weights
+from fivefold.core.types import Matrix, Table, Target, UserTable, Vector, Weights
 from fivefold.optim.losses.likelihood_losses import SoftmaxLoss
 from fivefold.optim.losses.regression_losses import SquaredLoss
 from fivefold.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from fivefold.tree.soft_trees.soft_base import BaseSoftTree, SoftTreeTask
 from fivefold.tree.soft_trees.soft_growth import distinct_rows
 
-EMPTY_WEIGHT = 1e-12  # weight of a leaf that no row reaches, share of a variance that is nothing
+EMPTY_WEIGHT = 1e-12  # weights of a leaf and mean squared errors below this count as zero
 
 
 class SoftTreeClassifier(BaseSoftTree, Classifier):
@@ -37,7 +37,7 @@ class SoftTreeClassifier(BaseSoftTree, Classifier):
     Parameters
     ----------
     alpha
-        strength of the L2 penalty on gates and leaves, beside the sum of the losses; large ones make gates soft.
+        strength of the L2 penalty on gates and leaves, added to the sum of the losses; large values make gates soft.
     class_weight
         weights of the classes, or "balanced".
 
@@ -65,8 +65,8 @@ class SoftTreeClassifier(BaseSoftTree, Classifier):
 
     card = Card(
         applications=("classification",),
-        use="Smooth or oblique borders between classes that a hard tree would cut into stairs; few leaves, and "
-        "probabilities that change gently. Slower to train than a hard tree, and not read as rules.",
+        use="Smooth or oblique borders between classes, where a hard tree needs a staircase; few leaves, and "
+        "probabilities that change gently. Slower to train than a hard tree, and cannot be read as rules.",
         steps=(
             "Start with gates in random directions, or across the cuts of a hard tree.",
             "Send every row down every path, by the product of the gates; add up the scores of the leaves.",
@@ -87,20 +87,20 @@ class SoftTreeClassifier(BaseSoftTree, Classifier):
         K = len(self.classes_)
         shares = np.bincount(y, w, K) / w.sum()
 
-        def scores(p: Array, codes: Codes, s: Array) -> Array:
+        def scores(p: Matrix, codes: Target, s: Weights) -> Matrix:
             counts = np.stack([p[:, codes == k] @ s[codes == k] for k in range(K)], axis=1) + shares
             logs = np.log(counts / counts.sum(axis=1, keepdims=True))
             return logs - logs.mean(axis=1, keepdims=True)
 
-        kind = SoftTreeTask(SoftmaxLoss(), K, scores, DecisionTreeClassifier, lambda loss, weight: loss)
-        self.model_ = self._train(X, y, w, kind)
+        task = SoftTreeTask(SoftmaxLoss(), K, scores, DecisionTreeClassifier, lambda loss, weight: loss)
+        self.model_ = self._train(X, y, w, task)
 
-    def predict_proba(self, X: UserTable) -> Any:
+    def predict_proba(self, X: UserTable) -> Matrix:
         """Probability of each class."""
         X = self._admit(X)
         return softmax(self.model_.answers(X), axis=1)
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         return self.model_.answers(X)
 
 
@@ -110,7 +110,8 @@ class SoftTreeRegressor(BaseSoftTree, Regressor):
     Parameters
     ----------
     alpha
-        strength of the L2 penalty on gates and leaves, beside half the sum of the squared errors in spreads of y.
+        strength of the L2 penalty on gates and leaves, added to half the sum of the squared errors of y in units of its
+        spread.
 
     Attributes
     ----------
@@ -134,7 +135,7 @@ class SoftTreeRegressor(BaseSoftTree, Regressor):
     card = Card(
         applications=("regression",),
         use="Smooth targets that change along oblique directions: no steps at the borders of leaves, far fewer leaves "
-        "than a hard tree. Slower to train, and not read as rules.",
+        "than a hard tree. Slower to train, and cannot be read as rules.",
         steps=(
             "Start with gates in random directions, or across the cuts of a hard tree.",
             "Send every row down every path, by the product of the gates; add up the numbers of the leaves.",
@@ -152,19 +153,19 @@ class SoftTreeRegressor(BaseSoftTree, Regressor):
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         X, y, w = distinct_rows(X, y.astype(np.float64), w)
-        level = float(w @ y / w.sum())
-        spread = float(np.sqrt(w @ (y - level) ** 2 / w.sum())) or 1.0
+        mean = float(w @ y / w.sum())
+        scale = float(np.sqrt(w @ (y - mean) ** 2 / w.sum())) or 1.0
 
-        def means(p: Array, t: int, s: Array) -> Array:
-            return (p @ (s * t) / (p @ s + EMPTY_WEIGHT))[:, None]
+        def means(p: Matrix, y: Target, s: Weights) -> Matrix:
+            return (p @ (s * y) / (p @ s + EMPTY_WEIGHT))[:, None]
 
         def likelihood(loss: float, weight: float) -> float:
             return 0.5 * weight * float(np.log(max(2 * loss / weight, EMPTY_WEIGHT)))
 
-        kind = SoftTreeTask(SquaredLoss(), 1, means, DecisionTreeRegressor, likelihood, level, spread)
-        self.model_ = self._train(X, (y - level) / spread, w, kind)
+        task = SoftTreeTask(SquaredLoss(), 1, means, DecisionTreeRegressor, likelihood, mean, scale)
+        self.model_ = self._train(X, (y - mean) / scale, w, task)
 
-    def predict(self, X: UserTable) -> Any:
+    def predict(self, X: UserTable) -> Vector:
         """F at each row."""
         X = self._admit(X)
         return self.model_.answers(X)[:, 0]

@@ -1,13 +1,14 @@
 """What soft trees of classes and of numbers share: the fitted tree, and how it is trained.
 
-Columns are centred and divided by their spread before training, and the gates given back in the units of the columns.
+Columns are centred and divided by their spread for training; the fitted gates are in the units of the columns.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -20,7 +21,7 @@ from fivefold.core.estimators.params import Count, NonNegative, OpenFraction, Po
 from fivefold.core.parallel import map_parts
 from fivefold.core.random_state import check_random_state
 from fivefold.core.storage.array_checks import check_lengths
-from fivefold.core.types import Array, Rng, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Matrix, Rng, Table, Target, UserTable, Weights
 from fivefold.optim.design import Design
 from fivefold.optim.losses.base import Loss
 from fivefold.optim.minimise import Solver
@@ -29,6 +30,7 @@ from fivefold.optim.stochastic.gradient_rules import Adam
 from fivefold.optim.stochastic.learning_rates import ConstantRate
 from fivefold.tree.soft_trees.soft_growth import (
     LeafStart,
+    Start,
     TrainedTree,
     Trainer,
     best_descent,
@@ -52,7 +54,7 @@ class SoftTree:
 
     skeleton: Skeleton
     coef: Array  # (m, d)
-    height: Array  # (m,) of the gates at the centre
+    height: Array  # (m,) predictors of the gates at the centre
     centre: Array  # (d,)
     values: Array  # (m + 1, q)
     hard: bool = False
@@ -69,7 +71,7 @@ class SoftTree:
         check_lengths(columns, self.centre, *self.coef[:1])
 
     def shares(self, X: Array) -> Array:
-        """Share (n, leaves) of each leaf in each row, in the type of X."""
+        """The share of each row that reaches each leaf (n, leaves), in the type of X."""
         out = np.empty((len(X), self.skeleton.leaves), dtype=X.dtype)
         design, A = Design(X, True, self.centre), np.column_stack([self.coef, self.height])
 
@@ -86,7 +88,7 @@ class SoftTree:
         return self.shares(X) @ self.values.astype(X.dtype, copy=False)
 
     def steeper(self, factor: float) -> SoftTree:
-        """The same borders with gates so many times as steep."""
+        """The same borders with gates steeper by this factor."""
         return replace(self, coef=self.coef * factor, height=self.height * factor)
 
 
@@ -96,11 +98,11 @@ class SoftTreeTask:
 
     loss: Loss
     outputs: int
-    rule: LeafStart  # where leaves start
-    tree: Any  # the hard tree
-    likelihood: Any  # minus the log-likelihood, from the loss and the weight of the rows
-    level: float = 0.0  # the mean of numbers
-    spread: float = 1.0
+    leaf_start: LeafStart
+    hard_tree: Callable[..., Any]  # makes an unfitted hard tree
+    likelihood: Callable[[float, float], float]  # minus the log-likelihood, from the loss and the weight of the rows
+    mean: float = 0.0  # of numbers, which are learned relative to it
+    scale: float = 1.0  # and in this unit
 
 
 def _lbfgs(estimator: Any, rng: Rng) -> Solver:
@@ -122,7 +124,7 @@ class SoftTreeMethods:
     gate_coef_, gate_intercept_
         (m, d) and (m,): a gate is the sigmoid of coef.x + intercept, the share that goes left.
     history_, reason_
-        the objective before each pass of the best start and in the end, and why it ended.
+        the objective before each pass of the best start and at the end, and why the descent ended.
     n_iter_
         passes over the rows, all starts together.
     """
@@ -138,13 +140,13 @@ class SoftTreeMethods:
     gate_intercept_ = learned("intercept")
     leaf_values_ = learned("values")
 
-    def gates(self, X: Table) -> Any:
-        """The share of each leaf in each row (n, leaves): the products of the gates on their paths, with sum one."""
+    def gates(self, X: UserTable) -> Matrix:
+        """The share of each row that reaches each leaf (n, leaves): a product of gates; those of a row sum to 1."""
         X = self._admit(X)
         return self.model_.shares(X)
 
-    def hardened(self) -> Any:
-        """The same with infinitely steep gates: a hard tree, in which a row takes one path."""
+    def hardened(self) -> Self:
+        """A copy with infinitely steep gates: a hard tree, in which a row takes one path."""
         check_is_fitted(self)
         other = copy(self)
         other.model_ = replace(self.model_, hard=True)
@@ -156,7 +158,7 @@ class SoftTreeMethods:
         return self.model_.skeleton.leaves
 
     def get_depth(self) -> int:
-        """Gates on the longest way down."""
+        """Gates on the longest path."""
         check_is_fitted(self)
         return int(self.model_.skeleton.depths.max())
 
@@ -168,23 +170,24 @@ class BaseSoftTree(SoftTreeMethods):
     Parameters
     ----------
     max_depth
-        gates on the longest way down.
+        maximum number of gates on a path.
     grow
-        "full" trains a tree of that depth at once; "incremental" begins with one leaf and divides leaves while it pays.
+        "full" trains a tree of that depth at once; "incremental" begins with one leaf and splits leaves while it pays.
     init
-        where gates start: in "random" directions, or the first time at the cuts of a hard tree.
+        where gates start: in "random" directions, or ("tree") the first start at the cuts of a hard tree.
     n_init
-        number of starts, of which the best end is kept; for "incremental", directions tried for each gate.
+        number of starts, of which the best result is kept; for "incremental", directions tried per gate.
     solver
-        "lbfgs" descends on all rows; "adam" takes batches of them, for very many rows.
+        "lbfgs" descends on all rows; "adam" on batches of them, for very many rows.
     learning_rate, batch_size
-        size of the steps and rows of a batch, for "adam".
+        size of the steps and number of rows per batch, for "adam".
     validation_fraction
-        share of the rows that decides on divisions, for "incremental"; None prices parameters by Schwarz's criterion.
+        share of the rows that decides whether a leaf is split, for "incremental"; None charges Schwarz's price per
+        parameter instead.
     max_iter
-        passes over the rows for each start, at most.
+        maximum number of passes over the rows per start.
     tol
-        stop where no derivative of the objective is larger, a unit of weight.
+        stop where no derivative of the objective is larger than this, per unit of weight.
     random_state
         seed of random starts and batches.
     """
@@ -201,67 +204,72 @@ class BaseSoftTree(SoftTreeMethods):
     max_iter: Count = 500
     tol: NonNegative = 1e-4
 
-    def _train(self, X: Table, y: Target, w: Weights, kind: SoftTreeTask) -> SoftTree:
-        """The tree of distinct rows; y are codes, or numbers of mean zero and spread one."""
+    def _train(self, X: Table, y: Target, w: Weights, task: SoftTreeTask) -> SoftTree:
+        """The tree fitted to distinct rows; y holds codes, or numbers of mean zero and spread one."""
         centre = w @ X / w.sum()
         scale = np.sqrt(w @ (X - centre) ** 2 / w.sum())
         scale = np.where(scale > 0, scale, 1.0)
         design, rng = Design((X - centre) / scale), check_random_state(self.random_state)
-        risk = SoftRisk(ONE_LEAF, kind.loss, design, y, w, kind.outputs, self.alpha)
+        risk = SoftRisk(ONE_LEAF, task.loss, design, y, w, task.outputs, self.alpha)
 
         def model(risk: SoftRisk, x: Array) -> SoftTree:
-            A, V = risk.split(x)
-            return SoftTree(risk.skeleton, A[:, :-1] / scale, A[:, -1], centre, kind.level + kind.spread * V)
+            A, V = risk.unpack(x)
+            return SoftTree(risk.skeleton, A[:, :-1] / scale, A[:, -1], centre, task.mean + task.scale * V)
 
         solver = SOLVERS[self.solver](self, rng)
         with fit_steps(self, "pass", self.max_iter * self._descents(), X) as monitor:
             trainer = Trainer(solver, self.tol, self.max_iter, lambda risk, x, value: monitor(model(risk, x), value))
             if self.grow == "incremental":
-                found = self._grown(trainer, risk, kind, rng)
+                found = self._grow(trainer, risk, task, rng)
             else:
-                found = best_descent(trainer, self._starts(risk, X, kind, centre, scale, rng))
+                found = best_descent(trainer, self._starts(risk, X, task, centre, scale, rng))
         self.history_, self.reason_, self.n_iter_ = found.end.history, found.end.reason, trainer.passes
-        self._tell(trainer, found)
+        self._warn_outcome(trainer, found)
         return model(found.risk, found.end.x)
 
     def _descents(self) -> int:
         return self.n_init * (2**self.max_depth if self.grow == "incremental" else 1)
 
-    def _starts(self, risk: SoftRisk, X: Table, kind: SoftTreeTask, centre: Array, scale: Array, rng: Rng) -> Any:
-        """A hard tree first, where wanted, then random gates."""
+    def _starts(
+        self, risk: SoftRisk, X: Table, task: SoftTreeTask, centre: Array, scale: Array, rng: Rng
+    ) -> Iterator[Start]:
+        """The cuts of a hard tree first, with init="tree", then random gates."""
         for k in range(self.n_init):
             if k == 0 and self.init == "tree":
-                hard = kind.tree(max_depth=self.max_depth, random_state=0).fit(X, risk.y, sample_weight=risk.s)
+                hard = task.hard_tree(max_depth=self.max_depth, random_state=0).fit(X, risk.y, sample_weight=risk.s)
                 skeleton, A = gates_from_tree(hard.model_.tree, centre, scale)
             else:
                 skeleton = Skeleton.full(self.max_depth)
                 A = random_gates(risk.design, risk.s, skeleton.gates, rng)
             whole = replace(risk, skeleton=skeleton)
-            yield whole, start_parameters(whole, A, kind.rule)
+            yield whole, start_parameters(whole, A, task.leaf_start)
 
-    def _grown(self, trainer: Trainer, risk: SoftRisk, kind: SoftTreeTask, rng: Rng) -> TrainedTree:
-        """A tree grown leaf by leaf, then trained on all rows."""
-        part, judge = risk, bic_judge(kind.likelihood)
+    def _grow(self, trainer: Trainer, risk: SoftRisk, task: SoftTreeTask, rng: Rng) -> TrainedTree:
+        """The tree grown leaf by leaf, then trained on all rows."""
+        part, judge = risk, bic_judge(task.likelihood)
         if self.validation_fraction is not None and risk.n_terms > 1:
             order = rng.permutation(risk.n_terms)
             count = min(max(1, round(self.validation_fraction * risk.n_terms)), risk.n_terms - 1)
             held, kept = np.sort(order[:count]), np.sort(order[count:])
             part = replace(risk, design=Design(risk.design.X[kept]), y=risk.y[kept], s=risk.s[kept])
             judge = held_out_judge(Design(risk.design.X[held]), risk.y[held], risk.s[held])
-        start = start_parameters(part, np.empty((0, risk.design.size)), kind.rule)
-        found = grow_soft_tree(
-            trainer, (part, start), lambda f, leaf: candidate_gates(f, leaf, self.n_init, rng), judge, self.max_depth
-        )
-        if trainer.over:
+        start = start_parameters(part, np.empty((0, risk.design.size)), task.leaf_start)
+
+        def split_leaf(trained: TrainedTree, leaf: int) -> Iterator[Start]:
+            return candidate_gates(trained, leaf, self.n_init, rng)
+
+        found = grow_soft_tree(trainer, (part, start), split_leaf, judge, self.max_depth)
+        if trainer.stopped:
             return found
         return best_descent(trainer, [(replace(risk, skeleton=found.risk.skeleton), found.end.x)])
 
-    def _tell(self, trainer: Trainer, found: TrainedTree) -> None:
+    def _warn_outcome(self, trainer: Trainer, found: TrainedTree) -> None:
         if trainer.interrupted:
             warn_kept_best(self, trainer.passes, "pass")
         elif found.end.reason == "max_iter" and self.solver == "lbfgs":
             warn(
                 f"{type(self).__name__}: {self.max_iter} passes were not enough for tol={self.tol:g}: the largest "
-                f"derivative a row is {found.end.violation / found.risk.s.sum():.2g}. Raise max_iter, tol or alpha",
+                f"derivative per unit of weight is {found.end.violation / found.risk.s.sum():.2g}. Raise max_iter, tol "
+                "or alpha",
                 ConvergenceWarning,
             )

@@ -1,13 +1,14 @@
-"""How a soft tree comes to be: where its gates start, restarts, and growth leaf by leaf.
+"""How a soft tree is trained: where its gates start, restarts, and growth leaf by leaf.
 
 A start is a hard tree, whose cuts become gates across the same thresholds, or gates in random directions, each through
-a row drawn at random. Leaves start at what the rows that reach them say. The best of several starts is kept.
+a row drawn at random. Leaves start at the best constant for the rows that reach them. The best of several starts is
+kept.
 
-Growth begins with one leaf. A leaf is divided by a gate along the direction in which the slopes of the loss change
-most, or in random ones, the whole tree is trained, and the gate stays if it pays:
+Growth begins with one leaf. A leaf is split by a gate along the direction in which the gradient of the loss changes
+most, or along random directions; the whole tree is trained, and the gate is kept if it pays:
 
-    on rows held out     their loss falls by a hundredth
-    else                 the log-likelihood gains more than ln(W) / 2 for each number that the gate brings (Schwarz)
+    with held-out rows   their loss falls by one percent
+    without              the log-likelihood gains more than ln(W) / 2 per parameter that the gate adds (Schwarz)
 
 Irsoy, Yildiz & Alpaydin (2012).
 """
@@ -16,12 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
-from fivefold.core.types import Array, Target
+from fivefold.core.types import Array, Matrix, Rng, Table, Target, Weights
 from fivefold.optim.design import Design
 from fivefold.optim.minimise import Solver, minimise
 from fivefold.optim.objective import Minimum
@@ -29,41 +29,42 @@ from fivefold.partition.tree_arrays.binary_tree import Tree
 from fivefold.spatial.row_sampling import canonical_order, draw_rows
 from fivefold.tree.soft_trees.soft_objective import Skeleton, SoftRisk
 
-START_SLOPE = 3.0  # of a gate at its start, in spreads of its column
-TRIAL_PASSES = 60  # passes for a gate to show what it can
-GATE_PRICE = 0.01  # of a gate: the share of the loss of rows held out that it must remove
-MIN_MASS = 1e-300
+START_SLOPE = 3.0  # slope of a gate at its start, with columns in units of their spread
+TRIAL_PASSES = 60  # passes over the rows after which a new gate is judged
+GATE_PRICE = 0.01  # share of the held-out loss that a gate must remove to be kept
+MIN_MASS = 1e-300  # keeps divisors and logarithms finite where no row reaches a leaf
 
-LeafStart = Callable[[Array, Any, Array], Array]  # values of leaves from the shares of rows, their targets and weights
-Judge = Callable[["TrainedTree"], float]
-Divide = Callable[["TrainedTree", int], Iterable[tuple[SoftRisk, Array]]]
+Start = tuple["SoftRisk", Array]  # an objective and the parameters that a descent starts from
+LeafStart = Callable[[Matrix, Target, Weights], Matrix]  # leaf values from the shares of rows, their targets, weights
+Judge = Callable[["TrainedTree"], float]  # the smaller the better
+SplitLeaf = Callable[["TrainedTree", int], Iterable[Start]]
 
 
 @dataclass
 class Trainer:
-    """Runs a solver, tells the monitor of every pass, and remembers whether it was ended from outside."""
+    """Runs a solver, reports every pass to the monitor, and remembers whether the run was stopped from outside."""
 
     solver: Solver
     tol: float
     max_iter: int
-    tell: Callable[[SoftRisk, Array, float], bool]
-    interrupted: bool = False
-    over: bool = False
-    passes: int = 0
+    monitor: Callable[[SoftRisk, Array, float], bool]
+    interrupted: bool = False  # by the keyboard
+    stopped: bool = False  # by the keyboard or by the monitor
+    passes: int = 0  # over the rows, all runs together
 
     def run(self, risk: SoftRisk, x0: Array, most: int | None = None) -> Minimum:
-        """Down from x0; tol is the largest derivative a unit of weight."""
+        """Descend from x0; tol is the largest derivative per unit of weight."""
         found = minimise(
             risk,
             x0,
             self.solver,
             tol=self.tol * float(risk.s.sum()),
             max_iter=min(self.max_iter, most or self.max_iter),
-            monitor=lambda x, value: self.tell(risk, x, value),
+            monitor=lambda x, value: self.monitor(risk, x, value),
         )
         self.passes += found.steps
         self.interrupted = found.reason == "interrupted"
-        self.over = found.reason in ("interrupted", "stopped")
+        self.stopped = found.reason in ("interrupted", "stopped")
         return found
 
 
@@ -75,8 +76,8 @@ class TrainedTree:
     end: Minimum
 
 
-def distinct_rows(X: Array, y: Array, w: Array) -> tuple[Array, Array, Array]:
-    """Rows that differ, in an order that depends on their values only, with the weight of all their copies.
+def distinct_rows(X: Table, y: Target, w: Weights) -> tuple[Matrix, Target, Weights]:
+    """Distinct rows, in an order that depends on their values only, each with the weight of all its copies.
 
     A descent into one of many minima then takes the same steps however rows are ordered or repeated.
     """
@@ -89,7 +90,7 @@ def distinct_rows(X: Array, y: Array, w: Array) -> tuple[Array, Array, Array]:
 
 
 def gates_from_tree(tree: Tree, centre: Array, scale: Array, slope: float = START_SLOPE) -> tuple[Skeleton, Array]:
-    """Gates (m, d + 1) on scaled columns that are one half where a hard tree cuts."""
+    """Gates (m, d + 1) on scaled columns that equal one half where a hard tree cuts."""
     inner = np.flatnonzero(tree.feature >= 0)
     column, t = tree.feature[inner], np.arange(len(inner))
     A = np.zeros((len(inner), len(centre) + 1))
@@ -98,86 +99,82 @@ def gates_from_tree(tree: Tree, centre: Array, scale: Array, slope: float = STAR
     return Skeleton.of(tree), A
 
 
-def random_gates(design: Design, s: Array, count: int, rng: np.random.RandomState) -> Array:
-    """Gates (count, d + 1) in random directions, each one half at a row drawn by weight."""
+def random_gates(design: Design, s: Weights, count: int, rng: Rng) -> Array:
+    """Gates (count, d + 1) in random directions, each equal to one half at a row drawn by weight."""
     directions = rng.normal(size=(count, design.X.shape[1]))
     directions *= START_SLOPE / np.linalg.norm(directions, axis=1, keepdims=True)
     through = design.X[draw_rows(np.arange(len(s)), s, rng.uniform(size=count))]
     return np.column_stack([directions, -(directions * through).sum(axis=1)])
 
 
-def start_parameters(risk: SoftRisk, A: Array, rule: LeafStart) -> Array:
-    """The parameters of given gates, with leaves that answer what their rows say."""
+def start_parameters(risk: SoftRisk, A: Array, leaf_start: LeafStart) -> Array:
+    """The parameters of given gates, with leaves at the best constants for the rows that reach them."""
     shares = risk.skeleton.shares(risk.design.predictor(A))
-    return np.concatenate([A.ravel(), rule(shares, risk.y, risk.s).ravel()])
+    return np.concatenate([A.ravel(), leaf_start(shares, risk.y, risk.s).ravel()])
 
 
-def best_descent(trainer: Trainer, starts: Iterable[tuple[SoftRisk, Array]], most: int | None = None) -> TrainedTree:
-    """The lowest end of a descent from each start: an objective and its parameters."""
+def best_descent(trainer: Trainer, starts: Iterable[Start], most: int | None = None) -> TrainedTree:
+    """The lowest end of the descents from these starts; `most` limits the passes of each."""
     ends: list[TrainedTree] = []
     for risk, x0 in starts:
         ends.append(TrainedTree(risk, trainer.run(risk, x0, most)))
-        if trainer.over:
+        if trainer.stopped:
             break
     return min(ends, key=lambda found: found.end.value)
 
 
-def grow_soft_tree(
-    trainer: Trainer, first: tuple[SoftRisk, Array], divide: Divide, judge: Judge, depth: int
-) -> TrainedTree:
-    """Divide leaves, the first made first, as long as `judge` finds a lower number for the larger tree."""
-    here = best_descent(trainer, [first])
-    score, ahead = judge(here), [0]
-    while ahead and not trainer.over:
-        leaf, skeleton = ahead.pop(0), here.risk.skeleton
+def grow_soft_tree(trainer: Trainer, start: Start, split_leaf: SplitLeaf, judge: Judge, depth: int) -> TrainedTree:
+    """Split leaves, oldest first, keeping each larger tree that `judge` scores lower."""
+    best = best_descent(trainer, [start])
+    score, queue = judge(best), [0]
+    while queue and not trainer.stopped:
+        leaf, skeleton = queue.pop(0), best.risk.skeleton
         if skeleton.depths[skeleton.gates + leaf] < depth:
-            there = best_descent(trainer, divide(here, leaf), TRIAL_PASSES)
-            if not trainer.over and judge(there) < score:
-                here, score = there, judge(there)
-                ahead += [leaf, skeleton.leaves]
-    return here
+            larger = best_descent(trainer, split_leaf(best, leaf), TRIAL_PASSES)
+            if not trainer.stopped and judge(larger) < score:
+                best, score = larger, judge(larger)
+                queue += [leaf, skeleton.leaves]
+    return best
 
 
-def candidate_gates(
-    here: TrainedTree, leaf: int, tries: int, rng: np.random.RandomState
-) -> Iterator[tuple[SoftRisk, Array]]:
-    """The tree with one more gate in place of a leaf: along the slopes of the loss, then in random directions."""
-    risk = here.risk
-    A, V = risk.split(here.end.x)
+def candidate_gates(trained: TrainedTree, leaf: int, tries: int, rng: Rng) -> Iterator[Start]:
+    """The tree with one more gate in place of a leaf: along the gradient of the loss, then in random directions."""
+    risk = trained.risk
+    A, V = risk.unpack(trained.end.x)
     p = risk.skeleton.shares(risk.design.predictor(A))  # (leaves, n)
     slopes = np.empty((risk.outputs, risk.n_terms))
     risk.loss.weighted_sum(risk.y, V.T @ p, risk.s, slopes)
     Z, mass = risk.design.X, p[leaf] * risk.s
     middle = mass @ Z / mass.sum()
-    lean = (Z - middle).T @ (p[leaf] * slopes).T  # (d, q)
-    ahead = np.linalg.svd(lean, full_matrices=False)[0][:, 0]
-    larger = replace(risk, skeleton=risk.skeleton.divided(leaf))
+    covariance = (Z - middle).T @ (p[leaf] * slopes).T  # (d, q) of columns and slopes
+    steepest = np.linalg.svd(covariance, full_matrices=False)[0][:, 0]
+    larger = replace(risk, skeleton=risk.skeleton.split_leaf(leaf))
     for k in range(tries):
-        a = ahead if k == 0 else rng.normal(size=len(ahead))
+        a = steepest if k == 0 else rng.normal(size=len(steepest))
         gate = np.append(a, -a @ middle) * (START_SLOPE / np.linalg.norm(a))
         g = expit(Z @ gate[:-1] + gate[-1])
         sides = np.stack([g * p[leaf], (1 - g) * p[leaf]])  # (2, n)
-        ends = V[leaf] - sides @ slopes.T / (sides @ risk.s + MIN_MASS)[:, None]
-        leaves = np.vstack([V, ends[1]])
-        leaves[leaf] = ends[0]
+        left, right = V[leaf] - sides @ slopes.T / (sides @ risk.s + MIN_MASS)[:, None]
+        leaves = np.vstack([V, right])
+        leaves[leaf] = left
         yield larger, np.concatenate([A.ravel(), gate, leaves.ravel()])
 
 
 def bic_judge(likelihood: Callable[[float, float], float]) -> Judge:
-    """Minus the log-likelihood, from the loss and the weight of the rows, and the price of the parameters."""
+    """Scores by minus the log-likelihood, a function of the loss and the weight of the rows, plus Schwarz's price."""
 
     def judge(found: TrainedTree) -> float:
-        weight = float(found.risk.s.sum())
-        return likelihood(found.risk.misfit(found.end.x), weight) + 0.5 * found.risk.size * float(np.log(weight))
+        risk, weight = found.risk, float(found.risk.s.sum())
+        return likelihood(risk.total_loss(found.end.x), weight) + 0.5 * risk.n_parameters * float(np.log(weight))
 
     return judge
 
 
-def held_out_judge(design: Design, y: Target, s: Array) -> Judge:
-    """The logarithm of the loss of rows held out, and the price of the gates."""
+def held_out_judge(design: Design, y: Target, s: Weights) -> Judge:
+    """Scores by the logarithm of the loss of held-out rows, plus the price of the gates."""
 
     def judge(found: TrainedTree) -> float:
-        loss = replace(found.risk, design=design, y=y, s=s).misfit(found.end.x)
+        loss = replace(found.risk, design=design, y=y, s=s).total_loss(found.end.x)
         return float(np.log(max(loss, MIN_MASS))) + GATE_PRICE * found.risk.skeleton.gates
 
     return judge

@@ -9,8 +9,8 @@ With u_l = p_l v_l . dloss/dF, and U_left, U_right the sums of u over the leaves
 
     dloss/dv_l = p_l dloss/dF          dloss/deta_t = (1 - g_t) U_left - g_t U_right
 
-so the derivatives of every gate come from one walk up the tree, without a division. Shares of nodes and the walks are
-compiled loops over a block of rows; what is linear, a.z and its transpose, is a matrix product of the block.
+so one pass from the leaves up to the root gives the derivatives of every gate, without a division. The passes down and
+up the tree are compiled loops over a block of rows; a.z and its transpose are matrix products of the block.
 
 Irsoy, Yildiz & Alpaydin (2012), Soft decision trees.
 """
@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,19 +26,19 @@ from numpy.typing import NDArray
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.parallel import map_parts, scratch
 from fivefold.core.storage.array_checks import check_indices
-from fivefold.core.types import Array, Indices, Target
+from fivefold.core.types import Array, Indices, Matrix, Target, Weights
 from fivefold.optim.design import Design
 from fivefold.optim.losses.base import Loss
 from fivefold.optim.losses.loss_loops import exponentials
 from fivefold.optim.objective import FiniteSum
 from fivefold.partition.tree_arrays.binary_tree import Tree
 
-HARD_GATE_ETA = 700.0  # the predictor of a hard gate: e^-700 is nothing beside one
+HARD_GATE_ETA = 700.0  # absolute predictor of a hard gate: 1 + e^-700 rounds to 1
 
 
 @dataclass(frozen=True)
 class Skeleton:
-    """Which node is below which: gates 0..m-1, parents first and the root 0, then leaves m..2m."""
+    """The children of every gate: gates are nodes 0..m-1, parents first and the root 0; leaves are nodes m..2m."""
 
     children: Indices  # (m, 2) int64, left and right
 
@@ -60,8 +59,8 @@ class Skeleton:
         return len(self.children) + 1
 
     @cached_property
-    def depths(self) -> Any:
-        """Gates above each node (2m + 1,)."""
+    def depths(self) -> Indices:
+        """The number of gates above each node (2m + 1,)."""
         out = np.zeros(self.gates + self.leaves, dtype=np.int64)
         for t, below in enumerate(self.children):
             out[below] = out[t] + 1
@@ -69,40 +68,40 @@ class Skeleton:
 
     @classmethod
     def full(cls, depth: int) -> Skeleton:
-        """All gates down to a depth."""
+        """A complete tree: every path has `depth` gates."""
         gates = np.arange(2**depth - 1)
         return cls(np.stack([2 * gates + 1, 2 * gates + 2], axis=1))
 
     @classmethod
     def of(cls, tree: Tree) -> Skeleton:
-        """That of a hard tree, its leaves from left to right."""
+        """The gates and leaves of a hard tree, its leaves from left to right."""
         inner = np.flatnonzero(tree.feature >= 0)
         place = np.empty(len(tree), dtype=np.int64)
         place[inner] = np.arange(len(inner))
         place[tree.leaves] = len(inner) + np.arange(len(tree.leaves))
         return cls(np.stack([place[tree.left[inner]], place[tree.right[inner]]], axis=1))
 
-    def divided(self, leaf: int) -> Skeleton:
-        """A new last gate in place of a leaf, which becomes its left child; the right one is a new last leaf."""
+    def split_leaf(self, leaf: int) -> Skeleton:
+        """A new last gate in place of a leaf, which becomes its left child; its right child is a new last leaf."""
         m = self.gates
-        moved = np.where(self.children < m, self.children, self.children + 1)
-        moved[moved == m + 1 + leaf] = m
-        return Skeleton(np.vstack([moved, [[m + 1 + leaf, 2 * m + 2]]]).astype(np.int64))
+        children = np.where(self.children < m, self.children, self.children + 1)
+        children[children == m + 1 + leaf] = m
+        return Skeleton(np.vstack([children, [[m + 1 + leaf, 2 * m + 2]]]).astype(np.int64))
 
     def shares(self, eta: Array) -> Array:
-        """Share (leaves, n) of each leaf in each row, from the predictors (gates, n) of the gates."""
+        """The share of each row that reaches each leaf (leaves, n), from the predictors of the gates (gates, n)."""
         G, P = np.empty(eta.shape), np.empty((self.gates + self.leaves, eta.shape[1]))
-        self.down(-eta, G, P)
+        self.forward(-eta, G, P)
         return P[self.gates :]
 
-    def down(self, minus: Array, G: Array, P: Array) -> None:
-        """Fill the gates G (gates, n) and the shares P of all nodes from minus eta."""
-        exponentials(minus.ravel(), G.ravel())
-        _down(self.children, G, P)
+    def forward(self, minus_eta: Array, G: Array, P: Array) -> None:
+        """Fill the gates G (gates, n) and the shares P of all nodes."""
+        exponentials(minus_eta.ravel(), G.ravel())
+        _forward(self.children, G, P)
 
-    def up(self, G: Array, U: Array) -> None:
+    def backward(self, G: Array, U: Array) -> None:
         """Turn G into dloss/deta; U holds u of the leaves, and is filled with the sums below every gate."""
-        _up(self.children, G, U)
+        _backward(self.children, G, U)
 
 
 @dataclass(frozen=True)
@@ -112,8 +111,8 @@ class SoftRisk(FiniteSum):
     skeleton: Skeleton
     loss: Loss
     design: Design
-    y: Any
-    s: Array
+    y: Target  # (n,) codes, or numbers
+    s: Weights  # (n,) weights of the rows
     outputs: int  # q
     alpha: float = 0.0
 
@@ -122,63 +121,63 @@ class SoftRisk(FiniteSum):
         return len(self.design)
 
     @property
-    def size(self) -> int:
+    def n_parameters(self) -> int:
         """Number of parameters."""
         return self.skeleton.gates * self.design.size + self.skeleton.leaves * self.outputs
 
-    def split(self, x: Array) -> tuple[Array, Array]:
+    def unpack(self, x: Array) -> tuple[Array, Array]:
         """Gates (m, d + 1) and leaves (m + 1, q)."""
         cut = self.skeleton.gates * self.design.size
         return x[:cut].reshape(-1, self.design.size), x[cut:].reshape(-1, self.outputs)
 
     def value_and_gradient(self, x: Array) -> tuple[float, Array]:
         def part(lo: int, hi: int) -> tuple[float, Array]:
-            total, g = 0.0, np.zeros(self.size)
+            total, g = 0.0, np.zeros(self.n_parameters)
             for a, b, Z in self.design.blocks(lo, hi):
                 value, slope = self._block(x, Z, self.y[a:b], self.s[a:b])
                 total, g = total + value, g + slope
             return total, g
 
         parts = map_parts(part, self.n_terms)
-        pull = self._ridge * x
-        value = sum(total for total, _ in parts) + 0.5 * float(x @ pull)
-        return value, sum((g for _, g in parts), np.zeros(self.size)) + pull
+        shrinkage = self._ridge * x  # gradient of the penalty
+        value = sum(total for total, _ in parts) + 0.5 * float(x @ shrinkage)
+        return value, sum((g for _, g in parts), np.zeros(self.n_parameters)) + shrinkage
 
     def batch(self, x: Array, rows: NDArray[np.int64]) -> Array:
         slope = self._block(x, self.design.X[rows], self.y[rows], self.s[rows])[1]
         return slope * (self.n_terms / len(rows)) + self._ridge * x
 
-    def misfit(self, x: Array) -> float:
-        """The loss of the rows, without the penalty."""
+    def total_loss(self, x: Array) -> float:
+        """The loss of all rows, without the penalty."""
         return self.value(x) - 0.5 * float(x @ (self._ridge * x))
 
     @cached_property
     def _ridge(self) -> Array:
-        """The strength of the penalty on each parameter: none on the thresholds of the gates."""
-        out = np.full(self.size, self.alpha)
-        self.split(out)[0][:, -1] = 0.0
+        """The strength of the penalty on each parameter: zero for the intercepts of the gates."""
+        out = np.full(self.n_parameters, self.alpha)
+        self.unpack(out)[0][:, -1] = 0.0
         return out
 
-    def _block(self, x: Array, Z: Array, y: Target, s: Array) -> tuple[float, Array]:
+    def _block(self, x: Array, Z: Matrix, y: Target, s: Weights) -> tuple[float, Array]:
         """Loss and derivatives of some rows."""
-        A, V = self.split(x)
+        A, V = self.unpack(x)
         m, n = self.skeleton.gates, len(Z)
         eta = self.design.predictor_block(Z, A)
         G, P, slope = scratch("gates", m, n), scratch("nodes", 2 * m + 1, n), scratch("outputs", self.outputs, n)
-        self.skeleton.down(np.negative(eta, out=eta), G, P)
+        self.skeleton.forward(np.negative(eta, out=eta), G, P)
         total = self.loss.weighted_sum(y, V.T @ P[m:], s, slope)
-        out = np.empty(self.size)
-        gates, leaves = self.split(out)
+        out = np.empty(self.n_parameters)
+        gates, leaves = self.unpack(out)
         leaves[:] = P[m:] @ slope.T
         P[m:] *= V @ slope
-        self.skeleton.up(G, P)
+        self.skeleton.backward(G, P)
         gates[:] = self.design.transpose_block(Z, G)
         return total, out
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def _down(children, G, P):
-    """G comes with E = e^-eta: the gate is 1 / (1 + E) and its complement E / (1 + E)."""
+def _forward(children, G, P):
+    """On entry G holds E = e^-eta: the gate is 1 / (1 + E) and its complement E / (1 + E)."""
     m, n = G.shape
     for i in range(n):
         P[0, i] = 1.0
@@ -193,7 +192,7 @@ def _down(children, G, P):
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def _up(children, G, U):
+def _backward(children, G, U):
     m, n = G.shape
     for t in range(m - 1, -1, -1):
         left, right = children[t, 0], children[t, 1]
