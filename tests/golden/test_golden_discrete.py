@@ -162,11 +162,11 @@ def test_a_uniform_box_has_height_one_over_its_size():
 def test_the_bernoulli_in_exponential_form():
     """C-29, C-28: eta = logit p, p = sigmoid eta, h = 1, g = sigmoid(-eta), u(x) = x."""
     members, x = BinomialMembers(ONE * 0.3), np.array([[0.0], [1.0]])
-    eta = members.natural
+    eta = members.natural_parameters
     np.testing.assert_allclose(eta, np.log(0.3 / 0.7))
     np.testing.assert_allclose(np.exp(-members.log_normaliser(eta)), expit(-eta).ravel())
     np.testing.assert_allclose(pmf(members, x), (expit(-eta) * np.exp(eta * x)).ravel())
-    np.testing.assert_array_equal(members.log_base(x), 0.0)
+    np.testing.assert_array_equal(members.log_base_measure(x), 0.0)
     np.testing.assert_allclose(members.from_natural(eta).probability, 0.3)
 
 
@@ -191,7 +191,9 @@ def test_matching_sufficient_statistics_is_maximum_likelihood():
         (Multinomial(), rng.multinomial(6, [0.2, 0.3, 0.5], 300) * 1.0),
     ):
         members = family.fit(family.stats(X, ones))
-        np.testing.assert_allclose(members.mean_sufficient[0], members.sufficient(X).mean(axis=0), rtol=1e-12)
+        np.testing.assert_allclose(
+            members.mean_statistics[0], members.sufficient_statistics(X).mean(axis=0), rtol=1e-12
+        )
 
 
 def test_log_probabilities_are_those_of_the_slow_way_with_gaps_and_weights():

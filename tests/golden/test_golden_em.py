@@ -18,7 +18,7 @@ from fivefold.optim.smooth.steepest_descent import SteepestDescent
 
 def one_dimensional(weights, means, deviations):
     """A mixture of Gaussians on the line."""
-    covariance = Full().of(np.reshape(deviations, (-1, 1, 1)) ** 2.0, 1)
+    covariance = Full().from_matrix(np.reshape(deviations, (-1, 1, 1)) ** 2.0, 1)
     return FiniteMixture(
         Gaussian(), weights=np.array(weights), components=GaussianMembers(np.c_[means].astype(float), covariance)
     )
@@ -209,7 +209,9 @@ def test_a_step_of_soft_em_is_the_textbooks():
     """B-160, C-94: against one row and one component at a time."""
     X = planted(1, 60)
     start = np.full(3, 1 / 3), X[:3], np.repeat(np.eye(2)[None], 3, axis=0)
-    model = FiniteMixture(Gaussian(), weights=start[0], components=GaussianMembers(X[:3], Full().of(start[2], 2)))
+    model = FiniteMixture(
+        Gaussian(), weights=start[0], components=GaussianMembers(X[:3], Full().from_matrix(start[2], 2))
+    )
     for _ in range(4):
         value, *start = gaussian_step(X, *start)
         stats, ours = model.expect(X, np.ones(60))

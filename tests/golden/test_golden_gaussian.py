@@ -21,7 +21,7 @@ def whole(X, structure=None):
 
 
 def normal(mean, sigma):
-    return GaussianMembers(np.array([mean], dtype=float), Full().of(np.array([sigma], dtype=float), len(mean)))
+    return GaussianMembers(np.array([mean], dtype=float), Full().from_matrix(np.array([sigma], dtype=float), len(mean)))
 
 
 def correlated(seed=0, n=500, d=3):
@@ -51,7 +51,7 @@ def test_maximum_likelihood_of_one_to_four():
         (normal([2.5 + 1e-5], [[1.25]]), normal([2.5 - 1e-5], [[1.25]])),
         (normal([2.5], [[1.25 + 1e-5]]), normal([2.5], [[1.25 - 1e-5]])),
     ):
-        slope = (up.expected(moments) - down.expected(moments)) / 2e-5
+        slope = (up.expected_log_prob(moments) - down.expected_log_prob(moments)) / 2e-5
         assert abs(slope[0]) < 1e-8  # curvature times the step squared
 
 
@@ -120,8 +120,8 @@ def test_a_degenerate_gaussian_lives_in_its_subspace():
     drawn = flat.sample(np.zeros(100, dtype=int), np.random.RandomState(1))
     assert np.isfinite(flat.log_prob(drawn)).all()
     moments = Gaussian().stats(line, np.ones((200, 1)))
-    assert flat.expected(moments)[0] == pytest.approx(flat.log_prob(line).sum())
-    assert SingularGaussians.of(flat.mean, np.eye(3)[None]).expected(moments) < flat.expected(moments)
+    assert flat.expected_log_prob(moments)[0] == pytest.approx(flat.log_prob(line).sum())
+    assert SingularGaussians.of(flat.mean, np.eye(3)[None]).expected_log_prob(moments) < flat.expected_log_prob(moments)
 
 
 def test_eigenvectors_of_a_covariance_diagonalise_it():
@@ -168,12 +168,12 @@ def test_natural_parameters_of_the_univariate_gaussian():
     """C-30: eta = (-1 / (2 s2), m / s2), u = (x^2, x); m = -eta_2 / (2 eta_1), s2 = -1 / (2 eta_1)."""
     m, s2 = 1.7, 0.6
     gaussian = normal([m], [[s2]])
-    linear, quadratic = gaussian.natural[0]
+    linear, quadratic = gaussian.natural_parameters[0]
     assert linear == pytest.approx(m / s2)
     assert quadratic == pytest.approx(-1 / (2 * s2))
     g = np.sqrt(-quadratic / np.pi) * np.exp(linear**2 / (4 * quadratic))
-    assert -gaussian.log_normaliser(gaussian.natural)[0] == pytest.approx(np.log(g))
-    again = gaussian.from_natural(gaussian.natural)
+    assert -gaussian.log_normaliser(gaussian.natural_parameters)[0] == pytest.approx(np.log(g))
+    again = gaussian.from_natural(gaussian.natural_parameters)
     assert again.mean[0, 0] == pytest.approx(-linear / (2 * quadratic)) == pytest.approx(m)
     assert again.covariance.matrix[0, 0, 0] == pytest.approx(s2)
 
@@ -289,7 +289,7 @@ def test_mahalanobis_distances():
     """D-88: identity gives Euclid; affine maps change nothing; under the Gaussian the mean of r^2 is d."""
     X = correlated()
     moments, fitted = whole(X)
-    euclid = GaussianMembers(moments.mean, Fixed(1.0).of(1.0, 3))
+    euclid = GaussianMembers(moments.mean, Fixed(1.0).from_matrix(1.0, 3))
     np.testing.assert_allclose(euclid.mahalanobis(X)[:, 0], ((X - moments.mean) ** 2).sum(axis=1), rtol=1e-12)
     A, b = np.random.RandomState(1).standard_normal((3, 3)), np.array([4.0, 5, 6])
     _, mapped = whole(X @ A.T + b)
@@ -307,7 +307,9 @@ def test_multivariate_maximum_likelihood_beats_its_neighbours():
         E = 0.01 * rng.standard_normal((3, 3))
         for other in (
             GaussianMembers(fitted.mean + 0.01 * rng.standard_normal(3), fitted.covariance),
-            GaussianMembers(fitted.mean, Full().of((np.eye(3) + E) @ fitted.covariance.matrix @ (np.eye(3) + E).T, 3)),
+            GaussianMembers(
+                fitted.mean, Full().from_matrix((np.eye(3) + E) @ fitted.covariance.matrix @ (np.eye(3) + E).T, 3)
+            ),
         ):
             assert log_likelihood(other, X, np.ones((len(X), 1)))[0] < best
 

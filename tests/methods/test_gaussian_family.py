@@ -62,7 +62,7 @@ def test_missing_entries_enter_by_their_expectation(structure):
 def test_columns_leave_their_missing_entries_out(structure, grouped):
     X, rng = table(missing=0.3), np.random.RandomState(3)
     R = GroupWeights(rng.randint(0, 3, 200), rng.uniform(size=200), 3)
-    found, W = Gaussian(structure).stats(X, R if grouped else R.dense()), R.dense()
+    found, W = Gaussian(structure).stats(X, R if grouped else R.to_matrix()), R.to_matrix()
     np.testing.assert_allclose(found.weight, W.sum(axis=0))
     for j in range(4):
         seen = ~np.isnan(X[:, j])
@@ -158,7 +158,7 @@ def test_the_fit_with_a_prior_is_the_mode_of_the_posterior(structure):
         noise = 1 + 0.05 * np.random.RandomState(seed).uniform(-1, 1, size=best.covariance.matrix.shape)
         noise = (noise + np.swapaxes(noise, -1, -2)) / 2 if matrices else noise
         moved = best.mean + 0.02 * np.random.RandomState(seed).standard_normal(best.mean.shape)
-        other = GaussianMembers(moved, structure.of(best.covariance.matrix * noise, d))
+        other = GaussianMembers(moved, structure.from_matrix(best.covariance.matrix * noise, d))
         assert log_posterior(other) < log_posterior(best)
 
 
@@ -177,7 +177,7 @@ def test_many_groups_far_apart_keep_their_digits():
     X, R = E + 1e6 * codes[:, None], GroupWeights(codes, np.ones(40_000), 5)
     for order in (np.arange(40_000), np.argsort(codes, kind="stable")):
         for structure in (Full(), Diagonal()):
-            for weights in (R, R.dense()):
+            for weights in (R, R.to_matrix()):
                 rows = GroupWeights(codes[order], np.ones(40_000), 5) if weights is R else weights[order]
                 found = Gaussian(structure).stats(X[order], rows)
                 wanted = Gaussian(structure).stats(E[order], rows)

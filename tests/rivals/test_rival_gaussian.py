@@ -96,5 +96,5 @@ def test_singular_densities_are_scipys():
 
 def test_one_dimension_is_scipys_normal():
     x = np.linspace(-5, 9, 101)
-    normals = GaussianMembers(np.array([[2.0]]), Full().of([[[9.0]]], 1))
+    normals = GaussianMembers(np.array([[2.0]]), Full().from_matrix([[[9.0]]], 1))
     np.testing.assert_allclose(normals.log_prob(x[:, None])[:, 0], stats.norm(2, 3).logpdf(x), rtol=1e-12)

@@ -135,7 +135,7 @@ class QuadraticDiscriminantAnalysis(GaussianDiscriminant):
         stats = Gaussian(Full()).stats(X, R)
         rule = Shrinkage(self.shrinkage, self.covariance_estimator)
         sigma = COVARIANCE_RULES[self.solver](X, R, stats, rule, self.reg_param)
-        members = GaussianMembers(stats.mean, Full().of(self._widened(sigma), d))
+        members = GaussianMembers(stats.mean, Full().from_matrix(self._widened(sigma), d))
         self.model_ = QuadraticDiscriminants(self._priors(y, w, self.priors), members, self.store_covariance, X.dtype)
 
     def _refuse_single_rows(self, y: Target, w: Weights) -> None:

@@ -1,59 +1,67 @@
-"""Categorical columns, independent: one of a few levels, coded 0, 1, ...
+"""Independent categorical columns: one of a few levels, coded 0, 1, ...
 
     p(x) = prod_j p_j,x_j,   sum over the levels of each column = 1
 
-Likelihood is greatest at the relative frequencies. The levels of all columns stand side by side in one row of
-`sum(levels)` numbers, so columns with many levels cost the others nothing. A Dirichlet(a) prior adds a - 1 of each
-level. Entries that are missing are left out.
+The likelihood is greatest at the relative frequencies. The levels of all columns are laid end to end in one row of
+`sum(levels)` numbers, so that a column with many levels costs the others nothing. A Dirichlet(a) prior adds a - 1 of
+each level. Missing entries are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from scipy.special import logsumexp, softmax, xlogy
 
 from fivefold.core.numerics.arrays import is_tensor, like, to_numpy
 from fivefold.core.parallel import map_parts
-from fivefold.core.types import Array, Codes, Matrix, Table
-from fivefold.distributions.family import ExponentialForm, Family, GroupWeights, Members, Stats, sum_stats
-from fivefold.distributions.statistics.counts import pooled_share
+from fivefold.core.types import Codes, Indices, Matrix, Rng, Sparse, Table, Vector
+from fivefold.distributions.family import (
+    ExponentialForm,
+    Family,
+    GroupWeights,
+    Members,
+    RowWeights,
+    Stats,
+    sum_stats,
+)
+from fivefold.distributions.statistics.counts import log_or_minus_inf, pooled_share
 
 
 @dataclass(frozen=True)
 class LevelCounts(Stats):
     """Weight of the rows of K groups, and of each level of each column."""
 
-    counts: Array  # (K, sum of levels)
+    counts: Matrix  # (K, sum of levels)
 
 
 @dataclass(frozen=True)
 class CategoricalMembers(ExponentialForm, Members):
-    """K members, each with a probability a level."""
+    """K members, each with one probability per level."""
 
-    probability: Array  # (K, sum of levels)
+    probability: Matrix  # (K, sum of levels)
     levels: tuple[int, ...]
 
-    def log_prob(self, X: Table) -> Any:
+    def log_prob(self, X: Table) -> Table:
         """Log probability (n, K) of the known entries."""
-        logs = _log(self.probability)
+        logs = log_or_minus_inf(self.probability)
         table = np.ascontiguousarray(np.column_stack([logs, np.zeros(len(logs))]).T)  # (levels + 1, K); last: missing
         place = _places(X, self.levels)
         out = np.concatenate(map_parts(lambda lo, hi: _indicator(place[lo:hi], len(table)) @ table, len(place)))
         return like(out, X) if is_tensor(X) else out
 
-    def sample(self, which: Codes, rng: np.random.RandomState) -> Array:
+    def sample(self, which: Codes, rng: Rng) -> Matrix:
         X = np.empty((len(which), len(self.levels)))
         for j, p in enumerate(self.columns):
             steps = np.cumsum(p, axis=1)[which]
             X[:, j] = (rng.uniform(size=(len(which), 1)) * steps[:, -1:] > steps[:, :-1]).sum(axis=1)
         return X
 
-    def expected(self, stats: LevelCounts) -> Array:
+    def expected_log_prob(self, stats: LevelCounts) -> Vector:
         return xlogy(stats.counts, self.probability).sum(axis=1)
 
     @property
@@ -61,25 +69,25 @@ class CategoricalMembers(ExponentialForm, Members):
         return len(self.probability) * (sum(self.levels) - len(self.levels))
 
     @property
-    def columns(self) -> list[Array]:
-        """The probabilities of the levels of each column (K, levels)."""
+    def columns(self) -> list[Matrix]:
+        """For each column the probabilities of its levels (K, levels)."""
         return split_by_column(self.probability, self.levels)
 
     @property
-    def natural(self) -> Array:
-        return _log(self.probability)
+    def natural_parameters(self) -> Matrix:
+        return log_or_minus_inf(self.probability)
 
     @property
-    def mean_sufficient(self) -> Array:
+    def mean_statistics(self) -> Matrix:
         return self.probability
 
-    def sufficient(self, X: Table) -> Array:
+    def sufficient_statistics(self, X: Table) -> Matrix:
         return _indicator(_places(X, self.levels), sum(self.levels)).toarray()
 
-    def log_normaliser(self, eta: Array) -> Array:
+    def log_normaliser(self, eta: Matrix) -> Vector:
         return np.sum([logsumexp(part, axis=1) for part in split_by_column(eta, self.levels)], axis=0)
 
-    def from_natural(self, eta: Array) -> CategoricalMembers:
+    def from_natural(self, eta: Matrix) -> CategoricalMembers:
         return CategoricalMembers(
             np.hstack([softmax(part, axis=1) for part in split_by_column(eta, self.levels)]), self.levels
         )
@@ -87,11 +95,11 @@ class CategoricalMembers(ExponentialForm, Members):
 
 @dataclass(frozen=True)
 class Categorical(Family):
-    """Columns of codes 0 .. levels - 1, with a number of levels a column."""
+    """Columns of codes 0 .. levels - 1; `levels` has one number per column."""
 
     levels: tuple[int, ...]
 
-    def stats(self, X: Any, R: Any) -> LevelCounts:
+    def stats(self, X: Table, R: RowWeights) -> LevelCounts:
         place, size = _places(X, self.levels), sum(self.levels)
         R = (
             GroupWeights(to_numpy(R.codes), to_numpy(R.weights), R.count)
@@ -107,21 +115,21 @@ class Categorical(Family):
             raise ValueError(f"no value of column {int(unseen.argmax())} was seen: give a prior, or drop that column")
         return CategoricalMembers(pooled_share(stats.counts, np.repeat(known, self.levels, axis=1)), self.levels)
 
-    def prior(self, counts: Any) -> LevelCounts:
-        """A Dirichlet(1 + counts) prior: as if so many more of each level had been seen, in every column."""
+    def prior(self, counts: ArrayLike) -> LevelCounts:
+        """A Dirichlet(1 + counts) prior: as if this many more of each level had been observed in every column."""
         return LevelCounts(np.zeros(1), np.broadcast_to(np.asarray(counts, dtype=float), (1, sum(self.levels))))
 
     @classmethod
-    def examples(cls, rng: np.random.RandomState) -> Iterator[tuple[Family, Array]]:
+    def examples(cls, rng: Rng) -> Iterator[tuple[Family, Matrix]]:
         levels = (2, 3, 5)
         yield cls(levels), np.column_stack([rng.randint(0, m, size=200) for m in levels]) * 1.0
 
 
-def _places(X: Any, levels: tuple[int, ...]) -> Codes:
-    """Where each entry stands among the levels of all columns (n, d); the place after the last for missing ones."""
+def _places(X: Table, levels: tuple[int, ...]) -> Indices:
+    """The place of each entry among the levels of all columns (n, d); the place after the last for a missing one."""
     X = np.asarray(to_numpy(X))
     missing = np.isnan(X)
-    with np.errstate(invalid="ignore"):  # a number beyond integers is another one then, and bad
+    with np.errstate(invalid="ignore"):  # a number too large for an integer becomes another one, and is refused
         codes = np.where(missing, 0, X).astype(np.int64)
     bad = ~missing & ((codes != X) | (codes < 0) | (codes >= np.asarray(levels)))
     if bad.any():
@@ -134,21 +142,16 @@ def _places(X: Any, levels: tuple[int, ...]) -> Codes:
     return np.where(missing, sum(levels), codes + _starts(levels))
 
 
-def split_by_column(flat: Array, levels: tuple[int, ...]) -> list[Array]:
+def split_by_column(flat: Matrix, levels: tuple[int, ...]) -> list[Matrix]:
     """Columns (K, sum of levels) as one matrix (K, levels) per categorical column."""
     return np.split(flat, np.cumsum(levels)[:-1], axis=1)
 
 
-def _log(p: Array) -> Array:
-    with np.errstate(divide="ignore"):
-        return np.log(p)
-
-
-def _starts(levels: tuple[int, ...]) -> Codes:
+def _starts(levels: tuple[int, ...]) -> Indices:
     return np.cumsum((0, *levels[:-1]))
 
 
-def _level_counts(place: Codes, R: Matrix, size: int) -> LevelCounts:
+def _level_counts(place: Indices, R: RowWeights, size: int) -> LevelCounts:
     """Counts of a block of rows."""
     d, K = place.shape[1], R.shape[1]
     if isinstance(R, GroupWeights):
@@ -159,7 +162,7 @@ def _level_counts(place: Codes, R: Matrix, size: int) -> LevelCounts:
     return LevelCounts(R.sum(axis=0), (_indicator(place, size + 1).T @ R).T[:, :size])
 
 
-def _indicator(place: Codes, size: int) -> Any:
+def _indicator(place: Indices, size: int) -> Sparse:
     """A one at each place of each row (n, size), sparse."""
     n, d = place.shape
     return csr_array((np.ones(n * d), place.ravel(), np.arange(0, n * d + 1, d)), shape=(n, size))

@@ -7,15 +7,15 @@
 
 R is a matrix (n, K), or `GroupWeights` (a code and a weight per row), so that no one-hot matrix is made. A
 family is a value: its fields say what is fitted (the structure of a covariance, the number of levels).
-A conjugate prior is pseudo-statistics. Missing entries are NaN: marginalised by Gaussians, left out by
-families whose columns are independent.
+A conjugate prior is pseudo-statistics. Missing entries are NaN: Gaussians integrate them out, families with
+independent columns leave them out.
 
 X may be a NumPy array or a tensor; `stats` and `log_prob` stay on its device and in its precision, `fit`
-brings the small sums home: members hold NumPy arrays of float64.
+copies the small sums to the host: members hold NumPy arrays of float64.
 
-Latent-variable models work block by block: points in the columns of Z (d, m), `members.log_columns` in,
-`family.accumulator(members).add(Z, R)` out. The defaults go through `log_prob` and `stats`; a family
-with compiled loops has its own.
+Latent-variable models work block by block, with points in the columns of Z (d, m): densities come from
+`members.log_prob_columns`, statistics go to `family.accumulator(members).add(Z, R)`. The defaults
+go through `log_prob` and `stats`; a family with compiled loops has its own.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from importlib import import_module
 from inspect import isabstract
 from operator import add
 from pkgutil import iter_modules
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 
 from fivefold.core.numerics.arrays import like, namespace, to_numpy
-from fivefold.core.types import Array, Codes, Table
+from fivefold.core.types import Array, Codes, Matrix, Rng, Table, Vector, Weights
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class GroupWeights:
     """Weights of a partition: row i has weight `weights[i]` in group `codes[i]`, of `count` groups."""
 
     codes: Codes  # (n,)
-    weights: Array  # (n,)
+    weights: Weights  # (n,)
     count: int
 
     @property
@@ -51,11 +51,19 @@ class GroupWeights:
     def __getitem__(self, rows: slice) -> GroupWeights:
         return GroupWeights(self.codes[rows], self.weights[rows], self.count)
 
-    def dense(self) -> Array:
+    def to_matrix(self) -> Matrix:
         """The same weights as a matrix (n, K)."""
         xp = namespace(self.weights)
         members = like(np.arange(self.count), self.codes)
         return xp.where(self.codes[:, None] == members, self.weights[:, None], 0.0)
+
+
+# The weights R of rows in K groups; a tensor where X is one.
+RowWeights: TypeAlias = Matrix | GroupWeights
+
+# Every family has its own classes of statistics and members, and only it knows them.
+FamilyStats: TypeAlias = Any
+FamilyMembers: TypeAlias = Any
 
 
 @dataclass(frozen=True)
@@ -65,23 +73,23 @@ class Stats:
     Plain sums add field by field; centred moments have a rule of their own.
     """
 
-    weight: Array  # (K,)
+    weight: Vector  # (K,)
 
     def __add__(self, other: Self) -> Self:
         return type(self)(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     def __sub__(self, other: Self) -> Self:
-        """The rest, when `other` is taken out."""
+        """What is left when `other` is taken out."""
         return type(self)(*(getattr(self, f.name) - getattr(other, f.name) for f in fields(self)))
 
     def __mul__(self, scale: float) -> Self:
-        """As if every row were there `scale` times."""
+        """As if every row had been seen `scale` times."""
         return type(self)(*(getattr(self, f.name) * scale for f in fields(self)))
 
     __rmul__ = __mul__
 
-    def at_home(self) -> Self:
-        """The same as NumPy arrays of float64."""
+    def to_host(self) -> Self:
+        """The same sums as NumPy arrays of float64."""
         return type(self)(*(to_host(getattr(self, f.name)) for f in fields(self)))
 
 
@@ -89,7 +97,7 @@ S = TypeVar("S", bound=Stats)
 
 
 def sum_stats(parts: Iterable[S]) -> S:
-    """The sum in the order given: the same bytes for any number of threads."""
+    """The sum of the parts in the given order, so that it is the same to the last bit for any number of threads."""
     return reduce(add, parts)
 
 
@@ -98,18 +106,18 @@ class Members(ABC):
     """K fitted members of a family."""
 
     @abstractmethod
-    def log_prob(self, X: Table) -> Any:
-        """Log density (n, K)."""
+    def log_prob(self, X: Table) -> Table:
+        """Log density (n, K), an array of the library of X."""
 
     @abstractmethod
-    def sample(self, which: Codes, rng: np.random.RandomState) -> Array:
+    def sample(self, which: Codes, rng: Rng) -> Matrix:
         """One row from each of the members `which` (n,)."""
 
     @abstractmethod
-    def expected(self, stats: Any) -> Array:
-        """Log-likelihood (K,) of the data behind `stats`, less terms free of the parameters.
+    def expected_log_prob(self, stats: FamilyStats) -> Vector:
+        """Log-likelihood (K,) of the data behind `stats`, without the terms that do not depend on the parameters.
 
-        Of a prior's pseudo-statistics this is its log density, up to a constant: the term MAP adds.
+        For the pseudo-statistics of a prior this is the log density of the prior, up to a constant: what MAP adds.
         """
 
     @property
@@ -117,7 +125,7 @@ class Members(ABC):
     def n_parameters(self) -> int:
         """Free parameters of all K members together."""
 
-    def log_columns(self, Z: Array, shift: Array, out: Array) -> Array:
+    def log_prob_columns(self, Z: Matrix, shift: Vector, out: Matrix) -> Matrix:
         """out (K, m) = shift (K,) + log density of the points in the columns of Z (d, m)."""
         out[:] = self.log_prob(np.ascontiguousarray(Z.T)).T
         out += shift[:, None]
@@ -132,27 +140,27 @@ class ExponentialForm(ABC):
 
     @property
     @abstractmethod
-    def natural(self) -> Array:
+    def natural_parameters(self) -> Matrix:
         """eta (K, p)."""
 
     @property
     @abstractmethod
-    def mean_sufficient(self) -> Array:
+    def mean_statistics(self) -> Matrix:
         """E[u(x) | k] (K, p)."""
 
     @abstractmethod
-    def sufficient(self, X: Table) -> Array:
+    def sufficient_statistics(self, X: Table) -> Matrix:
         """u(x) of each row (n, p)."""
 
     @abstractmethod
-    def log_normaliser(self, eta: Array) -> Array:
+    def log_normaliser(self, eta: Matrix) -> Vector:
         """A(eta) (K,)."""
 
     @abstractmethod
-    def from_natural(self, eta: Array) -> Any:
+    def from_natural(self, eta: Matrix) -> ExponentialForm:
         """Members of the same kind with the natural parameters eta (K, p)."""
 
-    def log_base(self, X: Table) -> Array:
+    def log_base_measure(self, X: Table) -> Vector:
         """log h(x) of each row (n,)."""
         return np.zeros(len(X))
 
@@ -161,33 +169,33 @@ class Accumulator(ABC):
     """Running statistics of blocks with points in columns."""
 
     @abstractmethod
-    def add(self, Z: Array, R: Array) -> None:
+    def add(self, Z: Matrix, R: Matrix) -> None:
         """Add the points Z (d, m) under the weights R (K, m)."""
 
     @abstractmethod
-    def stats(self) -> Any:
+    def stats(self) -> FamilyStats:
         """The statistics of all blocks so far."""
 
 
 @dataclass(frozen=True)
 class Family(ABC):
-    """What is fitted; the members are what was found."""
+    """What kind of distribution is fitted; the members are the result of a fit."""
 
     @abstractmethod
-    def stats(self, X: Any, R: Any) -> Any:
+    def stats(self, X: Table, R: RowWeights) -> FamilyStats:
         """Statistics of the rows of X under the weights R."""
 
     @abstractmethod
-    def fit(self, stats: Any, prior: Any = None) -> Any:
-        """The likeliest members given the statistics; with pseudo-statistics `prior`, the most probable."""
+    def fit(self, stats: FamilyStats, prior: FamilyStats | None = None) -> FamilyMembers:
+        """The members of maximum likelihood; with the pseudo-statistics `prior`, of maximum posterior probability."""
 
     @classmethod
     @abstractmethod
-    def examples(cls, rng: np.random.RandomState) -> Iterator[tuple[Family, Array]]:
-        """Families of this kind, each with a table it fits: what the laws are tried on."""
+    def examples(cls, rng: Rng) -> Iterator[tuple[Family, Matrix]]:
+        """Families of this kind, each with a table that suits it: the laws are tested on them."""
 
-    def accumulator(self, members: Any) -> Accumulator:
-        """For blocks; `members` are those of the present step."""
+    def accumulator(self, members: FamilyMembers) -> Accumulator:
+        """Empty running statistics; `members` are those of the current step of EM."""
         return StatsAccumulator(self)
 
 
@@ -195,28 +203,29 @@ class StatsAccumulator(Accumulator):
     """Statistics block by block through `family.stats`."""
 
     def __init__(self, family: Family) -> None:
-        self._family, self._sum = family, None
+        self._family = family
+        self._sum: FamilyStats | None = None
 
-    def add(self, Z: Array, R: Array) -> None:
+    def add(self, Z: Matrix, R: Matrix) -> None:
         stats = self._family.stats(np.ascontiguousarray(Z.T), R.T)
         self._sum = stats if self._sum is None else self._sum + stats
 
-    def stats(self) -> Any:
+    def stats(self) -> FamilyStats:
         return self._sum
 
 
-def to_host(a: Any) -> Array:
+def to_host(a: Table) -> Array:
     """The array or tensor as a NumPy array of float64."""
     return np.asarray(to_numpy(a), dtype=np.float64)
 
 
 def families() -> tuple[type[Family], ...]:
-    """Every family of the package that can be fitted."""
+    """Every family of the package that is not abstract."""
     package = import_module(__package__)
     for module in iter_modules(package.__path__):
         import_module(f"{__package__}.{module.name}")
 
-    def below(cls: Any) -> Iterator[Any]:
+    def below(cls: Any) -> Iterator[Any]:  # to mypy, an abstract class is no type[Family]
         for sub in cls.__subclasses__():
             yield sub
             yield from below(sub)

@@ -16,7 +16,7 @@ from typing import Self
 
 import numpy as np
 
-from fivefold.core.types import Array, Codes, Table
+from fivefold.core.types import Array, Codes, Indices, Matrix, Rng, Table, Vector
 from fivefold.distributions.covariances.gaussian_loops import LOG_2PI
 from fivefold.distributions.family import Members
 from fivefold.distributions.statistics.moments import GroupMoments
@@ -26,10 +26,10 @@ from fivefold.distributions.statistics.moments import GroupMoments
 class SingularGaussians(Members):
     """K Gaussians of any rank."""
 
-    mean: Array  # (K, d)
-    values: Array  # (K, d) eigenvalues, zero outside the subspace
+    mean: Matrix  # (K, d)
+    values: Matrix  # (K, d) eigenvalues, zero outside the subspace
     vectors: Array  # (K, d, d) eigenvectors in columns
-    tol: float  # a point is off the subspace when it lies further from it than this share of the largest spread
+    tol: float  # a point is off the subspace if its squared distance exceeds this share of the largest eigenvalue
 
     @classmethod
     def of(cls, mean: Array, matrix: Array, tol: float = 1e-9) -> Self:
@@ -44,13 +44,13 @@ class SingularGaussians(Members):
         return cls.of(moments.mean, moments.scatter / moments.degrees[:, None, None], tol)
 
     @property
-    def rank(self) -> Codes:
+    def rank(self) -> Indices:
         """Dimension of each subspace (K,)."""
         return (self.values > 0).sum(axis=1)
 
     @cached_property
-    def log_pseudo_det(self) -> Array:
-        """Sum of the logarithms of the eigenvalues that are not zero (K,)."""
+    def log_pseudo_det(self) -> Vector:
+        """Sum of the logarithms of the nonzero eigenvalues (K,)."""
         return np.log(np.where(self.values > 0, self.values, 1.0)).sum(axis=1)
 
     @property
@@ -58,24 +58,24 @@ class SingularGaussians(Members):
         d, r = self.mean.shape[1], self.rank
         return int(self.mean.size + (r * d - r * (r - 1) // 2).sum())
 
-    def log_prob(self, X: Table) -> Array:
+    def log_prob(self, X: Table) -> Matrix:
         return np.stack([self._log_prob(X, k) for k in range(len(self.mean))], axis=1)
 
-    def _log_prob(self, X: Array, k: int) -> Array:
+    def _log_prob(self, X: Matrix, k: int) -> Vector:
         squares = ((X - self.mean[k]) @ self.vectors[k]) ** 2
         off = squares[:, self.values[k] == 0].sum(axis=1) > self.tol * self.values[k].max()
         inside = squares[:, self.values[k] > 0] / self.values[k][self.values[k] > 0]
         level = self.rank[k] * LOG_2PI + self.log_pseudo_det[k]
         return np.where(off, -np.inf, -0.5 * (level + inside.sum(axis=1)))
 
-    def sample(self, which: Codes, rng: np.random.RandomState) -> Array:
+    def sample(self, which: Codes, rng: Rng) -> Matrix:
         E = rng.standard_normal((len(which), self.mean.shape[1])) * np.sqrt(self.values[which])
         out = self.mean[which]
         for k in np.unique(which):
             out[which == k] += E[which == k] @ self.vectors[k].T
         return out
 
-    def expected(self, stats: GroupMoments) -> Array:
+    def expected_log_prob(self, stats: GroupMoments) -> Vector:
         delta = stats.mean - self.mean
         spread = stats.scatter + stats.count[:, None, None] * delta[:, :, None] * delta[:, None, :]
         along = np.einsum("kia,kij,kja->ka", self.vectors, spread, self.vectors)  # squares in eigen-coordinates

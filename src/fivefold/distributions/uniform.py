@@ -1,30 +1,31 @@
-"""Uniform density on a box: every column independent and even between two ends.
+"""Uniform density on a box: every column is independent, and uniform between two ends.
 
     p(x) = prod_j 1 / (high_j - low_j)   inside,   0 outside
 
-Likelihood is greatest on the smallest box that holds the rows. Entries that are missing are left out.
+The likelihood is greatest for the smallest box that holds the rows. Missing entries are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fivefold.core.numerics.arrays import like, namespace, to_numpy
-from fivefold.core.types import Array, Codes, Table
-from fivefold.distributions.family import Family, GroupWeights, Members, Stats
+from fivefold.core.types import Array, Codes, Matrix, Rng, Table, Vector
+from fivefold.distributions.family import Family, GroupWeights, Members, RowWeights, Stats
 
-MIN_RESPONSIBILITY = 1e-200  # a responsibility this small is that of a row outside the box
+MIN_RESPONSIBILITY = 1e-200  # a row with a smaller responsibility lies outside the box: EM never gives it exactly zero
 
 
 @dataclass(frozen=True)
 class ColumnRanges(Stats):
-    """Weight, and smallest and largest known value, of K groups."""
+    """Weight of the rows and smallest and largest known values of K groups."""
 
-    observed: Array  # (K, d)
+    observed: Array  # (K, d) weight of the known entries
     low: Array  # (K, d), +inf where nothing is known
     high: Array  # (K, d), -inf where nothing is known
 
@@ -37,7 +38,7 @@ class ColumnRanges(Stats):
         )
 
     def __sub__(self, other: Self) -> Self:
-        raise TypeError("the range of what is left does not follow from two ranges")
+        raise TypeError("the range of the remaining rows does not follow from two ranges")
 
     def __mul__(self, scale: float) -> Self:
         return type(self)(self.weight * scale, self.observed * scale, self.low, self.high)
@@ -52,21 +53,21 @@ class UniformMembers(Members):
     low: Array  # (K, d)
     high: Array  # (K, d)
 
-    def log_prob(self, X: Table) -> Any:
+    def log_prob(self, X: Table) -> Table:
         xp = namespace(X)
         out = []
         for low, high in zip(self.low, self.high, strict=True):
             low, high = like(low, X), like(high, X)
             known = ~xp.isnan(X)
-            outside = xp.any((low > X) | (high < X), axis=1)  # not so where X is NaN
+            outside = xp.any((low > X) | (high < X), axis=1)  # False where X is NaN
             log_sides = xp.sum(xp.where(known, xp.log(high - low), xp.zeros_like(X)), axis=1)
             out.append(xp.where(outside, xp.full_like(log_sides, -xp.inf), -log_sides))
         return xp.stack(out, axis=1)
 
-    def sample(self, which: Codes, rng: np.random.RandomState) -> Array:
+    def sample(self, which: Codes, rng: Rng) -> Matrix:
         return rng.uniform(self.low[which], self.high[which])
 
-    def expected(self, stats: ColumnRanges) -> Array:
+    def expected_log_prob(self, stats: ColumnRanges) -> Vector:
         outside = ((stats.low < self.low) | (stats.high > self.high)).any(axis=1)
         return np.where(outside, -np.inf, -(stats.observed * np.log(self.high - self.low)).sum(axis=1))
 
@@ -87,9 +88,9 @@ class UniformMembers(Members):
 class UniformBox(Family):
     """Rows spread evenly over a box with sides along the columns."""
 
-    def stats(self, X: Any, R: Any) -> ColumnRanges:
+    def stats(self, X: Table, R: RowWeights) -> ColumnRanges:
         X = np.asarray(to_numpy(X), dtype=np.float64)
-        R = np.asarray(R.dense() if isinstance(R, GroupWeights) else to_numpy(R))
+        R = np.asarray(R.to_matrix() if isinstance(R, GroupWeights) else to_numpy(R))
         known = ~np.isnan(X)
         low, high = np.where(known, X, np.inf), np.where(known, X, -np.inf)
         rows = [R[:, k] > MIN_RESPONSIBILITY for k in range(R.shape[1])]
@@ -114,11 +115,11 @@ class UniformBox(Family):
             )
         return UniformMembers(low, high)
 
-    def prior(self, low: Any, high: Any) -> ColumnRanges:
+    def prior(self, low: ArrayLike, high: ArrayLike) -> ColumnRanges:
         """A box that every member contains."""
-        low, high = np.atleast_2d(low).astype(float), np.atleast_2d(high).astype(float)
-        return ColumnRanges(np.zeros(1), np.zeros((1, 1)), low, high)
+        ends = (np.atleast_2d(end).astype(float) for end in (low, high))
+        return ColumnRanges(np.zeros(1), np.zeros((1, 1)), *ends)
 
     @classmethod
-    def examples(cls, rng: np.random.RandomState) -> Iterator[tuple[Family, Array]]:
+    def examples(cls, rng: Rng) -> Iterator[tuple[Family, Matrix]]:
         yield cls(), rng.uniform([-1.0, 0.0, 5.0], [1.0, 0.5, 9.0], size=(200, 3))

@@ -69,7 +69,7 @@ class NegativeLogLikelihood(SmoothObjective):
     def value_and_gradient(self, theta: Array) -> tuple[float, Array]:
         model = self.unpack(theta)
         stats, value = model.expect(self.X, self.w)
-        stats, n = stats.at_home(), float(np.sum(self.w))
+        stats, n = stats.to_host(), float(np.sum(self.w))
         K, d = model.components.mean.shape
         delta = stats.mean - model.components.mean
         if self._structure.by_column:
@@ -127,10 +127,10 @@ class NegativeLogLikelihood(SmoothObjective):
             return self.start.components.covariance
         if self._structure.by_column:
             shape = self.start.components.covariance.matrix.shape
-            return self._structure.of(np.exp(2 * packed.reshape(shape)), d)
+            return self._structure.from_matrix(np.exp(2 * packed.reshape(shape)), d)
         L = self._unit[:, None] * self._factor(packed)
         sigma = L @ L.transpose(0, 2, 1)
-        return self._structure.of(sigma[0] if isinstance(self._structure, Tied) else sigma, d)
+        return self._structure.from_matrix(sigma[0] if isinstance(self._structure, Tied) else sigma, d)
 
     def _packed_slope(self, G: Array, packed: Array) -> Array:
         """d/dL from twice d/dSigma (K, d, d), in the order of the parameters."""

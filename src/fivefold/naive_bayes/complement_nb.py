@@ -85,7 +85,7 @@ class ComplementNB(LogLinearNB):
     @property
     def feature_log_prob_(self) -> Matrix:
         """Weight of each column for each class."""
-        weights = -self.model_.members.natural
+        weights = -self.model_.members.natural_parameters
         return weights / weights.sum(axis=1, keepdims=True) if self.norm else weights
 
     def _family(self, X: Table) -> Family:

@@ -75,7 +75,7 @@ class MultinomialNB(SampleMixin, LogLinearNB):
     @property
     def feature_log_prob_(self) -> Matrix:
         """Log probability of each column in each class."""
-        return self.model_.members.natural
+        return self.model_.members.natural_parameters
 
     def _family(self, X: Table) -> Family:
         return Multinomial()

@@ -1,8 +1,8 @@
-"""Covariances of K Gaussians: matrices of their own, one shared, variances by column, one variance.
+"""Covariances of K Gaussians: one matrix per member, one for all, one variance per column, or one variance.
 
 A covariance holds Sigma in scikit-learn's shape as `matrix` and knows a factor P of its inverse, P' P = Sigma^-1,
 P lower triangular: P = L^-1 for the Cholesky factor L of Sigma. From these come densities, with missing entries
-integrated out, samples, marginals and traces; compiled loops work on blocks with points in columns.
+integrated out, samples, marginals and traces. Compiled loops work on blocks with points in columns.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from math import isnan
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fivefold.core.numerics.arrays import like, namespace
 from fivefold.core.parallel import column_blocks, map_parts, scratch
-from fivefold.core.types import Array, Codes, Table
+from fivefold.core.types import Array, Indices, Mask, Matrix, Table, Vector
 from fivefold.distributions.covariances.gaussian_loops import (
     LOG_2PI,
     TILE_POINTS,
@@ -29,7 +28,7 @@ from fivefold.distributions.covariances.gaussian_loops import (
     log_full_observed,
 )
 
-PIVOT_ROUNDING = 16 * np.finfo(np.float64).eps  # of a pivot, a column
+PIVOT_ROUNDING = 16 * np.finfo(np.float64).eps  # relative rounding error of a pivot, per column
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Covariance(ABC):
     @property
     @abstractmethod
     def precision_factor(self) -> Array:
-        """Upper P', in the shape of scikit-learn's precisions_cholesky_."""
+        """P', upper triangular, in the shape of scikit-learn's precisions_cholesky_."""
 
     @property
     @abstractmethod
@@ -50,8 +49,8 @@ class Covariance(ABC):
 
     @property
     @abstractmethod
-    def log_det(self) -> Array:
-        """log |Sigma| of each member (K,), or (1,) when they share it."""
+    def log_det(self) -> Vector:
+        """log |Sigma| of each member (K,), or (1,) if they share it."""
 
     @property
     @abstractmethod
@@ -60,56 +59,57 @@ class Covariance(ABC):
 
     @abstractmethod
     def dense(self, d: int) -> Array:
-        """Sigma as matrices (K, d, d), or (1, d, d) when they share it."""
+        """Sigma as matrices (K, d, d), or (1, d, d) if the members share it."""
 
     @abstractmethod
-    def marginal(self, kept: Codes) -> Covariance:
-        """Of some columns."""
+    def marginal(self, kept: Indices) -> Covariance:
+        """The covariance of some columns."""
 
     @abstractmethod
-    def colour(self, E: Array, k: int) -> Array:
-        """Rows with covariance Sigma_k from rows of independent standard normals."""
+    def unwhiten(self, E: Matrix, k: int) -> Matrix:
+        """Rows with covariance Sigma_k from rows E of independent standard normal numbers."""
 
     @abstractmethod
-    def whiten(self, D: Any, k: int) -> Any:
+    def whiten(self, D: Table, k: int) -> Table:
         """P_k x of each row x of D, an array or a tensor."""
 
     @abstractmethod
-    def trace(self, scatter: Array) -> Array:
+    def trace(self, scatter: Array) -> Vector:
         """tr(Sigma_k^-1 S_k) (K,) of matrices or diagonals S (K, ...)."""
 
     @abstractmethod
-    def whole(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
-        """out (K, m) = c (K,) + log density of the points in the columns of Z, which have every entry."""
+    def log_prob_complete(self, Z: Matrix, mean: Matrix, log_weight: Vector, out: Matrix) -> None:
+        """out (K, m) = log_weight (K,) + log density of the points in the columns of Z; no entry is missing."""
 
     @abstractmethod
-    def broken(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
+    def log_prob_incomplete(self, Z: Matrix, mean: Matrix, log_weight: Vector, out: Matrix) -> None:
         """The same for points with missing entries, which are integrated out."""
 
     @abstractmethod
     def holds(self, K: int, d: int) -> bool:
         """Do the arrays have the shapes for K members and d columns?"""
 
-    def check_shapes(self, mean: Array, c: Array, d: int) -> None:
-        """Loops do not look where they read; arrays from a model file may not fit together."""
-        if np.shape(mean) != (len(c), d) or not self.holds(len(c), d):
+    def check_shapes(self, mean: Matrix, log_weight: Vector, d: int) -> None:
+        """Refuse arrays that do not fit together, such as those of a damaged model file: loops do not check bounds."""
+        if np.shape(mean) != (len(log_weight), d) or not self.holds(len(log_weight), d):
             raise ValueError(
-                f"means of shape {np.shape(mean)} and their covariances do not fit {len(c)} components of {d} columns"
+                f"means of shape {np.shape(mean)} and their covariances do not fit {len(log_weight)} components of {d} "
+                "columns"
             )
 
-    def fill(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
-        """out (K, m) = c (K,) + log density of the points in the columns of Z."""
-        self.check_shapes(mean, c, len(Z))
+    def log_prob_block(self, Z: Matrix, mean: Matrix, log_weight: Vector, out: Matrix) -> None:
+        """out (K, m) = log_weight (K,) + log density of the points in the columns of Z."""
+        self.check_shapes(mean, log_weight, len(Z))
         if is_complete(Z):
-            self.whole(Z, mean, c, out)
+            self.log_prob_complete(Z, mean, log_weight, out)
             return
         missing = np.isnan(Z).any(axis=0)
-        for work, points in ((self.whole, ~missing), (self.broken, missing)):
+        for log_prob, points in ((self.log_prob_complete, ~missing), (self.log_prob_incomplete, missing)):
             L = np.empty((len(mean), int(points.sum())))
-            work(np.ascontiguousarray(Z[:, points]), mean, c, L)
+            log_prob(np.ascontiguousarray(Z[:, points]), mean, log_weight, L)
             out[:, points] = L
 
-    def rows(self, X: Array, mean: Array, c: Array) -> Array:
+    def log_prob_rows(self, X: Matrix, mean: Matrix, log_weight: Vector) -> Matrix:
         """c (K,) + log density (n, K) of the rows of X."""
         out = np.empty((len(X), len(mean)))
         ones = np.ones(len(X))
@@ -117,7 +117,7 @@ class Covariance(ABC):
         def part(lo: int, hi: int) -> None:
             for Z, _ in column_blocks(X, ones, lo, hi):
                 L = scratch("L", len(mean), Z.shape[1])
-                self.fill(Z, mean, c, L)
+                self.log_prob_block(Z, mean, log_weight, L)
                 out[lo : lo + Z.shape[1]] = L.T
                 lo += Z.shape[1]
 
@@ -127,13 +127,13 @@ class Covariance(ABC):
 
 @dataclass(frozen=True)
 class FullCovariance(Covariance):
-    """A matrix of its own for each member."""
+    """One matrix per member."""
 
     matrix: Array  # (K, d, d)
     factor: Array  # (K, d, d), lower
 
     @classmethod
-    def of(cls, matrix: Array) -> Self:
+    def from_matrix(cls, matrix: Array) -> Self:
         return cls(matrix, inverse_cholesky(matrix))
 
     @property
@@ -145,7 +145,7 @@ class FullCovariance(Covariance):
         return self.precision_factor @ self.factor
 
     @cached_property
-    def log_det(self) -> Array:
+    def log_det(self) -> Vector:
         return -2 * np.log(np.einsum("kii->ki", self.factor)).sum(1)
 
     @property
@@ -156,45 +156,45 @@ class FullCovariance(Covariance):
     def dense(self, d: int) -> Array:
         return self.matrix
 
-    def marginal(self, kept: Codes) -> FullCovariance:
-        return FullCovariance.of(self.matrix[:, kept[:, None], kept])
+    def marginal(self, kept: Indices) -> FullCovariance:
+        return FullCovariance.from_matrix(self.matrix[:, kept[:, None], kept])
 
-    def colour(self, E: Array, k: int) -> Array:
+    def unwhiten(self, E: Matrix, k: int) -> Matrix:
         return E @ np.linalg.inv(self.factor[k]).T
 
-    def whiten(self, D: Any, k: int) -> Any:
+    def whiten(self, D: Table, k: int) -> Table:
         return D @ like(self.factor[k].T, D)
 
-    def trace(self, scatter: Array) -> Array:
+    def trace(self, scatter: Array) -> Vector:
         return np.einsum("kij,kij->k", self.precision, scatter)
 
-    def whole(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
+    def log_prob_complete(self, Z: Matrix, mean: Matrix, log_weight: Vector, out: Matrix) -> None:
         d = len(Z)
         D, acc, q = zero_tile(d), scratch("lane sums", TILE_POINTS), scratch("lanes", TILE_POINTS)
-        log_full(Z, mean, self._padded, c - 0.5 * (d * LOG_2PI + self.log_det), D, acc, q, out)
+        log_full(Z, mean, self._padded, log_weight - 0.5 * (d * LOG_2PI + self.log_det), D, acc, q, out)
 
-    def broken(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
-        _log_observed(Z, mean, self.matrix, c, out)
+    def log_prob_incomplete(self, Z: Matrix, mean: Matrix, log_weight: Vector, out: Matrix) -> None:
+        _log_observed(Z, mean, self.matrix, log_weight, out)
 
     def holds(self, K: int, d: int) -> bool:
         return self.matrix.shape == self.factor.shape == (K, d, d)
 
     @cached_property
     def _padded(self) -> Array:
-        """The factor with columns of zeros, to a multiple of four."""
+        """The factor, padded with columns of zeros to a multiple of four."""
         return np.pad(self.factor, ((0, 0), (0, 0), (0, -self.factor.shape[2] % 4)))
 
 
 @dataclass(frozen=True)
 class TiedCovariance(Covariance):
-    """One matrix for all members; `known` if it was given, not fitted."""
+    """One matrix for all members; `known` if it was given and not fitted."""
 
     matrix: Array  # (d, d)
     factor: Array  # (d, d), lower
     known: bool = False
 
     @classmethod
-    def of(cls, matrix: Array, known: bool = False) -> Self:
+    def from_matrix(cls, matrix: Array, known: bool = False) -> Self:
         return cls(matrix, inverse_cholesky(matrix[None], "the covariance that all components share")[0], known)
 
     @property
@@ -206,7 +206,7 @@ class TiedCovariance(Covariance):
         return self.factor.T @ self.factor
 
     @property
-    def log_det(self) -> Array:
+    def log_det(self) -> Vector:
         return -2 * np.log(np.diag(self.factor)).sum(keepdims=True)
 
     @property
@@ -217,39 +217,33 @@ class TiedCovariance(Covariance):
     def dense(self, d: int) -> Array:
         return self.matrix[None]
 
-    def marginal(self, kept: Codes) -> TiedCovariance:
-        return TiedCovariance.of(self.matrix[kept[:, None], kept], self.known)
+    def marginal(self, kept: Indices) -> TiedCovariance:
+        return TiedCovariance.from_matrix(self.matrix[kept[:, None], kept], self.known)
 
-    def colour(self, E: Array, k: int) -> Array:
+    def unwhiten(self, E: Matrix, k: int) -> Matrix:
         return E @ np.linalg.inv(self.factor).T
 
-    def whiten(self, D: Any, k: int) -> Any:
+    def whiten(self, D: Table, k: int) -> Table:
         return D @ like(self.factor.T, D)
 
-    def trace(self, scatter: Array) -> Array:
+    def trace(self, scatter: Array) -> Vector:
         return np.einsum("ij,kij->k", self.precision, scatter)
 
-    def whole(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
+    def log_prob_complete(self, Z: Matrix, mean: Matrix, log_weight: Vector, out: Matrix) -> None:
         origin = mean[0]  # before the product, so that a common offset costs no digits
         W, means = self.factor @ (Z - origin[:, None]), (mean - origin) @ self.factor.T
-        log_diagonal(W, means, np.full(mean.shape, 0.5), c - 0.5 * (len(Z) * LOG_2PI + self.log_det), out)
+        log_diagonal(W, means, np.full(mean.shape, 0.5), log_weight - 0.5 * (len(Z) * LOG_2PI + self.log_det), out)
 
-    def broken(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
-        _log_observed(Z, mean, self.matrix[None], c, out)
+    def log_prob_incomplete(self, Z: Matrix, mean: Matrix, log_weight: Vector, out: Matrix) -> None:
+        _log_observed(Z, mean, self.matrix[None], log_weight, out)
 
     def holds(self, K: int, d: int) -> bool:
         return self.matrix.shape == self.factor.shape == (d, d)
 
 
 @dataclass(frozen=True)
-class DiagonalCovariance(Covariance):
-    """A variance for each column of each member."""
-
-    matrix: Array  # (K, d)
-
-    @classmethod
-    def of(cls, matrix: Array) -> Self:
-        return cls(check_positive(matrix))
+class UncorrelatedCovariance(Covariance):
+    """Covariances without correlations: `matrix` holds variances."""
 
     @property
     def precision_factor(self) -> Array:
@@ -260,104 +254,100 @@ class DiagonalCovariance(Covariance):
         return 1 / self.matrix
 
     @property
-    def log_det(self) -> Array:
-        return np.log(self.matrix).sum(1)
-
-    @property
     def n_parameters(self) -> int:
         return self.matrix.size
+
+    def unwhiten(self, E: Matrix, k: int) -> Matrix:
+        return E * np.sqrt(self.matrix[k])
+
+
+@dataclass(frozen=True)
+class DiagonalCovariance(UncorrelatedCovariance):
+    """One variance per column of each member."""
+
+    matrix: Array  # (K, d)
+
+    @classmethod
+    def from_matrix(cls, matrix: Array) -> Self:
+        return cls(check_positive(matrix))
+
+    @property
+    def log_det(self) -> Vector:
+        return np.log(self.matrix).sum(1)
 
     def dense(self, d: int) -> Array:
         return self.matrix[:, :, None] * np.eye(d)
 
-    def marginal(self, kept: Codes) -> DiagonalCovariance:
+    def marginal(self, kept: Indices) -> DiagonalCovariance:
         return DiagonalCovariance(self.matrix[:, kept])
 
-    def colour(self, E: Array, k: int) -> Array:
-        return E * np.sqrt(self.matrix[k])
-
-    def whiten(self, D: Any, k: int) -> Any:
+    def whiten(self, D: Table, k: int) -> Table:
         return D / like(np.sqrt(self.matrix[k]), D)
 
-    def trace(self, scatter: Array) -> Array:
+    def trace(self, scatter: Array) -> Vector:
         return (scatter / self.matrix).sum(1)
 
-    def whole(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
-        log_diagonal(Z, mean, 0.5 / self.matrix, c + _log_peak(self.matrix).sum(1), out)
+    def log_prob_complete(self, Z: Matrix, mean: Matrix, log_weight: Vector, out: Matrix) -> None:
+        log_diagonal(Z, mean, 0.5 / self.matrix, log_weight + _log_peak(self.matrix).sum(1), out)
 
-    def broken(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
-        log_diagonal_observed(Z, mean, 0.5 / self.matrix, _log_peak(self.matrix), c, out)
+    def log_prob_incomplete(self, Z: Matrix, mean: Matrix, log_weight: Vector, out: Matrix) -> None:
+        log_diagonal_observed(Z, mean, 0.5 / self.matrix, _log_peak(self.matrix), log_weight, out)
 
     def holds(self, K: int, d: int) -> bool:
         return self.matrix.shape == (K, d)
 
-    def rows(self, X: Array, mean: Array, c: Array) -> Array:
-        self.check_shapes(mean, c, X.shape[1])
+    def log_prob_rows(self, X: Matrix, mean: Matrix, log_weight: Vector) -> Matrix:
+        self.check_shapes(mean, log_weight, X.shape[1])
         out = np.empty((len(X), len(mean)))
-        half, top = 0.5 / self.matrix, c + _log_peak(self.matrix).sum(1)
+        half, top = 0.5 / self.matrix, log_weight + _log_peak(self.matrix).sum(1)
         sums = map_parts(lambda lo, hi: log_diagonal_rows(X, lo, hi, mean, half, top, out), len(X))
         if not np.isfinite(sum(sums)):
             missing = np.flatnonzero(np.isnan(out).any(axis=1))
             L = np.empty((len(mean), len(missing)))
-            self.broken(np.ascontiguousarray(X[missing].T, dtype=np.float64), mean, c, L)
+            self.log_prob_incomplete(np.ascontiguousarray(X[missing].T, dtype=np.float64), mean, log_weight, L)
             out[missing] = L.T
         return out
 
 
 @dataclass(frozen=True)
-class SphericalCovariance(Covariance):
-    """One variance for all columns of a member."""
+class SphericalCovariance(UncorrelatedCovariance):
+    """One variance per member, for all its columns."""
 
     matrix: Array  # (K,)
     d: int
 
     @classmethod
-    def of(cls, matrix: Array, d: int) -> Self:
+    def from_matrix(cls, matrix: Array, d: int) -> Self:
         return cls(check_positive(matrix), d)
 
     @property
-    def precision_factor(self) -> Array:
-        return 1 / np.sqrt(self.matrix)
-
-    @property
-    def precision(self) -> Array:
-        return 1 / self.matrix
-
-    @property
-    def log_det(self) -> Array:
+    def log_det(self) -> Vector:
         return self.d * np.log(self.matrix)
-
-    @property
-    def n_parameters(self) -> int:
-        return self.matrix.size
 
     def dense(self, d: int) -> Array:
         return self.matrix[:, None, None] * np.eye(d)
 
-    def marginal(self, kept: Codes) -> SphericalCovariance:
+    def marginal(self, kept: Indices) -> SphericalCovariance:
         return SphericalCovariance(self.matrix, len(kept))
 
-    def colour(self, E: Array, k: int) -> Array:
-        return E * np.sqrt(self.matrix[k])
-
-    def whiten(self, D: Any, k: int) -> Any:
+    def whiten(self, D: Table, k: int) -> Table:
         return D / float(np.sqrt(self.matrix[k]))
 
-    def trace(self, scatter: Array) -> Array:
+    def trace(self, scatter: Array) -> Vector:
         return scatter.sum(1) / self.matrix
 
-    def whole(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
-        self._axes.whole(Z, mean, c, out)
+    def log_prob_complete(self, Z: Matrix, mean: Matrix, log_weight: Vector, out: Matrix) -> None:
+        self._axes.log_prob_complete(Z, mean, log_weight, out)
 
-    def broken(self, Z: Array, mean: Array, c: Array, out: Array) -> None:
-        self._axes.broken(Z, mean, c, out)
+    def log_prob_incomplete(self, Z: Matrix, mean: Matrix, log_weight: Vector, out: Matrix) -> None:
+        self._axes.log_prob_incomplete(Z, mean, log_weight, out)
 
     def holds(self, K: int, d: int) -> bool:
         return self.matrix.shape == (K,) and self.d == d
 
-    def rows(self, X: Array, mean: Array, c: Array) -> Array:
-        self.check_shapes(mean, c, X.shape[1])
-        return self._axes.rows(X, mean, c)
+    def log_prob_rows(self, X: Matrix, mean: Matrix, log_weight: Vector) -> Matrix:
+        self.check_shapes(mean, log_weight, X.shape[1])
+        return self._axes.log_prob_rows(X, mean, log_weight)
 
     @property
     def _axes(self) -> DiagonalCovariance:
@@ -365,7 +355,7 @@ class SphericalCovariance(Covariance):
 
 
 def inverse_cholesky(sigma: Array, name: str = "the covariance of component {}") -> Array:
-    """P (K, d, d), lower triangular, with P' P = Sigma^-1; `name` is for the refusal of singular ones."""
+    """P (K, d, d), lower triangular, with P' P = Sigma^-1; `name` is how a message calls a singular matrix."""
     try:
         L = np.linalg.cholesky(sigma)
         pivots = np.einsum("kii->ki", L) ** 2 / np.einsum("kii->ki", sigma)
@@ -383,7 +373,7 @@ def spd_inverse(matrices: Array) -> Array:
 
 
 def check_positive(variance: Array) -> Array:
-    """The variances, if they are positive."""
+    """The variances themselves; refused unless all are positive."""
     if not variance.min(initial=np.inf) > 0:
         k, *j = (int(i) for i in np.argwhere(~(variance > 0))[0])
         where = f"component {k}" + (f" in column {j[0]}" if j else "")
@@ -410,20 +400,20 @@ def _singular(sigma: Array, name: str) -> ValueError:
     )
 
 
-def is_complete(Z: Array) -> bool:
-    """No entry is missing."""
+def is_complete(Z: Matrix) -> bool:
+    """Whether no entry is missing."""
     return not isnan(Z.sum())
 
 
-def zero_tile(d: int) -> Array:
-    """Scratch (d, LANES) of zeros, with rows added to a multiple of four."""
+def zero_tile(d: int) -> Matrix:
+    """Scratch (d, TILE_POINTS) of zeros, with d rounded up to a multiple of four."""
     D = scratch("tile", d + -d % 4, TILE_POINTS)
-    D[:] = 0.0  # lanes past the last point are multiplied by a weight of zero
+    D[:] = 0.0  # finite numbers past the last point, which are multiplied by a weight of zero
     return D
 
 
-def missing_patterns(Z: Array) -> tuple[Codes, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Points ordered by what is missing: their order (m,), the entries seen (m, d), where these change (m,)."""
+def missing_patterns(Z: Matrix) -> tuple[Indices, Mask, Mask]:
+    """Points ordered by which entries they have: the order (m,), these entries (m, d), where they change (m,)."""
     seen = ~np.isnan(Z)
     order = np.lexsort(seen)
     seen = np.ascontiguousarray(seen[:, order].T)
@@ -432,10 +422,12 @@ def missing_patterns(Z: Array) -> tuple[Codes, NDArray[np.bool_], NDArray[np.boo
     return order, seen, fresh
 
 
-def _log_observed(Z: Array, mean: Array, sigma: Array, c: Array, out: Array) -> None:
-    """`Covariance.broken` for matrices."""
+def _log_observed(Z: Matrix, mean: Matrix, sigma: Array, log_weight: Vector, out: Matrix) -> None:
+    """`Covariance.log_prob_incomplete` for matrices."""
     d = len(Z)
-    log_full_observed(Z, *missing_patterns(Z), mean, sigma, c, scratch("swept", d, d), scratch("point", d), out)
+    log_full_observed(
+        Z, *missing_patterns(Z), mean, sigma, log_weight, scratch("swept", d, d), scratch("point", d), out
+    )
 
 
 def _log_peak(variance: Array) -> Array:
@@ -443,7 +435,7 @@ def _log_peak(variance: Array) -> Array:
     return -0.5 * np.log(2 * np.pi * variance)
 
 
-def mahalanobis_squares(covariance: Covariance, X: Table, mean: Array) -> Any:
+def mahalanobis_squares(covariance: Covariance, X: Table, mean: Matrix) -> Table:
     """Squared Mahalanobis distances (n, K) for arrays of any library."""
     xp = namespace(X)
     mean = like(mean, X)

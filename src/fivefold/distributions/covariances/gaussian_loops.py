@@ -1,22 +1,22 @@
 """Compiled loops for Gaussian families.
 
 A block holds its points in columns, Z (d, m), so that the innermost loop runs over points and
-vectorises. It is worked through in tiles of LANES points, copied and centred into D, which stays in
-the first-level cache; rows of D, of the factors P and of the second moments come in fours (the width is
-padded by zeros), so that each number loaded is used four times.
+vectorises. It is processed in tiles of TILE_POINTS points, copied and centred into D, which stays in
+the first-level cache; rows of D, of the factors P and of the second moments are taken in fours (the width
+is padded with zeros), so that each number loaded is used four times.
 
 Scalars are read before the innermost loop: LLVM cannot hoist what a store might alias. That loop is
-written range(m), from zero: over range(lo, hi) the index might be negative to Numba, which then wraps
-it, and nothing vectorises. Loops that may meet NaN are compiled without the promise that there is none.
+written range(m), from zero: over range(lo, hi) Numba must assume that the index may be negative and
+wraps it, so that nothing vectorises. Loops that may meet NaN are compiled without the promise that there is none.
 """
 
 import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
 
-TILE_POINTS = 128
+TILE_POINTS = 128  # points in a tile: a whole number of vector registers; d rows of them fit in the cache
 LOG_2PI = float(np.log(2 * np.pi))
-FAST_WITH_NAN = FAST - {"nnan", "ninf"}
+FAST_WITH_NAN = FAST - {"nnan", "ninf"}  # fast arithmetic for numbers that may be NaN or infinite
 
 
 @jit(fastmath=FAST, error_model="numpy")
@@ -109,7 +109,7 @@ def log_diagonal(Z, mean, half, c, L):
 
 @jit(fastmath=FAST_WITH_NAN, error_model="numpy")
 def log_diagonal_observed(Z, mean, half, level, c, L):
-    """The same less the terms of missing entries; level[k, j] is the log density of column j at its mean."""
+    """The same without the terms of missing entries; level[k, j] is the log density of column j at its mean."""
     K, d = mean.shape
     m = Z.shape[1]
     for k in range(K):
@@ -176,7 +176,7 @@ def add_diagonal_observed(Z, R, centre, weight, count, first, second):
 def log_diagonal_rows(X, lo, hi, mean, half, c, out):
     """out[i, k] = c[k] - sum_j half[k, j] (x_ij - mean[k, j])^2 for rows lo..hi, four at a time.
 
-    Returns the sum of all sums, which is finite only if the rows are. The last four may repeat a row.
+    Returns the sum of all these sums, which is finite only if the rows are. The last four may repeat a row.
     """
     K, d = mean.shape
     total = 0.0

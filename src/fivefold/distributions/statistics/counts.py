@@ -5,11 +5,12 @@
     log p_k(x)  = h(x) + sum_j (x_j theta_kj + c_kj)     over the known columns
 
 Tables are arrays, sparse matrices (nothing is made dense) or tensors (plain array-API code). A sum by group
-costs one pass over the table; where entries are missing, groups become a sparse indicator with one entry a row.
+takes one pass over the table; if entries are missing, groups become a sparse indicator with one entry per row.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
@@ -22,8 +23,16 @@ from scipy.special import gammaln
 
 from fivefold.core.numerics.arrays import is_tensor, like, namespace, to_numpy
 from fivefold.core.parallel import map_parts
-from fivefold.core.types import Array, Codes, Matrix, Table
-from fivefold.distributions.family import GroupWeights, Stats, sum_stats, to_host
+from fivefold.core.types import Array, Codes, Matrix, Table, Vector
+from fivefold.distributions.family import (
+    ExponentialForm,
+    GroupWeights,
+    Members,
+    RowWeights,
+    Stats,
+    sum_stats,
+    to_host,
+)
 from fivefold.distributions.statistics.count_loops import add_entries, add_rows, dot_entries
 
 
@@ -31,14 +40,44 @@ from fivefold.distributions.statistics.count_loops import add_entries, add_rows,
 class Totals(Stats):
     """Sums of K groups: weight of the rows, weight of the known entries, and total of the known values."""
 
-    observed: Array  # (K, d)
-    total: Array  # (K, d)
+    observed: Matrix  # (K, d)
+    total: Matrix  # (K, d)
 
 
-def count_totals(X: Table, R: Matrix) -> Totals:
+@dataclass(frozen=True)
+class CountMembers(ExponentialForm, Members):
+    """K distributions of counts, whose sufficient statistics are the counts themselves."""
+
+    @abstractmethod
+    def check(self, X: Table) -> None:
+        """Refuse values that cannot be counts of this kind."""
+
+    @abstractmethod
+    def linear_scores(self, X: Table) -> Table:
+        """Log probability (n, K) without log h(x), which is the same for every member."""
+
+    @property
+    @abstractmethod
+    def mean(self) -> Matrix:
+        """Mean counts (K, d)."""
+
+    def log_prob(self, X: Table) -> Table:
+        """Log probability (n, K) of the known entries; -inf for what a parameter rules out."""
+        self.check(X)
+        return self.linear_scores(X) + self.log_base_measure(X)[:, None]
+
+    @property
+    def mean_statistics(self) -> Matrix:
+        return self.mean
+
+    def sufficient_statistics(self, X: Table) -> Matrix:
+        return np.asarray(X)
+
+
+def count_totals(X: Table, R: RowWeights) -> Totals:
     """The sums of the rows of X under the weights R, a matrix (n, K) or groups."""
     if is_tensor(X):
-        return _sums(X, like(R.dense() if isinstance(R, GroupWeights) else R, X))
+        return _sums(X, like(R.to_matrix() if isinstance(R, GroupWeights) else R, X))
     if isinstance(R, GroupWeights) and (sums := _group_sums(X, R)) is not None:
         return sums
     if issparse(X):
@@ -46,14 +85,14 @@ def count_totals(X: Table, R: Matrix) -> Totals:
     return sum_stats(map_parts(lambda lo, hi: _sums(X[lo:hi], indicator(R[lo:hi])), len(X)))
 
 
-def indicator(R: Matrix) -> Any:
-    """Weights as a matrix (n, K): groups as a sparse one, with one entry a row."""
+def indicator(R: RowWeights) -> Table:
+    """Weights as a matrix (n, K): groups as a sparse one, with one entry per row."""
     if not isinstance(R, GroupWeights):
         return R
     return csr_array((R.weights, R.codes, np.arange(len(R.codes) + 1)), shape=R.shape)
 
 
-def affine_log_density(X: Table, theta: Array, constant: Array) -> Any:
+def affine_log_density(X: Table, theta: Matrix, constant: Matrix) -> Table:
     """sum_j (x_ij theta_kj + c_kj) over the known columns: (n, K), on the device of X."""
     if is_tensor(X):
         return _affine(X, like(theta, X), like(constant, X))
@@ -62,8 +101,18 @@ def affine_log_density(X: Table, theta: Array, constant: Array) -> Any:
     return np.concatenate(map_parts(lambda lo, hi: _affine(X[lo:hi], theta, constant), len(X)))
 
 
-def row_sums(X: Table, function: Callable[[Any, Any], Any]) -> Any:
-    """sum_j f(x_ij, j) over the known columns (n,), for an f that is zero at zero."""
+def log_linear_scores(X: Table, log_theta: Matrix, constant: Matrix) -> Table:
+    """The same where theta is -inf for an outcome of probability zero: -inf for rows in which it occurs."""
+    never = log_theta == -np.inf
+    if not never.any():
+        return affine_log_density(X, log_theta, constant)
+    out = affine_log_density(X, np.where(never, 0.0, log_theta), constant)
+    out[affine_log_density(X, never * 1.0, never * 0.0) > 0] = -np.inf
+    return out
+
+
+def row_sums(X: Table, function: Callable[[Table, Any], Table]) -> Table:
+    """sum_j f(x_ij, j) over the known columns (n,), for an f that is zero at zero; j is an index array or a slice."""
     if is_tensor(X):
         return function(X, slice(None)).nan_to_num().sum(dim=1)
     if issparse(X):
@@ -72,13 +121,24 @@ def row_sums(X: Table, function: Callable[[Any, Any], Any]) -> Any:
     return np.nansum(function(X, slice(None)), axis=1)
 
 
-def log_factorial(x: Any) -> Any:
+def log_factorial(x: Table) -> Table:
     """log x! of each number."""
     return (x + 1).lgamma() if is_tensor(x) else gammaln(x + 1)
 
 
-def check_values(X: Table, low: float, high: Any, name: str, cure: str) -> None:
-    """Refuse values outside low..high, with their column; `high` may differ by column."""
+def log_or_minus_inf(p: Array) -> Array:
+    """log p, -inf where p is zero, without a warning."""
+    with np.errstate(divide="ignore"):
+        return np.log(p)
+
+
+def check_counts(X: Table, name: str) -> None:
+    """Refuse negative values, in the name of a family."""
+    check_values(X, 0, np.inf, name, "Counts cannot be negative: check that column")
+
+
+def check_values(X: Table, low: float, high: float | Codes, name: str, remedy: str) -> None:
+    """Refuse values outside low..high and say where they are; `high` is a number, or one per column."""
     values = to_numpy(X.data if issparse(X) else X)
     if values.size == 0:
         return
@@ -92,11 +152,11 @@ def check_values(X: Table, low: float, high: Any, name: str, cure: str) -> None:
         i = int(bad[:, j].argmax())
         limit = np.broadcast_to(high, dense.shape[1:])[j]
         span = f"of {low:g} or more" if np.isinf(limit) else f"from {low:g} to {limit:g}"
-        raise ValueError(f"{name}: column {j} holds {dense[i, j]:g} in row {i}; allowed are values {span}. {cure}")
+        raise ValueError(f"{name}: column {j} holds {dense[i, j]:g} in row {i}; allowed are values {span}. {remedy}")
 
 
-def pooled_share(part: Array, of: Array) -> Array:
-    """part / of; a member that saw nothing of a column takes the share of all members together."""
+def pooled_share(part: Matrix, of: Matrix) -> Matrix:
+    """part / of; for a member without a known value in a column, the share of all members together."""
     if (of > 0).all():
         return part / of
     known = of.sum(axis=0)
@@ -119,14 +179,14 @@ def _group_sums(X: Table, R: GroupWeights) -> Totals | None:
     return Totals(weight, np.repeat(weight[:, None], d, axis=1), sums)
 
 
-def _row_sums(X: Table, codes: Codes, w: Array, lo: int, hi: int, K: int) -> Array:
+def _row_sums(X: Table, codes: Codes, w: Vector, lo: int, hi: int, K: int) -> Matrix:
     sums = np.zeros((K, X.shape[1]))
     add_rows(np.ascontiguousarray(X[lo:hi]), codes[lo:hi], w[lo:hi], sums)
     return sums
 
 
-def _sums(X: Table, R: Matrix) -> Totals:
-    """Totals of a table that is taken whole."""
+def _sums(X: Table, R: Table) -> Totals:
+    """Totals of a table in one piece."""
     filled, gaps = _filled(X)
     weight = _numbers(R.sum(axis=0))
     observed = np.repeat(weight[:, None], X.shape[1], axis=1)
@@ -135,17 +195,17 @@ def _sums(X: Table, R: Matrix) -> Totals:
     return Totals(weight, observed, _numbers(R.T @ filled))
 
 
-def _affine(X: Table, theta: Array, constant: Any) -> Any:
+def _affine(X: Table, theta: Table, constant: Table) -> Table:
     out = X @ theta.T + constant.sum(axis=1)
-    if not isnan(out.sum()):  # a missing entry leaves its mark
+    if not isnan(out.sum()):  # a missing entry would make it NaN
         return out
     filled, gaps = _filled(X)
     out = filled @ theta.T + constant.sum(axis=1)
     return out if gaps is None else out - gaps @ constant.T
 
 
-def _affine_of_entries(X: Table, theta: Array, constant: Array) -> Array:
-    if theta.ndim != 2 or theta.shape[1] != X.shape[1] or len(constant) != len(theta):  # loops do not look
+def _affine_of_entries(X: Table, theta: Matrix, constant: Matrix) -> Table:
+    if theta.ndim != 2 or theta.shape[1] != X.shape[1] or len(constant) != len(theta):  # loops do not check bounds
         raise ValueError(f"parameters of shape {theta.shape} do not fit rows of {X.shape[1]} columns")
     columns, out = np.ascontiguousarray(theta.T), np.empty((X.shape[0], len(theta)))
     start = constant.sum(axis=1)
@@ -154,14 +214,15 @@ def _affine_of_entries(X: Table, theta: Array, constant: Array) -> Array:
     return _affine(X, theta, constant) if isnan(out.sum()) else out
 
 
-def _filled(X: Table) -> tuple[Any, Any]:
-    """X with zeros for missing entries, and their indicator; None where nothing is missing."""
+def _filled(X: Table) -> tuple[Table, Table | None]:
+    """X with zeros for missing entries, and the indicator of these, or None if nothing is missing."""
     if issparse(X):
         missing = np.isnan(X.data)
         if not missing.any():
             return X, None
         parts = (np.where(missing, 0, X.data), missing.astype(np.float64))
-        return tuple(csr_array((data, X.indices, X.indptr), shape=X.shape) for data in parts)
+        filled, gaps = (csr_array((data, X.indices, X.indptr), shape=X.shape) for data in parts)
+        return filled, gaps
     xp = namespace(X)
     missing = xp.isnan(X)
     if not bool(xp.any(missing)):
@@ -169,6 +230,6 @@ def _filled(X: Table) -> tuple[Any, Any]:
     return xp.where(missing, xp.zeros_like(X), X), xp.astype(missing, X.dtype)
 
 
-def _numbers(A: Any) -> Array:
-    """A sum, small and dense, in float64 on the host."""
+def _numbers(A: Table) -> Array:
+    """A small sum as a dense array of float64 on the host."""
     return to_host(A.toarray() if issparse(A) else A)

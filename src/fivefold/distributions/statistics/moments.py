@@ -1,4 +1,4 @@
-"""Weighted first and second moments of K groups, which add: the statistics of Gaussian families.
+"""Weighted first and second moments of K groups, which can be added: the statistics of Gaussian families.
 
 Moments are centred and combined by the pairwise rule of Chan, Golub & LeVeque (1983), so an offset of 1e8 costs no
 digits. Each sum is taken about a point near its mean: the present mean in EM, the first row of a group, the weighted
@@ -11,13 +11,12 @@ scatter / degrees is the mode of the posterior.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from fivefold.core.numerics.arrays import like, namespace, to_numpy
 from fivefold.core.parallel import BLOCK_ROWS, map_parts, scratch
-from fivefold.core.types import Array, Codes, Matrix, Table, Weights
+from fivefold.core.types import Array, Codes, Matrix, Table, Vector
 from fivefold.distributions.covariances.covariance_matrices import is_complete, missing_patterns, zero_tile
 from fivefold.distributions.covariances.gaussian_loops import (
     TILE_POINTS,
@@ -28,10 +27,10 @@ from fivefold.distributions.covariances.gaussian_loops import (
     add_groups,
     add_groups_observed,
 )
-from fivefold.distributions.family import Accumulator, GroupWeights, Stats, sum_stats
+from fivefold.distributions.family import Accumulator, GroupWeights, RowWeights, Stats, sum_stats
 
 MISSING_MESSAGE = (
-    "column {} holds missing values, and the moments of full covariances need whole rows; EM fills them in by "
+    "column {} holds missing values, and the moments of full covariances need complete rows; EM fills them in by "
     "their expectation (fit a GaussianMixture), or impute them first, or choose independent columns (Diagonal)"
 )
 
@@ -40,8 +39,8 @@ MISSING_MESSAGE = (
 class GroupMoments(Stats):
     """Weight, mean and centred second moments of K groups.
 
-    For full covariances count and degrees are (K,), scatter (K, d, d); for independent columns, where entries
-    may miss one by one, all are (K, d). Of data, degrees = count. Where there is no weight the mean is zero.
+    For full covariances count and degrees are (K,), scatter (K, d, d); for independent columns, where single entries
+    may be missing, all are (K, d). For data, degrees = count. A group without weight has mean zero.
     """
 
     count: Array
@@ -62,10 +61,12 @@ class GroupMoments(Stats):
         )
 
     def __sub__(self, other: GroupMoments) -> GroupMoments:
-        """The rest, after `other` is taken out; exact to rounding while most of the weight stays."""
+        """What is left when `other` is taken out; exact up to rounding while most of the weight remains."""
         xp = namespace(self.mean)
         count = self.count - other.count
-        count = xp.where(count > 1e-12 * self.count, count, 0.0 * count)  # what rounding leaves of nothing
+        count = xp.where(
+            count > 1e-12 * self.count, count, 0.0 * count
+        )  # rounding may leave a little where nothing is left
         share = other.count / _or_one(count)
         mean = self.mean - self._wide(share) * (other.mean - self.mean)
         mean = xp.where(self._wide(count) > 0, mean, 0.0 * mean)
@@ -89,18 +90,19 @@ class GroupMoments(Stats):
         """With one degree less: covariances are then divided by n - 1."""
         return replace(self, degrees=self.degrees - 1)
 
-    def _wide(self, a: Any) -> Any:
-        """Counts or shares beside means."""
+    def _wide(self, a: Table) -> Table:
+        """Counts or shares in a shape that multiplies means."""
         return a if a.ndim == 2 else a[:, None]
 
-    def _between(self, weight: Weights, delta: Any) -> Any:
+    def _between(self, weight: Table, delta: Table) -> Table:
+        """The scatter of points `delta` (K, d) from the mean with these weights."""
         if self.scatter.ndim == 2:
             return weight * delta**2
         return weight[:, None, None] * delta[:, :, None] * delta[:, None, :]
 
 
 class ColumnPairSums(Accumulator):
-    """Sums about fixed centres for full covariances; missing entries are expected under N(centre, sigma)."""
+    """Sums about fixed centres for full covariances; missing entries count by expectation under N(centre, sigma)."""
 
     def __init__(self, centre: Array, sigma: Array | None = None) -> None:
         K, d = centre.shape
@@ -108,21 +110,21 @@ class ColumnPairSums(Accumulator):
         self._weight, self._first = np.zeros(K), np.zeros((K, d))
         self._second = np.zeros((K, d, d + -d % 4))
 
-    def add(self, Z: Array, R: Array) -> None:
+    def add(self, Z: Matrix, R: Matrix) -> None:
         if is_complete(Z):
-            self._add_whole(Z, R)
+            self._add_complete(Z, R)
             return
         if self._sigma is None:
             raise ValueError(MISSING_MESSAGE.format(int(np.isnan(Z).any(axis=1).argmax())))
         missing = np.isnan(Z).any(axis=0)
-        self._add_whole(*(np.ascontiguousarray(a[:, ~missing]) for a in (Z, R)))
-        self._add_broken(*(np.ascontiguousarray(a[:, missing]) for a in (Z, R)))
+        self._add_complete(*(np.ascontiguousarray(a[:, ~missing]) for a in (Z, R)))
+        self._add_incomplete(*(np.ascontiguousarray(a[:, missing]) for a in (Z, R)))
 
-    def _add_whole(self, Z: Array, R: Array) -> None:
+    def _add_complete(self, Z: Array, R: Array) -> None:
         D, acc, r = zero_tile(len(Z)), scratch("lane sums", TILE_POINTS), scratch("lanes", TILE_POINTS)
         add_full(Z, R, self._centre, D, acc, r, self._weight, self._first, self._second)
 
-    def _add_broken(self, Z: Array, R: Array) -> None:
+    def _add_incomplete(self, Z: Array, R: Array) -> None:
         A, D = scratch("swept", len(Z), len(Z)), scratch("point", len(Z))
         sums = self._weight, self._first, self._second
         add_full_observed(Z, R, *missing_patterns(Z), self._centre, self._sigma, A, D, *sums)
@@ -142,24 +144,27 @@ class ColumnSums(Accumulator):
     def __init__(self, centre: Array) -> None:
         K, d = centre.shape
         self._centre = centre
-        self._whole, self._broken = np.zeros(K), np.zeros(K)  # weight in blocks without and with missing entries
+        self._complete_weight, self._incomplete_weight = (
+            np.zeros(K),
+            np.zeros(K),
+        )  # weight of blocks without and with missing entries
         self._count, self._first, self._second = np.zeros((K, d)), np.zeros((K, d)), np.zeros((K, d))
 
-    def add(self, Z: Array, R: Array) -> None:
+    def add(self, Z: Matrix, R: Matrix) -> None:
         if is_complete(Z):
-            add_diagonal(Z, R, self._centre, self._whole, self._first, self._second)
+            add_diagonal(Z, R, self._centre, self._complete_weight, self._first, self._second)
         else:
-            add_diagonal_observed(Z, R, self._centre, self._broken, self._count, self._first, self._second)
+            add_diagonal_observed(Z, R, self._centre, self._incomplete_weight, self._count, self._first, self._second)
 
     def stats(self) -> GroupMoments:
-        count = self._whole[:, None] + self._count
-        return _moments(self._whole + self._broken, count, self._centre, self._first, self._second)
+        count = self._complete_weight[:, None] + self._count
+        return _moments(self._complete_weight + self._incomplete_weight, count, self._centre, self._first, self._second)
 
 
-def group_moments(X: Table, R: Matrix, by_column: bool) -> GroupMoments:
-    """Moments of the rows of X under the weights R, a matrix (n, K) or Groups; scatter of columns, or of pairs."""
+def group_moments(X: Table, R: RowWeights, by_column: bool) -> GroupMoments:
+    """Moments of the rows of X under the weights R, with the scatter of columns or of pairs of columns."""
     if not isinstance(X, np.ndarray):
-        return _of_tensor(X, R.dense() if isinstance(R, GroupWeights) else R, by_column)
+        return _of_tensor(X, R.to_matrix() if isinstance(R, GroupWeights) else R, by_column)
     X = as_floats(X)
     if isinstance(R, GroupWeights):
         return _columns_of_groups(X, R) if by_column else _pairs_of_groups(X, R)
@@ -167,8 +172,8 @@ def group_moments(X: Table, R: Matrix, by_column: bool) -> GroupMoments:
 
 
 def _moments(weight: Array, count: Array, centre: Array, first: Array, second: Array) -> GroupMoments:
-    """From sums about a centre, by column."""
-    with np.errstate(invalid="ignore", over="ignore"):  # infinities stay: the caller sees them in the mean
+    """Moments by column from sums about a centre."""
+    with np.errstate(invalid="ignore", over="ignore"):  # infinities remain, and the caller finds them in the mean
         shift = first / _or_one(count)
         mean = np.where(count > 0, centre + shift, 0.0)
         return GroupMoments(weight, count, mean, np.maximum(second - first * shift, 0.0), count)
@@ -200,7 +205,7 @@ def _of_matrix(X: Array, R: Array, by_column: bool) -> GroupMoments:
 
 
 def _columns_of_groups(X: Array, groups: GroupWeights) -> GroupMoments:
-    """Moments by column of the rows in each group, in one pass; another where entries are missing."""
+    """Moments by column of the rows in each group, in one pass; in two if entries are missing."""
     K, d = groups.count, X.shape[1]
     codes, w = _plain(groups)
 
@@ -220,7 +225,7 @@ def _columns_of_groups(X: Array, groups: GroupWeights) -> GroupMoments:
 
 
 def _pairs_of_groups(X: Array, groups: GroupWeights) -> GroupMoments:
-    """Moments of the rows in each group: rows brought together, then one product a group."""
+    """Moments of the rows in each group: rows are gathered by group, then one product per group."""
     K, d = groups.count, X.shape[1]
     codes, w = _plain(groups)
 
@@ -251,7 +256,7 @@ def _pairs_of_groups(X: Array, groups: GroupWeights) -> GroupMoments:
     return moments
 
 
-def _of_tensor(X: Table, R: Matrix, by_column: bool) -> GroupMoments:
+def _of_tensor(X: Table, R: Table, by_column: bool) -> GroupMoments:
     """Moments in the library, on the device and in the precision of X."""
     xp = namespace(X)
     R = like(R, X) if isinstance(R, np.ndarray) else xp.astype(R, X.dtype)
@@ -271,15 +276,15 @@ def _of_tensor(X: Table, R: Matrix, by_column: bool) -> GroupMoments:
     return GroupMoments(weight, count, mean, xp.stack(scatter), count)
 
 
-def _or_one(count: Any) -> Any:
-    """The count, and one where there is none: a safe divisor."""
+def _or_one(count: Table) -> Table:
+    """The count, or one where it is zero: a safe divisor."""
     return namespace(count).where(count > 0, count, 1.0 + 0.0 * count)
 
 
-def as_floats(X: Array) -> Array:
-    """C-contiguous float32 or float64: one compiled loop for each."""
+def as_floats(X: Matrix) -> Matrix:
+    """C-contiguous float32 or float64, the two types that loops are compiled for."""
     return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
 
 
-def _plain(groups: GroupWeights) -> tuple[Codes, Array]:
+def _plain(groups: GroupWeights) -> tuple[Codes, Vector]:
     return np.ascontiguousarray(groups.codes, np.int64), np.ascontiguousarray(groups.weights, np.float64)

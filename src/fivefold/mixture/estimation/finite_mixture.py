@@ -127,7 +127,7 @@ class FiniteMixture:
 
     def complete(self, stats: Any) -> float:
         """Expected log density of rows and components together, plus log prior, up to a constant."""
-        each = xlogy(stats.weight, self.weights) + self.components.expected(stats)
+        each = xlogy(stats.weight, self.weights) + self.components.expected_log_prob(stats)
         return float(each.sum()) + self._log_prior()
 
     def slack(self, other: FiniteMixture, X: Any, w: Any) -> float:
@@ -172,12 +172,12 @@ class FiniteMixture:
         """log pi_k p_k(z) (K, m) for the points in the columns of Z, finite."""
         with np.errstate(divide="ignore"):
             shift = np.maximum(np.log(self.weights), LOG_ZERO)
-        L: Array = self.components.log_columns(Z, shift, scratch("joint", len(self.weights), Z.shape[1]))
+        L: Array = self.components.log_prob_columns(Z, shift, scratch("joint", len(self.weights), Z.shape[1]))
         np.maximum(L, LOG_ZERO, out=L)
         return L
 
     def _log_prior(self) -> float:
-        value = 0.0 if self.prior is None else float(self.components.expected(self.prior).sum())
+        value = 0.0 if self.prior is None else float(self.components.expected_log_prob(self.prior).sum())
         return value + (self.share * float(np.log(self.weights).sum()) if 0 < self.share < np.inf else 0.0)
 
 

@@ -60,7 +60,7 @@ STARTS: dict[str, Callable[[Points, int, Any], Any]] = {
 
 def blurred_start(R: Matrix, points: Points, rng: Rng, share: float) -> Any:
     """A `share` of every row spread at random: no two components start alike, and none with a probability of zero."""
-    R = R.dense() if isinstance(R, GroupWeights) else R
+    R = R.to_matrix() if isinstance(R, GroupWeights) else R
     return (1 - share) * R + share * random_start(points, R.shape[1], rng)
 
 
@@ -69,7 +69,7 @@ def labelled_start(R: Any, points: Points, allowed: Any) -> GroupWeights:
 
     Of the centres of R those nearest to a labelled one give way to it.
     """
-    X, R = points.table, R.dense() if isinstance(R, GroupWeights) else R
+    X, R = points.table, R.to_matrix() if isinstance(R, GroupWeights) else R
     told = allowed * np.where(allowed.sum(axis=1) == 1, points.w, 0.0)[:, None]
     known = told.sum(axis=0) > 0
     free = (R.T @ X) / np.maximum(R.sum(axis=0), np.finfo(float).tiny)[:, None]

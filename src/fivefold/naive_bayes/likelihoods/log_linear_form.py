@@ -66,11 +66,11 @@ class LogLinearNB(LearnedPriorMixin, NaiveBayes):
 
     def _linear(self) -> tuple[Matrix, Vector]:
         members = self.model_.members
-        eta = members.natural  # (K, d)
+        eta = members.natural_parameters  # (K, d)
         return eta, self.model_.log_prior - members.log_normaliser(eta)
 
     def _joint_log_prob(self, X: Table) -> Matrix:
-        return self.model_.members.linear(X) + self.model_.log_prior
+        return self.model_.members.linear_scores(X) + self.model_.log_prior
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
