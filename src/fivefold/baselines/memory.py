@@ -14,7 +14,6 @@ a missing entry equals a missing entry.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,17 +22,17 @@ from scipy.sparse import csr_array
 from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Indices, Matrix, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Indices, Matrix, Sparse, Table, Target, UserTable, Weights
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Distinct rows with an answer each; the last answer is for all other rows."""
+    """Distinct rows with one answer each; the last answer is for all other rows."""
 
     rows: Array  # (m, d) float64, in the order of their bytes
-    answers: Any  # (m + 1, ...) array, or csr_array of class shares
+    answers: Array | Sparse  # (m + 1, ...) array, or csr_array of class shares
 
-    def recall(self, X: Array) -> Any:
+    def recall(self, X: Array) -> Array | Sparse:
         """The answers to the rows of X."""
         keys, asked = _bytes(self.rows), _bytes(_canonical(X))
         at = np.searchsorted(keys, asked)

@@ -1,10 +1,10 @@
 """Generators of data with a known truth: two mixtures, two pairs of classes, one curve under noise.
 
-mixture_1d       1/2 N(5, 10^2) + 1/2 N(30, 5^2)
-mixture_2d       three Gaussians in the plane, with weights 1/4, 1/4, 1/2
-separable        N((1, 1), I) against N((5, 6), I): a line separates them
-disc             points of N((3, 3), 2 I) inside and outside a circle: no line separates them
-noisy_curve      f(x) + N(0, 1) with x uniform in [-4, 7]; f(x) = sigma(x) sin(x), sigma the logistic sigmoid
+mixture_1d          1/2 N(5, 10^2) + 1/2 N(30, 5^2)
+mixture_2d          three Gaussians in the plane, with weights 1/4, 1/4, 1/2
+separable_classes   N((1, 1), I) against N((5, 6), I): a line separates them
+disc                points of N((3, 3), 2 I) inside and outside a circle: no line separates them
+noisy_curve         f(x) + N(0, 1) with x uniform in [-4, 7]; f(x) = sigma(x) sin(x), sigma the logistic sigmoid
 
 They are the data sets of a lecture course whose seed and order of drawing are known: `course_datasets()` draws all of
 them again. A `RandomState` is used because its streams never change.
@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
+from fivefold.core.estimators.params import Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.types import Array, Codes, Matrix, Vector
 
-COURSE_SEED = 11111997
+COURSE_SEED = 11111997  # the seed of the course
 MIXTURE_MEANS = ((-4.0, 2.0), (5.0, 6.0), (4.0, -4.0))
 MIXTURE_COVARIANCES = (((1.0, 0.7), (0.7, 2.0)), ((2.0, 0.5), (0.5, 1.0)), ((2.0, 1.0), (1.0, 2.0)))
 
@@ -33,7 +33,7 @@ def mixture_1d(
     means: Sequence[float] = (5.0, 30.0),
     stds: Sequence[float] = (10.0, 5.0),
     weights: Sequence[float] = (0.5, 0.5),
-    random_state: Any = COURSE_SEED,
+    random_state: Seed = COURSE_SEED,
 ) -> tuple[Vector, Codes]:
     """Points (n,) from a mixture of Gaussians on the line, and the component each came from.
 
@@ -54,7 +54,7 @@ def mixture_2d(
     means: Sequence[Sequence[float]] | Matrix = MIXTURE_MEANS,
     covariances: Sequence[Sequence[Sequence[float]]] | Array = MIXTURE_COVARIANCES,
     weights: Sequence[float] = (0.25, 0.25, 0.5),
-    random_state: Any = COURSE_SEED,
+    random_state: Seed = COURSE_SEED,
 ) -> tuple[Matrix, Codes]:
     """Points (n, d) from a mixture of Gaussians, and the component each came from.
 
@@ -70,7 +70,7 @@ def mixture_2d(
 
 
 def separable_classes(
-    n: int = 250, *, means: Sequence[Sequence[float]] = ((1.0, 1.0), (5.0, 6.0)), random_state: Any = COURSE_SEED
+    n: int = 250, *, means: Sequence[Sequence[float]] = ((1.0, 1.0), (5.0, 6.0)), random_state: Seed = COURSE_SEED
 ) -> tuple[Matrix, Codes]:
     """Two round classes far apart with half of the points each: first those of label -1, then those of +1.
 
@@ -92,7 +92,7 @@ def disc(
     centre: Sequence[float] = (3.0, 3.0),
     variance: float = 2.0,
     radius: float = 1.25**2,
-    random_state: Any = COURSE_SEED,
+    random_state: Seed = COURSE_SEED,
 ) -> tuple[Matrix, Codes]:
     """One round cloud: label -1 within the radius around its centre, +1 outside.
 
@@ -119,7 +119,7 @@ def noisy_curve(
     noise: float = 1.0,
     low: float = -4.0,
     high: float = 7.0,
-    random_state: Any = COURSE_SEED,
+    random_state: Seed = COURSE_SEED,
 ) -> tuple[Matrix, Vector]:
     """Points x (n, 1), uniform between the ends, and f(x) with Gaussian noise of that standard deviation.
 

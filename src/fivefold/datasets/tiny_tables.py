@@ -1,4 +1,4 @@
-"""Tables of a few rows to fit a method on: one for each kind of input that the method takes.
+"""Tables of a few rows to fit a method on: one per kind of input that the method takes.
 
 The laws fit every method on them, and `fivefold warm` compiles every loop by doing the same.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -15,6 +15,9 @@ from scipy.sparse import csr_matrix
 from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.registry import Method
 from fivefold.core.types import Codes, Matrix, Table, Target, UserTable, Vector
+
+if TYPE_CHECKING:
+    import polars as pl
 
 N_ROWS, N_COLUMNS, N_CLASSES = 60, 4, 3  # of every tiny table
 
@@ -45,7 +48,7 @@ def tiny_tables(method: Method) -> tuple[TinyTable, ...]:
         X = X - 2.0 + rng.normal(0.0, 0.1, X.shape)
     y = _regression_targets(method, X, rng) if issubclass(method.cls, Regressor) else codes
     holes = np.where(rng.random(X.shape) < 0.1, np.nan, X)
-    tables = [("float64", X), ("float32", X.astype(np.float32))]
+    tables: list[tuple[str, UserTable]] = [("float64", X), ("float32", X.astype(np.float32))]
     if takes.sparse:
         tables += [("sparse float64", csr_matrix(X)), ("sparse float32", csr_matrix(X.astype(np.float32)))]
     if takes.missing:
@@ -62,7 +65,7 @@ def _regression_targets(method: Method, X: Table, rng: np.random.Generator) -> V
     return y if wanted.single_output else np.column_stack([y, -y + X[:, 0]])
 
 
-def _with_categories(X: Table, codes: Codes) -> Any:
+def _with_categories(X: Table, codes: Codes) -> pl.DataFrame:
     """The same table as a frame whose last column is text."""
     import polars as pl
 

@@ -16,8 +16,9 @@ Allwein, Schapire & Singer (2000).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -36,7 +37,9 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.meta_estimators import admit_member_rows, admit_new_rows, note_columns, take_rows
 from fivefold.core.estimators.params import Learner
 from fivefold.core.estimators.supervised_learning import Classifier, check_labels, encode_labels
-from fivefold.core.types import Array, Indices, Labels, Mask, Table, UserTable, UserTarget, UserWeights
+from fivefold.core.types import Indices, Labels, Mask, Matrix, Table, UserTable, UserTarget, UserWeights, Vector
+
+BinaryMachine: TypeAlias = Any  # a fitted estimator of any library, or a ConstantMachine
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class ConstantMachine:
 
     side: int  # -1 or +1
 
-    def answers(self, n: int) -> Array:
+    def answers(self, n: int) -> Vector:
         """The side, for every row."""
         return np.full(n, float(self.side))
 
@@ -54,16 +57,16 @@ class ConstantMachine:
 class BinaryMachines:
     """A fitted estimator, or a ConstantMachine, per column of the code matrix."""
 
-    machines: tuple[Any, ...]
-    M: Array  # (K, L)
+    machines: tuple[BinaryMachine, ...]  # L of them
+    M: Matrix  # (K, L) the code matrix
     centre: float  # the answer halfway between the two sides
     rows: tuple[Indices, ...] | None = None  # training rows of each machine; only for kernels and distances
 
     @property
-    def estimators(self) -> list[Any]:
+    def estimators(self) -> list[BinaryMachine]:
         return list(self.machines)
 
-    def answers(self, X: Any) -> Array:
+    def answers(self, X: Table) -> Matrix:
         """(n, L), positive for the side +1."""
         n = _num_samples(X)
         tables = [X] * len(self.machines) if self.rows is None else [_part(X, None, rows) for rows in self.rows]
@@ -83,7 +86,7 @@ class Reduction(MetaEstimatorMixin, Classifier):
     Parameters
     ----------
     n_jobs
-        machines fitted at a time; the result does not depend on it.
+        number of machines fitted at a time; the result does not depend on it.
     """
 
     takes = Takes(one_class=False)
@@ -91,7 +94,7 @@ class Reduction(MetaEstimatorMixin, Classifier):
 
     estimators_ = learned("estimators")
 
-    def _matrix(self, K: int) -> Array:
+    def _matrix(self, K: int) -> Matrix:
         raise TypeError(f"{type(self).__name__} does not say what its machines learn")
 
     def _labels(self) -> tuple[int, int]:
@@ -117,7 +120,7 @@ class Reduction(MetaEstimatorMixin, Classifier):
     def partial_fit(
         self, X: UserTable, y: UserTarget, classes: Any = None, sample_weight: UserWeights = None, **params: Any
     ) -> Self:
-        """Go on with every machine on a further batch of rows; `classes` lists all classes at the first call."""
+        """Update every machine with a further batch of rows; the first call needs all `classes`."""
         declared.check_params(self)
         first = not self.__sklearn_is_fitted__()
         if first and classes is None:
@@ -165,8 +168,8 @@ class Reduction(MetaEstimatorMixin, Classifier):
         routed = process_routing(self, method, **given).estimator[method] if routing_enabled() else given
         return rows.X, rows.y, dict(routed)
 
-    def _machines(self, X: Table, sides: Array, M: Array, routed: dict[str, Any]) -> BinaryMachines:
-        """One machine for each column of `sides` (n, L); the number of jobs never changes a byte."""
+    def _machines(self, X: Table, sides: Matrix, M: Matrix, routed: dict[str, Any]) -> BinaryMachines:
+        """One machine for each column of `sides` (n, L); the result does not depend on the number of jobs."""
         work = (delayed(_fit_one)(self.estimator, X, side, self._labels(), routed) for side in sides.T)
         jobs = {"n_jobs": self.n_jobs, "verbose": getattr(self, "verbose", 0)}
         machines = tuple(Parallel(**jobs, prefer="threads")(work))
@@ -195,7 +198,7 @@ class Reduction(MetaEstimatorMixin, Classifier):
         """The number of classes."""
         return len(self.classes_)
 
-    def _first_machine(self) -> Any:
+    def _first_machine(self) -> BinaryMachine | None:
         return next((m for m in self.estimators_ if not isinstance(m, ConstantMachine)), None)
 
     def get_metadata_routing(self) -> Any:
@@ -210,18 +213,21 @@ class Reduction(MetaEstimatorMixin, Classifier):
         return tags
 
 
-def inner_has(name: str) -> Any:
+def inner_has(name: str) -> Callable[[Reduction], bool]:
     """For `available_if`: does the inner estimator have this method?"""
     return lambda self: _inner_has(self, name)
 
 
-def _inner_has(self: Any, name: str) -> bool:
-    fitted = self._first_machine() if "model_" in vars(self) else None
-    getattr(self.estimator if fitted is None else fitted, name)
+def _inner_has(reduction: Reduction, name: str) -> bool:
+    fitted = reduction._first_machine() if "model_" in vars(reduction) else None
+    getattr(reduction.estimator if fitted is None else fitted, name)  # its AttributeError says what is missing
     return True
 
 
-def _fit_one(estimator: Any, X: Table, side: Array, labels: tuple[int, int], routed: dict[str, Any]) -> Any:
+def _fit_one(
+    estimator: Learner, X: Table, side: Vector, labels: tuple[int, int], routed: dict[str, Any]
+) -> BinaryMachine:
+    """A copy of the estimator fitted to the rows of side -1 and +1; a constant if all are on one side."""
     rows = np.flatnonzero(side)
     sides = np.unique(side[rows])
     if len(sides) < 2:
@@ -240,7 +246,7 @@ def _part(K: Table, rows: Indices | None, columns: Indices) -> Table:
     return part if len(columns) == part.shape[1] else _safe_indexing(part, columns, axis=1)
 
 
-def _answers(machine: Any, X: Table, n: int) -> Array:
+def _answers(machine: BinaryMachine, X: Table, n: int) -> Vector:
     if isinstance(machine, ConstantMachine):
         return machine.answers(n)
     if is_regressor(machine):
@@ -251,18 +257,18 @@ def _answers(machine: Any, X: Table, n: int) -> Array:
         return machine.predict_proba(X)[:, 1]
 
 
-def _decision_midpoint(estimator: Any, labels: tuple[int, int]) -> float:
+def _decision_midpoint(estimator: Learner, labels: tuple[int, int]) -> float:
     """Zero for a decision function, one half for a probability, the midpoint of the labels for a regressor."""
     if has_decision_values(estimator):
         return 0.0
     return 0.5 if is_classifier(estimator) else sum(labels) / 2
 
 
-def has_decision_values(estimator: Any) -> bool:
+def has_decision_values(estimator: Learner) -> bool:
     """Does the estimator have a decision function?"""
     return callable(getattr(estimator, "decision_function", None))  # of any library: there is no class to test for
 
 
-def warn_constant(self: Any, label: Any) -> None:
+def warn_constant(reduction: Reduction, label: Any) -> None:
     """Warn that a label is the same in all rows."""
-    warn(f"{type(self).__name__}: label {label!r} is the same in all rows")
+    warn(f"{type(reduction).__name__}: label {label!r} is the same in all rows")

@@ -28,7 +28,7 @@ from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators import params as declared
 from fivefold.core.estimators.params import Learner
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Mask, Matrix, Table, UserTable, UserTarget, UserWeights
+from fivefold.core.types import Array, Labels, Mask, Matrix, Sparse, Table, UserTable, UserTarget, UserWeights
 from fivefold.multiclass.base import ConstantMachine, Reduction, inner_has, warn_constant
 from fivefold.svm import LinearSVC
 
@@ -108,7 +108,7 @@ class OneVsRestClassifier(Reduction):
         self._note_columns(X)
         return self
 
-    def predict(self, X: UserTable) -> Any:
+    def predict(self, X: UserTable) -> Labels | Sparse:
         """The class of each row, or its labels as an indicator matrix."""
         check_is_fitted(self)
         if not self.multilabel_:

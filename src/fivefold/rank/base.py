@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
@@ -22,7 +23,7 @@ from fivefold.core.estimators.supervised_learning import Regressor
 from fivefold.core.numerics.arrays import to_numpy
 from fivefold.core.types import Array, Codes, Indices, Table, UserTable, UserTarget, UserWeights
 from fivefold.linear_model.base import LinearModel, predictor
-from fivefold.rank.pairwise.ranking_pairs import Queries
+from fivefold.rank.pairwise.ranking_pairs import Queries, UserGroups
 from fivefold.rank.ranking_metrics import pairwise_accuracy
 from fivefold.spatial.points import Points
 
@@ -43,7 +44,7 @@ class Ranker(Regressor):
         raise TypeError(f"{type(self).__name__} does not implement _rank")
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, groups: UserGroups = None) -> Self:
         """Learn from rows, grades (the higher the better) and queries; a weight of two counts a row twice."""
         params.check_params(self)
         self._forget()
@@ -67,11 +68,11 @@ class Ranker(Regressor):
         X = self._admit(X)
         return predictor(self.model_, X)
 
-    def score(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, groups: Any = None) -> float:
+    def score(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None, groups: UserGroups = None) -> float:
         """Share of the pairs of different grade within a query that are in the right order."""
         return pairwise_accuracy(y, self.predict(X), sample_weight=sample_weight, groups=groups)
 
-    def top(self, X: UserTable, k: int = 1, *, seen: Any = None) -> Indices:
+    def top(self, X: UserTable, k: int = 1, *, seen: ArrayLike | None = None) -> Indices:
         """The k rows to recommend, best first: those of the highest score that are not among the rows `seen`."""
         scores = self.predict(X).astype(np.float64)
         fresh = np.ones(len(scores), dtype=bool)
@@ -87,7 +88,7 @@ class Ranker(Regressor):
         return np.argsort(-self.predict(X).astype(np.float64), kind="stable")
 
 
-def _codes(groups: Any, X: Table) -> Codes:
+def _codes(groups: UserGroups, X: Table) -> Codes:
     """The number of the query of each row."""
     if groups is None:
         return np.zeros(X.shape[0], dtype=np.int64)

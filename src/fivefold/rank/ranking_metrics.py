@@ -10,18 +10,19 @@ costs n log n. Gains at the top of a list are judged by sklearn.metrics.ndcg_sco
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.types import UserTarget, UserWeights
 from fivefold.rank.pairwise.pair_loops import PairHinge, close_pairs, pair_terms
-from fivefold.rank.pairwise.ranking_pairs import Queries
+from fivefold.rank.pairwise.ranking_pairs import Queries, UserGroups
 
 
-def pairwise_accuracy(y: UserTarget, score: Any, *, sample_weight: UserWeights = None, groups: Any = None) -> float:
+def pairwise_accuracy(
+    y: UserTarget, score: ArrayLike, *, sample_weight: UserWeights = None, groups: UserGroups = None
+) -> float:
     """Share of the pairs of different grade that the scores put in the right order; a tie counts half.
 
     >>> pairwise_accuracy([0, 0, 1, 2], [0.1, 0.4, 0.3, 0.9])
@@ -39,7 +40,7 @@ def pairwise_accuracy(y: UserTarget, score: Any, *, sample_weight: UserWeights =
 
 
 def misranked_pairs(
-    y: UserTarget, score: Any, *, sample_weight: UserWeights = None, groups: Any = None, ties: bool = True
+    y: UserTarget, score: ArrayLike, *, sample_weight: UserWeights = None, groups: UserGroups = None, ties: bool = True
 ) -> float:
     """Number of pairs of different grade in the wrong order; with `ties`, tied pairs count too.
 
@@ -51,7 +52,12 @@ def misranked_pairs(
 
 
 def soft_ranking_error(
-    y: UserTarget, score: Any, *, margin: float = 0.0, sample_weight: UserWeights = None, groups: Any = None
+    y: UserTarget,
+    score: ArrayLike,
+    *,
+    margin: float = 0.0,
+    sample_weight: UserWeights = None,
+    groups: UserGroups = None,
 ) -> float:
     """Sum over pairs of different grade of how far their scores fall short of the margin.
 
@@ -63,7 +69,7 @@ def soft_ranking_error(
     return float(pair_terms(PairHinge(margin), queries, scores)[0])
 
 
-def _disorder(queries: Queries, score: Any) -> tuple[float, float]:
+def _disorder(queries: Queries, score: ArrayLike) -> tuple[float, float]:
     """Weight of the pairs in the wrong order, and of those tied."""
     # ranks are integers: margins of -1/2 and 1/2 separate wrong from tied without rounding
     places = np.unique(np.asarray(score, dtype=np.float64), return_inverse=True)[1][queries.order].astype(np.float64)

@@ -22,7 +22,7 @@ from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Count, NonNegative, Positive, Seed
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Table
+from fivefold.core.types import Array, Indices, Matrix, Table, Vector
 from fivefold.linear_model.base import LinearModel
 from fivefold.optim.design import Design
 from fivefold.optim.minimise import Solver, State, minimise
@@ -135,9 +135,8 @@ class RankingPerceptron(Ranker):
     def _rank(self, X: Table, queries: Queries) -> None:
         zero = np.zeros(X.shape[1])
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        table = X.astype(
-            np.float64, copy=False
-        )  # in float32 a pair put in order by rounding would change all later steps
+        # in float32 a pair put in order by rounding would change all later steps
+        table = X.astype(np.float64, copy=False)
         with fit_steps(self, "pass", self.max_iter, X) as monitor:
             found = minimise(
                 RankingError(table, queries, self.margin), zero, PairPerceptron(seed, self.eta0, self.average),
@@ -150,7 +149,7 @@ class RankingPerceptron(Ranker):
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def _pass(X, better, worse, eta, margin, w, total):
+def _pass(X: Matrix, better: Indices, worse: Indices, eta: float, margin: float, w: Vector, total: Vector) -> None:
     """Correct w by each pair in turn; the sum of w after each pair is added to `total`."""
     m, d, since = len(better), X.shape[1], 0
     for p in range(m):

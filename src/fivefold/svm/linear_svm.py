@@ -32,7 +32,7 @@ from fivefold.core.estimators.params import Count, NonNegative, Positive, Seed
 from fivefold.core.estimators.supervised_learning import Classifier, Regressor
 from fivefold.core.random_state import check_random_state
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Codes, Matrix, Table, Target, UserTable, Weights
+from fivefold.core.types import Array, Codes, Matrix, Table, Target, UserTable, Vector, Weights
 from fivefold.linear_model.base import LinearModel, SparseCoefficients, class_scores, decision_values, predictor
 from fivefold.optim.design import Design
 from fivefold.optim.dual.crammer_singer import CrammerSingerDual
@@ -46,7 +46,35 @@ CLASSIFIER_LOSSES = {"hinge": HingeLoss(), "squared_hinge": SquaredHingeLoss()}
 REGRESSOR_LOSSES = {"epsilon_insensitive": InsensitiveLoss, "squared_epsilon_insensitive": SquaredInsensitiveLoss}
 
 
-class LinearSVC(SparseCoefficients, Classifier):
+class LinearMachine:
+    """What both machines share; each declares its fields in the order of scikit-learn's.
+
+    Parameters
+    ----------
+    tol
+        precision: the gradient may be left at tol / 1e3 of that at zero, or the duality gap at tol / 1e5 of the value
+        at zero, depending on the solver.
+    C
+        weight of the losses relative to the penalty.
+    intercept_scaling
+        the larger it is, the less the intercept is penalised.
+    dual
+        has no effect, and is accepted as in scikit-learn: the solver is chosen by the shape of X and reaches the same
+        optimum.
+    verbose
+        has no effect, and is accepted as in scikit-learn.
+    random_state
+        seed of the order in which rows are visited when there are many columns.
+    max_iter
+        maximum number of steps of the solver.
+    """
+
+    coef_ = learned("coef")
+    intercept_ = learned("intercept")
+    n_iter_ = learned("n_iter")
+
+
+class LinearSVC(LinearMachine, SparseCoefficients, Classifier):
     """Linear support vector machine for classification.
 
     Parameters
@@ -55,29 +83,13 @@ class LinearSVC(SparseCoefficients, Classifier):
         "l2" on the squares of the coefficients; "l1" on their absolute values, which makes most of them zero.
     loss
         "squared_hinge" or "hinge" (not with "l1").
-    dual
-        has no effect, and is accepted as in scikit-learn: the solver is chosen by the shape of X and reaches the same
-        optimum.
-    tol
-        precision: the gradient may be left at tol / 1e3 of that at zero, or the duality gap at tol / 1e5 of the value
-        at zero, depending on the solver.
-    C
-        weight of the losses relative to the penalty.
     multi_class
         "ovr": one machine per class, against all others. "crammer_singer": one problem for all classes, which ignores
         `loss`, `penalty` and `dual`.
     fit_intercept
-        fit an intercept; without it the boundary passes through the origin.
-    intercept_scaling
-        the larger it is, the less the intercept is penalised.
+        whether to fit an intercept; without it the boundary passes through the origin.
     class_weight
-        a weight per class, or "balanced": inversely proportional to the class shares.
-    verbose
-        has no effect, and is accepted as in scikit-learn.
-    random_state
-        seed of the order in which rows are visited when there are many columns.
-    max_iter
-        maximum number of steps of the solver.
+        one weight per class, or "balanced": inversely proportional to the class shares.
 
     Attributes
     ----------
@@ -132,10 +144,6 @@ class LinearSVC(SparseCoefficients, Classifier):
         portfolio=True,
     )
 
-    coef_ = learned("coef")
-    intercept_ = learned("intercept")
-    n_iter_ = learned("n_iter")
-
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         _refuse(self)
         K = len(self.classes_)
@@ -157,42 +165,26 @@ class LinearSVC(SparseCoefficients, Classifier):
     def _fold(self, y: Target, codes: Codes, w: Weights) -> Weights:
         return w  # `_fit` applies the class weights, each in its own problem
 
-    def decision_function(self, X: UserTable) -> Any:
+    def decision_function(self, X: UserTable) -> Array:
         """Signed score of the machine of each class (n, K); for two classes (n,), positive for the second."""
         X = self._admit(X)
         return decision_values(self.model_, X)
 
-    def _scores(self, X: Table) -> Any:
+    def _scores(self, X: Table) -> Matrix:
         return class_scores(self.model_, X)
 
 
-class LinearSVR(Regressor):
+class LinearSVR(LinearMachine, Regressor):
     """Linear support vector machine for regression: errors up to epsilon are free.
 
     Parameters
     ----------
     epsilon
         errors up to this size cost nothing; in units of the target.
-    tol
-        precision: the gradient may be left at tol / 1e3 of that at zero, or the duality gap at tol / 1e5 of the value
-        at zero, depending on the solver.
-    C
-        weight of the losses relative to the penalty.
     loss
         "epsilon_insensitive", or "squared_epsilon_insensitive", its square.
     fit_intercept
-        fit an intercept; without it the surface passes through the origin.
-    intercept_scaling
-        the larger it is, the less the intercept is penalised.
-    dual
-        has no effect, and is accepted as in scikit-learn: the solver is chosen by the shape of X and reaches the same
-        optimum.
-    verbose
-        has no effect, and is accepted as in scikit-learn.
-    random_state
-        seed of the order in which rows are visited when there are many columns.
-    max_iter
-        maximum number of steps of the solver.
+        whether to fit an intercept; without it the surface passes through the origin.
 
     Attributes
     ----------
@@ -238,17 +230,13 @@ class LinearSVR(Regressor):
         search={"C": (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)},
     )
 
-    coef_ = learned("coef")
-    intercept_ = learned("intercept")
-    n_iter_ = learned("n_iter")
-
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         design, ridge = _design(self, X)
         risk = EmpiricalRisk(REGRESSOR_LOSSES[self.loss](self.epsilon), design, y.astype(np.float64), self.C * w, ridge)
         model = _fitted(self, [risk], X)
         self.model_ = replace(model, coef=model.coef[0])
 
-    def predict(self, X: UserTable) -> Any:
+    def predict(self, X: UserTable) -> Vector:
         """Predicted target of each row."""
         X = self._admit(X)
         return predictor(self.model_, X)

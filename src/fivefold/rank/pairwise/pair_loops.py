@@ -13,17 +13,16 @@ Joachims (2006); Airola, Pahikkala & Salakoski (2011); Lee & Lin (2014).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.parallel import map_parts
-from fivefold.core.types import Array
+from fivefold.core.types import Array, Indices, Matrix, Vector
 from fivefold.optim.losses.base import Loss
-from fivefold.rank.pairwise.ranking_pairs import Queries, RowIndices
+from fivefold.rank.pairwise.ranking_pairs import Queries
 
-MIN_TREE_ROWS = 600  # queries of more rows use the tree: there it is faster than the pairs
+MIN_TREE_ROWS = 600  # queries of more rows use the tree, which is faster than writing out pairs there
 BLOCK_PAIRS = 32_768  # pairs written out at a time for losses without a compiled loop
 
 
@@ -38,11 +37,15 @@ class PairHinge:
 def pair_terms(loss: PairHinge | Loss, queries: Queries, s: Array) -> tuple[float, Array]:
     """The sum over pairs for scores s in the order of the queries, and its derivative by each score."""
     slope = np.zeros(len(s))
-    work: Any = _hinged if isinstance(loss, PairHinge) else _written_out
 
     def part(lo: int, hi: int) -> float:
         a, b = np.searchsorted(queries.starts, (lo, hi))  # the queries that begin in this part
-        return work(loss, queries, s, slope, queries.starts[a : b + 1])[0] if b > a else 0.0
+        if b == a:
+            return 0.0
+        starts = queries.starts[a : b + 1]
+        if isinstance(loss, PairHinge):
+            return _hinged(loss, queries, s, slope, starts)[0]
+        return _written_out(loss, queries, s, slope, starts)
 
     return sum(map_parts(part, len(s))), slope
 
@@ -52,15 +55,17 @@ def close_pairs(margin: float, queries: Queries, s: Array) -> float:
     return _hinged(PairHinge(margin), queries, s, np.zeros(len(s)), queries.starts)[1]
 
 
-def _hinged(loss: PairHinge, queries: Queries, s: Array, slope: Array, starts: RowIndices) -> tuple[float, float]:
+def _hinged(loss: PairHinge, queries: Queries, s: Array, slope: Array, starts: Indices) -> tuple[float, float]:
     """The sum over pairs; for the plain hinge also the weight of the pairs where it is not zero."""
-    total, close = _short(loss.margin, loss.squared, MIN_TREE_ROWS, s, queries.w, queries.grade_start, starts, slope)
+    total, close = _short_queries(
+        loss.margin, loss.squared, MIN_TREE_ROWS, s, queries.w, queries.grade_start, starts, slope
+    )
     for k in np.flatnonzero(np.diff(starts) > MIN_TREE_ROWS):
         a, b = int(starts[k]), int(starts[k + 1])
         scores = s[a:b] - s[a:b].mean()
         by_score = np.argsort(scores, kind="stable")
         levels = int(queries.grade[b - 1]) + 1
-        more = _long(
+        more = _long_query(
             loss.margin, loss.squared, scores, queries.w[a:b], queries.grade[a:b], by_score,
             np.zeros((levels + 1, 3)), slope[a:b],
         )  # fmt: skip
@@ -68,30 +73,40 @@ def _hinged(loss: PairHinge, queries: Queries, s: Array, slope: Array, starts: R
     return float(total), float(close)
 
 
-def _written_out(loss: Loss, queries: Queries, s: Array, slope: Array, starts: RowIndices) -> tuple[float, float]:
-    """Any loss: pairs are written out, about BLOCK_PAIRS at a time."""
+def _written_out(loss: Loss, queries: Queries, s: Array, slope: Array, starts: Indices) -> float:
+    """The sum over pairs for any loss: pairs are written out, about BLOCK_PAIRS at a time."""
     lo, hi = int(starts[0]), int(starts[-1])
     counts = queries.grade_start[lo:hi] - queries.query_start[lo:hi]
     ends, total, a = np.cumsum(counts), 0.0, lo
     while a < hi:
         done = ends[a - lo - 1] if a > lo else 0
         b = lo + max(a - lo + 1, int(np.searchsorted(ends, done + BLOCK_PAIRS, side="right")))
-        many = counts[a - lo : b - lo]
-        i = np.repeat(np.arange(a, b), many)
-        j = np.arange(len(i)) - np.repeat(np.cumsum(many) - many, many) + queries.query_start[i]
+        worse = counts[a - lo : b - lo]  # number of worse rows of each row
+        i = np.repeat(np.arange(a, b), worse)
+        j = np.arange(len(i)) - np.repeat(np.cumsum(worse) - worse, worse) + queries.query_start[i]
         if len(i):
             g = np.empty(len(i))
             total += loss.weighted_sum(np.ones(len(i)), s[i] - s[j], queries.w[i] * queries.w[j], g)
-            base = int(j.min())
+            least = int(j.min())
             slope[a:b] += np.bincount(i - a, weights=g, minlength=b - a)
-            away = np.bincount(j - base, weights=g)
-            slope[base : base + len(away)] -= away
+            away = np.bincount(j - least, weights=g)
+            slope[least : least + len(away)] -= away
         a = b
-    return total, np.nan
+    return total
 
 
 @jit(fastmath=FAST, error_model="numpy")
-def _short(margin, squared, longest, s, w, first, starts, slope):
+def _short_queries(
+    margin: float,
+    squared: bool,
+    longest: int,
+    s: Vector,
+    w: Vector,
+    first: Indices,
+    starts: Indices,
+    slope: Vector,
+) -> tuple[float, float]:
+    """Sums over the pairs of all queries of at most `longest` rows; row i is better than those before first[i]."""
     total, close = 0.0, 0.0
     for q in range(len(starts) - 1):
         a, n = starts[q], starts[q + 1] - starts[q]
@@ -122,7 +137,8 @@ def _short(margin, squared, longest, s, w, first, starts, slope):
 
 
 @jit(error_model="numpy")
-def _enter(tree, level, w, s):
+def _enter(tree: Matrix, level: int, w: float, s: float) -> None:
+    """Add weight, score and squared score of a row to a binary indexed tree over grades."""
     k = level + 1
     while k < len(tree):
         tree[k, 0] += w
@@ -132,7 +148,17 @@ def _enter(tree, level, w, s):
 
 
 @jit(error_model="numpy")
-def _long(margin, squared, s, w, level, by_score, tree, slope):
+def _long_query(
+    margin: float,
+    squared: bool,
+    s: Vector,
+    w: Vector,
+    level: Indices,
+    by_score: Indices,
+    tree: Matrix,
+    slope: Vector,
+) -> tuple[float, float]:
+    """Sums over the pairs of one query, by a tree over its grades (levels + 1, 3) that starts at zero."""
     n, total, close, entered = len(s), 0.0, 0.0, 0
     for t in range(n):  # better rows by falling score; a worse row enters once its score exceeds theirs less the margin
         i = by_score[n - 1 - t]

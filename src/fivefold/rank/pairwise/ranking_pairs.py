@@ -13,22 +13,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fivefold.core.types import Array, Matrix, Rng, Table, UserWeights
+from fivefold.core.types import Array, Indices, Matrix, Rng, Table, UserTarget, UserWeights, Vector
 
-RowIndices = NDArray[np.integer[Any]]
+UserGroups: TypeAlias = Any  # the query of each row, as users pass it; None where all rows are one query
 
 
 @dataclass(frozen=True)
 class Pairs:
     """Row better[p] is to be scored above row worse[p]; the pair counts weight[p] times."""
 
-    better: RowIndices  # (P,)
-    worse: RowIndices  # (P,)
+    better: Indices  # (P,)
+    worse: Indices  # (P,)
     weight: Array  # (P,)
 
     def __len__(self) -> int:
@@ -49,7 +48,7 @@ class Pairs:
         return cls.of((u, v) for place, u in enumerate(order) for v in order[place + 1 :])
 
     @classmethod
-    def of_grades(cls, grades: Any, groups: Any = None, sample_weight: UserWeights = None) -> Pairs:
+    def of_grades(cls, grades: UserTarget, groups: UserGroups = None, sample_weight: UserWeights = None) -> Pairs:
         """From one grade per row, the higher the better, compared within the queries given by `groups`."""
         return Queries.of(grades, groups, sample_weight).pairs()
 
@@ -93,15 +92,21 @@ class Pairs:
 class Queries:
     """Rows sorted by query and grade: the rows worse than row i of this order are query_start[i]..grade_start[i]."""
 
-    order: RowIndices  # (n,) the rows in this order
-    query_start: RowIndices  # (n,) position where its query begins
-    grade_start: RowIndices  # (n,) position where its grade begins
-    grade: RowIndices  # (n,) number of its grade within the query
+    order: Indices  # (n,) the rows in this order
+    query_start: Indices  # (n,) position where its query begins
+    grade_start: Indices  # (n,) position where its grade begins
+    grade: Indices  # (n,) number of its grade within the query
     w: Array  # (n,) weights in this order
-    starts: RowIndices  # (queries + 1,) positions where queries begin
+    starts: Indices  # (queries + 1,) positions where queries begin
 
     @classmethod
-    def of(cls, grades: Any, groups: Any = None, sample_weight: Any = None, keys: Any = None) -> Queries:
+    def of(
+        cls,
+        grades: UserTarget,
+        groups: UserGroups = None,
+        sample_weight: UserWeights = None,
+        keys: Vector | None = None,
+    ) -> Queries:
         """From one grade per row; `keys` orders rows of equal grade, and depends on their values only."""
         grades = np.asarray(grades, dtype=np.float64)
         n = len(grades)
@@ -114,10 +119,17 @@ class Queries:
         new_query = np.append(True, q[1:] != q[:-1])[:n]
         new_grade = new_query | np.append(True, g[1:] != g[:-1])[:n]
         starts = np.append(np.flatnonzero(new_query), n)
-        begin = np.maximum.accumulate(np.where(new_query, np.arange(n), 0))
-        first = np.maximum.accumulate(np.where(new_grade, np.arange(n), 0))
-        level = np.cumsum(new_grade)
-        return cls(order, begin, first, level - level[begin], np.ascontiguousarray(w[order]), starts)
+        query_start = np.maximum.accumulate(np.where(new_query, np.arange(n), 0))
+        grade_start = np.maximum.accumulate(np.where(new_grade, np.arange(n), 0))
+        grade = np.cumsum(new_grade)
+        return cls(
+            order=order,
+            query_start=query_start,
+            grade_start=grade_start,
+            grade=grade - grade[query_start],
+            w=np.ascontiguousarray(w[order]),
+            starts=starts,
+        )
 
     @cached_property
     def weight_below(self) -> Array:
@@ -131,7 +143,7 @@ class Queries:
         return float(self.w @ self.weight_below)
 
     @cached_property
-    def counts(self) -> RowIndices:
+    def counts(self) -> Indices:
         """Number of pairs up to and including each position (n,)."""
         return np.cumsum(self.grade_start - self.query_start)
 
@@ -147,7 +159,7 @@ class Queries:
             weight *= self.total / weight.sum()
         return Pairs(self.order[i], self.order[j], weight)
 
-    def draw(self, count: int, rng: Rng) -> tuple[RowIndices, RowIndices]:
+    def draw(self, count: int, rng: Rng) -> tuple[Indices, Indices]:
         """`count` pairs, each drawn with probability proportional to its weight: better and worse rows."""
         ends, places = np.cumsum(self.w * self.weight_below), np.append(0.0, np.cumsum(self.w))
         u = rng.uniform(size=(count, 2))
