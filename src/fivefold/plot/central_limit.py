@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import multivariate_normal
@@ -35,7 +35,7 @@ class LimitSample:
 
 
 def central_limit_experiment(
-    draw: Callable[[np.random.RandomState, tuple[int, int]], Any],
+    draw: Callable[[np.random.RandomState, tuple[int, int]], Array],
     mean: Array,
     covariance: Matrix,
     *,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from fivefold.core.types import Mask
 from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, axes, colour
 
 if TYPE_CHECKING:
@@ -20,7 +22,11 @@ ROW_BANDS = 120  # a missing map groups the rows into at most this many bands
 
 
 def distribution(
-    values: Any, groups: Sequence[Any] = (), *, written: Callable[[float], str] | None = None, ax: Axes | None = None
+    values: ArrayLike,
+    groups: Sequence[Mask] = (),
+    *,
+    written: Callable[[float], str] | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """A histogram; with groups (masks of rows), one outline per group, as shares of the group.
 
@@ -76,7 +82,7 @@ def level_bars(counts: Mapping[str, int], *, coloured: bool = False, ax: Axes | 
     return ax
 
 
-def missing_map(holes: Mapping[str, Any], *, width: float = 4.6, ax: Axes | None = None) -> Axes:
+def missing_map(holes: Mapping[str, ArrayLike], *, width: float = 4.6, ax: Axes | None = None) -> Axes:
     """Columns down, rows across in table order: the darker a band, the more of its values are missing."""
     if ax is None:
         import matplotlib.pyplot as plt

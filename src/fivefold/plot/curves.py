@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.metrics import root_mean_squared_error
 
-from fivefold.core.types import UserTarget
+from fivefold.core.types import UserTarget, Vector
 from fivefold.evaluation.curves import LossCurve
 from fivefold.evaluation.experiments.bias_variance import ErrorDecomposition
 from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, axes, legend
@@ -86,19 +88,19 @@ def agreement(y: UserTarget, predicted: UserTarget, *, ax: Axes | None = None) -
     return ax
 
 
-def _places(values: Any) -> Any:
+def _places(values: Sequence[Any] | NDArray[Any]) -> Vector:
     """Positions on the axis: numbers at their value, anything else one after the other."""
     if all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in values):
         return np.asarray(values, dtype=float)
     return np.arange(len(values), dtype=float)
 
 
-def _scale(ax: Axes, x: Any, values: Any, log: bool) -> None:
+def _scale(ax: Axes, x: Vector, values: Sequence[Any] | NDArray[Any], log: bool) -> None:
     if log:
         ax.set_xscale("log")
     elif not isinstance(values[0], int | float | np.number):
         ax.set_xticks(x, [str(value) for value in values])
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from fivefold.core.types import Matrix, Vector
+from fivefold.evaluation.scores import Score
 from fivefold.plot.style import axes, colour, legend, marker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def experience(curve: Any, *, ax: Axes | None = None) -> Axes:
+class PerformanceCurve(Protocol):
+    """A measure on unseen rows for several numbers of training rows, as `LearningProblem.learning_curve` gives it."""
+
+    @property
+    def method(self) -> str: ...
+    @property
+    def score(self) -> Score: ...
+    @property
+    def rows(self) -> Sequence[int]: ...
+    @property
+    def values(self) -> Matrix: ...
+    @property
+    def mean(self) -> Vector: ...
+    @property
+    def learns(self) -> bool: ...
+
+
+def experience(curve: PerformanceCurve, *, ax: Axes | None = None) -> Axes:
     """The measure P on unseen rows against the number of training rows: `LearningProblem.learning_curve` drawn.
 
     The band is one standard deviation over the splits to either side.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def images(
     rows: Matrix,
     shape: tuple[int, int],
     *,
-    titles: Sequence[Any] | None = None,
+    titles: Sequence[object] | None = None,
     columns: int = 8,
     signed: bool = False,
     top: float | None = None,
@@ -33,16 +33,16 @@ def images(
         raise ValueError(f"rows of {rows.shape[1]} numbers are not images of shape {shape}")
     panels = _panels(len(rows), columns) if panels is None else list(panels)
     top = (float(np.abs(rows).max()) or 1.0) if top is None else top
-    scale = {"vmin": -top if signed else 0, "vmax": top, "cmap": DIVERGING if signed else SEQUENTIAL}
+    low, cmap = (-top, DIVERGING) if signed else (0, SEQUENTIAL)
     for i, (ax, image) in enumerate(zip(panels, rows, strict=True)):
-        ax.imshow(image.reshape(shape), interpolation="nearest", **scale)
+        ax.imshow(image.reshape(shape), interpolation="nearest", vmin=low, vmax=top, cmap=cmap)
         ax.set_axis_off()
         if titles is not None:
             ax.set_title(str(titles[i]), fontsize=8, color=INK, pad=3)
     return panels
 
 
-def _panels(count: int, columns: int) -> Any:
+def _panels(count: int, columns: int) -> list[Axes]:
     import matplotlib.pyplot as plt
 
     columns = min(columns, count)

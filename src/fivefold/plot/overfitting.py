@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-from fivefold.core.types import Table, Target
+from fivefold.core.types import UserTable, UserTarget
+from fivefold.evaluation.protocols import FittedClassifier, Model
 from fivefold.linear_model import LeastSquaresClassifier
-from fivefold.plot.style import INK, axes, axes_row, colour, marker
+from fivefold.plot.style import INK, axes, axes_row, colour, marker, plane_grid
 from fivefold.preprocessing import BasisExpansion
 from fivefold.preprocessing.basis_functions import Gaussians, Kernels
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MAP_STEPS = 120  # grid points per side of a map
+MARGIN_SHARE = 0.05  # around the points, as a share of their spread
 KERNEL_WIDTHS = (1.0, 0.05, 0.001)  # of Gaussian kernels, in units of the columns: too wide, right, too narrow
 
 
@@ -28,10 +30,10 @@ class FitPanel:
     """Fitted classifiers, their errors on training rows and on new rows, and the axes that show them."""
 
     names: tuple[str, ...]
-    models: tuple[Any, ...]
+    models: tuple[FittedClassifier, ...]
     training_errors: tuple[float, ...]
     test_errors: tuple[float, ...]
-    axes: tuple[Any, ...]
+    axes: tuple[Axes, ...]
 
     @property
     def best(self) -> str:
@@ -43,7 +45,7 @@ class FitPanel:
         return "\n".join(f"{name}: training error {own:.3f}, test error {new:.3f}" for name, own, new in parts)
 
 
-def kernel_ridge_classifier(width: float, tau: float = 1.0) -> Any:
+def kernel_ridge_classifier(width: float, tau: float = 1.0) -> Model:
     """Kernel ridge regression on labels, with a Gaussian kernel of that width and regularisation tau.
 
     Examples
@@ -57,7 +59,13 @@ def kernel_ridge_classifier(width: float, tau: float = 1.0) -> Any:
 
 
 def fit_panel(
-    models: Mapping[str, Any], X: Table, y: Target, X_new: Any, y_new: Any, *, panels: Sequence[Axes] | None = None
+    models: Mapping[str, Model],
+    X: UserTable,
+    y: UserTarget,
+    X_new: UserTable,
+    y_new: UserTarget,
+    *,
+    panels: Sequence[Axes] | None = None,
 ) -> FitPanel:
     """Fit classifiers to rows of two columns and draw each one's boundary, with its error on these and on new rows.
 
@@ -87,10 +95,7 @@ def fit_panel(
         raise ValueError(f"a panel is drawn over two columns; X has shape {X.shape}. Select two columns")
     fitted = tuple(clone(model).fit(X, y) for model in models.values())
     errors = [tuple(float(1 - m.score(A, b)) for m in fitted) for A, b in ((X, y), (X_new, y_new))]
-    low, high = X.min(axis=0), X.max(axis=0)
-    pad = 0.05 * (high - low)
-    sides = [np.linspace(low[j] - pad[j], high[j] + pad[j], MAP_STEPS) for j in (0, 1)]
-    grid = np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
+    sides, grid = plane_grid(X, MAP_STEPS, MARGIN_SHARE)
     drawn = axes_row(len(models), panels)
     for ax, name, model, own, new in zip(drawn, models, fitted, *errors, strict=True):
         axes(ax, title=f"{name}\ntraining error {own:.2f}, test error {new:.2f}")
@@ -107,10 +112,10 @@ def fit_panel(
 
 
 def width_panel(
-    X: Table,
-    y: Target,
-    X_new: Any,
-    y_new: Any,
+    X: UserTable,
+    y: UserTarget,
+    X_new: UserTable,
+    y_new: UserTarget,
     *,
     widths: Sequence[float] = KERNEL_WIDTHS,
     tau: float = 1.0,

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fivefold.core.types import UserTable
+from fivefold.core.types import UserTable, Vector
 from fivefold.plot.style import GREY, INK, LIGHT_GREY, arrow, axes, colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from fivefold.rank import LinearRanker, RankingPerceptron
+
 
 def ranking_projection(
-    model: Any, X: UserTable, grades: Any, *, names: Sequence[Any] | None = None, ax: Axes | None = None
+    model: LinearRanker | RankingPerceptron,
+    X: UserTable,
+    grades: Sequence[float] | Vector,
+    *,
+    names: Sequence[object] | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Rows of X (n, 2) with their grades, the direction of a fitted ranker, and the projections onto it.
 
-    `names`, if given, are written next to the points in place of the grades.
+    `names`, if given, are written next to the points instead of the grades.
     """
     X, w = np.asarray(X, dtype=np.float64), np.asarray(model.coef_, dtype=np.float64)
     ax = axes(ax, square=True)

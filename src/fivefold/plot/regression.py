@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fivefold.core.types import UserTable, UserTarget
+from fivefold.core.types import Matrix, UserTable, UserTarget
 from fivefold.plot.style import GREY, INK, axes, colour, legend, marker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from fivefold.linear_model import LinearRegression
+    from fivefold.linear_model.diagnostics.collinearity import OutlierSensitivity
+
 
 def noise_band(
-    model: Any, X: UserTable, y: UserTarget, *, basis: Any = None, width: float = 1.0, ax: Axes | None = None
+    model: LinearRegression,
+    X: UserTable,
+    y: UserTarget,
+    *,
+    basis: Callable[[Matrix], Matrix] | None = None,
+    width: float = 1.0,
+    ax: Axes | None = None,
 ) -> Axes:
     """Points of one input, the fitted curve, and a band of `width` standard deviations of the noise around it.
 
@@ -33,7 +43,7 @@ def noise_band(
     return ax
 
 
-def outlier_sensitivity(sensitivity: Any, *, column: int = 0, ax: Axes | None = None) -> Axes:
+def outlier_sensitivity(sensitivity: OutlierSensitivity, *, column: int = 0, ax: Axes | None = None) -> Axes:
     """The weight of one column in each fit as one target moves: `fivefold.linear_model.outlier_sensitivity` drawn."""
     ax = axes(ax, x="added to one target", y=f"weight of column {column}")
     ax.axhline(0, color=GREY, lw=0.6)

@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fivefold.core.numerics.arrays import to_numpy
-from fivefold.core.types import UserTable, UserTarget
+from fivefold.core.types import Array, UserTable, UserTarget, Vector
 from fivefold.plot.geometry.ellipses import ellipses
 from fivefold.plot.style import COLOURS, INK, axes, colour, legend, marker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from fivefold.cluster import KMeans, KMedians
+    from fivefold.decomposition import PCA
+    from fivefold.mixture import GaussianMixture
 
-def points(P: Any, y: UserTarget = None, *, names: Sequence[Any] | None = None, ax: Axes | None = None) -> Axes:
+
+def points(
+    P: UserTable, y: UserTarget = None, *, names: Sequence[object] | None = None, ax: Axes | None = None
+) -> Axes:
     """Rows of P (n, 2) or (n, 3); one colour and mark per class of y."""
     P = np.asarray(P)
     ax = axes(ax, square=P.shape[1] == 2) if P.shape[1] == 2 else axes(ax, projection="3d")
@@ -32,12 +38,12 @@ def points(P: Any, y: UserTarget = None, *, names: Sequence[Any] | None = None, 
 
 
 def scores(
-    pca: Any,
+    pca: PCA,
     X: UserTable,
     y: UserTarget = None,
     *,
     dims: tuple[int, ...] = (0, 1),
-    names: Sequence[Any] | None = None,
+    names: Sequence[object] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Coordinates along two or three components, coloured by class; each axis says its share of the variance."""
@@ -49,7 +55,7 @@ def scores(
     return ax
 
 
-def clusters(model: Any, X: UserTable, *, dims: tuple[int, int] = (0, 1), ax: Axes | None = None) -> Axes:
+def clusters(model: KMeans | KMedians, X: UserTable, *, dims: tuple[int, int] = (0, 1), ax: Axes | None = None) -> Axes:
     """Rows coloured by the cluster they belong to, and the centres."""
     X, dims_ = np.asarray(X), list(dims)
     ax = axes(ax, square=True)
@@ -61,7 +67,9 @@ def clusters(model: Any, X: UserTable, *, dims: tuple[int, int] = (0, 1), ax: Ax
     return ax
 
 
-def responsibilities(model: Any, X: UserTable, *, dims: tuple[int, int] = (0, 1), ax: Axes | None = None) -> Any:
+def responsibilities(
+    model: GaussianMixture, X: UserTable, *, dims: tuple[int, int] = (0, 1), ax: Axes | None = None
+) -> Axes:
     """Rows coloured by their soft membership in the components of a mixture, and the ellipses of the components."""
     from matplotlib.colors import to_rgb
 
@@ -74,7 +82,7 @@ def responsibilities(model: Any, X: UserTable, *, dims: tuple[int, int] = (0, 1)
     return ellipses(model.means_[:, dims_], covariances, ax=ax)
 
 
-def dense_covariances(model: Any) -> Any:
+def dense_covariances(model: GaussianMixture) -> Array:
     """Covariances (K, d, d) of a Gaussian mixture, in whatever form it stores them."""
     C, (K, d) = np.asarray(model.covariances_), model.means_.shape
     form = {"full": (K, d, d), "tied": (1, d, d), "identity": (1, d, d), "diag": (K, d, 1), "spherical": (K, 1, 1)}[
@@ -84,7 +92,7 @@ def dense_covariances(model: Any) -> Any:
     return np.broadcast_to(C if form[1:] == (d, d) else C * np.eye(d), (K, d, d))
 
 
-def history(values: Any, *, ax: Axes | None = None) -> Axes:
+def history(values: Sequence[float] | Vector, *, ax: Axes | None = None) -> Axes:
     """The mean log-likelihood per row after each step of expectation-maximisation: `lower_bounds_` of a mixture."""
     ax = axes(ax, x="step", y="log-likelihood of a row")
     ax.plot(np.arange(1, len(values) + 1), values, color=COLOURS[0], marker="o", markersize=3.5, lw=1.4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +12,14 @@ from fivefold.plot.style import COLOURS, GREY, INK, axes, legend
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from fivefold.decomposition import PCA
+
 DEFAULT_KNEE = LargestRatio()
 MAX_MARKED_POINTS = 25  # a curve over more components than this has no marks
 
 
 def scree(
-    pca: Any, *, knee: ComponentRule | None = DEFAULT_KNEE, threshold: Distortion | None = None, ax: Axes | None = None
+    pca: PCA, *, knee: ComponentRule | None = DEFAULT_KNEE, threshold: Distortion | None = None, ax: Axes | None = None
 ) -> Axes:
     """Share of the variance along each component, and the distortion left after 0, 1, ... of them.
 

@@ -8,6 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from fivefold.core.types import Matrix, Vector
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -66,12 +70,27 @@ def axes_row(count: int, given: Sequence[Axes] | None = None, *, width: float = 
     return list(made[0])
 
 
+def plane_frame(low: Vector, high: Vector, margin: float) -> tuple[Vector, Vector]:
+    """Corners around a box of the plane, wider by a share of its sides; a side of no length gets one."""
+    space = margin * (high - low) + (high <= low)
+    return low - space, high + space
+
+
+def plane_grid(X: Matrix, steps: int, margin: float) -> tuple[list[Vector], Matrix]:
+    """Positions along both axes, (steps,) each, that cover the rows of X (n, 2), and the grid (steps^2, 2) of them."""
+    low, high = plane_frame(X.min(axis=0), X.max(axis=0), margin)
+    sides = [np.linspace(low[j], high[j], steps) for j in range(2)]
+    return sides, np.stack(np.meshgrid(*sides), axis=-1).reshape(-1, 2)
+
+
 def legend(ax: Axes, **options: Any) -> None:
     """A legend without a frame."""
     ax.legend(**{"frameon": False, "fontsize": 8, "labelcolor": INK, "handletextpad": 0.4, **options})
 
 
-def arrow(ax: Axes, tail: Any, tip: Any, ink: str, width: float = 2.0) -> None:
+def arrow(
+    ax: Axes, tail: Sequence[float] | Vector, tip: Sequence[float] | Vector, ink: str, width: float = 2.0
+) -> None:
     """A straight arrow in data coordinates."""
     look = {"arrowstyle": "-|>", "color": ink, "lw": width, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 6 + 3 * width}
-    ax.annotate("", tip, tail, arrowprops=look)
+    ax.annotate("", (tip[0], tip[1]), (tail[0], tail[1]), arrowprops=look)

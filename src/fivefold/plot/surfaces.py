@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from fivefold.core.types import Array, UserTable, UserTarget
-from fivefold.plot.style import DIVERGING, INK, axes, axes_row, colour, marker
+from fivefold.core.types import Array, Matrix, UserTable, UserTarget
+from fivefold.evaluation.protocols import FittedClassifier
+from fivefold.plot.style import DIVERGING, INK, axes, axes_row, colour, marker, plane_grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 GRID_STEPS = 121  # grid points per column
+MARGIN_SHARE = 0.08  # around the points, as a share of their spread
 
 
-def surfaces(model: Any, X: UserTable, y: UserTarget = None, *, axs: Sequence[Axes] | None = None) -> tuple[Axes, Axes]:
+class ScoringClassifier(FittedClassifier, Protocol):
+    """A classifier with scores before the softmax, or the sigmoid."""
+
+    def decision_function(self, X: Matrix, /) -> Array: ...
+
+
+def surfaces(
+    model: ScoringClassifier, X: UserTable, y: UserTarget = None, *, axs: Sequence[Axes] | None = None
+) -> tuple[Axes, Axes]:
     """Scores of a classifier of two columns next to its posterior, and the boundary in both.
 
     For two classes the log odds and the probability of the second; for more the largest score and the largest
@@ -25,10 +35,7 @@ def surfaces(model: Any, X: UserTable, y: UserTarget = None, *, axs: Sequence[Ax
     X = np.asarray(X)
     if X.shape[1] != 2:
         raise ValueError(f"surfaces are drawn over two columns; X has {X.shape[1]}. Fit the classifier on two of them")
-    low, high = X.min(axis=0), X.max(axis=0)
-    pad = 0.08 * (high - low)
-    a, b = (np.linspace(low[j] - pad[j], high[j] + pad[j], GRID_STEPS) for j in (0, 1))
-    grid = np.column_stack([part.ravel() for part in np.meshgrid(a, b)])
+    (a, b), grid = plane_grid(X, GRID_STEPS, MARGIN_SHARE)
     scores, P = np.asarray(model.decision_function(grid)), np.asarray(model.predict_proba(grid))
     left, right = axes_row(2, axs, width=4.2)
     for ax, title, values in ((left, "scores", scores), (right, "posterior", P[:, 1] if P.shape[1] == 2 else P)):

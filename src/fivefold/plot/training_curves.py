@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
 
-from fivefold.core.types import UserTarget
+from fivefold.core.types import Table, Target, UserTarget
+from fivefold.evaluation.protocols import FittedModel
 from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, axes, legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+class IncrementalModel(FittedModel, Protocol):
+    """A model that learns from one pass over rows at a time."""
+
+    def partial_fit(self, X: Table, y: Target, /, **params: Any) -> object: ...
+    def score(self, X: Table, y: Target, /) -> float: ...
+
+
 def fits_after(
-    model: Any, x: Any, y: UserTarget, passes: Sequence[int] = (1, 10, 100, 1000), *, ax: Axes | None = None
+    model: IncrementalModel,
+    x: ArrayLike,
+    y: UserTarget,
+    passes: Sequence[int] = (1, 10, 100, 1000),
+    *,
+    ax: Axes | None = None,
 ) -> Axes:
     """The curve of a regressor with partial_fit after chosen numbers of passes over points (x, y)."""
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
@@ -34,19 +49,19 @@ def fits_after(
 
 
 def evolution(
-    model: Any,
-    train: tuple[Any, Any],
-    unseen: tuple[Any, Any],
+    model: IncrementalModel,
+    train: tuple[Table, Target],
+    unseen: tuple[Table, Target],
     passes: int = 100,
     *,
-    loss: Callable[[Any, Any, Any], float] | None = None,
+    loss: Callable[[IncrementalModel, Table, Target], float] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Loss on training and on unseen rows after each pass of `partial_fit`; a line marks the least loss on unseen rows.
 
     `loss(model, X, y)` is one minus the model's score by default.
     """
-    extra = {"classes": np.unique(train[1])} if hasattr(model, "classes_") or _classifies(model) else {}
+    extra = {"classes": np.unique(train[1])} if hasattr(model, "classes_") or is_classifier(model) else {}
     seen = np.empty((passes, 2))
     for k in range(passes):
         model.partial_fit(*train, **extra)
@@ -60,7 +75,3 @@ def evolution(
     ax.grid(color=LIGHT_GREY, lw=0.8)
     legend(ax, loc="best")
     return ax
-
-
-def _classifies(model: Any) -> bool:
-    return model.__sklearn_tags__().classifier_tags is not None

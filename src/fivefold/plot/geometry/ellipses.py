@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import chi2
@@ -15,8 +16,10 @@ from fivefold.plot.style import GREY, INK, arrow, axes, colour
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from fivefold.decomposition import PCA
 
-def ellipse_points(mean: Array, covariance: Matrix, radius: float, count: int = 121) -> Any:
+
+def ellipse_points(mean: Array | Sequence[float], covariance: Matrix, radius: float, count: int = 121) -> Matrix:
     """Points (count, 2) at Mahalanobis distance `radius` from the mean."""
     values, U = eigen(np.asarray(covariance, dtype=float))
     turn = np.linspace(0, 2 * np.pi, count)
@@ -24,7 +27,13 @@ def ellipse_points(mean: Array, covariance: Matrix, radius: float, count: int = 
     return np.asarray(mean) + radius * (U * np.sqrt(np.maximum(values, 0)) @ circle).T
 
 
-def ellipses(means: Any, covariances: Any, *, masses: tuple[float, ...] = (0.5, 0.95), ax: Axes | None = None) -> Axes:
+def ellipses(
+    means: Array | Sequence[Sequence[float]],
+    covariances: Array | Sequence[Matrix],
+    *,
+    masses: tuple[float, ...] = (0.5, 0.95),
+    ax: Axes | None = None,
+) -> Axes:
     """For each Gaussian (K, 2), (K, 2, 2) its mean and the ellipses that hold the given masses."""
     ax = axes(ax, square=True)
     for k, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
@@ -34,7 +43,7 @@ def ellipses(means: Any, covariances: Any, *, masses: tuple[float, ...] = (0.5, 
     return ax
 
 
-def principal_axes(pca: Any, X: UserTable, *, radius: float = 2.0, ax: Axes | None = None) -> Axes:
+def principal_axes(pca: PCA, X: UserTable, *, radius: float = 2.0, ax: Axes | None = None) -> Axes:
     """Two columns, their mean, the principal axes and the ellipse, each `radius` standard deviations long."""
     X, mean = np.asarray(to_numpy(X)), to_numpy(pca.mean_)
     if X.shape[1] != 2:

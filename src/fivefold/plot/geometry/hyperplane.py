@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from fivefold.core.types import Table, UserTable, UserTarget
+from fivefold.core.types import UserTable, UserTarget, Vector
 from fivefold.linear_model.geometry.hyperplane import Hyperplane
 from fivefold.plot.scatter import points
-from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, arrow, axes, colour, legend
+from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, arrow, axes, colour, legend, plane_frame, plane_grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from fivefold.multiclass import OneVsOneClassifier, OneVsRestClassifier
 
 MAP_POINTS = 300  # grid points per side of a map
 MARGIN_SHARE = 0.12  # around the points, as a share of their spread
@@ -22,7 +25,7 @@ def hyperplane(plane: Hyperplane, X: UserTable, y: UserTarget = None, *, ax: Axe
     """The line f = 0, its normal, the lines f = -1 and +1, and the segment from each row to its projection."""
     X = np.asarray(X)
     ax = points(X, y, ax=ax)
-    low, high = _frame(X)
+    low, high = plane_frame(X.min(axis=0), X.max(axis=0), MARGIN_SHARE)
     for level, look in ((-1, "--"), (0, "-"), (1, "--")):
         _line(ax, plane, level, low, high, color=INK if level == 0 else GREY, ls=look, lw=1.6 if level == 0 else 0.9)
     feet = plane.project(X)
@@ -36,16 +39,16 @@ def hyperplane(plane: Hyperplane, X: UserTable, y: UserTarget = None, *, ax: Axe
     return ax
 
 
-def regions(model: Any, X: UserTable, y: UserTarget, *, ax: Axes | None = None) -> Axes:
+def regions(
+    model: OneVsRestClassifier | OneVsOneClassifier, X: UserTable, y: UserTarget, *, ax: Axes | None = None
+) -> Axes:
     """Regions of the classes with a thick boundary, a thin line per machine; grey where no class or several claim.
 
     `model` is a OneVsRestClassifier or OneVsOneClassifier of linear machines in two columns.
     """
     X, labels = np.asarray(X), list(model.classes_)
-    low, high = _frame(X)
-    sides = [np.linspace(low[j], high[j], MAP_POINTS) for j in range(2)]
-    grid = np.stack(np.meshgrid(*sides), axis=-1)
-    rows = grid.reshape(-1, 2)
+    sides, rows = plane_grid(X, MAP_POINTS, MARGIN_SHARE)
+    low, high = rows[0], rows[-1]
     ax = points(X, y, ax=ax)
     winner = np.searchsorted(model.classes_, model.predict(rows)).reshape(MAP_POINTS, MAP_POINTS)
     levels = np.arange(len(labels) + 1) - 0.5
@@ -61,7 +64,7 @@ def regions(model: Any, X: UserTable, y: UserTarget, *, ax: Axes | None = None) 
     return ax
 
 
-def margin_distribution(margins: Any, *, ax: Axes | None = None) -> Axes:
+def margin_distribution(margins: ArrayLike, *, ax: Axes | None = None) -> Axes:
     """The share of rows whose margin is at most m, against m; its value at zero is the training error."""
     m = np.sort(np.asarray(margins))
     error = float(np.mean(m < 0))
@@ -74,12 +77,7 @@ def margin_distribution(margins: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _frame(X: Table) -> tuple[Any, Any]:
-    space = MARGIN_SHARE * np.maximum(np.ptp(X, axis=0), 1e-12)
-    return X.min(axis=0) - space, X.max(axis=0) + space
-
-
-def _line(ax: Axes, plane: Hyperplane, level: float, low: Any, high: Any, **look: Any) -> None:
+def _line(ax: Axes, plane: Hyperplane, level: float, low: Vector, high: Vector, **look: Any) -> None:
     """The line f = level, long enough to cross the frame."""
     along = np.array([-plane.normal[1], plane.normal[0]])
     middle = (low + high) / 2

@@ -7,14 +7,16 @@ same arithmetic read as a map; a vector, its projection on another, and the righ
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fivefold.core.numerics.eigenpairs import eigen
-from fivefold.core.types import Array, Matrix
+from fivefold.core.types import Array, Matrix, Vector
 from fivefold.linear_algebra import Basis, project
 from fivefold.linear_algebra import change_of_basis as changed
+from fivefold.linear_algebra.projections import Projection
 from fivefold.plot.style import GREY, INK, LIGHT_GREY, arrow, axes, axes_row, colour, legend
 
 if TYPE_CHECKING:
@@ -23,14 +25,16 @@ if TYPE_CHECKING:
 GRID_HALF_WIDTH = 2  # the grid goes from minus this to this along both axes
 
 
-def grid(count: int = 41, half: int = GRID_HALF_WIDTH) -> Any:
+def grid(count: int = 41, half: int = GRID_HALF_WIDTH) -> Array:
     """Lines (lines, count, 2) of the unit grid, upright ones first."""
     steps, along = np.arange(-half, half + 1), np.linspace(-half, half, count)
     upright = [np.column_stack([np.full(count, s), along]) for s in steps]
     return np.array(upright + [line[:, ::-1] for line in upright], dtype=float)
 
 
-def transformation(A: Matrix, *, basis: Any = None, panels: Sequence[Axes] | None = None) -> list[Axes]:
+def transformation(
+    A: Matrix, *, basis: Basis | Matrix | None = None, panels: Sequence[Axes] | None = None
+) -> list[Axes]:
     """The unit grid and its image under A, in the standard basis and in another, with the eigen-directions.
 
     In coordinates of the basis B the map is B^-1 A B. By default B holds the eigenvectors where there are two real
@@ -76,7 +80,7 @@ def transformation(A: Matrix, *, basis: Any = None, panels: Sequence[Axes] | Non
     return drawn
 
 
-def change_of_basis(basis: Any, x: Array, *, panels: Sequence[Axes] | None = None) -> list[Axes]:
+def change_of_basis(basis: Basis | Matrix, x: ArrayLike, *, panels: Sequence[Axes] | None = None) -> list[Axes]:
     """One vector x in a basis B of the plane, a = B^-1 x, read in two ways.
 
     On the left the vector stays and is read off on the grid of the basis; on the right the axes stay, and B^-1 takes
@@ -117,7 +121,7 @@ def change_of_basis(basis: Any, x: Array, *, panels: Sequence[Axes] | None = Non
     return drawn
 
 
-def projection(v: Any, w: Any, *, ax: Axes | None = None) -> Axes:
+def projection(v: ArrayLike, w: ArrayLike, *, ax: Axes | None = None) -> Axes:
     """v, its projection on w and the residual: a triangle with a right angle.
 
     Examples
@@ -148,7 +152,7 @@ def projection(v: Any, w: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _directions(A: Matrix) -> tuple[Any, Any]:
+def _directions(A: Matrix) -> tuple[Vector, Matrix]:
     """Real eigenvalues and unit eigenvectors (columns), the largest value first, and no direction twice."""
     if np.allclose(A, A.T):
         return eigen(A)
@@ -161,7 +165,7 @@ def _directions(A: Matrix) -> tuple[Any, Any]:
     return (values, V) if abs(np.linalg.det(V)) > 1e-7 else (values[:1], V[:, :1])
 
 
-def _right_angle(found: Any) -> Any:
+def _right_angle(found: Projection) -> Matrix:
     """The small square at the foot of the residual."""
     lengths = [float(np.linalg.norm(part)) for part in (found.vector, found.residual)]
     side = 0.12 * min((length for length in lengths if length > 0), default=0.0)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from fivefold.core.types import Indices, Mask, Matrix, UserTable, UserTarget
 from fivefold.partition.row_questions.nodes import RowQuestionTree
 from fivefold.plot.scatter import points
-from fivefold.plot.style import INK, axes, colour
+from fivefold.plot.style import INK, axes, colour, plane_grid
 from fivefold.plot.trees.tree_diagram import MARGIN_SHARE, VALUE_COLOURMAP
 
 if TYPE_CHECKING:
@@ -38,11 +38,8 @@ def oblique_partition(
     if X.shape[1] != 2:
         raise ValueError(f"a partition is drawn for two columns; X has {X.shape[1]}. Fit the tree on two of them")
     ax = axes(ax)
-    low, high = X.min(axis=0), X.max(axis=0)
-    space = MARGIN_SHARE * (high - low) + (high <= low)
-    sides = [np.linspace(a, b, grid) for a, b in zip(low - space, high + space, strict=True)]
+    sides, table = plane_grid(X, grid, MARGIN_SHARE)
     A, B = np.meshgrid(*sides)
-    table = np.column_stack([A.ravel(), B.ravel()])
     _draw_answers(ax, model, A, B, fitted.apply(table))
     for t, inside in _rows_reached(fitted.tree, table):
         asked = fitted.tree.question[t].sides(table)

@@ -10,7 +10,7 @@ import numpy as np
 
 from fivefold.partition.export.text_formats import text_literal
 from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, colour
-from fivefold.rules.rule_lists.rule_lists import BaseRules
+from fivefold.rules.rule_lists.rule_lists import BaseRules, Rule
 from fivefold.rules.rule_lists.tree_rules import extract_rules
 
 if TYPE_CHECKING:
@@ -21,7 +21,11 @@ COLUMN_EDGES = (0.0, 0.035, 0.60, 0.73, 1.0)  # left edges of number, conditions
 
 
 def rule_table(
-    model: Any, *, feature_names: Sequence[str] | None = None, most: int | None = None, ax: Axes | None = None
+    model: Any,  # rules, or a model of any class that has some
+    *,
+    feature_names: Sequence[str] | None = None,
+    most: int | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """One rule per line with its answer; a bar shows the support in percent, in the colours of the classes.
 
@@ -52,14 +56,14 @@ def rule_table(
     return ax
 
 
-def _rules(model: Any, feature_names: Any) -> BaseRules:
+def _rules(model: Any, feature_names: Sequence[str] | None) -> BaseRules:
     if isinstance(model, BaseRules):
         return model
     rules = model.to_rules(feature_names=feature_names) if "to_rules" in dir(model) else None
     return rules if isinstance(rules, BaseRules) else extract_rules(model, feature_names=feature_names)
 
 
-def _line(ax: Axes, rules: BaseRules, rule: Any, lines: list[str], place: int, ends: tuple[float, float]) -> None:
+def _line(ax: Axes, rules: BaseRules, rule: Rule, lines: list[str], place: int, ends: tuple[float, float]) -> None:
     middle = (ends[0] + ends[1] - 0.35) / 2
     ax.axhline(ends[1] - 0.35, color=LIGHT_GREY, lw=0.8, zorder=0)
     number = str(place + 1) if rule is not rules.default else ""

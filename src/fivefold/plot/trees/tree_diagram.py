@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fivefold.core.types import Table, UserTable, UserTarget
+from fivefold.core.types import Codes, Matrix, UserTable, UserTarget, Vector, Weights
 from fivefold.partition.criteria.gain_ratio import entropy
 from fivefold.plot.scatter import points
-from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, axes, axes_row, colour, legend
+from fivefold.plot.style import COLOURS, GREY, INK, LIGHT_GREY, axes, axes_row, colour, legend, plane_frame
 from fivefold.tree.export.binary_export import to_rules
 from fivefold.tree.export.tree_reader import TreeReader, tree_reader
 from fivefold.tree.shared.multiway_trees import BaseMultiwayTree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.patches import Rectangle
 
 MARGIN_SHARE = 0.06  # around the points, as a share of their spread
 VALUE_COLOURMAP = "Blues"  # predicted numbers, from low to high
@@ -30,19 +31,19 @@ class TreeSketch:
 
     children: tuple[tuple[int, ...], ...]  # of each node, from left to right
     turns: tuple[tuple[str, ...], ...]  # the condition that leads to each child
-    depth: Any  # (m,)
+    depth: Codes  # (m,)
     question: tuple[str, ...]  # of inner nodes
     answer: tuple[str, ...]
-    rows: Any  # (m,) rows, or their weight
-    winner: Any = None  # (m,) the class that decides the colour; None for numbers
-    shares: Any = None  # (m, K) of the classes; None for numbers, or several outputs
+    rows: Codes | Weights  # (m,) rows, or their weight
+    winner: Codes | None = None  # (m,) the class that decides the colour; None for numbers
+    shares: Matrix | None = None  # (m, K) of the classes; None for numbers, or several outputs
 
 
 def tree(
     model: Any,
     *,
     feature_names: Sequence[str] | None = None,
-    example: Any = None,
+    example: UserTable = None,
     details: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
@@ -135,7 +136,7 @@ def tree_and_partition(
     y: UserTarget = None,
     *,
     feature_names: Sequence[str] | None = None,
-    example: Any = None,
+    example: UserTable = None,
     axs: Sequence[Axes] | None = None,
 ) -> tuple[Axes, Axes]:
     """A tree of two columns next to the partition of their plane; one example as a path and as a point."""
@@ -184,7 +185,7 @@ def _branch_label(condition: str) -> str:
     return value if sign else condition
 
 
-def _example_path(model: Any, example: Any) -> frozenset[int]:
+def _example_path(model: Any, example: UserTable) -> frozenset[int]:
     """The nodes that an example passes; with missing values it may take several branches."""
     if example is None:
         return frozenset()
@@ -200,7 +201,7 @@ def _example_path(model: Any, example: Any) -> frozenset[int]:
     return frozenset(found)
 
 
-def _node_places(drawn: TreeSketch) -> tuple[Any, Any]:
+def _node_places(drawn: TreeSketch) -> tuple[Vector, Vector]:
     """Positions: leaves side by side, every question centred above its children."""
     x, leaves = np.zeros(len(drawn.children)), 0
     todo = [0]
@@ -219,21 +220,30 @@ def _node_places(drawn: TreeSketch) -> tuple[Any, Any]:
 
 def _node(ax: Axes, drawn: TreeSketch, t: int, x: float, y: float, *, own: bool, details: bool) -> None:
     edge, leaf = INK if own else GREY, not drawn.children[t]
-    classes = drawn.winner is not None
+    ink = None if drawn.winner is None else colour(int(drawn.winner[t]))
     lines = [drawn.answer[t] if leaf else drawn.question[t]]
     rows = f"{drawn.rows[t]:g} row" + ("" if drawn.rows[t] == 1 else "s")
     if leaf:
         lines.append(rows + (f", {drawn.shares[t].max():.0%}" if drawn.shares is not None else ""))
     elif details:
-        lines.append(f"{drawn.answer[t]}, {rows}" if classes else rows)
+        lines.append(f"{drawn.answer[t]}, {rows}" if ink else rows)
     if details and drawn.shares is not None:
         lines.append(f"{entropy(drawn.shares[t]):.3g} bits")
     box = _box("ellipse", "white", edge, 2.0 if own else 0.9)
     if leaf:
-        box = _box("square", colour(int(drawn.winner[t])) if classes else LIGHT_GREY, edge, 2.0 if own else 0.9)
+        box = _box("square", ink or LIGHT_GREY, edge, 2.0 if own else 0.9)
         box["alpha"] = 0.9
-    ink = "white" if leaf and classes else INK
-    ax.text(x, y, "\n".join(lines), fontsize=8, color=ink, ha="center", va="center", bbox=box, zorder=3)
+    ax.text(
+        x,
+        y,
+        "\n".join(lines),
+        fontsize=8,
+        color="white" if leaf and ink else INK,
+        ha="center",
+        va="center",
+        bbox=box,
+        zorder=3,
+    )
 
 
 def _box(style: str, face: str, edge: str, width: float = 1.0) -> dict[str, Any]:
@@ -244,7 +254,7 @@ def _ink(read: TreeReader, t: int) -> str:
     return colour(read.winner(t, 0))
 
 
-def _patch(read: TreeReader, t: int, ends: Any) -> Any:
+def _patch(read: TreeReader, t: int, ends: Matrix) -> Rectangle:
     import matplotlib
     from matplotlib.patches import Rectangle
 
@@ -257,11 +267,10 @@ def _patch(read: TreeReader, t: int, ends: Any) -> Any:
     return Rectangle(ends[0], *(ends[1] - ends[0]), facecolor=face, alpha=alpha, edgecolor="white", lw=1.6, zorder=0)
 
 
-def _frame(read: TreeReader, X: Table) -> tuple[Any, Any]:
+def _frame(read: TreeReader, X: UserTable) -> tuple[Vector, Vector]:
     if X is not None:
         low, high = np.nanmin(X, axis=0).astype(float), np.nanmax(X, axis=0).astype(float)
     else:
         cuts = [read.tree.threshold[(read.tree.feature == j) & np.isfinite(read.tree.threshold)] for j in range(2)]
         low, high = (np.array([f(c) if len(c) else 0.0 for c in cuts]) for f in (np.min, np.max))
-    space = np.maximum(MARGIN_SHARE * (high - low), 0.0) + (high <= low)
-    return low - space, high + space
+    return plane_frame(low, high, MARGIN_SHARE)
