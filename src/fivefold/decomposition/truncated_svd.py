@@ -20,11 +20,11 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
 from fivefold.core.admission.takes import Takes
-from fivefold.core.estimators.base import Transformer, learned
 from fivefold.core.estimators.params import Count, Index, NonNegative, Seed
 from fivefold.core.numerics.arrays import like
 from fivefold.core.registry import Card
 from fivefold.core.types import Matrix, Table, UserTable, Vector
+from fivefold.decomposition.base import AxisReduction
 from fivefold.decomposition.components.projection import AxisProjection
 from fivefold.decomposition.components.svd_solvers import MAX_GRAM_ROWS, ROW_SOLVERS, SolverOptions
 
@@ -39,7 +39,7 @@ class TruncatedModel:
     share: Vector  # (k,) of the variance of all columns
 
 
-class TruncatedSVD(Transformer):
+class TruncatedSVD(AxisReduction):
     """Truncated singular value decomposition: linear reduction of a dense or sparse table, without centring.
 
     Parameters
@@ -51,10 +51,6 @@ class TruncatedSVD(Transformer):
         quick for few rows or columns), or "auto": "gram" for up to 500 rows or columns, else "randomized".
     n_iter
         number of power steps of "randomized".
-    n_oversamples
-        number of random vectors of "randomized" in addition to n_components.
-    power_iteration_normalizer
-        factorization that keeps the random vectors of "randomized" linearly independent.
     random_state
         seed of the random starts of "randomized" and "arpack".
     tol
@@ -62,8 +58,6 @@ class TruncatedSVD(Transformer):
 
     Attributes
     ----------
-    components_
-        axes in rows (k, d), orthonormal; the entry of largest absolute value in each is positive.
     singular_values_
         root of the sum of squared coordinates along each axis (k,).
     explained_variance_, explained_variance_ratio_
@@ -106,11 +100,6 @@ class TruncatedSVD(Transformer):
     random_state: Seed = None
     tol: NonNegative = 0.0
 
-    components_ = learned("projection.axes")
-    singular_values_ = learned("singular")
-    explained_variance_ = learned("variance")
-    explained_variance_ratio_ = learned("share")
-
     def _fit(self, X: Table) -> None:
         algorithm = self.algorithm
         if algorithm == "auto":
@@ -137,11 +126,6 @@ class TruncatedSVD(Transformer):
         X = self._admit(X)
         return self.model_.projection.project(X)
 
-    def inverse_transform(self, X: UserTable) -> Matrix:
-        """The points that have these coordinates; for transformed rows, the nearest points in the space of the axes."""
-        check_is_fitted(self)
-        return self.model_.projection.restore(X)
-
     def similarity(self, queries: UserTable, X: UserTable) -> Matrix:
         """Cosines (q, n) of the angles between projected queries and rows; zero if a projection is zero."""
         return _directions(self.transform(queries)) @ _directions(self.transform(X)).T
@@ -152,10 +136,6 @@ class TruncatedSVD(Transformer):
         axes = self.model_.projection.axes
         known: Sequence[Any] = getattr(self, "feature_names_in_", range(axes.shape[1])) if names is None else names
         return tuple(tuple(known[j] for j in np.argsort(-np.abs(axis), kind="stable")[:count]) for axis in axes)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.model_.projection.axes)
 
 
 def _directions(Z: Matrix) -> Matrix:
