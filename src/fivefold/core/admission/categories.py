@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -22,35 +22,41 @@ from fivefold.core.admission.refusals import (
     other_kind_error,
     unseen_error,
 )
-from fivefold.core.types import Array, Table
+from fivefold.core.admission.takes import AdmittingEstimator
+from fivefold.core.types import Doubles, Table, UserTable
+
+Column: TypeAlias = nw.Series[Any] | np.ndarray  # of a frame of any library, or of an array of objects
+Values: TypeAlias = list[Any] | Doubles  # of a column: whatever users put there, or numbers
 
 
 @dataclass(frozen=True)
 class Categories:
     """The categories of each categorical column, in the order of their codes."""
 
-    values: dict[int, tuple[Any, ...]]  # column index -> categories
+    values: dict[int, tuple[object, ...]]  # column index -> categories
 
 
-def holds_text(X: Table) -> bool:
+def holds_text(X: UserTable) -> bool:
     return isinstance(X, np.ndarray) and (
         X.dtype.kind == "U" or (X.dtype.kind == "O" and X.ndim == 2 and any(isinstance(v, str) for v in X.flat))
     )
 
 
-def columns_of_frame(X: Table) -> list[Any]:
+def columns_of_frame(X: UserTable) -> list[Column]:
     return list(nw.from_native(X, eager_only=True).iter_columns())
 
 
-def columns_of_array(X: Table) -> list[Any]:
+def columns_of_array(X: UserTable) -> list[Column]:
     """Columns of an array of objects, named by their number; no frame library is needed."""
     return list(np.asarray(X, dtype=object).T)
 
 
-def columns_as_numbers(estimator: Any, columns: list[Any], n: int, fitting: bool, learning: bool) -> Any:
+def columns_as_numbers(
+    estimator: AdmittingEstimator, columns: list[Column], n: int, fitting: bool, learning: bool
+) -> Doubles:
     """Columns as a matrix of numbers: nulls are NaN, categories are codes."""
     known = {} if fitting else getattr(estimator, "categories_in_", Categories({})).values
-    seen: dict[int, tuple[Any, ...]] = {}
+    seen: dict[int, tuple[object, ...]] = {}
     numbers = []
     for j, column in enumerate(columns):
         values, categories = _column_values(estimator, column, j)
@@ -72,11 +78,11 @@ def columns_as_numbers(estimator: Any, columns: list[Any], n: int, fitting: bool
         seen[j] = known.get(j, categories or () if fitting else ())
         numbers.append(_codes(estimator, values, seen[j], j, unseen=estimator.takes.unseen and not learning))
     if fitting and seen:
-        estimator.categories_in_ = Categories(seen)
+        vars(estimator)["categories_in_"] = Categories(seen)
     return np.column_stack(numbers) if numbers else np.empty((n, 0))
 
 
-def _column_values(estimator: Any, column: Any, j: int) -> tuple[Any, tuple[Any, ...] | None]:
+def _column_values(estimator: AdmittingEstimator, column: Column, j: int) -> tuple[Values, tuple[object, ...] | None]:
     """Numbers and None, or values and their categories; a boolean is a category for methods that take categories."""
     if isinstance(column, np.ndarray):
         return _object_values(estimator, list(column), j)
@@ -101,7 +107,9 @@ def _column_values(estimator: Any, column: Any, j: int) -> tuple[Any, tuple[Any,
     )
 
 
-def _object_values(estimator: Any, values: list[Any], j: int) -> tuple[Any, tuple[Any, ...] | None]:
+def _object_values(
+    estimator: AdmittingEstimator, values: list[Any], j: int
+) -> tuple[Values, tuple[object, ...] | None]:
     """A column of objects: numbers if no text is among them."""
     present = [v for v in values if not is_missing(v)]
     if any(isinstance(v, str) for v in present) or not present:
@@ -117,11 +125,13 @@ def _object_values(estimator: Any, values: list[Any], j: int) -> tuple[Any, tupl
     return numbers, None
 
 
-def _are_numbers(categories: tuple[Any, ...]) -> bool:
+def _are_numbers(categories: tuple[object, ...]) -> bool:
     return all(isinstance(v, Real) for v in categories)
 
 
-def _codes(estimator: Any, values: Array, categories: tuple[Any, ...], j: int, *, unseen: bool) -> Any:
+def _codes(
+    estimator: AdmittingEstimator, values: Values, categories: tuple[object, ...], j: int, *, unseen: bool
+) -> Doubles:
     """The code of each value; NaN for one that fit did not see, where that is a missing value (`unseen`)."""
     codes = {value: float(code) for code, value in enumerate(categories)} | {None: np.nan}
     try:
@@ -135,14 +145,14 @@ def _codes(estimator: Any, values: Array, categories: tuple[Any, ...], j: int, *
     return np.array([codes.get(v, np.nan) for v in values], dtype=np.float64)
 
 
-def levels_as_codes(estimator: Any, X: Table, learning: bool) -> Any:
+def levels_as_codes(estimator: AdmittingEstimator, X: Table, learning: bool) -> Doubles:
     """An array of numbers where fit saw a frame: values in columns of categories become the codes of their levels."""
     if issparse(X):
         raise ValueError(
             f"{name_of(estimator)}: fit saw categories, and a sparse table has none: give a frame as in fit"
         )
     X = X.copy()
-    for j, categories in estimator.categories_in_.values.items():
+    for j, categories in vars(estimator)["categories_in_"].values.items():
         seen = np.isfinite(X[:, j])
         if not seen.any():
             continue

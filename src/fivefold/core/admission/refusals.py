@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection
 
 import numpy as np
 from scipy.sparse import issparse
 
+from fivefold.core.admission.takes import AdmittingEstimator
 from fivefold.core.estimators.params import short_repr
 from fivefold.core.numerics.arrays import is_tensor, to_numpy
 from fivefold.core.parallel import map_parts
-from fivefold.core.types import Table, Target
+from fivefold.core.types import Array, Mask, Table, Target, UserTable
 
 MAX_BY_TYPECODE = {  # largest size of a number, by NumPy's type code: squares and their sums stay finite
     "d": np.float64(1e100),
@@ -19,7 +20,7 @@ MAX_BY_TYPECODE = {  # largest size of a number, by NumPy's type code: squares a
 MAX_LISTED = 8  # categories or columns named in a message
 
 
-def refuse_nonfinite(estimator: Any, X: Table, *, fitting: bool = False) -> None:
+def refuse_nonfinite(estimator: AdmittingEstimator, X: Table, *, fitting: bool = False) -> None:
     """Refuse infinity, NaN and whole columns of NaN, unless the method takes them.
 
     Numbers whose squares overflow are refused too, unless the method only compares numbers.
@@ -49,13 +50,13 @@ def refuse_nonfinite(estimator: Any, X: Table, *, fitting: bool = False) -> None
         _refuse(estimator, np.abs(dense) > limit, f"numbers beyond {limit:g}", cure)
 
 
-def sum_of_squares(values: Any) -> float:
+def sum_of_squares(values: Array) -> float:
     """The sum of the squares: finite only if every number is."""
     with np.errstate(over="ignore", invalid="ignore"):
         return float(np.vdot(values, values))
 
 
-def _refuse(estimator: Any, bad: Any, kind: str, cure: str) -> None:
+def _refuse(estimator: object, bad: Mask, kind: str, cure: str) -> None:
     if bad.any():
         j = int(bad.any(axis=0).argmax())
         raise ValueError(
@@ -64,7 +65,7 @@ def _refuse(estimator: Any, bad: Any, kind: str, cure: str) -> None:
         )
 
 
-def refuse_negative(estimator: Any, X: Table) -> None:
+def refuse_negative(estimator: object, X: Table) -> None:
     values = X.data if issparse(X) else X
     if not len(values) or not (values < 0).any():
         return
@@ -76,7 +77,7 @@ def refuse_negative(estimator: Any, X: Table) -> None:
     )
 
 
-def refuse_missing_target(estimator: Any, y: Target) -> None:
+def refuse_missing_target(estimator: object, y: Target) -> None:
     y = np.asarray(y)
     bad = (
         np.isnan(y) if y.dtype.kind == "f"
@@ -91,11 +92,11 @@ def refuse_missing_target(estimator: Any, y: Target) -> None:
         )
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
 
-def explained_error(estimator: Any, X: Table, error: Exception) -> Exception:
+def explained_error(estimator: object, X: UserTable, error: Exception) -> Exception:
     """The library's message, with the column and the cure."""
     text = str(error)
     if "0 sample(s)" in text or "0 feature(s)" in text:
@@ -117,7 +118,7 @@ def explained_error(estimator: Any, X: Table, error: Exception) -> Exception:
     return ValueError(f"{name_of(estimator)}: X, of type {type(X).__name__}, is not a table of numbers ({error})")
 
 
-def not_number_error(estimator: Any, j: int, row: int, value: Any, error: Exception) -> Exception:
+def not_number_error(estimator: object, j: int, row: int, value: object, error: Exception) -> Exception:
     kind = TypeError if isinstance(error, TypeError) else ValueError
     return kind(
         f"{name_of(estimator)}: {column_of(estimator, j)} holds {short_repr(value)} in row {row}; this method takes "
@@ -125,7 +126,7 @@ def not_number_error(estimator: Any, j: int, row: int, value: Any, error: Except
     )
 
 
-def unseen_error(estimator: Any, j: int, value: Any, categories: tuple[Any, ...]) -> ValueError:
+def unseen_error(estimator: AdmittingEstimator, j: int, value: object, categories: tuple[object, ...]) -> ValueError:
     gap = ", to a missing value, " if estimator.takes.missing else " "
     value = value.item() if isinstance(value, np.generic) else value
     return ValueError(
@@ -134,7 +135,7 @@ def unseen_error(estimator: Any, j: int, value: Any, categories: tuple[Any, ...]
     )
 
 
-def other_kind_error(estimator: Any, j: int, value: Any, seen: str) -> ValueError:
+def other_kind_error(estimator: object, j: int, value: object, seen: str) -> ValueError:
     """For a column whose type differs from fit: it does not hold new categories, it was read differently."""
     value = value.item() if isinstance(value, np.generic) else value
     return ValueError(
@@ -143,14 +144,14 @@ def other_kind_error(estimator: Any, j: int, value: Any, seen: str) -> ValueErro
     )
 
 
-def column_of(estimator: Any, j: int) -> str:
+def column_of(estimator: object, j: int) -> str:
     names = getattr(estimator, "feature_names_in_", None)
     return f"column {str(names[j])!r}" if names is not None else f"column {j}"
 
 
-def listed(things: Any) -> str:
+def listed(things: Collection[object]) -> str:
     return ", ".join(repr(v) for v in list(things)[:MAX_LISTED]) + (", ..." if len(things) > MAX_LISTED else "")
 
 
-def name_of(estimator: Any) -> str:
+def name_of(estimator: object) -> str:
     return type(estimator).__name__

@@ -7,7 +7,7 @@ reads keep their column names; a column of categories becomes codes, for methods
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -24,14 +24,15 @@ from fivefold.core.admission.categories import (
 )
 from fivefold.core.admission.refusals import explained_error, listed, name_of, refuse_negative, refuse_nonfinite
 from fivefold.core.admission.sparse import canonical_csr
+from fivefold.core.admission.takes import AdmittingEstimator
 from fivefold.core.console.user_warnings import warn
 from fivefold.core.numerics.arrays import is_tensor, to_numpy
-from fivefold.core.types import Table
+from fivefold.core.types import Array, Table, UserTable
 
 FLOAT_TYPES = np.dtype(np.float64), np.dtype(np.float32)
 
 
-def admit(estimator: Any, X: Table, *, fitting: bool, learning: bool = False) -> Any:
+def admit(estimator: AdmittingEstimator, X: UserTable, *, fitting: bool, learning: bool = False) -> Table:
     """X as a clean matrix; remembers names, width and categories when fitting, checks them after.
 
     `learning`: the rows are a further batch to learn from, so a category that the first batch did not have is refused.
@@ -68,7 +69,7 @@ def admit(estimator: Any, X: Table, *, fitting: bool, learning: bool = False) ->
     return _without_bad_values(estimator, table, fitting)
 
 
-def _is_ready(estimator: Any, X: Table, fitting: bool) -> bool:
+def _is_ready(estimator: AdmittingEstimator, X: UserTable, fitting: bool) -> bool:
     """Is X an array in the form that methods use, as wide as in fit? Then nothing has to be converted or compared.
 
     The general path asks a dozen libraries what X is, which takes longer than a small fit.
@@ -78,13 +79,13 @@ def _is_ready(estimator: Any, X: Table, fitting: bool) -> bool:
     known = vars(estimator)
     if fitting:
         known.pop("feature_names_in_", None)
-        estimator.n_features_in_ = X.shape[1]
+        known["n_features_in_"] = X.shape[1]
         return True
     named = "feature_names_in_" in known or "categories_in_" in known
     return not named and known.get("n_features_in_") == X.shape[1]
 
 
-def _without_bad_values(estimator: Any, table: Any, fitting: bool) -> Any:
+def _without_bad_values(estimator: AdmittingEstimator, table: Table, fitting: bool) -> Table:
     """The table, if every number in it is allowed."""
     if not estimator.takes.finite_later:
         refuse_nonfinite(estimator, table, fitting=fitting)
@@ -93,14 +94,14 @@ def _without_bad_values(estimator: Any, table: Any, fitting: bool) -> Any:
     return _unlocked(table)
 
 
-def admit_for_members(estimator: Any, X: Table) -> Any:
+def admit_for_members(estimator: object, X: UserTable) -> UserTable:
     """X for the members of an ensemble, which admit it themselves; only a sparse X is changed, to canonical form."""
     if X is None:
         raise ValueError(f"{name_of(estimator)} needs a table X; got None")
     return canonical_csr(X, f"{name_of(estimator)}: X") if issparse(X) else X
 
 
-def _tensor(estimator: Any, X: Table) -> Any:
+def _tensor(estimator: AdmittingEstimator, X: UserTable) -> Table:
     """The tensor as floats, or its copy on the host for a method that does not take tensors."""
     if not estimator.takes.tensors:
         if X.device.type != "cpu":
@@ -113,7 +114,7 @@ def _tensor(estimator: Any, X: Table) -> Any:
     return X if X.is_floating_point() and X.element_size() >= 4 else X.double()
 
 
-def _same_table(estimator: Any, X: Table, fitting: bool) -> None:
+def _same_table(estimator: AdmittingEstimator, X: UserTable, fitting: bool) -> None:
     """Width and column names: remembered in fit, compared after."""
     try:
         validate_data(estimator, X, reset=fitting, skip_check_array=True)
@@ -124,12 +125,12 @@ def _same_table(estimator: Any, X: Table, fitting: bool) -> None:
         cure = (
             f"Give the {len(names)} columns of fit in their order: {listed(names)}"
             if names is not None
-            else f"Give the same {estimator.n_features_in_} columns as in fit, in the same order"
+            else f"Give the same {vars(estimator)['n_features_in_']} columns as in fit, in the same order"
         )
         raise ValueError(f"{error}\n{cure}") from None
 
 
-def _matrix(estimator: Any, X: Table) -> Any:
+def _matrix(estimator: AdmittingEstimator, X: UserTable) -> Table:
     try:
         return check_array(
             X,
@@ -150,11 +151,11 @@ def _matrix(estimator: Any, X: Table) -> Any:
 class _Held:
     """An array interface and the array that owns its memory."""
 
-    def __init__(self, interface: dict[str, Any], owner: Any) -> None:
+    def __init__(self, interface: dict[str, object], owner: Array) -> None:
         self.__array_interface__, self.owner = interface, owner
 
 
-def _unlocked(X: Table) -> Any:
+def _unlocked(X: Table) -> Table:
     """The same memory without the read-only flag, for compiled loops, none of which writes to X.
 
     To Numba a read-only array is another type: every loop would be compiled twice, as frames and joblib's memory maps
@@ -166,7 +167,7 @@ def _unlocked(X: Table) -> Any:
     return np.asarray(_Held({**interface, "data": (interface["data"][0], False)}, X))
 
 
-def as_rows(X: Table, layout: Literal["rows", "columns"] = "rows") -> Any:
+def as_rows(X: UserTable, layout: Literal["rows", "columns"] = "rows") -> Array:
     """A table with points in rows, from one with points in rows or, as texts often print it, in columns.
 
     >>> as_rows([[1, 2, 3], [4, 5, 6]], layout="columns").shape

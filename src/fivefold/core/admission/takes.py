@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 
 @dataclass(frozen=True)
@@ -27,3 +28,9 @@ class Takes:
     def unseen(self) -> bool:
         """Are categories that fit did not see allowed, as missing values?"""
         return self.missing and self.categories
+
+
+class AdmittingEstimator(Protocol):
+    """An estimator as admission sees it; what it remembers of the columns of fit is among its attributes."""
+
+    takes: ClassVar[Takes]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -13,15 +12,18 @@ from sklearn.utils import check_consistent_length
 from fivefold.core._sklearn import _check_sample_weight, _check_y
 from fivefold.core.admission.refusals import MAX_BY_TYPECODE, name_of, refuse_missing_target, sum_of_squares
 from fivefold.core.admission.tables import FLOAT_TYPES, admit
+from fivefold.core.admission.takes import AdmittingEstimator
 from fivefold.core.estimators.params import ParameterError
 from fivefold.core.numerics.arrays import is_tensor, to_numpy
-from fivefold.core.types import Table, Target, UserWeights, Weights
+from fivefold.core.types import Doubles, Table, Target, UserTable, UserTarget, UserWeights, Weights
 
 INTEGER_TYPES = np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_)
 MIN_WEIGHT_RATIO = 1e-150  # smallest positive weight, relative to the largest: its square does not underflow
 
 
-def admit_pair(estimator: Any, X: Table, y: Target, *, numeric: bool = False, fitting: bool = True) -> tuple[Any, Any]:
+def admit_pair(
+    estimator: AdmittingEstimator, X: UserTable, y: UserTarget, *, numeric: bool = False, fitting: bool = True
+) -> tuple[Table, Target]:
     """X and its target."""
     if y is None:
         raise ValueError(
@@ -57,14 +59,14 @@ def _is_ordinary_target(y: Target) -> bool:
     return y.dtype in FLOAT_TYPES and bool(sum_of_squares(y) <= MAX_BY_TYPECODE["f"] ** 2)
 
 
-def as_float64(estimator: Any, given: Any, what: str) -> Any:
+def as_float64(estimator: object, given: object, what: str) -> Doubles:
     """An argument beside X and y as an array of float64."""
     with _conversion_errors(estimator, what):
         return np.asarray(to_numpy(given), dtype=np.float64)
 
 
 @contextmanager
-def _conversion_errors(estimator: Any, what: str) -> Iterator[None]:
+def _conversion_errors(estimator: object, what: str) -> Iterator[None]:
     """Around a conversion to numbers: an error of the library is raised again with the name of the input."""
     try:
         yield
@@ -73,7 +75,7 @@ def _conversion_errors(estimator: Any, what: str) -> Iterator[None]:
         raise kind(f"{name_of(estimator)}: {what} cannot be read as numbers of 64 bits: {error}") from error
 
 
-def admit_weights(estimator: Any, sample_weight: UserWeights, X: Table) -> Any:
+def admit_weights(estimator: object, sample_weight: UserWeights, X: Table) -> Doubles:
     """One non-negative weight per row, ones by default; a weight of two means the row is there twice."""
     if sample_weight is None:
         return np.ones(X.shape[0])
@@ -95,7 +97,7 @@ def admit_weights(estimator: Any, sample_weight: UserWeights, X: Table) -> Any:
     return _check_sample_weight(given, np.empty((X.shape[0], 0)), dtype=np.float64)
 
 
-def given_weights(estimator: Any, sample_weight: UserWeights, n: int) -> Any:
+def given_weights(estimator: object, sample_weight: UserWeights, n: int) -> Doubles:
     """The weights as given, as float64; a single number is repeated for every row. `admit_weights` checks them."""
     given = np.asarray(to_numpy(sample_weight))
     if given.dtype.kind == "c":
@@ -104,7 +106,7 @@ def given_weights(estimator: Any, sample_weight: UserWeights, n: int) -> Any:
     return np.full(n, given) if given.ndim == 0 else given
 
 
-def keep_positive(w: Weights, *arrays: Any) -> tuple[Any, ...]:
+def keep_positive(w: Weights, *arrays: Table) -> tuple[Table, ...]:
     """Drop the rows of weight zero: they count as absent."""
     if w.all():
         return (*arrays, w)

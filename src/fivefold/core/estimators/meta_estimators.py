@@ -30,7 +30,7 @@ class MemberRows(NamedTuple):
     kept: Mask | None  # which rows of the table given these are; None for all
 
 
-def admit_member_rows(owner: Any, X: UserTable, y: UserTarget, sample_weight: UserWeights) -> MemberRows:
+def admit_member_rows(owner: object, X: UserTable, y: UserTarget, sample_weight: UserWeights) -> MemberRows:
     """Rows of positive weight and their targets; refuses a missing or empty target, and lengths that differ."""
     me = type(owner).__name__
     if X is None:
@@ -52,13 +52,13 @@ def admit_member_rows(owner: Any, X: UserTable, y: UserTarget, sample_weight: Us
     return MemberRows(_safe_indexing(X, np.flatnonzero(kept)), y[kept], w[kept], kept)
 
 
-def admit_new_rows(owner: Any, X: UserTable) -> Table:
+def admit_new_rows(owner: object, X: UserTable) -> Table:
     """Rows to predict, in a form whose rows can be picked."""
     check_is_fitted(owner)
     return indexable(admit_for_members(owner, X))[0]
 
 
-def note_columns(owner: Any, members: Iterable[Any]) -> None:
+def note_columns(owner: object, members: Iterable[object]) -> None:
     """Copy what the members remember of the columns: their number and, if they were named, their names."""
     members = list(members)
     for name in ("n_features_in_", "feature_names_in_"):
@@ -68,7 +68,7 @@ def note_columns(owner: Any, members: Iterable[Any]) -> None:
             setattr(owner, name, found[0])
 
 
-def take_rows(value: Any, rows: Indices, n: int) -> Any:
+def take_rows(value: Any, rows: Indices, n: int) -> Any:  # a user's argument of fit: anything
     """The entries of a fit argument for these rows; an argument without one value per row is returned unchanged."""
     try:
         return _safe_indexing(value, rows) if _num_samples(value) == n else value
