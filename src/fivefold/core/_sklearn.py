@@ -23,19 +23,54 @@ from sklearn.utils.validation import (
     _num_samples,
 )
 
-from fivefold.core.types import UserTable, UserTarget, UserWeights
+from fivefold.core.types import Codes, Labels, Table, UserTable, UserTarget, UserWeights
 
 if TYPE_CHECKING:
     from typing import Self
 
+    from numpy.typing import ArrayLike
+
+    class InputTags:
+        sparse: bool
+        categorical: bool
+        positive_only: bool
+        allow_nan: bool
+        pairwise: bool
+
+    class TargetTags:
+        required: bool
+        positive_only: bool
+        multi_output: bool
+        single_output: bool
+
+    class ClassifierTags:
+        poor_score: bool
+        multi_class: bool
+        multi_label: bool
+
+    class RegressorTags:
+        poor_score: bool
+
+    class TransformerTags:
+        preserves_dtype: list[str]
+
+    class Tags:
+        estimator_type: str | None
+        requires_fit: bool
+        input_tags: InputTags
+        target_tags: TargetTags
+        classifier_tags: ClassifierTags  # those of its kind are never None
+        regressor_tags: RegressorTags
+        transformer_tags: TransformerTags
+
     class BaseEstimator:
-        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
-        def set_params(self, **params: Any) -> Self: ...
-        def __sklearn_tags__(self) -> Any: ...
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...  # a parameter may be anything
+        def set_params(self, **params: object) -> Self: ...
+        def __sklearn_tags__(self) -> Tags: ...
 
     class CallbackSupportMixin:
-        def set_callbacks(self, *callbacks: Any) -> Self: ...
-        def _init_callback_context(self, **options: Any) -> Any: ...
+        def set_callbacks(self, *callbacks: object) -> Self: ...
+        def _init_callback_context(self, **options: object) -> Any: ...  # of a class that is private to scikit-learn
 
     class ClassifierMixin:
         def score(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> float: ...
@@ -46,15 +81,15 @@ if TYPE_CHECKING:
     class ClusterMixin: ...
 
     class TransformerMixin:
-        def fit_transform(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Any: ...
-        def set_output(self, *, transform: Any = None) -> Self: ...
-        def __sklearn_tags__(self) -> Any: ...
+        def fit_transform(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Table: ...
+        def set_output(self, *, transform: str | None = None) -> Self: ...
+        def __sklearn_tags__(self) -> Tags: ...
 
     class ClassNamePrefixFeaturesOutMixin:
-        def get_feature_names_out(self, input_features: Any = None) -> Any: ...
+        def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Labels: ...
 
     class OutlierMixin:
-        def fit_predict(self, X: UserTable, y: UserTarget = None, **params: Any) -> Any: ...
+        def fit_predict(self, X: UserTable, y: UserTarget = None, **params: object) -> Codes: ...
 
     class DensityMixin: ...
 
@@ -70,6 +105,7 @@ else:
         TransformerMixin,
     )
     from sklearn.callback import CallbackSupportMixin
+    from sklearn.utils import Tags
 
 __all__ = [
     "BaseEstimator",
@@ -80,6 +116,7 @@ __all__ = [
     "DensityMixin",
     "OutlierMixin",
     "RegressorMixin",
+    "Tags",
     "TransformerMixin",
     "_AvailableIfDescriptor",
     "_BaseComposition",

@@ -15,12 +15,13 @@ that can go on learning defines `_update(X, w)`, which finds `model_` from befor
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import wraps
 from inspect import isfunction, signature
 from operator import attrgetter
 from types import FunctionType
-from typing import Any, ClassVar, Self, dataclass_transform
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import NotFittedError
@@ -33,6 +34,7 @@ from fivefold.core._sklearn import (
     ClusterMixin,
     DensityMixin,
     OutlierMixin,
+    Tags,
     _AvailableIfDescriptor,
 )
 from fivefold.core.admission.tables import admit
@@ -45,7 +47,11 @@ from fivefold.core.estimators.documentation import complete_docstring
 from fivefold.core.estimators.transformer_mixins import FloatTransformerMixin
 from fivefold.core.numerics.arrays import is_foreign, is_tensor, to_library_of, to_numpy
 from fivefold.core.registry import Card
-from fivefold.core.types import Table, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Array, Codes, Mask, Table, UserTable, UserTarget, UserWeights, Vector
+
+T = TypeVar("T")
+E = TypeVar("E", bound="Estimator")
+U = TypeVar("U", bound="Unsupervised")
 
 
 class learned:
@@ -57,7 +63,7 @@ class learned:
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+    def __get__(self, estimator: object, owner: type | None = None) -> Any:  # whatever the model holds there
         if estimator is None:
             return self
         if "model_" not in vars(estimator):
@@ -66,26 +72,31 @@ class learned:
             raise not_fitted_error(estimator, self._name)
         return _to_library_of_fit(estimator, self._read(estimator))
 
-    def _read(self, estimator: Any) -> Any:
-        return self._get(estimator.model_)
+    def _read(self, estimator: object) -> Any:
+        return self._get(vars(estimator)["model_"])
 
-    def __set__(self, estimator: Any, value: Any) -> None:
+    def __set__(self, estimator: object, value: object) -> None:
         """Predictions use the value that a user sets in place of what was learned; before fit it is only stored."""
-        if "model_" in vars(estimator):
-            estimator.model_ = replace_part(estimator.model_, self._path.split("."), value)
+        known = vars(estimator)
+        if "model_" in known:
+            known["model_"] = replace_part(known["model_"], self._path.split("."), value)
         else:
-            vars(estimator)[self._name] = value
+            known[self._name] = value
 
 
 class learned_in_dtype(learned):
     """A part of the model, in the precision of the table it was fitted to."""
 
-    def _read(self, estimator: Any) -> Any:
-        return super()._read(estimator).astype(estimator.model_.dtype, copy=False)
+    def _read(self, estimator: object) -> Array:
+        found: Array = super()._read(estimator)
+        return found.astype(vars(estimator)["model_"].dtype, copy=False)
 
 
-def replace_part(model: Any, path: list[str], value: Any) -> Any:
-    """The model with another value at the end of the path; its `exchanged`, if any, adapts what depends on it."""
+def replace_part(model: Any, path: list[str], value: object) -> Any:
+    """The model with another value at the end of the path; its `exchanged`, if any, adapts what depends on it.
+
+    Models are dataclasses and NamedTuples of any kind.
+    """
     name, *rest = path
     new = replace_part(getattr(model, name), rest, value) if rest else value
     if (own := getattr(model, "exchanged", None)) is not None:
@@ -94,31 +105,31 @@ def replace_part(model: Any, path: list[str], value: Any) -> Any:
     return change(model, **{name: new})
 
 
-def _to_library_of_fit(estimator: Any, answer: Any) -> Any:
+def _to_library_of_fit(estimator: object, answer: Any) -> Any:  # as `to_library_of`
     kind = vars(estimator).get("_kind")
     return answer if kind is None else to_library_of(answer, kind)
 
 
-def _wrap_fit(fit: Any) -> Any:
+def _wrap_fit(fit: Callable[..., E]) -> Callable[..., E]:
     """Let `fit` take an array of another library; learned attributes are then arrays of that library."""
 
     @wraps(fit)
-    def wrapped(self: Any, X: Table, *args: Any, **options: Any) -> Any:
+    def wrapped(self: E, X: UserTable, *args: object, **options: object) -> E:
         vars(self).pop("_kind", None)
         if not is_foreign(X) or (self.takes.tensors and is_tensor(X)):
             return fit(self, X, *args, **options)
         fit(self, to_numpy(X), *map(to_numpy, args), **options)
-        self._kind = X[:0, ...]
+        vars(self)["_kind"] = X[:0, ...]
         return self
 
     return wrapped
 
 
-def _wrap_row_method(method: Any) -> Any:
+def _wrap_row_method(method: Callable[..., T]) -> Callable[..., T]:
     """Let a method answer an array of another library with an array of that library."""
 
     @wraps(method)
-    def wrapped(self: Any, X: Table, *args: Any, **options: Any) -> Any:
+    def wrapped(self: Estimator, X: UserTable, *args: object, **options: object) -> T:
         if not is_foreign(X) or (self.takes.tensors and is_tensor(X)):
             return method(self, X, *args, **options)
         return to_library_of(method(self, to_numpy(X), *map(to_numpy, args), **options), X)
@@ -126,18 +137,18 @@ def _wrap_row_method(method: Any) -> Any:
     return wrapped
 
 
-def _wrap_rowless_method(method: Any) -> Any:
+def _wrap_rowless_method(method: Callable[..., T]) -> Callable[..., T]:
     """Let a method that takes no rows answer with arrays of the library of fit's X."""
 
     @wraps(method)
-    def wrapped(self: Any, *args: Any, **options: Any) -> Any:
+    def wrapped(self: Estimator, *args: object, **options: object) -> T:
         return _to_library_of_fit(self, method(self, *args, **options))
 
     return wrapped
 
 
 ROW_METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples", "transform")
-FOREIGN_WRAPPERS = {
+FOREIGN_WRAPPERS: Mapping[str, Callable[[Any], Callable[..., Any]]] = {  # a method of any kind in, its like out
     "fit": _wrap_fit,
     **dict.fromkeys((*ROW_METHODS, "inverse_transform", "score", "aic", "bic"), _wrap_row_method),
     **dict.fromkeys(("get_covariance", "get_precision", "sample"), _wrap_rowless_method),
@@ -147,13 +158,13 @@ FOREIGN_WRAPPERS = {
 class _UnfittedModel:
     """Stands for `model_` until a fit has set it: an error of scikit-learn's type, an AttributeError too."""
 
-    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+    def __get__(self, estimator: object, owner: type | None = None) -> Any:  # each method has a model of its own
         if estimator is None:
             return self
         raise not_fitted_error(estimator, "model_")
 
 
-def not_fitted_error(estimator: Any, name: str) -> NotFittedError:
+def not_fitted_error(estimator: object, name: str) -> NotFittedError:
     """The error for an attribute that only a fit gives."""
     return NotFittedError(f"{type(estimator).__name__} is not fitted yet: it has no {name!r} before fit")
 
@@ -171,7 +182,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     _keywords: ClassVar[str] = ""
     model_ = _UnfittedModel()
 
-    def __init_subclass__(cls, *, keywords: str = "", **options: Any) -> None:
+    def __init_subclass__(cls, *, keywords: str = "", **options: str) -> None:
         for name, rule in FOREIGN_WRAPPERS.items():
             if isinstance(method := vars(cls).get(name), FunctionType):
                 setattr(cls, name, rule(method))
@@ -189,7 +200,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return "model_" in vars(self)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.takes.missing
         tags.input_tags.sparse = self.takes.sparse
@@ -197,7 +208,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         tags.input_tags.positive_only = self.takes.positive
         return tags
 
-    def _admit(self, X: Table) -> Any:
+    def _admit(self, X: UserTable) -> Table:
         """First line of every public method that takes new data."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)  # raises, in scikit-learn's words
@@ -239,8 +250,8 @@ def _limit_blas(cls: type) -> None:
 class Unsupervised(Estimator):
     """Learns from X alone."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        made: Any = cls
+    def __init_subclass__(cls, **options: str) -> None:
+        made: Any = cls  # a class lets a checker see no new methods
         if "_fit" in vars(cls) and "w" not in signature(cls._fit).parameters:
             made.fit = with_callbacks(_fit_unweighted)
         if "_update" in vars(cls):
@@ -248,11 +259,11 @@ class Unsupervised(Estimator):
             made.partial_fit = _partial_fit if weighted else _partial_fit_unweighted
         super().__init_subclass__(**options)
 
-    def _fit(self, *args: Any, **kwargs: Any) -> None:
+    def _fit(self, *args: Any, **kwargs: Any) -> None:  # each method says what it takes
         """Learn from X and the weights w of its rows, or from X alone."""
         raise TypeError(f"{type(self).__name__} does not say how to fit")
 
-    def _update(self, X: Table, w: Weights) -> None:
+    def _update(self, *args: Any) -> None:  # as `_fit`
         raise TypeError(f"{type(self).__name__} cannot be fitted in parts")
 
     def _label(self, X: Table) -> None:
@@ -264,13 +275,14 @@ class Unsupervised(Estimator):
         params.check_params(self)
         self._forget()
         X = admit(self, X, fitting=True)
-        X, w = keep_positive(admit_weights(self, sample_weight, X), X)
+        kept, w = keep_positive(admit_weights(self, sample_weight, X), X)
         with interruptible_fit(self):
-            self._fit(X, w)
+            self._fit(kept, w)
+            self._label(X)
         return self
 
 
-def _fit_unweighted(self: Any, X: Any, y: Any = None) -> Any:
+def _fit_unweighted(self: U, X: UserTable, y: UserTarget = None) -> U:
     """Learn from the rows of X."""
     params.check_params(self)
     self._forget()
@@ -280,7 +292,7 @@ def _fit_unweighted(self: Any, X: Any, y: Any = None) -> Any:
     return self
 
 
-def _partial_fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+def _partial_fit(self: U, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> U:
     """Go on learning from a further batch of rows."""
     params.check_params(self)
     X = admit(self, X, fitting=not self.__sklearn_is_fitted__(), learning=True)
@@ -290,7 +302,7 @@ def _partial_fit(self: Any, X: Any, y: Any = None, sample_weight: Any = None) ->
     return self
 
 
-def _partial_fit_unweighted(self: Any, X: Any, y: Any = None) -> Any:
+def _partial_fit_unweighted(self: U, X: UserTable, y: UserTarget = None) -> U:
     """Go on learning from a further batch of rows."""
     params.check_params(self)
     self._update(admit(self, X, fitting=not self.__sklearn_is_fitted__(), learning=True))
@@ -300,29 +312,17 @@ def _partial_fit_unweighted(self: Any, X: Any, y: Any = None) -> Any:
 class Clusterer(ClusterMixin, Unsupervised):
     """Finds groups; `_assign(X)` gives each row its group."""
 
-    @with_callbacks
-    def fit(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Self:
-        """Find the groups; a weight of two means a row is there twice."""
-        params.check_params(self)
-        self._forget()
-        X = admit(self, X, fitting=True)
-        kept, w = keep_positive(admit_weights(self, sample_weight, X), X)
-        with interruptible_fit(self):
-            self._fit(kept, w)
-            self._label(X)
-        return self
-
-    def _assign(self, X: Table) -> Any:
+    def _assign(self, X: Table) -> Codes:
         raise TypeError(f"{type(self).__name__} does not assign rows to groups")
 
     def _label(self, X: Table) -> None:
-        self.labels_ = self._assign(X)
+        self.labels_: Any = self._assign(X)  # Codes; None during a fit that computes none
 
-    def fit_predict(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Any:
+    def fit_predict(self, X: UserTable, y: UserTarget = None, sample_weight: UserWeights = None) -> Codes:
         """Fit, and give the label of each row."""
         return self.fit(X, sample_weight=sample_weight).labels_
 
-    def predict(self, X: UserTable) -> Any:
+    def predict(self, X: UserTable) -> Codes:
         """The label of each row."""
         return self._assign(self._admit(X))
 
@@ -334,7 +334,7 @@ class DensityEstimator(DensityMixin, Unsupervised):
 class OutlierDetector(OutlierMixin, Unsupervised):
     """Marks rows that do not belong: -1 outlier, +1 inlier. The lowest score of an inlier is learned."""
 
-    def score_samples(self, X: UserTable) -> Any:
+    def score_samples(self, X: UserTable) -> Vector:
         raise TypeError(f"{type(self).__name__} does not score rows")
 
     @property
@@ -342,13 +342,13 @@ class OutlierDetector(OutlierMixin, Unsupervised):
         """The lowest score of an inlier."""
         raise TypeError(f"{type(self).__name__} does not say which scores are inliers")
 
-    def decision_function(self, X: UserTable) -> Any:
+    def decision_function(self, X: UserTable) -> Vector:
         """Zero or more for inliers, negative for outliers."""
         return self.score_samples(X) - self.offset_
 
-    def predict(self, X: UserTable) -> Any:
+    def predict(self, X: UserTable) -> Codes:
         """+1 for rows that belong, -1 for the others."""
-        inside = self.decision_function(X) >= 0
+        inside: Mask = self.decision_function(X) >= 0
         return 2 * inside.astype(int) - 1
 
 

@@ -6,48 +6,39 @@ method that can go on learning defines `_update(X, y, w)` and gets `partial_fit`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.callback import with_callbacks
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from fivefold.core._sklearn import ClassifierMixin, RegressorMixin
+from fivefold.core._sklearn import ClassifierMixin, RegressorMixin, Tags
 from fivefold.core.admission.targets import admit_pair, admit_weights, keep_positive
 from fivefold.core.console.fit_progress import interruptible_fit
 from fivefold.core.estimators import params
 from fivefold.core.estimators.base import Estimator
 from fivefold.core.parallel import map_parts
-from fivefold.core.types import Codes, Table, Target, UserTable, UserTarget, UserWeights, Weights
+from fivefold.core.types import Codes, Doubles, Labels, Table, Target, UserTable, UserTarget, UserWeights, Weights
 
 
-class Classifier(ClassifierMixin, Estimator):
-    """`_fit(X, y, w)` gets y as codes 0..K-1 of `classes_`; `_scores(X)` gives (n, K), and the largest wins.
+class Supervised(Estimator):
+    """Learns from rows and their targets."""
 
-    Where `takes.outputs`, y may have several columns: then codes are (n, outputs), and `classes_` and scores are lists.
-    """
-
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: str) -> None:
         if "_update" in vars(cls):
-            made: Any = cls
-            made.partial_fit = _partial_fit
+            made: Any = cls  # a class lets a checker see no new methods
+            made.partial_fit = made._partial_fit
         super().__init_subclass__(**options)
 
     def _fit(self, X: Table, y: Target, w: Weights) -> None:
         raise TypeError(f"{type(self).__name__} does not say how to fit")
 
-    def _scores(self, X: Table) -> Any:
-        raise TypeError(f"{type(self).__name__} does not score classes")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self.takes.outputs
-        # the checks of this tag ask for decision_function and predict_proba
-        both = {"decision_function", "predict_proba"} <= set(dir(type(self)))
-        tags.classifier_tags.multi_label = self.takes.outputs and both
-        return tags
+    def _update(self, X: Table, y: Target, w: Weights) -> None:
+        raise TypeError(f"{type(self).__name__} cannot be fitted in parts")
 
     @with_callbacks
     def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Self:
@@ -56,6 +47,27 @@ class Classifier(ClassifierMixin, Estimator):
 
     def _fit_admitted(self, X: UserTable, y: UserTarget, sample_weight: UserWeights, **extra: Any) -> Self:
         """The work of fit; what a method's own fit takes beyond weights goes to its `_fit`."""
+        raise TypeError(f"{type(self).__name__} does not say how targets are admitted")
+
+
+class Classifier(ClassifierMixin, Supervised):
+    """`_fit(X, y, w)` gets y as codes 0..K-1 of `classes_`; `_scores(X)` gives (n, K), and the largest wins.
+
+    Where `takes.outputs`, y may have several columns: then codes are (n, outputs), and `classes_` and scores are lists.
+    """
+
+    def _scores(self, X: Table) -> Any:  # Matrix, or a list of them where `takes.outputs`
+        raise TypeError(f"{type(self).__name__} does not score classes")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self.takes.outputs
+        # the checks of this tag ask for decision_function and predict_proba
+        both = {"decision_function", "predict_proba"} <= set(dir(type(self)))
+        tags.classifier_tags.multi_label = self.takes.outputs and both
+        return tags
+
+    def _fit_admitted(self, X: UserTable, y: UserTarget, sample_weight: UserWeights, **extra: Any) -> Self:
         params.check_params(self)
         self._forget()
         X, y = admit_pair(self, X, y)
@@ -75,7 +87,36 @@ class Classifier(ClassifierMixin, Estimator):
             self._fit(X, codes, self._fold(y, codes, w), **extra)
         return self
 
-    def predict(self, X: UserTable) -> Any:
+    def _partial_fit(
+        self, X: UserTable, y: UserTarget, classes: ArrayLike | None = None, sample_weight: UserWeights = None
+    ) -> Self:
+        """Go on learning from a further batch; `classes` lists all classes at the first call."""
+        params.check_params(self)
+        name, first = type(self).__name__, not self.__sklearn_is_fitted__()
+        if first and classes is None:
+            raise ValueError(f"{name}: classes must be passed on the first call to partial_fit")
+        if classes is not None:
+            given = np.unique(classes)
+            if not first and not np.array_equal(self.classes_, given):
+                raise ValueError(
+                    f"{name}: `classes={classes!r}` is not the same as on last call to partial_fit, was: "
+                    f"{self.classes_!r}"
+                )
+        X, y = admit_pair(self, X, y, fitting=first)
+        y = column_or_1d(y, warn=True)
+        if first:
+            self.classes_ = given
+        codes = np.searchsorted(self.classes_, y).clip(0, len(self.classes_) - 1)
+        if (unknown := self.classes_[codes] != y).any():
+            raise ValueError(
+                f"{name}: the target label {y[unknown.argmax()]!r} in y does not exist in the initial classes "
+                f"{self.classes_!r}; list every class in `classes` at the first call"
+            )
+        X, y, codes, w = keep_positive(admit_weights(self, sample_weight, X), X, y, codes)
+        self._update(X, codes, self._fold(y, codes, w))
+        return self
+
+    def predict(self, X: UserTable) -> Labels:
         """The likeliest class of each row."""
         X = self._admit(X)
         scores = self._scores(X)
@@ -84,7 +125,7 @@ class Classifier(ClassifierMixin, Estimator):
         best = map_parts(lambda lo, hi: scores[lo:hi].argmax(axis=1), len(scores))
         return self.classes_[np.concatenate(best)]
 
-    def _fold(self, y: Target, codes: Codes, w: Weights) -> Any:
+    def _fold(self, y: Target, codes: Codes, w: Weights) -> Weights:
         """The weights of the rows times those of their classes."""
         rule = getattr(self, "class_weight", None)
         if rule is None:
@@ -96,97 +137,53 @@ class Classifier(ClassifierMixin, Estimator):
         return w * np.prod([class_weights(r, classes, code, w)[code] for r, classes, code in each], axis=0)
 
 
-def class_weights(rule: Any, classes: Any, codes: Codes, w: Weights) -> Any:
+def class_weights(rule: Mapping[Any, float] | str | None, classes: Labels, codes: Codes, w: Weights) -> Doubles:
     """The factor of each class by scikit-learn's rule; one for classes without rows."""
     present, out = np.flatnonzero(np.bincount(codes, minlength=len(classes))), np.ones(len(classes))
     out[present] = compute_class_weight(rule, classes=classes[present], y=classes[codes], sample_weight=w)
     return out
 
 
-def _partial_fit(self: Any, X: Table, y: Target, classes: Any = None, sample_weight: UserWeights = None) -> Any:
-    """Go on learning from a further batch; `classes` lists all classes at the first call."""
-    params.check_params(self)
-    name, first = type(self).__name__, not self.__sklearn_is_fitted__()
-    if first and classes is None:
-        raise ValueError(f"{name}: classes must be passed on the first call to partial_fit")
-    if classes is not None:
-        given = np.unique(classes)
-        if not first and not np.array_equal(self.classes_, given):
-            raise ValueError(
-                f"{name}: `classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
-            )
-    X, y = admit_pair(self, X, y, fitting=first)
-    y = column_or_1d(y, warn=True)
-    if first:
-        self.classes_ = given
-    codes = np.searchsorted(self.classes_, y).clip(0, len(self.classes_) - 1)
-    if (unknown := self.classes_[codes] != y).any():
-        raise ValueError(
-            f"{name}: the target label {y[unknown.argmax()]!r} in y does not exist in the initial classes "
-            f"{self.classes_!r}; list every class in `classes` at the first call"
-        )
-    X, y, codes, w = keep_positive(admit_weights(self, sample_weight, X), X, y, codes)
-    self._update(X, codes, self._fold(y, codes, w))
-    return self
-
-
-class Regressor(RegressorMixin, Estimator):
+class Regressor(RegressorMixin, Supervised):
     """`_fit(X, y, w)` gets y as floats of X's type: a vector, or (n, outputs) where `takes.outputs`."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        if "_update" in vars(cls):
-            made: Any = cls
-            made.partial_fit = _partial_fit_regressor
-        super().__init_subclass__(**options)
-
-    def _fit(self, X: Table, y: Target, w: Weights) -> None:
-        raise TypeError(f"{type(self).__name__} does not say how to fit")
-
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = self.takes.outputs
         return tags
 
-    @with_callbacks
-    def fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Self:
-        """Learn from rows and their targets; a weight of two counts a row twice."""
-        return self._fit_admitted(X, y, sample_weight)
-
     def _fit_admitted(self, X: UserTable, y: UserTarget, sample_weight: UserWeights, **extra: Any) -> Self:
-        """The work of fit; what a method's own fit takes beyond weights goes to its `_fit`."""
         params.check_params(self)
         self._forget()
-        X, y, w = _admitted_pairs(self, X, y, sample_weight, fitting=True)
+        X, y, w = self._admitted_rows(X, y, sample_weight, fitting=True)
         with interruptible_fit(self):
             self._fit(X, y, w, **extra)
         return self
 
+    def _partial_fit(self, X: UserTable, y: UserTarget, sample_weight: UserWeights = None) -> Self:
+        """Go on learning from a further batch of rows and their targets."""
+        params.check_params(self)
+        self._update(*self._admitted_rows(X, y, sample_weight, fitting=not self.__sklearn_is_fitted__()))
+        return self
 
-def _partial_fit_regressor(self: Any, X: Table, y: Target, sample_weight: UserWeights = None) -> Any:
-    """Go on learning from a further batch of rows and their targets."""
-    params.check_params(self)
-    self._update(*_admitted_pairs(self, X, y, sample_weight, fitting=not self.__sklearn_is_fitted__()))
-    return self
-
-
-def _admitted_pairs(
-    self: Any, X: Table, y: Target, sample_weight: UserWeights, *, fitting: bool
-) -> tuple[Any, Any, Any]:
-    """Admitted rows, their targets in the type of X, and their weights."""
-    X, y = admit_pair(self, X, y, numeric=True, fitting=fitting)
-    if not self.takes.outputs and y.ndim > 1:
-        y = column_or_1d(y, warn=True)
-    X, y, w = keep_positive(admit_weights(self, sample_weight, X), X, y)
-    return X, y.astype(X.dtype, copy=False), w
+    def _admitted_rows(
+        self, X: UserTable, y: UserTarget, sample_weight: UserWeights, *, fitting: bool
+    ) -> tuple[Table, Target, Weights]:
+        """Admitted rows, their targets in the type of X, and their weights."""
+        X, y = admit_pair(self, X, y, numeric=True, fitting=fitting)
+        if not self.takes.outputs and y.ndim > 1:
+            y = column_or_1d(y, warn=True)
+        X, y, w = keep_positive(admit_weights(self, sample_weight, X), X, y)
+        return X, y.astype(X.dtype, copy=False), w
 
 
-def check_labels(classes: Any) -> None:
+def check_labels(classes: Labels) -> None:
     """Refuse fractions: they are no labels."""
     with np.errstate(invalid="ignore"):  # a huge number is compared with its integer
         check_classification_targets(np.repeat(classes, 2))
 
 
-def encode_labels(y: Target) -> tuple[Any, Any]:
+def encode_labels(y: Target) -> tuple[Any, Codes]:  # Labels, or a list of them
     """The distinct labels, sorted, and for each row the index of its label (int64); lists for several columns."""
     if y.ndim == 2:
         each = [encode_labels(np.ascontiguousarray(column)) for column in y.T]

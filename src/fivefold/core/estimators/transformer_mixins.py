@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from fivefold.core._sklearn import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from fivefold.core._sklearn import ClassNamePrefixFeaturesOutMixin, Tags, TransformerMixin
 from fivefold.core.types import Labels
 
 
 class FloatTransformerMixin(TransformerMixin):
     """A transformer whose result has the precision of the table it is given, float64 or float32."""
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
