@@ -23,7 +23,7 @@ from types import CodeType, FunctionType, ModuleType
 import numpy as np
 import pytest
 
-from fivefold.core.compilation.jit import COMPILED_LOOPS, CompiledLoop, _callees, _GenericFunction
+from fivefold.core.compilation.jit import COMPILED_LOOPS, CompiledLoop, GenericFunction, _callees
 
 ROOT = Path(__file__).parents[1]
 ROWS = list(csv.DictReader((ROOT / "docs" / "coverage.csv").read_text().splitlines()))
@@ -67,8 +67,8 @@ def codes(dotted):
     thing, owner = resolve(dotted)
     if isinstance(thing, np.ufunc):
         return {}
-    if isinstance(thing, CompiledLoop | _GenericFunction):
-        rules = thing.rules.values() if isinstance(thing, _GenericFunction) else ()
+    if isinstance(thing, CompiledLoop | GenericFunction):
+        rules = thing.rules.values() if isinstance(thing, GenericFunction) else ()
         return {rule.__code__: None for rule in rules} | {type(thing).__call__.__code__: (thing,), **_callers(thing)}
     bare = _bare(thing)
     if isinstance(bare, FunctionType):
@@ -96,7 +96,7 @@ def _callers(thing):
             part
             for kernel in COMPILED_LOOPS
             for part in _callees(kernel.function).values()
-            if isinstance(part, _GenericFunction)
+            if isinstance(part, GenericFunction)
         }
         more = {kernel for kernel in COMPILED_LOOPS if known & set(_callees(kernel.function).values())}
         more |= {g for g in generics if any(known & set(_callees(rule).values()) for rule in g.rules.values())}

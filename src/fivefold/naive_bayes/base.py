@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
@@ -34,6 +35,8 @@ from fivefold.naive_bayes.likelihoods.smoothing import (
     warn_zero_probability,
     widen_stats,
 )
+
+Number = TypeVar("Number", bound=np.number[Any])
 
 
 class ClassPrior:
@@ -111,7 +114,7 @@ class BayesClassifier(Classifier):
         X = self._admit(X)
         return self._map_scores(X, lambda joint: np.exp(_log_posterior(joint, X.dtype)))
 
-    def _map_scores(self, X: Table, rule: Callable[[Matrix], Array]) -> Array:
+    def _map_scores(self, X: Table, rule: Callable[[Matrix], NDArray[Number]]) -> NDArray[Number]:
         """The rule applied to the scores of all rows; rows of a dense table are divided among threads."""
         if issparse(X):
             return rule(self._scores(X))

@@ -14,6 +14,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
@@ -22,9 +23,9 @@ from fivefold.core.admission.takes import Takes
 from fivefold.core.estimators.base import learned
 from fivefold.core.estimators.params import Learner
 from fivefold.core.registry import Card
-from fivefold.core.types import Array, Matrix, Table, Target, UserWeights, Vector, Weights
+from fivefold.core.types import Matrix, Table, Target, UserWeights, Vector, Weights
 from fivefold.mixture import GaussianMixture
-from fivefold.naive_bayes.base import BayesClassifier, ClassPrior, class_shares
+from fivefold.naive_bayes.base import BayesClassifier, ClassPrior, Number, class_shares
 
 
 class DensityEstimator(Protocol):
@@ -117,5 +118,5 @@ class GenerativeClassifier(BayesClassifier):
         model = self.model_
         return np.column_stack([density.score_samples(X) for density in model.densities]) + model.log_prior
 
-    def _map_scores(self, X: Table, rule: Callable[[Matrix], Array]) -> Array:
+    def _map_scores(self, X: Table, rule: Callable[[Matrix], NDArray[Number]]) -> NDArray[Number]:
         return rule(self._scores(X))  # on one thread: the estimator may not be safe on several

@@ -7,7 +7,7 @@ process anew: slower at the first call, with the same results. `compilation_mode
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
 from typing import Any
@@ -39,7 +39,7 @@ def _load_pipeline() -> tuple[ModuleType | None, str]:
     return _numba_068, ""
 
 
-def _load_cache() -> tuple[Callable[[FunctionType], Any] | None, str]:
+def _load_cache() -> tuple[Callable[[FunctionType], object] | None, str]:
     """The class of caches on disk, and why there is none."""
     try:
         from fivefold.core.compilation._numba_cache import LoopCache
@@ -58,7 +58,7 @@ def compilation_mode() -> CompilationMode:
     return CompilationMode(__version__, pipeline, _why_no_pipeline, _why_no_cache)
 
 
-def make_dispatcher(function: FunctionType, options: dict[str, Any]) -> Any:
+def make_dispatcher(function: FunctionType, options: Mapping[str, Any]) -> Any:  # Numba's classes have no types
     """The dispatcher of a loop, with its cache on disk where there is a folder for it."""
     private = {} if _pipeline is None else _pipeline.LOOP_OPTIONS
     dispatcher = njit(nogil=True, **{**private, **_numba_options(options)})(function)
@@ -67,7 +67,7 @@ def make_dispatcher(function: FunctionType, options: dict[str, Any]) -> Any:
     return dispatcher
 
 
-def make_callee(function: FunctionType, options: dict[str, Any]) -> Any:
+def make_callee(function: FunctionType, options: Mapping[str, Any]) -> Any:
     """The dispatcher of a loop for other loops to call."""
     return njit(nogil=True, **{**_numba_options(options), **_callee_options()})(function)
 
@@ -82,7 +82,7 @@ def _callee_options() -> Any:  # Numba's type of options has no private ones
     return {} if _pipeline is None else dict(_pipeline.CALLEE_OPTIONS)
 
 
-def _numba_options(options: dict[str, Any]) -> dict[str, Any]:
+def _numba_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of `jit` as Numba takes them; those that ask for its private parts only where these are known."""
     taken = {name: value for name, value in options.items() if name != "reference_counting"}
     if "fastmath" in taken:

@@ -19,10 +19,13 @@ from functools import cache, cached_property
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeAlias, TypeVar, cast, overload
 
 PACKAGE = Path(__file__).resolve().parents[2]
 FAST = frozenset({"nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})
+
+Loop: TypeAlias = Callable[..., Any]  # a plain function; Numba finds the types of what it takes at the call
+L = TypeVar("L", bound=Loop)
 
 COMPILED_LOOPS: list[CompiledLoop] = []  # every compiled loop of the modules imported so far
 
@@ -30,8 +33,8 @@ COMPILED_LOOPS: list[CompiledLoop] = []  # every compiled loop of the modules im
 class CompiledLoop:
     """A loop that is compiled on its first call, without the interpreter lock, and kept on disk."""
 
-    def __init__(self, function: FunctionType, options: dict[str, Any]) -> None:
-        self.function, self.options = function, options
+    def __init__(self, function: Loop, options: dict[str, object]) -> None:
+        self.function, self.options = cast(FunctionType, function), options
         self.__name__, self.__doc__, self.__module__ = function.__name__, function.__doc__, function.__module__
         self.__wrapped__ = function
         COMPILED_LOOPS.append(self)
@@ -40,14 +43,14 @@ class CompiledLoop:
         return self.dispatcher(*args)
 
     @cached_property
-    def dispatcher(self) -> Any:
+    def dispatcher(self) -> Any:  # Numba's classes have no types
         """The form that Python calls."""
         with garbage_collection_off():
             from fivefold.core.compilation._numba import make_dispatcher
         return make_dispatcher(_with_compiled_callees(self.function), self.options)
 
     @cached_property
-    def callee(self) -> Any:
+    def callee(self) -> Any:  # as `dispatcher`
         """The form that other loops call."""
         with garbage_collection_off():
             from fivefold.core.compilation._numba import make_callee
@@ -57,7 +60,15 @@ class CompiledLoop:
         return self.__name__
 
 
-def jit(function: Any = None, **options: Any) -> Any:
+@overload
+def jit(function: Loop, /) -> CompiledLoop: ...
+
+
+@overload
+def jit(**options: object) -> Callable[[Loop], CompiledLoop]: ...
+
+
+def jit(function: Loop | None = None, /, **options: object) -> CompiledLoop | Callable[[Loop], CompiledLoop]:
     """Compile a loop on its first call: `@jit` or `@jit(fastmath=FAST)`; options are Numba's, and one more.
 
     `reference_counting=False` is for loops that make no array, also not in what they call: up to twice as fast. Where
@@ -68,7 +79,15 @@ def jit(function: Any = None, **options: Any) -> Any:
     return CompiledLoop(function, options)
 
 
-def generic(stub: Callable[..., Any] | None = None, *, inline: bool = False) -> Any:
+@overload
+def generic(stub: Loop) -> GenericFunction: ...
+
+
+@overload
+def generic(*, inline: bool = False) -> Callable[[Loop], GenericFunction]: ...
+
+
+def generic(stub: Loop | None = None, *, inline: bool = False) -> GenericFunction | Callable[[Loop], GenericFunction]:
     """Let `stub` pick its rule by the type of its first argument, in Python and in compiled loops.
 
     Rules are plain functions registered by `stub.rule(Type, ...)`; the types are NamedTuples of numbers
@@ -76,31 +95,33 @@ def generic(stub: Callable[..., Any] | None = None, *, inline: bool = False) -> 
     copied into the loop and no argument is passed: for rules that take many arrays and do little work.
     """
     if stub is None:
-        return lambda stub: _GenericFunction(stub, inline)
-    return _GenericFunction(stub, inline)
+        return lambda stub: GenericFunction(stub, inline)
+    return GenericFunction(stub, inline)
 
 
-class _GenericFunction:
-    def __init__(self, stub: Callable[..., Any], inline: bool) -> None:
-        self.stub, self.inline, self.rules = stub, inline, dict[Any, FunctionType]()
+class GenericFunction:
+    """A function that picks its rule by the type of its first argument."""
+
+    def __init__(self, stub: Loop, inline: bool) -> None:
+        self.stub, self.inline, self.rules = stub, inline, dict[object, FunctionType]()
         self.names = list(signature(stub).parameters)
         self.__name__, self.__doc__ = stub.__name__, stub.__doc__
 
     def __call__(self, *args: Any) -> Any:
         return self.rules[type(args[0])](*args)
 
-    def rule(self, *kinds: type) -> Callable[[FunctionType], FunctionType]:
-        def register(function: FunctionType) -> FunctionType:
+    def rule(self, *kinds: type) -> Callable[[L], L]:
+        def register(function: L) -> L:
             if list(signature(function).parameters) != self.names:
                 raise TypeError(f"{self.__name__}: a rule takes {', '.join(self.names)}, by these names")
             for kind in kinds:
-                self.rules.setdefault(kind, function)
+                self.rules.setdefault(kind, cast(FunctionType, function))
             return function
 
         return register
 
     @cached_property
-    def callee(self) -> Any:
+    def callee(self) -> Loop:
         """A Python function that Numba replaces by the rule for the type it meets."""
         with garbage_collection_off():
             from fivefold.core.compilation._numba import make_overload
@@ -108,7 +129,7 @@ class _GenericFunction:
         def chosen(*args: Any) -> Any:
             return self(*args)
 
-        def lowered(*args: Any) -> Any:
+        def lowered(*args: object) -> FunctionType | None:
             rule = self.rules.get(getattr(args[0], "instance_class", None))
             return None if rule is None else _with_compiled_callees(rule)
 
@@ -141,10 +162,10 @@ def _with_compiled_callees(function: FunctionType) -> FunctionType:
     return copy
 
 
-def _callees(function: FunctionType) -> dict[str, CompiledLoop | _GenericFunction]:
+def _callees(function: FunctionType) -> dict[str, CompiledLoop | GenericFunction]:
     """The loops and generics that a function names."""
     scope, names = function.__globals__, function.__code__.co_names
-    return {name: scope[name] for name in names if isinstance(scope.get(name), CompiledLoop | _GenericFunction)}
+    return {name: scope[name] for name in names if isinstance(scope.get(name), CompiledLoop | GenericFunction)}
 
 
 def called_loops() -> set[CompiledLoop]:

@@ -4,25 +4,23 @@ The exponential is a polynomial on [-ln 2 / 2, ln 2 / 2] with the power of two a
 bits, 1e-15 relative: NumPy's float64 exp runs one number at a time on machines without AVX-512.
 """
 
-from typing import Any
-
 import numpy as np
 
 from fivefold.core.compilation.jit import FAST, jit
 from fivefold.core.parallel import scratch
-from fivefold.core.types import Matrix
+from fivefold.core.types import Indices, Matrix, Weights
 
 ROUNDING_SHIFT = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the nearest integer in the low bits
 FAST_IN_ORDER = FAST - {"reassoc"}  # the range reduction needs the written order
 
 
-def softmax(L: Any, w: Any, out: Any) -> float:
+def softmax(L: Matrix, w: Weights, out: Matrix) -> float:
     """out = w * softmax of L over its first axis; returns sum w * logsumexp. L is overwritten."""
     m = L.shape[1]
     return float(_softmax(L, L.view(np.int64), w, scratch("top", m), scratch("acc", m), out, out.view(np.int64)))
 
 
-def row_argmax(L: Matrix) -> Any:
+def row_argmax(L: Matrix) -> Indices:
     """Index of the largest number of each row of L (n, K), the first of equals; NumPy's holds the interpreter lock."""
     best = np.empty(len(L), dtype=np.int64)
     _largest(np.ascontiguousarray(L), best)
